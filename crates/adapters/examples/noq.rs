@@ -1,6 +1,9 @@
-//! BBRv3 in noq: two endpoints in memory, 1 MB from the client to the server. `cargo run --example noq --features noq`.
+//! Runs BBRv3 in noq: two endpoints in memory transfer 1 MB from client to server.
 //!
-//! With sockets the same: `transport()` is what a program with `noq` needs, whose `TransportConfig` is this one.
+//!     cargo run --example noq --features noq
+//!
+//! With sockets the code is the same: a program that uses `noq` needs `transport()`, because
+//! `noq::TransportConfig` is this type.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -21,7 +24,7 @@ use noq_proto::{
 const BYTES: usize = 1_000_000;
 const ONE_WAY: Duration = Duration::from_millis(10);
 
-/// Connections whose congestion controller is Ackclock's BBRv3.
+/// Returns a configuration with Ackclock's BBRv3 as congestion controller.
 fn transport() -> Result<TransportConfig, Box<dyn Error>> {
     let mut transport = TransportConfig::default();
     transport.congestion_controller_factory(Arc::new(Factory::new(v3::Params::default(), 1)?));
@@ -70,7 +73,7 @@ impl End {
         }
     }
 
-    /// What leaves now.
+    /// Returns the datagrams to send now.
     fn datagrams(&mut self, now: Instant) -> Vec<Vec<u8>> {
         let Some((handle, connection)) = &mut self.connection else { return Vec::new() };
         if connection.poll_timeout().is_some_and(|due| due <= now) {
@@ -115,7 +118,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         if let Some((_, connection)) = &mut ends[1].connection
             && let Some(id) = stream
         {
-            // The server knows the stream from the client here; a program would wait for `StreamEvent::Opened`.
+            // The server takes the stream ID from the client here. A real program would wait for
+            // `StreamEvent::Opened`.
             let _ = connection.streams().accept(Dir::Uni);
             if let Ok(mut chunks) = connection.recv_stream(id).read(true) {
                 while let Ok(Some(chunk)) = chunks.next(usize::MAX) {

@@ -1,21 +1,25 @@
-//! Our controllers behind `noq_proto::congestion::Controller` (noq-proto 1.4).
+//! Ackclock's controllers behind `noq_proto::congestion::Controller` (noq-proto 1.4).
 //!
-//! What the trait carries: each packet with its number, size and time of departure; which are acknowledged and lost; when the window is
-//! full; that the application ran dry; that losses were none after all. It obeys a pacing rate and a send quantum. Delivery-rate samples are
-//! made of that here, so that BBR runs.
+//! The trait reports each sent packet with its number, size and send time, and which packets are
+//! acknowledged and lost. It also reports a full window, a lack of application data, and spurious
+//! losses. noq applies a pacing rate and a send quantum. The adapter computes delivery-rate samples
+//! from these reports, so BBR runs.
 //!
-//! What it does not carry, and what becomes of it:
+//! The trait does not carry the following. The adapter fills the gaps as described:
 //!
-//! * *Receive times*: controllers that work on them are [refused](crate::Refusal).
-//! * *Numbers of CE marks*: an ACK with marks counts as one marked packet. Controllers that compare numbers are refused.
-//! * *The peer's ACK delay*: 0. The smoothed RTT is noq's, without it, and as it was before the ACK at hand; the smallest is that of the
-//!   samples, since noq's own begins with its initial RTT.
-//! * *The rule that found a loss*: told as the packet threshold.
-//! * *Packets that were declared lost and arrive after all*: they are not told, and bytes delivered do not count them. When all of them
-//!   have arrived, noq says so, and the reduction is undone.
-//! * *Keys discarded*: what of Initial and Handshake packets noq takes out of flight without a word goes at the next ACK, the oldest first.
-//! * *A timer*: a controller that asks to be called is called at the next packet or ACK.
-//! * *Restart after idle time*: never asked for.
+//! * *Receive times*: controllers that need them are [refused](crate::Refusal).
+//! * *Number of CE marks*: an ACK with marks counts as one marked packet. Controllers that compare
+//!   these numbers are refused.
+//! * *The peer's ACK delay*: 0. The smoothed RTT is noq's, which excludes that delay, as of before
+//!   the current ACK. The minimum is taken over the samples, because noq's own minimum starts at
+//!   its initial RTT.
+//! * *The rule that found a loss*: reported as the packet threshold.
+//! * *Late arrival of packets declared lost*: not reported, and not counted as delivered. When all
+//!   of them have arrived, noq says so and the reduction is undone.
+//! * *Discarded keys*: noq removes Initial and Handshake packets from flight silently. The adapter
+//!   removes them at the next ACK, oldest first.
+//! * *A timer*: a controller that set one is called at the next packet or ACK.
+//! * *Restart after idle time*: never signalled.
 
 use std::any::Any;
 use std::fmt;
@@ -26,71 +30,76 @@ use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use recovery::congestion::{Algorithm, Control, PathInfo};
 
-use crate::ledger::Ledger;
 use crate::refusal::{Refusal, Trait};
 use crate::source::Source;
+use crate::stack_feed::StackFeed;
 
-type Ours = dyn recovery::congestion::Controller;
+type AckclockController = dyn recovery::congestion::Controller;
 
-/// Makes a controller for each path; for `noq_proto::TransportConfig::congestion_controller_factory`.
+/// Builds a controller for each path, for
+/// `noq_proto::TransportConfig::congestion_controller_factory`.
 #[derive(Clone, Debug)]
 pub struct Factory(Source);
 
 impl Factory {
-    /// Controllers of this algorithm, their own random numbers from this seed.
+    /// Creates a factory for this algorithm. `seed` seeds the controllers' random numbers.
     ///
     /// # Errors
-    /// What the algorithm needs and noq's trait does not carry.
+    /// Returns an error if the algorithm needs a signal that noq's trait does not carry.
     pub fn new(algorithm: impl Into<Algorithm>, seed: u64) -> Result<Self, Refusal> {
         Source::checked(algorithm.into(), seed, Trait::Noq).map(Self)
     }
 
-    /// Controllers that this function builds for each path. What they need is not asked: that is [`check`](crate::check)'s.
-    pub fn of(build: impl Fn(PathInfo) -> Box<Ours> + Send + Sync + 'static, seed: u64) -> Self {
-        Self(Source::of(build, seed))
+    /// Creates a factory that calls `build` for each path. The controllers' needs are not checked:
+    /// call [`check`](crate::check) for that.
+    pub fn from_fn(
+        build: impl Fn(PathInfo) -> Box<AckclockController> + Send + Sync + 'static,
+        seed: u64,
+    ) -> Self {
+        Self(Source::from_fn(build, seed))
     }
 }
 
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let mut ledger = self.0.ledger(now, current_mtu);
-        let initial_window = ledger.control().cwnd;
-        Box::new(Adapter { ledger: Mutex::new(ledger), initial_window })
+        let mut feed = self.0.stack_feed(now, current_mtu);
+        let initial_window = feed.control().cwnd;
+        Box::new(Adapter { feed: Mutex::new(feed), initial_window })
     }
 }
 
-/// One of our controllers in noq.
+/// An Ackclock controller in noq.
 pub struct Adapter {
     /// noq asks for the window through a shared reference, and the last ACK may still be open.
-    ledger: Mutex<Ledger>,
+    feed: Mutex<StackFeed>,
     initial_window: u64,
 }
 
 impl Adapter {
-    fn shared(&self) -> MutexGuard<'_, Ledger> {
-        // Nobody panics while it is held.
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    fn shared(&self) -> MutexGuard<'_, StackFeed> {
+        // No code panics while it holds the lock.
+        self.feed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ledger(&mut self) -> &mut Ledger {
-        self.ledger.get_mut().unwrap_or_else(PoisonError::into_inner)
+    fn feed(&mut self) -> &mut StackFeed {
+        self.feed.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Adapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.ledger.fmt(f)
+        self.feed.fmt(f)
     }
 }
 
 impl Controller for Adapter {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
-        let ledger = self.ledger();
-        ledger.sent(ledger.time(now), pn, bytes.into());
+        let feed = self.feed();
+        feed.sent(feed.time(now), pn, bytes.into());
     }
 
     fn on_cwnd_limited(&mut self) {
-        self.ledger().window_full();
+        self.feed().window_full();
     }
 
     fn on_ack(
@@ -102,20 +111,20 @@ impl Controller for Adapter {
         _app_limited: bool,
         rtt: &RttEstimator,
     ) {
-        let ledger = self.ledger();
-        let (now, left) = (ledger.time(now), ledger.time(sent));
-        // Each packet number space has this number.
-        ledger.acked(now, pn, |packet| packet.sent == left && packet.bytes == bytes, rtt.get());
+        let feed = self.feed();
+        let (now, left) = (feed.time(now), feed.time(sent));
+        // Packet number spaces share numbers, so time and size must match too.
+        feed.acked(now, pn, |packet| packet.sent == left && packet.bytes == bytes, rtt.get());
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, _largest: Option<u64>) {
-        let ledger = self.ledger();
-        ledger.end_of_packets(ledger.time(now), in_flight, app_limited, |serial, _| serial);
+        let feed = self.feed();
+        feed.end_of_packets(feed.time(now), in_flight, app_limited, |serial, _| serial);
     }
 
     fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, now: Instant) {
-        let ledger = self.ledger();
-        ledger.lost(ledger.time(now), pn, |packet| packet.bytes == u64::from(lost_bytes));
+        let feed = self.feed();
+        feed.lost(feed.time(now), pn, |packet| packet.bytes == u64::from(lost_bytes));
     }
 
     fn on_congestion_event(
@@ -127,21 +136,21 @@ impl Controller for Adapter {
         _lost_bytes: u64,
         _largest_lost_pn: u64,
     ) {
-        let ledger = self.ledger();
-        let now = ledger.time(now);
+        let feed = self.feed();
+        let now = feed.time(now);
         if is_ecn {
-            ledger.marked(now);
+            feed.marked(now);
         } else {
-            ledger.end_of_losses(now, is_persistent_congestion);
+            feed.end_of_losses(now, is_persistent_congestion);
         }
     }
 
     fn on_spurious_congestion_event(&mut self) {
-        self.ledger().spurious();
+        self.feed().spurious();
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
-        self.ledger().on_mtu(new_mtu);
+        self.feed().on_mtu(new_mtu);
     }
 
     fn window(&self) -> u64 {
@@ -159,8 +168,8 @@ impl Controller for Adapter {
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        let ledger = Mutex::new(self.shared().for_another_path());
-        Box::new(Self { ledger, initial_window: self.initial_window })
+        let feed = Mutex::new(self.shared().for_new_path());
+        Box::new(Self { feed, initial_window: self.initial_window })
     }
 
     fn initial_window(&self) -> u64 {
@@ -193,7 +202,7 @@ mod tests {
         built(Factory::new(new_reno::Params::default(), 1).unwrap())
     }
 
-    /// One reduction for the losses of a round trip, none once they are seen to be a mistake.
+    /// One reduction for the losses of a round trip, undone once they prove spurious.
     #[test]
     fn losses_and_a_mistake() {
         let (mut controller, now) = reno();
@@ -219,7 +228,8 @@ mod tests {
         assert_eq!(controller.window(), 2400, "the smallest window, two packets");
     }
 
-    /// Bytes per second, which is noq's unit and not ours; none for a window.
+    /// noq expects bytes per second, Ackclock uses bits. Controllers with only a window have no
+    /// rate.
     #[test]
     fn the_pacing_rate() {
         let params = v3::Params::default();
@@ -234,6 +244,6 @@ mod tests {
     #[test]
     fn who_is_refused() {
         let refusal = Factory::new(ledbat::Params::default(), 1).unwrap_err();
-        assert!(refusal.to_string().starts_with("ledbat does not run in noq: it works on receive times"));
+        assert!(refusal.to_string().starts_with("ledbat does not run in noq: it needs receive times"));
     }
 }

@@ -1,24 +1,31 @@
-//! Our controllers behind `quinn_proto::congestion::Controller` (quinn-proto 0.11).
+//! Ackclock's controllers behind `quinn_proto::congestion::Controller` (quinn-proto 0.11).
 //!
-//! What the trait carries: datagrams with their size and time of departure; of an acknowledged packet size and departure; of losses their
-//! sum and when the newest of them left; that the application ran dry. Packets are found by their departure here, several of one moment by
-//! their sizes and then the oldest first; lost are the oldest of so many bytes together, as RFC 9002 finds them.
+//! The trait reports sent datagrams with their size and send time, and the size and send time of
+//! each acknowledged packet. For losses it reports the total size and the send time of the newest
+//! lost packet. It also reports a lack of application data. The adapter looks up packets by send
+//! time. Among packets sent at the same time it matches the size, then takes the oldest. The oldest
+//! packets of the lost total count as lost, which is the order in which RFC 9002 finds them.
 //!
-//! What it does not carry, and what becomes of it:
+//! The trait does not carry the following. The adapter fills the gaps as described:
 //!
-//! * *A pacing rate*: the pacer spreads the window over an RTT, whatever the controller says. Controllers with a window alone lose nothing by
-//!   that; `cubic-mvfst`, which has a rate of its own besides, is paced by its window.
-//! * *Packet numbers and what is lost one by one*: good for windows, not for delivery-rate samples. Controllers that work on those (BBR) are
-//!   [refused](crate::Refusal).
-//! * *Receive times*, *numbers of CE marks*: an ACK with marks counts as one marked packet; controllers that need more are refused.
-//! * *The peer's ACK delay*: 0. The smoothed RTT is quinn's, without it, and as it was before the ACK at hand; the smallest is that of the
-//!   samples, since quinn's own begins with its initial RTT.
-//! * *Packets that are not in flight*: quinn tells those with nothing but ACKs as it tells all others. They count as in flight until an ACK
-//!   shows that they are not; then the smallest that make up the difference go. So does what quinn takes out of flight when it discards keys.
-//! * *That the window is full*: taken from what is in flight.
-//! * *Losses that were none*: quinn does not look for them, and nothing is undone.
-//! * *A timer*: a controller that asks to be called is called at the next packet or ACK.
-//! * *Restart after idle time*: never asked for.
+//! * *A pacing rate*: quinn's pacer spreads the window over an RTT, whatever the controller asks
+//!   for. Controllers with only a window lose nothing by that. `cubic-mvfst`, which also has a
+//!   rate, is paced by its window.
+//! * *Packet numbers and individual losses*: this suffices for windows, but not for delivery-rate
+//!   samples. Controllers that need these samples (BBR) are [refused](crate::Refusal).
+//! * *Receive times* and *number of CE marks*: an ACK with marks counts as one marked packet.
+//!   Controllers that need more are refused.
+//! * *The peer's ACK delay*: 0. The smoothed RTT is quinn's, which excludes that delay, as of
+//!   before the current ACK. The minimum is taken over the samples, because quinn's own minimum
+//!   starts at its initial RTT.
+//! * *Packets that are not in flight*: quinn reports ACK-only packets like all others. They count
+//!   as in flight until an ACK shows that they are not. Then the adapter removes the smallest
+//!   packets that make up the difference. The same happens to packets that quinn removes from
+//!   flight when it discards keys.
+//! * *A full window*: derived from the bytes in flight.
+//! * *Spurious losses*: quinn does not detect them, so nothing is undone.
+//! * *A timer*: a controller that set one is called at the next packet or ACK.
+//! * *Restart after idle time*: never signalled.
 
 use std::any::Any;
 use std::fmt;
@@ -29,90 +36,94 @@ use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use recovery::congestion::{Algorithm, Control, PathInfo};
 
-use crate::ledger::Ledger;
 use crate::refusal::{Refusal, Trait};
 use crate::source::Source;
+use crate::stack_feed::StackFeed;
 
-type Ours = dyn recovery::congestion::Controller;
+type AckclockController = dyn recovery::congestion::Controller;
 
-/// Makes a controller for each path; for `quinn_proto::TransportConfig::congestion_controller_factory`.
+/// Builds a controller for each path, for
+/// `quinn_proto::TransportConfig::congestion_controller_factory`.
 #[derive(Clone, Debug)]
 pub struct Factory(Source);
 
 impl Factory {
-    /// Controllers of this algorithm, their own random numbers from this seed.
+    /// Creates a factory for this algorithm. `seed` seeds the controllers' random numbers.
     ///
     /// # Errors
-    /// What the algorithm needs and quinn's trait does not carry.
+    /// Returns an error if the algorithm needs a signal that quinn's trait does not carry.
     pub fn new(algorithm: impl Into<Algorithm>, seed: u64) -> Result<Self, Refusal> {
         Source::checked(algorithm.into(), seed, Trait::Quinn).map(Self)
     }
 
-    /// Controllers that this function builds for each path. What they need is not asked: that is [`check`](crate::check)'s.
-    pub fn of(build: impl Fn(PathInfo) -> Box<Ours> + Send + Sync + 'static, seed: u64) -> Self {
-        Self(Source::of(build, seed))
+    /// Creates a factory that calls `build` for each path. The controllers' needs are not checked:
+    /// call [`check`](crate::check) for that.
+    pub fn from_fn(
+        build: impl Fn(PathInfo) -> Box<AckclockController> + Send + Sync + 'static,
+        seed: u64,
+    ) -> Self {
+        Self(Source::from_fn(build, seed))
     }
 }
 
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let mut ledger = self.0.ledger(now, current_mtu);
-        let initial_window = ledger.control().cwnd;
-        Box::new(Adapter { ledger: Mutex::new(ledger), initial_window })
+        let mut feed = self.0.stack_feed(now, current_mtu);
+        let initial_window = feed.control().cwnd;
+        Box::new(Adapter { feed: Mutex::new(feed), initial_window })
     }
 }
 
-/// One of our controllers in quinn.
+/// An Ackclock controller in quinn.
 pub struct Adapter {
     /// quinn asks for the window through a shared reference, and the last ACK may still be open.
-    ledger: Mutex<Ledger>,
+    feed: Mutex<StackFeed>,
     initial_window: u64,
 }
 
 impl Adapter {
-    fn shared(&self) -> MutexGuard<'_, Ledger> {
-        // Nobody panics while it is held.
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    fn shared(&self) -> MutexGuard<'_, StackFeed> {
+        // No code panics while it holds the lock.
+        self.feed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ledger(&mut self) -> &mut Ledger {
-        self.ledger.get_mut().unwrap_or_else(PoisonError::into_inner)
+    fn feed(&mut self) -> &mut StackFeed {
+        self.feed.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Adapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.ledger.fmt(f)
+        self.feed.fmt(f)
     }
 }
 
 impl Controller for Adapter {
     fn on_sent(&mut self, now: Instant, bytes: u64, _last_packet_number: u64) {
-        let ledger = self.ledger();
-        let (now, mtu) = (ledger.time(now), ledger.mtu().max(1));
+        let feed = self.feed();
+        let (now, mtu) = (feed.time(now), feed.mtu().max(1));
         let mut left = bytes;
-        // With segmentation offload several datagrams come as one sum; all but the last are full.
+        // With segmentation offload quinn reports several datagrams as one sum. All but the last
+        // are full.
         while left > 0 {
             let datagram = left.min(mtu);
-            ledger.sent(now, now.0, datagram);
+            feed.sent(now, now.0, datagram);
             left -= datagram;
         }
-        if ledger.is_full() {
-            ledger.window_full();
+        if feed.is_full() {
+            feed.window_full();
         }
     }
 
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _app_limited: bool, rtt: &RttEstimator) {
-        let ledger = self.ledger();
-        let (now, left) = (ledger.time(now), ledger.time(sent));
-        ledger.acked(now, left.0, |packet| packet.bytes == bytes, rtt.get());
+        let feed = self.feed();
+        let (now, left) = (feed.time(now), feed.time(sent));
+        feed.acked(now, left.0, |packet| packet.bytes == bytes, rtt.get());
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, _largest: Option<u64>) {
-        let ledger = self.ledger();
-        ledger.end_of_packets(ledger.time(now), in_flight, app_limited, |serial, packet| {
-            (packet.bytes, serial)
-        });
+        let feed = self.feed();
+        feed.end_of_packets(feed.time(now), in_flight, app_limited, |serial, packet| (packet.bytes, serial));
     }
 
     fn on_congestion_event(
@@ -122,17 +133,17 @@ impl Controller for Adapter {
         is_persistent_congestion: bool,
         lost_bytes: u64,
     ) {
-        let ledger = self.ledger();
-        let (now, newest) = (ledger.time(now), ledger.time(sent));
+        let feed = self.feed();
+        let (now, newest) = (feed.time(now), feed.time(sent));
         if lost_bytes == 0 && !is_persistent_congestion {
-            return ledger.marked(now);
+            return feed.marked(now);
         }
-        ledger.lost_up_to(now, newest.0, lost_bytes);
-        ledger.end_of_losses(now, is_persistent_congestion);
+        feed.lost_up_to(now, newest.0, lost_bytes);
+        feed.end_of_losses(now, is_persistent_congestion);
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
-        self.ledger().on_mtu(new_mtu);
+        self.feed().on_mtu(new_mtu);
     }
 
     fn window(&self) -> u64 {
@@ -149,8 +160,8 @@ impl Controller for Adapter {
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        let ledger = Mutex::new(self.shared().for_another_path());
-        Box::new(Self { ledger, initial_window: self.initial_window })
+        let feed = Mutex::new(self.shared().for_new_path());
+        Box::new(Self { feed, initial_window: self.initial_window })
     }
 
     fn initial_window(&self) -> u64 {
@@ -178,7 +189,7 @@ mod tests {
         (Arc::new(factory).build(now, 1200), now)
     }
 
-    /// Three datagrams of one call, of which one is lost: half of the window.
+    /// Three datagrams of one call, one of them lost: the window is halved.
     #[test]
     fn segments_are_packets_of_their_own() {
         let (mut controller, now) = reno();
@@ -186,7 +197,7 @@ mod tests {
         controller.on_sent(now, 3600, 2);
         controller.on_congestion_event(now + Duration::from_millis(60), now, false, 1200);
         assert_eq!(controller.window(), 6000);
-        // The others were in flight with it: one reduction answers for all.
+        // The others were in flight with it: the one reduction covers them all.
         controller.on_congestion_event(now + Duration::from_millis(61), now, false, 2400);
         assert_eq!(controller.window(), 6000);
     }

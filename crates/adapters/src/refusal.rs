@@ -1,10 +1,10 @@
-//! Which controllers a stack's trait cannot carry.
+//! Controllers that a stack's trait cannot carry.
 
 use std::fmt;
 
 use recovery::congestion::{Algorithm, Needs, PathInfo};
 
-/// A stack's trait of congestion controllers.
+/// A stack's congestion-controller trait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trait {
     /// noq-proto 1.4, `congestion::Controller`.
@@ -14,7 +14,7 @@ pub enum Trait {
 }
 
 impl Trait {
-    /// The stack's name.
+    /// Returns the name of the stack.
     pub fn stack(self) -> &'static str {
         match self {
             Self::Noq => "noq",
@@ -22,70 +22,71 @@ impl Trait {
         }
     }
 
-    /// What of these needs the trait does not carry; the first one.
-    fn lacks(self, needs: Needs) -> Option<Lack> {
+    /// Returns the first of these needs that the trait does not carry.
+    fn missing(self, needs: Needs) -> Option<MissingSignal> {
         if needs.receive_times || needs.every_receive_time {
-            return Some(Lack::ReceiveTimes);
+            return Some(MissingSignal::ReceiveTimes);
         }
         if needs.mark_counts {
-            return Some(Lack::MarkCounts);
+            return Some(MissingSignal::MarkCounts);
         }
-        (needs.rate_samples && self == Self::Quinn).then_some(Lack::RateSamples)
+        (needs.rate_samples && self == Self::Quinn).then_some(MissingSignal::RateSamples)
     }
 }
 
-/// What a trait does not carry.
+/// A signal that a controller needs and a trait does not carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lack {
-    /// When packets arrived, on the peer's clock (draft-ietf-quic-receive-ts).
+pub enum MissingSignal {
+    /// Times at which packets arrived, on the peer's clock (draft-ietf-quic-receive-ts).
     ReceiveTimes,
-    /// How many packets were marked CE.
+    /// Number of packets marked CE.
     MarkCounts,
-    /// Which packets were acknowledged and lost, which delivery-rate samples are made of; and the pacer obeys no rate.
+    /// Numbers of acknowledged and lost packets, from which delivery-rate samples are computed, and
+    /// a pacer that follows a rate.
     RateSamples,
 }
 
-impl fmt::Display for Lack {
+impl fmt::Display for MissingSignal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::ReceiveTimes => "works on receive times, and the stack's trait has none",
+            Self::ReceiveTimes => "needs receive times, and the stack's trait does not carry them",
             Self::MarkCounts => {
-                "compares numbers of CE marks, and the stack's trait says no more than that there are some"
+                "needs the number of CE marks, and the stack's trait only reports that there are some"
             }
             Self::RateSamples => {
-                "works on delivery-rate samples and a pacing rate, and the stack's trait names no packets and its pacer obeys no rate"
+                "needs delivery-rate samples and a pacing rate, and the stack's trait carries neither"
             }
         })
     }
 }
 
-/// A controller that a stack cannot run, and why: `bbr3 does not run in quinn: it works on ...`.
+/// Error for a controller that a stack cannot run: `bbr3 does not run in quinn: it needs ...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The algorithm's name.
+    /// Name of the algorithm.
     pub algorithm: &'static str,
-    /// Where.
+    /// The stack's trait.
     pub stack: Trait,
-    /// What it needs.
-    pub lack: Lack,
+    /// The missing signal.
+    pub missing: MissingSignal,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} does not run in {}: it {}", self.algorithm, self.stack.stack(), self.lack)
+        write!(f, "{} does not run in {}: it {}", self.algorithm, self.stack.stack(), self.missing)
     }
 }
 
 impl std::error::Error for Refusal {}
 
-/// Whether a stack's trait carries all that an algorithm needs.
+/// Checks that a stack's trait carries every signal that an algorithm needs.
 ///
 /// # Errors
-/// What it does not carry.
+/// Returns the first missing signal.
 pub fn check(algorithm: &Algorithm, stack: Trait) -> Result<(), Refusal> {
     let needs = algorithm.build(PathInfo::default()).needs();
-    match stack.lacks(needs) {
-        Some(lack) => Err(Refusal { algorithm: algorithm.name(), stack, lack }),
+    match stack.missing(needs) {
+        Some(missing) => Err(Refusal { algorithm: algorithm.name(), stack, missing }),
         None => Ok(()),
     }
 }
@@ -94,16 +95,16 @@ pub fn check(algorithm: &Algorithm, stack: Trait) -> Result<(), Refusal> {
 mod tests {
     use super::*;
 
-    fn refused(stack: Trait) -> Vec<(&'static str, Lack)> {
+    fn refused(stack: Trait) -> Vec<(&'static str, MissingSignal)> {
         let all = Algorithm::all();
-        let why = |a: &Algorithm| check(a, stack).err().map(|refusal| (a.name(), refusal.lack));
+        let why = |a: &Algorithm| check(a, stack).err().map(|refusal| (a.name(), refusal.missing));
         all.iter().filter_map(why).collect()
     }
 
-    /// By name: a new controller that one of them cannot carry is seen here.
+    /// A complete list by name, so that a new controller that a stack cannot carry shows up here.
     #[test]
     fn whom_each_refuses() {
-        use Lack::{MarkCounts, RateSamples, ReceiveTimes};
+        use MissingSignal::{MarkCounts, RateSamples, ReceiveTimes};
         let mut noq = vec![
             ("quic-dc", ReceiveTimes),
             ("bbr1-ecn-gated", MarkCounts),
@@ -128,6 +129,6 @@ mod tests {
     fn a_sentence_with_both_names() {
         let bbr = Algorithm::all().into_iter().find(|a| a.name() == "bbr3").unwrap();
         let text = check(&bbr, Trait::Quinn).unwrap_err().to_string();
-        assert!(text.starts_with("bbr3 does not run in quinn: it works on delivery-rate samples"), "{text}");
+        assert!(text.starts_with("bbr3 does not run in quinn: it needs delivery-rate samples"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! Where controllers come from.
+//! Construction of controllers, shared by the factories.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,12 +6,11 @@ use std::time::Instant;
 
 use recovery::congestion::{Algorithm, Controller, PathInfo};
 
-use crate::ledger::Ledger;
 use crate::refusal::{Refusal, Trait, check};
+use crate::stack_feed::StackFeed;
 
 type Build = dyn Fn(PathInfo) -> Box<dyn Controller> + Send + Sync;
 
-/// Builds a controller for each path.
 #[derive(Clone)]
 pub(crate) struct Source {
     build: Arc<Build>,
@@ -19,23 +18,23 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Of this algorithm, if the trait carries what it needs.
+    /// Returns a source for this algorithm if the trait carries every signal that it needs.
     pub(crate) fn checked(algorithm: Algorithm, seed: u64, stack: Trait) -> Result<Self, Refusal> {
         check(&algorithm, stack)?;
-        Ok(Self::of(move |path| algorithm.build(path), seed))
+        Ok(Self::from_fn(move |path| algorithm.build(path), seed))
     }
 
-    pub(crate) fn of(
+    pub(crate) fn from_fn(
         build: impl Fn(PathInfo) -> Box<dyn Controller> + Send + Sync + 'static,
         seed: u64,
     ) -> Self {
         Self { build: Arc::new(build), seed }
     }
 
-    /// For a path that begins now. Both stacks pace whatever controller they have.
-    pub(crate) fn ledger(&self, now: Instant, mtu: u16) -> Ledger {
+    /// Builds a controller for a path that starts now. Both stacks pace every controller.
+    pub(crate) fn stack_feed(&self, now: Instant, mtu: u16) -> StackFeed {
         let path = PathInfo { max_datagram_size: mtu.into(), paced: true, seed: self.seed };
-        Ledger::new((self.build)(path), path, now)
+        StackFeed::new((self.build)(path), path, now)
     }
 }
 

@@ -1,24 +1,24 @@
-//! A host's own clock: the run's time seen through an unknown offset and a drift.
+//! The clock of a host: the time of the run with an unknown offset and drift.
 
 use serde::{Deserialize, Serialize};
 use units::{Duration, Time};
 
-/// How a host's clock differs from the run's time.
+/// Difference between a host's clock and the time of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "clock"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Clock {
-    /// Reading at the start of the run, seconds. Any sign.
+    /// Reading at the start of the run, in seconds. May be negative.
     pub offset_seconds: f64,
-    /// Parts per million by which the clock runs fast (negative: slow).
+    /// Drift in parts per million. Positive: the clock runs fast.
     pub drift_ppm: f64,
-    /// What it counts in, rounded down; 0 for nanoseconds. The sender's clock, which has neither offset nor drift, counts in
-    /// the same.
+    /// Resolution of the clock; readings are rounded down to it. 0 means nanoseconds. The sender's
+    /// clock has neither offset nor drift, but the same resolution.
     pub granularity: Duration,
 }
 
 impl Clock {
-    /// What the clock shows, nanoseconds.
+    /// Returns the reading of the clock, in nanoseconds.
     pub fn read(&self, now: Time) -> i64 {
         let mut reading = now.0 as i64;
         if self.offset_seconds != 0.0 || self.drift_ppm != 0.0 {
@@ -28,7 +28,7 @@ impl Clock {
     }
 }
 
-/// A reading in whole units; as it is where they are 0.
+/// Rounds a reading down to whole units. Returns it unchanged if the unit is 0.
 pub(crate) fn floor(reading: i64, unit: Duration) -> i64 {
     match i64::try_from(unit.0) {
         Ok(unit) if unit > 1 => reading.div_euclid(unit).saturating_mul(unit),
@@ -36,7 +36,8 @@ pub(crate) fn floor(reading: i64, unit: Duration) -> i64 {
     }
 }
 
-/// A reading in whole units of 2^exponent microseconds, without a division: every packet that arrives is stamped.
+/// Rounds a reading down to whole units of 2^exponent microseconds. Every packet that arrives is
+/// stamped, so there is no division.
 pub(crate) fn floor_to_power(reading: i64, exponent: u32) -> i64 {
     let units = reading.div_euclid(1000) >> exponent;
     (units << exponent).saturating_mul(1000)
@@ -54,7 +55,7 @@ mod tests {
         assert_eq!(clock.read(Time::from_millis(60_000)), 55_003_000_000);
     }
 
-    /// The same as by division, below zero too.
+    /// Equals division, also below zero.
     #[test]
     fn powers() {
         for reading in [0, 1, 999, 1000, 123_456_789_012, -1, -1000, -1001, -987_654_321_987] {
@@ -65,7 +66,8 @@ mod tests {
         }
     }
 
-    /// The reading is what is cut, not the time: at an offset of -1000.25 ms the clock ticks 0.25 ms after each millisecond.
+    /// The reading is rounded, not the time: at an offset of -1000.25 ms the clock ticks 0.25 ms
+    /// after each millisecond.
     #[test]
     fn ticks() {
         let clock =

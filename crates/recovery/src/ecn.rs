@@ -1,8 +1,8 @@
-//! Counts of the ECN field, as a receiver reports them (RFC 9000 section 19.3.2, AccECN).
+//! ECN counts that a receiver reports (RFC 9000 section 19.3.2, AccECN).
 
 use units::Ecn;
 
-/// The totals a receiver reports.
+/// Total ECN counts that a receiver reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnCounts {
     /// Packets received with ECT(0).

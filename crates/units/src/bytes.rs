@@ -1,4 +1,4 @@
-//! A number of bytes.
+//! Sizes in bytes.
 
 /// A number of bytes. In files: `"100 MB"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

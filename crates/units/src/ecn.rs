@@ -1,4 +1,7 @@
-//! The ECN field, RFC 3168 section 5. Here because a queue marks it and a sender reads it, and neither knows the other.
+//! The ECN field (RFC 3168 section 5).
+//!
+//! The type lives here because queues mark it and senders read it, and neither depends on the
+//! other.
 
 /// The ECN field of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,3 +1,4 @@
+#![warn(missing_docs)]
 #![doc = include_str!("../README.md")]
 #![no_std]
 
@@ -25,7 +26,7 @@ pub use schema::{OrAuto, OrOff};
 #[cfg(feature = "schema")]
 #[doc(hidden)]
 pub use schemars;
-/// Of a schema.
+/// Name of a schema.
 #[cfg(feature = "schema")]
 #[doc(hidden)]
 pub type Name = alloc::borrow::Cow<'static, str>;
@@ -37,7 +38,8 @@ pub use strings::{or_auto, or_off, text};
 pub use text::split_number;
 pub use time::{Duration, Time};
 
-/// Serde through `FromStr` and `Display`, for every type written as a string. Nothing without the feature `serde`.
+/// Implements serde's traits through `FromStr` and `Display`. Expands to nothing without the
+/// feature `serde`.
 #[cfg(feature = "serde")]
 #[macro_export]
 macro_rules! serde_as_string {
@@ -47,7 +49,7 @@ macro_rules! serde_as_string {
     )*};
 }
 
-/// The same without a schema: of a type that has one of its own.
+/// Like [`serde_as_string`], for types that implement `JsonSchema` themselves.
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 #[macro_export]
@@ -67,15 +69,18 @@ macro_rules! serde_through_text {
     )*};
 }
 
-/// Serde through `FromStr` and `Display`, for every type written as a string. Nothing without the feature `serde`.
+/// Implements serde's traits through `FromStr` and `Display`. Expands to nothing without the
+/// feature `serde`.
 #[cfg(not(feature = "serde"))]
 #[macro_export]
 macro_rules! serde_as_string {
     ($($type:ty),*) => {};
 }
 
-/// The JSON Schema of a type that files write in a form of its own: `json_schema!(AckEvery, { "type": "integer" })`. Nothing
-/// without the feature `schema`.
+/// Implements `JsonSchema` for a type with its own notation in files:
+/// `json_schema!(AckEvery, { "type": "integer" })`.
+///
+/// Expands to nothing without the feature `schema`.
 #[cfg(feature = "schema")]
 #[macro_export]
 macro_rules! json_schema {
@@ -94,7 +99,8 @@ macro_rules! json_schema {
     };
 }
 
-/// The JSON Schema of a type that files write in a form of its own. Nothing without the feature `schema`.
+/// Implements `JsonSchema` for a type with its own notation in files. Expands to nothing without
+/// the feature `schema`.
 #[cfg(not(feature = "schema"))]
 #[macro_export]
 macro_rules! json_schema {

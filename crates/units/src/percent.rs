@@ -1,4 +1,4 @@
-//! A share in files: `"1 %"`.
+//! Shares in percent.
 
 use alloc::format;
 use alloc::string::String;
@@ -7,7 +7,7 @@ use core::str::FromStr;
 
 use crate::split_number;
 
-/// Hundredths.
+/// A share in percent. In files: `"1 %"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percent(pub f64);
 

@@ -1,18 +1,19 @@
-//! Bits per second.
+//! Data rates in bits per second.
 
 use crate::Duration;
 
-/// Bits per second. In files: `"10 Mbit/s"`.
+/// A data rate in bits per second. In files: `"10 Mbit/s"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(pub u64);
 
 impl Rate {
-    /// From bytes per second; NaN and negative become zero, too large saturates.
+    /// Converts from bytes per second. Negative values and NaN become zero; too large values
+    /// saturate.
     #[inline]
     pub fn from_bytes_per_sec(bytes: f64) -> Self {
         Self((bytes * 8.0 + 0.5) as u64)
     }
-    /// From bytes sent in a span; zero for an empty span.
+    /// Returns the rate at which `bytes` were sent in `span`. Returns zero if `span` is zero.
     #[inline]
     pub fn from_delivery(bytes: u64, span: Duration) -> Self {
         if span == Duration::ZERO {
@@ -21,17 +22,18 @@ impl Rate {
             Self::from_bytes_per_sec(bytes as f64 / span.as_secs_f64())
         }
     }
-    /// Bytes per second.
+    /// Returns the rate in bytes per second.
     #[inline]
     pub fn bytes_per_sec(self) -> f64 {
         self.0 as f64 / 8.0
     }
-    /// Megabits (10^6 bits) per second.
+    /// Returns the rate in megabits (10^6 bits) per second.
     #[inline]
     pub fn mbit_s(self) -> f64 {
         self.0 as f64 * 1e-6
     }
-    /// How long these bytes take at this rate, rounded to the nanosecond; [`Duration::MAX`] at rate zero.
+    /// Returns the time that `bytes` take at this rate, rounded to the nanosecond. Returns
+    /// [`Duration::MAX`] if the rate is zero.
     #[inline]
     pub fn time_for(self, bytes: u64) -> Duration {
         if self.0 == 0 {
@@ -44,7 +46,7 @@ impl Rate {
             ),
         }
     }
-    /// Bytes that pass in a span at this rate, rounded down.
+    /// Returns the number of bytes sent in `span` at this rate, rounded down.
     #[inline]
     pub fn bytes_in(self, span: Duration) -> u64 {
         u64::try_from(u128::from(self.0) * u128::from(span.0) / 8_000_000_000).unwrap_or(u64::MAX)

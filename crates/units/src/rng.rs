@@ -1,6 +1,19 @@
-//! Random numbers: a seed per run, a named stream per element, so that adding an element moves nobody else's dice.
+//! Reproducible random numbers: a seed per run and a named stream per element.
+//!
+//! Adding an element does not change the random numbers of the others.
 
-/// xoshiro256++ (Blackman and Vigna 2019), seeded by SplitMix64 over seed and name.
+/// A random number generator: xoshiro256++ (Blackman and Vigna 2019), seeded by SplitMix64 from a
+/// seed and a name.
+///
+/// ```
+/// use ackclock_units::Rng;
+///
+/// let mut loss = Rng::stream(1, "loss");
+/// let mut jitter = Rng::stream(1, "jitter");
+/// assert_ne!(loss.next_u64(), jitter.next_u64(), "streams are independent");
+/// assert_eq!(Rng::stream(1, "loss").next_u64(), Rng::stream(1, "loss").next_u64());
+/// assert!((0.0..1.0).contains(&loss.unit()));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rng {
     state: [u64; 4],
@@ -15,9 +28,9 @@ fn split_mix(x: &mut u64) -> u64 {
 }
 
 impl Rng {
-    /// The stream of one element of one run.
+    /// Creates the stream of the element `name` in the run with this seed.
     pub fn stream(seed: u64, name: &str) -> Self {
-        // FNV-1a over the name, then SplitMix64 as its authors advise for seeding.
+        // FNV-1a over the name, then SplitMix64 as its authors recommend for seeding.
         let hash = name
             .bytes()
             .fold(0xCBF2_9CE4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01B3));
@@ -25,7 +38,7 @@ impl Rng {
         Self { state: [split_mix(&mut x), split_mix(&mut x), split_mix(&mut x), split_mix(&mut x)] }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
@@ -40,24 +53,26 @@ impl Rng {
         result
     }
 
-    /// Uniform in [0, 1).
+    /// Returns a number distributed uniformly over `0.0..1.0`.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Uniform in 0..n (Lemire's multiply-shift; bias below n/2^64).
+    /// Returns an integer distributed uniformly over `0..n` (Lemire's multiply-shift; bias below
+    /// n/2^64).
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Exponential with mean 1.
+    /// Returns an exponentially distributed number with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.unit())
     }
 
-    /// Normal with mean 0 and standard deviation 1 (Box and Muller 1958).
+    /// Returns a normally distributed number with mean 0 and standard deviation 1 (Box and Muller
+    /// 1958).
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
         radius * libm::cos(2.0 * core::f64::consts::PI * self.unit())
@@ -78,11 +93,15 @@ mod tests {
         assert_ne!(take(1, "loss"), take(1, "jitter"));
     }
 
-    /// Published results depend on these numbers: a stream is its seed and its name, and neither moves.
+    /// Published results depend on these numbers: seed and name alone determine a stream, in every
+    /// release.
     #[test]
     fn streams_are_those_of_earlier_releases() {
         let take = |name| Rng::stream(1, name).next_u64();
-        assert_eq!(["flow.0.media", "start-jitter", "skips"].map(take), [8_772_881_212_517_210_685, 12_222_056_407_781_861_925, 7_018_853_739_278_237_378]);
+        assert_eq!(
+            ["flow.0.media", "start-jitter", "skips"].map(take),
+            [8_772_881_212_517_210_685, 12_222_056_407_781_861_925, 7_018_853_739_278_237_378]
+        );
     }
 
     #[test]

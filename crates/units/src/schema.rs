@@ -1,5 +1,6 @@
-//! The JSON Schema of values with units, each type with its own, and of values that may be a word instead: what
-//! [`or_off`](crate::or_off) and [`or_auto`](crate::or_auto) read.
+//! JSON Schemas of values with units, and of values that can be a word instead.
+//!
+//! The words are those that [`or_off`](crate::or_off) and [`or_auto`](crate::or_auto) read.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -9,10 +10,11 @@ use core::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::text::{DURATIONS, RATES, RATES_TOO, SIZES, SIZES_TOO};
+use crate::text::{DURATIONS, MORE_SIZES, RATE_ALIASES, RATES, SIZES};
 use crate::{Bytes, Duration, Percent, Rate};
 
-/// A number and one of these units. The readers say more than a schema can, and in words.
+/// Returns a pattern for a number followed by one of these units. The parsers check more than a
+/// schema can, with better messages.
 fn pattern(units: impl Iterator<Item = &'static str>) -> String {
     let units = units.collect::<Vec<_>>().join("|");
     format!(r"^\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)\s*({units})\s*$")
@@ -36,8 +38,8 @@ macro_rules! with_units {
 
 with_units! {
     Duration: DURATIONS.iter().map(|unit| unit.0);
-    Rate: RATES.iter().chain(RATES_TOO).map(|unit| unit.0);
-    Bytes: SIZES.iter().chain(SIZES_TOO).map(|unit| unit.0);
+    Rate: RATES.iter().chain(RATE_ALIASES).map(|unit| unit.0);
+    Bytes: SIZES.iter().chain(MORE_SIZES).map(|unit| unit.0);
     Percent: ["%"].into_iter();
 }
 

@@ -1,4 +1,4 @@
-//! Serde for values that files write as strings: `"25 ms"`, or the words `"off"` and `"auto"`.
+//! Serde for values written as strings, such as `"25 ms"`, or as the words `"off"` and `"auto"`.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{Bytes, Duration, Percent, Rate};
 
-/// A string; a bare number is refused with the sentence that a unit is missing.
+/// Deserializes a string. For a bare number, the error says that the unit is missing.
 ///
 /// # Errors
-/// What the deserializer says.
+/// Returns the deserializer's error.
 pub fn text<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
     struct Text;
     impl de::Visitor<'_> for Text {
@@ -29,43 +29,45 @@ pub fn text<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
 
 crate::serde_through_text!(Duration, Rate, Bytes, Percent);
 
-/// A value that may be absent, as the word `off`: `#[serde(with = "ackclock_units::or_off")]`.
+/// Serde for optional values that are written as the word `off` when absent:
+/// `#[serde(with = "ackclock_units::or_off")]`.
 pub mod or_off {
     use super::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// The value, or `off`.
+    /// Serializes the value, or the word `off` for `None`.
     ///
     /// # Errors
-    /// What the serializer says.
+    /// Returns the serializer's error.
     pub fn serialize<S: Serializer, T: Serialize>(value: &Option<T>, s: S) -> Result<S::Ok, S::Error> {
         super::serialize_or("off", value, s)
     }
 
-    /// Reads a value, or the word `off` as `None`.
+    /// Deserializes a value, or the word `off` as `None`.
     ///
     /// # Errors
-    /// What the value's own reader says.
+    /// Returns an error for any other word, and for a value that does not parse.
     pub fn deserialize<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
         super::deserialize_or("off", d)
     }
 }
 
-/// A value that its document sets, as the word `auto`: `#[serde(with = "ackclock_units::or_auto")]`.
+/// Serde for optional values with a computed default, written as the word `auto`:
+/// `#[serde(with = "ackclock_units::or_auto")]`.
 pub mod or_auto {
     use super::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// The value, or `auto`.
+    /// Serializes the value, or the word `auto` for `None`.
     ///
     /// # Errors
-    /// What the serializer says.
+    /// Returns the serializer's error.
     pub fn serialize<S: Serializer, T: Serialize>(value: &Option<T>, s: S) -> Result<S::Ok, S::Error> {
         super::serialize_or("auto", value, s)
     }
 
-    /// Reads a value, or the word `auto` as `None`.
+    /// Deserializes a value, or the word `auto` as `None`.
     ///
     /// # Errors
-    /// What the value's own reader says.
+    /// Returns an error for any other word, and for a value that does not parse.
     pub fn deserialize<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
         super::deserialize_or("auto", d)
     }
@@ -88,10 +90,10 @@ fn deserialize_or<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
         Value(T),
         Word(String),
     }
-    let neither = |_| de::Error::custom(format!("neither a value of its kind nor \"{word}\""));
+    let neither = |_| de::Error::custom(format!("expected a value of the right type or \"{word}\""));
     match Or::deserialize(d).map_err(neither)? {
         Or::Value(v) => Ok(Some(v)),
         Or::Word(w) if w == word => Ok(None),
-        Or::Word(w) => Err(de::Error::custom(format!("`{w}` is neither a value nor \"{word}\""))),
+        Or::Word(w) => Err(de::Error::custom(format!("expected a value or \"{word}\", found `{w}`"))),
     }
 }

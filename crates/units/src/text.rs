@@ -1,7 +1,9 @@
-//! Strings with units outside, types inside: `"25 ms"`, `"10 Mbit/s"`, `"100 MB"`.
+//! Parsing and formatting of values with units: `"25 ms"`, `"10 Mbit/s"`, `"100 MB"`.
 //!
-//! Decimal prefixes are powers of ten (RFC and paper usage: 1 Mbit/s = 10^6 bit/s); `KiB`, `MiB` are powers of two.
-//! No units crate fits: the words here are those of the papers, and a value without unit must be an error.
+//! Decimal prefixes are powers of ten, as in RFCs and papers (1 Mbit/s = 10^6 bit/s). `KiB` and
+//! `MiB` are powers of two.
+//! No existing crate fits: the unit names are those of the papers, and a value without a unit must
+//! be an error.
 
 use alloc::format;
 use alloc::string::String;
@@ -11,10 +13,10 @@ use core::str::FromStr;
 
 use crate::{Bytes, Duration, Rate};
 
-/// Splits `"12.5 ms"` into number and unit. The number is finite and not negative.
+/// Splits `"12.5 ms"` into a number and a unit. The number is finite and not negative.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
+/// Returns a message if the text does not start with a number or the number is negative.
 pub fn split_number(text: &str) -> Result<(f64, &str), String> {
     let text = text.trim();
     let end = text
@@ -29,24 +31,40 @@ pub fn split_number(text: &str) -> Result<(f64, &str), String> {
     Ok((value, unit.trim()))
 }
 
-/// `too` are units that are accepted and not named.
-fn parse(text: &str, what: &str, units: &[(&str, f64)], too: &[(&str, f64)]) -> Result<f64, String> {
+/// Parses a number with one of these units. Units in `aliases` are accepted, but error messages do
+/// not list them.
+fn parse(text: &str, what: &str, units: &[(&str, f64)], aliases: &[(&str, f64)]) -> Result<f64, String> {
     let known = || units.iter().map(|u| u.0).collect::<Vec<_>>().join(", ");
     let (value, unit) =
         split_number(text).map_err(|e| format!("{e}; {what} is a number and a unit, one of {}", known()))?;
     if unit.is_empty() {
         return Err(format!("`{text}` has no unit; {what} needs one of {}", known()));
     }
-    let factor = units.iter().chain(too).find(|u| u.0 == unit).map(|u| u.1);
+    let factor = units.iter().chain(aliases).find(|u| u.0 == unit).map(|u| u.1);
     factor.map(|f| value * f).ok_or_else(|| format!("`{unit}` is not a unit of {what}; known: {}", known()))
 }
 
 pub(crate) const DURATIONS: &[(&str, f64)] =
     &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10)];
 pub(crate) const RATES: &[(&str, f64)] = &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)];
-/// What other tools write; bytes are eight bits.
-pub(crate) const RATES_TOO: &[(&str, f64)] =
-    &[("bps", 1.0), ("kbps", 1e3), ("Mbps", 1e6), ("Gbps", 1e9), ("kB/s", 8e3), ("MB/s", 8e6), ("GB/s", 8e9)];
+/// Notations of other tools, like `mbit` of tc. A byte has eight bits. tc's `mbps` is missing on purpose: there it
+/// means megabytes per second.
+pub(crate) const RATE_ALIASES: &[(&str, f64)] = &[
+    ("bps", 1.0),
+    ("kbps", 1e3),
+    ("Mbps", 1e6),
+    ("Gbps", 1e9),
+    ("bit", 1.0),
+    ("kbit", 1e3),
+    ("mbit", 1e6),
+    ("gbit", 1e9),
+    ("Kbit", 1e3),
+    ("Mbit", 1e6),
+    ("Gbit", 1e9),
+    ("kB/s", 8e3),
+    ("MB/s", 8e6),
+    ("GB/s", 8e9),
+];
 pub(crate) const SIZES: &[(&str, f64)] = &[
     ("bytes", 1.0),
     ("B", 1.0),
@@ -57,8 +75,8 @@ pub(crate) const SIZES: &[(&str, f64)] = &[
     ("MiB", 1_048_576.0),
     ("GiB", 1_073_741_824.0),
 ];
-/// Of disks, not of queues and transfers.
-pub(crate) const SIZES_TOO: &[(&str, f64)] = &[("TB", 1e12), ("TiB", 1_099_511_627_776.0)];
+/// Sizes of disks, not of queues and transfers.
+pub(crate) const MORE_SIZES: &[(&str, f64)] = &[("TB", 1e12), ("TiB", 1_099_511_627_776.0)];
 
 impl FromStr for Duration {
     type Err = String;
@@ -70,18 +88,19 @@ impl FromStr for Duration {
 impl FromStr for Rate {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        parse(text, "a rate", RATES, RATES_TOO).map(|bits| Self((bits + 0.5) as u64))
+        parse(text, "a rate", RATES, RATE_ALIASES).map(|bits| Self((bits + 0.5) as u64))
     }
 }
 
 impl FromStr for Bytes {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        parse(text, "a size", SIZES, SIZES_TOO).map(|bytes| Self((bytes + 0.5) as u64))
+        parse(text, "a size", SIZES, MORE_SIZES).map(|bytes| Self((bytes + 0.5) as u64))
     }
 }
 
-/// The largest unit that leaves a number of at least one, and shortest digits: `25 ms`, `1.5 Mbit/s`.
+/// Writes the value in the largest unit that leaves at least 1, with as few digits as possible:
+/// `25 ms`, `1.5 Mbit/s`.
 fn write(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
     let &(unit, factor) = units.iter().rev().find(|u| value >= u.1).unwrap_or(&units[0]);
     write!(f, "{} {unit}", value as f64 / factor as f64)
@@ -119,9 +138,14 @@ mod tests {
         assert_eq!("100 MB".parse(), Ok(Bytes(100_000_000)));
         assert_eq!("1TB".parse(), Ok(Bytes(1_000_000_000_000)));
         assert_eq!("0.5 TiB".parse(), Ok(Bytes(1 << 39)));
-        for text in ["10 Mbps", "1.25 MB/s", "10000kbps"] {
+        for text in
+            ["10 Mbps", "1.25 MB/s", "10000kbps", "10mbit", "10 Mbit", "10000kbit", "0.01gbit", "10000000bit"]
+        {
             assert_eq!(text.parse(), Ok(Rate(10_000_000)), "{text}");
         }
+        assert_eq!("1gbit".parse(), Ok(Rate(1_000_000_000)));
+        assert_eq!("20mbit".parse::<Rate>().unwrap().to_string(), "20 Mbit/s");
+        assert!("10 mbps".parse::<Rate>().is_err(), "megabytes in tc, megabits elsewhere");
     }
 
     #[test]

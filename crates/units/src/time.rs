@@ -1,35 +1,37 @@
-//! Time and duration in nanoseconds. There is no clock in this crate: time arrives with each signal.
+//! Points in time and durations, in nanoseconds.
+//!
+//! This crate contains no clock: the caller passes the current time.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 
-/// Nanoseconds since the start of the run.
+/// A point in time: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
-/// A span of time in nanoseconds, never negative. In files: a string with a unit, `"25 ms"`.
+/// A length of time in nanoseconds, never negative. In files: a string with a unit, `"25 ms"`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(pub u64);
 
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than everything that happens.
+    /// A time later than every event.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// A time so many milliseconds into the run.
+    /// Returns the time `ms` milliseconds after the start of the run.
     #[inline]
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
 
-    /// Seconds since the start of the run.
+    /// Returns the seconds since the start of the run.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
 
-    /// Time passed since `earlier`; zero when `earlier` is later.
+    /// Returns the time that passed since `earlier`, or zero if `earlier` is later.
     #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -37,57 +39,59 @@ impl Time {
 }
 
 impl Duration {
-    /// No time.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
-    /// Longer than everything that lasts; used as "no sample yet" for minima.
+    /// A duration longer than any other. Minima use it as "no sample yet".
     pub const MAX: Self = Self(u64::MAX);
 
-    /// Whole nanoseconds.
+    /// Creates a duration from nanoseconds.
     #[inline]
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
-    /// Whole microseconds.
+    /// Creates a duration from microseconds.
     #[inline]
     pub const fn from_micros(us: u64) -> Self {
         Self(us * 1_000)
     }
-    /// Whole milliseconds.
+    /// Creates a duration from milliseconds.
     #[inline]
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
-    /// Whole seconds.
+    /// Creates a duration from seconds.
     #[inline]
     pub const fn from_secs(s: u64) -> Self {
         Self(s * 1_000_000_000)
     }
-    /// Seconds, rounded to the nanosecond; negative and NaN become zero.
+    /// Creates a duration from seconds, rounded to the nanosecond. Negative values and NaN become
+    /// zero.
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
         Self((s * 1e9 + 0.5) as u64)
     }
-    /// Seconds.
+    /// Returns the duration in seconds.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
-    /// Seconds; infinite for [`Duration::MAX`], of what has not been measured yet.
+    /// Returns the duration in seconds, or infinity for [`Duration::MAX`], which stands for "not
+    /// measured yet".
     #[inline]
     pub fn as_secs_or_infinite(self) -> f64 {
         if self == Self::MAX { f64::INFINITY } else { self.as_secs_f64() }
     }
-    /// Milliseconds.
+    /// Returns the duration in milliseconds.
     #[inline]
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 * 1e-6
     }
-    /// Times a factor, rounded to the nanosecond.
+    /// Multiplies by a factor and rounds to the nanosecond.
     #[inline]
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor + 0.5) as u64)
     }
-    /// The difference; zero when `other` is longer.
+    /// Subtracts `other`. Returns zero if `other` is longer.
     #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -111,7 +115,8 @@ impl AddAssign<Duration> for Time {
 
 impl Sub for Time {
     type Output = Duration;
-    /// Like [`Time::since`]: zero, never a panic, when the right side is later.
+    /// Returns the time between the two, like [`Time::since`]: zero, without a panic, if `earlier`
+    /// is later.
     #[inline]
     fn sub(self, earlier: Self) -> Duration {
         self.since(earlier)
@@ -158,7 +163,7 @@ impl core::ops::Div<u64> for Duration {
     }
 }
 
-/// Spans beyond 584 years saturate.
+/// Durations beyond 584 years saturate.
 impl From<core::time::Duration> for Duration {
     #[inline]
     fn from(span: core::time::Duration) -> Self {

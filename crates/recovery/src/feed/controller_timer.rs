@@ -1,31 +1,31 @@
-//! When a controller is to be called that asked for it by [`Control::wake`].
+//! The timer that a controller sets with [`Control::wake`].
 
 use congestion::Control;
 use units::Time;
 
-/// What is known of the controller's timer.
+/// State of the controller's timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ControllerTimer {
-    /// The latest event: nothing can be done before it.
+    /// Time of the latest event. The timer cannot be due before it.
     latest: Time,
-    /// When the controller was called last. What it asks for up to then has been served, or a controller that names a time in the
-    /// past would be called for ever.
+    /// Time of the last call. Earlier wake times count as served; otherwise a controller that names
+    /// a past time would be called forever.
     served: Option<Time>,
 }
 
 impl ControllerTimer {
-    /// Something happens.
+    /// Records the time of an event.
     #[inline]
     pub(crate) fn on_event(&mut self, now: Time) {
         self.latest = now;
     }
 
-    /// The controller is called.
+    /// Records a call of the controller.
     pub(crate) fn on_called(&mut self, now: Time) {
         self.served = Some(now);
     }
 
-    /// When to call it, or [`Time::NEVER`].
+    /// Returns the time to call the controller, or [`Time::NEVER`].
     #[inline]
     pub(crate) fn due(&self, control: &Control) -> Time {
         if control.wake == Time::NEVER || self.served.is_some_and(|served| control.wake <= served) {

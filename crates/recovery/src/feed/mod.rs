@@ -1,13 +1,14 @@
-//! Controllers behind another stack's loss detection: the stack reports what it found, its controller gets complete signals.
+//! Controllers for stacks with their own loss detection: the stack reports packets, the controller
+//! receives complete signals.
 
-mod bookkeeping;
+mod accounting;
 mod controller_feed;
 mod controller_timer;
 mod rate;
 mod recovery_period;
 
-pub use bookkeeping::RttEstimate;
-pub(crate) use bookkeeping::{AckDetails, Batch, Bookkeeping, Left, Reason};
+pub use accounting::RttEstimate;
+pub(crate) use accounting::{Accounting, AckDetails, Batch, Reason, SentPacket};
 pub use controller_feed::ControllerFeed;
 pub use rate::{Sampler, Snapshot};
 pub use recovery_period::Exit;

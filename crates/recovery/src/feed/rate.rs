@@ -1,39 +1,40 @@
-//! Delivery-rate estimation, draft-ietf-ccwg-bbr section 4.1 (before: draft-cheng-iccrg-delivery-rate-estimation).
+//! Delivery-rate estimation, draft-ietf-ccwg-bbr section 4.1 (formerly
+//! draft-cheng-iccrg-delivery-rate-estimation).
 
 use congestion::RateSample;
 use units::{Duration, Rate, Time};
 
-/// What a packet remembers of the moment it left.
+/// State of the connection when a packet was sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Snapshot {
-    /// `P.delivered`: bytes delivered then.
+    /// `P.delivered`: bytes delivered at that time.
     pub delivered: u64,
     /// `P.delivered_time`.
     pub delivered_time: Time,
     /// `P.first_send_time`.
     pub first_sent_time: Time,
-    /// `P.tx_in_flight`: bytes in flight, the packet included.
+    /// `P.tx_in_flight`: bytes in flight, including the packet.
     pub tx_in_flight: u64,
-    /// `P.lost`: bytes lost then.
+    /// `P.lost`: bytes lost at that time.
     pub lost: u64,
     /// `P.is_app_limited`.
     pub app_limited: bool,
 }
 
-/// The connection's side of the estimator.
+/// Per-connection state of the estimator.
 #[derive(Clone, Debug, Default)]
 pub struct Sampler {
     delivered: u64,
     delivered_time: Time,
     first_sent_time: Time,
     lost: u64,
-    /// The value of `delivered` at which the application-limited bubble has left the pipe; 0 when there is none.
+    /// Value of `delivered` at which the application-limited phase ends; 0 outside such a phase.
     app_limited: u64,
     newest: Option<(Time, u64, Snapshot)>,
 }
 
 impl Sampler {
-    /// A packet of `bytes` leaves; `in_flight` counts what flies without it.
+    /// Records a packet of `bytes`. `in_flight` does not include it.
     pub fn on_sent(&mut self, now: Time, bytes: u64, in_flight: u64) -> Snapshot {
         if in_flight == 0 {
             self.first_sent_time = now;
@@ -49,7 +50,7 @@ impl Sampler {
         }
     }
 
-    /// One packet is acknowledged. Without its snapshot it makes no sample.
+    /// Records an acknowledged packet. Without a snapshot it yields no sample.
     #[inline]
     pub fn on_acked(&mut self, now: Time, pn: u64, sent: Time, bytes: u64, snapshot: Option<&Snapshot>) {
         self.delivered += bytes;
@@ -60,18 +61,19 @@ impl Sampler {
         }
     }
 
-    /// These bytes are declared lost.
+    /// Records bytes declared lost.
     pub fn on_lost(&mut self, bytes: u64) {
         self.lost += bytes;
     }
 
-    /// The sample of the ACK whose packets went through [`Sampler::on_acked`]. Takes effect once per ACK.
+    /// Returns the rate sample of the packets passed to [`Sampler::on_acked`] since the last call.
+    /// Call it once per ACK.
     pub fn sample(&mut self, min_rtt: Duration) -> Option<RateSample> {
         if self.app_limited != 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
         let (sent, _, p) = self.newest.take()?;
-        // An ACK of nothing but packets that others overtook must not lengthen the interval of what is sent next.
+        // An ACK of overtaken packets alone must not lengthen the interval of packets sent next.
         self.first_sent_time = self.first_sent_time.max(sent);
         let send_elapsed = sent - p.first_sent_time;
         let ack_elapsed = self.delivered_time - p.delivered_time;
@@ -89,20 +91,20 @@ impl Sampler {
         })
     }
 
-    /// The application has nothing more to send although the window has room.
+    /// Records that the application has no more data to send although the window is not full.
     pub fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
 
-    /// Packets sent now are marked as application-limited.
+    /// Reports whether packets sent now are marked as application-limited.
     pub fn is_app_limited(&self) -> bool {
         self.app_limited != 0
     }
-    /// Bytes delivered since the start.
+    /// Returns the bytes delivered since the start.
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
-    /// Bytes lost since the start.
+    /// Returns the bytes lost since the start.
     pub fn lost(&self) -> u64 {
         self.lost
     }
@@ -114,7 +116,7 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// A sender at a constant rate of 1000 bytes/ms sees that rate within one packet per interval.
+    /// A sender at a constant 1000 bytes/ms measures that rate, within one packet per interval.
     #[test]
     fn constant_rate() {
         let mut s = Sampler::default();
@@ -148,7 +150,8 @@ mod tests {
         assert_eq!(sample.delivery_rate.unwrap(), Rate::from_bytes_per_sec(500_000.0));
     }
 
-    /// A bubble marks exactly the packets sent between the marking and the point where all before it is delivered.
+    /// An application-limited phase marks exactly the packets sent before everything sent earlier
+    /// is delivered.
     #[test]
     fn application_limited_bubble() {
         let mut s = Sampler::default();

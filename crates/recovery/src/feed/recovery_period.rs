@@ -1,17 +1,20 @@
-//! Recovery periods: one reduction for each, which packets it covers, when it ends, and whether it was spurious.
+//! Recovery periods: one reduction each, the packets it covers, its end, and whether it was
+//! spurious.
 
 use congestion::Cause;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// When a recovery period ends.
+/// End of a recovery period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Exit {
-    /// A packet sent after the reduction is acknowledged (RFC 9002 section 7.3.2): about one round trip.
+    /// When a packet sent after the reduction is acknowledged, which takes about one round trip
+    /// (RFC 9002 section 7.3.2).
     Quic,
-    /// Everything sent before the reduction has arrived (RFC 6582): no second reduction until all holes are filled.
+    /// When everything sent before the reduction has arrived (RFC 6582). There is no second
+    /// reduction until all holes are filled.
     NewrenoTcp,
 }
 
@@ -21,22 +24,24 @@ pub(crate) struct RecoveryPeriod {
     exit: Exit,
     serial: u64,
     active: bool,
-    /// When it began.
+    /// Start of the period.
     since: Time,
-    /// What leaves in answer to what began it may take a while, and more may come.
-    answering: bool,
+    /// Packets sent now still respond to the event that started the period. This can take a while.
+    responding: bool,
     cause: Option<Cause>,
-    /// [`Exit::Quic`]: ends with the acknowledgement of this packet or a later one, the first sent since the reduction.
+    /// [`Exit::Quic`]: the period ends when this packet, the first sent after the reduction, or a
+    /// later one is acknowledged.
     ends_with: u64,
-    /// Packets below this one left before the reduction or at that moment: their loss or mark is covered by it.
+    /// Packets below this number were sent before or at the reduction, which covers their loss or
+    /// mark.
     covered_below: u64,
-    /// Packets below this one do not open the window.
+    /// Packets below this number do not grow the window.
     no_growth_below: u64,
-    /// [`Exit::NewrenoTcp`]: ends when all stream bytes below this one have arrived.
+    /// [`Exit::NewrenoTcp`]: the period ends when all stream bytes below this offset have arrived.
     until_offset: u64,
-    /// The window collapsed and may grow again although the period lasts.
+    /// The window collapsed, and may grow again during the period.
     collapsed: bool,
-    /// Only losses or a timeout, which may prove spurious, caused it.
+    /// Caused only by losses or a timeout, which may prove spurious.
     undoable: bool,
     losses: u64,
     spurious: u64,
@@ -49,7 +54,7 @@ impl RecoveryPeriod {
             serial: 0,
             active: false,
             since: Time::ZERO,
-            answering: false,
+            responding: false,
             cause: None,
             ends_with: 0,
             covered_below: 0,
@@ -62,19 +67,20 @@ impl RecoveryPeriod {
         }
     }
 
-    /// The window shrinks.
+    /// Starts a period because the window is reduced.
     pub(crate) fn begin(&mut self, now: Time, cause: Cause, next_pn: u64, highest_offset: u64) {
         let collapsed = matches!(cause, Cause::Timeout | Cause::PersistentCongestion);
         let persistent = cause == Cause::PersistentCongestion;
         let undoable = match cause {
             Cause::Loss => true,
-            // While losses are repaired a timeout is not undone alone (Linux tries F-RTO outside of recovery only).
+            // During loss repair a timeout is not undone separately (Linux tries F-RTO only outside
+            // of recovery).
             Cause::Timeout => !self.active || self.cause == Some(Cause::Timeout),
             _ => false,
         };
         *self = Self {
             serial: self.serial + 1,
-            // RFC 9002 section 7.6.2: persistent congestion forgets the recovery period.
+            // RFC 9002 section 7.6.2: persistent congestion ends the recovery period.
             active: !persistent,
             since: now,
             cause: Some(cause),
@@ -88,42 +94,46 @@ impl RecoveryPeriod {
         };
     }
 
-    /// Another path, where there has been none yet.
+    /// Starts over on another path, without a period.
     pub(crate) fn restart(&mut self) {
         *self = Self { serial: self.serial + 1, ..Self::new(self.exit) };
     }
 
-    /// What leaves until [`answered`](Self::answered) leaves in answer to what began the period.
-    pub(crate) fn answer(&mut self) {
-        self.answering = true;
+    /// Counts packets sent until [`end_response`](Self::end_response) as sent at the moment of the
+    /// reduction.
+    pub(crate) fn begin_response(&mut self) {
+        self.responding = true;
     }
 
-    /// What leaves from here on leaves for something else.
-    pub(crate) fn answered(&mut self) {
-        self.answering = false;
+    /// Ends the response. Packets sent from now on are new.
+    pub(crate) fn end_response(&mut self) {
+        self.responding = false;
     }
 
-    /// This packet leaves. At the very moment of the reduction it still belongs to what that answers for (RFC 9002 appendix B.5:
-    /// `sent_time <= congestion_recovery_start_time`; section 7.3.2: "a single packet can be sent prior to reduction"): it meets the queue that
-    /// has just overflowed. A real sender needs some time for it.
+    /// Records a sent packet.
+    ///
+    /// The reduction also covers packets sent at the same instant (RFC 9002 appendix B.5:
+    /// `sent_time <= congestion_recovery_start_time`; section 7.3.2: "a single packet can be sent
+    /// prior to reduction"). They meet the queue that has just overflowed. A real sender needs some
+    /// time to send them.
     pub(crate) fn on_sent(&mut self, now: Time, pn: u64) {
-        if self.active && (now == self.since || self.answering) {
+        if self.active && (now == self.since || self.responding) {
             self.covered_below = pn + 1;
             self.no_growth_below = if self.collapsed { 0 } else { pn + 1 };
         }
     }
 
-    /// A reduction since this packet's departure answers for it.
+    /// Reports whether a reduction since this packet was sent covers its loss.
     pub(crate) fn covers(&self, pn: u64) -> bool {
         pn < self.covered_below || (self.exit == Exit::NewrenoTcp && self.active)
     }
 
-    /// The acknowledgement of this packet must not open the window.
+    /// Reports whether the acknowledgement of this packet must not grow the window.
     pub(crate) fn forbids_growth(&self, pn: u64) -> bool {
         pn < self.no_growth_below || (self.exit == Exit::NewrenoTcp && self.active && !self.collapsed)
     }
 
-    /// Ends the period if this acknowledgement does; returns whether it did.
+    /// Ends the period if this acknowledgement does. Returns true if it did.
     pub(crate) fn try_exit(&mut self, newest_acked: u64, cumulative: u64) -> bool {
         let over = match self.exit {
             Exit::Quic => newest_acked >= self.ends_with,
@@ -134,55 +144,58 @@ impl RecoveryPeriod {
         ends
     }
 
-    /// A mark was seen: the period was not spurious.
+    /// Records a mark, which proves that the period was not spurious.
     pub(crate) fn forbid_undo(&mut self) {
         self.undoable = false;
     }
 
-    /// So many losses belong to this period.
+    /// Adds losses to this period.
     pub(crate) fn add_losses(&mut self, count: u64) {
         self.losses += count;
     }
 
-    /// So many of its losses were none. True when that leaves no reason for the reduction: the period is forgotten.
+    /// Counts losses of this period that proved spurious. Returns true, and ends the period, if
+    /// none remains.
     pub(crate) fn on_spurious(&mut self, count: u64) -> bool {
         self.spurious += count;
-        let mistake = self.undoable && self.losses > 0 && self.spurious >= self.losses;
-        if mistake {
-            self.forget();
+        let undone = self.undoable && self.losses > 0 && self.spurious >= self.losses;
+        if undone {
+            self.reset();
         }
-        mistake
+        undone
     }
 
-    /// The period was spurious.
-    fn forget(&mut self) {
+    /// Ends the period without a trace.
+    fn reset(&mut self) {
         *self = Self { serial: self.serial, ..Self::new(self.exit) };
     }
 
-    /// The stack says that the period was spurious. True when it can be undone: it is forgotten.
-    pub(crate) fn on_mistake(&mut self) -> bool {
-        let mistake = self.undoable;
-        if mistake {
-            self.forget();
+    /// Ends the period, which the stack found spurious. Returns false if it cannot be undone.
+    pub(crate) fn try_undo(&mut self) -> bool {
+        let undone = self.undoable;
+        if undone {
+            self.reset();
         }
-        mistake
+        undone
     }
 
-    /// Its timeout was spurious, although a loss may remain. True when that can be undone: the period is forgotten.
+    /// Ends the period after a spurious timeout, even if a loss remains. Returns false if it cannot
+    /// be undone.
     pub(crate) fn on_spurious_timeout(&mut self) -> bool {
-        let mistake = self.undoable && self.cause == Some(Cause::Timeout);
-        if mistake {
-            self.forget();
+        let undone = self.undoable && self.cause == Some(Cause::Timeout);
+        if undone {
+            self.reset();
         }
-        mistake
+        undone
     }
 
-    /// A tail may be probed: not while losses are repaired, but a CE mark has nothing to repair (Linux: in CWR).
-    pub(crate) fn lets_probe(&self) -> bool {
+    /// Reports whether a tail loss probe is allowed. It is not while losses are being repaired; a
+    /// CE mark needs no repair (Linux: in CWR).
+    pub(crate) fn allows_probe(&self) -> bool {
         !self.active || self.cause == Some(Cause::Ecn)
     }
 
-    /// Where [`Exit::NewrenoTcp`] ends.
+    /// Returns the offset at which [`Exit::NewrenoTcp`] ends the period.
     pub(crate) fn until_offset(&self) -> u64 {
         self.until_offset
     }

@@ -1,21 +1,22 @@
-//! How many ack-eliciting packets one ACK is for: a number, or steps of the run.
+//! Number of ack-eliciting packets per ACK, constant or in steps over time.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::{Duration, Time};
 
-/// In files: `2`, or steps `[["0 s", 2], ["10 s", 10]]`.
+/// Ack-eliciting packets per ACK. In files: `2`, or steps `[["0 s", 2], ["10 s", 10]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AckEvery {
-    /// Always the same.
+    /// The same number throughout the run.
     Constant(u64),
-    /// Each number from its time of the run on, times rising; the first also before its time. No step at all is every packet.
+    /// Numbers with the times from which they apply, ascending. The first also applies before its
+    /// time. An empty list means every packet.
     Steps(Vec<(Time, u64)>),
 }
 
 impl AckEvery {
-    /// The number at this time.
+    /// Returns the number at this time.
     #[inline]
     pub fn at(&self, now: Time) -> u64 {
         match self {
@@ -27,20 +28,20 @@ impl AckEvery {
         }
     }
 
-    /// Says in words what is wrong with the values.
+    /// Checks the values.
     ///
     /// # Errors
-    /// The first rule that does not hold.
+    /// Returns a message for the first rule that is violated.
     pub fn check(&self) -> Result<(), String> {
         let least = match self {
             Self::Constant(packets) => *packets,
             Self::Steps(steps) if steps.is_empty() => return Err("`ack-every` has no steps".to_owned()),
             Self::Steps(steps) if !steps.is_sorted_by(|a, b| a.0 < b.0) => {
-                return Err("the times of the steps of `ack-every` do not rise".to_owned());
+                return Err("the step times of `ack-every` must increase".to_owned());
             }
             Self::Steps(steps) => steps.iter().map(|step| step.1).min().unwrap_or(0),
         };
-        if least >= 1 { Ok(()) } else { Err("an ACK is for at least 1 packet".to_owned()) }
+        if least >= 1 { Ok(()) } else { Err("`ack-every` must be at least 1".to_owned()) }
     }
 }
 
@@ -76,7 +77,7 @@ impl<'de> Deserialize<'de> for AckEvery {
             }
             fn visit_i64<E: de::Error>(self, packets: i64) -> Result<AckEvery, E> {
                 let packets = u64::try_from(packets);
-                packets.map(AckEvery::Constant).map_err(|_| E::custom("an ACK is for at least 1 packet"))
+                packets.map(AckEvery::Constant).map_err(|_| E::custom("`ack-every` must be at least 1"))
             }
             fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<AckEvery, A::Error> {
                 let mut steps = Vec::new();
@@ -110,7 +111,7 @@ mod tests {
             (AckEvery::Constant(0), "at least 1"),
             (AckEvery::Steps(vec![(Time(0), 2), (Time(1), 0)]), "at least 1"),
             (AckEvery::Steps(Vec::new()), "no steps"),
-            (AckEvery::Steps(vec![(Time(1), 2), (Time(1), 3)]), "do not rise"),
+            (AckEvery::Steps(vec![(Time(1), 2), (Time(1), 3)]), "must increase"),
         ] {
             assert!(every.check().unwrap_err().contains(word), "{every:?}");
         }

@@ -1,4 +1,4 @@
-//! Every rule of a receiver that an experiment may switch.
+//! Configuration of a receiver: every rule that an experiment can change.
 
 use serde::{Deserialize, Serialize};
 use units::Duration;
@@ -6,48 +6,56 @@ use units::Duration;
 use crate::receiver::ack_every::AckEvery;
 use crate::receiver::on_gap::OnGap;
 
-/// The receiver's rules.
+/// Rules of the receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ack"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AckConfig {
-    /// Ack-eliciting packets per ACK, a number or steps of the run. RFC 9000 section 13.2.2.
+    /// Ack-eliciting packets per ACK: a number, or steps over time. RFC 9000 section 13.2.2.
     pub ack_every: AckEvery,
-    /// Longest delay of an ACK. RFC 9000 section 13.2.1 (QUIC 25 ms; Linux TCP 40 ms).
+    /// Longest delay of an ACK. QUIC: 25 ms (RFC 9000 section 13.2.1). Linux TCP: 40 ms.
     pub max_ack_delay: Duration,
-    /// QUIC alone: an ACK waits for this share of the receiver's estimate of the RTT where that is less than `max_ack_delay`, or
-    /// `"off"`: always for that. A number above 0. mvfst: 0.25 (fact sheet mvfst.md section 2: QuicTransportBaseLite.cpp:3236-3254,
-    /// TransportSettings.h:438). The estimate is the base RTT (`Receiver::new`).
+    /// QUIC only: delay of an ACK as a share of the RTT, if that is less than `max_ack_delay`. A
+    /// number above 0, or `"off"` to always wait for `max_ack_delay`. The receiver takes the base
+    /// RTT as its estimate. mvfst: 0.25 (fact sheet mvfst.md section 2:
+    /// QuicTransportBaseLite.cpp:3236-3254, TransportSettings.h:438).
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<f64>"))]
     pub delay_factor: Option<f64>,
-    /// QUIC alone: the wait for an ACK lasts a whole number of these, rounded up and at least one; 0: as long as it should. mvfst:
-    /// 1 ms under tperf, 10 ms under hq (fact sheet mvfst.md section 2: tperf.cpp:34-37).
+    /// QUIC only: granularity of the ACK timer. The delay is rounded up to a multiple of it, at
+    /// least one. 0: no rounding. mvfst: 1 ms in tperf, 10 ms in hq (fact sheet mvfst.md section 2:
+    /// tperf.cpp:34-37).
     pub timer_tick: Duration,
-    /// How long a written ACK takes at most until it leaves, uniform from 0 and in order; not part of the ACK delay that it
-    /// reports. Whoever carries the ACKs sees to it.
+    /// Longest time between writing and sending an ACK, drawn uniformly from 0 up to this value.
+    /// ACKs stay in order. The reported ACK delay does not include it. The component that carries
+    /// ACKs applies it.
     pub jitter: Duration,
-    /// What is acknowledged at once where packet numbers are missing: `"once"` (or `true`), the packet that reveals a gap and each that
-    /// comes late; `"all"`, also every packet while one is missing below it whose fate the sender has not decided; `"off"` (or `false`),
-    /// nothing. RFC 9000 section 13.2.1. TCP: always all (RFC 5681 section 4.2).
+    /// Packets acknowledged at once when packet numbers are missing. `"once"` (or `true`): the
+    /// packet that reveals a gap, and each late packet. `"all"`: also every packet while an earlier
+    /// one is missing that the sender has not yet acknowledged or declared lost. `"off"` (or
+    /// `false`): none. RFC 9000 section 13.2.1. TCP always uses `"all"` (RFC 5681 section 4.2).
     pub immediate_on_gap: OnGap,
-    /// Receive timestamps per ACK at most, 0 for none. QUIC: draft-ietf-quic-receive-ts-02. TCP: the one that RFC 7323's option
-    /// holds.
+    /// Largest number of receive timestamps per ACK; 0 for none. QUIC:
+    /// draft-ietf-quic-receive-ts-02. TCP: any number above 0 enables the option of RFC 7323, which
+    /// holds one.
     pub timestamps: usize,
-    /// QUIC alone, unit of the timestamps: 2^exponent microseconds, 0..20. draft-ietf-quic-receive-ts-02.
+    /// QUIC only: unit of the timestamps, 2^exponent microseconds. 0 to 20.
+    /// draft-ietf-quic-receive-ts-02.
     pub timestamp_exponent: u32,
-    /// TCP alone, unit of the timestamps of both ends. RFC 7323 section 5.4 has 1 ms to 1 s; Linux: 1 ms.
+    /// TCP only: unit of the timestamps of both ends. RFC 7323 section 5.4 allows 1 ms to 1 s;
+    /// Linux uses 1 ms.
     pub timestamp_granularity: Duration,
-    /// Ranges per ACK at most. RFC 9000 section 13.2.3.
+    /// Largest number of ranges per ACK. RFC 9000 section 13.2.3.
     pub max_ranges: usize,
-    /// Every so many ACKs, one with more than one range comes with a PING, which the peer answers with a packet that holds an
-    /// ACK alone: how a receiver learns which ranges it may forget (RFC 9000 section 13.2.4). `"off"`: the peer's ACKs ride on
-    /// its data. aioquic: 8.
+    /// Number of ACKs after which one is sent with a PING, if it has more than one range. The peer
+    /// answers the PING with an ACK-only packet. This tells the receiver which ranges it can forget
+    /// (RFC 9000 section 13.2.4). `"off"`: no PINGs; the peer's ACKs travel with its data. aioquic:
+    /// 8.
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub ping_every: Option<u64>,
-    /// TCP alone: acknowledge every packet as long as Linux does, through most of slow start and after data that had arrived
-    /// before; the rule is in `quick_acks.rs`.
+    /// TCP only: acknowledge every packet in the situations where Linux does: most of slow start,
+    /// and after duplicate data. See `quick_acks.rs` for the rule.
     pub quick_acks: bool,
 }
 
@@ -71,12 +79,13 @@ impl Default for AckConfig {
 }
 
 impl AckConfig {
-    /// Of a TCP receiver: delayed acknowledgements of up to 40 ms, as Linux has them, without receive times.
+    /// Returns the rules of a TCP receiver: ACKs delayed by up to 40 ms, as in Linux, without
+    /// receive times.
     pub fn tcp() -> Self {
         Self { max_ack_delay: Duration::from_millis(40), timestamps: 0, ..Self::default() }
     }
 
-    /// How long an ACK waits at a receiver with this estimate of the RTT.
+    /// Returns the ACK delay of a receiver with this RTT estimate.
     pub(super) fn delay(&self, rtt: Duration) -> Duration {
         let share = self.delay_factor.map_or(Duration::MAX, |factor| rtt.mul_f64(factor));
         let (Duration(delay), Duration(tick)) = (self.max_ack_delay.min(share), self.timer_tick);

@@ -1,4 +1,4 @@
-//! The receiver: what it acknowledges, and when.
+//! The receiver, which decides what to acknowledge and when.
 
 mod ack_every;
 mod config;

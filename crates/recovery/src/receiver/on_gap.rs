@@ -1,21 +1,25 @@
-//! Which packets at a gap in the packet numbers a QUIC receiver acknowledges at once.
+//! Immediate ACKs at gaps in the packet numbers of a QUIC receiver.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// In files: `"once"`, `"all"`, `"off"`; `true` is `"once"` and `false` is `"off"`.
+/// Packets acknowledged at once when packet numbers are missing.
+///
+/// In files: `"once"`, `"all"` or `"off"`. `true` means `"once"` and `false` means `"off"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnGap {
-    /// None: a gap waits for the ACK that is due anyway.
+    /// No packet. A gap waits for the next scheduled ACK.
     Off,
-    /// The packet that reveals a gap, and each that comes late: what is not the largest number so far plus 1. RFC 9000
-    /// section 13.2.1 asks for no more ("missing packets between that packet and this packet"), and mvfst does no more
-    /// (fact sheet mvfst.md section 2: AckStates.h:40, QuicStateFunctions.cpp:114-122, 446-450).
+    /// The packet that reveals a gap, and each late packet: every number other than the largest so
+    /// far plus 1. RFC 9000 section 13.2.1 asks for no more ("missing packets between that packet
+    /// and this packet"). mvfst does no more (fact sheet mvfst.md section 2: AckStates.h:40,
+    /// QuicStateFunctions.cpp:114-122, 446-450).
     Once,
-    /// Besides, every packet while one below it is missing whose fate the sender has not decided yet: RFC 9000 section 13.2.1 read as
-    /// RFC 5681 section 4.2 has it for TCP, so that packets beyond a hole are counted as soon as they arrive.
+    /// Also every packet while an earlier one is missing that the sender has not yet acknowledged
+    /// or declared lost. This applies the rule of TCP (RFC 5681 section 4.2) to RFC 9000 section
+    /// 13.2.1. Packets beyond a hole are counted as soon as they arrive.
     All,
 }
 
@@ -54,7 +58,7 @@ mod tests {
         gap: OnGap,
     }
 
-    /// Files from before there were three of them say `true` or `false`.
+    /// Older files write `true` or `false`, from before there were three values.
     #[test]
     fn words_and_truth_values() {
         for (text, gap, written) in [

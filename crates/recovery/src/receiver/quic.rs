@@ -1,4 +1,5 @@
-//! ACK making of a QUIC receiver: RFC 9000 section 13.2, receive timestamps of draft-ietf-quic-receive-ts-02.
+//! ACK generation of a QUIC receiver: RFC 9000 section 13.2, with the receive timestamps of
+//! draft-ietf-quic-receive-ts-02.
 
 use std::sync::Arc;
 
@@ -11,44 +12,47 @@ use crate::receiver::config::AckConfig;
 use crate::receiver::on_gap::OnGap;
 use crate::receiver::stamps::StampLog;
 
-/// What an ACK that leaves says, as far as its receiver wants to hear of it once the peer has acknowledged the packet that held it
-/// ([`Receiver::on_ack_acked`]).
+/// Contents of a sent ACK. The receiver needs them once the peer acknowledges the packet with that
+/// ACK ([`Receiver::on_ack_acked`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckReceipt {
-    /// Its Largest Acknowledged.
+    /// The Largest Acknowledged field.
     largest: u64,
-    /// Which of the receive times that were noted it holds.
+    /// Range of the logged receive times in the ACK.
     stamps: (u64, u64),
 }
 
-/// One packet number space of a receiver.
+/// The receiver of one packet number space.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    /// Receivers can share it, as senders theirs.
+    /// Shared between receivers, to stay in the cache.
     config: Arc<AckConfig>,
     clock: Clock,
-    /// Of an ACK that nothing makes urgent.
+    /// Delay of an ACK that is not urgent.
     delay: Duration,
-    /// Those that are left begin at `first`, lowest packet numbers first: most gaps close at the bottom.
+    /// Received ranges, from index `first` on, with the lowest numbers first, because most gaps
+    /// close at the bottom.
     ranges: Vec<(u64, u64)>,
     first: usize,
-    /// Numbers below this one may have been received and forgotten: they are duplicates.
+    /// Numbers below this one may have been received and forgotten. They count as duplicates.
     floor: u64,
-    most_ranges: usize,
+    range_limit: usize,
     largest_at: Time,
     ecn: EcnCounts,
     unacked: u64,
     due: Option<Time>,
     timestamps: Vec<(u64, i64)>,
-    /// Instead of them, where an ACK may be lost with what it says.
+    /// Used instead of `timestamps` by endpoints, whose ACKs can be lost.
     log: Option<Box<StampLog>>,
-    /// ACKs written.
+    /// Number of ACKs written.
     written: u64,
 }
 
 impl Receiver {
-    /// That has received nothing. `rtt` is its own estimate, which only `delay_factor` asks for: the base RTT, as the handshake
-    /// would measure it on an empty path. Deviation: a real receiver keeps estimating, from what little it sends itself.
+    /// Creates a receiver. `rtt` is the base RTT, which only `delay_factor` uses.
+    ///
+    /// Deviation: the RTT is fixed to the value that a handshake would measure on an empty path. A
+    /// real receiver keeps estimating it from the few packets that it sends.
     pub fn new(config: impl Into<Arc<AckConfig>>, clock: Clock, rtt: Duration) -> Self {
         let config = config.into();
         Self {
@@ -58,7 +62,7 @@ impl Receiver {
             ranges: Vec::new(),
             first: 0,
             floor: 0,
-            most_ranges: usize::MAX,
+            range_limit: usize::MAX,
             largest_at: Time::ZERO,
             ecn: EcnCounts::default(),
             unacked: 0,
@@ -69,36 +73,44 @@ impl Receiver {
         }
     }
 
-    /// Of an endpoint whose peer is not to be trusted. It remembers at most `ranges` ranges of numbers, 1 or more: beyond that the oldest is
-    /// forgotten, and whatever is not newer is a duplicate from then on (RFC 9000 section 13.2.3). Receive times are written in order of
-    /// arrival, and again in every ACK until one that held them is [acknowledged](Self::on_ack_acked); the latest
+    /// Bounds the memory, for endpoints whose peer is not trusted.
+    ///
+    /// The receiver keeps at most `ranges` ranges of numbers, at least 1. Beyond that it forgets the lowest range. From then on every number up to its end counts as a duplicate
+    /// (RFC 9000 section 13.2.3). Receive times are written in order of arrival. Every ACK repeats
+    /// them until one that contained them is [acknowledged](Self::on_ack_acked). The latest
     /// [`AckConfig::timestamps`] are kept.
     pub fn bounded(mut self, ranges: usize) -> Self {
-        self.most_ranges = ranges.max(1);
+        self.range_limit = ranges.max(1);
         self.log = Some(Box::new(StampLog::new(self.config.timestamps)));
         self
     }
 
-    /// Other rules from here on: the peer has asked for them (draft-ietf-quic-ack-frequency section 6). What was received stays, and so
-    /// do an ACK that is due already and how many receive times are kept.
+    /// Changes the rules, because the peer asked for it (draft-ietf-quic-ack-frequency section 6).
+    /// Received packets, an ACK that is already due, and the number of receive times kept do not
+    /// change.
     pub fn set_config(&mut self, config: impl Into<Arc<AckConfig>>) {
         self.config = config.into();
-        // `delay_factor` is a simulation's: an endpoint's delay is the one that was asked for.
+        // `delay_factor` is for simulations. The delay of an endpoint is the one requested.
         self.delay = self.config.delay(Duration::MAX);
     }
 
-    /// A packet of this number would be a duplicate: it has been received, or is too old to tell. Whoever processes its frames all the same
-    /// lets an attacker replay it (RFC 9000 section 12.3).
+    /// Reports whether a packet with this number would be a duplicate: already received, or too old
+    /// to tell.
+    ///
+    /// Processing its frames nevertheless would allow a replay attack (RFC 9000 section 12.3).
     pub fn is_duplicate(&self, pn: u64) -> bool {
         let at = self.first + self.ranges[self.first..].partition_point(|r| r.1 < pn);
         pn < self.floor || self.ranges.get(at).is_some_and(|r| r.0 <= pn)
     }
 
-    /// A packet arrives that elicits no ACK (of ACK, PADDING and CONNECTION_CLOSE frames alone): the next ACK names and counts it, but it
-    /// starts none (RFC 9000 section 13.2.1). Nothing for a duplicate. Its receive time is not reported.
+    /// Records a packet that does not elicit an ACK, with only ACK, PADDING and CONNECTION_CLOSE
+    /// frames.
+    ///
+    /// The next ACK includes and counts it, but it does not trigger one (RFC 9000 section 13.2.1).
+    /// Its receive time is not reported. A duplicate has no effect.
     pub fn on_bare_packet(&mut self, now: Time, pn: u64, ecn: Ecn) {
         let largest = self.ranges.last().map(|r| r.1);
-        if self.note(pn) {
+        if self.record(pn) {
             self.ecn.add(ecn);
             if largest.is_none_or(|l| pn > l) {
                 self.largest_at = now;
@@ -106,12 +118,15 @@ impl Receiver {
         }
     }
 
-    /// An ack-eliciting packet arrives. The sender no longer cares for anything below `least_unacked`, and no packet from there comes
-    /// twice: what a simulation may say, an endpoint says 0 and [`forget_below`](Self::forget_below). Returns whether an ACK must leave
-    /// now; a duplicate changes nothing.
+    /// Records an ack-eliciting packet. Returns true if an ACK must be sent now. A duplicate has no
+    /// effect.
+    ///
+    /// The sender needs no acknowledgement below `least_unacked`, and no packet below it arrives
+    /// twice. Only a simulation knows this. An endpoint passes 0 and calls
+    /// [`forget_below`](Self::forget_below).
     pub fn on_packet(&mut self, now: Time, pn: u64, ecn: Ecn, least_unacked: u64) -> bool {
         let largest = self.ranges.last().map(|r| r.1);
-        if !self.note(pn) {
+        if !self.record(pn) {
             return false;
         }
         if self.ranges.get(self.first).is_some_and(|r| r.1 < least_unacked) {
@@ -139,22 +154,23 @@ impl Receiver {
         }
     }
 
-    /// Below the largest packet, one is missing that the sender still cares for.
+    /// Reports whether a packet below the largest is missing that the sender still waits for.
     fn has_gap(&self) -> bool {
         self.ranges.len() - self.first > 1
     }
 
-    /// Ack-eliciting packets have arrived that no ACK has named: one that leaves anyway should take it along.
-    pub fn has_news(&self) -> bool {
+    /// Reports whether ack-eliciting packets have arrived that no ACK includes yet. If so, add an
+    /// ACK to the next packet sent.
+    pub fn has_unacked(&self) -> bool {
         self.unacked > 0
     }
 
-    /// When a delayed ACK is due.
+    /// Returns the time at which a delayed ACK is due.
     pub fn timer(&self) -> Option<Time> {
         self.due
     }
 
-    /// Writes the ACK that leaves now into `frame`.
+    /// Writes the ACK to send now into `frame`.
     pub fn write_ack(&mut self, now: Time, frame: &mut AckFrame) {
         let newest = self.ranges.len().saturating_sub(self.config.max_ranges.max(1)).max(self.first);
         frame.ranges.clear();
@@ -168,22 +184,24 @@ impl Receiver {
         }
         self.written += 1;
         let its_turn = |every: u64| self.written.is_multiple_of(every);
-        // Receive times that are told once need no answer.
+        // Receive times reported only once need no answer.
         let repeats = self.has_gap() || (self.log.is_some() && !frame.timestamps.is_empty());
         frame.ping = repeats && self.config.ping_every.is_some_and(its_turn);
         self.unacked = 0;
         self.due = None;
     }
 
-    /// What the ACK says that has just been written and was sent with the `stamps` latest of its receive times, for whoever holds the
-    /// packet that it is in; `None` before the first packet.
+    /// Returns the receipt of the ACK just written, which was sent with the latest `stamps` receive
+    /// times. Keep it with the packet. Returns `None` before the first packet.
     pub fn receipt(&self, stamps: usize) -> Option<AckReceipt> {
         let stamps = self.log.as_ref().map_or((0, 0), |log| log.latest(stamps));
         self.ranges.last().map(|r| AckReceipt { largest: r.1, stamps })
     }
 
-    /// The peer has acknowledged a packet that held this ACK: it has read it. Nothing up to its largest number is acknowledged again (RFC 9000
-    /// section 13.2.4), but for the range that this number is in, and its receive times are not repeated.
+    /// Records that the peer acknowledged a packet with this ACK.
+    ///
+    /// Numbers up to the ACK's largest are not acknowledged again, except for the range that
+    /// contains it (RFC 9000 section 13.2.4). Its receive times are not repeated.
     pub fn on_ack_acked(&mut self, AckReceipt { largest, stamps }: AckReceipt) {
         self.forget_below(largest.saturating_add(1));
         if let Some(log) = &mut self.log {
@@ -191,8 +209,8 @@ impl Receiver {
         }
     }
 
-    /// Adds a packet number; false for a duplicate.
-    fn note(&mut self, pn: u64) -> bool {
+    /// Adds a packet number. Returns false for a duplicate.
+    fn record(&mut self, pn: u64) -> bool {
         match self.ranges.last_mut() {
             Some(last) if last.1.checked_add(1) == Some(pn) => {
                 last.1 = pn;
@@ -228,24 +246,24 @@ impl Receiver {
 
     fn insert(&mut self, at: usize, pn: u64) {
         self.ranges.insert(at, (pn, pn));
-        if self.ranges.len() - self.first > self.most_ranges {
+        if self.ranges.len() - self.first > self.range_limit {
             self.forget_first(1);
         }
     }
 
-    /// The sender no longer cares for packets below this number. They are no longer acknowledged, but for the range of the largest one; and
-    /// none that may have been received is new again.
+    /// Stops acknowledging packets below this number, except for the range of the largest one.
+    /// Numbers below it that may have been received stay duplicates.
     pub fn forget_below(&mut self, pn: u64) {
         self.forget_first(self.count_below(pn));
     }
 
-    /// Ranges that end below this number, without the last of all.
+    /// Returns the number of ranges that end below this number, not counting the last range.
     fn count_below(&self, pn: u64) -> usize {
         let left = &self.ranges[self.first..];
         left.partition_point(|r| r.1 < pn).min(left.len().saturating_sub(1))
     }
 
-    /// Forgets the lowest ranges, but not that they were there.
+    /// Forgets the lowest ranges, but remembers that they existed.
     fn forget_first(&mut self, count: usize) {
         if let Some(last) = count.checked_sub(1) {
             self.floor = self.ranges[self.first + last].1 + 1;
@@ -253,7 +271,7 @@ impl Receiver {
         }
     }
 
-    /// Takes the lowest ranges out of the list; their memory is given back when they are the most.
+    /// Removes the lowest ranges from the list. Frees their memory once they are the majority.
     fn drop_first(&mut self, count: usize) {
         self.first += count;
         if self.first > self.ranges.len() / 2 {
@@ -268,7 +286,7 @@ impl Receiver {
         }
         let received = floor_to_power(self.clock.read(now), self.config.timestamp_exponent.min(20));
         if let Some(log) = &mut self.log {
-            return log.note((pn, received));
+            return log.push((pn, received));
         }
         let i = self.timestamps.partition_point(|t| t.0 < pn);
         self.timestamps.insert(i, (pn, received));
@@ -333,7 +351,8 @@ mod tests {
         assert_eq!(ack(&mut r, 0).ranges, vec![(6, 7)]);
     }
 
-    /// RFC 9000 section 13.2.1: at once for a gap, then for every packet that fills it; ranges join.
+    /// RFC 9000 section 13.2.1: an ACK at once for a gap, then for every packet that fills it.
+    /// Ranges merge.
     #[test]
     fn gaps() {
         let mut r = receiver();
@@ -351,7 +370,7 @@ mod tests {
         assert!(!r.on_packet(Time(0), 10, Ecn::NotEct, 0), "in order again, whatever is missing below");
     }
 
-    /// The greatest packet number there is has no successor.
+    /// The largest packet number has no successor.
     #[test]
     fn no_overflow() {
         let mut r = receiver();
@@ -361,7 +380,7 @@ mod tests {
         assert_eq!(ack(&mut r, 0).ranges, vec![(u64::MAX - 1, u64::MAX)]);
     }
 
-    /// Every third ACK is due to come with a PING, and does if there is more than one range.
+    /// Every third ACK carries a PING if it has more than one range.
     #[test]
     fn pings_while_there_are_gaps() {
         let config = AckConfig { ping_every: Some(3), max_ranges: 1, ..AckConfig::default() };
@@ -376,7 +395,7 @@ mod tests {
         assert!((0..6).all(|_| !ack(&mut r, 0).ping), "the old range is forgotten");
     }
 
-    /// Receive times that are repeated until somebody has read them are a reason too.
+    /// Receive times that are repeated until acknowledged are also a reason for a PING.
     #[test]
     fn pings_while_receive_times_wait() {
         let config = AckConfig { ping_every: Some(2), ..AckConfig::default() };
@@ -387,7 +406,7 @@ mod tests {
         assert_eq!([0; 4].map(|at| ack(&mut r, at).ping), [false; 4]);
     }
 
-    /// RFC 9000 section 13.2.3: the newest ranges are kept, and the largest packet is always among them.
+    /// RFC 9000 section 13.2.3: the newest ranges are kept, and always the largest packet.
     #[test]
     fn newest_ranges() {
         for (max_ranges, ranges) in [(2, vec![(4, 4), (6, 6)]), (1, vec![(6, 6)]), (0, vec![(6, 6)])] {
@@ -400,7 +419,8 @@ mod tests {
         }
     }
 
-    /// The limit keeps the largest packet numbers, also against a straggler; each is reported once.
+    /// The limit keeps the largest packet numbers, even if an old one arrives last. Each is
+    /// reported once.
     #[test]
     fn newest_timestamps() {
         let mut r = with(AckConfig { timestamps: 2, ..AckConfig::default() });
@@ -414,7 +434,7 @@ mod tests {
         assert!(ack(&mut r, 1).timestamps.is_empty(), "off");
     }
 
-    /// The exponent truncates, also for clocks that show negative time.
+    /// The exponent rounds down, also on clocks that show negative time.
     #[test]
     fn timestamp_unit() {
         let config = AckConfig { timestamp_exponent: 3, ..AckConfig::default() };

@@ -1,21 +1,33 @@
-//! Which bytes of a stream have arrived.
+//! Received bytes of a stream.
 
 use std::collections::BTreeMap;
 
-/// The contiguous part and the islands beyond it.
+/// The contiguous part of a stream and the blocks beyond it.
 ///
-/// The highest island stands apart: what arrives beyond a gap lengthens it, packet by packet, and needs no search.
+/// The highest block is stored separately. Data beyond a gap usually extend it, packet by packet,
+/// without a search.
+///
+/// ```
+/// use ackclock_recovery::Reassembly;
+///
+/// let mut stream = Reassembly::default();
+/// assert_eq!(stream.insert(0, 1000), 1000);
+/// assert_eq!(stream.insert(2000, 3000), 1000);
+/// assert_eq!(stream.contiguous(), 1000);
+/// assert_eq!(stream.insert(500, 2000), 1000, "only 1000..2000 is new");
+/// assert_eq!(stream.contiguous(), 3000);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     next: u64,
-    /// Start to end of each island below the highest; none touches another or `next`.
+    /// Start and end of each block below the highest. No block touches another one or `next`.
     below: BTreeMap<u64, u64>,
-    /// Start and end of the highest island.
+    /// Start and end of the highest block.
     top: Option<(u64, u64)>,
 }
 
 impl Reassembly {
-    /// Takes `start..end`; returns how many of its bytes are new.
+    /// Adds `start..end`. Returns the number of new bytes.
     #[inline]
     pub fn insert(&mut self, start: u64, end: u64) -> u64 {
         let start = start.max(self.next);
@@ -35,7 +47,7 @@ impl Reassembly {
         end - start
     }
 
-    /// What does not begin in the highest island, of which there is one.
+    /// Adds a range that does not start in the highest block, which exists.
     fn insert_apart(&mut self, start: u64, end: u64) -> u64 {
         let Some(top) = self.top else { return 0 };
         if start > top.1 {
@@ -50,7 +62,7 @@ impl Reassembly {
         let known_of_top = if reaches_top { end.min(top.1) - top.0 } else { 0 };
         let (mut low, mut high) = (start, if reaches_top { end.max(top.1) } else { end });
         let mut known = known_of_top;
-        // Those that overlap or touch, from the last that starts at or before `end`.
+        // Blocks that overlap or touch, from the last that starts at or before `end`.
         while let Some((&s, &e)) = self.below.range(..=end).next_back().filter(|(_, e)| **e >= start) {
             known += e.min(end) - s.max(start);
             (low, high) = (low.min(s), high.max(e));
@@ -67,7 +79,8 @@ impl Reassembly {
         end - start - known
     }
 
-    /// Lengthens the one island below the highest that holds `start` or ends there, if no other begins before `end`.
+    /// Extends the block below the highest that contains `start` or ends there, if no other block
+    /// starts before `end`.
     fn lengthen(&mut self, start: u64, end: u64) -> Option<u64> {
         let (_, e) =
             self.below.range_mut(..=end).next_back().filter(|(s, e)| **s <= start && **e >= start)?;
@@ -76,30 +89,30 @@ impl Reassembly {
         Some(fresh)
     }
 
-    /// All bytes before this one have arrived.
+    /// Returns the end of the contiguous part: all bytes before this one have arrived.
     #[inline]
     pub fn contiguous(&self) -> u64 {
         self.next
     }
 
-    /// Nothing has arrived beyond [`Reassembly::contiguous`].
+    /// Reports whether no byte beyond [`Reassembly::contiguous`] has arrived.
     #[inline]
-    pub fn is_whole(&self) -> bool {
-        self.top.is_none() // the last island, and with it any
+    pub fn has_no_gaps(&self) -> bool {
+        self.top.is_none() // without a highest block there is none
     }
 
-    /// All of `start..end` has arrived.
+    /// Reports whether all of `start..end` has arrived.
     pub fn holds(&self, start: u64, end: u64) -> bool {
-        end <= start.max(self.next) || self.island_at(start.max(self.next)).is_some_and(|(_, e)| end <= e)
+        end <= start.max(self.next) || self.block_at(start.max(self.next)).is_some_and(|(_, e)| end <= e)
     }
 
-    /// The islands beyond [`Reassembly::contiguous`], ascending.
-    pub fn islands(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
+    /// Returns the blocks beyond [`Reassembly::contiguous`], ascending.
+    pub fn blocks(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
         self.below.iter().map(|(&s, &e)| (s, e)).chain(self.top)
     }
 
-    /// The island that holds `offset`.
-    pub fn island_at(&self, offset: u64) -> Option<(u64, u64)> {
+    /// Returns the block that contains `offset`.
+    pub fn block_at(&self, offset: u64) -> Option<(u64, u64)> {
         if offset < self.next {
             return None;
         }
@@ -116,7 +129,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The same as a bitmap.
+        /// Equals a bitmap.
         #[test]
         fn like_a_bitmap(pieces in prop::collection::vec((0u64..64, 0u64..12), 1..60)) {
             let (mut r, mut map) = (Reassembly::default(), [false; 80]);
@@ -130,10 +143,10 @@ mod tests {
                 for (a, b) in [(0, 3), (start, start + len), (start, start + 2), (10, 40)] {
                     prop_assert_eq!(r.holds(a, b), map[a as usize..b as usize].iter().all(|b| *b), "{}..{}", a, b);
                 }
-                prop_assert_eq!(r.is_whole(), r.islands().next().is_none());
-                let beyond: u64 = r.islands().map(|(s, e)| e - s).sum();
+                prop_assert_eq!(r.has_no_gaps(), r.blocks().next().is_none());
+                let beyond: u64 = r.blocks().map(|(s, e)| e - s).sum();
                 prop_assert_eq!(next + beyond, map.iter().filter(|b| **b).count() as u64);
-                for (s, e) in r.islands() {
+                for (s, e) in r.blocks() {
                     prop_assert!(s > next && s < e);
                 }
             }

@@ -1,9 +1,11 @@
-//! A TCP receiver's acknowledgements: cumulative, three SACK blocks (RFC 2018), delayed (RFC 1122, Linux timers).
+//! ACK generation of a TCP receiver: cumulative, three SACK blocks (RFC 2018), delayed (RFC 1122,
+//! Linux timers).
 //!
-//! Its timestamps are RFC 7323's: an ACK holds the receiver's clock when it leaves (TSval) and says which transmission's
-//! timestamp it echoes (TSecr), by the rule of section 4.3: the newest of those that began at or before the edge of the ACK
-//! before. So it is the earliest of those that a delayed ACK covers, and TSval - TSecr is its one-way delay *and* its wait for
-//! the ACK; what arrives beyond a hole is not echoed, what fills it is.
+//! Timestamps follow RFC 7323. An ACK contains the receiver's clock when it is sent (TSval). It
+//! also names the transmission whose timestamp it echoes (TSecr). By section 4.3 that is the newest
+//! transmission that started at or before the edge of the previous ACK. A delayed ACK therefore
+//! echoes the earliest transmission that it covers, and TSval - TSecr is the one-way delay *plus*
+//! the wait for the ACK. Data beyond a hole are not echoed; data that fill it are.
 
 use std::sync::Arc;
 
@@ -16,10 +18,10 @@ use crate::receiver::config::AckConfig;
 use crate::receiver::quick_acks::QuickAcks;
 use crate::receiver::reassembly::Reassembly;
 
-/// Where the stream is whole.
+/// SACK blocks of a stream without gaps.
 const NO_SACKS: [(u64, u64); SACK_BLOCKS] = [(0, 0); SACK_BLOCKS];
 
-/// The receiver.
+/// A TCP receiver.
 #[derive(Clone, Debug)]
 pub struct TcpReceiver {
     config: Arc<AckConfig>,
@@ -28,7 +30,7 @@ pub struct TcpReceiver {
     newest: u64,
     echo: u64,
     duplicate: bool,
-    /// `Last.ACK.sent` and the transmission behind `TS.Recent`.
+    /// `Last.ACK.sent`, and the transmission behind `TS.Recent`.
     last_ack: u64,
     recent: Option<u64>,
     ecn: EcnCounts,
@@ -38,8 +40,10 @@ pub struct TcpReceiver {
 }
 
 impl TcpReceiver {
-    /// That has received nothing. Linux's rule of quick ACKs, if the configuration has it, needs the payload of a full segment,
-    /// `mss` bytes, and an RTT, the base RTT.
+    /// Creates a receiver.
+    ///
+    /// Linux's quick ACKs, if configured, need the payload of a full segment, `mss` bytes, and the
+    /// base RTT.
     pub fn new(config: impl Into<Arc<AckConfig>>, clock: Clock, mss: u32, rtt: Duration) -> Self {
         let config = config.into();
         Self {
@@ -58,12 +62,13 @@ impl TcpReceiver {
         }
     }
 
-    /// Transmission `pn` brings `start..end`. Returns the new bytes and whether an ACK must leave now.
+    /// Records transmission `pn` with the bytes `start..end`. Returns the number of new bytes, and
+    /// true if an ACK must be sent now.
     pub fn on_packet(&mut self, now: Time, pn: u64, ecn: Ecn, start: u64, end: u64) -> (u64, bool) {
         let before = self.stream.contiguous();
         let fresh = self.stream.insert(start, end);
-        // RFC 5681 section 4.2: also what fills a part of a gap is acknowledged at once.
-        let in_order = start == before && self.stream.contiguous() == end && self.stream.is_whole();
+        // RFC 5681 section 4.2: data that fill part of a gap are also acknowledged at once.
+        let in_order = start == before && self.stream.contiguous() == end && self.stream.has_no_gaps();
         self.ecn.add(ecn);
         self.newest = start;
         (self.echo, self.duplicate) = (pn, fresh == 0);
@@ -80,17 +85,17 @@ impl TcpReceiver {
         (fresh, false)
     }
 
-    /// When a delayed ACK is due.
+    /// Returns the time at which a delayed ACK is due.
     pub fn timer(&self) -> Option<Time> {
         self.due
     }
 
-    /// The ACK that leaves now.
+    /// Returns the ACK to send now.
     pub fn ack(&mut self, now: Time) -> TcpAck {
         self.unacked = 0;
         self.due = None;
         self.quick_acks.iter_mut().for_each(QuickAcks::on_ack);
-        let sacks = if self.stream.is_whole() { NO_SACKS } else { self.sacks() };
+        let sacks = if self.stream.has_no_gaps() { NO_SACKS } else { self.sacks() };
         let ecn = (self.ecn != EcnCounts::default()).then_some(self.ecn);
         self.last_ack = self.stream.contiguous();
         let timestamps = self.timestamps(now);
@@ -98,12 +103,13 @@ impl TcpReceiver {
         TcpAck { cumulative, sacks, echo, duplicate, timestamps, ecn }
     }
 
-    /// The island with the newest data first (RFC 2018 section 4), then from the end of the stream.
+    /// Returns the block with the newest data first (RFC 2018 section 4), then blocks from the end
+    /// of the stream.
     #[inline(never)]
     fn sacks(&self) -> [(u64, u64); SACK_BLOCKS] {
         let mut sacks = NO_SACKS;
-        let newest = self.stream.island_at(self.newest);
-        let others = self.stream.islands().rev().filter(|b| Some(*b) != newest);
+        let newest = self.stream.block_at(self.newest);
+        let others = self.stream.blocks().rev().filter(|b| Some(*b) != newest);
         for (slot, block) in sacks.iter_mut().zip(newest.into_iter().chain(others)) {
             *slot = block;
         }
@@ -115,12 +121,12 @@ impl TcpReceiver {
         Some((echoed, floor(self.clock.read(now), self.config.timestamp_granularity)))
     }
 
-    /// All bytes before this one have arrived.
+    /// Returns the end of the contiguous data: all bytes before this one have arrived.
     pub fn contiguous(&self) -> u64 {
         self.stream.contiguous()
     }
 
-    /// All of `start..end` has arrived.
+    /// Reports whether all of `start..end` has arrived.
     pub fn holds(&self, start: u64, end: u64) -> bool {
         self.stream.holds(start, end)
     }
@@ -151,7 +157,8 @@ mod tests {
         assert_eq!(r.on_packet(Time(0), 7, Ecn::NotEct, 0, 1000), (0, true), "duplicate");
     }
 
-    /// RFC 5681 section 4.2: what fills a part of a gap is acknowledged at once, although it moves the edge in order.
+    /// RFC 5681 section 4.2: data that fill part of a gap are acknowledged at once, although they
+    /// move the edge in order.
     #[test]
     fn part_of_a_gap() {
         let mut r = receiver(AckConfig::default());
@@ -164,8 +171,9 @@ mod tests {
         assert!(!r.on_packet(Time(0), 4, Ecn::NotEct, 4000, 5000).1, "whole again: delayed");
     }
 
-    /// RFC 7323 section 4.3, its three cases (A) to (C): the earliest of a delayed ACK, nothing beyond a hole, what fills it;
-    /// and a repeat of what has been acknowledged. The clock is that of the ACK, in whole milliseconds.
+    /// RFC 7323 section 4.3, its three cases (A) to (C): the earliest of a delayed ACK, nothing
+    /// beyond a hole, data that fill it. Also a repeat of acknowledged data. The clock is that of
+    /// the ACK, in whole milliseconds.
     #[test]
     fn timestamps_by_the_letter() {
         let mut r = receiver(AckConfig { timestamps: 1, ..AckConfig::default() });

@@ -1,26 +1,29 @@
-//! What an ACK says that the one before did not.
+//! The difference between an ACK and the previous one.
 //!
-//! ACKs repeat themselves: while a packet is missing every one of them names the whole window again. Walking only the
-//! difference makes an ACK cost what it newly acknowledges.
+//! ACKs repeat themselves: while a packet is missing, each of them lists the whole window again.
+//! Processing only the difference makes the cost of an ACK proportional to what it newly
+//! acknowledges.
 
-/// A span of packet numbers, both ends included.
+/// A range of packet numbers, both ends included.
 pub(crate) type Span = (u64, u64);
 
 /// The ranges of the previous ACK.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AckedRanges {
-    before: Vec<Span>,
-    now: Vec<Span>,
+    previous: Vec<Span>,
+    merged: Vec<Span>,
 }
 
 impl AckedRanges {
-    /// Takes the ranges of a new ACK and writes what they add into `fresh`, ascending and apart. Numbers from
-    /// `next_pn` on were never sent and are ignored; so is what does not ascend.
-    pub(crate) fn take(&mut self, ranges: &[Span], next_pn: u64, fresh: &mut Vec<Span>) {
+    /// Takes the ranges of a new ACK and writes the newly acknowledged ones into `fresh`, ascending
+    /// and disjoint.
+    ///
+    /// Ignores numbers from `next_pn` on, which were never sent, and ranges that do not ascend.
+    pub(crate) fn update(&mut self, ranges: &[Span], next_pn: u64, fresh: &mut Vec<Span>) {
         fresh.clear();
         let Some(newest) = next_pn.checked_sub(1) else { return };
-        // While nothing is missing one range grows at its end.
-        if let (&[(low, high)], [known]) = (ranges, self.before.as_mut_slice())
+        // While nothing is missing, a single range grows at its end.
+        if let (&[(low, high)], [known]) = (ranges, self.previous.as_mut_slice())
             && known.0 <= low
             && low <= known.1
             && (known.1..=newest).contains(&high)
@@ -31,19 +34,19 @@ impl AckedRanges {
             *known = (low, high);
             return;
         }
-        self.take_any(ranges, newest, fresh);
+        self.update_any(ranges, newest, fresh);
     }
 
-    /// The ranges of the ACK that was taken last, as far as they ascend and what they name was sent.
+    /// Returns the ranges of the latest ACK, without those that do not ascend or were never sent.
     pub(crate) fn latest(&self) -> &[Span] {
-        &self.before
+        &self.previous
     }
 
     #[inline(never)]
-    fn take_any(&mut self, ranges: &[Span], newest: u64, fresh: &mut Vec<Span>) {
+    fn update_any(&mut self, ranges: &[Span], newest: u64, fresh: &mut Vec<Span>) {
         let (gone, same) = self.common(ranges, newest);
-        self.now.clear();
-        let mut known = self.before[gone + same..].iter().copied().peekable();
+        self.merged.clear();
+        let mut known = self.previous[gone + same..].iter().copied().peekable();
         let mut from = same.checked_sub(1).map_or(0, |last| ranges[last].1 + 1);
         for &(low, high) in &ranges[same..] {
             let (mut low, high) = (low.max(from), high.min(newest));
@@ -51,7 +54,7 @@ impl AckedRanges {
                 continue;
             }
             from = high + 1;
-            self.now.push((low, high));
+            self.merged.push((low, high));
             while low <= high {
                 while known.next_if(|k| k.1 < low).is_some() {}
                 let (start, end) = known.peek().copied().filter(|k| k.0 <= high).unwrap_or((from, from));
@@ -61,22 +64,22 @@ impl AckedRanges {
                 low = end + 1;
             }
         }
-        self.before.truncate(gone + same);
-        self.before.append(&mut self.now);
-        self.before.drain(..gone);
+        self.previous.truncate(gone + same);
+        self.previous.append(&mut self.merged);
+        self.previous.drain(..gone);
         if same > 0 {
-            self.before[0] = ranges[0];
+            self.previous[0] = ranges[0];
         }
     }
 
-    /// How many ranges the peer no longer tells, and how many from there on it tells again, of which the first may have lost its
-    /// beginning.
+    /// Returns how many ranges the peer no longer reports, and how many after them it repeats. The
+    /// first repeated range may have lost its beginning.
     fn common(&self, ranges: &[Span], newest: u64) -> (usize, usize) {
         let Some(&(low, high)) = ranges.first().filter(|first| first.0 <= first.1.min(newest)) else {
             return (0, 0);
         };
-        let gone = self.before.iter().take_while(|known| known.1 < low).count();
-        let rest = &self.before[gone..];
+        let gone = self.previous.iter().take_while(|known| known.1 < low).count();
+        let rest = &self.previous[gone..];
         if rest.first().is_none_or(|first| low < first.0 || first.1 != high) {
             return (gone, 0);
         }
@@ -94,24 +97,24 @@ mod tests {
     #[test]
     fn only_the_difference() {
         let (mut seen, mut fresh) = (AckedRanges::default(), Vec::new());
-        seen.take(&[(0, 9)], 0, &mut fresh);
+        seen.update(&[(0, 9)], 0, &mut fresh);
         assert!(fresh.is_empty(), "nothing was sent");
-        seen.take(&[(2, 4), (6, 8)], 20, &mut fresh);
+        seen.update(&[(2, 4), (6, 8)], 20, &mut fresh);
         assert_eq!(fresh, [(2, 4), (6, 8)]);
-        seen.take(&[(0, 10), (12, 99)], 20, &mut fresh);
+        seen.update(&[(0, 10), (12, 99)], 20, &mut fresh);
         assert_eq!(fresh, [(0, 1), (5, 5), (9, 10), (12, 19)]);
-        seen.take(&[(12, 15), (3, 4), (14, 17)], 20, &mut fresh);
+        seen.update(&[(12, 15), (3, 4), (14, 17)], 20, &mut fresh);
         assert!(fresh.is_empty(), "older, descending, overlapping: {fresh:?}");
     }
 
     proptest! {
-        /// The same as a bitmap, for whatever a peer may send.
+        /// Equals a bitmap, whatever a peer sends.
         #[test]
         fn like_a_bitmap(acks in prop::collection::vec(prop::collection::vec((0u64..40, 0u64..40), 0..6), 1..8)) {
             let (mut seen, mut fresh) = (AckedRanges::default(), Vec::new());
             let mut before = [false; 32];
             for ranges in acks {
-                seen.take(&ranges, 32, &mut fresh);
+                seen.update(&ranges, 32, &mut fresh);
                 let mut now = [false; 32];
                 let mut from = 0;
                 for (low, high) in ranges {

@@ -1,4 +1,5 @@
-//! Processing acknowledgements: which packets they take out of flight, what they measure, what the controller is told.
+//! Processing of acknowledgements: packets acknowledged, RTT samples, losses, and the report to the
+//! controller.
 
 use std::ops::Range;
 
@@ -6,43 +7,44 @@ use congestion::Cause;
 use units::{Duration, Time};
 
 use crate::ack::{AckFrame, TcpAck};
-use crate::feed::{AckDetails, Exit, Left};
+use crate::feed::{AckDetails, Exit, SentPacket};
 use crate::sender::config::Timeout;
 use crate::sender::effects::{AckContext, AckEffects, Scratch};
-use crate::sender::late::Verdict;
+use crate::sender::late::DeclaredLost;
 use crate::sender::sending::Sender;
-use crate::sender::sent_packets::{Fate, Kind, Packet, Payload};
+use crate::sender::sent_packets::{Kind, Packet, Payload, Status};
 
-/// What an acknowledgement says of the very packet that it takes out of flight.
+/// Evidence that an acknowledgement gives for the arrival of a packet it removes from flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Arrival {
-    /// It has arrived.
+    /// The packet itself has arrived.
     Certain,
-    /// Its payload has arrived, likely with it. ECN counts may lack it.
+    /// The payload has arrived, probably in this packet. ECN counts may not include the packet.
     Likely,
-    /// Its payload has arrived with an earlier transmission.
+    /// The payload has arrived in an earlier transmission.
     Unproven,
 }
 
 impl<T: Payload> Sender<T> {
-    /// A QUIC ACK arrives. `waiting` is the smallest stream offset that is lost and not yet sent again, if any.
+    /// Processes a QUIC ACK. `waiting` is the smallest stream offset that is lost and not yet sent
+    /// again, if there is one.
     pub fn on_ack(&mut self, now: Time, frame: &AckFrame, waiting: Option<u64>, out: &mut AckEffects<T>) {
         out.clear();
-        self.space.late.on_numbers();
+        self.space.late.on_quic_ack();
         self.forget_late(now);
-        let (prior_in_flight, prior_largest) = (self.books.bytes_in_flight, self.space.largest_acked);
-        let (period, oldest) = (self.books.period.serial(), self.space.sent.base());
+        let (prior_in_flight, prior_largest) = (self.accounting.bytes_in_flight, self.space.largest_acked);
+        let (period, oldest) = (self.accounting.period.serial(), self.space.sent.base());
         let is_plain = self.space.sent.numbers.is_plain();
         if is_plain {
-            self.mark_named::<true>(now, frame, out);
+            self.mark_ranges::<true>(now, frame, out);
         } else {
-            self.mark_named_mixed(now, frame, out);
+            self.mark_ranges_sparse(now, frame, out);
         }
         if !out.scratch.late.is_empty() {
             self.mark_late(now, out);
         }
         if !out.scratch.batch.acked.is_empty() || !out.late.is_empty() {
-            let flies = self.space.sent.get(oldest).is_some_and(|p| p.fate == Fate::InFlight);
+            let flies = self.space.sent.get(oldest).is_some_and(|p| p.status == Status::InFlight);
             let context = AckContext {
                 ack_delay: frame.ack_delay,
                 ecn: frame.ecn.as_ref(),
@@ -55,21 +57,21 @@ impl<T: Payload> Sender<T> {
                 prior_largest,
             };
             self.process_ack(now, &context, out);
-        } else if out.scratch.aside {
-            self.settle(now, out);
+        } else if out.scratch.unreported {
+            self.on_empty_ack(now, out);
         }
         if !out.scratch.late.is_empty() {
-            self.forgive_late(now, period, prior_largest, out);
+            self.undo_if_spurious(now, period, prior_largest, out);
         }
-        self.ask_controller();
+        self.refresh_control();
     }
 
-    /// A TCP acknowledgement arrives.
+    /// Processes a TCP acknowledgement.
     pub fn on_tcp_ack(&mut self, now: Time, ack: &TcpAck, out: &mut AckEffects<T>) {
         out.clear();
         self.forget_late(now);
-        let (prior_in_flight, prior_largest) = (self.books.bytes_in_flight, self.space.largest_acked);
-        let period = self.books.period.serial();
+        let (prior_in_flight, prior_largest) = (self.accounting.bytes_in_flight, self.space.largest_acked);
+        let period = self.accounting.period.serial();
         self.space.late.take_covered(ack, &mut out.scratch.late);
         self.mark_covered(now, ack, out);
         if !out.scratch.late.is_empty() {
@@ -92,23 +94,25 @@ impl<T: Payload> Sender<T> {
             self.process_ack(now, &context, out);
         }
         if !out.scratch.late.is_empty() {
-            self.forgive_late(now, period, prior_largest, out);
+            self.undo_if_spurious(now, period, prior_largest, out);
         }
-        self.ask_controller();
+        self.refresh_control();
     }
 
-    /// Marks what the ACK newly acknowledges. `PLAIN`: slots, numbers and serials are the same.
-    #[inline(always)] // once each
-    fn mark_named<const PLAIN: bool>(&mut self, now: Time, frame: &AckFrame, out: &mut AckEffects<T>) {
+    /// Marks the packets that the ACK newly acknowledges. `PLAIN`: slots, numbers and serials are
+    /// equal.
+    #[inline(always)] // one caller per variant
+    fn mark_ranges<const PLAIN: bool>(&mut self, now: Time, frame: &AckFrame, out: &mut AckEffects<T>) {
         let mut stamps = frame.timestamps.iter().peekable();
         let mut spans = std::mem::take(&mut out.scratch.spans);
-        self.space.acked.take(&frame.ranges, self.space.sent.next_number(), &mut spans);
+        self.space.acked.update(&frame.ranges, self.space.sent.next_number(), &mut spans);
         for &(low, high) in &spans {
             self.space.late.take(low, high, &mut out.scratch.late);
             let sent = &self.space.sent;
             let slots = if PLAIN { low.max(sent.base())..high + 1 } else { sent.slots(low, high) };
             for slot in slots {
-                let (pn, serial) = if PLAIN { (slot, slot) } else { self.space.sent.numbers.names(slot) };
+                let (pn, serial) =
+                    if PLAIN { (slot, slot) } else { self.space.sent.numbers.number_and_serial(slot) };
                 while stamps.next_if(|s| s.0 < pn).is_some() {}
                 let received = stamps.peek().filter(|s| s.0 == pn).map(|s| s.1);
                 self.mark_acked::<PLAIN>(now, (slot, pn, serial), received, Arrival::Certain, out);
@@ -117,26 +121,31 @@ impl<T: Payload> Sender<T> {
         out.scratch.spans = spans;
     }
 
-    /// The same where there are several spaces or paths, or not every packet is in flight.
+    /// Like `mark_ranges`, for several spaces or paths, or if not every packet is in flight.
     #[inline(never)]
-    fn mark_named_mixed(&mut self, now: Time, frame: &AckFrame, out: &mut AckEffects<T>) {
-        self.mark_named::<false>(now, frame, out);
+    fn mark_ranges_sparse(&mut self, now: Time, frame: &AckFrame, out: &mut AckEffects<T>) {
+        self.mark_ranges::<false>(now, frame, out);
         self.note_largest(frame, &mut out.scratch);
     }
 
-    /// Where packets are not in flight, the largest number that is acknowledged may be theirs: what left before it may be missing.
+    /// Updates the largest acknowledged number. It may belong to a packet that was not in flight;
+    /// even so, earlier packets may be missing.
     #[inline(never)]
     fn note_largest(&mut self, frame: &AckFrame, scratch: &mut Scratch<T>) {
         let newest = self.space.sent.next_number().checked_sub(1);
         let largest = frame.ranges.last().map(|range| range.1).min(newest);
         if largest > self.space.largest_acked {
             self.space.largest_acked = largest;
-            scratch.aside = true;
+            scratch.unreported = true;
         }
     }
 
-    /// RFC 9002 section 5.1: the largest packet that an ACK names is newly acknowledged, and elicits one. When a packet left that is not in
-    /// flight nobody knows: if it is the largest, there is no sample. Deviation: nor if the largest alone elicits nothing.
+    /// Reports whether the ACK yields an RTT sample. By RFC 9002 section 5.1 it does if its largest
+    /// packet is newly acknowledged and the ACK newly acknowledges an ACK-eliciting packet.
+    ///
+    /// The send times of packets that are not in flight are not kept, so there is no sample if the
+    /// largest is one of them. Deviation: there is also none if only the largest does not elicit an
+    /// ACK.
     fn samples(&self, frame: &AckFrame, scratch: &Scratch<T>) -> bool {
         let sent = &self.space.sent;
         let largest = frame.ranges.last().map_or(0, |range| range.1);
@@ -147,24 +156,26 @@ impl<T: Payload> Sender<T> {
         })
     }
 
-    /// An ACK of nothing that the controller is to hear of: of packets that are not in flight, or of another path.
+    /// Processes an ACK of packets that the controller does not hear of: not in flight, or sent on
+    /// another path.
     #[inline(never)]
-    fn settle(&mut self, now: Time, out: &mut AckEffects<T>) {
+    fn on_empty_ack(&mut self, now: Time, out: &mut AckEffects<T>) {
         if self.resets_backoff() {
             self.timeouts = 0;
         }
-        self.detect_losses(now, self.books.bytes_in_flight, out);
+        self.detect_losses(now, self.accounting.bytes_in_flight, out);
         self.space.sent.forget_resolved();
     }
 
-    /// What had been declared lost is delivered all the same.
+    /// Counts packets that were declared lost as delivered.
     #[inline(never)]
     fn mark_late(&mut self, now: Time, out: &mut AckEffects<T>) {
         out.scratch.late.sort_by_key(|v| v.pn);
-        for verdict in &out.scratch.late {
-            let Verdict { pn, serial, sent, bytes, app_limited, ecn, ref snapshot, ref data, .. } = *verdict;
-            let left = Left { pn: serial, sent, bytes, app_limited, snapshot: snapshot.as_ref() };
-            self.books.mark_late(now, left, &mut out.scratch.batch);
+        for declared in &out.scratch.late {
+            let DeclaredLost { pn, serial, sent, bytes, app_limited, ecn, ref snapshot, ref data, .. } =
+                *declared;
+            let left = SentPacket { pn: serial, sent, bytes, app_limited, snapshot: snapshot.as_ref() };
+            self.accounting.mark_late(now, left, &mut out.scratch.batch);
             out.scratch.ecn.add(ecn);
             if self.space.largest_acked.is_none_or(|largest| pn > largest) {
                 self.space.largest_acked = Some(pn);
@@ -174,8 +185,8 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// The peer answers a handshake, before any packet: the first sample of the RTT. The controller is told of it in an ACK that
-    /// acknowledges nothing.
+    /// Takes the first RTT sample from the handshake, before any packet. The controller receives it
+    /// in an ACK that acknowledges nothing.
     pub fn on_handshake(&mut self, now: Time, rtt: Duration, out: &mut AckEffects<T>) {
         out.clear();
         self.variance.sample(rtt, self.rtt.smoothed(), 0, 0);
@@ -194,11 +205,11 @@ impl<T: Payload> Sender<T> {
             prior_in_flight: 0,
             prior_largest: None,
         };
-        self.tell_controller(now, 0, false, &context, out);
-        self.ask_controller();
+        self.report_ack(now, 0, false, &context, out);
+        self.refresh_control();
     }
 
-    /// Marks the packets as acknowledged whose payload a TCP acknowledgement covers.
+    /// Marks packets as acknowledged if a TCP acknowledgement covers their payload.
     fn mark_covered(&mut self, now: Time, ack: &TcpAck, out: &mut AckEffects<T>) {
         let mut covered = std::mem::take(&mut out.scratch.covered);
         self.space.sent.covered(ack, &mut covered);
@@ -211,7 +222,8 @@ impl<T: Payload> Sender<T> {
             } else {
                 self.space.late.on_repeat_acked(start, arrival == Arrival::Unproven, &mut out.scratch.late);
             }
-            // The peer answers the repeat, and not as a duplicate: the original has not arrived. RFC 8985 section 7.4.
+            // The peer acknowledges the repeat, and not as a duplicate, so the original has not
+            // arrived. RFC 8985 section 7.4.
             if self.tail_repeat == Some((ack.echo, start)) && pn < ack.echo && !ack.duplicate {
                 out.scratch.repaired = Some(pn);
             }
@@ -221,7 +233,8 @@ impl<T: Payload> Sender<T> {
         out.scratch.covered = covered;
     }
 
-    /// RFC 8985 section 6.2 step 2: the original may have arrived although its repeat is what still flies.
+    /// Returns the evidence that a packet arrived. The original may have arrived although the
+    /// repeat is in flight (RFC 8985 section 6.2 step 2).
     fn arrival(&self, now: Time, pn: u64, packet: &Packet<T>, echo: u64) -> Arrival {
         if pn == echo {
             Arrival::Certain
@@ -232,9 +245,9 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// Takes one packet out of flight as acknowledged, that of this slot, number and serial, unless it has been acknowledged or lost
-    /// already.
-    #[inline(always)] // once for each packet: a call would cost 3 %
+    /// Removes the packet with this slot, number and serial from flight as acknowledged, unless it
+    /// has been acknowledged or lost.
+    #[inline(always)] // once per packet: a call would cost 3 %
     fn mark_acked<const PLAIN: bool>(
         &mut self,
         now: Time,
@@ -243,22 +256,23 @@ impl<T: Payload> Sender<T> {
         arrival: Arrival,
         out: &mut AckEffects<T>,
     ) {
-        let Some((p, packet)) = self.space.sent.resolve(slot, Fate::Acked) else { return };
-        let packet = Left { pn: serial, ..packet };
+        let Some((p, packet)) = self.space.sent.resolve(slot, Status::Acked) else { return };
+        let packet = SentPacket { pn: serial, ..packet };
         self.stats.acked += 1;
         if out.keeps_acked {
             out.acked.push((number, p.data.clone()));
         }
         let scratch = &mut out.scratch;
         if !PLAIN && serial < self.path_since {
-            scratch.aside = true; // it tells nothing of this path
+            scratch.unreported = true; // says nothing about this path
             return self.advance(number);
         }
-        // Its bytes came with an earlier transmission that had been given up: they are not delivered twice.
+        // The bytes arrived in an earlier transmission that was declared lost. They are not
+        // delivered twice.
         let start = p.data.range().start;
         let again =
             arrival == Arrival::Unproven && scratch.late.iter().any(|v| v.data.range().start == start);
-        self.books.mark_acked(now, packet, received, !again, &mut scratch.batch);
+        self.accounting.mark_acked(now, packet, received, !again, &mut scratch.batch);
         if arrival == Arrival::Certain {
             scratch.ecn.add(p.ecn);
         }
@@ -268,7 +282,7 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// This packet has arrived: what left before it may be missing.
+    /// Records the arrival of this packet. Packets sent before it may be missing.
     fn advance(&mut self, pn: u64) {
         if self.space.largest_acked.is_some_and(|largest| pn < largest) {
             self.reordering.on_reordered();
@@ -281,39 +295,43 @@ impl<T: Payload> Sender<T> {
         let newest = out.scratch.batch.summary.newest_pn();
         self.measure(now, raised, context, out);
         let ce = if raised { self.ecn.on_ack(&mut self.space.ecn, &out.scratch.ecn, context.ecn) } else { 0 };
-        let round_start = self.books.ends_round(newest, self.serial);
-        // RFC 6298 section 5.3: a retransmission timer waits for the oldest packet, whatever else arrives.
+        let round_start = self.accounting.ends_round(newest, self.serial);
+        // RFC 6298 section 5.3: the retransmission timer waits for the oldest packet, whatever else
+        // arrives.
         if context.advanced {
             self.progress = now;
             self.timeouts = if self.resets_backoff() { 0 } else { self.timeouts };
-            // RFC 8985 section 7.3: one probe at a time, until what had left by then has arrived (`tlp_high_seq` in Linux).
+            // RFC 8985 section 7.3: one probe at a time, until everything sent before it has
+            // arrived (`tlp_high_seq` in Linux).
             self.tail_probed &= context.is_tcp && self.unacknowledged < self.tail_end;
         }
         self.probes = 0;
-        self.books.period.answered();
+        self.accounting.period.end_response();
 
         if let Some(suspicion) = self.suspicion.take() {
             self.judge_timeout(now, suspicion, context, out);
         }
         self.detect_losses(now, context.prior_in_flight, out);
         self.answer_marks_and_repairs(now, newest, ce, context.prior_in_flight, out);
-        if self.books.period.try_exit(newest, context.cumulative) {
+        if self.accounting.period.try_exit(newest, context.cumulative) {
             self.reordering.on_recovered();
             self.prr = None;
         }
-        self.tell_controller(now, ce, round_start, context, out);
+        self.report_ack(now, ce, round_start, context, out);
         if let Some(prr) = &mut self.prr {
             prr.on_ack(
                 out.scratch.batch.summary.bytes + out.scratch.batch.summary.late,
-                self.books.bytes_in_flight,
+                self.accounting.bytes_in_flight,
                 context.advanced && out.scratch.batch.lost.is_empty(),
             );
         }
         self.space.sent.forget_resolved();
     }
 
-    /// RTT of the newest packet. A sample for the estimator if it raises the largest acknowledged (RFC 9002
-    /// section 5.1); RACK takes every one. TCP measures the mean on the oldest packet (RFC 7323 section 4).
+    /// Takes an RTT sample from the newest packet.
+    ///
+    /// The estimator uses it if the largest acknowledged number rises (RFC 9002 section 5.1). RACK
+    /// uses every sample. TCP measures the mean on the oldest packet (RFC 7323 section 4).
     fn measure(&mut self, now: Time, raised: bool, context: &AckContext, out: &mut AckEffects<T>) {
         let Some((_, sent)) = out.scratch.batch.summary.newest else { return };
         let latest = now - sent;
@@ -333,7 +351,7 @@ impl<T: Payload> Sender<T> {
         out.rtt = Some(latest);
     }
 
-    /// Reductions for what is no declared loss: CE marks, and a loss that a tail loss probe repaired.
+    /// Reduces the window for CE marks, and for a loss that a tail loss probe repaired.
     fn answer_marks_and_repairs(
         &mut self,
         now: Time,
@@ -343,21 +361,21 @@ impl<T: Payload> Sender<T> {
         out: &mut AckEffects<T>,
     ) {
         if ce > 0 {
-            if !self.books.period.covers(newest) {
+            if !self.accounting.period.covers(newest) {
                 self.reduce(now, Cause::Ecn, prior, out);
             }
-            self.books.period.forbid_undo();
+            self.accounting.period.forbid_undo();
         }
         if let Some(pn) = out.scratch.repaired {
-            if !self.books.period.covers(pn) {
+            if !self.accounting.period.covers(pn) {
                 self.reduce(now, Cause::Loss, prior, out);
             }
-            self.books.period.forbid_undo();
+            self.accounting.period.forbid_undo();
         }
     }
 
-    #[inline(always)] // once for each ACK; the other caller is there once for each connection
-    fn tell_controller(
+    #[inline(always)] // once per ACK; the other caller runs once per connection
+    fn report_ack(
         &mut self,
         now: Time,
         ce: u64,
@@ -368,17 +386,18 @@ impl<T: Payload> Sender<T> {
         let (ack_delay, prior_in_flight) = (context.ack_delay, context.prior_in_flight);
         let details =
             AckDetails { ack_delay, ce, round_start, prior_in_flight, rtt: self.rtt_estimate(out.rtt) };
-        // Whatever the controller asks, one reduction per round trip.
-        if let Some(cause) = self.books.tell_ack(now, &details, &out.scratch.batch) {
+        // At most one reduction per round trip, whatever the controller asks for.
+        if let Some(cause) = self.accounting.report_ack(now, &details, &out.scratch.batch) {
             self.reduce(now, cause, prior_in_flight, out);
         }
     }
 
-    /// All stream bytes before this one have arrived: as far as the recovery period wants to know.
+    /// Returns an offset before which all stream bytes have arrived, as exact as the recovery
+    /// period needs it.
     fn cumulative(&self, waiting: Option<u64>) -> u64 {
-        let until = self.books.period.until_offset();
+        let until = self.accounting.period.until_offset();
         if self.config.exit == Exit::Quic
-            || !self.books.period.in_recovery()
+            || !self.accounting.period.in_recovery()
             || waiting.is_some_and(|w| w < until)
         {
             return 0;

@@ -1,39 +1,44 @@
-//! How much may leave at once, and what lets no more.
+//! The number of packets that can be sent at once, and the limit that applies.
 
 use units::Time;
 
 use crate::sender::sending::{SendDecision, Sender};
 use crate::sender::sent_packets::Payload;
 
-/// What limits a sender.
+/// A limit on sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// The application has nothing more to send.
+    /// The application has no more data to send.
     Application,
-    /// The peer gives no credit for more (RFC 9000 section 4).
+    /// The peer grants no more credit (RFC 9000 section 4).
     FlowControl,
     /// The congestion window is full.
     Window,
-    /// The pacer spreads what the window has room for.
+    /// The pacer delays packets that fit into the window.
     Pacer,
-    /// Three times what came from an address that is not validated has been sent to it (RFC 9000 section 8.1).
+    /// Three times the bytes received from an unvalidated address have been sent to it (RFC 9000
+    /// section 8.1).
     Amplification,
 }
 
-/// What may leave now.
+/// Packets that can be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// So many packets of the size asked for.
+    /// Number of packets of the requested size.
     pub packets: u64,
-    /// Why no more: window, pacer or amplification. The application and flow control are the caller's to know.
+    /// The limit that applies: window, pacer or amplification. Only the caller knows about the
+    /// application and flow control.
     pub limit: Limit,
-    /// When the pacer lets a packet leave, if it lets none leave now.
+    /// Time at which the pacer allows a packet, if it allows none now.
     pub at: Option<Time>,
 }
 
 impl<T: Payload> Sender<T> {
-    /// How many packets of `bytes` may leave now, as often as [`can_send`](Self::can_send) would say [`SendDecision::Now`]: for senders that
-    /// hand several to the system at once. A controller that changes its mind as packets leave is asked again only then.
+    /// Returns how many packets of `bytes` can be sent now, for senders that pass several to the
+    /// system at once.
+    ///
+    /// The number is how often [`can_send`](Self::can_send) would return [`SendDecision::Now`]. It
+    /// does not account for a controller whose output changes as packets are sent.
     pub fn budget(&mut self, now: Time, bytes: u64) -> Budget {
         if self.spaces.as_ref().is_some_and(|spaces| spaces.amplification_limited) {
             return Budget { packets: 0, limit: Limit::Amplification, at: None };
@@ -58,8 +63,8 @@ impl<T: Payload> Sender<T> {
         Budget { packets: by_window.min(by_pacer).max(probes), limit, at: None }
     }
 
-    /// The sender sends no more although it might, because of this. Where the window has room, it must not grow for what leaves it unused
-    /// (RFC 9002 section 7.8).
+    /// Records that this limit stops the sender. For limits other than window and pacer, an unused
+    /// window must not grow (RFC 9002 section 7.8).
     pub fn on_limited(&mut self, by: Limit) {
         if matches!(by, Limit::Application | Limit::FlowControl | Limit::Amplification) {
             self.mark_app_limited();

@@ -1,4 +1,5 @@
-//! Every rule of loss recovery that an experiment may switch, with the QUIC and the TCP personality as defaults.
+//! Configuration of loss recovery: every rule that an experiment can change, with defaults for QUIC
+//! and TCP.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::{Duration, Rng};
@@ -8,38 +9,42 @@ use crate::sender::pacer::Pacing;
 use crate::sender::rtt::Rtt;
 use units::Ecn;
 
-/// The sender's rules.
+/// Rules of loss recovery at the sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "recovery"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
-    /// Packets that must be acknowledged beyond a missing one before it is lost, or `"off"`. RFC 9002 section 6.1.1.
+    /// Number of packets acknowledged after a missing one before it is declared lost, or `"off"`.
+    /// RFC 9002 section 6.1.1.
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub packet_threshold: Option<u64>,
-    /// RTTs a missing packet may be late, `"rack"` for the adaptive window of RFC 8985, or `"off"`.
-    /// RFC 9002 section 6.1.2.
+    /// Time after which a missing packet is declared lost, in RTTs. `"rack"`: the adaptive window
+    /// of RFC 8985. `"off"`: no time threshold. RFC 9002 section 6.1.2.
     pub time_threshold: TimeThreshold,
-    /// How far packets that arrive late may raise the packet threshold, or `"off"`: not at all. RFC 9002 section 6.1.1 allows it;
-    /// google/quiche and lsquic have no bound (name one beyond the window), cloudflare/quiche 20 packets, quinn, noq, msquic, neqo and
-    /// s2n-quic do not adapt.
+    /// Upper limit to which late packets can raise the packet threshold, or `"off"`: late packets
+    /// do not raise it. RFC 9002 section 6.1.1 allows such adaptation. google/quiche and lsquic
+    /// have no limit (use a number beyond the window); cloudflare/quiche allows 20 packets. quinn,
+    /// noq, msquic, neqo and s2n-quic do not adapt.
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub max_packet_threshold: Option<u64>,
-    /// How far they may raise the time threshold, in RTTs, or `"off"`. google/quiche (connection option ILD4) and cloudflare/quiche 2,
-    /// by doubling what is above 1.
+    /// Upper limit to which late packets can raise the time threshold, in RTTs, or `"off"`.
+    /// google/quiche (connection option ILD4) and cloudflare/quiche: 2; they double the part above
+    /// 1.
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<f64>"))]
     pub max_time_threshold: Option<f64>,
-    /// When a recovery period ends.
+    /// End of a recovery period.
     pub exit: Exit,
-    /// How the window falls at a congestion event.
+    /// Shape of the window reduction at a congestion event.
     pub reduction: Reduction,
-    /// What happens when no acknowledgement comes.
+    /// Reaction if no acknowledgement arrives.
     pub timeout: Timeout,
-    /// How long a probe timeout of QUIC is.
+    /// Formula for QUIC's probe timeout.
     pub pto: Pto,
-    /// PTOs without any acknowledgement that make congestion persistent, or `"off"`. RFC 9002 section 7.6.
+    /// Number of PTOs without an acknowledgement that establish persistent congestion, or `"off"`.
+    /// RFC 9002 section 7.6.
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub persistent_congestion: Option<u64>,
@@ -47,108 +52,123 @@ pub struct Config {
     pub granularity: Duration,
     /// RTT assumed before the first sample. RFC 9002 section 6.2.2.
     pub initial_rtt: Duration,
-    /// The longest the peer says it holds an ACK back. RFC 9000 section 18.2.
+    /// Largest ACK delay that the peer announces. RFC 9000 section 18.2.
     pub max_ack_delay: Duration,
-    /// Floor of the retransmission timeout, or of what it adds to the RTT, as `rto` says. Linux: 200 ms; RFC 6298: 1 s.
+    /// Minimum of the retransmission timeout, or of its part beyond the RTT: see `rto`. Linux: 200
+    /// ms. RFC 6298: 1 s.
     pub min_rto: Duration,
-    /// What the floor of the retransmission timeout holds up.
+    /// Quantity that `min-rto` limits.
     pub rto: Rto,
-    /// How long `min_rtt` remembers, or `"off"`: for ever. Linux: 300 s. RFC 9002 section 5.2 leaves it open.
+    /// Time window of the minimum RTT, or `"off"`: it never expires. Linux: 300 s. RFC 9002 section
+    /// 5.2 leaves it open.
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<Duration>"))]
     pub min_rtt_window: Option<Duration>,
     /// Undo a reduction when all packets that caused it arrive late.
     pub undo: bool,
-    /// Sending again after more than a retransmission timeout of silence, a window controller restarts its window. RFC 5681
-    /// section 4.1; Linux `tcp_slow_start_after_idle`. QUIC need not, since it paces (RFC 9002 section 7.8).
+    /// Restart the window of a window-based controller after an idle time longer than the
+    /// retransmission timeout. RFC 5681 section 4.1; Linux: `tcp_slow_start_after_idle`. QUIC does
+    /// not need it because it paces (RFC 9002 section 7.8).
     pub restart_after_idle: bool,
-    /// The mark of outgoing packets. RFC 9000 section 13.4.
+    /// ECN mark of outgoing packets. RFC 9000 section 13.4.
     pub ecn: Ecn,
-    /// Repeats carry the mark, too. QUIC's packets are never repeated, only what they hold; RFC 3168 section 6.1.5 forbids it to TCP.
+    /// Mark retransmissions too. QUIC repeats only data, never packets. RFC 3168 section 6.1.5
+    /// forbids it for TCP.
     pub ecn_on_repeats: bool,
-    /// Mark nothing more when the path is seen to bleach or miscount. RFC 9000 section 13.4.2; TCP agrees on it in its handshake.
+    /// Stop marking when the path bleaches marks or the counts are wrong. RFC 9000 section 13.4.2.
+    /// TCP negotiates ECN in its handshake instead.
     pub ecn_validation: bool,
-    /// Pacing.
+    /// Rules of the pacer.
     pub pacing: Pacing,
-    /// QUIC: fill what is left of the window with a packet that is smaller. Otherwise a packet waits until it fits whole.
+    /// QUIC only: fill the rest of the window with a smaller packet. Otherwise a packet waits until
+    /// it fits entirely.
     pub small_last_packet: bool,
-    /// A packet leaves as long as the window is not full, so that the last one may pass it by less than a packet. Otherwise it waits
-    /// until it fits. mvfst (fact sheet mvfst.md section 1: QuicTransportFunctions.cpp:1060-1100).
+    /// Send a packet as long as the window is not full, so that the last one may exceed it by less
+    /// than a packet. Otherwise a packet waits until it fits. mvfst (fact sheet mvfst.md section 1:
+    /// QuicTransportFunctions.cpp:1060-1100).
     pub overshoot: bool,
-    /// Which controllers are paced; without pacing a window leaves as fast as its acknowledgements come.
+    /// Controllers whose packets are paced. Without pacing, a window is sent as fast as its
+    /// acknowledgements arrive.
     pub paced: Paced,
-    /// QUIC: behind each packet a number is left out by a chance of 1 in so many, and after one none for so many packets, or `"off"`. A peer that
-    /// acknowledges it has not received what it acknowledges (RFC 9000 section 21.4). To all others it is a gap, which is acknowledged at once, and
-    /// which the packet threshold counts. mvfst: 1000. The endpoints of `--on stack` and `--on wire` leave one out every 256 to 4095 if this is off.
+    /// QUIC only: skip packet numbers. With a value n, each packet is followed by a skipped number
+    /// with probability 1/n. After a skip, n packets follow without one. `"off"`: no skips. A peer
+    /// that acknowledges a skipped number acknowledges packets that it has not received (RFC 9000
+    /// section 21.4). An honest peer sees a gap, which it acknowledges at once and which counts
+    /// towards the packet threshold. mvfst: 1000. With `"off"`, the endpoints of `--on stack` and
+    /// `--on wire` skip one number every 256 to 4095 packets.
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub skip_numbers: Option<u64>,
 }
 
-/// Which controllers are paced.
+/// Controllers whose packets are paced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Paced {
-    /// Every controller: by its own rate, or by window over RTT (RFC 9002 section 7.7).
+    /// Every controller: at its own rate, or at window over RTT (RFC 9002 section 7.7).
     Always,
-    /// Only controllers with a rate of their own (Linux TCP without the fq queueing discipline).
+    /// Only controllers with their own rate (Linux TCP without the fq queueing discipline).
     ByRate,
-    /// No controller, not even one that asks for it.
+    /// No controller, not even one that asks for pacing.
     Never,
 }
 
-/// How the window falls at a congestion event. A timeout's collapse is always at once.
+/// Shape of the window reduction at a congestion event. The collapse after a timeout is always
+/// immediate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
-    /// To the controller's new window when the event is noticed (RFC 9002 section 7.3.2).
+    /// The window falls at once to the controller's new value (RFC 9002 section 7.3.2).
     AtOnce,
-    /// Over the recovery period, in proportion to what arrives (RFC 9937), unless the controller
-    /// [shapes its window](congestion::Controller::shapes_recovery) there itself.
+    /// The window falls over the recovery period, in proportion to the delivered data (RFC 9937).
+    /// Does not apply to controllers that shape their window themselves during recovery.
     Prr,
 }
 
-/// What happens when no acknowledgement comes.
+/// Reaction if no acknowledgement arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Timeout {
-    /// Probe timeouts that never touch the window (RFC 9002 section 6.2).
+    /// Probe timeouts, which never change the window (RFC 9002 section 6.2).
     Pto,
-    /// One tail loss probe (RFC 8985 section 7), then retransmission timeouts that collapse the window (RFC 6298).
+    /// One tail loss probe (RFC 8985 section 7), then retransmission timeouts, which collapse the
+    /// window (RFC 6298).
     TlpRto,
 }
 
-/// How long a probe timeout of QUIC is, without backoff.
+/// Formula for QUIC's probe timeout, without backoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pto {
-    /// `smoothed_rtt + max(4 * rttvar, granularity) + max_ack_delay`, which is 3 `initial_rtt` and `max_ack_delay` before the first
-    /// sample (RFC 9002 section 6.2.1).
+    /// `smoothed_rtt + max(4 * rttvar, granularity) + max_ack_delay`. Before the first sample this
+    /// is 3 `initial_rtt` plus `max_ack_delay` (RFC 9002 section 6.2.1).
     Rfc9002,
-    /// `smoothed_rtt + 4 * rttvar + the longest ACK delay reported so far`, 2 `initial_rtt` before the first sample (fact sheet
-    /// mvfst.md section 5: QuicLossFunctions.cpp:13-19, QuicConstants.h:602).
+    /// `smoothed_rtt + 4 * rttvar + the largest ACK delay reported so far`. Before the first
+    /// sample: 2 `initial_rtt` (fact sheet mvfst.md section 5: QuicLossFunctions.cpp:13-19,
+    /// QuicConstants.h:602).
     Mvfst,
 }
 
-/// What `min_rto` is the floor of.
+/// Quantity that `min_rto` limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Rto {
-    /// What the timeout adds to `smoothed_rtt`, which falls once per round trip (Linux): at rest `smoothed_rtt + min_rto`.
+    /// The part of the timeout beyond `smoothed_rtt`, which decays once per round trip (Linux). At
+    /// rest the timeout is `smoothed_rtt + min_rto`.
     Linux,
-    /// The timeout, `max(smoothed_rtt + 4 * rttvar, min_rto)` (RFC 6298 section 2).
+    /// The timeout itself: `max(smoothed_rtt + 4 * rttvar, min_rto)` (RFC 6298 section 2).
     Rfc6298,
 }
 
-/// The time threshold.
+/// Time after which a missing packet is declared lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TimeThreshold {
-    /// Times max(smoothed_rtt, latest_rtt).
+    /// A multiple of `max(smoothed_rtt, latest_rtt)`.
     Factor(f64),
     /// RACK's adaptive reordering window, RFC 8985 section 6.2.
     Rack,
@@ -205,7 +225,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// PTO without backoff: RFC 9002 section 6.2.1.
+    /// Returns the PTO without backoff (RFC 9002 section 6.2.1).
     pub(crate) fn probe_timeout(&self, rtt: &Rtt) -> Duration {
         match self.pto {
             Pto::Rfc9002 => rtt.timeout(self.granularity) + self.max_ack_delay,
@@ -214,7 +234,8 @@ impl Config {
         }
     }
 
-    /// The PTO before the first sample of the RTT, of packets that the peer acknowledges at once.
+    /// Returns the PTO before the first RTT sample, for packets that the peer acknowledges without
+    /// delay.
     pub fn first_timeout(&self) -> Duration {
         self.initial_rtt
             * match self.pto {
@@ -223,7 +244,7 @@ impl Config {
             }
     }
 
-    /// RFC 9002.
+    /// Returns the rules of RFC 9002.
     pub fn quic() -> Self {
         Self {
             packet_threshold: Some(3),
@@ -254,8 +275,11 @@ impl Config {
         }
     }
 
-    /// Linux-like TCP: SACK, RACK-TLP (RFC 8985), RTO (RFC 6298) with Linux' floor and Eifel detection (RFC 3522), one reduction
-    /// until all holes are filled, spread over that time (RFC 9937); ACK-clocked; the window restarts after idle times.
+    /// Returns the rules of a Linux-like TCP.
+    ///
+    /// It uses SACK, RACK-TLP (RFC 8985), and the RTO of RFC 6298 with Linux's minimum and Eifel
+    /// detection (RFC 3522). There is one reduction until all holes are filled, spread over that
+    /// time (RFC 9937). Sending is ACK-clocked, and the window restarts after idle times.
     pub fn tcp() -> Self {
         Self {
             packet_threshold: None,
@@ -281,8 +305,9 @@ impl Config {
     }
 }
 
-/// How many packets leave before one number in `every` is left out, by a chance of 1 in `every` at each; `again`: one was left out before.
-pub fn skips_after(every: u64, rng: &mut Rng, again: bool) -> u64 {
+/// Returns how many packets are sent before a number is skipped, with probability 1 in `every` at
+/// each. `again`: a number was skipped before, so at least `every` packets come first.
+pub fn packets_until_skip(every: u64, rng: &mut Rng, again: bool) -> u64 {
     let chance = ((rng.exponential() * every as f64) as u64).saturating_add(1);
     if again { chance.saturating_add(every) } else { chance }
 }
@@ -291,13 +316,13 @@ pub fn skips_after(every: u64, rng: &mut Rng, again: bool) -> u64 {
 mod tests {
     use super::*;
 
-    /// Values that no run reaches leave nothing out.
+    /// Values beyond the length of any run skip nothing.
     #[test]
     fn skips_beyond_all_runs() {
         for seed in 0..100 {
             for again in [false, true] {
                 let mut rng = Rng::stream(seed, "skips");
-                assert!(skips_after(i64::MAX as u64, &mut rng, again) > 1 << 40);
+                assert!(packets_until_skip(i64::MAX as u64, &mut rng, again) > 1 << 40);
             }
         }
     }

@@ -4,22 +4,22 @@ use units::{Duration, Ecn, Time};
 
 use crate::ecn::EcnCounts;
 
-/// Whether the path carries ECN.
+/// State of ECN validation on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// The first packets carry ECT.
     Testing,
-    /// The test packets are out, no answer yet: packets carry none.
+    /// All test packets are sent and not yet acknowledged. Packets carry no mark.
     Unknown,
-    /// Validated.
+    /// The path carries ECN. Packets carry ECT.
     Capable,
-    /// The path bleaches or miscounts: packets carry none.
+    /// The path bleaches marks or the counts are wrong. Packets carry no mark.
     Failed,
-    /// Decided elsewhere: packets carry ECT, and what is reported counts.
+    /// Validation is off. Packets carry ECT, and every reported mark counts.
     Trusted,
 }
 
-/// The sender's side of one path.
+/// ECN validation of one path, at the sender.
 #[derive(Clone, Debug)]
 pub struct Validation {
     mark: Ecn,
@@ -29,21 +29,25 @@ pub struct Validation {
     test_lost: u64,
 }
 
-/// The counts of one packet number space: validation is a path's, counts are a space's (RFC 9000 section 13.4.2).
+/// ECN counts of one packet number space. Validation belongs to a path, counts belong to a space
+/// (RFC 9000 section 13.4.2).
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
+pub struct SpaceCounts {
     sent: EcnCounts,
     reported: EcnCounts,
 }
 
-impl Ledger {
-    /// A packet of this space leaves with this mark. If it can be lost, [`Validation::on_sent`] is to know.
+impl SpaceCounts {
+    /// Counts a packet sent with this mark. For packets that can be lost, call
+    /// [`Validation::on_sent`] instead.
     #[inline]
     pub fn on_sent(&mut self, mark: Ecn) {
         self.sent.add(mark);
     }
 
-    /// Section 13.4.2.1: counts never fall, cover what is newly acknowledged, and never pass what was sent.
+    /// Checks reported counts by section 13.4.2.1: they never fall, cover the newly acknowledged
+    /// packets, and never exceed what was sent. Returns the number of new CE marks if they are
+    /// valid.
     fn check(&self, newly: &EcnCounts, counts: &EcnCounts) -> Option<u64> {
         let sent = self.sent.ect0 + self.sent.ect1;
         let each = counts.ect0 <= self.sent.ect0 && counts.ect1 <= self.sent.ect1 && counts.ce <= sent;
@@ -58,12 +62,13 @@ impl Ledger {
     }
 }
 
-/// Appendix A.4: test with ten packets or for three PTO.
+/// Appendix A.4: test with ten packets or for three PTOs.
 const TEST_PACKETS: u64 = 10;
 const TEST_PTOS: u64 = 3;
 
 impl Validation {
-    /// A sender that marks with `mark`; `NotEct` switches ECN off. Without `validation` the path is known to carry it.
+    /// Creates the state of a sender that marks with `mark`; `NotEct` disables ECN. Without
+    /// `validation` the path is assumed to carry ECN.
     pub fn new(mark: Ecn, validation: bool) -> Self {
         let state = if validation { State::Testing } else { State::Trusted };
         Self {
@@ -75,7 +80,8 @@ impl Validation {
         }
     }
 
-    /// The mark of the packet or datagram that leaves now, unless it may bear none.
+    /// Returns the mark of the packet or datagram to send now. `may_mark` is false for packets that
+    /// must not carry one.
     pub fn mark(&mut self, now: Time, pto: impl FnOnce() -> Duration, may_mark: bool) -> Ecn {
         if !may_mark || self.mark == Ecn::NotEct {
             return Ecn::NotEct;
@@ -92,21 +98,23 @@ impl Validation {
         }
     }
 
-    /// A packet leaves with this mark, maybe with others in one datagram, and will be acknowledged or lost.
+    /// Records a packet sent with this mark that will be acknowledged or lost. Several packets can
+    /// share a datagram.
     #[inline]
-    pub fn on_sent(&mut self, ledger: &mut Ledger, mark: Ecn) {
+    pub fn on_sent(&mut self, space: &mut SpaceCounts, mark: Ecn) {
         if mark != Ecn::NotEct {
             self.test_packets += u64::from(self.state == State::Testing);
-            ledger.on_sent(mark);
+            space.on_sent(mark);
         }
     }
 
-    /// The mark of a packet that nobody waits for: it tests nothing.
-    pub fn mark_unwatched(&self) -> Ecn {
+    /// Returns the mark of a packet that is not in flight. Such a packet tests nothing.
+    pub fn mark_untracked(&self) -> Ecn {
         if matches!(self.state, State::Capable | State::Trusted) { self.mark } else { Ecn::NotEct }
     }
 
-    /// A packet that carried a mark is lost. When the whole test is, the path drops ECT.
+    /// Records the loss of a packet with this mark. If all test packets are lost, the path drops
+    /// ECT.
     pub fn on_lost(&mut self, mark: Ecn) {
         if mark != Ecn::NotEct && matches!(self.state, State::Testing | State::Unknown) {
             self.test_lost += 1;
@@ -116,15 +124,23 @@ impl Validation {
         }
     }
 
-    /// An ACK that raised the largest acknowledged packet arrives; `newly` counts, per mark, the packets it newly
-    /// acknowledges as they were sent; `ledger` is that of its space. Returns how many packets are newly reported CE (0 unless valid).
-    pub fn on_ack(&mut self, ledger: &mut Ledger, newly: &EcnCounts, reported: Option<&EcnCounts>) -> u64 {
+    /// Processes an ACK that raised the largest acknowledged packet. Returns the number of packets
+    /// newly reported CE, or 0 if the counts are invalid.
+    ///
+    /// `newly` counts the newly acknowledged packets by the mark they were sent with. `space` holds
+    /// the counts of their space.
+    pub fn on_ack(
+        &mut self,
+        space: &mut SpaceCounts,
+        newly: &EcnCounts,
+        reported: Option<&EcnCounts>,
+    ) -> u64 {
         if self.state == State::Failed {
             return 0;
         }
         if self.state == State::Trusted {
-            let ce = reported.map_or(0, |counts| counts.ce.saturating_sub(ledger.reported.ce));
-            ledger.reported.ce += ce;
+            let ce = reported.map_or(0, |counts| counts.ce.saturating_sub(space.reported.ce));
+            space.reported.ce += ce;
             return ce;
         }
         let Some(counts) = reported else {
@@ -133,18 +149,18 @@ impl Validation {
             }
             return 0;
         };
-        let Some(ce) = ledger.check(newly, counts) else {
+        let Some(ce) = space.check(newly, counts) else {
             self.state = State::Failed;
             return 0;
         };
-        ledger.reported = *counts;
+        space.reported = *counts;
         if newly.ect0 + newly.ect1 > 0 {
             self.state = State::Capable;
         }
         ce
     }
 
-    /// Where validation stands.
+    /// Returns the state of validation.
     pub fn state(&self) -> State {
         self.state
     }
@@ -157,7 +173,7 @@ mod tests {
     const PTO: fn() -> Duration = || Duration::from_millis(100);
 
     /// A path with one space.
-    struct Path(Validation, Ledger);
+    struct Path(Validation, SpaceCounts);
 
     impl Path {
         fn on_sent(&mut self, now: Time, pto: impl FnOnce() -> Duration, may_mark: bool) -> Ecn {
@@ -177,7 +193,7 @@ mod tests {
     }
 
     fn tested() -> Path {
-        let mut v = Path(Validation::new(Ecn::Ect0, true), Ledger::default());
+        let mut v = Path(Validation::new(Ecn::Ect0, true), SpaceCounts::default());
         for _ in 0..10 {
             assert_eq!(v.on_sent(Time(0), PTO, true), Ecn::Ect0);
         }
@@ -198,7 +214,8 @@ mod tests {
         assert_eq!(v.on_sent(Time(0), PTO, true), Ecn::Ect0);
     }
 
-    /// A lost ACK makes the counts grow by more than is newly acknowledged: allowed.
+    /// After a lost ACK, the counts grow by more than the newly acknowledged packets. This is
+    /// allowed.
     #[test]
     fn lost_acks_do_no_harm() {
         let mut v = tested();
@@ -218,7 +235,7 @@ mod tests {
         }
     }
 
-    /// Totals that no honest receiver can report fail, whatever their size.
+    /// Totals that no honest receiver reports fail, whatever their size.
     #[test]
     fn nonsense_fails() {
         for (e0, e1, ce) in
@@ -234,7 +251,7 @@ mod tests {
         assert_eq!(v.state(), State::Failed, "totals never fall");
     }
 
-    /// A packet that left unmarked needs no counts: no verdict, no marks counted.
+    /// A packet sent without a mark needs no counts: it decides nothing and counts no marks.
     #[test]
     fn unmarked_packets_decide_nothing() {
         let mut v = tested();

@@ -1,4 +1,4 @@
-//! What came of an ACK or a timer, and what is known of an ACK while it is processed.
+//! Effects of an ACK or a timer, and the state kept while an ACK is processed.
 
 use congestion::{Cause, Detection};
 use units::{Duration, Time};
@@ -6,48 +6,51 @@ use units::{Duration, Time};
 use crate::ecn::EcnCounts;
 use crate::feed::Batch;
 use crate::sender::acked_ranges::Span;
-use crate::sender::late::Verdict;
+use crate::sender::late::DeclaredLost;
 use crate::sender::loss_detection::Found;
 use crate::sender::space::SpaceId;
 
-/// What came of an ACK or a timer. Reused between calls, of one sender or of many.
+/// Effects of an ACK or a timer. Reused between calls, of one sender or several.
 #[derive(Clone, Debug)]
 pub struct AckEffects<T> {
-    /// Payloads declared lost, to be sent again, with packet number and rule; ascending.
+    /// Payloads declared lost, which must be sent again, with packet number and rule, ascending.
     pub lost: Vec<(u64, Detection, T)>,
-    /// Packets declared lost before that have arrived after all: their payloads need not be sent again.
+    /// Packets declared lost earlier that have arrived. Their payloads need not be sent again.
     pub late: Vec<(u64, T)>,
-    /// Payloads acknowledged, with packet number, ascending, for who [asks](Self::with_acked) for them.
+    /// Acknowledged payloads with packet number, ascending. Collected only by
+    /// [`with_acked`](Self::with_acked).
     pub acked: Vec<(u64, T)>,
-    /// The packet number space that all of this is of.
+    /// The packet number space of these packets.
     pub space: SpaceId,
     /// The RTT sample, if there was one.
     pub rtt: Option<Duration>,
     /// The congestion event, if there was one.
     pub congestion: Option<Cause>,
-    /// A probe must be sent, in [`space`](Self::space): [`can_send`](crate::Sender::can_send) lets it leave whatever the window says.
+    /// A probe must be sent in [`space`](Self::space). [`can_send`](crate::Sender::can_send) allows
+    /// it whatever the window.
     pub probe: bool,
     pub(super) keeps_acked: bool,
     pub(super) scratch: Scratch<T>,
 }
 
-/// What is known of the ACK at hand. It is in the effects, which senders can share, so that its memory is not in each of them.
+/// State of the current ACK. It is part of the effects, which senders can share, so that each
+/// sender does not need the memory.
 #[derive(Clone, Debug)]
 pub(super) struct Scratch<T> {
-    /// What is reported to the controller.
+    /// Packets to report to the controller.
     pub(super) batch: Batch,
-    pub(super) late: Vec<Verdict<T>>,
+    pub(super) late: Vec<DeclaredLost<T>>,
     pub(super) spans: Vec<Span>,
     pub(super) covered: Vec<u64>,
     pub(super) found: Found,
-    /// Of the newly acknowledged packets, as they were sent.
+    /// Newly acknowledged packets, by the mark they were sent with.
     pub(super) ecn: EcnCounts,
-    /// When the oldest newly acknowledged packet left that was no repeat.
+    /// Send time of the oldest newly acknowledged packet that was not a repeat.
     pub(super) oldest: Option<Time>,
     /// The packet whose loss a tail loss probe repaired.
     pub(super) repaired: Option<u64>,
-    /// Something was newly acknowledged that the controller hears nothing of.
-    pub(super) aside: bool,
+    /// The ACK newly acknowledged packets that are not reported to the controller.
+    pub(super) unreported: bool,
 }
 
 impl<T> Default for AckEffects<T> {
@@ -61,7 +64,7 @@ impl<T> Default for AckEffects<T> {
             ecn: EcnCounts::default(),
             oldest: None,
             repaired: None,
-            aside: false,
+            unreported: false,
         };
         Self {
             lost: Vec::new(),
@@ -78,7 +81,7 @@ impl<T> Default for AckEffects<T> {
 }
 
 impl<T> AckEffects<T> {
-    /// That also collect what is acknowledged: stream buffers want to know.
+    /// Creates effects that also collect acknowledged payloads, for stream buffers.
     pub fn with_acked() -> Self {
         Self { keeps_acked: true, ..Self::default() }
     }
@@ -97,22 +100,24 @@ impl<T> AckEffects<T> {
         self.scratch.ecn = EcnCounts::default();
         self.scratch.oldest = None;
         self.scratch.repaired = None;
-        self.scratch.aside = false;
+        self.scratch.unreported = false;
     }
 }
 
-/// What an ACK says besides packet numbers.
+/// Contents of an ACK other than packet numbers.
 pub(super) struct AckContext<'a> {
     pub(super) ack_delay: Duration,
     pub(super) ecn: Option<&'a EcnCounts>,
-    /// All stream bytes before this one have arrived (matters to `Exit::NewrenoTcp` alone).
+    /// All stream bytes before this one have arrived. Only `Exit::NewrenoTcp` uses it.
     pub(super) cumulative: u64,
-    /// `SND.UNA` advances; in QUIC the oldest packet arrives, or any where there is no retransmission timer.
+    /// `SND.UNA` advances. In QUIC: the oldest packet arrives, or any packet if there is no
+    /// retransmission timer.
     pub(super) advanced: bool,
-    /// Serial of the packet that it answers: the newest, or the one that a TCP acknowledgement echoes.
+    /// Serial of the packet that triggered the ACK: the newest, or the one that a TCP
+    /// acknowledgement echoes.
     pub(super) answers: u64,
     pub(super) is_tcp: bool,
-    /// It tells an RTT if it raises the largest acknowledged packet.
+    /// The ACK yields an RTT sample if it raises the largest acknowledged packet.
     pub(super) samples: bool,
     pub(super) prior_in_flight: u64,
     pub(super) prior_largest: Option<u64>,

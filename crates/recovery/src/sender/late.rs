@@ -1,7 +1,8 @@
 //! Packets declared lost that may still be acknowledged.
 //!
-//! QUIC's ACK names the packet. A TCP acknowledgement names bytes: they may have come with the packet or with its repeat. The
-//! packet it echoes is certain; beyond that, bytes that have not been retransmitted came with the packet declared lost.
+//! A QUIC ACK contains packet numbers. A TCP acknowledgement contains bytes, which may have arrived
+//! in the packet or in its repeat. The packet that it echoes has certainly arrived. Other bytes
+//! arrived in the packet declared lost if they have not been retransmitted.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,12 +13,12 @@ use crate::feed::Snapshot;
 use crate::sender::sent_packets::{Packet, Payload};
 use units::Ecn;
 
-/// A packet declared lost: all that must be known should it arrive.
+/// A packet declared lost, with everything needed if it arrives.
 #[derive(Clone, Debug)]
-pub(crate) struct Verdict<T> {
+pub(crate) struct DeclaredLost<T> {
     pub(crate) pn: u64,
     pub(crate) serial: u64,
-    /// When it was given up.
+    /// Time at which it was declared lost.
     at: Time,
     /// Serial of the recovery period.
     period: u64,
@@ -29,38 +30,46 @@ pub(crate) struct Verdict<T> {
     pub(crate) data: T,
 }
 
-/// The packets declared lost of the last probe timeouts.
+/// Packets declared lost during the last probe timeouts.
 #[derive(Clone, Debug)]
 pub(crate) struct LateAcks<T> {
-    /// Ascending in packet number, and as good as always in time: a verdict falls on the oldest packets in flight.
-    lost: VecDeque<Verdict<T>>,
-    /// By first byte the number of the last one given up, whose payload has not been sent again.
-    alone: BTreeMap<u64, u64>,
-    /// The same where it has been: apart, for there are many, and each acknowledgement asks for the others.
+    /// Sorted by packet number; nearly sorted by time, because the oldest packets in flight are
+    /// lost first.
+    lost: VecDeque<DeclaredLost<T>>,
+    /// Number of the last packet declared lost by its first byte, if the payload has not been sent
+    /// again.
+    unrepeated: BTreeMap<u64, u64>,
+    /// Like `unrepeated`, if the payload has been sent again. Kept apart because there are many,
+    /// and each acknowledgement looks up the others.
     repeated: BTreeMap<u64, u64>,
-    /// Acknowledgements name packets: bytes are not looked up.
+    /// Acknowledgements contain packet numbers, so bytes are not looked up.
     by_number: bool,
 }
 
-/// How long a lost packet may come back, in probe timeouts.
+/// Time for which a lost packet is remembered, in probe timeouts.
 const MEMORY: u64 = 3;
 
 impl<T: Payload> LateAcks<T> {
     pub(crate) fn new() -> Self {
-        Self { lost: VecDeque::new(), alone: BTreeMap::new(), repeated: BTreeMap::new(), by_number: false }
+        Self {
+            lost: VecDeque::new(),
+            unrepeated: BTreeMap::new(),
+            repeated: BTreeMap::new(),
+            by_number: false,
+        }
     }
 
-    /// The acknowledgement at hand names packets, as all others will.
+    /// Records that the connection uses QUIC ACKs, which contain packet numbers.
     #[inline]
-    pub(crate) fn on_numbers(&mut self) {
+    pub(crate) fn on_quic_ack(&mut self) {
         if !self.by_number {
             self.by_number = true;
-            self.alone.clear();
+            self.unrepeated.clear();
             self.repeated.clear();
         }
     }
 
-    /// `packet`, of this number and serial, is given up in a recovery period.
+    /// Adds `packet`, with this number and serial, declared lost in a recovery period.
     pub(crate) fn add(
         &mut self,
         (pn, serial): (u64, u64),
@@ -74,64 +83,64 @@ impl<T: Payload> LateAcks<T> {
         let range = data.range();
         if !self.by_number && !range.is_empty() {
             self.repeated.remove(&range.start);
-            self.alone.insert(range.start, pn);
+            self.unrepeated.insert(range.start, pn);
         }
         let data = data.clone();
-        let verdict = Verdict { pn, serial, at, period, sent, bytes, ecn, app_limited, snapshot, data };
+        let declared = DeclaredLost { pn, serial, at, period, sent, bytes, ecn, app_limited, snapshot, data };
         if self.lost.back().is_none_or(|v| v.pn < pn) {
-            self.lost.push_back(verdict);
+            self.lost.push_back(declared);
         } else {
-            self.lost.insert(self.lost.partition_point(|v| v.pn < pn), verdict);
+            self.lost.insert(self.lost.partition_point(|v| v.pn < pn), declared);
         }
     }
 
-    /// What starts at this byte is sent again.
+    /// Records that the payload starting at this byte is sent again.
     pub(crate) fn on_repeat(&mut self, start: u64) {
         if self.by_number {
             return;
         }
-        if let Some(pn) = self.alone.remove(&start) {
+        if let Some(pn) = self.unrepeated.remove(&start) {
             self.repeated.insert(start, pn);
         }
     }
 
-    /// Forgets verdicts older than three probe timeouts.
+    /// Forgets packets declared lost more than three probe timeouts ago.
     pub(crate) fn prune(&mut self, now: Time, probe_timeout: Duration) {
         while self.lost.front().is_some_and(|v| v.at + probe_timeout * MEMORY < now)
-            && let Some(verdict) = self.lost.pop_front()
+            && let Some(declared) = self.lost.pop_front()
         {
-            self.unlist(&verdict);
+            self.unlist(&declared);
         }
     }
 
-    fn unlist(&mut self, verdict: &Verdict<T>) {
+    fn unlist(&mut self, declared: &DeclaredLost<T>) {
         if self.by_number {
             return;
         }
-        let start = verdict.data.range().start;
-        for listed in [&mut self.alone, &mut self.repeated] {
-            if listed.get(&start) == Some(&verdict.pn) {
+        let start = declared.data.range().start;
+        for listed in [&mut self.unrepeated, &mut self.repeated] {
+            if listed.get(&start) == Some(&declared.pn) {
                 listed.remove(&start);
             }
         }
     }
 
     /// Moves the packets `low..=high` into `arrived`.
-    pub(crate) fn take(&mut self, low: u64, high: u64, arrived: &mut Vec<Verdict<T>>) {
+    pub(crate) fn take(&mut self, low: u64, high: u64, arrived: &mut Vec<DeclaredLost<T>>) {
         if self.lost.back().is_none_or(|v| v.pn < low) {
-            return; // nearly always: what arrives is newer than what was given up
+            return; // usual case: arriving packets are newer than lost ones
         }
         let from = self.lost.partition_point(|v| v.pn < low);
         let to = self.lost.partition_point(|v| v.pn <= high).max(from);
         let first = arrived.len();
         arrived.extend(self.lost.drain(from..to));
-        for verdict in arrived.get(first..).unwrap_or_default() {
-            self.unlist(verdict);
+        for declared in arrived.get(first..).unwrap_or_default() {
+            self.unlist(declared);
         }
     }
 
     /// Moves the packets that a TCP acknowledgement proves to have arrived into `arrived`.
-    pub(crate) fn take_covered(&mut self, ack: &TcpAck, arrived: &mut Vec<Verdict<T>>) {
+    pub(crate) fn take_covered(&mut self, ack: &TcpAck, arrived: &mut Vec<DeclaredLost<T>>) {
         if self.lost.is_empty() {
             return;
         }
@@ -141,26 +150,33 @@ impl<T: Payload> LateAcks<T> {
         }
     }
 
-    /// The repeat of what starts at this byte is off the books. If it cannot be the repeat that arrived it was the original, which is
-    /// moved into `arrived`.
-    pub(crate) fn on_repeat_acked(&mut self, start: u64, by_original: bool, arrived: &mut Vec<Verdict<T>>) {
-        let Some(pn) = self.repeated.remove(&start).or_else(|| self.alone.remove(&start)) else { return };
+    /// Records that the repeat of the payload starting at `start` is acknowledged. `by_original`:
+    /// the repeat cannot have arrived yet, so the original has. It is moved into `arrived`.
+    pub(crate) fn on_repeat_acked(
+        &mut self,
+        start: u64,
+        by_original: bool,
+        arrived: &mut Vec<DeclaredLost<T>>,
+    ) {
+        let Some(pn) = self.repeated.remove(&start).or_else(|| self.unrepeated.remove(&start)) else {
+            return;
+        };
         if by_original {
             self.take(pn, pn, arrived);
         }
     }
 
-    /// One that has not been retransmitted, and all of whose payload has arrived.
+    /// Returns a packet that has not been retransmitted and whose payload has arrived entirely.
     fn covered(&self, ack: &TcpAck) -> Option<u64> {
-        let (first, last) = (*self.alone.first_key_value()?.0, *self.alone.last_key_value()?.0);
+        let (first, last) = (*self.unrepeated.first_key_value()?.0, *self.unrepeated.last_key_value()?.0);
         let spans = std::iter::once((0, ack.cumulative)).chain(ack.sacks).filter(|s| s.0 < s.1);
         spans.filter(|s| s.0 <= last && first < s.1).find_map(|(start, end)| {
-            let mut alone = self.alone.range(start..end).map(|listed| *listed.1);
-            alone.find(|pn| self.get(*pn).is_some_and(|v| v.data.range().end <= end))
+            let mut unrepeated = self.unrepeated.range(start..end).map(|listed| *listed.1);
+            unrepeated.find(|pn| self.get(*pn).is_some_and(|v| v.data.range().end <= end))
         })
     }
 
-    fn get(&self, pn: u64) -> Option<&Verdict<T>> {
+    fn get(&self, pn: u64) -> Option<&DeclaredLost<T>> {
         self.lost.get(self.lost.partition_point(|v| v.pn < pn)).filter(|v| v.pn == pn)
     }
 
@@ -169,9 +185,9 @@ impl<T: Payload> LateAcks<T> {
     }
 }
 
-impl<T> Verdict<T> {
-    /// It was counted in this recovery period.
-    pub(crate) fn is_of(&self, period: u64) -> bool {
+impl<T> DeclaredLost<T> {
+    /// Reports whether the loss was counted in this recovery period.
+    pub(crate) fn in_period(&self, period: u64) -> bool {
         self.period == period
     }
 }
@@ -198,7 +214,7 @@ mod tests {
         }
     }
 
-    /// The same as a plain list, looked through from end to end.
+    /// A plain list, searched from end to end.
     #[derive(Default)]
     struct List(Vec<Lost>);
 
@@ -206,7 +222,8 @@ mod tests {
         pn: u64,
         at: u64,
         piece: Range<u64>,
-        /// Its bytes may be looked up: the last one given up with this first byte, and none of its repeats has been acknowledged.
+        /// The bytes can be looked up: this is the last packet declared lost with this first byte,
+        /// and none of its repeats is acknowledged.
         listed: bool,
         repeated: bool,
     }
@@ -258,7 +275,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is given up, repeated, acknowledged and forgotten: what is found to have arrived late is what a plain list finds.
+        /// The packets found to be late are those that a plain list finds, in every order of loss,
+        /// repeat, acknowledgement and expiry.
         #[test]
         fn like_a_list(ops in prop::collection::vec(op(), 1..120)) {
             let mut late = LateAcks::new();
@@ -300,7 +318,7 @@ mod tests {
                         Vec::new()
                     }
                 };
-                let mut found: Vec<_> = arrived.iter().map(|verdict| verdict.pn).collect();
+                let mut found: Vec<_> = arrived.iter().map(|declared| declared.pn).collect();
                 found.sort_unstable();
                 prop_assert_eq!(found, expected);
                 prop_assert_eq!(late.oldest(), list.0.first().map(|l| l.pn));

@@ -1,4 +1,5 @@
-//! Loss detection: packet threshold, time threshold (RFC 9002 section 6.1) and RACK's adaptive window (RFC 8985).
+//! Loss detection: packet threshold, time threshold (RFC 9002 section 6.1) and RACK's adaptive
+//! window (RFC 8985).
 //!
 //! ```text
 //! lost  if  pn <= largest_acked - packet_threshold
@@ -13,25 +14,28 @@ use units::{Duration, Time};
 
 use crate::sender::config::{Config, TimeThreshold};
 use crate::sender::rtt::Rtt;
-use crate::sender::sent_packets::{Fate, Payload, SentPackets};
+use crate::sender::sent_packets::{Payload, SentPackets, Status};
 
-/// The memory of reordering: RACK's (RFC 8985 section 6.2 steps 3 and 4), and thresholds that late packets raise.
+/// State of reordering: RACK's (RFC 8985 section 6.2 steps 3 and 4), and the thresholds raised by
+/// late packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Reordering {
-    /// The packet threshold that would have spared every late packet.
+    /// The packet threshold that would have avoided every spurious loss.
     enough: u64,
-    /// The time threshold, where late packets have raised it.
+    /// The time threshold, if late packets have raised it.
     factor: f64,
     seen: bool,
     /// `reo_wnd_mult`.
     mult: u64,
-    /// `reo_wnd_persist`: recoveries left until the window falls back.
+    /// `reo_wnd_persist`: recoveries left until the window is reset.
     persist: u64,
-    /// `dsack_round`: no second widening before a packet from here on is acknowledged.
+    /// `dsack_round`: the window is not widened again before a packet from this number on is
+    /// acknowledged.
     round_end: u64,
 }
 
-/// RFC 8985 section 6.2: DUPACKs that end waiting, and recoveries a widened window persists.
+/// RFC 8985 section 6.2: DUPACKs that end the wait, and recoveries for which a widened window
+/// persists.
 const RACK_DUP_THRESHOLD: usize = 3;
 const RACK_PERSIST: u64 = 16;
 
@@ -42,13 +46,14 @@ impl Default for Reordering {
 }
 
 impl Reordering {
-    /// A packet older than the newest delivered one arrived after it.
+    /// Records that a packet arrived after a newer one.
     pub(crate) fn on_reordered(&mut self) {
         self.seen = true;
     }
 
-    /// A loss was spurious: the window was too small. It widens once per round trip. `overtaken`: the packet came behind a newer
-    /// one; what merely comes after a timeout is not out of order.
+    /// Records a spurious loss. The window was too small and widens once per round trip.
+    /// `overtaken`: the packet arrived after a newer one. A packet that is merely later than a
+    /// timeout is not out of order.
     pub(crate) fn on_spurious(&mut self, largest_acked: u64, next_pn: u64, overtaken: bool) {
         self.seen |= overtaken;
         self.persist = RACK_PERSIST;
@@ -58,7 +63,8 @@ impl Reordering {
         }
     }
 
-    /// A packet that had been given up arrives `distance` packets after the newest that was known to have arrived, at an age of `age`.
+    /// Raises the thresholds for a packet declared lost that arrives `distance` packets after the
+    /// newest known one, at an age of `age`.
     pub(crate) fn raise_thresholds(&mut self, config: &Config, distance: u64, age: Duration, rtt: &Rtt) {
         self.enough = self.enough.max(distance + 1);
         if let (Some(most), TimeThreshold::Factor(fixed)) = (config.max_time_threshold, config.time_threshold)
@@ -76,7 +82,7 @@ impl Reordering {
         config.packet_threshold.map(|fixed| fixed.max(config.max_packet_threshold.map_or(0, raised)))
     }
 
-    /// A recovery period ended.
+    /// Records the end of a recovery period.
     pub(crate) fn on_recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -84,7 +90,8 @@ impl Reordering {
         }
     }
 
-    /// `reo_wnd`. `eager`: in recovery, or three packets arrived beyond the first missing one.
+    /// Returns `reo_wnd`. `eager`: in recovery, or three packets arrived beyond the first missing
+    /// one.
     pub(crate) fn window(&self, rtt: &Rtt, eager: impl FnOnce() -> bool) -> Duration {
         if !self.seen && eager() {
             return Duration::ZERO;
@@ -94,16 +101,16 @@ impl Reordering {
     }
 }
 
-/// What the search for losses found.
+/// Result of the search for losses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     /// Slot and rule, ascending.
     pub(crate) lost: Vec<(u64, Detection)>,
-    /// When the next packet will be lost if nothing comes before.
+    /// Time at which the next packet will be lost unless an ACK arrives first.
     pub(crate) loss_time: Option<Time>,
 }
 
-/// Everything the rules look at.
+/// Input of the loss-detection rules.
 pub(crate) struct Search<'a> {
     pub(crate) config: &'a Config,
     pub(crate) rtt: &'a Rtt,
@@ -116,43 +123,44 @@ pub(crate) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Searches the packets before the largest acknowledged one. `found.lost` is cleared first. Packets leave in the order of their numbers:
-    /// behind the first that survives both rules all do.
+    /// Searches the packets before the largest acknowledged one, and replaces the contents of
+    /// `found`. Packets are sent in the order of their numbers: once one survives both rules, all
+    /// later ones do.
     pub(crate) fn run<T: Payload>(&self, sent: &mut SentPackets<T>, found: &mut Found) {
         found.lost.clear();
         found.loss_time = None;
         if self.config.packet_threshold.is_none() && self.config.time_threshold == TimeThreshold::Off {
             return;
         }
-        let (mut patience, packet_threshold) = (None, self.reordering.packet_threshold(self.config));
+        let (mut delay, packet_threshold) = (None, self.reordering.packet_threshold(self.config));
         let mut survivor = None;
         let is_plain = sent.numbers.is_plain();
         let end = sent.slot_from(self.largest_acked);
-        let number = |slot| if is_plain { slot } else { sent.numbers.of(slot) };
+        let number = |slot| if is_plain { slot } else { sent.numbers.number(slot) };
         for (slot, packet) in sent.in_flight().take_while(|(slot, _)| *slot < end) {
             if packet_threshold.is_some_and(|k| self.largest_acked - number(slot) >= k) {
                 found.lost.push((slot, Detection::PacketThreshold));
                 continue;
             }
-            let Some(patience) = *patience.get_or_insert_with(|| self.patience(sent, slot)) else { break };
-            if packet.sent + patience > self.now {
-                survivor = Some((packet.sent, patience));
+            let Some(delay) = *delay.get_or_insert_with(|| self.delay(sent, slot)) else { break };
+            if packet.sent + delay > self.now {
+                survivor = Some((packet.sent, delay));
                 break;
             }
             found.lost.push((slot, Detection::TimeThreshold));
         }
-        let Some((first, patience)) = survivor else { return };
-        // QUIC's timer fires for the first survivor, which is the first to die, RACK's for the last.
+        let Some((first, delay)) = survivor else { return };
+        // QUIC's timer fires for the first survivor, which is lost first, RACK's for the last.
         let dies = match self.config.time_threshold {
             TimeThreshold::Rack => sent.last_in_flight_before(end).map_or(first, |p| p.sent),
             _ => first,
         };
-        found.loss_time = Some(dies + patience);
+        found.loss_time = Some(dies + delay);
     }
 
-    /// How long after its departure a packet is lost; `None` with the time threshold off. The oldest packet missing
-    /// is `hole`.
-    fn patience<T: Payload>(&self, sent: &SentPackets<T>, hole: u64) -> Option<Duration> {
+    /// Returns the time from sending to loss, or `None` if the time threshold is off. `hole` is the
+    /// oldest missing packet.
+    fn delay<T: Payload>(&self, sent: &SentPackets<T>, hole: u64) -> Option<Duration> {
         match self.config.time_threshold {
             TimeThreshold::Off => None,
             TimeThreshold::Factor(fixed) => {
@@ -161,7 +169,7 @@ impl Search<'_> {
                 Some(rtt.mul_f64(factor).max(self.config.granularity))
             }
             TimeThreshold::Rack => {
-                let mut beyond = sent.iter_from(hole).filter(|p| p.fate == Fate::Acked);
+                let mut beyond = sent.iter_from(hole).filter(|p| p.status == Status::Acked);
                 let eager = || self.in_recovery || beyond.nth(RACK_DUP_THRESHOLD - 1).is_some();
                 Some(self.rack_rtt + self.reordering.window(self.rtt, eager))
             }
@@ -173,7 +181,8 @@ impl Search<'_> {
 mod tests {
     use super::*;
 
-    /// What merely comes after a timeout is not out of order: in recovery nothing waits.
+    /// A packet that is merely later than a timeout is not out of order: in recovery there is no
+    /// wait.
     #[test]
     fn a_late_timeout_is_no_reordering() {
         let mut rtt = Rtt::new(Duration::from_millis(100), None);

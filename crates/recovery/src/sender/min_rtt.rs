@@ -1,14 +1,15 @@
-//! The smallest RTT of a window in time, as Linux keeps it (`lib/win_minmax.c` after Kathleen Nichols): the best, second best
-//! and third best sample, each from a later part of the window, so that the best that leaves has a successor.
+//! Windowed minimum of the RTT, as in Linux (`lib/win_minmax.c`, after Kathleen Nichols).
+//!
+//! It keeps the best, second-best and third-best sample, each from a later part of the window. So the
+//! best has a successor when it expires.
 
 use units::{Duration, Time};
 
-/// The filter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MinRtt {
-    /// `None`: all time.
+    /// `None`: unlimited.
     window: Option<Duration>,
-    /// When, and how long: ascending in both.
+    /// Time and RTT of the samples, ascending in both.
     best: [(Time, Duration); 3],
 }
 
@@ -17,7 +18,7 @@ impl MinRtt {
         Self { window, best: [(Time::ZERO, Duration::MAX); 3] }
     }
 
-    /// [`Duration::MAX`] before the first sample.
+    /// Returns the minimum, or [`Duration::MAX`] before the first sample.
     pub(crate) fn get(&self) -> Duration {
         self.best[0].1
     }
@@ -44,7 +45,7 @@ impl MinRtt {
         self.age(sample, window);
     }
 
-    /// Lets the best go when its time has come, and takes a later sample into each half and quarter of the window.
+    /// Expires the best sample, and takes a later sample into each quarter and half of the window.
     fn age(&mut self, sample: (Time, Duration), window: Duration) {
         let [first, second, third] = self.best;
         let age = sample.0 - first.0;
@@ -69,7 +70,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// A path that becomes longer for good is known within a window; without one never.
+    /// A path that becomes longer for good is noticed within a window, and never without one.
     #[test]
     fn forgets_a_shorter_path() {
         for (window, expected) in [(Some(Duration::from_secs(10)), ms(50)), (None, ms(20))] {
@@ -96,12 +97,12 @@ mod tests {
             let rtt = 20 + (noise >> 33) % 50 + n / 100;
             samples.push((7 * n, rtt));
             min.update(Time::from_millis(7 * n), ms(rtt));
-            let of = |span: u64| {
+            let minimum = |span: u64| {
                 let recent = samples.iter().filter(|s| s.0 + span >= 7 * n);
                 ms(recent.map(|s| s.1).min().unwrap())
             };
-            assert!(of(2000) <= min.get(), "{n}");
-            assert!(min.get() <= of(250), "{n}");
+            assert!(minimum(2000) <= min.get(), "{n}");
+            assert!(min.get() <= minimum(250), "{n}");
         }
     }
 

@@ -1,9 +1,11 @@
-//! The sender of one path: what has left, what came back, what is lost, and what the controller is told of it.
+//! The sender of one path: packets sent, acknowledged and lost, and the signals to the controller.
 //!
-//! Sans I/O: [`Sender::can_send`] says whether a packet may leave, [`Sender::on_sent`] notes it, [`Sender::on_ack`],
-//! [`Sender::on_tcp_ack`] and [`Sender::on_timer`] process what comes, [`Sender::next_timer`] says when to call again.
-//! One packet number space, or the three of a QUIC connection: [`Sender::with_spaces`], with [`Sender::on_sent_in`] and
-//! [`Sender::on_ack_in`]. Inside one ACK the order is RFC 9002 appendix A.7's: RTT, ECN, losses, growth.
+//! Sans I/O: [`Sender::can_send`] decides whether a packet can be sent and [`Sender::on_sent`]
+//! records it. [`Sender::on_ack`], [`Sender::on_tcp_ack`] and [`Sender::on_timer`] process events.
+//! [`Sender::next_timer`] returns the time of the next call. A sender has one packet number space,
+//! or the three of a QUIC connection: [`Sender::with_spaces`], with [`Sender::on_sent_in`] and
+//! [`Sender::on_ack_in`]. An ACK is processed in the order of RFC 9002 appendix A.7: RTT, ECN,
+//! losses, growth.
 
 mod acked_ranges;
 mod acks;

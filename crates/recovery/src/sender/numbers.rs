@@ -1,13 +1,14 @@
-//! What the packets of a space are called.
+//! Maps packet numbers to slots in the sent-packet queue.
 //!
-//! Packets that are in flight are counted in *slots*, without a gap: that is how they are found. Their packet numbers have gaps where a
-//! packet is not in flight (an ACK alone) or a number was skipped: nothing is kept of those but that they are no slot's. And over all
-//! spaces of a connection packets in flight have a *serial*, in the order of their departure: what controllers and recovery periods know.
-//! With one space and no gap the three are the same, and here is nothing.
+//! Packets in flight have consecutive *slots*, by which they are found. Their packet numbers have
+//! gaps, at packets that are not in flight (ACK-only) and at skipped numbers; neither has a slot. A
+//! *serial* counts packets in flight over all spaces of a connection, in the order of sending.
+//! Controllers and recovery periods use serials. With one space and no gaps all three are equal,
+//! and nothing is stored here.
 
 use std::collections::VecDeque;
 
-/// From this slot on, until the next of these, numbers and serials rise by one with each slot.
+/// Start of a run. From this slot to the next run, numbers and serials rise by one with each slot.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     slot: u64,
@@ -15,105 +16,107 @@ struct Run {
     serial: u64,
 }
 
-/// Skipped numbers that are remembered: an ACK of an older one is believed.
+/// Number of skipped numbers to remember. An ACK of an older one is not detected.
 const SKIPPED: usize = 16;
 
 /// Numbers and serials of the slots of one space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     runs: VecDeque<Run>,
-    /// What number and serial of the newest slot are above it.
-    above: (u64, u64),
-    /// What the number of the next packet is above its slot.
-    unwatched: u64,
+    /// Difference of number and slot, and of serial and slot, at the newest slot.
+    offsets: (u64, u64),
+    /// Difference of number and slot at the next packet.
+    untracked: u64,
     skipped: VecDeque<u64>,
-    /// Not all that leaves asks for an ACK, or not all has a slot.
-    mixed: bool,
+    /// Some packets do not elicit an ACK, or have no slot.
+    sparse: bool,
 }
 
 impl Numbers {
-    /// Every packet is in flight and elicits an ACK, and there is no other space and path: slots, numbers and serials are the same.
+    /// Reports whether slots, numbers and serials are equal: every packet is in flight and elicits
+    /// an ACK, with a single space and path.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        !self.mixed
+        !self.sparse
     }
 
-    /// A packet is in flight that elicits no ACK, or on another path.
-    pub(crate) fn mix(&mut self) {
-        self.mixed = true;
+    /// Records a packet in flight that does not elicit an ACK, or another path.
+    pub(crate) fn set_sparse(&mut self) {
+        self.sparse = true;
     }
 
-    /// A packet leaves that is not in flight.
-    pub(crate) fn pass(&mut self) {
-        self.mixed = true;
-        self.unwatched += 1;
+    /// Uses a number for a packet that is not in flight.
+    pub(crate) fn skip_untracked(&mut self) {
+        self.sparse = true;
+        self.untracked += 1;
     }
 
-    /// The number of slot `next` goes to no packet.
+    /// Skips the number of slot `next`.
     pub(crate) fn skip(&mut self, next: u64) {
         if self.skipped.len() == SKIPPED {
             self.skipped.pop_front();
         }
-        self.skipped.push_back(next + self.unwatched);
-        self.pass();
+        self.skipped.push_back(next + self.untracked);
+        self.skip_untracked();
     }
 
-    /// A number from `low..=high` that no packet had.
+    /// Reports whether a number in `low..=high` was skipped.
     pub(crate) fn skipped_within(&self, low: u64, high: u64) -> bool {
         self.skipped.iter().any(|skipped| (low..=high).contains(skipped))
     }
 
-    /// The number of the packet that gets slot `next`.
+    /// Returns the number of the packet that gets slot `next`.
     #[inline]
     pub(crate) fn next(&self, next: u64) -> u64 {
-        next + self.unwatched
+        next + self.untracked
     }
 
-    /// The packet of slot `next` leaves with this serial; returns its number.
+    /// Assigns slot `next` to a packet with this serial and returns its number.
     #[inline]
-    pub(crate) fn take(&mut self, next: u64, serial: u64) -> u64 {
-        if self.mixed || serial != next { self.take_mixed(next, serial) } else { next }
+    pub(crate) fn assign(&mut self, next: u64, serial: u64) -> u64 {
+        if self.sparse || serial != next { self.assign_sparse(next, serial) } else { next }
     }
 
     #[inline(never)]
-    fn take_mixed(&mut self, next: u64, serial: u64) -> u64 {
-        let above = (self.unwatched, serial - next);
-        if above != self.above {
-            self.begin_run(next, above);
+    fn assign_sparse(&mut self, next: u64, serial: u64) -> u64 {
+        let offsets = (self.untracked, serial - next);
+        if offsets != self.offsets {
+            self.begin_run(next, offsets);
         }
         self.next(next)
     }
 
-    fn begin_run(&mut self, slot: u64, above: (u64, u64)) {
+    fn begin_run(&mut self, slot: u64, offsets: (u64, u64)) {
         if self.runs.is_empty() && slot > 0 {
             self.runs.push_back(Run { slot: 0, number: 0, serial: 0 });
         }
-        (self.above, self.mixed) = (above, true);
-        self.runs.push_back(Run { slot, number: slot + above.0, serial: slot + above.1 });
+        (self.offsets, self.sparse) = (offsets, true);
+        self.runs.push_back(Run { slot, number: slot + offsets.0, serial: slot + offsets.1 });
     }
 
-    /// The number of a slot that is still known.
+    /// Returns the number of a slot that has not been forgotten.
     #[inline]
-    pub(crate) fn of(&self, slot: u64) -> u64 {
-        if self.mixed { slot + self.run(slot).above().0 } else { slot }
+    pub(crate) fn number(&self, slot: u64) -> u64 {
+        if self.sparse { slot + self.run(slot).offsets().0 } else { slot }
     }
 
-    /// Its serial.
+    /// Returns the serial of a slot that has not been forgotten.
     #[inline]
     pub(crate) fn serial(&self, slot: u64) -> u64 {
-        if self.mixed { slot + self.run(slot).above().1 } else { slot }
+        if self.sparse { slot + self.run(slot).offsets().1 } else { slot }
     }
 
-    /// Number and serial of a slot.
+    /// Returns number and serial of a slot.
     #[inline]
-    pub(crate) fn names(&self, slot: u64) -> (u64, u64) {
-        if self.mixed { (self.of(slot), self.serial(slot)) } else { (slot, slot) }
+    pub(crate) fn number_and_serial(&self, slot: u64) -> (u64, u64) {
+        if self.sparse { (self.number(slot), self.serial(slot)) } else { (slot, slot) }
     }
 
-    /// The first slot whose number is this, which has been given away, or a later one; `end` if there is none below.
+    /// Returns the first slot with this number, which has been assigned, or a higher one. Returns
+    /// `end` if there is none below it.
     #[inline]
     pub(crate) fn slot_from(&self, number: u64, end: u64) -> u64 {
-        if self.mixed { self.find(number, end) } else { number }
+        if self.sparse { self.find(number, end) } else { number }
     }
 
     #[inline(never)]
@@ -122,15 +125,15 @@ impl Numbers {
         let end = self.runs.get(next).map_or(end, |run| run.slot);
         match next.checked_sub(1).and_then(|at| self.runs.get(at)) {
             Some(run) => (run.slot + (number - run.number)).min(end),
-            None => number.min(end), // no gap yet
+            None => number.min(end), // before the first gap
         }
     }
 
-    /// The last run that begins at or before this slot, or the first.
+    /// Returns the last run that starts at or before this slot, or the first run.
     #[inline(never)]
     fn run(&self, slot: u64) -> Run {
         let none = Run { slot: 0, number: 0, serial: 0 };
-        // Nearly always: there is one.
+        // There is usually one run.
         let newest = self.runs.back().copied().unwrap_or(none);
         if newest.slot <= slot {
             return newest;
@@ -139,7 +142,7 @@ impl Numbers {
         self.runs.get(next.saturating_sub(1)).copied().unwrap_or(none)
     }
 
-    /// Slots below this one are forgotten.
+    /// Forgets the slots below this one.
     #[inline]
     pub(crate) fn forget_below(&mut self, slot: u64) {
         while self.runs.len() > 1 && self.runs.get(1).is_some_and(|run| run.slot <= slot) {
@@ -149,7 +152,7 @@ impl Numbers {
 }
 
 impl Run {
-    fn above(self) -> (u64, u64) {
+    fn offsets(self) -> (u64, u64) {
         (self.number - self.slot, self.serial - self.slot)
     }
 }
@@ -161,7 +164,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The same as lists, whatever leaves, and in whatever space others leave.
+        /// Equals lists, whatever is sent in this space and in others.
         #[test]
         fn like_lists(ops in prop::collection::vec((0u8..6, 1u64..4), 1..120), forgotten in 0usize..120) {
             let (mut numbers, mut slots, mut skipped) = (Numbers::default(), Vec::new(), Vec::new());
@@ -169,7 +172,7 @@ mod tests {
             for (op, count) in ops {
                 for _ in 0..count {
                     match op {
-                        0 => numbers.pass(),
+                        0 => numbers.skip_untracked(),
                         1 => {
                             skipped.push(next);
                             numbers.skip(slots.len() as u64);
@@ -177,7 +180,7 @@ mod tests {
                         2 => serial += 1, // in another space
                         _ => {
                             prop_assert_eq!(numbers.next(slots.len() as u64), next);
-                            numbers.take(slots.len() as u64, serial);
+                            numbers.assign(slots.len() as u64, serial);
                             slots.push((next, serial));
                             serial += 1;
                         }
@@ -188,7 +191,7 @@ mod tests {
             let base = forgotten.min(slots.len());
             numbers.forget_below(base as u64);
             for (slot, (number, serial)) in slots.iter().enumerate().skip(base) {
-                prop_assert_eq!((numbers.of(slot as u64), numbers.serial(slot as u64)), (*number, *serial));
+                prop_assert_eq!((numbers.number(slot as u64), numbers.serial(slot as u64)), (*number, *serial));
             }
             let end = slots.len() as u64;
             for low in 0..next + 2 {
@@ -206,16 +209,16 @@ mod tests {
         }
     }
 
-    /// Whoever only acknowledges keeps nothing.
+    /// A sender of ACKs only stores nothing.
     #[test]
     fn nothing_grows() {
         let mut numbers = Numbers::default();
         for slot in 0..1000 {
-            (0..1000).for_each(|_| numbers.pass());
-            numbers.take(slot, slot);
+            (0..1000).for_each(|_| numbers.skip_untracked());
+            numbers.assign(slot, slot);
             numbers.forget_below(slot);
             assert!(numbers.runs.len() <= 2);
-            assert_eq!(numbers.of(slot), 1000 * (slot + 1) + slot);
+            assert_eq!(numbers.number(slot), 1000 * (slot + 1) + slot);
         }
     }
 }

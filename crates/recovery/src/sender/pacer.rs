@@ -1,13 +1,15 @@
-//! The pacer: a token bucket (RFC 9002 section 7.7) whose releases may be rounded up to a timer interval, or [bursts at
-//! intervals](Style::Bursts), in `pacer/bursts.rs`.
+//! The pacer: a token bucket (RFC 9002 section 7.7), or [bursts at intervals](Style::Bursts), in
+//! `pacer/bursts.rs`.
+//!
+//! Releases of the token bucket can be rounded up to a timer interval.
 //!
 //! ```text
 //! rate   = the controller's pacing rate, or factor * cwnd / smoothed_rtt
 //! tokens = min(burst, tokens + rate * elapsed)            a packet leaves when tokens >= its size
 //! ```
 //!
-//! Burst credit makes up for coarse timers (without it a pacer loses a third of its rate to rounding), its cap keeps
-//! the bursts small.
+//! Burst credit compensates for coarse timers; without it a pacer loses a third of its rate to
+//! rounding. The limit on credit keeps bursts small.
 
 mod bursts;
 
@@ -15,27 +17,32 @@ use bursts::Bursts;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::{Duration, Time};
 
-/// How a sender paces.
+/// Rules of the pacer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "pacing"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pacing {
-    /// What lets packets leave at its rate.
+    /// Way in which packets are released at the pacing rate.
     pub style: Style,
-    /// N in congestion avoidance, for controllers without a rate of their own. RFC 9002 section 7.7.
+    /// Factor N in congestion avoidance, for controllers without their own rate. RFC 9002 section
+    /// 7.7.
     pub factor: f64,
-    /// N in slow start. RFC 9002 section 7.7; Linux uses 2.
+    /// Factor N in slow start. RFC 9002 section 7.7; Linux uses 2.
     pub slow_start_factor: f64,
-    /// Slow start's factor holds below this share of `ssthresh`. Linux (`tcp_update_pacing_rate`): a half.
+    /// Share of `ssthresh` below which the slow-start factor applies. Linux
+    /// (`tcp_update_pacing_rate`): one half.
     pub slow_start_until: f64,
-    /// With tokens, releases happen at whole multiples of this after the previous one; zero: exactly on time. With bursts the
-    /// smallest interval from one to the next. mvfst: 1 ms, 200 us in hq and tperf (fact sheet mvfst.md section 3:
-    /// QuicConstants.h:455, HQCommandLine.cpp:77-78).
+    /// With tokens: packets are released at multiples of this interval after the previous release;
+    /// zero: exactly on time. With bursts: smallest interval between bursts. mvfst: 1 ms, or 200 us
+    /// in hq and tperf (fact sheet mvfst.md section 3: QuicConstants.h:455,
+    /// HQCommandLine.cpp:77-78).
     pub interval: Duration,
-    /// With bursts, packets in each at least, 1 or more. mvfst: 5, 1 for L4S (fact sheet mvfst.md section 3: QuicConstants.h:451).
+    /// With bursts: smallest number of packets in a burst, at least 1. mvfst: 5, or 1 for L4S (fact
+    /// sheet mvfst.md section 3: QuicConstants.h:451).
     pub min_burst: u64,
-    /// With tokens, largest burst, packets of `max_datagram_size`, or `"auto"`: the controller's send quantum, or ten packets for one that has
-    /// none (RFC 9002 section 7.7: at most the initial window).
+    /// With tokens: largest burst, in packets of `max_datagram_size`, or `"auto"`. With `"auto"` it
+    /// is the controller's send quantum, or ten packets if there is none (RFC 9002 section 7.7: at
+    /// most the initial window).
     #[serde(serialize_with = "serialize_or_auto", deserialize_with = "deserialize_or_auto")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrAuto<u64>"))]
     pub burst: Option<u64>,
@@ -55,24 +62,24 @@ impl Default for Pacing {
     }
 }
 
-/// What lets packets leave.
+/// Way in which packets are released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
-    /// A bucket of tokens: each packet leaves on its own as soon as the rate has paid for it; what was not used is saved up to a
-    /// bucket's depth.
+    /// A token bucket. Each packet is sent on its own as soon as the rate has paid for it. Unused
+    /// credit is saved up to the depth of the bucket.
     Tokens,
-    /// Bursts at intervals: at least `min-burst` packets back to back, then nothing until the rate has paid for them; nothing is
-    /// saved up (mvfst's TokenlessPacer).
+    /// Bursts at intervals: at least `min-burst` packets back to back, then a pause until the rate
+    /// has paid for them. No credit is saved (mvfst's TokenlessPacer).
     Bursts,
 }
 
-/// Bytes that rounding a release to whole nanoseconds may leave missing.
+/// Bytes that can be missing because a release is rounded to whole nanoseconds.
 const SLACK: f64 = 1e-3;
 
-/// Packets that a controller without a send quantum may send at once.
-const USUAL_BURST: u64 = 10;
+/// Packets that a controller without a send quantum can send at once.
+const DEFAULT_BURST: u64 = 10;
 
 fn serialize_or_auto<S: Serializer>(burst: &Option<u64>, s: S) -> Result<S::Ok, S::Error> {
     match burst {
@@ -91,30 +98,31 @@ fn deserialize_or_auto<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D
     match OrAuto::deserialize(d) {
         Ok(OrAuto::Packets(packets)) if packets > 0 => Ok(Some(packets)),
         Ok(OrAuto::Word(word)) if word == "auto" => Ok(None),
-        _ => Err(de::Error::custom("a burst is a number of packets, at least 1, or \"auto\"")),
+        _ => Err(de::Error::custom("`burst` must be a number of packets, at least 1, or \"auto\"")),
     }
 }
 
-/// The pacer.
+/// A pacer.
 #[derive(Clone, Debug)]
 pub struct Pacer(Kind);
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Tokens(Tokens),
+    Tokens(TokenBucket),
     Bursts(Bursts),
 }
 
 impl Pacer {
-    /// That lets a burst leave at once.
+    /// Creates a pacer that allows one burst at once.
     pub fn new(config: &Pacing, mds: u64) -> Self {
         Self(match config.style {
-            Style::Tokens => Kind::Tokens(Tokens::new(config, mds)),
+            Style::Tokens => Kind::Tokens(TokenBucket::new(config, mds)),
             Style::Bursts => Kind::Bursts(Bursts::new(config.interval, config.min_burst, mds)),
         })
     }
 
-    /// When a packet of `bytes` may leave: `now` or later. `rate` in bytes per second, `quantum` of the controller in bytes.
+    /// Returns the time at which a packet of `bytes` can be sent: `now` or later. `rate` is in
+    /// bytes per second, the controller's `quantum` in bytes.
     pub fn release(&mut self, now: Time, bytes: u64, rate: f64, quantum: Option<u64>) -> Time {
         match &mut self.0 {
             Kind::Tokens(tokens) => tokens.release(now, bytes, rate, quantum),
@@ -122,7 +130,7 @@ impl Pacer {
         }
     }
 
-    /// How many packets of `bytes` may leave now, one after the other.
+    /// Returns how many packets of `bytes` can be sent back to back now.
     pub fn burst(&mut self, now: Time, bytes: u64, rate: f64, quantum: Option<u64>) -> u64 {
         if self.release(now, bytes, rate, quantum) > now {
             return 0;
@@ -133,18 +141,18 @@ impl Pacer {
         }
     }
 
-    /// Full packets are larger or smaller from here on. What has been saved up stays.
+    /// Changes the size of a full packet. Saved credit is kept.
     pub fn set_max_datagram_size(&mut self, config: &Pacing, bytes: u64) {
         match &mut self.0 {
             Kind::Tokens(tokens) => {
-                let Tokens { fixed, usual, .. } = Tokens::new(config, bytes);
-                (tokens.fixed, tokens.usual) = (fixed, usual);
+                let TokenBucket { configured, default, .. } = TokenBucket::new(config, bytes);
+                (tokens.configured, tokens.default) = (configured, default);
             }
             Kind::Bursts(bursts) => bursts.set_max_datagram_size(bytes),
         }
     }
 
-    /// A packet left.
+    /// Records a sent packet.
     pub fn on_sent(&mut self, now: Time, bytes: u64) {
         match &mut self.0 {
             Kind::Tokens(tokens) => tokens.on_sent(now, bytes),
@@ -152,7 +160,7 @@ impl Pacer {
         }
     }
 
-    /// The window holds the next packet back.
+    /// Records that the window blocks the next packet.
     pub fn on_window_full(&mut self) {
         if let Kind::Bursts(bursts) = &mut self.0 {
             bursts.on_window_full();
@@ -160,29 +168,29 @@ impl Pacer {
     }
 }
 
-/// The token bucket.
+/// A token bucket.
 #[derive(Clone, Debug)]
-struct Tokens {
+struct TokenBucket {
     interval: Duration,
-    /// Of the experiment, bytes.
-    fixed: Option<f64>,
-    /// Of a controller without a send quantum, bytes.
-    usual: f64,
+    /// Largest burst set by the configuration, in bytes.
+    configured: Option<f64>,
+    /// Largest burst of a controller without a send quantum, in bytes.
+    default: f64,
     tokens: f64,
     updated: Time,
     last_release: Time,
 }
 
-impl Tokens {
-    /// With a full bucket.
+impl TokenBucket {
+    /// Creates a full bucket.
     fn new(config: &Pacing, mds: u64) -> Self {
         let bytes = |packets: u64| (packets.max(1) * mds) as f64;
-        let (fixed, usual) = (config.burst.map(bytes), bytes(USUAL_BURST));
+        let (configured, default) = (config.burst.map(bytes), bytes(DEFAULT_BURST));
         Self {
             interval: config.interval,
-            fixed,
-            usual,
-            tokens: fixed.unwrap_or(usual),
+            configured,
+            default,
+            tokens: configured.unwrap_or(default),
             updated: Time::ZERO,
             last_release: Time::ZERO,
         }
@@ -209,9 +217,9 @@ impl Tokens {
     fn refill(&mut self, now: Time, bytes: u64, rate: f64, quantum: Option<u64>) {
         if now > self.updated {
             let earned = rate * (now - self.updated).as_secs_f64();
-            let burst = self.fixed.or(quantum.map(|bytes| bytes as f64)).unwrap_or(self.usual);
-            // The bucket must hold what one interval earns, or a coarse timer would cap the rate.
-            // And the packet that waits, or it would wait for ever.
+            let burst = self.configured.or(quantum.map(|bytes| bytes as f64)).unwrap_or(self.default);
+            // The bucket must hold the credit of one interval, or a coarse timer would limit the
+            // rate. It must also hold the waiting packet, which would never be sent otherwise.
             let depth = burst.max(rate * self.interval.as_secs_f64()).max(bytes as f64);
             self.tokens = (self.tokens + earned).min(depth);
             self.updated = now;
@@ -257,7 +265,8 @@ mod tests {
         }
     }
 
-    /// The long-run rate holds within 1 % for every interval, the first burst aside, and no burst passes its cap.
+    /// The long-run rate holds within 1 % for every interval, not counting the first burst. No
+    /// burst exceeds its limit.
     #[test]
     fn rate_and_burst() {
         for interval in [0, 200, 1_000, 5_000] {
@@ -272,7 +281,7 @@ mod tests {
         }
     }
 
-    /// A controller's quantum bounds the burst after a silence; an experiment's burst overrules it.
+    /// A controller's quantum limits the burst after a pause. A configured burst overrides it.
     #[test]
     fn quantum() {
         for (burst, quantum, expected) in [(None, Some(2400), 2), (None, None, 10), (Some(4), Some(2400), 4)]
@@ -290,7 +299,7 @@ mod tests {
         }
     }
 
-    /// A packet larger than the bucket leaves when the rate has paid for it.
+    /// A packet larger than the bucket is sent when the rate has paid for it.
     #[test]
     fn larger_than_the_bucket() {
         let mut pacer = Pacer::new(&Pacing { burst: Some(1), ..Pacing::default() }, 1200);
@@ -300,7 +309,7 @@ mod tests {
         assert_eq!(pacer.release(at, 9000, 9000.0, None), at);
     }
 
-    /// Rates of nothing and next to nothing wait for ever, or nearly.
+    /// Rates of zero and almost zero wait forever, or almost.
     #[test]
     fn next_to_nothing() {
         for interval in [Duration::ZERO, Duration::from_millis(1)] {
@@ -311,7 +320,7 @@ mod tests {
         }
     }
 
-    /// Less than one packet per RTT still flows.
+    /// A rate of less than one packet per RTT still makes progress.
     #[test]
     fn no_starvation() {
         assert!(run(&Pacing::default(), 600.0, 60).len() >= 10 + 29);

@@ -1,4 +1,4 @@
-//! What changes with the path: another size of its datagrams, or another path.
+//! Changes of the path: another datagram size, or another path.
 
 use congestion::{Controller, PathInfo};
 use units::{Duration, Time};
@@ -14,21 +14,24 @@ use crate::sender::sent_packets::Payload;
 use crate::sender::space::SpaceId;
 
 impl<T: Payload> Sender<T> {
-    /// Datagrams of the path are larger or smaller from here on (RFC 9000 section 14), bytes as the window counts them. Controller and
-    /// estimates stay.
+    /// Changes the datagram size of the path, in bytes as counted in the window (RFC 9000 section
+    /// 14). Controller and estimates are kept.
     pub fn set_max_datagram_size(&mut self, bytes: u64) {
         self.path.max_datagram_size = bytes;
-        self.books.controller.on_path_change(self.path);
+        self.accounting.controller.on_path_change(self.path);
         self.pacer.set_max_datagram_size(&self.config.pacing, bytes);
         if let Some(prr) = &mut self.prr {
             prr.set_max_datagram_size(bytes);
         }
-        self.ask_controller();
+        self.refresh_control();
     }
 
-    /// The connection has moved to another path (RFC 9000 section 9.4), where all begins anew: the controller, which is built for it, RTT,
-    /// pacing, validation of ECN, timeouts. What left on the old path is no longer in flight; its payloads are still acknowledged and
-    /// lost, and tell neither RTT nor controller anything. Not for a rebinding of the port alone.
+    /// Moves the connection to another path (RFC 9000 section 9.4).
+    ///
+    /// Everything starts over: the given controller, RTT, pacing, ECN validation and timeouts.
+    /// Packets sent on the old path are no longer in flight. Their payloads are still acknowledged
+    /// and declared lost, but provide no RTT samples or signals to the controller. Do not use this
+    /// if only the port was rebound.
     pub fn on_path_change(&mut self, now: Time, controller: Box<dyn Controller>, path: PathInfo) {
         let (config, rate_samples) = (&self.config, controller.needs().rate_samples);
         self.path = path;
@@ -42,20 +45,21 @@ impl<T: Payload> Sender<T> {
         (self.prr, self.suspicion, self.tail_probed, self.tail_repeat) = (None, None, false, None);
         (self.timeouts, self.probes, self.restarted) = (0, 0, false);
         self.path_since = self.serial;
-        self.books.restart(now, controller);
+        self.accounting.restart(now, controller);
         let parked = self.spaces.iter_mut().flat_map(|spaces| &mut spaces.parked);
         for space in parked.chain([&mut self.space]) {
             space.late = LateAcks::new();
             space.loss_time = None;
-            space.sent.numbers.mix();
+            space.sent.numbers.set_sparse();
             space.sent.keep_snapshots(rate_samples);
         }
-        self.ask_controller();
+        self.refresh_control();
     }
 
-    /// How many packets are kept that left on paths before this one and have no verdict yet, those between them too: a peer that moves again and
-    /// again and acknowledges nothing makes them more.
-    pub fn left_behind(&self) -> usize {
+    /// Returns the number of packets kept from earlier paths that are neither acknowledged nor
+    /// lost, including the packets between them. A peer that keeps moving without acknowledging
+    /// anything increases it.
+    pub fn old_path_packets(&self) -> usize {
         let sent = &self.view(SpaceId::Application).sent;
         let is_old = |(slot, _): &(u64, _)| sent.numbers.serial(*slot) < self.path_since;
         sent.iter().take_while(is_old).count()

@@ -1,8 +1,9 @@
-//! Proportional Rate Reduction, RFC 9937 (December 2025), in whole segments as Linux counts (`tcp_cwnd_reduction`).
+//! Proportional Rate Reduction, RFC 9937 (December 2025), in whole segments as Linux counts
+//! (`tcp_cwnd_reduction`).
 //!
-//! A window that falls at once stops the sender for a part of the round trip, and where losses have emptied the pipe
-//! below the new window it sends the difference as one burst into the queue that has just overflowed. PRR instead
-//! lets every ACK of the recovery period send its share, so that `ssthresh` is in flight at the period's end.
+//! A window that falls at once silences the sender for a part of the round trip. Where losses have emptied the pipe below the new window, the difference then follows as one burst,
+//! into the queue that has just overflowed. With PRR every ACK of the recovery period releases its
+//! share, so that `ssthresh` is in flight at the end of the period.
 //!
 //! ```text
 //! begin  RecoverFS = bytes in flight before the event; prr_delivered = prr_out = 0          (6.1)
@@ -17,14 +18,15 @@
 //! end    window = ssthresh
 //! ```
 //!
-//! DeliveredData counts what flew and what had been declared lost. Deviation, as in Linux: losses that a timer finds inside
-//! the period leave the window alone and may be sent again at once; the next ACK makes up for it.
+//! DeliveredData counts packets in flight and packets declared lost. Deviation, as in Linux: losses
+//! found by a timer during the period do not change the window and can be sent again at once. The
+//! next ACK compensates for it.
 
-/// One reduction on its way. All in bytes.
+/// State of one reduction, in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Prr {
     mds: u64,
-    /// The window when the period ends.
+    /// Window at the end of the period.
     ssthresh: u64,
     /// `RecoverFS`.
     recover_fs: u64,
@@ -36,25 +38,26 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// A recovery period begins with `flight` bytes in flight, of which `in_flight` are not lost.
+    /// Starts a reduction with `flight` bytes in flight, of which `in_flight` are not lost.
     pub(crate) fn new(mds: u64, ssthresh: u64, flight: u64, in_flight: u64) -> Self {
-        // A sender that left its window unused may have had less than `ssthresh` in flight. Still no more than one
-        // for one; Linux takes the window instead of the flight.
+        // A sender that did not use its window may have had less than `ssthresh` in flight. Still
+        // send at most one byte per delivered byte. Linux uses the window instead of the flight.
         let (mds, recover_fs) = (mds.max(1), flight.max(ssthresh).max(1));
         Self { mds, ssthresh, recover_fs, delivered: 0, out: 0, window: in_flight + mds }
     }
 
-    /// Segments are larger or smaller from here on.
+    /// Changes the segment size.
     pub(crate) fn set_max_datagram_size(&mut self, bytes: u64) {
         self.mds = bytes.max(1);
     }
 
-    /// A packet of `bytes` leaves.
+    /// Records a sent packet.
     pub(crate) fn on_sent(&mut self, bytes: u64) {
         self.out += bytes;
     }
 
-    /// An ACK delivered so much and left `in_flight`. It is `safe` if it filled a hole and revealed no further loss.
+    /// Records an ACK that delivered `delivered` bytes and left `in_flight`. It is `safe` if it
+    /// filled a hole and revealed no further loss.
     pub(crate) fn on_ack(&mut self, delivered: u64, in_flight: u64, safe: bool) {
         self.delivered += delivered;
         let mut count = if in_flight > self.ssthresh {
@@ -65,11 +68,13 @@ impl Prr {
         if self.out == 0 {
             count = count.max(self.mds);
         }
-        // Never less than a segment: were nothing in flight, no ACK would come to open it.
+        // Never less than a segment: with nothing in flight, no ACK would arrive to open the
+        // window.
         self.window = in_flight.saturating_add(count).max(self.mds);
     }
 
-    /// Rounded up to whole segments, as Linux counts: less than one cannot leave.
+    /// Returns the proportional share, rounded up to whole segments as in Linux, because less than
+    /// a segment cannot be sent.
     fn proportional(&self) -> u64 {
         let segment = u128::from(self.mds);
         let share = u128::from(self.delivered) * u128::from(self.ssthresh);
@@ -82,7 +87,7 @@ impl Prr {
         self.delivered.saturating_sub(self.out).max(delivered) + slow_start
     }
 
-    /// Most bytes that may be in flight.
+    /// Returns the limit on the bytes in flight.
     pub(crate) fn window(&self) -> u64 {
         self.window
     }

@@ -1,4 +1,5 @@
-//! The timer of a connection with three packet number spaces (RFC 9002 section 6.2 and appendix A.8).
+//! The timer of a connection with three packet number spaces (RFC 9002 section 6.2 and appendix
+//! A.8).
 //!
 //! ```text
 //! due   the earliest loss time, if a space has one
@@ -8,8 +9,8 @@
 //!       else, at a client whose address may not be validated yet: the same, from when the timer was set last
 //! ```
 //!
-//! Deviation: appendix A.8 sets no timer for a client that has nothing in flight but 0-RTT packets. Section 6.2.2.1 asks for one whenever
-//! the server may be waiting, and so does this.
+//! Deviation: appendix A.8 sets no timer for a client that has only 0-RTT packets in flight.
+//! Section 6.2.2.1 asks for a timer whenever the server may be waiting, and so one is set here.
 
 use units::{Duration, Time};
 
@@ -18,30 +19,31 @@ use crate::sender::sending::Sender;
 use crate::sender::sent_packets::Payload;
 use crate::sender::space::{SpaceId, Spaces};
 
-/// The longest `max_ack_delay` there can be (RFC 9000 section 18.2). What a peer says before its own is known is cut to it.
+/// The largest possible `max_ack_delay` (RFC 9000 section 18.2). ACK delays reported before the
+/// peer's own value is known are limited to it.
 const LONGEST_ACK_DELAY: Duration = Duration::from_millis(1 << 14);
 
-/// Why the timer is set.
+/// Purpose of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
-    /// A packet will be lost.
+enum TimerKind {
+    /// A packet will be declared lost.
     Loss,
-    /// Packets are to be probed.
+    /// Packets must be probed.
     Probe,
-    /// Nothing is in flight, but the server may wait for a packet to be allowed to send.
+    /// Nothing is in flight, but the server may need a packet before it can send.
     Deadlock,
 }
 
-/// When the timer is due, for which space.
+/// Time and space of the timer.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     at: Time,
     space: SpaceId,
-    why: Why,
+    kind: TimerKind,
 }
 
 impl<T: Payload> Sender<T> {
-    /// When the timer is due.
+    /// Returns the time at which the timer is due.
     #[inline(never)]
     pub(super) fn timer_of_spaces(&self) -> Option<Time> {
         self.due_of_spaces(self.spaces.as_ref()?).map(|due| due.at)
@@ -50,7 +52,7 @@ impl<T: Payload> Sender<T> {
     fn due_of_spaces(&self, spaces: &Spaces<T>) -> Option<Due> {
         let losses = SpaceId::ALL.into_iter().filter_map(|space| Some((self.view(space).loss_time?, space)));
         if let Some((at, space)) = losses.min() {
-            return Some(Due { at, space, why: Why::Loss });
+            return Some(Due { at, space, kind: TimerKind::Loss });
         }
         if spaces.amplification_limited {
             return None;
@@ -58,36 +60,36 @@ impl<T: Payload> Sender<T> {
         let backoff = self.backoff();
         let timeout = self.rtt.timeout(self.config.granularity);
         let probes = SpaceId::ALL.into_iter().filter_map(|space| {
-            let patience = match space {
+            let delay = match space {
                 SpaceId::Application if !spaces.confirmed => return None,
                 SpaceId::Application => self.probe_timeout(),
                 _ => timeout,
             };
-            Some((self.last_awaited(space)? + patience * backoff, space))
+            Some((self.last_awaited(space)? + delay * backoff, space))
         });
         match probes.min() {
-            Some((at, space)) => Some(Due { at, space, why: Why::Probe }),
+            Some((at, space)) => Some(Due { at, space, kind: TimerKind::Probe }),
             None if spaces.peer_validated => None,
             None => {
                 let space = if spaces.handshake_keys { SpaceId::Handshake } else { SpaceId::Initial };
-                Some(Due { at: spaces.since + timeout * backoff, space, why: Why::Deadlock })
+                Some(Due { at: spaces.since + timeout * backoff, space, kind: TimerKind::Deadlock })
             }
         }
     }
 
-    /// When the last packet left that elicits an ACK, if one of them is in flight.
+    /// Returns the send time of the last ACK-eliciting packet, if one is in flight.
     fn last_awaited(&self, space: SpaceId) -> Option<Time> {
         let space = self.view(space);
         space.sent.awaits_ack().then_some(space.last_sent)
     }
 
-    /// Its time has come.
+    /// Processes the timer.
     #[inline(never)]
     pub(super) fn on_timer_of_spaces(&mut self, now: Time, out: &mut AckEffects<T>) {
         let Some(due) = self.spaces.as_ref().and_then(|spaces| self.due_of_spaces(spaces)) else { return };
         self.select(due.space);
         out.space = due.space;
-        if due.why == Why::Deadlock {
+        if due.kind == TimerKind::Deadlock {
             self.timeouts += 1;
             self.probe(1, out);
         } else {
@@ -98,18 +100,20 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// RFC 9002 section 6.2.1: to spare a server that cannot answer yet, a client that does not know better goes on backing off.
+    /// Reports whether an ACK resets the backoff. To spare a server that cannot answer yet, a
+    /// client with an unvalidated address keeps backing off (RFC 9002 section 6.2.1).
     #[inline]
     pub(super) fn resets_backoff(&self) -> bool {
         self.spaces.as_ref().is_none_or(|spaces| spaces.peer_validated)
     }
 
-    /// How much of a reported ACK delay counts (RFC 9002 section 5.3): none of an Initial, whose ACK nobody holds back, and before the
-    /// handshake is confirmed the peer's limit does not hold.
+    /// Returns the upper limit of a reported ACK delay (RFC 9002 section 5.3). It is zero for an
+    /// Initial, whose ACK is not delayed. The peer's limit does not apply until the handshake is
+    /// confirmed.
     #[inline]
     pub(super) fn longest_ack_delay(&self) -> Duration {
         match &self.spaces {
-            Some(spaces) if spaces.at_hand == SpaceId::Initial => Duration::ZERO,
+            Some(spaces) if spaces.active == SpaceId::Initial => Duration::ZERO,
             Some(spaces) if !spaces.confirmed => LONGEST_ACK_DELAY,
             _ => self.config.max_ack_delay,
         }

@@ -1,4 +1,5 @@
-//! The variance of a TCP's retransmission timeout as Linux keeps it (`tcp_rtt_estimator`, `tcp_set_rto`).
+//! The RTT variance for TCP's retransmission timeout, as in Linux (`tcp_rtt_estimator`,
+//! `tcp_set_rto`).
 //!
 //! ```text
 //! first sample m     mdev = m / 2     rttvar = max(mdev, min_rto / 4)
@@ -9,12 +10,14 @@
 //! RTO = srtt + 4 * rttvar >= srtt + min_rto
 //! ```
 //!
-//! RFC 6298 takes the mean deviation alone, floors the timeout instead of the variance, and lets it decay with every
-//! sample: at rest its timeout is one tick above the RTT, and an RTT that grows by more than that is a timeout.
+//! RFC 6298 uses the mean deviation only, limits the timeout instead of the variance, and lets the
+//! variance decay with every sample. At rest its timeout is one tick above the RTT, and an RTT that
+//! grows by more than that causes a timeout.
 
 use units::Duration;
 
-/// The estimator. All four times the deviations, as in `RTO = srtt + 4 * rttvar`.
+/// The variance estimator. All values are four times the deviations, as in
+/// `RTO = srtt + 4 * rttvar`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinuxVariance {
     floor: Duration,
@@ -27,13 +30,15 @@ pub(crate) struct LinuxVariance {
 }
 
 impl LinuxVariance {
-    /// Before the first sample. The timeout will never be closer to the mean than `min_rto`.
+    /// Creates an estimator without samples. The timeout always exceeds the mean by at least
+    /// `min_rto`.
     pub(crate) fn new(min_rto: Duration) -> Self {
         let zero = Duration::ZERO;
         Self { floor: min_rto, mdev: zero, mdev_max: zero, rttvar: zero, sampled: false, round_end: 0 }
     }
 
-    /// A sample; `smoothed` is the mean before it. All bytes before `unacknowledged` have arrived, all before `sent` left.
+    /// Takes a sample; `smoothed` is the mean before it. All bytes before `unacknowledged` have
+    /// arrived, and all before `sent` have been sent.
     pub(crate) fn sample(&mut self, rtt: Duration, smoothed: Duration, unacknowledged: u64, sent: u64) {
         if !self.sampled {
             (self.sampled, self.round_end) = (true, sent);
@@ -62,7 +67,7 @@ impl LinuxVariance {
         };
     }
 
-    /// What the timeout adds to the mean; `None` before the first sample.
+    /// Returns the difference of timeout and mean, or `None` before the first sample.
     pub(crate) fn margin(&self) -> Option<Duration> {
         self.sampled.then_some(self.rttvar)
     }
@@ -76,7 +81,8 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// `count` samples of `rtt` in each of so many rounds; returns the margin after each round.
+    /// Takes `count` samples of `rtt` in each of `rounds` rounds. Returns the margin after each
+    /// round.
     fn rounds(v: &mut LinuxVariance, rtt: Duration, count: usize, rounds: u64) -> Vec<f64> {
         let mut margins = Vec::new();
         for _ in 0..rounds {
@@ -89,7 +95,8 @@ mod tests {
         margins
     }
 
-    /// RTO = 3 RTT at first, and at rest srtt + 200 ms whatever the RTT and however many samples a round has.
+    /// RTO = 3 RTT at first, and srtt + 200 ms at rest, for every RTT and every number of samples
+    /// per round.
     #[test]
     fn settles_on_the_floor() {
         for rtt in [1, 10, 50, 100, 150, 300, 600] {
@@ -105,8 +112,8 @@ mod tests {
         }
     }
 
-    /// The gap closes by a quarter each round trip, however many samples that has: to the deviation of its second sample,
-    /// 600 * (3/4)^2 ms, and from then on to the floor.
+    /// The difference falls by a quarter each round trip, however many samples it has: first to the
+    /// deviation of the second sample, 600 * (3/4)^2 ms, then to the minimum.
     #[test]
     fn falls_by_a_quarter_each_round() {
         let mut v = LinuxVariance::new(ms(200));
@@ -118,7 +125,7 @@ mod tests {
         }
     }
 
-    /// A jump of the RTT counts at once; a fall hardly: an eighth of it.
+    /// A rising RTT counts at once, a falling one only with an eighth.
     #[test]
     fn rises_at_once() {
         let mut v = LinuxVariance::new(ms(200));

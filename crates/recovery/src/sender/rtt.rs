@@ -1,10 +1,11 @@
-//! Round-trip time estimation, RFC 9002 section 5 (the order of appendix A.7, as RFC 6298: variance before mean).
+//! Round-trip time estimation, RFC 9002 section 5. The order is that of appendix A.7 and RFC 6298:
+//! variance before mean.
 
 use units::{Duration, Time};
 
 use crate::sender::min_rtt::MinRtt;
 
-/// The estimator of one path.
+/// The RTT estimator of one path.
 #[derive(Clone, Copy, Debug)]
 pub struct Rtt {
     latest: Duration,
@@ -16,8 +17,8 @@ pub struct Rtt {
 }
 
 impl Rtt {
-    /// Before the first sample: `smoothed_rtt = initial`, `rttvar = initial / 2`. The minimum is that of the last
-    /// `min_window`, or of all time.
+    /// Creates an estimator with `smoothed_rtt = initial` and `rttvar = initial / 2`. The minimum
+    /// covers the last `min_window`, or all time.
     pub fn new(initial: Duration, min_window: Option<Duration>) -> Self {
         Self {
             latest: initial,
@@ -29,7 +30,8 @@ impl Rtt {
         }
     }
 
-    /// Takes a sample. `ack_delay` is what the peer reports, already capped at its `max_ack_delay`.
+    /// Takes a sample. `ack_delay` is the delay that the peer reports, already limited to its
+    /// `max_ack_delay`.
     pub fn sample(&mut self, now: Time, latest: Duration, ack_delay: Duration) {
         self.longest_ack_delay = self.longest_ack_delay.max(ack_delay);
         let min = self.min.get().min(latest);
@@ -37,8 +39,10 @@ impl Rtt {
         self.sample_apart(now, latest, adjusted);
     }
 
-    /// Takes a sample whose mean is measured on another packet: of the segments that one TCP acknowledgement covers, the
-    /// mean wants the oldest (RFC 7323 section 4), minimum and congestion control the newest.
+    /// Takes a sample whose mean is measured on another packet.
+    ///
+    /// Among the segments that one TCP acknowledgement covers, the mean uses the oldest (RFC 7323
+    /// section 4). The minimum and congestion control use the newest.
     #[inline]
     pub fn sample_apart(&mut self, now: Time, latest: Duration, of_mean: Duration) {
         self.latest = latest;
@@ -52,38 +56,38 @@ impl Rtt {
         self.smoothed = (self.smoothed * 7 + of_mean) / 8;
     }
 
-    /// Forgets the minimum in favour of the newest sample (after persistent congestion, section 5.2).
+    /// Replaces the minimum by the newest sample (after persistent congestion, section 5.2).
     pub fn reset_min(&mut self, now: Time) {
         if self.sampled {
             self.min.reset(now, self.latest);
         }
     }
 
-    /// The newest sample, unadjusted.
+    /// Returns the newest sample, unadjusted.
     pub fn latest(&self) -> Duration {
         self.latest
     }
-    /// The smallest sample; [`Duration::MAX`] before the first.
+    /// Returns the smallest sample, or [`Duration::MAX`] before the first.
     pub fn min(&self) -> Duration {
         self.min.get()
     }
-    /// `smoothed_rtt`.
+    /// Returns `smoothed_rtt`.
     pub fn smoothed(&self) -> Duration {
         self.smoothed
     }
-    /// `rttvar`.
+    /// Returns `rttvar`.
     pub fn variation(&self) -> Duration {
         self.variation
     }
-    /// The longest ACK delay that came with a sample.
+    /// Returns the largest ACK delay reported with a sample.
     pub fn longest_ack_delay(&self) -> Duration {
         self.longest_ack_delay
     }
-    /// There has been a sample.
+    /// Reports whether there has been a sample.
     pub fn is_sampled(&self) -> bool {
         self.sampled
     }
-    /// `smoothed_rtt + max(4 * rttvar, granularity)`: the base of PTO and RTO.
+    /// Returns `smoothed_rtt + max(4 * rttvar, granularity)`, the base of PTO and RTO.
     pub fn timeout(&self, granularity: Duration) -> Duration {
         self.smoothed + (self.variation * 4).max(granularity)
     }
@@ -105,7 +109,8 @@ mod tests {
         assert_eq!((rtt.smoothed(), rtt.variation(), rtt.min()), (ms(100), ms(50), ms(100)));
     }
 
-    /// rttvar from the old smoothed_rtt, ACK delay subtracted only where it leaves at least the minimum.
+    /// rttvar uses the old smoothed_rtt. The ACK delay is subtracted only if the result is not
+    /// below the minimum.
     #[test]
     fn later_samples() {
         let mut rtt = Rtt::new(ms(333), None);
@@ -131,7 +136,7 @@ mod tests {
         assert_eq!((rtt.latest(), rtt.min(), rtt.smoothed()), (ms(90), ms(90), ms(109)));
     }
 
-    /// An acknowledgement that comes after years of doubled timeouts: the sums stay within what a duration holds.
+    /// An acknowledgement after years of doubled timeouts: the sums do not overflow.
     #[test]
     fn samples_of_centuries() {
         let mut rtt = Rtt::new(ms(333), None);

@@ -1,11 +1,12 @@
-//! The state of a sender, and sending: whether a packet may leave, and what is noted when it does.
+//! The state of a sender, and sending: whether a packet can be sent, and what is recorded when it
+//! is.
 
 use std::sync::Arc;
 
 use congestion::{Control, Controller, Idle, PathInfo};
 use units::{Duration, Ecn, Time};
 
-use crate::feed::Bookkeeping;
+use crate::feed::Accounting;
 use crate::sender::config::{Config, Paced};
 use crate::sender::ecn_validation::Validation;
 use crate::sender::loss_detection::Reordering;
@@ -17,52 +18,56 @@ use crate::sender::sent_packets::{Kind, Payload};
 use crate::sender::space::{Space, SpaceId, Spaces};
 use crate::sender::stats::Stats;
 
-/// Whether a packet may leave.
+/// Decision whether a packet can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendDecision {
-    /// Now.
+    /// The packet can be sent now.
     Now,
-    /// When the pacer says so.
+    /// The pacer allows the packet at this time.
     At(Time),
-    /// When the window opens.
+    /// The packet must wait until the window opens.
     WindowFull,
 }
 
-/// After a retransmission timeout: what else may be lost, until an acknowledgement tells (see `timers`).
+/// State after a retransmission timeout: further packets that may be lost, until an acknowledgement
+/// decides (see `timers`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspicion {
-    /// Packets below this one left so long before the timeout that they should have been acknowledged.
+    /// Packets below this number were sent so long before the timeout that they should have been
+    /// acknowledged.
     pub(super) below: u64,
-    /// Packets from this one on left after the timeout.
+    /// Packets from this number on were sent after the timeout.
     pub(super) since: u64,
 }
 
-/// Loss recovery of one path's sender.
+/// Loss recovery of the sender on one path.
 #[derive(Debug)]
 pub struct Sender<T> {
-    /// Senders can share it: what all of them read stays in the cache.
+    /// Shared between senders, to stay in the cache.
     pub(super) config: Arc<Config>,
-    /// What the controller is told of, and the controller.
-    pub(super) books: Bookkeeping,
-    /// What the controller said after the latest event. It is asked for several times between two.
+    /// The controller and the signals for it.
+    pub(super) accounting: Accounting,
+    /// The controller's output after the latest event, cached because it is read several times
+    /// between two events.
     pub(super) control: Control,
-    /// Bytes of a full packet in the window.
+    /// The path, with the size of a full packet in the window.
     pub(super) path: PathInfo,
-    /// The packet number space at hand: the only one, unless there are `spaces`.
+    /// The active packet number space. It is the only one unless there are `spaces`.
     pub(super) space: Space<T>,
     pub(super) spaces: Option<Box<Spaces<T>>>,
-    /// Of the next packet that is in flight, over all spaces.
+    /// Serial of the next in-flight packet, counted over all spaces.
     pub(super) serial: u64,
-    /// Packets below this serial left on another path.
+    /// Packets below this serial were sent on another path.
     pub(super) path_since: u64,
     pub(super) rtt: Rtt,
     pub(super) variance: LinuxVariance,
     pub(super) pacer: Pacer,
-    /// The pacing rate of a window, and what it was computed from: it is asked for several times between two changes.
+    /// Pacing rate of a window and the values from which it was computed, cached because it is read
+    /// several times between two changes.
     pub(super) window_rate: ((u64, u64, Duration), f64),
     pub(super) ecn: Validation,
     pub(super) reordering: Reordering,
-    /// The window's way down, while the recovery period lasts.
+    /// Gradual reduction of the window, during a recovery period.
     pub(super) prr: Option<Prr>,
     pub(super) stats: Stats,
     /// TCP: all stream bytes before this one are acknowledged (`SND.UNA`).
@@ -70,23 +75,23 @@ pub struct Sender<T> {
     /// RTT of the newest packet in the last ACK (RACK.rtt).
     pub(super) rack_rtt: Duration,
     pub(super) first_rtt_sample: Option<Time>,
-    /// From when the retransmission timeout counts: the last progress.
+    /// Time of the last progress, from which the retransmission timeout counts.
     pub(super) progress: Time,
     pub(super) timeouts: u32,
     pub(super) suspicion: Option<Suspicion>,
     pub(super) tail_probed: bool,
-    /// Where the stream ended when the tail was probed, the probe included.
+    /// End of the stream when the tail was probed, including the probe.
     pub(super) tail_end: u64,
-    /// The tail loss probe that repeats a payload still in flight: its number and first byte.
+    /// Number and first byte of the tail loss probe that repeats a payload still in flight.
     pub(super) tail_repeat: Option<(u64, u64)>,
-    /// Packets that may leave whatever the window says. What the next ACK finds unused has lapsed.
+    /// Packets that can be sent whatever the window. The next ACK cancels unused ones.
     pub(super) probes: u32,
-    /// The controller knows that this sender was idle.
+    /// The controller has been told that this sender was idle.
     pub(super) restarted: bool,
 }
 
 impl<T: Payload> Sender<T> {
-    /// Nothing sent yet.
+    /// Creates a sender with one packet number space.
     pub fn new(config: impl Into<Arc<Config>>, controller: Box<dyn Controller>, path: PathInfo) -> Self {
         let config = config.into();
         Self {
@@ -115,31 +120,31 @@ impl<T: Payload> Sender<T> {
             tail_repeat: None,
             probes: 0,
             restarted: false,
-            books: Bookkeeping::new(controller, config.exit),
+            accounting: Accounting::new(controller, config.exit),
             config,
         }
     }
 
-    /// The sender's clock counts in this unit: the controller is told send times rounded down to it. Everything else, RTTs too,
-    /// is measured to the nanosecond.
+    /// Sets the resolution of the sender's clock. Send times reported to the controller are rounded
+    /// down to it. Everything else, including RTTs, is measured to the nanosecond.
     pub fn with_clock_unit(mut self, unit: Duration) -> Self {
-        self.books.clock_unit = unit.max(Duration(1));
+        self.accounting.clock_unit = unit.max(Duration(1));
         self
     }
 
-    /// Whether a packet of `bytes` may leave.
+    /// Decides whether a packet of `bytes` can be sent.
     pub fn can_send(&mut self, now: Time, bytes: u64) -> SendDecision {
         if self.probes > 0 {
             return SendDecision::Now;
         }
-        if self.books.bytes_in_flight == 0 {
+        if self.accounting.bytes_in_flight == 0 {
             self.restart_after_idle(now);
         }
         let control = self.control;
-        // Whoever may pass the window needs room for a byte.
+        // With overshoot, one free byte is enough to send.
         let needed = if self.config.overshoot { 1 } else { bytes };
-        if self.books.bytes_in_flight + needed > self.window_of(&control) {
-            self.books.on_window_full(self.serial);
+        if self.accounting.bytes_in_flight + needed > self.window_of(&control) {
+            self.accounting.on_window_full(self.serial);
             self.pacer.on_window_full();
             return SendDecision::WindowFull;
         }
@@ -150,7 +155,7 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// Tells the controller, once, that its window is old.
+    /// Tells the controller, once, that its window is outdated.
     fn restart_after_idle(&mut self, now: Time) {
         if !self.config.restart_after_idle || self.restarted || self.stats.sent == 0 {
             return;
@@ -158,23 +163,23 @@ impl<T: Payload> Sender<T> {
         let (idle, rto) = (now - self.last_sent(), self.retransmission_timeout());
         if idle > rto {
             self.restarted = true;
-            self.books.controller.on_idle(&Idle { now, idle, rto });
-            self.ask_controller();
+            self.accounting.controller.on_idle(&Idle { now, idle, rto });
+            self.refresh_control();
         }
     }
 
-    /// Most bytes that may be in flight: the controller's window, or what PRR makes of it.
+    /// Returns the limit on the bytes in flight: the controller's window, or PRR's.
     fn window_of(&self, control: &Control) -> u64 {
         self.prr.as_ref().map_or(control.cwnd, Prr::window)
     }
 
-    /// Bytes per second, or `None` when this sender does not pace (yet).
+    /// Returns the pacing rate in bytes per second, or `None` if this sender does not pace (yet).
     pub(super) fn pacing_rate(&mut self, control: &Control) -> Option<f64> {
         if let Some(rate) = control.pacing_rate.filter(|_| self.config.paced != Paced::Never) {
             return Some(rate.bytes_per_sec());
         }
         if self.config.paced != Paced::Always || !self.rtt.is_sampled() {
-            return None; // RFC 9002 section 7.7: the initial window may leave at once
+            return None; // RFC 9002 section 7.7: the initial window can be sent at once
         }
         let from = (control.cwnd, control.ssthresh, self.rtt.smoothed());
         if self.window_rate.0 != from {
@@ -183,7 +188,7 @@ impl<T: Payload> Sender<T> {
         Some(self.window_rate.1)
     }
 
-    /// A multiple of `cwnd / smoothed_rtt`.
+    /// Returns a multiple of `cwnd / smoothed_rtt`.
     fn rate_of_window(&self, control: &Control) -> f64 {
         let pacing = &self.config.pacing;
         let early = (control.cwnd as f64) < control.ssthresh as f64 * pacing.slow_start_until;
@@ -191,36 +196,39 @@ impl<T: Payload> Sender<T> {
         factor * control.cwnd as f64 / self.rtt.smoothed().as_secs_f64().max(1e-9)
     }
 
-    /// A packet leaves; returns its number and mark. `bytes` is what it counts in the window. `repeat` says that its
-    /// payload has been sent before; what is not repeated leaves in the order of the stream.
+    /// Records a sent packet. Returns its number and mark.
+    ///
+    /// `bytes` is its size in the window. `repeat` means that its payload has been sent before.
+    /// Payloads that are not repeats must be sent in stream order.
     pub fn on_sent(&mut self, now: Time, bytes: u64, data: T, repeat: bool) -> (u64, Ecn) {
         let may_mark = !repeat || self.config.ecn_on_repeats;
         let ecn = self.mark(now, may_mark);
         let kind = if repeat { Kind::Repeat } else { Kind::Fresh };
-        (self.leave(now, bytes, kind, ecn, data), ecn)
+        (self.record_sent(now, bytes, kind, ecn, data), ecn)
     }
 
-    /// The mark of what leaves now.
+    /// Returns the mark of the packet to send now.
     #[inline]
     pub(super) fn mark(&mut self, now: Time, may_mark: bool) -> Ecn {
         let (rtt, config) = (&self.rtt, &self.config);
         self.ecn.mark(now, || config.probe_timeout(rtt), may_mark)
     }
 
-    /// A packet leaves in the space at hand, in flight; returns its number.
+    /// Records a packet in flight in the active space and returns its number.
     #[inline]
-    pub(super) fn leave(&mut self, now: Time, bytes: u64, kind: Kind, ecn: Ecn, data: T) -> u64 {
+    pub(super) fn record_sent(&mut self, now: Time, bytes: u64, kind: Kind, ecn: Ecn, data: T) -> u64 {
         let (serial, repeat) = (self.serial, kind == Kind::Repeat);
         self.serial += 1;
         self.ecn.on_sent(&mut self.space.ecn, ecn);
-        if self.books.bytes_in_flight == 0 {
+        if self.accounting.bytes_in_flight == 0 {
             self.progress = now;
         }
-        let snapshot = self.books.on_sent(now, serial, bytes);
-        self.ask_controller();
+        let snapshot = self.accounting.on_sent(now, serial, bytes);
+        self.refresh_control();
         if repeat {
             self.space.late.on_repeat(data.range().start);
-            // RFC 6298 section 5.4: the repeat of the oldest segment has the whole timeout to arrive.
+            // RFC 6298 section 5.4: the repeat of the oldest segment has the full timeout to
+            // arrive.
             if data.range().start == self.unacknowledged {
                 self.progress = now;
             }
@@ -247,62 +255,65 @@ impl<T: Payload> Sender<T> {
         pn
     }
 
-    /// The application has nothing to send. Matters while the window has room: a full one limits the sender itself.
+    /// Records that the application has no data to send. Has no effect if the window is full,
+    /// because then the window limits the sender.
     pub fn mark_app_limited(&mut self) {
         let window = self.window();
-        self.books.mark_app_limited(window);
+        self.accounting.mark_app_limited(window);
     }
 
-    /// Most bytes that may be in flight. Above the controller's window while a reduction is spread over the round trip,
-    /// below it where losses emptied the pipe.
+    /// Returns the limit on the bytes in flight. It is above the controller's window while a
+    /// reduction is spread over the round trip, and below it after losses emptied the pipe.
     pub fn window(&self) -> u64 {
         self.window_of(&self.control)
     }
-    /// Bytes in flight.
+    /// Returns the bytes in flight.
     pub fn bytes_in_flight(&self) -> u64 {
-        self.books.bytes_in_flight
+        self.accounting.bytes_in_flight
     }
-    /// The ranges of the latest QUIC ACK, ascending and apart; of the Application space, if it has three.
+    /// Returns the ranges of the latest QUIC ACK, ascending and disjoint. With three spaces: of the
+    /// Application space.
     #[inline]
     pub fn acked_ranges(&self) -> &[(u64, u64)] {
         self.space.acked.latest()
     }
-    /// The sender cares for no acknowledgement below this packet number; of the Application space, if it has three.
+    /// Returns the packet number below which the sender needs no acknowledgements. With three
+    /// spaces: of the Application space.
     #[inline]
     pub fn least_unacked(&self) -> u64 {
         let Space { sent, late, .. } = &self.space;
         if self.spaces.is_none() && sent.numbers.is_plain() {
             return late.oldest().unwrap_or(u64::MAX).min(sent.base());
         }
-        self.least_unacked_of(SpaceId::Application)
+        self.least_unacked_in(SpaceId::Application)
     }
-    /// Round-trip time.
+    /// Returns the RTT estimator.
     pub fn rtt(&self) -> &Rtt {
         &self.rtt
     }
-    /// Something happened that may have changed the controller's mind.
+    /// Updates the cached output of the controller after an event.
     #[inline]
-    pub(super) fn ask_controller(&mut self) {
-        self.control = self.books.controller.control();
+    pub(super) fn refresh_control(&mut self) {
+        self.control = self.accounting.controller.control();
     }
-    /// What the controller allows.
+    /// Returns the controller's output.
     pub fn control(&self) -> &Control {
         &self.control
     }
-    /// The controller.
+    /// Returns the controller.
     pub fn controller(&self) -> &dyn Controller {
-        self.books.controller.as_ref()
+        self.accounting.controller.as_ref()
     }
-    /// Counters since the start.
+    /// Returns the counters since the start.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
-    /// Bytes delivered since the start.
+    /// Returns the bytes delivered since the start.
     pub fn delivered(&self) -> u64 {
-        self.books.sampler.delivered()
+        self.accounting.sampler.delivered()
     }
-    /// In a recovery period.
+    /// Reports whether a recovery period is active.
     pub fn in_recovery(&self) -> bool {
-        self.books.period.in_recovery()
+        self.accounting.period.in_recovery()
     }
 }

@@ -1,9 +1,11 @@
-//! Packets that are outstanding, neither acknowledged nor lost, by packet number and by the bytes they carry.
+//! Sent packets that are neither acknowledged nor lost, by packet number and by the bytes they
+//! carry.
 //!
-//! A TCP acknowledgement names bytes, and while one packet is missing each of them names most of the window again.
-//! To find what it newly covers must not cost a walk over packets that no longer are: payloads sent for the first time lie in
-//! the order of the stream, where a byte is found by bisection and the others are jumped over; repeats lie
-//! anywhere and are ordered by their first byte.
+//! A TCP acknowledgement contains bytes. While a packet is missing, each acknowledgement covers
+//! most of the window again. Finding the newly covered packets must not visit packets that are
+//! already resolved. Payloads sent for the first time are in stream order: a byte is found by
+//! bisection, and resolved packets are skipped. Repeats are in no order and are sorted by their
+//! first byte.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
@@ -11,87 +13,88 @@ use std::ops::Range;
 use units::Time;
 
 use crate::ack::TcpAck;
-use crate::feed::{Left, Snapshot};
+use crate::feed::{SentPacket, Snapshot};
 use crate::sender::numbers::Numbers;
 use units::Ecn;
 
-/// What a packet carries, as far as the sender must know.
+/// The contents of a packet, as far as the sender needs them.
 pub trait Payload: Clone + std::fmt::Debug {
-    /// The stream bytes it carries; empty when none.
+    /// Returns the stream bytes in the packet; empty if there are none.
     fn range(&self) -> Range<u64>;
 }
 
-/// What has become of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Status {
     InFlight,
     Acked,
     Lost,
 }
 
-/// What a packet in flight carries.
+/// The contents of a packet in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// What elicits an ACK.
+    /// ACK-eliciting, with new data.
     Fresh,
-    /// The same, a payload that had been sent before.
+    /// ACK-eliciting, with a payload that was sent before.
     Repeat,
-    /// Nothing that elicits an ACK (PADDING).
+    /// Not ACK-eliciting (PADDING).
     Padding,
 }
 
-/// A packet that has left.
+/// A sent packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet<T> {
     pub(crate) sent: Time,
-    /// What it counts in the window.
+    /// Size in the window.
     pub(crate) bytes: u32,
-    pub(crate) fate: Fate,
+    pub(crate) status: Status,
     pub(crate) kind: Kind,
     pub(crate) ecn: Ecn,
-    /// It left while the application limited the sender.
+    /// The application limited the sender when the packet was sent.
     pub(crate) app_limited: bool,
-    /// From here to the next packet that may be [awaited](Packet::is_awaited), in packets.
+    /// Distance to the next packet that may be [awaited](Packet::is_awaited), in packets.
     stride: u32,
-    /// From here back to one that may be in flight, in packets.
+    /// Distance back to a packet that may be in flight, in packets.
     back: u32,
     pub(crate) data: T,
-    /// The stream had been sent up to here when it had left: ascending.
+    /// End of the stream data sent up to and including this packet: ascending.
     edge: u64,
 }
 
 impl<T> Packet<T> {
-    /// Its payload had been sent before.
+    /// Reports whether the payload was sent before.
     pub(crate) fn is_repeat(&self) -> bool {
         self.kind == Kind::Repeat
     }
 
-    /// In flight for the first time. Once it is not it will never be again.
+    /// Reports whether the packet is in flight for the first time. Once false, it stays false.
     fn is_awaited(&self) -> bool {
-        self.fate == Fate::InFlight && !self.is_repeat()
+        self.status == Status::InFlight && !self.is_repeat()
     }
 }
 
-/// A double-ended queue indexed from the oldest one in flight. Packets go by their [slots](Numbers) here, which are dense.
+/// A queue of sent packets, indexed from the oldest in flight. Packets are identified by their
+/// [slots](Numbers), which are consecutive.
 #[derive(Clone, Debug)]
 pub(crate) struct SentPackets<T> {
     base: u64,
     packets: VecDeque<Packet<T>>,
     pub(crate) numbers: Numbers,
-    /// What the rate samples need of each packet, apart: other controllers do without, and no search looks at it.
+    /// Rate-sample data of each packet, kept apart: only some controllers need it, and no search
+    /// reads it.
     snapshots: Option<VecDeque<Snapshot>>,
     /// First byte and number of each repeat in flight.
     repeats: BTreeSet<(u64, u64)>,
     edge: u64,
-    /// Bytes at which SACK blocks began, and the first packet beyond each.
+    /// First bytes of recent SACK blocks, and the first packet beyond each.
     hints: [(u64, u64); HINTS],
 }
 
-/// Blocks that a SACK option holds at most: three beside the timestamps, four without (RFC 2018).
+/// Largest number of blocks in a SACK option: three beside timestamps, four without (RFC 2018).
 const HINTS: usize = 4;
 
 impl<T: Payload> SentPackets<T> {
-    /// None yet. `rate_samples`: the controller needs them.
+    /// Creates an empty queue. `rate_samples`: the controller needs them.
     pub(crate) fn new(rate_samples: bool) -> Self {
         let snapshots = rate_samples.then(VecDeque::new);
         let hints = [(u64::MAX, 0); HINTS];
@@ -99,35 +102,36 @@ impl<T: Payload> SentPackets<T> {
         Self { base: 0, packets, numbers, snapshots, repeats: BTreeSet::new(), edge: 0, hints }
     }
 
-    /// The number of the next packet.
+    /// Returns the number of the next packet.
     #[inline]
     pub(crate) fn next_number(&self) -> u64 {
         self.numbers.next(self.next_slot())
     }
 
-    /// The slot of the next packet.
+    /// Returns the slot of the next packet.
     #[inline]
     pub(crate) fn next_slot(&self) -> u64 {
         self.base + self.packets.len() as u64
     }
 
-    /// Nothing is in flight, nor was behind what is.
+    /// Reports whether no packet is stored.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
 
-    /// The oldest packet in flight, or the next one to be sent.
+    /// Returns the oldest packet in flight, or the next one to be sent.
     pub(crate) fn base(&self) -> u64 {
         self.base
     }
 
-    /// The stream has been sent up to here.
+    /// Returns the end of the stream data sent so far.
     pub(crate) fn edge(&self) -> u64 {
         self.edge
     }
 
-    /// The next packet leaves, in flight; returns its number. What is no repeat leaves in the order of the stream.
+    /// Adds a packet in flight and returns its number. Packets that are not repeats must be in
+    /// stream order.
     pub(crate) fn push(
         &mut self,
         sent: Time,
@@ -138,18 +142,18 @@ impl<T: Payload> SentPackets<T> {
         data: T,
     ) -> u64 {
         let (range, slot) = (data.range(), self.next_slot());
-        let number = self.numbers.take(slot, serial);
+        let number = self.numbers.assign(slot, serial);
         if kind == Kind::Repeat {
             self.repeats.insert((range.start, slot));
         }
         self.edge = self.edge.max(range.end);
-        let (fate, edge) = (Fate::InFlight, self.edge);
+        let (status, edge) = (Status::InFlight, self.edge);
         let (bytes, app_limited) = (u32::try_from(bytes).unwrap_or(u32::MAX), snapshot.app_limited);
         let (stride, back) = (1, 1);
         self.packets.push_back(Packet {
             sent,
             bytes,
-            fate,
+            status,
             kind,
             ecn,
             app_limited,
@@ -164,33 +168,34 @@ impl<T: Payload> SentPackets<T> {
         number
     }
 
-    /// Takes a packet out of flight and returns it, unless it has been acknowledged or lost already. It goes by its slot.
+    /// Removes the packet in this slot from flight and returns it, unless it has been acknowledged
+    /// or lost already.
     #[inline]
-    pub(crate) fn resolve(&mut self, pn: u64, fate: Fate) -> Option<(&Packet<T>, Left<'_>)> {
+    pub(crate) fn resolve(&mut self, pn: u64, status: Status) -> Option<(&Packet<T>, SentPacket<'_>)> {
         let index = self.index(pn)?;
-        let packet = self.packets.get_mut(index).filter(|p| p.fate == Fate::InFlight)?;
-        packet.fate = fate;
+        let packet = self.packets.get_mut(index).filter(|p| p.status == Status::InFlight)?;
+        packet.status = status;
         if packet.is_repeat() {
             self.repeats.remove(&(packet.data.range().start, pn));
         }
         let snapshot = self.snapshots.as_ref().and_then(|snapshots| snapshots.get(index));
         let Packet { sent, bytes, app_limited, .. } = *packet;
-        Some((packet, Left { pn, sent, bytes: u64::from(bytes), app_limited, snapshot }))
+        Some((packet, SentPacket { pn, sent, bytes: u64::from(bytes), app_limited, snapshot }))
     }
 
-    /// The slots of the packets with these numbers that may still be in flight.
+    /// Returns the slots of the packets with these numbers that may still be in flight.
     #[inline]
     pub(crate) fn slots(&self, low: u64, high: u64) -> Range<u64> {
         self.slot_from(low).max(self.base)..self.slot_from(high.saturating_add(1))
     }
 
-    /// The first slot of this number, which has been given away, or a later one.
+    /// Returns the first slot with this number, which has been assigned, or a higher one.
     #[inline]
     pub(crate) fn slot_from(&self, number: u64) -> u64 {
         self.numbers.slot_from(number, self.next_slot())
     }
 
-    /// What the rate samples need of a packet.
+    /// Returns the rate-sample data of a packet.
     pub(crate) fn snapshot(&self, pn: u64) -> Option<&Snapshot> {
         self.snapshots.as_ref()?.get(self.index(pn)?)
     }
@@ -203,43 +208,44 @@ impl<T: Payload> SentPackets<T> {
         usize::try_from(pn.checked_sub(self.base)?).ok()
     }
 
-    /// From the oldest, with their numbers.
+    /// Iterates over the packets and their slots, oldest first.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &Packet<T>)> + '_ {
         let base = self.base;
         self.packets.iter().enumerate().map(move |(i, p)| (base + i as u64, p))
     }
 
-    /// From packet `pn` on.
+    /// Iterates over the packets from `pn` on.
     pub(crate) fn iter_from(&self, pn: u64) -> impl Iterator<Item = &Packet<T>> + '_ {
         let skipped = usize::try_from(pn.saturating_sub(self.base)).unwrap_or(usize::MAX);
         self.packets.range(skipped.min(self.packets.len())..)
     }
 
-    /// In flight, from the oldest.
+    /// Iterates over the packets in flight, oldest first.
     pub(crate) fn in_flight(&self) -> impl DoubleEndedIterator<Item = (u64, &Packet<T>)> + '_ {
-        self.iter().filter(|(_, p)| p.fate == Fate::InFlight)
+        self.iter().filter(|(_, p)| p.status == Status::InFlight)
     }
 
-    /// The newest in flight before packet `pn`. What is jumped over remembers how far it was, as in [`jump`](Self::jump).
+    /// Returns the newest packet in flight before packet `pn`. Skipped packets remember the
+    /// distance, as in [`jump`](Self::jump).
     pub(crate) fn last_in_flight_before(&mut self, pn: u64) -> Option<&Packet<T>> {
         let end = usize::try_from(pn.saturating_sub(self.base)).unwrap_or(usize::MAX).min(self.packets.len());
         let first = end.checked_sub(1)?;
         let back = |packets: &VecDeque<Packet<T>>, at: usize| at.checked_sub(packets[at].back as usize);
         let mut to = Some(first);
-        while let Some(at) = to.filter(|at| self.packets[*at].fate != Fate::InFlight) {
+        while let Some(at) = to.filter(|at| self.packets[*at].status != Status::InFlight) {
             to = back(&self.packets, at);
         }
         let mut next = Some(first);
         while let Some(at) = next.filter(|at| to.is_none_or(|to| to < *at)) {
             next = back(&self.packets, at);
-            // Beyond the oldest one everything is settled, and stays so.
+            // All packets beyond the oldest one are resolved, and stay so.
             let whole = to.map_or(at + 1, |to| at - to);
             self.packets[at].back = u32::try_from(whole).unwrap_or(u32::MAX);
         }
         self.packets.get(to?)
     }
 
-    /// The packets in flight that this acknowledgement covers, ascending.
+    /// Finds the packets in flight that this acknowledgement covers, ascending.
     pub(crate) fn covered(&mut self, ack: &TcpAck, found: &mut Vec<u64>) {
         found.clear();
         self.find(0..ack.cumulative, 0, found);
@@ -253,8 +259,8 @@ impl<T: Payload> SentPackets<T> {
         }
     }
 
-    /// Index of the first packet after which the stream had been sent beyond `byte`: a SACK block is told again and again, and where it
-    /// begins stays what it was.
+    /// Returns the index of the first packet after which the stream had been sent beyond `byte`.
+    /// SACK blocks are reported repeatedly, and the result for their start does not change.
     fn first_beyond(&mut self, byte: u64) -> usize {
         let known = self.hints.iter().find(|hint| hint.0 == byte).map(|hint| hint.1);
         if let Some(pn) = known.filter(|pn| *pn >= self.base) {
@@ -268,8 +274,8 @@ impl<T: Payload> SentPackets<T> {
         first
     }
 
-    /// The same by search, from where it would be if all packets were of one size: close to it, and a window of 16 MB is much to jump
-    /// about in.
+    /// Searches for that index, starting from where it would be if all packets had the same size.
+    /// The guess is close, and memory accesses across a window of 16 MB are expensive.
     fn search(&self, byte: u64) -> usize {
         let (Some(front), Some(back)) = (self.packets.front(), self.packets.back()) else { return 0 };
         if byte < front.edge || back.edge <= byte {
@@ -278,7 +284,7 @@ impl<T: Payload> SentPackets<T> {
         let share = u128::from(byte - front.edge) * self.packets.len() as u128;
         let guess = (share / u128::from(back.edge - front.edge)) as usize;
         let is_beyond = |index: usize| self.packets[index].edge > byte;
-        // The first packet is none that is beyond, the last is one.
+        // The first packet is not beyond, the last one is.
         let (mut within, mut beyond) = (0, self.packets.len() - 1);
         let mut step = 1;
         if is_beyond(guess) {
@@ -301,7 +307,8 @@ impl<T: Payload> SentPackets<T> {
         beyond
     }
 
-    /// The packets in flight that carry nothing but these bytes. Before index `at` none is awaited that does.
+    /// Finds the packets in flight that carry only these bytes. No awaited packet before index `at`
+    /// does.
     fn find(&mut self, bytes: Range<u64>, mut at: usize, found: &mut Vec<u64>) {
         while let Some(packet) = self.packets.get(at) {
             if !packet.is_awaited() {
@@ -324,9 +331,10 @@ impl<T: Payload> SentPackets<T> {
 
     fn find_repeats(&self, bytes: &Range<u64>, found: &mut Vec<u64>) {
         if bytes.is_empty() {
-            return; // no order, no search
+            return; // an empty range has no order to search
         }
-        // Nearly always: blocks lie above what is repeated, and that above the cumulative acknowledgement.
+        // Usually SACK blocks are above the repeats, and the repeats above the cumulative
+        // acknowledgement.
         let is_off = |first: &(u64, u64), last: &(u64, u64)| bytes.end <= first.0 || last.0 < bytes.start;
         if self.repeats.first().zip(self.repeats.last()).is_none_or(|(first, last)| is_off(first, last)) {
             return;
@@ -336,7 +344,8 @@ impl<T: Payload> SentPackets<T> {
         found.extend(from_here.map(|repeat| repeat.1).filter(|&pn| inside(pn)));
     }
 
-    /// Index of the next awaited packet after the one at `from`. What is jumped over remembers how far it was.
+    /// Returns the index of the next awaited packet after `from`. Skipped packets remember the
+    /// distance.
     fn jump(&mut self, from: usize) -> usize {
         let mut to = from;
         while let Some(packet) = self.packets.get(to).filter(|p| !p.is_awaited()) {
@@ -352,7 +361,7 @@ impl<T: Payload> SentPackets<T> {
 
     /// Forgets the packets before the oldest one in flight.
     pub(crate) fn forget_resolved(&mut self) {
-        while self.packets.front().is_some_and(|p| p.fate != Fate::InFlight) {
+        while self.packets.front().is_some_and(|p| p.status != Status::InFlight) {
             self.packets.pop_front();
             if let Some(snapshots) = &mut self.snapshots {
                 snapshots.pop_front();
@@ -362,7 +371,7 @@ impl<T: Payload> SentPackets<T> {
         self.numbers.forget_below(self.base);
     }
 
-    /// Nothing is in flight any more, and what was is forgotten.
+    /// Forgets all packets.
     pub(crate) fn clear(&mut self) {
         self.base = self.next_slot();
         self.packets.clear();
@@ -371,13 +380,14 @@ impl<T: Payload> SentPackets<T> {
         self.numbers.forget_below(self.base);
     }
 
-    /// Another controller needs rate samples, or needs none. Of packets that have left there are none.
+    /// Starts or stops keeping rate-sample data, for another controller. Packets already sent have
+    /// none.
     pub(crate) fn keep_snapshots(&mut self, rate_samples: bool) {
         let before = std::iter::repeat_n(Snapshot::default(), self.packets.len());
         self.snapshots = rate_samples.then(|| before.collect());
     }
 
-    /// A packet is in flight that elicits an ACK.
+    /// Reports whether an ACK-eliciting packet is in flight.
     pub(crate) fn awaits_ack(&self) -> bool {
         self.in_flight().any(|(_, packet)| packet.kind != Kind::Padding)
     }
@@ -389,7 +399,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The bytes from the first number to the second.
+    /// The stream bytes from the first offset to the second.
     #[derive(Clone, Debug)]
     pub(crate) struct Piece(pub(crate) u64, pub(crate) u64);
 
@@ -399,7 +409,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// What an acknowledgement covers, found by looking at every packet.
+    /// Finds the packets that an acknowledgement covers by visiting every packet.
     fn by_walking(sent: &SentPackets<Piece>, ack: &TcpAck) -> Vec<u64> {
         let covered = |p: &Packet<Piece>| ack.covers(p.data.0, p.data.1);
         sent.in_flight().filter(|(_, p)| covered(p)).map(|(pn, _)| pn).collect()
@@ -429,7 +439,7 @@ pub(crate) mod tests {
         ]
     }
 
-    /// Sends, or says that a packet is lost.
+    /// Sends a packet, or declares one lost.
     fn send(sent: &mut SentPackets<Piece>, op: &Op) {
         match op {
             Op::Fresh(len) => {
@@ -440,27 +450,28 @@ pub(crate) mod tests {
                 let at = (*at).min(sent.edge().saturating_sub(*len));
                 push(sent, true, at, *len);
             }
-            Op::Lose(pn) => drop(sent.resolve(*pn, Fate::Lost)),
+            Op::Lose(pn) => drop(sent.resolve(*pn, Status::Lost)),
             Op::Ack(..) => {}
         }
     }
 
     proptest! {
-        /// Whatever was sent, lost and sent again, and whatever the peer says, also of bytes never sent.
+        /// The result is correct whatever was sent, lost and sent again, and whatever the peer
+        /// reports, including bytes never sent.
         #[test]
         fn like_a_walk(ops in prop::collection::vec(op(), 1..200)) {
             let (mut sent, mut found) = (SentPackets::new(true), Vec::new());
             for op in ops {
                 send(&mut sent, &op);
                 if let Op::Ack(cumulative, sacks) = op {
-                    // Told twice: where the blocks begin is then known.
+                    // Reported twice: the second time the starts of the blocks are cached.
                     for _ in 0..2 {
                         let ack = TcpAck { cumulative: cumulative / 3, sacks, ..TcpAck::default() };
                         let expected = by_walking(&sent, &ack);
                         sent.covered(&ack, &mut found);
                         prop_assert_eq!(&found, &expected);
                         for pn in expected.into_iter().step_by(2) {
-                            prop_assert!(sent.resolve(pn, Fate::Acked).is_some());
+                            prop_assert!(sent.resolve(pn, Status::Acked).is_some());
                         }
                     }
                 }
@@ -468,7 +479,7 @@ pub(crate) mod tests {
             }
         }
 
-        /// The newest in flight before any packet, whatever became of the others.
+        /// Finds the newest packet in flight before any packet, whatever happened to the others.
         #[test]
         fn back_like_a_walk(ops in prop::collection::vec(op(), 1..200), asked in prop::collection::vec(0u64..220, 1..9)) {
             let mut sent = SentPackets::new(true);

@@ -1,9 +1,10 @@
-//! What belongs to one packet number space, and what a connection with three of them knows besides (RFC 9000 section 12.3).
+//! State of one packet number space, and of a connection with three of them (RFC 9000 section
+//! 12.3).
 
 use units::Time;
 
 use crate::sender::acked_ranges::AckedRanges;
-use crate::sender::ecn_validation::Ledger;
+use crate::sender::ecn_validation::SpaceCounts;
 use crate::sender::late::LateAcks;
 use crate::sender::sent_packets::{Payload, SentPackets};
 
@@ -14,26 +15,27 @@ pub enum SpaceId {
     Initial,
     /// Handshake packets.
     Handshake,
-    /// 0-RTT and 1-RTT packets; the only one of a sender that has one.
+    /// 0-RTT and 1-RTT packets. The only space of a sender with one space.
     #[default]
     Application,
 }
 
 impl SpaceId {
-    /// All, in the order of the handshake.
+    /// All spaces, in the order of the handshake.
     pub const ALL: [Self; 3] = [Self::Initial, Self::Handshake, Self::Application];
 }
 
-/// Which end of a connection.
+/// Role of an endpoint in the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It opens the connection.
+    /// Opens the connection.
     Client,
-    /// It is limited in what it may send before the client's address is validated.
+    /// Accepts the connection. Limited in what it can send before the client's address is
+    /// validated.
     Server,
 }
 
-/// The sender's side of one packet number space.
+/// One packet number space of a sender.
 #[derive(Debug)]
 pub(crate) struct Space<T> {
     pub(crate) sent: SentPackets<T>,
@@ -41,13 +43,13 @@ pub(crate) struct Space<T> {
     pub(crate) acked: AckedRanges,
     pub(crate) largest_acked: Option<u64>,
     pub(crate) loss_time: Option<Time>,
-    /// When the last packet left that elicits an ACK.
+    /// Send time of the last ACK-eliciting packet.
     pub(crate) last_sent: Time,
-    pub(crate) ecn: Ledger,
+    pub(crate) ecn: SpaceCounts,
 }
 
 impl<T: Payload> Space<T> {
-    /// Nothing sent yet. `rate_samples`: the controller needs them.
+    /// Creates an empty space. `rate_samples`: the controller needs them.
     pub(crate) fn new(rate_samples: bool) -> Self {
         Self {
             sent: SentPackets::new(rate_samples),
@@ -56,24 +58,23 @@ impl<T: Payload> Space<T> {
             largest_acked: None,
             loss_time: None,
             last_sent: Time::ZERO,
-            ecn: Ledger::default(),
+            ecn: SpaceCounts::default(),
         }
     }
 }
 
-/// The spaces of a connection with three of them, and how far its handshake is.
+/// The spaces of a connection with three of them, and the progress of its handshake.
 #[derive(Debug)]
 pub(crate) struct Spaces<T> {
-    /// Those that are not at hand; an empty one in the place of the one that is.
+    /// The inactive spaces, and an empty one in place of the active one.
     pub(crate) parked: [Space<T>; 3],
-    /// Which is at hand.
-    pub(crate) at_hand: SpaceId,
+    pub(crate) active: SpaceId,
     /// `PeerCompletedAddressValidation` of RFC 9002 appendix A.8.
     pub(crate) peer_validated: bool,
     pub(crate) handshake_keys: bool,
     pub(crate) confirmed: bool,
-    /// A server may send nothing until more arrives.
+    /// The server can send nothing until more data arrives.
     pub(crate) amplification_limited: bool,
-    /// When the timer was set last: the anti-deadlock timeout counts from there.
+    /// Time at which the timer was set last. The anti-deadlock timeout counts from there.
     pub(crate) since: Time,
 }

@@ -2,54 +2,54 @@
 
 use congestion::{Cause, Detection};
 
-/// Since the start of the connection.
+/// Counters since the start of the connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Packets sent.
     pub sent: u64,
-    /// Bytes sent, as the window counts them.
+    /// Bytes sent, as counted in the window.
     pub sent_bytes: u64,
-    /// Packets sent with a payload sent before.
+    /// Packets sent with a payload that was sent before.
     pub retransmissions: u64,
-    /// Packets sent that were not in flight, not part of `sent`.
+    /// Packets sent that were not in flight (ACK-only). Not part of `sent`.
     pub bare: u64,
-    /// Packets that left the flight without a verdict: their packet number space was discarded.
+    /// Packets removed from flight because their packet number space was discarded.
     pub discarded: u64,
     /// Packets acknowledged.
     pub acked: u64,
-    /// Packets declared lost by packet threshold.
+    /// Packets declared lost by the packet threshold.
     pub lost_by_packet_threshold: u64,
-    /// Packets declared lost by time threshold.
+    /// Packets declared lost by the time threshold.
     pub lost_by_time_threshold: u64,
-    /// Packets declared lost by timeout.
+    /// Packets declared lost by a timeout.
     pub lost_by_timeout: u64,
-    /// Packets declared lost that arrived after all.
+    /// Packets declared lost that arrived later.
     pub spurious: u64,
-    /// Probe and retransmission timeouts.
+    /// Probe timeouts and retransmission timeouts.
     pub timeouts: u64,
-    /// Reductions for loss.
+    /// Window reductions for losses.
     pub loss_events: u64,
-    /// Reductions for CE marks.
+    /// Window reductions for CE marks.
     pub ecn_events: u64,
-    /// Reductions that the controller asked for.
+    /// Window reductions that the controller asked for.
     pub delay_events: u64,
-    /// Collapses for persistent congestion or timeout.
+    /// Window collapses for persistent congestion or a timeout.
     pub collapses: u64,
-    /// Reductions undone.
+    /// Window reductions that were undone.
     pub undone: u64,
-    /// Packets acknowledged, with an endpoint, whose receive time came with it.
+    /// Packets acknowledged together with their receive time. Endpoints only.
     pub used_stamps: u64,
-    /// Receive times, with an endpoint, of packets that were acknowledged before.
+    /// Receive times of packets that were acknowledged earlier. Endpoints only.
     pub unused_stamps: u64,
 }
 
 impl Stats {
-    /// Packets declared lost, whatever the rule.
+    /// Returns the number of packets declared lost, by any rule.
     pub fn lost(&self) -> u64 {
         self.lost_by_packet_threshold + self.lost_by_time_threshold + self.lost_by_timeout
     }
 
-    /// Packets in flight.
+    /// Returns the number of packets in flight.
     pub(crate) fn in_flight(&self) -> u64 {
         self.sent - self.acked - self.lost() - self.discarded
     }
@@ -58,7 +58,7 @@ impl Stats {
         *match detection {
             Detection::PacketThreshold => &mut self.lost_by_packet_threshold,
             Detection::TimeThreshold => &mut self.lost_by_time_threshold,
-            // No later packet found it: a timeout, and what a later version of the contract adds.
+            // Timeouts, and rules that a later version of `Detection` adds.
             _ => &mut self.lost_by_timeout,
         } += 1;
     }
@@ -68,13 +68,13 @@ impl Stats {
             Cause::Loss => &mut self.loss_events,
             Cause::Ecn => &mut self.ecn_events,
             Cause::Delay => &mut self.delay_events,
-            // Persistent congestion, a timeout, and what a later version of the contract adds.
+            // Persistent congestion, timeouts, and causes that a later version of `Cause` adds.
             _ => &mut self.collapses,
         } += 1;
     }
 }
 
-/// Two connections together.
+/// Adds the counters of another connection.
 impl std::ops::AddAssign<&Self> for Stats {
     fn add_assign(&mut self, other: &Self) {
         self.sent += other.sent;

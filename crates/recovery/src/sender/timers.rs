@@ -1,4 +1,4 @@
-//! Timers: when they are due, probes, retransmission timeouts.
+//! Timers: due times, probes and retransmission timeouts.
 
 use congestion::{Cause, Detection};
 use units::{Duration, Time};
@@ -8,39 +8,39 @@ use crate::sender::effects::{AckContext, AckEffects};
 use crate::sender::sending::{Sender, Suspicion};
 use crate::sender::sent_packets::Payload;
 
-/// Probes sent on a QUIC probe timeout. RFC 9002 section 6.2.4: one or two.
+/// Number of probes sent on a QUIC probe timeout. RFC 9002 section 6.2.4: one or two.
 pub(super) const PTO_PROBES: u32 = 2;
 
-/// What a tail loss probe waits beyond two RTTs (Linux `TCP_TIMEOUT_MIN_US`).
-const MIN_PATIENCE: Duration = Duration::from_millis(2);
+/// Time that a tail loss probe waits in addition to two RTTs (Linux `TCP_TIMEOUT_MIN_US`).
+const TAIL_PROBE_MARGIN: Duration = Duration::from_millis(2);
 
 /// Longest retransmission timeout. RFC 6298 section 2.5: 60 s or more; Linux 120 s.
 const MAX_RTO: Duration = Duration::from_secs(120);
 
-/// How long loss recovery waits, for display.
+/// Current values of the loss-recovery timers, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timers {
-    /// Until a probe, without backoff: QUIC's PTO (RFC 9002 section 6.2.1), TCP's tail loss probe (RFC 8985 section 7.2) while
-    /// more than one packet flies.
+    /// Time until a probe, without backoff: QUIC's PTO (RFC 9002 section 6.2.1), or TCP's tail loss
+    /// probe with more than one packet in flight (RFC 8985 section 7.2).
     pub pto: Duration,
-    /// TCP: until a retransmission timeout, without backoff.
+    /// TCP: time until a retransmission timeout, without backoff.
     pub rto: Option<Duration>,
-    /// What a missing packet may be later than the newest that arrived: RACK's `reo_wnd`, or the part of the time threshold
-    /// beyond an RTT; none without a time threshold.
+    /// Extra time granted to a missing packet over the newest that arrived: RACK's `reo_wnd`, or
+    /// the part of the time threshold beyond an RTT. `None` without a time threshold.
     pub reo_wnd: Option<Duration>,
 }
 
 impl<T: Payload> Sender<T> {
-    /// The timers as they stand, whatever is in flight.
+    /// Returns the current values of the timers, whatever is in flight.
     pub fn timers(&self) -> Timers {
         let (pto, rto) = match self.config.timeout {
             Timeout::Pto => (self.probe_timeout(), None),
-            Timeout::TlpRto => (self.tail_patience(), Some(self.retransmission_timeout())),
+            Timeout::TlpRto => (self.tail_probe_delay(), Some(self.retransmission_timeout())),
         };
         let reo_wnd = match self.config.time_threshold {
             TimeThreshold::Off => None,
             TimeThreshold::Rack => {
-                Some(self.reordering.window(&self.rtt, || self.books.period.in_recovery()))
+                Some(self.reordering.window(&self.rtt, || self.accounting.period.in_recovery()))
             }
             TimeThreshold::Factor(factor) => {
                 let rtt = self.rtt.smoothed().max(self.rtt.latest());
@@ -50,33 +50,35 @@ impl<T: Payload> Sender<T> {
         Timers { pto, rto, reo_wnd }
     }
 
-    /// Two RTTs and a little: what a tail loss probe waits that does not fly alone.
-    fn tail_patience(&self) -> Duration {
-        self.rtt.smoothed() * 2 + MIN_PATIENCE
+    /// Returns the delay of a tail loss probe with more than one packet in flight: two RTTs and a
+    /// margin.
+    fn tail_probe_delay(&self) -> Duration {
+        self.rtt.smoothed() * 2 + TAIL_PROBE_MARGIN
     }
 
-    /// When [`Sender::on_timer`] must be called: for loss recovery, or because the controller asked for it.
+    /// Returns the time at which [`Sender::on_timer`] must be called, for loss recovery or because
+    /// the controller asked for it.
     pub fn next_timer(&self) -> Option<Time> {
-        let controller = self.books.timer(&self.control);
+        let controller = self.accounting.timer(&self.control);
         match self.loss_timer() {
             Some(loss) => Some(loss.min(controller)),
             None => (controller != Time::NEVER).then_some(controller),
         }
     }
 
-    /// When a timer of loss recovery is due.
+    /// Returns the time at which a loss-recovery timer is due.
     #[inline]
     fn loss_timer(&self) -> Option<Time> {
         if self.spaces.is_some() {
             return self.timer_of_spaces();
         }
-        if self.books.bytes_in_flight == 0 {
+        if self.accounting.bytes_in_flight == 0 {
             return None;
         }
         Some(self.space.loss_time.unwrap_or_else(|| self.timeout_at()))
     }
 
-    /// PTO without backoff: RFC 9002 section 6.2.1.
+    /// Returns the PTO without backoff (RFC 9002 section 6.2.1).
     pub(super) fn probe_timeout(&self) -> Duration {
         self.config.probe_timeout(&self.rtt)
     }
@@ -97,7 +99,7 @@ impl<T: Payload> Sender<T> {
         self.progress + (self.retransmission_timeout() * self.backoff()).min(MAX_RTO)
     }
 
-    /// RTO without backoff.
+    /// Returns the RTO without backoff.
     pub(super) fn retransmission_timeout(&self) -> Duration {
         let margin = self.variance.margin().filter(|_| self.config.rto == Rto::Linux);
         match margin {
@@ -106,22 +108,25 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// RFC 8985 section 7.2: nothing is known to be missing, nothing is being repaired, no probe is out.
+    /// Reports whether a tail loss probe is allowed: no packet is known to be missing, no loss is
+    /// being repaired, and no probe is in flight (RFC 8985 section 7.2).
     fn may_probe_tail(&self) -> bool {
         let repairing =
-            self.timeouts > 0 || !self.books.period.lets_probe() || self.space.loss_time.is_some();
+            self.timeouts > 0 || !self.accounting.period.allows_probe() || self.space.loss_time.is_some();
         !self.tail_probed && !repairing && self.rtt.is_sampled()
     }
 
-    /// RFC 8985 section 7.2: two RTTs after the last packet or progress, and the peer's ACK delay when it flies alone.
+    /// Returns the time of the tail loss probe: two RTTs after the last packet or progress, plus
+    /// the peer's ACK delay if only one packet is in flight (RFC 8985 section 7.2).
     fn tail_probe_at(&self) -> Time {
         let alone = self.stats.in_flight() <= 1;
-        let patience =
-            if alone { self.rtt.smoothed() * 2 + self.config.min_rto } else { self.tail_patience() };
-        self.space.last_sent.max(self.progress) + patience
+        let delay =
+            if alone { self.rtt.smoothed() * 2 + self.config.min_rto } else { self.tail_probe_delay() };
+        self.space.last_sent.max(self.progress) + delay
     }
 
-    /// The time of [`Sender::next_timer`] has come (calling earlier does nothing).
+    /// Processes the timer. Call it at the time that [`Sender::next_timer`] returns; earlier calls
+    /// have no effect.
     pub fn on_timer(&mut self, now: Time, out: &mut AckEffects<T>) {
         out.clear();
         if self.loss_timer().is_some_and(|due| due <= now) {
@@ -131,19 +136,19 @@ impl<T: Payload> Sender<T> {
                 self.on_loss_timer(now, out);
             }
         }
-        self.books.on_timer(now);
-        self.ask_controller();
+        self.accounting.on_timer(now);
+        self.refresh_control();
     }
 
     pub(super) fn on_loss_timer(&mut self, now: Time, out: &mut AckEffects<T>) {
-        let prior_in_flight = self.books.bytes_in_flight;
+        let prior_in_flight = self.accounting.bytes_in_flight;
         if self.space.loss_time.is_some() {
             self.detect_losses(now, prior_in_flight, out);
         } else if self.config.timeout == Timeout::Pto {
             self.timeouts += 1;
             self.probe(PTO_PROBES, out);
         } else if self.may_probe_tail() {
-            // Where the RTO would come first the probe takes its time and its place (RFC 8985 section 7.2).
+            // If the RTO would expire first, the probe replaces it (RFC 8985 section 7.2).
             (self.tail_probed, self.tail_end) = (true, self.space.sent.edge());
             self.progress = now; // section 7.3: the probe re-arms the RTO
             self.probe(1, out);
@@ -159,8 +164,11 @@ impl<T: Payload> Sender<T> {
         out.probe = true;
     }
 
-    /// RFC 6298 section 5: the window collapses and the oldest packet is sent again. What becomes of the rest the next
-    /// acknowledgement tells: until then the window lets nothing else leave, so that the verdict can wait.
+    /// Processes a retransmission timeout: the window collapses and the oldest packet is sent again
+    /// (RFC 6298 section 5).
+    ///
+    /// The next acknowledgement decides about the other packets. Until then the window blocks
+    /// everything else, so the decision can wait.
     fn time_out(&mut self, now: Time, prior_in_flight: u64, out: &mut AckEffects<T>) {
         self.timeouts += 1;
         self.stats.timeouts += 1;
@@ -170,22 +178,24 @@ impl<T: Payload> Sender<T> {
         self.suspicion = Some(Suspicion { below: self.overdue(now), since });
         // RFC 5681 section 3.1: ssthresh is held while the same data times out again.
         let cause = (self.timeouts == 1).then_some(Cause::Timeout);
-        self.lose(now, &[(oldest, Detection::Timeout)], cause, prior_in_flight, out);
+        self.declare_lost(now, &[(oldest, Detection::Timeout)], cause, prior_in_flight, out);
         self.probes = self.probes.max(1);
     }
 
-    /// RFC 8985 section 6.3: packets below the one returned should have been acknowledged.
+    /// Returns the packet below which all packets should have been acknowledged (RFC 8985 section
+    /// 6.3).
     fn overdue(&self, now: Time) -> u64 {
-        let patience = self.rack_rtt + self.reordering.window(&self.rtt, || false);
-        let young = self.space.sent.iter().find(|(_, p)| p.sent + patience > now);
+        let delay = self.rack_rtt + self.reordering.window(&self.rtt, || false);
+        let young = self.space.sent.iter().find(|(_, p)| p.sent + delay > now);
         young.map_or(self.space.sent.next_slot(), |(slot, _)| slot)
     }
 
-    /// The first acknowledgement after a timeout.
+    /// Processes the first acknowledgement after a timeout.
     ///
-    /// Of a packet sent since: the timeout was right, and what was overdue then is lost. Of an older one: the path was slow, not
-    /// broken (Eifel detection, RFC 3522, and step 3b of F-RTO, RFC 5682), and the window comes back; if the oldest packet is
-    /// missing all the same it is a loss like others.
+    /// If it acknowledges a packet sent since, the timeout was right, and packets overdue at the
+    /// time are lost. If it acknowledges an older packet, the path was slow, not broken (Eifel
+    /// detection, RFC 3522, and step 3b of F-RTO, RFC 5682). The window is then restored. If the
+    /// oldest packet is missing nevertheless, it is an ordinary loss.
     #[inline(never)]
     pub(super) fn judge_timeout(
         &mut self,
@@ -198,9 +208,9 @@ impl<T: Payload> Sender<T> {
         if context.answers >= since {
             let overdue = self.space.sent.in_flight().map(|(pn, _)| (pn, Detection::Timeout));
             let overdue: Vec<_> = overdue.take_while(|(pn, _)| *pn < below.min(since)).collect();
-            self.lose(now, &overdue, None, prior_in_flight, out);
-        } else if self.config.undo && self.books.period.on_spurious_timeout() {
-            self.books.controller.on_spurious();
+            self.declare_lost(now, &overdue, None, prior_in_flight, out);
+        } else if self.config.undo && self.accounting.period.on_spurious_timeout() {
+            self.accounting.controller.on_spurious();
             self.on_undone();
             self.timeouts = 0;
             if out.scratch.late.is_empty() {
@@ -209,8 +219,11 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// The payload a probe repeats when there is nothing new: the oldest in flight (QUIC), the newest (TCP's TLP). With three spaces one of
-    /// that in which the timer was due last, or something has left or been acknowledged since.
+    /// Returns the payload that a probe repeats if there is no new data: the oldest in flight
+    /// (QUIC), or the newest (TCP's TLP).
+    ///
+    /// With three spaces it comes from the space whose timer was due last, unless a packet has been
+    /// sent or acknowledged since.
     pub fn probe_payload(&self) -> Option<T> {
         let mut flying = self.space.sent.in_flight();
         let packet = match self.config.timeout {

@@ -1,4 +1,5 @@
-//! A sender on the bench: packets of one size, times in milliseconds, a controller that writes down what it is told.
+//! A sender on a test bench: packets of one size, times in milliseconds, and a controller that
+//! records the signals it receives.
 #![allow(dead_code, unreachable_pub, reason = "each test binary has its own copy and uses a part of it")]
 
 use std::ops::Range;
@@ -11,7 +12,7 @@ use ackclock_recovery::{
 use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, PathInfo};
 use units::{Ecn, Time};
 
-/// Bytes of every packet, in the window and in the stream.
+/// Size of every packet in bytes, in the window and in the stream.
 pub const SIZE: u64 = 1000;
 
 /// A piece of the stream.
@@ -24,15 +25,15 @@ impl Payload for Piece {
     }
 }
 
-/// The `n`-th piece.
+/// Returns the `n`-th piece.
 pub fn piece(n: u64) -> Piece {
     Piece(n * SIZE, (n + 1) * SIZE)
 }
 
-/// What the controller was told.
+/// Signals received by the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// Bytes acknowledged and how many of them may open the window.
+    /// Bytes acknowledged, and how many of them may grow the window.
     Ack {
         acked: u64,
         growth: u64,
@@ -43,26 +44,26 @@ pub enum Signal {
     Idle,
 }
 
-/// What test and controller share.
+/// State shared by the test and the controller.
 #[derive(Debug, Default)]
 pub struct Notes {
     pub cwnd: u64,
     pub ssthresh: u64,
-    /// The window after any congestion event; without it the window stays.
+    /// The window after any congestion event; if `None`, the window does not change.
     pub reduced: Option<u64>,
     pub shapes_recovery: bool,
     pub signals: Vec<Signal>,
-    /// Delivery rates, bytes per second.
+    /// Delivery rates, in bytes per second.
     pub rates: Vec<f64>,
-    /// Bytes declared lost before that arrived.
+    /// Bytes declared lost that arrived later.
     pub late: u64,
-    /// Whether the last ACK said that the window had been full.
+    /// The last ACK reported that the window had been full.
     pub cwnd_limited: bool,
-    /// The answer to the next ACK.
+    /// The controller's answer to the next ACK.
     pub ask: Option<Cause>,
 }
 
-/// A controller with the window that the test says.
+/// A controller with a window set by the test.
 #[derive(Clone, Debug)]
 pub struct Recorder(Arc<Mutex<Notes>>);
 
@@ -109,7 +110,6 @@ impl Controller for Recorder {
     }
 }
 
-/// The bench.
 #[derive(Debug)]
 pub struct Bench {
     pub sender: Sender<Piece>,
@@ -135,7 +135,7 @@ impl Bench {
         Self::new(Config::quic())
     }
 
-    /// With three packet number spaces; what is acknowledged comes back.
+    /// Creates a bench with three packet number spaces that collects acknowledged payloads.
     pub fn endpoint(config: Config, role: Role) -> Self {
         let notes = Arc::new(Mutex::new(Notes { cwnd: 1 << 40, ..Notes::default() }));
         let path = PathInfo { max_datagram_size: SIZE, paced: true, seed: 1 };
@@ -143,26 +143,26 @@ impl Bench {
         Self { sender, out: AckEffects::with_acked(), notes, next_piece: 0 }
     }
 
-    /// Its handshake is behind it.
+    /// Creates a bench whose handshake is confirmed.
     pub fn connected() -> Self {
         let mut bench = Self::endpoint(Config::quic(), Role::Client);
         bench.sender.on_handshake_confirmed(ms(0.0));
         bench
     }
 
-    /// A new piece in this space.
+    /// Sends a new piece in this space.
     pub fn send_in(&mut self, at: f64, space: SpaceId) -> u64 {
         let data = piece(self.next_piece);
         self.next_piece += 1;
         self.sender.on_sent_in(ms(at), space, SIZE, Ecn::NotEct, data, true)
     }
 
-    /// PADDING, and nothing that elicits an ACK.
+    /// Sends a PADDING packet, which does not elicit an ACK.
     pub fn pad_in(&mut self, at: f64, space: SpaceId) -> u64 {
         self.sender.on_sent_in(ms(at), space, SIZE, Ecn::NotEct, Piece(0, 0), false)
     }
 
-    /// A packet with an ACK alone.
+    /// Sends an ACK-only packet.
     pub fn bare_in(&mut self, space: SpaceId) -> u64 {
         self.sender.on_bare_sent(space, Ecn::NotEct)
     }
@@ -176,7 +176,7 @@ impl Bench {
         self.out.acked.iter().map(|acked| acked.0).collect()
     }
 
-    /// A controller for another path, which writes down what it is told in the same notes.
+    /// Returns a controller for another path that records its signals in the same notes.
     pub fn controller(&self) -> Box<dyn Controller> {
         Box::new(Recorder(Arc::clone(&self.notes)))
     }
@@ -185,7 +185,8 @@ impl Bench {
         Self::new(Config::tcp())
     }
 
-    /// One packet, sent and acknowledged at once after `rtt`: the estimator starts at `rtt`. At time 0.
+    /// Creates a bench that has sent one packet at time 0, acknowledged after `rtt`: the estimator
+    /// starts at `rtt`.
     pub fn primed(config: Config, rtt: f64) -> Self {
         let tcp = config.timeout == Timeout::TlpRto;
         let mut bench = Self::new(config);
@@ -199,14 +200,14 @@ impl Bench {
         bench
     }
 
-    /// A new piece.
+    /// Sends a new piece.
     pub fn send(&mut self, at: f64) -> u64 {
         let data = piece(self.next_piece);
         self.next_piece += 1;
         self.sender.on_sent(ms(at), SIZE, data, false).0
     }
 
-    /// New pieces, as many as there are times.
+    /// Sends a new piece at each of these times.
     pub fn send_at(&mut self, times: impl IntoIterator<Item = f64>) {
         for at in times {
             self.send(at);
@@ -229,7 +230,8 @@ impl Bench {
         self.sender.on_ack(ms(at), frame, None, &mut self.out);
     }
 
-    /// All pieces before `cumulative` and the SACKed ones have arrived; transmission `echo` says so.
+    /// Acknowledges all pieces before `cumulative` and the SACKed ones, in answer to transmission
+    /// `echo`.
     pub fn tcp_ack(&mut self, at: f64, cumulative: u64, sacks: &[(u64, u64)], echo: u64) {
         let mut ack = TcpAck { cumulative: cumulative * SIZE, echo, ..TcpAck::default() };
         for (slot, sack) in ack.sacks.iter_mut().zip(sacks) {
@@ -238,14 +240,14 @@ impl Bench {
         self.sender.on_tcp_ack(ms(at), &ack, &mut self.out);
     }
 
-    /// Calls the timer at its time; returns that time in milliseconds.
+    /// Processes the timer when it is due. Returns that time in milliseconds.
     pub fn timer(&mut self) -> f64 {
         let at = self.sender.next_timer().expect("a timer is armed");
         self.sender.on_timer(at, &mut self.out);
         at.as_secs_f64() * 1e3
     }
 
-    /// When the timer is due, milliseconds.
+    /// Returns the time at which the timer is due, in milliseconds.
     pub fn due(&self) -> Option<f64> {
         self.sender.next_timer().map(|t| t.as_secs_f64() * 1e3)
     }
@@ -258,12 +260,12 @@ impl Bench {
         self.out.lost.iter().map(|l| l.0).collect()
     }
 
-    /// What the controller was told since the last call.
+    /// Returns the signals since the last call.
     pub fn signals(&mut self) -> Vec<Signal> {
         std::mem::take(&mut self.notes.lock().unwrap().signals)
     }
 
-    /// The congestion events and undos since the last call.
+    /// Returns the congestion events and undos since the last call.
     pub fn verdicts(&mut self) -> Vec<Signal> {
         self.signals().into_iter().filter(|s| matches!(s, Signal::Reduce(_) | Signal::Undo)).collect()
     }
@@ -272,12 +274,12 @@ impl Bench {
         self.notes.lock().unwrap().cwnd = bytes;
     }
 
-    /// The window after every congestion event from now on.
+    /// Sets the window after every following congestion event.
     pub fn set_reduced(&mut self, bytes: u64) {
         self.notes.lock().unwrap().reduced = Some(bytes);
     }
 
-    /// Sends what the sender lets pass, what is lost first; returns how many packets left.
+    /// Sends as much as the sender allows, lost pieces first. Returns the number of packets.
     pub fn fill(&mut self, at: f64, lost: &mut Vec<Piece>) -> u64 {
         let before = self.sender.stats().sent;
         while self.sender.can_send(ms(at), SIZE) == SendDecision::Now {
@@ -296,7 +298,7 @@ impl Bench {
     }
 }
 
-/// Times within a microsecond.
+/// Asserts that the times differ by at most a microsecond.
 #[track_caller]
 pub fn assert_ms(got: f64, expected: f64) {
     assert!((got - expected).abs() < 1e-3, "{got} ms for {expected} ms");

@@ -1,4 +1,5 @@
-//! When a QUIC receiver acknowledges under options that other stacks than RFC 9000's text have, against closed forms.
+//! ACK times of a QUIC receiver under options of other stacks than the text of RFC 9000, compared
+//! with closed forms.
 
 use crate::common::ms;
 use ackclock_recovery::{AckConfig, AckFrame, Clock, OnGap, Receiver};
@@ -9,7 +10,7 @@ fn receiver(config: AckConfig, rtt_ms: u64) -> Receiver {
     Receiver::new(config, Clock::default(), Duration::from_millis(rtt_ms))
 }
 
-/// Which of these packets, one per millisecond, are acknowledged at once.
+/// Returns the packets, one per millisecond, that are acknowledged at once.
 fn at_once(config: &AckConfig, numbers: impl IntoIterator<Item = u64>) -> Vec<u64> {
     let mut receiver = receiver(config.clone(), 50);
     let mut frame = AckFrame::default();
@@ -24,8 +25,8 @@ fn at_once(config: &AckConfig, numbers: impl IntoIterator<Item = u64>) -> Vec<u6
     urgent
 }
 
-/// The wait is `min(max-ack-delay, factor * RTT)`, rounded up to whole ticks and at least one: 12.5 ms of a quarter of 50 ms
-/// become 13.
+/// The delay is `min(max-ack-delay, factor * RTT)`, rounded up to whole ticks, at least one: 12.5
+/// ms, a quarter of 50 ms, become 13.
 #[test]
 fn a_share_of_the_rtt() {
     for (factor, tick, rtt, expected) in [
@@ -48,7 +49,7 @@ fn a_share_of_the_rtt() {
     }
 }
 
-/// It runs from the first packet that waits; those behind it do not put it off.
+/// The delay runs from the first waiting packet; later ones do not extend it.
 #[test]
 fn armed_once() {
     let config = AckConfig { ack_every: 10.into(), ..AckConfig::default() };
@@ -62,8 +63,8 @@ fn armed_once() {
     assert_eq!(r.timer(), None);
 }
 
-/// Packets 5 and 12 are missing, and 5 comes behind 14. Once: 6 and 13 reveal a gap, 5 is late, and every tenth packet of the rest.
-/// All: each packet from 6 on. Off: every tenth alone.
+/// Packets 5 and 12 are missing, and 5 arrives after 14. Once: 6 and 13 reveal a gap, 5 is late,
+/// and every tenth of the other packets. All: each packet from 6 on. Off: every tenth only.
 #[test]
 fn gaps() {
     let numbers = || (0..5).chain(6..12).chain([13, 14, 5]).chain(15..40);
@@ -77,7 +78,8 @@ fn gaps() {
     }
 }
 
-/// With all, the packets behind a gap stop being urgent when the gap is filled, or when the sender has decided the fate of what is missing.
+/// With "all", packets after a gap stop being urgent when the gap is filled, or when the sender has
+/// resolved the missing packets.
 #[test]
 fn a_gap_that_ends() {
     let config = AckConfig { ack_every: 10.into(), immediate_on_gap: OnGap::All, ..AckConfig::default() };

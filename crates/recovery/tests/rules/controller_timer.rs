@@ -1,4 +1,4 @@
-//! A controller that asks to be called at a time of its own, `Control::wake`.
+//! Controllers with a timer of their own, `Control::wake`.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use ackclock_recovery::{AckEffects, AckFrame, Config, SendDecision, Sender};
 use congestion::{Ack, Cause, Congestion, Control, Controller, PathInfo};
 use units::{Duration, Time};
 
-/// Opens its window by a packet every 10 ms, whatever is acknowledged.
+/// Opens its window by a packet every 10 ms, regardless of acknowledgements.
 #[derive(Clone, Debug)]
 struct Clockwork {
     packets: u64,
@@ -53,13 +53,14 @@ fn opens_the_window_by_a_timer() {
     assert_eq!(sender.can_send(ms(50.0), SIZE), SendDecision::Now);
 }
 
-/// A timer of loss recovery that comes first is not held up, and one at the same time is served by the same call.
+/// An earlier loss-recovery timer is not delayed, and one at the same time is served by the same
+/// call.
 #[test]
 fn beside_loss_recovery() {
     let mut sender = sender(Clockwork { packets: 9, wake: ms(2024.0) });
     let mut effects = AckEffects::default();
     sender.on_sent(Time::ZERO, SIZE, piece(0), false);
-    // Before a sample: 3 * 333 ms and the peer's 25 ms; then twice that.
+    // Before a sample: 3 * 333 ms plus the peer's 25 ms, then twice that.
     assert_eq!(sender.next_timer(), Some(ms(1024.0)));
     sender.on_timer(ms(1024.0), &mut effects);
     assert!(effects.probe && sender.window() == 9 * SIZE);
@@ -68,7 +69,7 @@ fn beside_loss_recovery() {
     assert!(effects.probe && sender.window() == 10 * SIZE);
 }
 
-/// Asks for a time that has passed, always.
+/// Always asks for a time in the past.
 #[derive(Clone, Debug)]
 struct Impatient(Arc<Mutex<Vec<Time>>>);
 
@@ -98,7 +99,7 @@ fn a_time_in_the_past_is_served_once() {
     sender.on_timer(ms(20.0), &mut effects);
     assert_eq!(*calls.lock().unwrap(), [ms(20.0)]);
     assert_eq!(sender.next_timer(), Some(ms(1044.0)), "the probe timeout: 19.999 ms was served");
-    // The next event: it asks for 5 ms again, which is long over.
+    // The next event: it asks for 5 ms again, long past.
     sender.on_ack(ms(30.0), &AckFrame { ranges: vec![(0, 0)], ..AckFrame::default() }, None, &mut effects);
     assert_eq!(sender.next_timer(), None);
 }

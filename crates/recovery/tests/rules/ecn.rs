@@ -1,4 +1,4 @@
-//! ECN counts and their validation (RFC 9000 section 13.4), sender and receiver together.
+//! ECN counts and their validation (RFC 9000 section 13.4), with sender and receiver.
 
 use crate::common::*;
 use ackclock_recovery::{AckConfig, AckFrame, Clock, Config, Receiver};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use units::Duration;
 use units::Ecn;
 
-/// What happens to packet and ACK.
+/// Delivery of a packet and its ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Arrives,
@@ -21,7 +21,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     prop_oneof![6 => Just(Fate::Arrives), 2 => Just(Fate::Marked), 1 => Just(Fate::Lost), 1 => Just(Fate::Late)]
 }
 
-/// Sends packets one per millisecond, each acknowledged (if its ACK survives) 50 ms later.
+/// Sends packets one per millisecond, each acknowledged 50 ms later if its ACK survives.
 struct Line {
     bench: Bench,
     receiver: Receiver,
@@ -74,20 +74,21 @@ impl Line {
 }
 
 proptest! {
-    /// Lost packets, late packets, lost ACKs, and marks: counts are exact, and an honest path is never found guilty:
-    /// in the end a mark is answered.
+    /// With lost packets, late packets, lost ACKs and marks, counts are exact. An honest path never
+    /// fails validation: in the end a mark causes a reduction.
     #[test]
     fn an_honest_path_validates(
         steps in prop::collection::vec((fate(), prop::bool::weighted(0.3)), 20..120),
         mark in prop_oneof![Just(Ecn::Ect0), Just(Ecn::Ect1)],
     ) {
         let mut line = Line::new(mark);
-        // The first packet and its ACK arrive: a path that drops the whole test counts as one that drops ECT.
+        // The first packet and its ACK arrive: a path that drops the whole test counts as one that
+        // drops ECT.
         line.packet(0.0, Fate::Arrives, false);
         for (n, (fate, ack_lost)) in steps.into_iter().enumerate() {
             line.packet(60.0 * (n + 1) as f64, fate, ack_lost);
         }
-        // A quiet while settles what is lost: the mark stands alone.
+        // A pause resolves the losses, so that the mark stands alone.
         for n in 0..5 {
             line.packet(50_000.0 + 60.0 * f64::from(n), Fate::Arrives, false);
         }
@@ -97,7 +98,7 @@ proptest! {
     }
 }
 
-/// A path that clears ECT: the sender stops marking and takes no notice of counts.
+/// On a path that clears ECT the sender stops marking and ignores counts.
 #[test]
 fn bleaching() {
     let mut line = Line::new(Ecn::Ect0);
@@ -112,8 +113,8 @@ fn bleaching() {
     assert!(line.bench.verdicts().is_empty());
 }
 
-/// RFC 9000 section 13.4.2.1: an ACK that does not raise the largest acknowledged must not fail validation, although
-/// its older counts are below those seen.
+/// RFC 9000 section 13.4.2.1: an ACK that does not raise the largest acknowledged number must not
+/// fail validation, although its older counts are below those seen.
 #[test]
 fn overtaken_acks() {
     let mut line = Line::new(Ecn::Ect0);

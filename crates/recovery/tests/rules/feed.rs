@@ -1,5 +1,5 @@
-//! A feed that is told the verdicts of our own sender tells its controller the same: signal by signal, window by window, over
-//! random losses, reordering, late arrivals, marks and timeouts.
+//! A feed that repeats the events of our own sender gives its controller the same signals and
+//! windows, over random losses, reordering, late arrivals, marks and timeouts.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,11 +14,12 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use units::{Duration, Ecn, Time};
 
-/// What a controller was told and answered, in words; and what the harness must know of it.
+/// Signals and answers of a controller as text, and the state that the test harness needs.
 #[derive(Debug, Default)]
 struct Log {
     lines: Vec<String>,
-    /// Since the last look: acknowledged packets, the ACK's RTT, delay and marks, collapses with the RTT then, losses before them.
+    /// Since the last call: acknowledged packets, the ACK's RTT, delay and marks, collapses with
+    /// their RTT, losses before them.
     acked: Vec<(u64, Option<i64>)>,
     ack: Option<(RttEstimate, Duration, u64)>,
     lost: Vec<(u64, Detection)>,
@@ -26,7 +27,7 @@ struct Log {
     collapse: Option<RttEstimate>,
 }
 
-/// A controller whose every signal is written down.
+/// A controller that records every signal.
 #[derive(Clone, Debug)]
 struct Logged {
     inner: Box<dyn Controller>,
@@ -83,7 +84,7 @@ impl Controller for Logged {
     }
 }
 
-/// A sender, and the feed that hears its verdicts.
+/// A sender, and a feed that receives its events.
 #[derive(Debug)]
 struct Pair {
     now: Time,
@@ -93,7 +94,7 @@ struct Pair {
     fed: Arc<Mutex<Log>>,
     effects: AckEffects<Piece>,
     receiver: Receiver,
-    /// On their way: number, mark, what the sender still awaits.
+    /// Packets in transit: number, mark, and the lowest number the sender still waits for.
     forth: Vec<(u64, Ecn, u64)>,
     sent: u64,
 }
@@ -132,7 +133,7 @@ impl Pair {
         }
     }
 
-    /// The `i`-th packet on its way arrives; an ACK comes back at once.
+    /// Delivers the `i`-th packet in transit. An ACK returns at once.
     fn deliver(&mut self, i: usize, ce: bool) {
         if self.forth.is_empty() {
             return;
@@ -180,7 +181,7 @@ impl Pair {
         }
     }
 
-    /// What the sender told its controller since the last call; its lines stay.
+    /// Returns the sender's signals since the last call. Their text is kept.
     fn verdicts(&self) -> Log {
         let mut log = self.own.lock().unwrap();
         let lines = std::mem::take(&mut log.lines);
@@ -197,7 +198,7 @@ impl Pair {
     }
 }
 
-/// One thing that happens. Indices are taken modulo what is there.
+/// One event. Indices are taken modulo the available number.
 #[derive(Clone, Debug)]
 enum Op {
     Send(u8),
@@ -231,7 +232,7 @@ fn step(pair: &mut Pair, op: &Op) {
             pair.forth.remove(usize::from(i) % pair.forth.len());
         }
         Op::Lose(_) => {}
-        // All that is on its way arrives, but for an ACK of every second packet.
+        // All packets in transit arrive, with an ACK for every second one.
         Op::Flush => (0..pair.forth.len()).for_each(|_| pair.deliver(0, false)),
         Op::Timer => pair.on_timer(),
         Op::Wait(us) => pair.now += Duration::from_micros(u64::from(us)),
@@ -245,7 +246,7 @@ fn step(pair: &mut Pair, op: &Op) {
 fn same_signals(build: fn(PathInfo) -> Box<dyn Controller>, ops: &[Op]) -> Pair {
     let mut pair = Pair::new(build);
     for op in ops {
-        // Backoff upon backoff reaches centuries, where nanoseconds no longer fit into 64 bits.
+        // Repeated backoff reaches centuries, where nanoseconds overflow 64 bits.
         if pair.now < Time::from_millis(3_600_000) {
             step(&mut pair, op);
         }
@@ -270,7 +271,7 @@ proptest! {
     }
 }
 
-/// The paths that matter were taken: reductions for losses and marks, packets that come late, an undo.
+/// The important paths were taken: reductions for losses and marks, late packets, an undo.
 #[test]
 fn all_kinds_of_signals() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
@@ -286,7 +287,8 @@ fn all_kinds_of_signals() {
     }
 }
 
-/// Everything sent for 10 s is gone, after an RTT of 50 ms: one reduction for the loss, then the collapse.
+/// Everything sent for 10 s is lost after an RTT of 50 ms: one reduction for the loss, then the
+/// collapse.
 #[test]
 fn persistent_congestion() {
     for build in CONTROLLERS {
@@ -308,8 +310,8 @@ fn persistent_congestion() {
     }
 }
 
-/// A stack that detects spurious losses itself says so; the feed undoes once. A packet whose number does not ascend, and
-/// verdicts on packets that were never sent, change nothing.
+/// A stack that detects spurious losses reports them, and the feed undoes once. Packet numbers that
+/// do not ascend, and events for packets never sent, change nothing.
 #[test]
 fn what_only_other_stacks_say() {
     let path = PathInfo { max_datagram_size: SIZE, ..PathInfo::default() };

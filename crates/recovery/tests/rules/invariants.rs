@@ -1,6 +1,8 @@
-//! Whatever the network, the peer and the timers do, for QUIC and TCP and every switch: the sender's accounts agree
-//! with those of an independent one, there is one reduction per round trip, a reduction that is spread sends no more
-//! than arrives and slow start would, and everything ends well.
+//! Invariants for QUIC and TCP and every option, whatever the network, the peer and the timers do.
+//!
+//! The sender's accounting agrees with an independent one. There is one reduction per round trip. A
+//! gradual reduction sends no more than arrives plus what slow start would. Every packet is
+//! resolved in the end.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -26,7 +28,7 @@ impl Payload for Piece {
     }
 }
 
-/// The independent accounts, kept by the controller, and a Reno-like window.
+/// Independent accounting, kept by the controller, and a Reno-like window.
 #[derive(Debug, Default)]
 struct Books {
     /// Bytes of each packet in flight, by number.
@@ -34,20 +36,21 @@ struct Books {
     in_flight: u64,
     cwnd: u64,
     before: u64,
-    /// Packets from here on left after the last reduction.
+    /// Packets from this number on were sent after the last reduction.
     boundary: u64,
-    /// Newest packet of the batch of losses just reported.
+    /// Newest packet of the losses just reported.
     newest_lost: Option<u64>,
-    /// A reduction whose reason is in the ACK to come: it must acknowledge a packet from here on.
+    /// A reduction whose cause is in the next ACK, which must acknowledge a packet from this number
+    /// on.
     awaiting: Option<u64>,
-    /// Losses may be repaired before they are declared.
+    /// Losses can be repaired before they are declared.
     tail_probes: bool,
     acks: u64,
     /// Bytes of the last ACK.
     acked: u64,
-    /// PRR is on.
+    /// PRR is enabled.
     spreads: bool,
-    /// While a reduction is spread: bytes sent since, and bytes that have paid for them.
+    /// During a gradual reduction: bytes sent since its start, and bytes that have paid for them.
     spread: Option<(u64, u64)>,
 }
 
@@ -65,7 +68,7 @@ impl Books {
         let newest_lost = self.newest_lost.take();
         let boundary = std::mem::replace(&mut self.boundary, self.flying.len() as u64);
         match event.cause {
-            // Nothing of the flight that a reduction answers for may cause another.
+            // Packets that a reduction covers must not cause another.
             Cause::Loss if newest_lost >= Some(boundary) => {}
             Cause::Loss => {
                 assert!(self.tail_probes, "second reduction");
@@ -84,12 +87,12 @@ impl Books {
         };
         let collapsed = matches!(event.cause, Cause::Timeout | Cause::PersistentCongestion);
         let spreads = self.spreads && !collapsed && self.cwnd < self.before;
-        // The fast retransmit is free. A controller's own event comes after the ACK that it counts.
+        // The fast retransmit is free. A controller's own event follows the ACK that it counts.
         let paid = FULL + if event.cause == Cause::Delay { self.acked } else { 0 };
         self.spread = spreads.then_some((0, paid));
     }
 
-    /// Bytes that may be sent without an ACK: probes, and what a timer has declared lost.
+    /// Allows bytes without an ACK: probes, and packets that a timer declared lost.
     fn pay(&mut self, bytes: u64) {
         if let Some((_, paid)) = &mut self.spread {
             *paid += bytes;
@@ -105,14 +108,14 @@ impl Controller for Auditor {
         congestion::Needs { rate_samples: true, ..congestion::Needs::default() }
     }
     fn on_sent(&mut self, sent: &Sent) {
-        let mut books = self.0.lock().unwrap();
-        assert_eq!(sent.pn, books.flying.len() as u64);
-        books.flying.push(Some(sent.bytes));
-        books.in_flight += sent.bytes;
-        assert_eq!(books.in_flight, sent.bytes_in_flight);
-        if let Some((out, paid)) = &mut books.spread {
+        let mut accounts = self.0.lock().unwrap();
+        assert_eq!(sent.pn, accounts.flying.len() as u64);
+        accounts.flying.push(Some(sent.bytes));
+        accounts.in_flight += sent.bytes;
+        assert_eq!(accounts.in_flight, sent.bytes_in_flight);
+        if let Some((out, paid)) = &mut accounts.spread {
             *out += sent.bytes;
-            // One packet may always fly, or no ACK would come.
+            // One packet may always be in flight, or no ACK would arrive.
             let alone = if sent.bytes_in_flight <= FULL { *out } else { 0 };
             *paid = alone.max(*paid);
             assert!(*out <= *paid, "{out} bytes sent, {paid} paid for");
@@ -120,38 +123,38 @@ impl Controller for Auditor {
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        let mut books = self.0.lock().unwrap();
+        let mut accounts = self.0.lock().unwrap();
         for packet in ack.packets {
-            books.take(packet.pn, packet.bytes);
+            accounts.take(packet.pn, packet.bytes);
         }
         assert!(ack.packets.is_sorted_by_key(|p| p.pn));
         assert_eq!(ack.acked, ack.packets.iter().map(|p| p.bytes).sum::<u64>());
         assert!(ack.growth <= ack.acked);
-        assert_eq!(books.in_flight, ack.bytes_in_flight);
+        assert_eq!(accounts.in_flight, ack.bytes_in_flight);
         let newest = ack.packets.last().map_or(0, |p| p.pn);
-        if let Some(boundary) = books.awaiting.take() {
+        if let Some(boundary) = accounts.awaiting.take() {
             assert!(newest >= boundary || ack.late > 0, "second reduction");
             assert_eq!(ack.growth, 0, "no growth in the ACK that reduces");
         }
-        books.newest_lost = None;
-        books.acked = ack.acked + ack.late;
+        accounts.newest_lost = None;
+        accounts.acked = ack.acked + ack.late;
         if !ack.in_recovery {
-            books.spread = None;
+            accounts.spread = None;
         }
-        // Packet conservation, and one packet more for an ACK without losses.
-        books.pay(ack.acked + ack.late + if ack.lost == 0 { FULL } else { 0 });
-        books.cwnd += ack.growth;
-        books.acks += 1;
-        books.acks.is_multiple_of(7).then_some(Cause::Delay)
+        // Packet conservation, plus one packet for an ACK without losses.
+        accounts.pay(ack.acked + ack.late + if ack.lost == 0 { FULL } else { 0 });
+        accounts.cwnd += ack.growth;
+        accounts.acks += 1;
+        accounts.acks.is_multiple_of(7).then_some(Cause::Delay)
     }
 
     fn on_lost(&mut self, lost: &Lost) {
-        let mut books = self.0.lock().unwrap();
+        let mut accounts = self.0.lock().unwrap();
         for packet in lost.packets {
-            books.take(packet.pn, packet.bytes);
+            accounts.take(packet.pn, packet.bytes);
         }
         assert!(lost.packets.is_sorted_by_key(|p| p.pn));
-        books.newest_lost = lost.packets.last().map(|p| p.pn);
+        accounts.newest_lost = lost.packets.last().map(|p| p.pn);
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
@@ -159,10 +162,10 @@ impl Controller for Auditor {
     }
 
     fn on_spurious(&mut self) {
-        let mut books = self.0.lock().unwrap();
-        books.cwnd = books.cwnd.max(books.before);
-        books.boundary = 0;
-        books.spread = None;
+        let mut accounts = self.0.lock().unwrap();
+        accounts.cwnd = accounts.cwnd.max(accounts.before);
+        accounts.boundary = 0;
+        accounts.spread = None;
     }
 
     fn on_path_change(&mut self, _: PathInfo) {}
@@ -192,7 +195,7 @@ struct Flying {
     least_unacked: u64,
 }
 
-/// One thing that happens. Indices are taken modulo what is there.
+/// One event. Indices are taken modulo the available number.
 #[derive(Clone, Debug)]
 enum Op {
     Send(u8),
@@ -222,7 +225,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Ranges empty, overlapping, descending, turned round, beyond everything sent.
+/// Ranges that are empty, overlapping, descending, reversed, or beyond everything sent.
 fn nonsense() -> impl Strategy<Value = Vec<(u64, u64)>> {
     let end = || prop_oneof![0u64..60, 0u64..60_000, any::<u64>()];
     prop::collection::vec((end(), end()), 0..5)
@@ -273,7 +276,7 @@ struct World {
     now: Time,
     sender: Sender<Piece>,
     out: AckEffects<Piece>,
-    books: Arc<Mutex<Books>>,
+    accounts: Arc<Mutex<Books>>,
     far: Far,
     next_byte: u64,
     resend: VecDeque<Piece>,
@@ -285,15 +288,15 @@ impl World {
     fn new(config: Config, tcp: bool) -> Self {
         let tail_probes = config.timeout == Timeout::TlpRto;
         let spreads = config.reduction == Reduction::Prr;
-        let books = Books { cwnd: 10 * FULL, tail_probes, spreads, ..Books::default() };
-        let books = Arc::new(Mutex::new(books));
+        let accounts = Books { cwnd: 10 * FULL, tail_probes, spreads, ..Books::default() };
+        let accounts = Arc::new(Mutex::new(accounts));
         let path = PathInfo { max_datagram_size: FULL, paced: true, seed: 1 };
         let ack = AckConfig { max_ranges: 4, quick_acks: spreads, ..AckConfig::default() };
         Self {
             now: Time::from_millis(1),
-            sender: Sender::new(config, Box::new(Auditor(Arc::clone(&books))), path),
+            sender: Sender::new(config, Box::new(Auditor(Arc::clone(&accounts))), path),
             out: AckEffects::default(),
-            books,
+            accounts,
             far: if tcp {
                 Far::Tcp(TcpReceiver::new(ack, Clock::default(), FULL as u32, Duration::from_millis(30)))
             } else {
@@ -331,13 +334,13 @@ impl World {
     }
 
     fn audit(&self) {
-        assert_eq!(self.books.lock().unwrap().in_flight, self.sender.bytes_in_flight());
+        assert_eq!(self.accounts.lock().unwrap().in_flight, self.sender.bytes_in_flight());
         let stats = self.sender.stats();
         assert!(stats.acked + stats.lost() <= stats.sent);
         assert!(self.sender.bytes_in_flight() > 0 || self.sender.next_timer().is_none());
     }
 
-    /// Sends what is lost, or something new; false when nothing may leave.
+    /// Sends a lost payload or a new one. Returns false if nothing can be sent.
     fn send(&mut self, fresh: bool) -> bool {
         let quic = matches!(self.far, Far::Quic(_));
         let Some(piece) = self.resend.front().copied().or_else(|| fresh.then(|| self.fresh(quic))) else {
@@ -354,7 +357,7 @@ impl World {
         true
     }
 
-    /// Sizes differ; now and then QUIC sends a packet without stream data.
+    /// Returns a new piece. Sizes differ, and QUIC sometimes sends a packet without stream data.
     fn fresh(&self, quic: bool) -> Piece {
         let count = self.sender.stats().sent;
         if quic && count % 11 == 3 {
@@ -415,7 +418,8 @@ impl World {
                     ping: false,
                 })
             }
-            // A cumulative ACK of everything would end the exercise: SACKs may lie, it only repeats itself.
+            // A cumulative ACK of everything would end the test. SACKs may be false; the cumulative
+            // ACK only repeats itself.
             Far::Tcp(_) => {
                 let timestamps = Some((at(3).0, i64::MIN));
                 let sacks = [at(0), at(1), at(2)];
@@ -432,7 +436,7 @@ impl World {
         self.process(&answer);
     }
 
-    /// The timer of the sender or of the receiver, whichever comes first.
+    /// Processes the timer of the sender or the receiver, whichever is first.
     fn timer(&mut self) {
         let far = match &self.far {
             Far::Quic(r) => r.timer(),
@@ -445,7 +449,7 @@ impl World {
         }
         let Some(due) = near else { return };
         self.now = self.now.max(due);
-        // Progress: what is due gets done, and is not due again at once.
+        // Progress: a due timer is processed and is not due again at once.
         for round in 0.. {
             assert!(round < 4, "the timer stays in the past");
             if self.sender.next_timer().is_none_or(|due| due > self.now) {
@@ -453,10 +457,11 @@ impl World {
             }
             let flying = self.sender.bytes_in_flight();
             self.sender.on_timer(self.now, &mut self.out);
-            // A timeout gives up one packet of any size and lets one of any size leave (RFC 6298 section 5.4).
+            // A timeout declares one packet of any size lost and allows one of any size (RFC 6298
+            // section 5.4).
             let repeat = if self.out.lost.iter().any(|l| l.1 == Detection::Timeout) { FULL } else { 0 };
             let probes = if self.out.probe { 2 * FULL } else { 0 };
-            self.books.lock().unwrap().pay(repeat.max(flying - self.sender.bytes_in_flight()) + probes);
+            self.accounts.lock().unwrap().pay(repeat.max(flying - self.sender.bytes_in_flight()) + probes);
             self.resend.extend(self.out.lost.iter().map(|l| l.2));
             if self.out.probe {
                 if self.resend.is_empty() {
@@ -467,13 +472,14 @@ impl World {
         }
     }
 
-    /// From now on nothing is lost. Every packet is acknowledged or lost in the end.
+    /// Delivers everything from now on. Every packet is acknowledged or lost in the end.
     fn finish(&mut self) {
         for _ in 0..20_000 {
             while self.send(false) {}
             (0..self.forth.len()).for_each(|_| self.deliver(0, false));
             self.now += Duration::from_millis(10);
-            // An RTT of minutes, which some of these networks have, makes the pacer wait for minutes.
+            // An RTT of minutes, which some of these networks have, makes the pacer wait for
+            // minutes.
             if let SendDecision::At(at) = self.sender.can_send(self.now, FULL) {
                 self.now = at;
             }
@@ -501,7 +507,8 @@ fn pick<T>(queue: &mut VecDeque<T>, index: u8) -> Option<T> {
     queue.remove(index)
 }
 
-/// QUIC's timeout alone never declares a loss: with both thresholds off packets stay in flight for ever.
+/// Reports whether every packet is resolved. QUIC's timeout alone never declares a loss: with both
+/// thresholds off, packets stay in flight forever.
 fn ends(config: &Config) -> bool {
     config.packet_threshold.is_some()
         || config.time_threshold != TimeThreshold::Off
@@ -516,7 +523,7 @@ proptest! {
         let ends = ends(&config);
         let mut world = World::new(config, tcp);
         for op in &ops {
-            // Backoff upon backoff reaches centuries, where nanoseconds no longer fit into 64 bits.
+            // Repeated backoff reaches centuries, where nanoseconds overflow 64 bits.
             if world.now < Time::from_millis(3_600_000) {
                 world.step(op);
             }

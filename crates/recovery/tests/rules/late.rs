@@ -1,10 +1,12 @@
-//! Packets declared lost that arrive after all: they are delivered, the rate is theirs, too, and there is an ACK clock.
+//! Packets declared lost that arrive late: they count as delivered, also for the rate, and keep the
+//! ACK clock running.
 
 use crate::common::*;
 use ackclock_recovery::{AckFrame, Config};
 use congestion::Cause;
 
-/// A packet each millisecond, acknowledged 100 ms later; every 50th overtakes 20. Sends and ACKs in the order of time.
+/// Sends a packet each millisecond, acknowledged 100 ms later; every 50th overtakes 20. Packets and
+/// ACKs are in the order of time.
 fn overtaken(config: Config, seconds: u64) -> Bench {
     let mut b = Bench::new(config);
     let count = 1000 * seconds;
@@ -23,7 +25,7 @@ fn overtaken(config: Config, seconds: u64) -> Bench {
     b
 }
 
-/// 8.00 Mbit/s, of which a third is declared lost for being overtaken.
+/// 8.00 Mbit/s, a third of it declared lost because it was overtaken.
 #[test]
 fn the_rate_under_reordering() {
     let b = overtaken(Config::quic(), 10);
@@ -32,7 +34,7 @@ fn the_rate_under_reordering() {
     assert_eq!(b.sender.delivered(), 10_000 * SIZE, "all bytes");
     let notes = b.notes.lock().unwrap();
     assert_eq!(notes.late, stats.spurious * SIZE);
-    // Without the first flight, whose interval begins before anything was delivered.
+    // Without the first flight, whose interval starts before anything was delivered.
     let rates = &notes.rates[100..];
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     assert!((mean / 1e6 - 1.0).abs() < 0.01, "{mean}");
@@ -40,7 +42,7 @@ fn the_rate_under_reordering() {
     assert!(largest < 1e6 * 121.0 / 100.0, "20 packets early in 100 ms: {largest}");
 }
 
-/// An ACK of nothing but late packets reaches the controller: there would be no ACK clock else.
+/// An ACK of late packets alone reaches the controller. Otherwise there would be no ACK clock.
 #[test]
 fn late_packets_alone() {
     let mut b = Bench::primed(Config::quic(), 100.0);
@@ -56,7 +58,8 @@ fn late_packets_alone() {
     assert_eq!(b.sender.delivered(), 7 * SIZE);
 }
 
-/// TCP: what has not been retransmitted came with the packet declared lost, whichever packet the acknowledgement echoes.
+/// TCP: bytes that have not been retransmitted arrived in the packet declared lost, whichever
+/// packet the acknowledgement echoes.
 #[test]
 fn covered_without_a_repeat() {
     let mut b = Bench::primed(Config::tcp(), 100.0);

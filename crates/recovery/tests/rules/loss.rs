@@ -9,14 +9,15 @@ fn with(packet_threshold: Option<u64>, time_threshold: TimeThreshold) -> Config 
     Config { packet_threshold, time_threshold, ..Config::quic() }
 }
 
-/// Packets 0..=5, one per millisecond from 100 ms on; RTT 100 ms; 0 is spent on the RTT.
+/// Packets 0..=5, one per millisecond from 100 ms on; RTT 100 ms; packet 0 measures the RTT.
 fn flight(config: Config) -> Bench {
     let mut b = Bench::primed(config, 100.0);
     b.send_at((1..=5).map(|n| 100.0 + f64::from(n)));
     b
 }
 
-/// Fact sheet 9.1: ACK of 5 alone: 1 and 2 are lost at once, 3 and 4 at 9/8 RTT after their departure.
+/// Fact sheet 9.1: ACK of 5 only: 1 and 2 are lost at once, 3 and 4 at 9/8 RTT after they were
+/// sent.
 #[test]
 fn packet_threshold_then_timer() {
     let mut b = flight(Config::quic());
@@ -31,7 +32,7 @@ fn packet_threshold_then_timer() {
     assert_eq!((stats.lost_by_packet_threshold, stats.lost_by_time_threshold, stats.lost()), (2, 2, 4));
 }
 
-/// Fact sheet 9.1: ACK of 4 alone: only 1 is lost.
+/// Fact sheet 9.1: ACK of 4 only: only 1 is lost.
 #[test]
 fn exactly_three_behind() {
     let mut b = flight(Config::quic());
@@ -52,18 +53,19 @@ fn the_longer_of_smoothed_and_latest() {
 /// RFC 9002 appendix A.10: `time_sent <= lost_send_time`.
 #[test]
 fn equality_is_lost() {
-    // 10 ns earlier also shorten the RTT, but that moves the deadline by a ninth of it only.
+    // 10 ns earlier also shorten the RTT, but that moves the deadline by only a ninth of it.
     for (early, lost) in [(0, true), (10, false)] {
         let mut b = Bench::primed(Config::quic(), 80.0);
         b.send_at([100.0, 144.375]);
-        // 2's RTT is 40 ms, smoothed (7 * 80 + 40) / 8 = 75: 1 is lost from 100 + 84.375 ms on.
+        // Packet 2's RTT is 40 ms, smoothed (7 * 80 + 40) / 8 = 75: 1 is lost from 100 + 84.375 ms
+        // on.
         let frame = ackclock_recovery::AckFrame { ranges: vec![(2, 2)], ..Default::default() };
         b.sender.on_ack(Time(ms(184.375).0 - early), &frame, None, &mut b.out);
         assert_eq!(b.out.lost.len(), usize::from(lost), "{early} ns early");
     }
 }
 
-/// The granularity is the floor of the time threshold.
+/// The granularity is the minimum of the time threshold.
 #[test]
 fn granularity() {
     let mut b = Bench::primed(Config::quic(), 0.2);
@@ -90,7 +92,7 @@ fn every_packet_threshold() {
     assert_eq!(b.lost(), [(1, Late)]);
 }
 
-/// An absurd threshold is a threshold that is never met.
+/// An absurdly large threshold is never reached.
 #[test]
 fn no_overflow() {
     let mut b = flight(with(Some(u64::MAX), TimeThreshold::Off));
@@ -107,7 +109,7 @@ fn time_threshold_off() {
     assert!(b.out.probe && b.out.lost.is_empty(), "the timer is the probe timeout");
 }
 
-/// With both off only a timeout declares losses; QUIC's never does.
+/// With both off, only a timeout declares losses, and QUIC's never does.
 #[test]
 fn both_off() {
     let mut b = flight(with(None, TimeThreshold::Off));
@@ -119,7 +121,7 @@ fn both_off() {
     assert_eq!(b.sender.stats().lost(), 0);
 }
 
-/// `largest_acked` does not go back: an older ACK changes nothing.
+/// `largest_acked` never decreases: an older ACK changes nothing.
 #[test]
 fn reordered_acks() {
     let mut b = flight(Config::quic());
@@ -152,19 +154,20 @@ fn nonsense() {
     assert_eq!(b.sender.bytes_in_flight(), 0);
 }
 
-/// A probe credit that was not used lapses with the next ACK (it would pass a closed window much later).
+/// An unused probe credit expires with the next ACK. Otherwise it would pass a closed window much
+/// later.
 #[test]
 fn unused_credit_lapses() {
     let mut b = flight(Config::quic());
-    b.ack(205.0, &[(5, 5)]); // a loss: one packet may leave at once
+    b.ack(205.0, &[(5, 5)]); // a loss: one packet can be sent at once
     b.set_window(0);
     assert_eq!(b.sender.can_send(ms(205.0), SIZE), ackclock_recovery::SendDecision::Now);
     b.ack(206.0, &[(3, 5)]);
     assert_eq!(b.sender.can_send(ms(206.0), SIZE), ackclock_recovery::SendDecision::WindowFull);
 }
 
-/// Packets that arrive late raise the packet threshold to what would have spared them, up to a bound: google/quiche has none,
-/// cloudflare/quiche 20.
+/// Late packets raise the packet threshold to the value that would have avoided their loss, up to a
+/// limit. google/quiche has none, cloudflare/quiche 20.
 #[test]
 fn late_packets_raise_the_packet_threshold() {
     for (most, declared) in [(None, 2), (Some(20), 1), (Some(8), 2)] {
@@ -183,7 +186,7 @@ fn late_packets_raise_the_packet_threshold() {
     }
 }
 
-/// And the time threshold: 1.125, 1.25, 1.5, 2.
+/// The time threshold rises too: 1.125, 1.25, 1.5, 2.
 #[test]
 fn late_packets_raise_the_time_threshold() {
     for (most, late, patience) in

@@ -1,4 +1,4 @@
-//! The rules of loss recovery, each file one of them; one program, so that it is linked once.
+//! The rules of loss recovery, one per file, in one program so that it is linked once.
 
 mod acks;
 #[path = "../common/mod.rs"]

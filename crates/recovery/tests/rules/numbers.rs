@@ -1,4 +1,5 @@
-//! Packet numbers that nobody watches, what an ACK may name, and what it gives back.
+//! Numbers of packets that are not in flight, the numbers that an ACK may contain, and the payloads
+//! that it returns.
 
 use crate::common::*;
 use ackclock_recovery::SpaceId::Application;
@@ -6,12 +7,13 @@ use ackclock_recovery::{AckError, AckFrame, EcnCounts};
 use congestion::Detection;
 use units::{Duration, Ecn};
 
-/// How much there is of a sender, in characters.
+/// Returns the size of a sender, in characters of its debug output.
 fn bulk(bench: &Bench) -> usize {
     format!("{:?}", bench.sender).len()
 }
 
-/// Whoever only receives keeps nothing, whatever is in flight that nobody acknowledges.
+/// An endpoint that only receives stores nothing, however many unacknowledged packets are not in
+/// flight.
 #[test]
 fn a_million_acks_alone() {
     let mut b = Bench::connected();
@@ -38,8 +40,9 @@ fn a_million_acks_alone() {
     assert!(bulk(&b) < 2 * one);
 }
 
-/// The packet threshold counts numbers, whoever watches them (RFC 9002 section 6.1.1); the largest number that is acknowledged may be of a
-/// packet whose departure nobody remembers, and then there is no RTT sample.
+/// The packet threshold counts all numbers, in flight or not (RFC 9002 section 6.1.1). The largest
+/// acknowledged number may belong to a packet whose send time is not kept, and then there is no RTT
+/// sample.
 #[test]
 fn the_largest_is_not_watched() {
     let mut b = Bench::connected();
@@ -61,7 +64,8 @@ fn the_largest_is_not_watched() {
     assert_eq!((b.acked(), b.out.rtt), (vec![6], Some(Duration::from_millis(30))));
 }
 
-/// A hole of numbers that were not in flight does not hide a hole that was: the timer of the time threshold is set.
+/// A gap of numbers that were not in flight does not hide one that was: the timer of the time
+/// threshold is set.
 #[test]
 fn a_hole_among_acks_alone() {
     let mut b = Bench::connected();
@@ -94,7 +98,8 @@ fn padding() {
     assert_eq!((b.out.rtt, b.sender.bytes_in_flight()), (None, 0));
 }
 
-/// RFC 9000 section 13.1: what was not sent cannot be acknowledged. Nothing has changed then.
+/// RFC 9000 section 13.1: numbers that were not sent cannot be acknowledged. The state does not
+/// change.
 #[test]
 fn what_was_not_sent() {
     let mut b = Bench::connected();
@@ -119,7 +124,7 @@ fn what_was_not_sent() {
     assert_eq!(b.acked(), [2, 3, 5]);
 }
 
-/// The latest that were left out are remembered, so that memory has an end.
+/// Only the latest skipped numbers are remembered, so memory is bounded.
 #[test]
 fn old_skips_are_forgotten() {
     let mut b = Bench::connected();
@@ -131,7 +136,7 @@ fn old_skips_are_forgotten() {
     assert_eq!(b.ack_in(200.0, Application, &[(167, 167)]), Ok(()), "a pity");
 }
 
-/// Payloads of what is acknowledged come back once each, to who asks for them.
+/// Acknowledged payloads are returned once each, if requested.
 #[test]
 fn payloads_come_back() {
     let mut b = Bench::connected();
@@ -152,7 +157,8 @@ fn payloads_come_back() {
     assert!(b.out.acked.is_empty(), "nobody asked");
 }
 
-/// draft-ietf-quic-receive-ts-02: a receive time may come after the ACK of its packet. It is counted and tells nothing.
+/// draft-ietf-quic-receive-ts-02: a receive time may arrive after the ACK of its packet. It is
+/// counted and has no effect.
 #[test]
 fn times_of_old_packets() {
     let mut b = Bench::connected();
@@ -170,7 +176,8 @@ fn times_of_old_packets() {
     assert_eq!(ack(52.0, &[(0, 2)], &[0, 1, 2]), (2, 5));
 }
 
-/// RFC 9000 section 13.4.2: a datagram of ACKs alone tests nothing, and is marked when the path is known to carry ECN; its mark counts.
+/// RFC 9000 section 13.4.2: an ACK-only datagram tests nothing. It is marked once the path is known
+/// to carry ECN, and its mark counts.
 #[test]
 fn marks_of_acks_alone() {
     let config = ackclock_recovery::Config { ecn: Ecn::Ect0, ..ackclock_recovery::Config::quic() };

@@ -1,4 +1,4 @@
-//! The rate of a sender whose controller has none: `factor * cwnd / smoothed_rtt`.
+//! The pacing rate of a controller without its own: `factor * cwnd / smoothed_rtt`.
 
 use crate::common::*;
 use ackclock_recovery::{Config, Paced, Pacing, SendDecision, Style};
@@ -7,7 +7,7 @@ use units::Time;
 const RTT: f64 = 100.0;
 const CWND: u64 = 20;
 
-/// Milliseconds between two packets that leave one by one, with this `ssthresh` in packets.
+/// Returns the milliseconds between two packets, with this `ssthresh` in packets.
 fn spacing(config: &Config, ssthresh: u64) -> f64 {
     let mut config = Config { paced: Paced::Always, ..config.clone() };
     config.pacing.burst = Some(1);
@@ -29,8 +29,8 @@ fn spacing(config: &Config, ssthresh: u64) -> f64 {
     left[2] - left[1]
 }
 
-/// Linux' `tcp_update_pacing_rate`: twice the window per RTT below half of `ssthresh`, 1.2 times above. RFC 9002 section 7.7 knows
-/// one factor, 1.25.
+/// Linux's `tcp_update_pacing_rate`: twice the window per RTT below half of `ssthresh`, 1.2 times
+/// above. RFC 9002 section 7.7 has one factor, 1.25.
 #[test]
 fn slow_start_is_paced_faster() {
     let even = RTT / CWND as f64;
@@ -54,7 +54,7 @@ fn slow_start_is_paced_faster() {
     assert!((quic(20) - even / 1.25).abs() < 1e-3);
 }
 
-/// Sends what may leave; when each did.
+/// Sends as much as the sender allows. Returns the send times.
 fn sent(b: &mut Bench, from: f64, until: f64) -> Vec<Time> {
     let (mut now, mut left) = (ms(from), Vec::new());
     while now < ms(until) {
@@ -70,8 +70,8 @@ fn sent(b: &mut Bench, from: f64, until: f64) -> Vec<Time> {
     left
 }
 
-/// 20 packets in 100 ms, five in a burst: five every 25 ms. An acknowledgement in between changes nothing; after the window was full,
-/// the next burst leaves with the acknowledgement that opens it.
+/// 20 packets in 100 ms, five in a burst: five every 25 ms. An acknowledgement in between changes
+/// nothing. After a full window, the next burst follows the acknowledgement that opens it.
 #[test]
 fn bursts_at_intervals() {
     let pacing = Pacing { style: Style::Bursts, factor: 1.0, slow_start_factor: 1.0, ..Pacing::default() };
@@ -87,7 +87,7 @@ fn bursts_at_intervals() {
     assert_eq!(sent(&mut b, 260.0, 300.0), bursts(&[260.0]));
 }
 
-/// A window of 4.5 packets: four fit, a fifth passes it.
+/// A window of 4.5 packets: four fit, a fifth exceeds it.
 #[test]
 fn overshoot() {
     for (overshoot, expected) in [(false, 4), (true, 5)] {

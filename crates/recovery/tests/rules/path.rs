@@ -1,4 +1,4 @@
-//! Another path, other datagrams, and how much may leave at once.
+//! Changes of path and datagram size, and the number of packets that can be sent at once.
 
 use crate::common::*;
 use ackclock_recovery::SpaceId::{Application, Handshake};
@@ -23,7 +23,8 @@ fn moved() -> Bench {
     b
 }
 
-/// RFC 9000 section 9.4: what left before neither counts nor tells anything, but what it held is acknowledged and lost.
+/// RFC 9000 section 9.4: earlier packets neither count nor provide samples, but their payloads are
+/// acknowledged and lost.
 #[test]
 fn the_old_path() {
     let mut b = moved();
@@ -42,7 +43,7 @@ fn the_old_path() {
     assert_eq!(b.signals(), [], "late, and of the old path");
 }
 
-/// Losses of both paths in one ACK: the new controller answers for its own.
+/// Losses of both paths in one ACK: the new controller hears only of its own.
 #[test]
 fn both_paths() {
     let mut b = moved();
@@ -80,7 +81,7 @@ fn no_undo_over_paths() {
     assert_eq!(b.sender.bytes_in_flight(), 0);
 }
 
-/// ECN is validated anew (RFC 9000 section 13.4.2), with the counts of the space going on.
+/// ECN is validated again (RFC 9000 section 13.4.2), and the counts of the space continue.
 #[test]
 fn ecn_begins_anew() {
     let mut b = Bench::endpoint(Config { ecn: Ecn::Ect1, ..Config::quic() }, Role::Server);
@@ -104,7 +105,7 @@ fn ecn_begins_anew() {
     assert_eq!(b.sender.bare_mark(), Ecn::Ect1, "validated");
 }
 
-/// Every packet that left before is discounted once, also when its space is discarded later.
+/// Every earlier packet is removed once, even if its space is discarded later.
 #[test]
 fn discarded_after_a_move() {
     let mut b = Bench::endpoint(Config::quic(), Role::Client);
@@ -118,7 +119,7 @@ fn discarded_after_a_move() {
     assert_eq!((b.sender.bytes_in_flight(), b.sender.stats().discarded), (SIZE, 2));
 }
 
-/// The controller of a path whose datagrams grow stays, and hears of it; so does the pacer.
+/// The controller of a path with growing datagrams is kept and told, and so is the pacer.
 #[test]
 fn larger_datagrams() {
     #[derive(Clone, Debug)]
@@ -147,7 +148,7 @@ fn larger_datagrams() {
     assert_eq!(sender.budget(ms(19_000.0), 2 * SIZE).packets, 10, "of the new size");
 }
 
-/// Nothing leaves while the peer's address allows nothing, and the caller learns why.
+/// Nothing is sent while the peer's address allows nothing, and the caller learns the reason.
 #[test]
 fn who_limits() {
     let mut b = Bench::endpoint(Config::quic(), Role::Server);
@@ -178,7 +179,8 @@ fn who_limits() {
 }
 
 proptest! {
-    /// As many as leave one by one, for whatever window, rate, burst and probes.
+    /// The budget equals the number of packets sent one by one, for any window, rate, burst and
+    /// probes.
     #[test]
     fn budget_is_what_leaves(
         window in 0u64..60, flying in 0u64..40, wait in 0u64..200, burst in prop::option::of(1u64..30),

@@ -1,4 +1,5 @@
-//! Proportional Rate Reduction, RFC 9937 section 6, in segments: 20 in flight, 10 when the period is over.
+//! Proportional Rate Reduction, RFC 9937 section 6, in segments: 20 in flight, 10 at the end of the
+//! period.
 
 use crate::common::*;
 use ackclock_recovery::{Config, EcnCounts, Reduction, SendDecision, TcpAck};
@@ -8,7 +9,8 @@ use units::Ecn;
 const FLIGHT: u64 = 20;
 const SSTHRESH: u64 = 10;
 
-/// RTT 100 ms; pieces 1..=20 in transmissions 1..=20, one per millisecond from 101 ms on. The window holds just them.
+/// RTT 100 ms; pieces 1..=20 in transmissions 1..=20, one per millisecond from 101 ms on. They fill
+/// the window exactly.
 fn flight(config: Config) -> Bench {
     let mut b = Bench::primed(config, 100.0);
     b.set_window(FLIGHT * SIZE);
@@ -17,7 +19,7 @@ fn flight(config: Config) -> Bench {
     b
 }
 
-/// Segments in flight and segments that the window has room for.
+/// Returns the segments in flight and the segments that the window still allows.
 fn pipe_and_room(b: &Bench) -> (u64, u64) {
     let pipe = b.sender.bytes_in_flight();
     (pipe / SIZE, b.sender.window().saturating_sub(pipe) / SIZE)
@@ -27,14 +29,15 @@ fn lost(b: &Bench) -> Vec<Piece> {
     b.out.lost.iter().map(|l| l.2).collect()
 }
 
-/// One loss: a packet leaves for every two that arrive, until `ssthresh` is in flight; then one for one.
+/// One loss: one packet is sent for every two that arrive, until `ssthresh` is in flight, then one
+/// for one.
 #[test]
 fn one_out_for_two_in() {
     let mut b = flight(Config::tcp());
     b.tcp_ack(204.0, 1, &[(2, 5)], 4);
     let mut repeats = lost(&b);
     assert_eq!(repeats, [piece(1)]);
-    // RecoverFS is the flight before this ACK; it delivers three: ceil(3 * 10 / 20) = 2.
+    // RecoverFS is the flight before this ACK, which delivers three: ceil(3 * 10 / 20) = 2.
     assert_eq!(pipe_and_room(&b), (16, 2));
     assert_eq!(b.fill(204.0, &mut repeats), 2);
     for (pn, out) in (5..=FLIGHT).zip([0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1]) {
@@ -43,14 +46,15 @@ fn one_out_for_two_in() {
     }
     assert_eq!(b.sender.bytes_in_flight(), SSTHRESH * SIZE);
     assert!(b.sender.in_recovery());
-    // The repeat arrives: the period is over.
+    // The repeat arrives: the period ends.
     b.tcp_ack(304.0, FLIGHT + 1, &[], FLIGHT + 1);
     assert!(!b.sender.in_recovery());
     assert_eq!((b.sender.window(), b.fill(304.0, &mut repeats)), (SSTHRESH * SIZE, 1));
 }
 
-/// Losses empty the pipe far below `ssthresh`: no burst, but one packet for each that arrives (PRR-CRB) while losses
-/// are news, one more on each ACK that fills a hole (PRR-SSRB): slow start up to `ssthresh`.
+/// Losses empty the pipe far below `ssthresh`. There is no burst, but one packet for each that
+/// arrives (PRR-CRB) while losses are new. On each ACK that fills a hole there is one more
+/// (PRR-SSRB): slow start up to `ssthresh`.
 #[test]
 fn heavy_loss() {
     let mut b = flight(Config::tcp());
@@ -76,7 +80,7 @@ fn heavy_loss() {
     assert_eq!(pipe_and_room(&b), (SSTHRESH - 1, 1), "no further than ssthresh");
 }
 
-/// A loss found again is news: the ACK that reveals it is not safe, even though it fills a hole.
+/// A repeated loss counts as new: the ACK that reveals it is not safe, even if it fills a hole.
 #[test]
 fn further_loss_is_not_safe() {
     let mut b = flight(Config::tcp());
@@ -88,11 +92,12 @@ fn further_loss_is_not_safe() {
     // Piece 1 arrives and, in the same ACK, piece 4, sent after the repeats of 2 and 3.
     b.tcp_ack(319.0, 2, &[(4, 5), (16, 20)], 24);
     assert_eq!(b.lost_pns(), [20, 22, 23]);
-    // 4 delivered before, 2 now, 4 sent: max(6 - 4, 2) and not one more.
+    // 4 delivered before, 2 now, 4 sent: max(6 - 4, 2), and no more.
     assert_eq!(pipe_and_room(&b), (0, 2));
 }
 
-/// One ACK that covers much sends its share at once; one that covers everything ends the period.
+/// One ACK that covers many packets sends their share at once; one that covers everything ends the
+/// period.
 #[test]
 fn one_ack_for_many() {
     let mut b = flight(Config::tcp());
@@ -106,8 +111,8 @@ fn one_ack_for_many() {
     assert_eq!(b.sender.window(), SSTHRESH * SIZE);
 }
 
-/// The window stands at `ssthresh` at once: with the switch, for a controller that shapes its window itself, and for
-/// one that does not reduce there is nothing to spread.
+/// The window falls to `ssthresh` at once if configured so, if the controller shapes its window
+/// itself, or if it does not reduce.
 #[test]
 fn at_once() {
     let mut at_once = flight(Config { reduction: Reduction::AtOnce, ..Config::tcp() });
@@ -123,7 +128,7 @@ fn at_once() {
     assert_eq!((Config::tcp().reduction, Config::quic().reduction), (Reduction::Prr, Reduction::AtOnce));
 }
 
-/// A timer that declares the losses opens the period with one packet, the fast retransmit.
+/// A timer that declares the losses starts the period with one packet, the fast retransmit.
 #[test]
 fn begun_by_the_timer() {
     let mut b = flight(Config::tcp());
@@ -137,7 +142,7 @@ fn begun_by_the_timer() {
     assert_eq!(pipe_and_room(&b), (16, 0), "ceil(1 * 10 / 18) - 1");
 }
 
-/// A mark spreads its reduction as a loss does (Linux: CWR).
+/// The reduction for a mark is gradual, like that for a loss (Linux: CWR).
 #[test]
 fn marks() {
     let mut b = Bench::new(Config { ecn: Ecn::Ect0, ..Config::tcp() });
@@ -156,7 +161,8 @@ fn marks() {
     assert_eq!((b.sender.bytes_in_flight(), b.sender.in_recovery()), (SSTHRESH * SIZE, false));
 }
 
-/// A timeout collapses the window whatever PRR had left of it, and the slow start that follows is the controller's.
+/// A timeout collapses the window whatever PRR has left of it, and the controller performs slow
+/// start.
 #[test]
 fn not_after_a_timeout() {
     let mut b = flight(Config::tcp());
@@ -173,7 +179,7 @@ fn not_after_a_timeout() {
     assert_eq!(b.sender.window(), 2 * SIZE);
 }
 
-/// A reduction undone has no way down left.
+/// An undone reduction is no longer gradual.
 #[test]
 fn undone() {
     let mut b = flight(Config::tcp());
@@ -183,7 +189,7 @@ fn undone() {
     assert_eq!(b.sender.window(), SSTHRESH * SIZE, "this controller undoes nothing");
 }
 
-/// QUIC may have it, too: a period ends with the first packet sent since.
+/// QUIC can use it too: a period ends with the first packet sent since.
 #[test]
 fn quic() {
     let mut b = flight(Config {
@@ -202,7 +208,7 @@ fn quic() {
     assert_eq!(b.sender.window(), SSTHRESH * SIZE);
 }
 
-/// The fast retransmit may leave although the new window is full, and nothing else does.
+/// The fast retransmit, and nothing else, can be sent although the new window is full.
 #[test]
 fn the_first_packet() {
     let mut b = flight(Config::tcp());

@@ -1,4 +1,5 @@
-//! Which packets of a Linux TCP connection are acknowledged one by one, against a measurement on the wire.
+//! Packets of a Linux TCP connection that are acknowledged one by one, compared with a measurement
+//! on the wire.
 
 use ackclock_recovery::{AckConfig, Clock, TcpReceiver};
 use units::{Duration, Ecn, Time};
@@ -6,7 +7,8 @@ use units::{Duration, Ecn, Time};
 const MSS: u64 = 1448;
 const RTT: Duration = Duration::from_millis(50);
 
-/// A round of `packets` packets, 1.2 ms apart, on 10 Mbit/s. Returns the ACKs of one packet and of two, in order.
+/// Receives a round of `packets` packets, 1.2 ms apart, on 10 Mbit/s. Returns the ACKs of one
+/// packet and of two, in order.
 fn round(r: &mut TcpReceiver, number: u64, from: u64, packets: u64) -> Vec<u64> {
     let (mut acks, mut waiting) = (Vec::new(), 0);
     for n in from..from + packets {
@@ -19,7 +21,7 @@ fn round(r: &mut TcpReceiver, number: u64, from: u64, packets: u64) -> Vec<u64> 
         }
     }
     if waiting > 0 {
-        // The delayed one.
+        // The delayed ACK.
         r.ack(Time::ZERO);
         acks.push(waiting);
     }
@@ -36,9 +38,9 @@ fn receiver() -> TcpReceiver {
     TcpReceiver::new(config, Clock::default(), MSS as u32, RTT)
 }
 
-/// As measured on the wire: 22 single ACKs, 10 and 12, then pairs. The count is 16 at first; from 65 160 bytes to
-/// 131 072 * 1448 / 2304 = 82 375 the window grows in 17 215 / 2896 = 5.9, so 6 packets, each of which gives back the ACK
-/// that it takes.
+/// As measured on the wire: 22 single ACKs, 10 and 12, then pairs. The count is 16 at first. From
+/// 65 160 bytes to 131 072 * 1448 / 2304 = 82 375 the window grows in 17 215 / 2896 = 5.9, thus 6
+/// packets. Each of them restores the ACK that it uses.
 #[test]
 fn first_two_rounds_as_measured() {
     let mut r = receiver();
@@ -47,9 +49,10 @@ fn first_two_rounds_as_measured() {
     assert_eq!(second, [vec![1; 12], vec![2; 4]].concat());
 }
 
-/// While the rate doubles nearly all are single: the first of the third round waits for the second, since its ACK would
-/// leave before the buffer is found too small. 40 packets after 20 make a window of 3 * (2 * 40 + 16) = 288 segments; from
-/// 82 375 bytes the window grows to that in 116 packets: 39 of the third round, 60 and 17. Then come pairs, for good.
+/// While the rate doubles, nearly all ACKs are single. The first packet of the third round waits
+/// for the second, because its ACK would be sent before the buffer is found too small. 40 packets
+/// after 20 make a window of 3 * (2 * 40 + 16) = 288 segments. From 82 375 bytes the window grows
+/// to that in 116 packets: 39 of the third round, 60 and 17. After that there are only pairs.
 #[test]
 fn single_while_the_rate_grows() {
     let mut r = receiver();

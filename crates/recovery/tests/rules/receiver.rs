@@ -1,5 +1,5 @@
-//! What a QUIC receiver does for a peer that is not to be trusted: no number is new twice, memory has an end, receive times survive lost
-//! ACKs.
+//! A QUIC receiver with an untrusted peer: no number is new twice, memory is bounded, and receive
+//! times survive lost ACKs.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,8 @@ fn frame(receiver: &mut Receiver, at: f64) -> AckFrame {
     frame
 }
 
-/// draft-ietf-quic-ack-frequency: the peer asks for an ACK of every fifth packet, after 100 ms at the latest, and none for gaps.
+/// draft-ietf-quic-ack-frequency: the peer asks for an ACK of every fifth packet, after 100 ms at
+/// the latest, and none for gaps.
 #[test]
 fn other_rules_from_here_on() {
     let mut r = receiver();
@@ -38,7 +39,7 @@ fn other_rules_from_here_on() {
     assert_eq!(frame(&mut r, 31.0).ranges, [(0, 0), (2, 3), (5, 5), (7, 8)]);
 }
 
-/// RFC 9000 section 12.3: what was forgotten is not new again.
+/// RFC 9000 section 12.3: a forgotten number is not new again.
 #[test]
 fn an_old_number_is_no_new_one() {
     let mut r = receiver();
@@ -73,7 +74,7 @@ fn ranges_have_an_end() {
     assert!(!r.is_duplicate(39_997));
 }
 
-/// RFC 9000 section 13.2.1: they are named and counted, and start no ACK.
+/// RFC 9000 section 13.2.1: such packets are acknowledged and counted, but do not trigger an ACK.
 #[test]
 fn packets_that_elicit_nothing() {
     let mut r = receiver();
@@ -82,19 +83,19 @@ fn packets_that_elicit_nothing() {
         r.on_bare_packet(ms(pn as f64), pn, Ecn::Ce);
     }
     r.on_bare_packet(ms(200.0), 150, Ecn::NotEct);
-    assert!(!r.has_news());
+    assert!(!r.has_unacked());
     assert_eq!(r.timer(), None);
     assert!(r.on_packet(ms(210.0), 120, Ecn::NotEct, 0), "late behind a packet that elicits nothing");
-    assert!(r.has_news());
+    assert!(r.has_unacked());
     let ack = frame(&mut r, 215.0);
     assert_eq!(ack.ranges, [(0, 99), (120, 120), (150, 150)]);
     assert_eq!(ack.ecn.unwrap().ce, 100);
     assert_eq!(ack.ack_delay, Duration::from_millis(15), "of the largest, whatever it elicits");
     assert_eq!(ack.timestamps, [(120, 210_000_000)]);
-    assert!(!r.has_news());
+    assert!(!r.has_unacked());
 }
 
-/// Times stand in order of arrival, in every ACK until one of them has arrived.
+/// Times are in order of arrival, in every ACK until one that contained them has arrived.
 #[test]
 fn times_are_repeated() {
     let mut r = receiver().bounded(64);
@@ -117,7 +118,7 @@ fn times_are_repeated() {
     assert_eq!(frame(&mut r, 5.0).ranges, [(0, 4)], "the largest stays acknowledged");
 }
 
-/// At most as many as are asked for, the latest.
+/// At most the requested number is kept, the latest.
 #[test]
 fn times_have_an_end() {
     let config = AckConfig { timestamps: 3, ..AckConfig::default() };
@@ -137,7 +138,7 @@ fn times_have_an_end() {
 enum Op {
     Packet(u64),
     Bare(u64),
-    /// Write an ACK whose packet arrives; or is lost.
+    /// Write an ACK whose packet arrives or is lost.
     Ack(bool),
     Forget(u64),
 }
@@ -152,8 +153,8 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 proptest! {
-    /// A set of all numbers ever accepted: none is accepted twice, ranges hold nothing else, and one is refused that was not received only
-    /// where something at or above it has been forgotten.
+    /// Compared with a set of all accepted numbers. None is accepted twice, and ranges contain no
+    /// others. A new number is refused only if a number at or above it has been forgotten.
     #[test]
     fn like_a_set(ops in prop::collection::vec(op(), 1..200), most in 1usize..8) {
         let (mut r, mut accepted) = (receiver().bounded(most), BTreeSet::new());

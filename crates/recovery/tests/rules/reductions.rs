@@ -40,7 +40,7 @@ fn two_losses_in_a_flight() {
     assert_eq!(b.sender.stats().loss_events, 1);
 }
 
-/// RFC 9002 section 7.3.2: the ACK of a packet sent since ends the period; the loss of one begins another.
+/// RFC 9002 section 7.3.2: the ACK of a packet sent since ends the period; its loss starts another.
 #[test]
 fn loss_of_a_packet_sent_after() {
     let mut b = flight(Config::quic());
@@ -54,8 +54,9 @@ fn loss_of_a_packet_sent_after() {
     assert_eq!(b.verdicts(), reduce(&[Loss]));
 }
 
-/// RFC 9002 appendix B.6: `sent_time <= congestion_recovery_start_time` is covered. The packet that may leave at once to speed up
-/// recovery finds the queue that has just overflowed: its loss is the same event.
+/// RFC 9002 appendix B.6: packets with `sent_time <= congestion_recovery_start_time` are covered.
+/// The packet sent at once to speed up recovery meets the queue that has just overflowed: its loss
+/// is the same event.
 #[test]
 fn loss_of_the_packet_that_leaves_at_once() {
     let mut b = flight(Config::quic());
@@ -70,7 +71,7 @@ fn loss_of_the_packet_that_leaves_at_once() {
     assert_eq!(b.verdicts(), [], "known already");
 }
 
-/// A packet sent before the reduction but declared lost after the period's end belongs to it.
+/// A packet sent before the reduction but declared lost after the end of the period belongs to it.
 #[test]
 fn late_declared_loss() {
     let mut b = flight(Config { time_threshold: TimeThreshold::Off, ..Config::quic() });
@@ -116,7 +117,8 @@ fn no_growth_while_application_limited() {
     assert_eq!(growth(&mut b), [2 * SIZE], "a full window limits the sender, not the application");
 }
 
-/// RFC 9002 section 7.8: after an idle time a flight that fills the window has used it, although the application paused before.
+/// RFC 9002 section 7.8: after an idle time, a flight that fills the window has used it, although
+/// the application paused before.
 #[test]
 fn a_full_window_after_an_idle_time_grows() {
     for (count, expected) in [(10, 10 * SIZE), (9, 0)] {
@@ -137,7 +139,7 @@ fn a_full_window_after_an_idle_time_grows() {
         assert_eq!(growth(&mut b).iter().sum::<u64>(), expected, "{count} packets");
         assert_eq!(b.notes.lock().unwrap().cwnd_limited, count == 10);
         b.sender.mark_app_limited();
-        // What leaves while the window is not full is not part of it.
+        // A packet sent while the window is not full is not part of it.
         b.send(1200.0);
         b.ack(1300.0, &[(1, count + 1)]);
         assert_eq!(growth(&mut b), [0]);
@@ -171,7 +173,7 @@ fn mark_and_loss_in_one_round() {
     assert!(b.verdicts().is_empty());
 }
 
-/// However many marks an ACK reports; and again in the next round.
+/// One reduction however many marks an ACK reports, and another in the next round.
 #[test]
 fn marks_once_per_round() {
     let mut b = Bench::new(marking());
@@ -185,7 +187,8 @@ fn marks_once_per_round() {
     assert_eq!(b.sender.stats().ecn_events, 2);
 }
 
-/// A controller's own event opens a period like a loss, and asking again within the round changes nothing.
+/// A controller's own event starts a period like a loss. Asking again within the round changes
+/// nothing.
 #[test]
 fn delay_event() {
     let mut b = flight(Config::quic());
@@ -204,7 +207,7 @@ fn delay_event() {
     assert_eq!((b.sender.stats().delay_events, b.sender.stats().loss_events), (2, 0));
 }
 
-/// RFC 9002 section 7.3.2: one packet may leave at once to speed up recovery.
+/// RFC 9002 section 7.3.2: one packet can be sent at once to speed up recovery.
 #[test]
 fn one_packet_on_entry() {
     let mut b = flight(Config::quic());
@@ -215,17 +218,19 @@ fn one_packet_on_entry() {
     assert_eq!(b.sender.can_send(ms(205.0), SIZE), ackclock_recovery::SendDecision::WindowFull);
 }
 
-/// A sender whose probe timeout is 2 s, as section 7.6.3 has it: 0.5 s + 4 * 0.25 s + 0.5 s. Sample at 0.5 s.
+/// A sender whose probe timeout is 2 s, as in section 7.6.3: 0.5 s + 4 * 0.25 s + 0.5 s. Sample at
+/// 0.5 s.
 fn two_seconds() -> Bench {
     let config = Config { max_ack_delay: Duration::from_millis(500), ..Config::quic() };
     Bench::primed(config, 500.0)
 }
 
-/// The worked example of section 7.6.3, its first packet being the one that gave the RTT: packets at 1..=6 s, probes
-/// at 8 s and 12 s, an ACK of the last alone.
+/// The worked example of section 7.6.3, whose first packet gives the RTT: packets at 1..=6 s,
+/// probes at 8 s and 12 s, an ACK of the last only.
 #[test]
 fn persistent_congestion() {
-    // The ACK after 0.5 s is the estimator's second sample: the PTO falls to 0.5 + 4 * 0.1875 + 0.5 s.
+    // The ACK after 0.5 s is the estimator's second sample: the PTO falls to 0.5 + 4 * 0.1875 + 0.5
+    // s.
     let duration = 3.0 * 1750.0;
     for (span, persistent) in [(7000.0, true), (duration + 0.001, true), (duration, false)] {
         let mut b = two_seconds();
@@ -239,7 +244,7 @@ fn persistent_congestion() {
     }
 }
 
-/// Something between them was acknowledged: no persistent congestion.
+/// A packet between them was acknowledged: no persistent congestion.
 #[test]
 fn acknowledged_in_between() {
     let mut b = two_seconds();
@@ -260,7 +265,7 @@ fn before_the_first_sample() {
     assert_eq!(b.verdicts(), reduce(&[Loss]));
 }
 
-/// Section 7.6.2: the recovery period is forgotten, the minimum RTT starts anew (section 5.2).
+/// Section 7.6.2: the recovery period ends, and the minimum RTT starts over (section 5.2).
 #[test]
 fn after_persistent_congestion() {
     let mut b = two_seconds();
@@ -274,7 +279,7 @@ fn after_persistent_congestion() {
     assert_eq!(growth(&mut b), [SIZE], "slow start begins with what still flies");
 }
 
-/// All losses of the period came back: undone, once.
+/// All lost packets of the period arrived: undone, once.
 #[test]
 fn undo() {
     let mut b = flight(Config::quic());
@@ -294,7 +299,8 @@ fn undo() {
     assert_eq!((stats.spurious, stats.undone, stats.loss_events), (2, 1, 1));
 }
 
-/// Two losses declared one after the other belong to one period; one that never comes back forbids the undo.
+/// Two losses declared one after the other belong to one period. One packet that never arrives
+/// prevents the undo.
 #[test]
 fn no_undo_with_one_missing() {
     let mut b = flight(Config::quic());
@@ -316,7 +322,7 @@ fn no_undo_after_a_mark() {
     assert_eq!(b.verdicts(), reduce(&[Loss]));
 }
 
-/// A packet that comes back with the very ACK that opens another period does not excuse that one.
+/// A packet that arrives with the ACK that starts another period does not excuse that one.
 #[test]
 fn no_undo_of_the_next_period() {
     let mut b = flight(Config::quic());
@@ -330,7 +336,7 @@ fn no_undo_of_the_next_period() {
     assert!(b.sender.in_recovery());
 }
 
-/// Without undo the period stands, and with it "one reduction per round trip".
+/// Without undo the period stays, and with it "one reduction per round trip".
 #[test]
 fn undo_switched_off() {
     let mut b = flight(Config { undo: false, ..Config::quic() });
@@ -342,7 +348,7 @@ fn undo_switched_off() {
     assert_eq!((b.sender.stats().spurious, b.sender.stats().undone), (1, 0));
 }
 
-/// After three probe timeouts a lost packet is forgotten: it cannot come back.
+/// After three probe timeouts a lost packet is forgotten: it cannot arrive any more.
 #[test]
 fn memory_ends() {
     let mut b = flight(Config::quic());
@@ -354,8 +360,8 @@ fn memory_ends() {
     assert_eq!(b.sender.least_unacked(), 21);
 }
 
-/// The TCP rule on QUIC packets: no second reduction until everything sent before the first has arrived, and a loss
-/// that waits to be sent again has not.
+/// The TCP rule on QUIC packets: no second reduction until everything sent before the first has
+/// arrived. A loss not yet sent again has not.
 #[test]
 fn newreno_exit() {
     let mut b = flight(Config { exit: Exit::NewrenoTcp, ..Config::quic() });
@@ -385,7 +391,7 @@ fn newreno_exit_and_empty_packets() {
     assert!(!b.sender.in_recovery());
 }
 
-/// An RTO collapses the window and opens a period in which the window may grow.
+/// An RTO collapses the window and starts a period in which the window may grow.
 #[test]
 fn timeout_period() {
     let mut b = Bench::primed(Config::tcp(), 10.0);

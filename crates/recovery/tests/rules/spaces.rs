@@ -1,4 +1,5 @@
-//! Three packet number spaces: timers of RFC 9002 section 6.2 and appendix A.8 in closed form, and all accounts against a plain model.
+//! Three packet number spaces: timers of RFC 9002 section 6.2 and appendix A.8 in closed form, and
+//! all counters compared with a plain model.
 
 use crate::common::*;
 use ackclock_recovery::SpaceId::{Application, Handshake, Initial};
@@ -18,7 +19,8 @@ fn server() -> Bench {
 /// PTO before the first sample, milliseconds.
 const FIRST: f64 = 999.0;
 
-/// Numbers begin at 0 in each; what flies and the recovery period belong to the connection.
+/// Numbers start at 0 in each space. Bytes in flight and the recovery period belong to the
+/// connection.
 #[test]
 fn one_flight_and_one_period() {
     let mut b = client();
@@ -40,8 +42,9 @@ fn one_flight_and_one_period() {
     assert_eq!((b.lost_pns(), b.out.congestion), (vec![3, 4, 6], Some(Cause::Loss)), "6 left after it");
 }
 
-/// An endpoint takes some time from an acknowledgement to what leaves in answer to it. Until it says that it is done that counts as sent at
-/// the moment of the reduction, as where no time passes (`loss_of_the_packet_that_leaves_at_once`).
+/// An endpoint needs some time to send in response to an acknowledgement. Packets count as sent at
+/// the moment of the reduction until it says that it is done, as where no time passes
+/// (`loss_of_the_packet_that_leaves_at_once`).
 #[test]
 fn what_leaves_a_little_later() {
     for (answered, expected) in [(false, None), (true, Some(Cause::Loss))] {
@@ -52,10 +55,10 @@ fn what_leaves_a_little_later() {
         b.ack_in(100.0, Application, &[(1, 4)]).unwrap();
         assert_eq!((b.lost_pns(), b.out.congestion), (vec![0], Some(Cause::Loss)));
         if answered {
-            b.sender.answered();
+            b.sender.end_response();
         }
         assert_eq!(b.send_in(100.005, Application), 20);
-        b.sender.answered();
+        b.sender.end_response();
         for n in 0..4 {
             b.send_in(106.0 + f64::from(n), Application);
         }
@@ -64,7 +67,8 @@ fn what_leaves_a_little_later() {
     }
 }
 
-/// Section 6.4: what a discarded space had in flight is gone without a verdict, and the backoff with it.
+/// Section 6.4: the packets in flight of a discarded space are removed without being acknowledged
+/// or lost, and the backoff is reset.
 #[test]
 fn discarded() {
     let mut b = client();
@@ -80,13 +84,14 @@ fn discarded() {
     assert!(b.signals().is_empty(), "the controller is told nothing");
     b.ack_in(1050.0, Initial, &[(0, 1)]).unwrap();
     assert!(b.acked().is_empty());
-    // After a Retry numbers go on (RFC 9000 section 17.2.5.3).
+    // After a Retry, numbers continue (RFC 9000 section 17.2.5.3).
     assert_eq!(b.send_in(1060.0, Initial), 2);
     b.ack_in(1100.0, Initial, &[(2, 2)]).unwrap();
     assert_eq!((b.acked(), b.lost_pns(), b.sender.bytes_in_flight()), (vec![2], vec![], SIZE));
 }
 
-/// Section 6.2.1: doubled with each timeout; two probes may leave whatever the window says, in the space that timed out.
+/// Section 6.2.1: the timer doubles with each timeout. Two probes can be sent whatever the window,
+/// in the space that timed out.
 #[test]
 fn probes_in_order() {
     let mut b = client();
@@ -106,7 +111,8 @@ fn probes_in_order() {
     assert_eq!(b.out.space, Initial);
 }
 
-/// Section 6.2.1: 1-RTT packets are probed once the handshake is confirmed, and only they wait for the peer's max_ack_delay.
+/// Section 6.2.1: 1-RTT packets are probed once the handshake is confirmed, and only they wait for
+/// the peer's max_ack_delay.
 #[test]
 fn application() {
     let mut b = client();
@@ -126,8 +132,9 @@ fn application() {
     assert_ms(b.due().unwrap(), 461.0 + 2.0 * 300.0);
 }
 
-/// Section 6.2.2.1: a client without anything in flight sends against a deadlock, an Initial until it has keys for Handshake packets, and
-/// stops when an ACK of a Handshake packet shows that it is validated.
+/// Section 6.2.2.1: a client with nothing in flight sends to avoid a deadlock. It sends an Initial
+/// until it has Handshake keys, and stops when an ACK of a Handshake packet shows that it is
+/// validated.
 #[test]
 fn deadlock() {
     let mut b = client();
@@ -138,7 +145,7 @@ fn deadlock() {
     assert_eq!((b.out.probe, b.out.space), (true, Initial));
     b.send_in(400.0, Initial);
     b.ack_in(500.0, Initial, &[(0, 1)]).unwrap();
-    // 3/4 of rttvar 50; an ACK in an Initial does not take the backoff back.
+    // 3/4 of rttvar 50. An ACK in an Initial does not reset the backoff.
     assert_ms(b.due().unwrap(), 500.0 + 2.0 * 250.0);
     b.sender.on_handshake_keys();
     b.sender.discard(ms(600.0), Initial);
@@ -152,7 +159,8 @@ fn deadlock() {
     assert_ms(b.due().unwrap(), 960.0 + 100.0 + 4.0 * 28.125);
 }
 
-/// A server is validated to itself, and must not probe while it may send nothing; what was due then is due at once when it may.
+/// A server starts with its own address validated, and must not probe while it can send nothing.
+/// A probe due meanwhile is due at once when it can send again.
 #[test]
 fn amplification() {
     let mut b = server();
@@ -190,7 +198,8 @@ fn loss_time_first() {
     assert_eq!((b.out.space, b.lost_pns(), b.out.probe), (Handshake, vec![0], false));
 }
 
-/// Section 5.3: no delay of an Initial, any before the handshake is confirmed, at most the peer's max_ack_delay from then on.
+/// Section 5.3: no delay for an Initial, any delay before the handshake is confirmed, then at most
+/// the peer's max_ack_delay.
 #[test]
 fn ack_delay() {
     let smoothed = |space, confirmed: bool| {
@@ -201,7 +210,7 @@ fn ack_delay() {
             b.sender.on_handshake_confirmed(ms(100.0));
         }
         b.send_in(1000.0, space);
-        let ack_delay = AckFrame::delay_of(50_000 >> 3, 3);
+        let ack_delay = AckFrame::decode_delay(50_000 >> 3, 3);
         let frame = AckFrame { ranges: vec![(0, 1)], ack_delay, ..AckFrame::default() };
         b.sender.on_ack_in(ms(1000.0 + 180.0), space, &frame, None, &mut b.out).unwrap();
         b.sender.rtt().smoothed().as_millis_f64() * 8.0 - 700.0
@@ -210,10 +219,11 @@ fn ack_delay() {
     assert_ms(smoothed(Handshake, false), 130.0);
     assert_ms(smoothed(Application, false), 130.0);
     assert_ms(smoothed(Application, true), 155.0);
-    assert_eq!(AckFrame::delay_of(u64::MAX, 255), Duration::MAX);
+    assert_eq!(AckFrame::decode_delay(u64::MAX, 255), Duration::MAX);
 }
 
-/// RFC 9000 section 13.4.2.1: counts are a space's. Those of another do not fail validation, falling ones do.
+/// RFC 9000 section 13.4.2.1: counts belong to a space. Those of another do not fail validation,
+/// falling ones do.
 #[test]
 fn ecn_counts_of_each() {
     let config = Config { ecn: Ecn::Ect0, ..Config::quic() };
@@ -235,7 +245,8 @@ fn ecn_counts_of_each() {
     assert_eq!(b.sender.datagram_mark(ms(60.0)), Ecn::NotEct);
 }
 
-/// Appendix A.4 with two packets in each datagram: ten packets are the test, and when the tenth is lost the path drops ECT.
+/// Appendix A.4 with two packets per datagram: ten packets form the test, and when the tenth is
+/// lost the path drops ECT.
 #[test]
 fn a_test_of_coalesced_packets() {
     let mut b = Bench::endpoint(Config { ecn: Ecn::Ect0, ..Config::quic() }, Role::Server);
@@ -266,7 +277,8 @@ enum Op {
     Pad(SpaceId),
     Bare(SpaceId),
     Skip(SpaceId),
-    /// Newest numbers that are not acknowledged, and how many below are.
+    /// Number of the newest packets that are not acknowledged, and of the packets below them that
+    /// are.
     Ack(SpaceId, u64, u64),
     Discard(SpaceId),
     Keys,
@@ -294,7 +306,6 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What has become of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Flies { sent: f64, elicits: bool },
@@ -324,7 +335,8 @@ impl Model {
         self.spaces[space as usize].iter().filter_map(eliciting)
     }
 
-    /// Appendix A.8 without its loss times; `last` is when the last packet left that elicits an ACK, of each space.
+    /// Appendix A.8 without its loss times. `last` is the send time of the last ACK-eliciting
+    /// packet of each space.
     fn timer(&self, timeout: f64, last: [f64; 3]) -> Option<(f64, SpaceId)> {
         if self.limited {
             return None;
@@ -346,7 +358,8 @@ impl Model {
 }
 
 proptest! {
-    /// Whatever leaves, arrives, is skipped, discarded and confirmed in three spaces: flight, payloads and timer are those of the model.
+    /// Packets are sent, acknowledged, skipped, discarded and confirmed in three spaces: bytes in
+    /// flight, payloads and timer equal those of the model.
     #[test]
     fn like_a_model(ops in prop::collection::vec(op(), 1..150), is_server in any::<bool>()) {
         let mut b = if is_server { server() } else { client() };
@@ -379,7 +392,7 @@ proptest! {
                     let low = high.saturating_sub(count - 1);
                     let named = &mut numbers[low as usize..=high as usize];
                     let verdict = b.ack_in(now, space, &[(low, high)]);
-                    // The latest 16 that were skipped are remembered; more are rare here.
+                    // The latest 16 skipped numbers are remembered; more are rare here.
                     if named.contains(&Fate::Skipped) {
                         prop_assert!(verdict.is_err() || numbers.iter().filter(|f| **f == Fate::Skipped).count() > 16);
                         if verdict.is_err() {
@@ -456,7 +469,7 @@ proptest! {
             }
             let flying = model.spaces.iter().flatten().filter(|f| matches!(f, Fate::Flies { .. })).count();
             prop_assert_eq!(b.sender.bytes_in_flight(), flying as u64 * SIZE);
-            // With a loss time the timer is that. Its rule has tests of its own.
+            // With a loss time, the timer equals it. Its rule has separate tests.
             let rtt = b.sender.rtt();
             let timeout = rtt.timeout(Duration::from_millis(1)).as_millis_f64();
             let at_loss = format!("{:?}", b.sender).matches("loss_time: Some").count() > 0;

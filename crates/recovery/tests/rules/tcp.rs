@@ -1,4 +1,4 @@
-//! The TCP personality: SACK, RACK (RFC 8985 section 6), NewReno's recovery (RFC 6582).
+//! The TCP rules: SACK, RACK (RFC 8985 section 6), NewReno's recovery (RFC 6582).
 
 use crate::common::*;
 use ackclock_recovery::{Config, EcnCounts, Exit, TcpAck};
@@ -18,14 +18,14 @@ fn flight(config: Config) -> Bench {
     b
 }
 
-/// Pieces from `from` on arrive without reordering up to the third after the hole at `from - 1`.
+/// Pieces from `from` on arrive without reordering, up to the third after the hole at `from - 1`.
 fn hole(b: &mut Bench, from: u64) {
     for pn in from..from + 3 {
         b.tcp_ack(200.0 + pn as f64, from - 1, &[(from, pn + 1)], pn);
     }
 }
 
-/// No reordering seen: the third SACKed segment beyond a hole ends all patience (reo_wnd = 0).
+/// No reordering seen: the third SACKed segment beyond a hole ends the wait (reo_wnd = 0).
 #[test]
 fn third_sacked_segment() {
     let mut b = flight(Config::tcp());
@@ -39,7 +39,8 @@ fn third_sacked_segment() {
     assert_eq!(b.verdicts(), reduce(&[Loss]));
 }
 
-/// RACK.segs_sacked counts what lies beyond the hole, not what the same ACK acknowledges before it.
+/// RACK.segs_sacked counts the segments beyond the hole, not those that the same ACK acknowledges
+/// before it.
 #[test]
 fn only_sacked_segments_count() {
     let mut b = flight(Config::tcp());
@@ -57,7 +58,7 @@ fn reordering_timer() {
     assert_eq!(b.lost_pns(), [1, 3]);
 }
 
-/// Once reordering was seen three SACKed segments prove nothing: min_rtt / 4.
+/// Once reordering was seen, three SACKed segments prove nothing: min_rtt / 4.
 #[test]
 fn after_reordering() {
     let mut b = flight(Config::tcp());
@@ -69,7 +70,7 @@ fn after_reordering() {
     assert_ms(b.due().unwrap(), 103.0 + 100.0 + 25.0);
 }
 
-/// RACK.rtt is that of whatever was delivered last, also of a late one (step 2).
+/// RACK.rtt is that of the packet delivered last, also of a late one (step 2).
 #[test]
 fn rack_rtt_of_a_late_packet() {
     let mut b = flight(Config::tcp());
@@ -78,7 +79,8 @@ fn rack_rtt_of_a_late_packet() {
     assert_ms(b.due().unwrap(), 102.0 + 110.0 + 25.0);
 }
 
-/// Step 4: a spurious loss widens the window by min_rtt / 4, once per round trip; after 16 recoveries it falls back.
+/// Step 4: a spurious loss widens the window by min_rtt / 4, once per round trip. After 16
+/// recoveries it is reset.
 #[test]
 fn spurious_losses_widen_the_window() {
     let mut b = flight(Config::tcp());
@@ -95,8 +97,8 @@ fn spurious_losses_widen_the_window() {
     assert_ms(b.due().unwrap(), 107.0 + 100.0 + 2.0 * 25.0);
 }
 
-/// The retransmission is what still flies, but the original has arrived: no RTT sample of a few milliseconds, and no
-/// loss of everything sent before the retransmission (section 6.2 step 2).
+/// The retransmission is in flight, but the original has arrived: no RTT sample of a few
+/// milliseconds, and no loss of everything sent before the retransmission (section 6.2 step 2).
 #[test]
 fn late_original_after_retransmission() {
     let mut b = flight(Config::tcp());
@@ -113,7 +115,8 @@ fn late_original_after_retransmission() {
     assert_eq!(b.sender.stats().lost(), 1);
 }
 
-/// RFC 6582: no second cut until everything sent before the first has arrived; QUIC ends the period a round trip on.
+/// RFC 6582: no second reduction until everything sent before the first has arrived. QUIC ends the
+/// period a round trip later.
 #[test]
 fn recovery_lasts_until_all_holes_are_filled() {
     for (exit, cuts) in [(Exit::NewrenoTcp, 1), (Exit::Quic, 2)] {
@@ -133,7 +136,8 @@ fn recovery_lasts_until_all_holes_are_filled() {
     }
 }
 
-/// A cumulative ACK over originals and retransmissions acknowledges each of them, and nothing beyond.
+/// A cumulative ACK over originals and retransmissions acknowledges each of them, and nothing
+/// beyond.
 #[test]
 fn cumulative_over_retransmissions() {
     let mut b = flight(Config::tcp());
@@ -152,7 +156,7 @@ fn cumulative_over_retransmissions() {
     assert_eq!(b.sender.stats().acked + b.sender.stats().lost(), b.sender.stats().sent);
 }
 
-/// RFC 8985 section 7.4: the probe repaired the loss; the window answers for it all the same, once.
+/// RFC 8985 section 7.4: the probe repaired the loss. The window is reduced nevertheless, once.
 #[test]
 fn repaired_by_the_probe() {
     for (echo, cuts) in [(3, 1), (2, 0)] {
@@ -169,7 +173,8 @@ fn repaired_by_the_probe() {
     }
 }
 
-/// A probe and its original are covered by one ACK, but one of them arrived: ECN validation must not fail.
+/// One ACK covers a probe and its original, but only one of them arrived: ECN validation must not
+/// fail.
 #[test]
 fn ecn_counts_one_arrival() {
     for echo in [0, 1] {
@@ -187,14 +192,15 @@ fn ecn_counts_one_arrival() {
     }
 }
 
-/// The smallest RTT bounds what a retransmission may claim (RFC 8985 section 6.2 step 2).
+/// The smallest RTT limits which retransmissions can have arrived (RFC 8985 section 6.2 step 2).
 #[test]
 fn min_rtt_guards() {
     let mut b = flight(Config::tcp());
     hole(&mut b, 2);
     b.resend(204.0, piece(1)); // 21
     b.send(204.0); // 22
-    // 22 cannot be back after 10 ms, but were it so, 21 would be no evidence of its own.
+    // Packet 22 cannot be acknowledged after 10 ms. Even if it were, 21 would be no evidence of its
+    // own.
     b.tcp_ack(214.0, 5, &[], 22);
     assert_eq!(b.out.rtt, None);
     assert_eq!(b.sender.rtt().min(), Duration::from_millis(100));

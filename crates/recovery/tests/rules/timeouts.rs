@@ -8,7 +8,7 @@ use units::Duration;
 /// After one sample of 100 ms: smoothed_rtt + 4 * (100 / 2) + max_ack_delay.
 const PTO: f64 = 325.0;
 
-/// Doubles, and an ACK resets it.
+/// The timeout doubles, and an ACK resets it.
 #[test]
 fn backs_off_and_resets() {
     let mut b = Bench::primed(Config::quic(), 100.0);
@@ -33,7 +33,8 @@ fn backs_off_and_resets() {
 /// Fact sheet, appendix A: 225, 450, 900 ms.
 #[test]
 fn the_vector() {
-    // rttvar is 25 ms after a first sample of 50 ms; the longer ACK delay makes up for the shorter RTT.
+    // rttvar is 25 ms after a first sample of 50 ms; the longer ACK delay compensates for the
+    // shorter RTT.
     let config = Config { max_ack_delay: Duration::from_millis(75), ..Config::quic() };
     let mut b = Bench::primed(config, 50.0);
     b.send(100.0);
@@ -45,7 +46,7 @@ fn the_vector() {
     }
 }
 
-/// RFC 9002 section 6.2.2: 999 ms before the first sample, and the ACK delay.
+/// RFC 9002 section 6.2.2: 999 ms before the first sample, plus the ACK delay.
 #[test]
 fn before_the_first_sample() {
     let mut b = Bench::quic();
@@ -54,7 +55,8 @@ fn before_the_first_sample() {
     assert_ms(b.due().unwrap(), 999.0 + 25.0);
 }
 
-/// `pto = "mvfst"`: smoothed_rtt + 4 * rttvar + the longest ACK delay so far, nothing else; 2 initial RTTs before the first sample.
+/// `pto = "mvfst"`: smoothed_rtt + 4 * rttvar + the longest ACK delay so far, and nothing else; 2
+/// initial RTTs before the first sample.
 #[test]
 fn the_longest_ack_delay_so_far() {
     let config = Config { pto: Pto::Mvfst, initial_rtt: ms(50.0) - ms(0.0), ..Config::quic() };
@@ -88,7 +90,7 @@ fn loss_time_comes_first() {
     assert!(b.due().unwrap() > 400.0, "now the probe timeout");
 }
 
-/// RFC 9002 section 6.2.4: probes ignore the window, count in flight, and leave it alone.
+/// RFC 9002 section 6.2.4: probes ignore the window, count as in flight, and do not change it.
 #[test]
 fn probes_and_the_window() {
     let mut b = Bench::primed(Config::quic(), 100.0);
@@ -161,7 +163,7 @@ fn tail_loss_probe_then_timeout() {
     assert_eq!(b.sender.stats().lost_by_timeout, 3);
 }
 
-/// RFC 8985 section 7.2: an ACK restarts it; a packet that flies alone waits for a delayed ACK, too.
+/// RFC 8985 section 7.2: an ACK restarts it. A packet alone in flight also waits for a delayed ACK.
 #[test]
 fn tail_loss_probe_restarts() {
     let mut b = Bench::primed(Config::tcp(), 50.0);
@@ -174,8 +176,8 @@ fn tail_loss_probe_restarts() {
     assert_ms(b.due().unwrap(), 200.0 + 2.0 * rtt + 2.0);
 }
 
-/// Section 7.2: where the RTO would come first the probe takes its time *and its place*. At rest the RTO is srtt + 200 ms, so that
-/// from 200 ms of RTT on no tail would ever be probed otherwise.
+/// Section 7.2: if the RTO would expire first, the probe replaces it. At rest the RTO is srtt + 200
+/// ms, so otherwise no tail would be probed from an RTT of 200 ms on.
 #[test]
 fn a_settled_timer_probes_first() {
     for rtt in [1.0, 20.0, 50.0, 100.0, 150.0, 190.0, 250.0, 300.0, 600.0] {
@@ -194,7 +196,7 @@ fn a_settled_timer_probes_first() {
     }
 }
 
-/// A flow of 20 packets a round for a hundred rounds, until a little before 10^5 ms.
+/// A flow of 20 packets a round for a hundred rounds, until shortly before 10^5 ms.
 fn settled(config: Config, rtt: f64) -> Bench {
     let mut b = Bench::primed(config, rtt);
     let start = 1e5 - 100.0 * rtt - 1.0;
@@ -211,7 +213,8 @@ fn settled(config: Config, rtt: f64) -> Bench {
     b
 }
 
-/// At rest Linux' timeout is srtt + 200 ms, however many packets a round has; RFC 6298's, of 1 s at least, is the RTT and a tick.
+/// At rest Linux's timeout is srtt + 200 ms, for any number of packets per round. RFC 6298's, at
+/// least 1 s, is the RTT and a tick.
 #[test]
 fn settled_timeouts() {
     let seconds = Duration::from_secs(1);
@@ -227,7 +230,8 @@ fn settled_timeouts() {
     }
 }
 
-/// RFC 6298 section 5.5: doubles, never over 120 s (Linux). RFC 5681 section 3.1: one collapse, however often.
+/// RFC 6298 section 5.5: the timeout doubles, up to 120 s (Linux). RFC 5681 section 3.1: one
+/// collapse, however often.
 #[test]
 fn retransmission_timeout_backs_off() {
     let mut b = Bench::primed(Config::tcp(), 10.0); // 10 + 200 ms
@@ -251,7 +255,7 @@ fn retransmission_timeout_backs_off() {
     assert!(due < 210.1, "an ACK ends the backoff: {due}");
 }
 
-/// RFC 6298 section 5.3: SACKs of what left later do not put off the timeout of the oldest packet.
+/// RFC 6298 section 5.3: SACKs of later packets do not delay the timeout of the oldest packet.
 #[test]
 fn the_oldest_packet_times_out() {
     let off = TimeThreshold::Off;
@@ -268,8 +272,9 @@ fn the_oldest_packet_times_out() {
     assert_eq!(b.lost(), [(1, Detection::Timeout)]);
 }
 
-/// Ten packets, an RTO at 201 ms after the last progress, and all ten originals acknowledged 9 ms later: the timeout is undone with the
-/// first acknowledgement that answers an original (Eifel detection, RFC 3522), and nothing else is sent again.
+/// Ten packets, an RTO at 201 ms after the last progress, and all ten originals acknowledged 9 ms
+/// later. The first acknowledgement of an original undoes the timeout (Eifel detection, RFC 3522),
+/// and nothing else is sent again.
 #[test]
 fn a_spurious_timeout_is_undone() {
     for undo in [true, false] {
@@ -296,7 +301,8 @@ fn a_spurious_timeout_is_undone() {
     }
 }
 
-/// The path is silent for three timeouts, longer than lost packets are remembered otherwise: nothing was lost all the same.
+/// The path is silent for three timeouts, longer than lost packets are usually remembered. Nothing
+/// was lost nevertheless.
 #[test]
 fn a_long_silence_is_undone() {
     let mut b = settled(Config::tcp(), 100.0);
@@ -314,7 +320,7 @@ fn a_long_silence_is_undone() {
     assert_eq!(b.verdicts(), [Signal::Undo]);
 }
 
-/// RFC 8985 section 7.3: one probe at a time, until what had left by then has arrived.
+/// RFC 8985 section 7.3: one probe at a time, until everything sent before it has arrived.
 #[test]
 fn one_probe_for_one_tail() {
     let mut b = settled(Config::tcp(), 100.0);
@@ -330,7 +336,8 @@ fn one_probe_for_one_tail() {
     assert_ms(b.due().unwrap(), at + 20.0 + b.sender.timers().pto.as_millis_f64());
 }
 
-/// RFC 8985 section 7.4: the probe repairs a loss only if its bytes were missing; a DSACK says that both arrived.
+/// RFC 8985 section 7.4: the probe repairs a loss only if its bytes were missing; a DSACK says that
+/// both arrived.
 #[test]
 fn an_unneeded_probe_repairs_nothing() {
     for duplicate in [true, false] {
@@ -348,7 +355,8 @@ fn an_unneeded_probe_repairs_nothing() {
     }
 }
 
-/// Step 3b of F-RTO (RFC 5682): the oldest packet was lost but the others were only slow. A loss, no collapse.
+/// Step 3b of F-RTO (RFC 5682): the oldest packet was lost but the others were only slow. A loss,
+/// no collapse.
 #[test]
 fn a_timeout_that_was_a_loss() {
     let mut b = settled(Config::tcp(), 100.0);
@@ -368,7 +376,8 @@ fn a_timeout_that_was_a_loss() {
     assert_eq!((b.sender.stats().lost(), b.sender.bytes_in_flight()), (1, 0));
 }
 
-/// RFC 8985 section 6.3: what left within an RTT (and the reordering window) of the timeout may still be on its way.
+/// RFC 8985 section 6.3: packets sent within an RTT (and the reordering window) of the timeout may
+/// still be in transit.
 #[test]
 fn the_young_are_not_overdue() {
     let mut b = settled(Config { time_threshold: TimeThreshold::Off, ..Config::tcp() }, 100.0);
@@ -385,7 +394,7 @@ fn the_young_are_not_overdue() {
     assert_eq!(b.sender.bytes_in_flight(), 3 * SIZE);
 }
 
-/// RFC 5681 section 4.1 where the experiment asks for it: once, after more than an RTO of silence.
+/// RFC 5681 section 4.1, if configured: once, after more than an RTO of silence.
 #[test]
 fn idle_restart() {
     for (restart_after_idle, idle, told) in [(true, 301.0, 1), (true, 299.0, 0), (false, 301.0, 0)] {

@@ -1,46 +1,51 @@
-//! Bursts at intervals: a pacer without tokens, as mvfst's (`TokenlessPacer`; fact sheet mvfst.md section 3:
-//! CongestionControlFunctions.cpp:25-54, TokenlessPacer.cpp:22-52, FunctionLooper.cpp:38-93).
+//! Bursts at intervals: a pacer without tokens, as in mvfst (`TokenlessPacer`; fact sheet mvfst.md
+//! section 3: CongestionControlFunctions.cpp:25-54, TokenlessPacer.cpp:22-52,
+//! FunctionLooper.cpp:38-93).
 //!
 //! ```text
 //! burst    = max(min_burst, ceil(rate * tick / max_datagram_size))     packets, back to back
 //! interval = max(tick, burst * max_datagram_size / rate)               from the start of a burst to that of the next
 //! ```
 //!
-//! With a window of `P` packets and an RTT of `R` the rate is `P / R`, which gives mvfst's own words: `ceil(P * tick / R)` and
-//! `R * burst / P`. An RTT below a tick makes the burst the whole window: no pacing.
+//! With a window of `P` packets and an RTT of `R` the rate is `P / R`. This gives mvfst's formulas,
+//! `ceil(P * tick / R)` and `R * burst / P`. With an RTT below a tick the burst is the whole
+//! window: no pacing.
 //!
-//! A burst may be finished within a tick of its beginning, since on a real clock its packets do not leave at the same instant.
-//! Nothing is saved up beyond that: a burst that starts late moves all that follow it. What an acknowledgement changes counts from the next
-//! burst on: the time at which that starts is set when the one before it ends, and kept, be it that the rate has risen. Only a
-//! full window takes it back: what the next acknowledgement opens leaves at once, up to a burst.
+//! A burst can be completed within a tick of its start, because on a real clock its packets are not
+//! sent at the same instant. No credit is saved beyond that: a late burst delays all later ones. A
+//! changed rate applies from the next burst on. The start of a burst is set when the previous one
+//! ends, and kept even if the rate rises. Only a full window cancels it: data released by the next
+//! acknowledgement are sent at once, up to a burst.
 //!
-//! Deviations: mvfst rounds `P` down to whole packets. Its timers are late by up to 100 us. It lets an application that had
-//! nothing to send begin at once; here it waits for the interval. Its BBRv2 has another pacer (`TokenlessPacer.cpp:144-191`), whose
-//! bursts make up for lost time, up to five at once.
+//! Deviations: mvfst rounds `P` down to whole packets. Its timers are late by up to 100 us. It lets
+//! an application that had no data to send start at once, while this pacer waits for the interval.
+//! Its BBRv2 has another pacer (`TokenlessPacer.cpp:144-191`), whose bursts make up for lost time,
+//! up to five at once.
 
 use units::{Duration, Time};
 
-/// Bursts, one after the other.
+/// A pacer that releases bursts at intervals.
 #[derive(Clone, Debug)]
 pub(super) struct Bursts {
     tick: Duration,
-    /// Packets, at least.
-    least: u64,
+    /// Smallest burst, in packets.
+    min_burst: u64,
     mds: f64,
-    /// When the burst at hand began, unless the next one may begin at once.
+    /// Start of the current burst. `None` if the next one can start at once.
     began: Option<Time>,
-    /// Packets of it that have not left.
+    /// Packets of the current burst that have not been sent.
     left: u64,
-    /// When the next one begins, once that is decided.
+    /// Start of the next burst, once it is decided.
     next: Option<Time>,
 }
 
 impl Bursts {
-    pub(super) fn new(tick: Duration, least: u64, mds: u64) -> Self {
-        Self { tick, least: least.max(1), mds: mds as f64, began: None, left: 0, next: None }
+    pub(super) fn new(tick: Duration, min_burst: u64, mds: u64) -> Self {
+        Self { tick, min_burst: min_burst.max(1), mds: mds as f64, began: None, left: 0, next: None }
     }
 
-    /// When a packet may leave: `now` or later. `rate` in bytes per second.
+    /// Returns the time at which a packet can be sent: `now` or later. `rate` is in bytes per
+    /// second.
     pub(super) fn release(&mut self, now: Time, rate: f64) -> Time {
         if rate <= 0.0 {
             return Time::NEVER;
@@ -59,7 +64,7 @@ impl Bursts {
         now
     }
 
-    /// Packets of the burst at hand that have not left.
+    /// Returns the packets of the current burst that have not been sent.
     pub(super) fn left(&self) -> u64 {
         self.left
     }
@@ -68,20 +73,20 @@ impl Bursts {
         self.mds = bytes as f64;
     }
 
-    /// A packet left.
+    /// Records a sent packet.
     pub(super) fn on_sent(&mut self) {
         self.left = self.left.saturating_sub(1);
     }
 
-    /// The window holds the next packet back, not the pacer.
+    /// Records that the window, not the pacer, blocks the next packet.
     pub(super) fn on_window_full(&mut self) {
         (self.began, self.next) = (None, None);
     }
 
     fn burst(&self, rate: f64) -> u64 {
-        // What multiplication leaves above a whole number is no further packet.
+        // A rounding error above a whole number must not add a packet.
         let packets = rate * self.tick.as_secs_f64() / self.mds - 1e-9;
-        self.least.max(packets.ceil() as u64)
+        self.min_burst.max(packets.ceil() as u64)
     }
 
     fn interval(&self, rate: f64) -> Duration {
@@ -97,12 +102,12 @@ mod tests {
     const MDS: u64 = 1232;
     const TICK: Duration = Duration::from_micros(200);
 
-    /// Bytes per second of a window of so many packets.
+    /// Returns the rate, in bytes per second, of a window of this many packets.
     fn rate(packets: f64, rtt: Duration) -> f64 {
         packets * MDS as f64 / rtt.as_secs_f64()
     }
 
-    /// How many packets leave, and when, milliseconds.
+    /// Returns the times of the bursts, in milliseconds, and their sizes in packets.
     fn bursts(pacer: &mut Bursts, rate: f64, until: Time) -> Vec<(f64, usize)> {
         let (mut now, mut left) = (Time::ZERO, Vec::<(f64, usize)>::new());
         while now < until {
@@ -119,10 +124,11 @@ mod tests {
         left
     }
 
-    /// `P` packets in `R`: `burst = max(least, ceil(P * tick / R))`, `interval = max(tick, R * burst / P)`.
+    /// `P` packets in `R`: `burst = max(min_burst, ceil(P * tick / R))`,
+    /// `interval = max(tick, R * burst / P)`.
     #[test]
     fn closed_form() {
-        for (packets, rtt_ms, least, burst, interval_ms) in [
+        for (packets, rtt_ms, min_burst, burst, interval_ms) in [
             (50.0, 50, 5, 5, 5.0), // 10 Mbit/s
             (50.0, 50, 1, 1, 1.0),
             (250.0, 50, 1, 1, 0.2),
@@ -133,7 +139,7 @@ mod tests {
             (2000.0, 50, 5, 8, 0.2),
             (2.0, 50, 5, 5, 125.0),
         ] {
-            let mut pacer = Bursts::new(TICK, least, MDS);
+            let mut pacer = Bursts::new(TICK, min_burst, MDS);
             let left =
                 bursts(&mut pacer, rate(packets, Duration::from_millis(rtt_ms)), Time::from_millis(400));
             for (i, &(at, count)) in left.iter().enumerate() {
@@ -143,14 +149,15 @@ mod tests {
         }
     }
 
-    /// An RTT below a tick: the whole window at once.
+    /// With an RTT below a tick, the whole window is sent at once.
     #[test]
     fn below_a_tick() {
         let left = bursts(&mut Bursts::new(TICK, 5, MDS), rate(20.0, TICK / 2), Time(1));
         assert_eq!(left, [(0.0, 40)]);
     }
 
-    /// On a real clock time passes between the packets of a burst: it is a burst all the same, and the next one begins when it would.
+    /// On a real clock time passes between the packets of a burst. It is still one burst, and the
+    /// next one starts on time.
     #[test]
     fn time_passes_within_a_burst() {
         let (mut pacer, rate) = (Bursts::new(TICK, 5, MDS), rate(50.0, Duration::from_millis(50)));
@@ -166,7 +173,7 @@ mod tests {
         }
     }
 
-    /// But nothing is saved up: what is not sent within a tick is not sent with the burst.
+    /// No credit is saved: packets not sent within a tick are not part of the burst.
     #[test]
     fn an_unfinished_burst_is_over_with_its_tick() {
         let (mut pacer, rate) = (Bursts::new(TICK, 5, MDS), rate(50.0, Duration::from_millis(50)));
@@ -176,7 +183,8 @@ mod tests {
         assert_eq!(pacer.release(late, rate), Time(5_000_000));
     }
 
-    /// A late burst moves those behind it; the long-run rate is lower by that much, and nothing is made up for.
+    /// A late burst delays those after it. The long-run rate falls accordingly, and nothing
+    /// compensates for it.
     #[test]
     fn lateness_is_not_made_up_for() {
         let (mut pacer, rate) = (Bursts::new(TICK, 1, MDS), rate(50.0, Duration::from_millis(50)));
@@ -190,8 +198,8 @@ mod tests {
         }
     }
 
-    /// The time of the next burst is fixed when one has left: a rate that rises does not bring it forward, one that falls does not
-    /// put it off.
+    /// The start of the next burst is fixed when one has been sent: a higher rate does not advance
+    /// it, a lower one does not delay it.
     #[test]
     fn a_timer_is_kept() {
         let slow = rate(50.0, Duration::from_millis(50));
@@ -205,7 +213,7 @@ mod tests {
         }
     }
 
-    /// What the window held back leaves as soon as it opens, a burst of it.
+    /// Packets that the window blocked are sent as soon as it opens, up to a burst.
     #[test]
     fn the_window_opens() {
         let (mut pacer, rate) = (Bursts::new(TICK, 5, MDS), rate(50.0, Duration::from_millis(50)));
@@ -220,7 +228,7 @@ mod tests {
         assert_eq!(pacer.release(now, rate), Time(6_000_000));
     }
 
-    /// Rates of nothing and next to nothing wait for ever, or nearly.
+    /// Rates of zero and almost zero wait forever, or almost.
     #[test]
     fn next_to_nothing() {
         let mut pacer = Bursts::new(TICK, 1, MDS);

@@ -1,8 +1,8 @@
-//! What lies between verdicts on packets (acknowledged, lost) and the signals of a controller: delivery-rate samples,
-//! packet-timed rounds, what may open the window, the recovery period, the controller's timer.
+//! Turns the outcome of packets (acknowledged, lost) into the signals of a controller.
 //!
-//! Whose verdicts they are does not matter: [`Sender`](crate::Sender) feeds its own, [`ControllerFeed`](super::ControllerFeed)
-//! those of another stack.
+//! It keeps delivery-rate samples, packet-timed rounds, growth of the window, the recovery period
+//! and the controller's timer. [`Sender`](crate::Sender) feeds it with its own loss detection,
+//! [`ControllerFeed`](super::ControllerFeed) with that of another stack.
 
 use congestion::{
     Ack, AckedPacket, Cause, Congestion, Control, Controller, Detection, Lost, LostPacket, Sent,
@@ -16,37 +16,37 @@ use crate::feed::recovery_period::{Exit, RecoveryPeriod};
 /// The RTT as reported to the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttEstimate {
-    /// The sample of the ACK at hand, if it gave one. Not adjusted for ACK delay.
+    /// RTT sample of the current ACK, if there is one. Not adjusted for the ACK delay.
     pub latest: Option<Duration>,
-    /// Smallest RTT seen; [`Duration::MAX`] before the first sample.
+    /// The smallest RTT seen; [`Duration::MAX`] before the first sample.
     pub min: Duration,
-    /// RFC 9002 section 5.3.
+    /// The smoothed RTT (RFC 9002 section 5.3).
     pub smoothed: Duration,
 }
 
-/// What one ACK newly acknowledges.
+/// Totals over the packets that one ACK newly acknowledges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckSummary {
     pub(crate) bytes: u64,
-    /// The part of `bytes` that may open the window.
+    /// The part of `bytes` that may grow the window.
     pub(crate) growth: u64,
     pub(crate) app_limited: bool,
-    /// Bytes that had been declared lost.
+    /// Bytes that had been declared lost before.
     pub(crate) late: u64,
     /// The window was full while one of these packets was in flight.
     pub(crate) window_filled: bool,
-    /// The newest packet that is known to have arrived, and when it left.
+    /// The newest packet known to have arrived, and its send time.
     pub(crate) newest: Option<(u64, Time)>,
 }
 
 impl AckSummary {
-    /// Number of the newest packet; 0 if none is known to have arrived.
+    /// Returns the number of the newest packet, or 0 if none is known to have arrived.
     pub(crate) fn newest_pn(&self) -> u64 {
         self.newest.map_or(0, |newest| newest.0)
     }
 }
 
-/// The verdicts of one ACK, or of one timer.
+/// Packets acknowledged and lost in one ACK or at one timer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) acked: Vec<AckedPacket>,
@@ -55,7 +55,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// The memory stays.
+    /// Empties the batch and keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.acked.clear();
         self.lost.clear();
@@ -63,19 +63,19 @@ impl Batch {
     }
 }
 
-/// A packet that has left, as far as verdicts need it.
+/// A sent packet, reduced to the fields needed when it is acknowledged or lost.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Left<'a> {
+pub(crate) struct SentPacket<'a> {
     pub(crate) pn: u64,
     pub(crate) sent: Time,
     pub(crate) bytes: u64,
-    /// It left while the application limited the sender.
+    /// The application limited the sender when this packet was sent.
     pub(crate) app_limited: bool,
-    /// If the controller needs rate samples.
+    /// Present if the controller needs rate samples.
     pub(crate) snapshot: Option<&'a Snapshot>,
 }
 
-/// What an ACK says besides packets.
+/// Contents of an ACK other than packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckDetails {
     pub(crate) ack_delay: Duration,
@@ -86,35 +86,36 @@ pub(crate) struct AckDetails {
     pub(crate) rtt: RttEstimate,
 }
 
-/// A reason to shrink the window.
+/// A congestion event and the state of the sender at that time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reason {
     pub(crate) cause: Cause,
-    /// The next packet to be sent.
+    /// Number of the next packet to send.
     pub(crate) next_pn: u64,
-    /// The stream has been sent up to here ([`Exit::NewrenoTcp`] alone).
+    /// End of the stream data sent so far. Only [`Exit::NewrenoTcp`] uses it.
     pub(crate) edge: u64,
     pub(crate) prior_in_flight: u64,
     pub(crate) rtt: RttEstimate,
 }
 
-/// The state of one path between its verdicts and its controller.
+/// Congestion state of one path, between loss detection and the controller.
 #[derive(Clone, Debug)]
-pub(crate) struct Bookkeeping {
+pub(crate) struct Accounting {
     pub(crate) controller: Box<dyn Controller>,
     pub(crate) sampler: Sampler,
     pub(crate) period: RecoveryPeriod,
     pub(crate) bytes_in_flight: u64,
-    /// What the sender's clock counts in, for the send times that the controller is told.
+    /// Resolution of the sender's clock, to which the send times reported to the controller are
+    /// rounded.
     pub(crate) clock_unit: Duration,
     timer: ControllerTimer,
     round: u64,
     round_end: u64,
-    /// Packets below this one were in flight when the window was full: they may open it.
+    /// Packets below this number were in flight when the window was full, so they may grow it.
     window_filled: u64,
 }
 
-impl Bookkeeping {
+impl Accounting {
     pub(crate) fn new(controller: Box<dyn Controller>, exit: Exit) -> Self {
         Self {
             controller,
@@ -129,7 +130,8 @@ impl Bookkeeping {
         }
     }
 
-    /// Another path, with another controller. Verdicts on packets of the old one must not come here.
+    /// Starts over on another path with another controller. Packets of the old path must not be
+    /// reported afterwards.
     pub(crate) fn restart(&mut self, now: Time, controller: Box<dyn Controller>) {
         self.period.restart();
         self.timer = ControllerTimer::default();
@@ -138,7 +140,7 @@ impl Bookkeeping {
         (self.bytes_in_flight, self.round, self.round_end, self.window_filled) = (0, 0, 0, 0);
     }
 
-    /// A packet leaves. What it must remember.
+    /// Records a sent packet. Returns the snapshot to keep with it.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, pn: u64, bytes: u64) -> Snapshot {
         self.timer.on_event(now);
@@ -150,29 +152,31 @@ impl Bookkeeping {
         snapshot
     }
 
-    /// The window keeps packet `next_pn` from leaving.
+    /// Records that the window blocks packet `next_pn`.
     pub(crate) fn on_window_full(&mut self, next_pn: u64) {
         self.window_filled = next_pn;
     }
 
-    /// The application has nothing to send. Matters while the window has room: a full one limits the sender itself.
+    /// Records that the application has no data to send. Has no effect if the window is full,
+    /// because then the window limits the sender.
     pub(crate) fn mark_app_limited(&mut self, window: u64) {
         if self.bytes_in_flight < window {
             self.sampler.mark_app_limited(self.bytes_in_flight);
         }
     }
 
-    /// A packet is out of flight, acknowledged. Not `delivered` if its bytes had been counted already.
-    #[inline(always)] // once for each packet: a call would cost 3 %
+    /// Removes an acknowledged packet from flight. `delivered` is false if its bytes have been
+    /// counted before.
+    #[inline(always)] // once per packet: a call would cost 3 %
     pub(crate) fn mark_acked(
         &mut self,
         now: Time,
-        packet: Left,
+        packet: SentPacket,
         received: Option<i64>,
         delivered: bool,
         batch: &mut Batch,
     ) {
-        let Left { pn, sent, bytes, app_limited, snapshot } = packet;
+        let SentPacket { pn, sent, bytes, app_limited, snapshot } = packet;
         if delivered {
             self.sampler.on_acked(now, pn, sent, bytes, snapshot);
         }
@@ -189,15 +193,15 @@ impl Bookkeeping {
         batch.acked.push(AckedPacket { pn, bytes, sent, received, before_reduction });
     }
 
-    /// A packet that had been declared lost has arrived.
-    pub(crate) fn mark_late(&mut self, now: Time, packet: Left, batch: &mut Batch) {
+    /// Records the arrival of a packet that had been declared lost.
+    pub(crate) fn mark_late(&mut self, now: Time, packet: SentPacket, batch: &mut Batch) {
         self.sampler.on_acked(now, packet.pn, packet.sent, packet.bytes, packet.snapshot);
         batch.summary.late += packet.bytes;
     }
 
-    /// A packet is out of flight, lost.
-    pub(crate) fn mark_lost(&mut self, packet: Left, detection: Detection, batch: &mut Batch) {
-        let Left { pn, sent, bytes, app_limited, snapshot } = packet;
+    /// Removes a lost packet from flight.
+    pub(crate) fn mark_lost(&mut self, packet: SentPacket, detection: Detection, batch: &mut Batch) {
+        let SentPacket { pn, sent, bytes, app_limited, snapshot } = packet;
         self.bytes_in_flight -= bytes;
         self.sampler.on_lost(bytes);
         batch.lost.push(LostPacket {
@@ -211,8 +215,8 @@ impl Bookkeeping {
         });
     }
 
-    /// The losses of this batch from number `first` on are complete.
-    pub(crate) fn tell_losses(&mut self, now: Time, first: usize, batch: &Batch) {
+    /// Reports the losses of this batch, from index `first` on, to the controller.
+    pub(crate) fn report_losses(&mut self, now: Time, first: usize, batch: &Batch) {
         self.controller.on_lost(&Lost {
             now,
             packets: batch.lost.get(first..).unwrap_or_default(),
@@ -222,18 +226,19 @@ impl Bookkeeping {
         });
     }
 
-    /// The window shrinks.
+    /// Starts a recovery period and lets the controller reduce its window.
     pub(crate) fn reduce(&mut self, now: Time, reason: Reason, batch: &mut Batch) {
         let Reason { cause, next_pn, edge, prior_in_flight, rtt } = reason;
         self.period.begin(now, cause, next_pn, edge);
-        // What this ACK acknowledged left before the reduction.
+        // The packets that this ACK acknowledged were sent before the reduction.
         batch.summary.growth = 0;
         batch.acked.iter_mut().for_each(|p| p.before_reduction = true);
         let (min_rtt, smoothed_rtt) = (rtt.min, rtt.smoothed);
         self.controller.on_congestion(&Congestion { now, cause, prior_in_flight, min_rtt, smoothed_rtt });
     }
 
-    /// Whether a packet-timed round trip ends with the acknowledgement of this packet: it was sent after the one before ended.
+    /// Reports whether the acknowledgement of this packet ends a packet-timed round trip. It does
+    /// if the packet was sent after the previous round trip ended.
     #[inline]
     pub(crate) fn ends_round(&mut self, newest: u64, next_pn: u64) -> bool {
         let ends = newest >= self.round_end;
@@ -244,9 +249,10 @@ impl Bookkeeping {
         ends
     }
 
-    /// The ACK is complete. A cause to reduce if the controller asks for it and no reduction answers for these packets.
-    #[inline(always)] // once for each ACK; Sender's other caller is there once for each connection
-    pub(crate) fn tell_ack(&mut self, now: Time, details: &AckDetails, batch: &Batch) -> Option<Cause> {
+    /// Reports the ACK to the controller. Returns a cause if the controller asks for a reduction
+    /// that no earlier reduction covers.
+    #[inline(always)] // once per ACK; Sender's other caller runs once per connection
+    pub(crate) fn report_ack(&mut self, now: Time, details: &AckDetails, batch: &Batch) -> Option<Cause> {
         self.timer.on_event(now);
         let rate = self.sampler.sample(details.rtt.min);
         let summary = &batch.summary;
@@ -275,22 +281,24 @@ impl Bookkeeping {
         asked.filter(|_| !self.period.covers(summary.newest_pn()))
     }
 
-    /// So many packets of recovery period `period` have arrived after all. True if the reduction was spurious and is undone.
-    pub(crate) fn forgive(&mut self, period: u64, arrived: u64) -> bool {
-        let mistake = period == self.period.serial() && self.period.on_spurious(arrived);
-        if mistake {
+    /// Counts late packets of recovery period `period`. Returns true if the reduction was spurious
+    /// and has been undone.
+    pub(crate) fn undo_if_spurious(&mut self, period: u64, arrived: u64) -> bool {
+        let undone = period == self.period.serial() && self.period.on_spurious(arrived);
+        if undone {
             self.controller.on_spurious();
         }
-        mistake
+        undone
     }
 
-    /// When the controller's timer is due, or [`Time::NEVER`]. `control` is what the controller says now.
+    /// Returns the time of the controller's timer, or [`Time::NEVER`]. `control` is the
+    /// controller's current output.
     #[inline]
     pub(crate) fn timer(&self, control: &Control) -> Time {
         self.timer.due(control)
     }
 
-    /// Calls the controller if its time has come, once for each time that it asks for.
+    /// Calls the controller if its timer is due, once for each time that it asks for.
     pub(crate) fn on_timer(&mut self, now: Time) {
         self.timer.on_event(now);
         if self.timer(&self.controller.control()) <= now {
