@@ -1,4 +1,5 @@
-//! A stream through TLS in memory: handshake, then packets with STREAM frames of which one in a hundred is lost and sent again.
+//! A stream through TLS, in memory: a handshake, then packets with STREAM frames. One in a hundred
+//! packets is lost and retransmitted.
 //!
 //! `cargo run --release --example in_memory -- [tls | plain] [MB]`
 
@@ -14,7 +15,8 @@ use ackclock_quic::{Error, Level, Side};
 
 const ALPN: &[&[u8]] = &[b"hq-interop"];
 const PACKET: usize = 1200;
-/// Type, stream, offset: what a STREAM frame up to the end of its packet takes at most.
+/// Maximum header of a STREAM frame that extends to the end of its packet, in bytes: type, stream,
+/// offset.
 const FRAME_HEADER: usize = 1 + 8 + 8;
 
 fn sessions(tls: bool) -> Result<[Box<dyn Session>; 2], Error> {
@@ -30,7 +32,8 @@ fn sessions(tls: bool) -> Result<[Box<dyn Session>; 2], Error> {
     Ok([Box::new(client), Box::new(server)])
 }
 
-/// Hands bytes from one session to the other until both are complete; their 1-RTT keys.
+/// Exchanges handshake bytes between two sessions until both are complete. Returns their 1-RTT
+/// keys.
 fn handshake(mut ends: [Box<dyn Session>; 2]) -> Result<[Option<OneRtt>; 2], Error> {
     let mut keys = [None, None];
     while !ends.iter().all(|end| end.is_complete()) {
@@ -47,7 +50,7 @@ fn handshake(mut ends: [Box<dyn Session>; 2]) -> Result<[Option<OneRtt>; 2], Err
     Ok(keys)
 }
 
-/// A packet with as much of the stream as fits.
+/// Writes a packet with as much of the stream as fits.
 fn packet(
     stream: &mut SendStream,
     keys: &mut OneRtt,
@@ -102,7 +105,7 @@ fn main() -> Result<(), Error> {
     let tls = args.next().is_none_or(|which| which == "tls");
     let bytes = args.next().and_then(|mb| mb.parse::<u64>().ok()).unwrap_or(10) * 1_000_000;
     let [Some(mut client), Some(mut server)] = handshake(sessions(tls)?)? else { panic!("complete") };
-    let mut sending = SendStream::of_pattern(bytes, bytes);
+    let mut sending = SendStream::finished_pattern(bytes, bytes);
     let mut receiving = ReceiveStream::new(WindowConfig { initial: bytes, max: bytes }, Keep::Count);
     let (mut number, mut largest, mut buf) = (0, None, [0; PACKET]);
     while let Some(len) = packet(&mut sending, &mut client, number, &mut buf) {

@@ -1,4 +1,4 @@
-//! What a connection and an endpoint are told before they begin.
+//! Configuration of connections and endpoints.
 
 use std::fmt;
 
@@ -11,23 +11,24 @@ use crate::wire::receive_timestamps::{MAX_EXPONENT, StampFormat};
 use crate::wire::transport_parameters::TransportParameters;
 use crate::wire::varint;
 
-/// The largest UDP payload there is room for (RFC 9000 section 18.2, `max_udp_payload_size`), in bytes.
+/// Largest possible UDP payload, in bytes (RFC 9000 section 18.2, `max_udp_payload_size`).
 pub const MAX_UDP_PAYLOAD: u64 = 65_527;
-/// The most connection IDs of the peer that are kept.
+/// Largest number of the peer's connection IDs that this end stores.
 pub const MAX_CONNECTION_IDS: u64 = 8;
-/// A window that no run comes near to: it never moves, and so no MAX_DATA is ever sent.
+/// A window that no run exhausts. It never moves, so no MAX_DATA is ever sent.
 pub const ENDLESS: WindowConfig = WindowConfig { initial: 1 << 61, max: 1 << 61 };
-/// The largest `max_ack_delay` (section 18.2) is one millisecond less.
+/// Exclusive upper bound of `max_ack_delay` (section 18.2). The largest value is one millisecond
+/// less.
 const ACK_DELAY_LIMIT: Duration = Duration::from_millis(1 << 14);
-/// Of a window that grows as far as quic.md says.
+/// Default limit of a window that grows, in bytes.
 const LARGE: u64 = 64 << 20;
 
-/// What is wrong with a configuration: which field, and in words what would be right.
+/// Error for an invalid configuration. It names the field and the rule that the field breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// The field.
+    /// Name of the field.
     pub field: &'static str,
-    /// What it must be.
+    /// Rule for the field, in words that follow "must be".
     pub rule: &'static str,
 }
 
@@ -39,7 +40,7 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
-/// A rule: whether it holds, and what is said otherwise.
+/// A rule: whether it holds, the field, and the requirement.
 type Rule = (bool, &'static str, &'static str);
 
 fn first_broken(rules: &[Rule]) -> Result<(), Invalid> {
@@ -47,14 +48,15 @@ fn first_broken(rules: &[Rule]) -> Result<(), Invalid> {
     broken.map_or(Ok(()), |&(_, field, rule)| Err(Invalid { field, rule }))
 }
 
-/// DATAGRAM (RFC 9221).
+/// Settings of the DATAGRAM extension (RFC 9221).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramConfig {
-    /// The largest frame that is welcome, with its type and length; 1 B to 65 535 B.
+    /// Largest DATAGRAM frame that this end accepts, including type and length; 1 B to 65 535 B.
     pub max_frame_size: Bytes,
-    /// What waits to be sent, at most.
+    /// Limit of the messages waiting to be sent, in bytes.
     pub send_queue: Bytes,
-    /// What waits to be read, at most; the oldest make room.
+    /// Limit of the messages waiting to be read, in bytes. When it is exceeded, the oldest messages
+    /// are dropped.
     pub receive_queue: Bytes,
 }
 
@@ -64,79 +66,92 @@ impl Default for DatagramConfig {
     }
 }
 
-/// What the peer is asked for in ACK_FREQUENCY (draft-ietf-quic-ack-frequency section 4).
+/// Request to the peer in an ACK_FREQUENCY frame (draft-ietf-quic-ack-frequency section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckRequest {
-    /// An ACK comes once more than so many packets that elicit ACKs have come; at most 2^62 - 1.
+    /// Ack-Eliciting Threshold. The peer sends an ACK after more than this many ACK-eliciting
+    /// packets; at most 2^62 - 1.
     pub threshold: u64,
-    /// The peer's new `max_ack_delay`, raised to its `min_ack_delay` if that is longer; below 2^14 ms. None: it stays.
+    /// New `max_ack_delay` of the peer, below 2^14 ms. It is raised to the peer's `min_ack_delay`
+    /// if that is longer. `None` keeps the current value.
     pub max_ack_delay: Option<Duration>,
-    /// How far out of order a packet must be for an ACK at once; 0: never for that reason; at most 2^62 - 1.
+    /// Packet reordering that triggers an immediate ACK, in packets; at most 2^62 - 1. 0 disables
+    /// ACKs for this reason.
     pub reordering_threshold: u64,
 }
 
-/// ACK_FREQUENCY in both directions; off by default, since there is no RFC.
+/// ACK_FREQUENCY in both directions. Off by default, since there is no RFC yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckFrequencyConfig {
-    /// The peer may ask this end: the shortest delay of ACKs that it may ask for, at most `max_ack_delay`. None: it may not.
+    /// Shortest ACK delay that the peer may request, at most `max_ack_delay`. `None` forbids such
+    /// requests.
     pub min_ack_delay: Option<Duration>,
-    /// What this end asks of a peer that allows it; none: nothing.
+    /// Request sent to a peer that supports ACK_FREQUENCY; `None` sends no request.
     pub request: Option<AckRequest>,
 }
 
-/// Receive times in ACK frames (draft-ietf-quic-receive-ts-02), each direction on its own.
+/// Receive timestamps in ACK frames (draft-ietf-quic-receive-ts-02), configured for each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimestampConfig {
-    /// This end wants them, at most so many a frame, in units of 2^exponent microseconds (0 to 20).
+    /// Timestamps that this end requests: the maximum per frame, and their unit of 2^exponent
+    /// microseconds (exponent 0 to 20).
     pub wanted: Option<StampFormat>,
-    /// This end sends them to a peer that wants them.
+    /// Sends timestamps to a peer that requests them.
     pub offered: bool,
 }
 
-/// What one connection is told.
+/// Configuration of one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// After so much silence the connection is gone (RFC 9000 section 10.1), whole milliseconds; the peer's, if shorter, counts. None: never.
+    /// Idle timeout, in whole milliseconds (RFC 9000 section 10.1). The peer's timeout applies if
+    /// it is shorter. `None` disables this end's timeout.
     pub idle_timeout: Option<Duration>,
-    /// Credit for all streams together.
+    /// Flow control window of the connection, over all streams.
     pub data_window: WindowConfig,
-    /// Credit for each stream.
+    /// Flow control window of each stream.
     pub stream_window: WindowConfig,
-    /// How many bidirectional streams the peer may have open at once; at most 2^16, since each takes memory.
+    /// Maximum number of bidirectional streams that the peer may have open; at most 2^16, since
+    /// each takes memory.
     pub bidirectional_streams: u64,
-    /// How many unidirectional ones; at most 2^16.
+    /// Maximum number of unidirectional streams that the peer may have open; at most 2^16.
     pub unidirectional_streams: u64,
-    /// What an application may write ahead on a stream before it is acknowledged.
+    /// Limit of unacknowledged data that an application may write on a stream.
     pub send_buffer: Bytes,
-    /// DATAGRAM; none: the peer must not send any.
+    /// DATAGRAM settings. `None` forbids the peer to send DATAGRAM frames.
     pub datagrams: Option<DatagramConfig>,
-    /// By how much ACKs are delayed at most; whole milliseconds below 2^14 ms.
+    /// Maximum ACK delay, in whole milliseconds below 2^14 ms.
     pub max_ack_delay: Duration,
-    /// ACK Delay is written in units of 2^this microseconds; 0 to 20.
+    /// Exponent of the ACK Delay field: its unit is 2^exponent microseconds; 0 to 20.
     pub ack_delay_exponent: u8,
-    /// Every so many ACKs, one that repeats ranges or receive times comes with a PING, unless something of this end is in flight: so that it
-    /// learns what need not be repeated (RFC 9000 section 13.2.4), at most once a round trip. At least 1; none: never. What
-    /// [`Settings`](crate::connection::Settings) say comes first.
+    /// Number of ACK frames after which an ACK with several ranges or timestamps carries a PING.
+    ///
+    /// The PING elicits an ACK, from which this end learns what it need not repeat (RFC 9000
+    /// section 13.2.4). It is sent at most once per round trip, and not while this end has other
+    /// data in flight. At least 1; `None` disables it. A value in
+    /// [`Settings`](crate::connection::Settings) takes precedence.
     pub ping_every: Option<u64>,
-    /// ACK_FREQUENCY.
+    /// ACK_FREQUENCY settings.
     pub ack_frequency: AckFrequencyConfig,
-    /// Receive times.
+    /// Receive timestamp settings.
     pub timestamps: TimestampConfig,
-    /// How long this end's connection IDs are, 0 to 20 bytes; servers need at least 4 to tell connections apart, and 8 so that their
-    /// use proves an address (section 8.1).
+    /// Length of this end's connection IDs, 0 to 20 bytes. A server needs at least 4 to tell
+    /// connections apart. It needs 8 so that use of an ID proves an address (section 8.1).
     pub connection_id_len: usize,
-    /// How many connection IDs of the peer are kept; 2 to 8.
+    /// Number of the peer's connection IDs that this end stores; 2 to 8.
     pub active_connection_id_limit: u64,
-    /// UDP payloads before anything is known of the path; 1200 B to 65 527 B. No discovery follows.
+    /// Size of UDP payloads, 1200 B to 65 527 B. There is no path MTU discovery.
     pub initial_datagram_size: Bytes,
-    /// The largest UDP payload that is welcome; from `initial_datagram_size` to 65 527 B.
+    /// Largest UDP payload that this end accepts; from `initial_datagram_size` to 65 527 B.
     pub max_datagram_size: Bytes,
-    /// The peer is asked not to come from another address on purpose (section 18.2).
+    /// Asks the peer not to migrate deliberately to another address (section 18.2).
     pub disable_active_migration: bool,
-    /// A transport parameter and a version that mean nothing are sent, so that peers prove that they ignore them.
+    /// Sends a reserved transport parameter and a reserved version, to test that peers ignore them.
     pub grease: bool,
-    /// For packet by packet comparison with a model: packet numbers in 4 bytes, stream, offset and length in their longest encodings, no
-    /// grease; windows must be [`ENDLESS`], so that no packet carries credit, and `ping_every` none, so that ACKs elicit none.
+    /// Makes packet sizes constant, for packet-by-packet comparison with a model.
+    ///
+    /// Packet numbers take 4 bytes, and stream ID, offset and length take their longest encodings.
+    /// `grease` must be off. Windows must be [`ENDLESS`], so that no packet carries credit.
+    /// `ping_every` must be `None`, so that ACK frames elicit no ACK.
     pub fixed_sizes: bool,
 }
 
@@ -167,7 +182,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// For packet by packet comparison: sizes do not depend on how far a connection is.
+    /// Returns a configuration for packet-by-packet comparison. Packet sizes do not depend on the
+    /// progress of a connection.
     pub fn exact() -> Self {
         Self {
             data_window: ENDLESS,
@@ -179,7 +195,7 @@ impl Config {
         }
     }
 
-    /// Says what is wrong.
+    /// Checks the configuration.
     ///
     /// # Errors
     /// The first rule that does not hold.
@@ -188,9 +204,9 @@ impl Config {
         first_broken(&self.extensions())?;
         for (field, window) in [("data_window", self.data_window), ("stream_window", self.stream_window)] {
             first_broken(&[
-                (window.initial <= window.max, field, "at first no larger than later"),
+                (window.initial <= window.max, field, "initially no larger than its maximum"),
                 (window.max <= varint::MAX, field, "at most 2^62 - 1 bytes"),
-                (!self.fixed_sizes || window == ENDLESS, field, "ENDLESS with fixed sizes"),
+                (!self.fixed_sizes || window == ENDLESS, field, "`ENDLESS` with `fixed_sizes`"),
             ])?;
         }
         Ok(())
@@ -201,7 +217,7 @@ impl Config {
         let (first, most) = (self.initial_datagram_size.0, self.max_datagram_size.0);
         let idle = self.idle_timeout.is_none_or(|d| whole_ms(d) && d > Duration::ZERO && d < Duration::MAX);
         [
-            (idle, "idle_timeout", "whole milliseconds, at least one"),
+            (idle, "idle_timeout", "a whole number of milliseconds, at least 1"),
             (self.bidirectional_streams <= 1 << 16, "bidirectional_streams", "at most 2^16"),
             (self.unidirectional_streams <= 1 << 16, "unidirectional_streams", "at most 2^16"),
             (self.send_buffer.0 > 0, "send_buffer", "at least 1 B"),
@@ -224,11 +240,11 @@ impl Config {
             (
                 whole_ms(self.max_ack_delay) && self.max_ack_delay < ACK_DELAY_LIMIT,
                 "max_ack_delay",
-                "whole milliseconds below 2^14",
+                "a whole number of milliseconds below 2^14",
             ),
-            (!(self.fixed_sizes && self.grease), "grease", "off with fixed sizes"),
+            (!(self.fixed_sizes && self.grease), "grease", "off with `fixed_sizes`"),
             (self.ping_every != Some(0), "ping_every", "at least 1"),
-            (!self.fixed_sizes || self.ping_every.is_none(), "ping_every", "none with fixed sizes"),
+            (!self.fixed_sizes || self.ping_every.is_none(), "ping_every", "unset with `fixed_sizes`"),
         ]
     }
 
@@ -239,32 +255,34 @@ impl Config {
         let micros = |d: Duration| d.0.is_multiple_of(1000);
         [
             (self.ack_delay_exponent <= 20, "ack_delay_exponent", "0 to 20"),
-            (self.datagrams.is_none_or(queues), "datagrams", "for frames of 1 B to 65535 B"),
+            (self.datagrams.is_none_or(queues), "datagrams", "limited to frames of 1 B to 65535 B"),
             (
                 self.ack_frequency.min_ack_delay.is_none_or(|d| micros(d) && d <= self.max_ack_delay),
                 "min_ack_delay",
-                "whole microseconds, at most `max_ack_delay`",
+                "a whole number of microseconds, at most `max_ack_delay`",
             ),
             (
                 request.is_none_or(|r| r.threshold.max(r.reordering_threshold) <= varint::MAX),
                 "ack_frequency",
-                "asking for thresholds of at most 2^62 - 1",
+                "a request with thresholds of at most 2^62 - 1",
             ),
             (
                 request.and_then(|r| r.max_ack_delay).is_none_or(|d| d < ACK_DELAY_LIMIT),
                 "ack_frequency",
-                "asking for a delay below 2^14 ms",
+                "a request with a delay below 2^14 ms",
             ),
             (
                 stamps.is_none_or(|s| s.exponent <= MAX_EXPONENT && (1..=varint::MAX).contains(&s.max)),
                 "timestamps",
-                "at least 1 a frame, exponent 0 to 20",
+                "at least 1 per frame, with an exponent of 0 to 20",
             ),
         ]
     }
 
-    /// What this end declares in the handshake. What a server adds, and `grease`, comes from whoever knows the connection's IDs and has random
-    /// numbers.
+    /// Returns the transport parameters that this end declares in the handshake.
+    ///
+    /// The caller adds the parameters of servers, which need the connection's IDs, and `grease`,
+    /// which needs random numbers.
     pub fn parameters(&self, initial_source: ConnectionId) -> TransportParameters {
         let micros = |d: Duration| d.0 / 1000;
         TransportParameters {
@@ -290,46 +308,51 @@ impl Config {
     }
 }
 
-/// When a server asks clients to prove their address before it keeps anything of them (RFC 9000 section 8.1.2).
+/// Condition under which a server validates a client's address before it keeps state (RFC 9000
+/// section 8.1.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RetryPolicy {
-    /// Never: amplification is limited all the same.
+    /// Never. The amplification limit applies in any case.
     #[default]
     Never,
-    /// From so many connections on that are not accepted yet.
+    /// When at least this many connections are not accepted yet.
     From(usize),
-    /// All clients without a valid token.
+    /// Always, unless the client presents a valid token.
     Always,
 }
 
-/// What an endpoint is told.
+/// Configuration of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointConfig {
-    /// Of each connection.
+    /// Configuration of each connection.
     pub connection: Config,
-    /// Application protocols, the preferred first; names of 1 to 255 bytes, at least one (RFC 9001 section 8.1).
+    /// Application protocols, in order of preference. At least one name, of 1 to 255 bytes each
+    /// (RFC 9001 section 8.1).
     pub alpn: Vec<Vec<u8>>,
-    /// Clients may come.
+    /// Accepts connections from clients.
     pub accepts: bool,
-    /// When clients get a Retry.
+    /// Policy for sending Retry packets.
     pub retry: RetryPolicy,
-    /// How long a token of a Retry is worth something, more than zero.
+    /// Lifetime of a token in a Retry packet; more than zero.
     pub retry_lifetime: Duration,
-    /// How long a token of NEW_TOKEN is worth something, more than zero.
+    /// Lifetime of a token in a NEW_TOKEN frame; more than zero.
     pub token_lifetime: Duration,
-    /// How many tokens a server gives each client whose handshake is confirmed; at most 4.
+    /// Number of tokens that a server sends to each client once the handshake is confirmed; at most
+    /// 4.
     pub tokens: u8,
-    /// How many tokens that were used are remembered, 24 bytes and a little each; at least 1. Older tokens than those are refused.
+    /// Number of used tokens that are remembered, at slightly more than 24 bytes each; at least 1.
+    /// Tokens older than these are refused.
     pub used_tokens: usize,
-    /// How many connections there may be; clients beyond are refused. None: as many as come.
+    /// Maximum number of connections. Further clients are refused. `None` sets no limit.
     pub connections: Option<usize>,
-    /// How many connections may wait until they are accepted; 1 to 65 536.
+    /// Maximum number of connections that wait to be accepted; 1 to 65 536.
     pub unaccepted: usize,
-    /// What each of them may hold in datagrams; at least 1200 B.
+    /// Limit of received datagrams for each connection that is not accepted yet; at least 1200 B.
     pub unaccepted_bytes: Bytes,
-    /// How many datagrams that belong to nobody are answered in a second, and in one go.
+    /// Maximum number of answers per second to datagrams that belong to no connection. Also the
+    /// largest burst of such answers.
     pub answers_per_second: u64,
-    /// Secrets of TLS are handed out, for a file that SSLKEYLOGFILE names.
+    /// Exports TLS secrets, for a file named by SSLKEYLOGFILE.
     pub key_log: bool,
 }
 
@@ -354,7 +377,7 @@ impl Default for EndpointConfig {
 }
 
 impl EndpointConfig {
-    /// Says what is wrong, in the connections' part too.
+    /// Checks the configuration, including that of connections.
     ///
     /// # Errors
     /// The first rule that does not hold.
@@ -362,7 +385,7 @@ impl EndpointConfig {
         self.connection.check()?;
         let names = self.alpn.iter().all(|name| (1..=255).contains(&name.len()));
         first_broken(&[
-            (!self.alpn.is_empty() && names, "alpn", "at least one name, of 1 to 255 bytes"),
+            (!self.alpn.is_empty() && names, "alpn", "at least one name of 1 to 255 bytes"),
             (self.retry_lifetime > Duration::ZERO, "retry_lifetime", "more than zero"),
             (self.token_lifetime > Duration::ZERO, "token_lifetime", "more than zero"),
             (self.tokens <= 4, "tokens", "at most 4"),
@@ -372,7 +395,7 @@ impl EndpointConfig {
             (
                 !self.accepts || self.connection.connection_id_len >= 4,
                 "connection_id_len",
-                "at least 4 where clients may come",
+                "at least 4 if the endpoint accepts clients",
             ),
         ])
     }

@@ -1,14 +1,17 @@
-//! The CRYPTO stream of a packet number space (RFC 9000 section 7.5, RFC 9001 section 4.1.3): handshake bytes both ways.
+//! The CRYPTO stream of a packet number space, in both directions (RFC 9000 section 7.5, RFC 9001
+//! section 4.1.3).
 
 use crate::error::{Code, Error};
 use crate::streams::assembler::Assembler;
 use crate::streams::outbox::{Chunk, Outbox};
 use crate::wire::frame_type::FrameType;
 
-/// How far ahead of what was read the peer's bytes may lie; section 7.5 asks for at least 4096, and chains of certificates for more.
+/// Maximum distance of received data ahead of read data, in bytes. Section 7.5 requires at least
+/// 4096; certificate chains need more.
 pub const MAX_AHEAD: u64 = 64 * 1024;
 
-/// Handshake bytes of one space. There is no flow control, so this end bounds what it holds.
+/// Handshake bytes of one space. CRYPTO streams have no flow control, so this end bounds its
+/// buffer.
 pub struct CryptoStream {
     outbox: Outbox,
     assembler: Assembler,
@@ -21,68 +24,70 @@ impl Default for CryptoStream {
 }
 
 impl CryptoStream {
-    /// A CRYPTO frame.
+    /// Processes a CRYPTO frame.
     ///
     /// # Errors
-    /// CRYPTO_BUFFER_EXCEEDED more than [`MAX_AHEAD`] bytes ahead of what was read.
+    /// CRYPTO_BUFFER_EXCEEDED if data lies more than [`MAX_AHEAD`] bytes ahead of read data.
     pub fn on_crypto(&mut self, offset: u64, data: &[u8]) -> Result<(), Error> {
         if offset + data.len() as u64 > self.assembler.read_to() + MAX_AHEAD {
-            let far = Error::new(Code::CRYPTO_BUFFER_EXCEEDED, "handshake bytes too far ahead");
+            let far = Error::new(Code::CRYPTO_BUFFER_EXCEEDED, "CRYPTO data too far ahead");
             return Err(far.in_frame(FrameType::CRYPTO.0));
         }
         self.assembler.insert(offset, data);
         Ok(())
     }
 
-    /// What is in order and was not read yet, for the handshake; empty when there is nothing.
+    /// Reads all bytes that are in order, for the handshake. Empty if there are none.
     pub fn read(&mut self) -> Vec<u8> {
         let mut data = vec![0; (self.assembler.ready_to() - self.assembler.read_to()) as usize];
         self.assembler.read(&mut data);
         data
     }
 
-    /// Bytes that lie beyond a gap: when the next level's keys come, there must be none (RFC 9001 section 4.1.3).
+    /// Reports whether bytes lie beyond a gap. There must be none when the keys of the next level
+    /// arrive (RFC 9001 section 4.1.3).
     pub fn has_leftovers(&self) -> bool {
         self.assembler.has_beyond()
     }
 
-    /// Bytes of the handshake to be sent.
+    /// Appends handshake bytes to be sent.
     pub fn write(&mut self, data: &[u8]) {
         self.outbox.write(data);
     }
 
-    /// There is something to send.
+    /// Reports whether there is something to send.
     pub fn has_pending(&self) -> bool {
         self.outbox.has_pending(u64::MAX)
     }
 
-    /// Nothing that was written is unacknowledged.
+    /// Reports whether all written bytes are acknowledged.
     pub const fn is_acked(&self) -> bool {
         self.outbox.is_acked()
     }
 
-    /// What goes into the next packet, at most `max` bytes; lost ones first.
+    /// Returns the next chunk to send, of at most `max` bytes. Lost bytes go first.
     pub fn next(&mut self, max: usize) -> Option<Chunk> {
         self.outbox.next(max, u64::MAX)
     }
 
-    /// Copies the bytes of a chunk into the packet.
+    /// Copies the bytes of a chunk into a packet.
     pub fn copy(&self, offset: u64, out: &mut [u8]) {
         self.outbox.copy(offset, out);
     }
 
-    /// Nothing that was sent has arrived, for all that is known: it is sent again (RFC 9002 section 6.2.4; after a Retry, RFC 9000
-    /// section 17.2.5.3).
+    /// Marks everything sent as lost, so that it is sent again (RFC 9002 section 6.2.4; after a
+    /// Retry, RFC 9000 section 17.2.5.3).
     pub fn resend(&mut self) {
         self.outbox.on_lost(0..self.outbox.sent());
     }
 
-    /// A packet with this chunk was acknowledged.
+    /// Processes the acknowledgement of a packet with this chunk.
     pub fn on_acked(&mut self, chunk: Chunk) {
         self.outbox.on_acked(chunk.range());
     }
 
-    /// A packet with this chunk was lost; for a probe also one that is only late (RFC 9002 section 6.2.4).
+    /// Processes the loss of a packet with this chunk. A probe also treats a packet as lost that is
+    /// only late (RFC 9002 section 6.2.4).
     pub fn on_lost(&mut self, chunk: Chunk) {
         self.outbox.on_lost(chunk.range());
     }

@@ -1,8 +1,9 @@
-//! Error codes of QUIC, and the error that ends a connection (RFC 9000 section 20, RFC 9001 section 4.8).
+//! QUIC error codes, and the error that closes a connection (RFC 9000 section 20, RFC 9001 section
+//! 4.8).
 
 use std::fmt;
 
-/// A transport error code, as CONNECTION_CLOSE of type 0x1c carries it (RFC 9000 section 20.1).
+/// A transport error code, as carried by CONNECTION_CLOSE of type 0x1c (RFC 9000 section 20.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(pub u64);
 
@@ -11,7 +12,8 @@ macro_rules! codes {
         impl Code {
             $($(#[$doc])* pub const $name: Self = Self($value);)*
 
-            /// The name that the RFC gives it; none for alerts of TLS and for codes that are not registered.
+            /// Returns the name that the RFC gives this code. Returns `None` for TLS alerts and for
+            /// unregistered codes.
             pub fn name(self) -> Option<&'static str> {
                 match self {
                     $(Self::$name => Some(stringify!($name)),)*
@@ -25,47 +27,48 @@ macro_rules! codes {
 codes! {
     /// The connection is closed without an error.
     NO_ERROR = 0x00;
-    /// The endpoint cannot go on for a reason of its own.
+    /// The endpoint cannot continue because of an internal error.
     INTERNAL_ERROR = 0x01;
     /// The server refuses a new connection.
     CONNECTION_REFUSED = 0x02;
-    /// More data than was granted.
+    /// The peer sent more data than its credit allows.
     FLOW_CONTROL_ERROR = 0x03;
-    /// A stream above the limit of its type.
+    /// The peer used a stream above the limit of its type.
     STREAM_LIMIT_ERROR = 0x04;
-    /// A frame for a stream in a state that does not allow it.
+    /// The peer sent a frame for a stream in a state that does not allow it.
     STREAM_STATE_ERROR = 0x05;
     /// The final size changed, or data lies beyond it.
     FINAL_SIZE_ERROR = 0x06;
-    /// A frame that cannot be decoded.
+    /// A frame cannot be decoded.
     FRAME_ENCODING_ERROR = 0x07;
-    /// Transport parameters that cannot be decoded or hold forbidden values.
+    /// Transport parameters cannot be decoded or hold forbidden values.
     TRANSPORT_PARAMETER_ERROR = 0x08;
-    /// More connection IDs than `active_connection_id_limit`.
+    /// The peer issued more connection IDs than `active_connection_id_limit`.
     CONNECTION_ID_LIMIT_ERROR = 0x09;
-    /// Whatever violates the protocol and has no code of its own.
+    /// The peer violated the protocol in a way that has no code of its own.
     PROTOCOL_VIOLATION = 0x0a;
-    /// The token of a client's Initial is not valid.
+    /// The token of a client's Initial packet is invalid.
     INVALID_TOKEN = 0x0b;
-    /// The application closed the connection, in a packet that must not say why (section 10.2.3).
+    /// The application closed the connection, in a packet that must not reveal the reason (section
+    /// 10.2.3).
     APPLICATION_ERROR = 0x0c;
-    /// More CRYPTO data than the endpoint buffers.
+    /// The peer sent more CRYPTO data than the endpoint buffers.
     CRYPTO_BUFFER_EXCEEDED = 0x0d;
-    /// A key update that the rules of RFC 9001 section 6 forbid.
+    /// A key update broke the rules of RFC 9001 section 6.
     KEY_UPDATE_ERROR = 0x0e;
-    /// The confidentiality or integrity limit of the AEAD (RFC 9001 section 6.6).
+    /// The confidentiality or integrity limit of the AEAD was reached (RFC 9001 section 6.6).
     AEAD_LIMIT_REACHED = 0x0f;
     /// No path is left that can carry QUIC.
     NO_VIABLE_PATH = 0x10;
 }
 
 impl Code {
-    /// The code of a TLS alert: 0x0100 plus its description (RFC 9001 section 4.8).
+    /// Returns the code of a TLS alert: 0x0100 plus its description (RFC 9001 section 4.8).
     pub const fn crypto(alert: u8) -> Self {
         Self(0x100 + alert as u64)
     }
 
-    /// The alert of TLS that this code carries.
+    /// Returns the TLS alert that this code carries, if any.
     pub fn alert(self) -> Option<u8> {
         u8::try_from(self.0.checked_sub(0x100)?).ok()
     }
@@ -87,24 +90,24 @@ impl fmt::Debug for Code {
     }
 }
 
-/// Why a connection must be closed: what CONNECTION_CLOSE of type 0x1c will say (RFC 9000 section 19.19).
+/// Reason for closing a connection, sent in CONNECTION_CLOSE of type 0x1c (RFC 9000 section 19.19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The error code.
     pub code: Code,
-    /// The type of the frame at fault; 0 when none is, or when it is not known.
+    /// Type of the frame that caused the error; 0 if none did or if it is unknown.
     pub frame: u64,
-    /// For people; not part of the protocol.
+    /// Reason for human readers; not interpreted by the protocol.
     pub reason: &'static str,
 }
 
 impl Error {
-    /// An error that no frame is known for.
+    /// Creates an error that is not tied to a frame.
     pub const fn new(code: Code, reason: &'static str) -> Self {
         Self { code, frame: 0, reason }
     }
 
-    /// The same, caused by a frame of this type.
+    /// Returns the same error, caused by a frame of this type.
     pub const fn in_frame(self, frame: u64) -> Self {
         Self { frame, ..self }
     }

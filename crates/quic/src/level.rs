@@ -1,16 +1,16 @@
-//! The two ends of a connection, encryption levels, packet number spaces.
+//! Connection sides, encryption levels and packet number spaces.
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// The end that sent the first packet.
+    /// The end that sends the first packet.
     Client,
-    /// The end that answered.
+    /// The end that answers.
     Server,
 }
 
 impl Side {
-    /// The other end.
+    /// Returns the other end.
     pub const fn peer(self) -> Self {
         match self {
             Self::Client => Self::Server,
@@ -19,21 +19,22 @@ impl Side {
     }
 }
 
-/// An encryption level, and with it the type of a packet that carries frames (RFC 9001 section 2.1, table 1).
+/// An encryption level, which also gives the type of a packet that carries frames (RFC 9001 section
+/// 2.1, table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// Initial packets: keys that everyone on the path can derive.
+    /// Initial packets. Everyone on the path can derive their keys.
     Initial,
-    /// 0-RTT packets: early data of a resumed session.
+    /// 0-RTT packets, which carry early data of a resumed session.
     ZeroRtt,
     /// Handshake packets.
     Handshake,
-    /// 1-RTT packets: application data.
+    /// 1-RTT packets, which carry application data.
     OneRtt,
 }
 
 impl Level {
-    /// The packet number space of such packets (RFC 9000 section 12.3).
+    /// Returns the packet number space of this level (RFC 9000 section 12.3).
     pub const fn space(self) -> Space {
         match self {
             Self::Initial => Space::Initial,
@@ -43,7 +44,7 @@ impl Level {
     }
 }
 
-/// A packet number space (RFC 9000 section 12.3). Its number, `space as usize`, indexes arrays of three.
+/// A packet number space (RFC 9000 section 12.3). `space as usize` indexes arrays of three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Space {
     /// Initial packets.
@@ -55,6 +56,6 @@ pub enum Space {
 }
 
 impl Space {
-    /// All, in the order of a handshake.
+    /// All spaces, in the order of a handshake.
     pub const ALL: [Self; 3] = [Self::Initial, Self::Handshake, Self::Application];
 }

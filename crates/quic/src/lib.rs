@@ -1,10 +1,10 @@
+#![warn(missing_docs)]
 #![doc = include_str!("../README.md")]
 
 pub use recovery;
 pub use rustls;
 pub use units;
 
-mod by_id;
 pub mod config;
 pub mod connection;
 pub mod crypto;
@@ -13,6 +13,7 @@ pub mod endpoint;
 mod error;
 mod level;
 pub mod random;
+mod small_map;
 pub mod streams;
 pub mod wire;
 

@@ -1,15 +1,16 @@
-//! Bytes that nobody else can guess, the same in every run.
+//! Unpredictable bytes that are the same in every run.
 //!
-//! Connection IDs, path challenges and nonces go over the wire, and from what [`units::Rng`] has given anybody can compute what it gives
-//! next. Here every block is HMAC-SHA-256 of a counter under a key, so that who lacks the key learns nothing from what was seen.
+//! Connection IDs, path challenges and nonces are visible on the wire. An observer of
+//! [`units::Rng`] could compute its next output from earlier output. Here every block is the
+//! HMAC-SHA-256 of a counter under a key, so output reveals nothing to those without the key.
 
 use ring::hmac;
 use units::Rng;
 
-/// What a block of HMAC-SHA-256 has.
+/// Length of an HMAC-SHA-256 block, in bytes.
 const BLOCK: usize = 32;
 
-/// A generator of unpredictable bytes.
+/// Generator of unpredictable bytes.
 #[derive(Clone, Debug)]
 pub struct Random {
     key: hmac::Key,
@@ -17,12 +18,14 @@ pub struct Random {
 }
 
 impl Random {
-    /// From a key that an operating system has drawn: for networks that others are on.
+    /// Creates a generator from a key that the operating system has drawn. Use this on real
+    /// networks.
     pub fn new(key: &[u8; 32]) -> Self {
         Self { key: hmac::Key::new(hmac::HMAC_SHA256, key), counter: 0 }
     }
 
-    /// The stream of one element of one run, as [`Rng::stream`]: as good as the seed is secret.
+    /// Creates the named stream of one run, as [`Rng::stream`] does. It is only as secret as the
+    /// seed.
     pub fn stream(seed: u64, name: &str) -> Self {
         let mut rng = Rng::stream(seed, name);
         let mut key = [0; 32];
@@ -30,7 +33,7 @@ impl Random {
         Self::new(&key)
     }
 
-    /// Fills `out`.
+    /// Fills `out` with random bytes.
     pub fn fill(&mut self, out: &mut [u8]) {
         for piece in out.chunks_mut(BLOCK) {
             let block = hmac::sign(&self.key, &self.counter.to_be_bytes());
@@ -39,14 +42,15 @@ impl Random {
         }
     }
 
-    /// `N` bytes.
+    /// Returns `N` random bytes.
     pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
         let mut out = [0; N];
         self.fill(&mut out);
         out
     }
 
-    /// Uniform in 0..n, for small n (the bias is below n/2^64); 0 when n is 0.
+    /// Returns a uniform number in 0..n, or 0 if n is 0. The bias is below n/2^64, negligible for
+    /// small n.
     pub fn below(&mut self, n: usize) -> usize {
         ((u128::from(u64::from_be_bytes(self.bytes())) * n as u128) >> 64) as usize
     }

@@ -1,12 +1,13 @@
-//! What an ACK tells: packets acknowledged and lost, and with them what they carried (RFC 9000 sections 13.2, 13.3, RFC 9002).
+//! Processing of ACKs: acknowledged and lost packets, and their frames (RFC 9000 sections 13.2 and
+//! 13.3, RFC 9002).
 
 use std::mem;
 
 use recovery::{AckEffects, AckFrame, DEFAULT_ACK_DELAY_EXPONENT, EcnCounts, SpaceId};
 use units::Time;
 
-use crate::connection::contents::{Contents, Item};
-use crate::connection::spaces::id_of;
+use crate::connection::sent_frames::{SentFrame, SentFrames};
+use crate::connection::spaces::space_id;
 use crate::connection::state::Connection;
 use crate::connection::tap::Observation;
 use crate::error::{Code, Error};
@@ -15,7 +16,7 @@ use crate::wire::ack::Ack;
 use crate::wire::receive_timestamps::Stamps;
 
 impl Connection {
-    /// An ACK frame.
+    /// Processes an ACK frame.
     ///
     /// # Errors
     /// PROTOCOL_VIOLATION for packets that were not sent; KEY_UPDATE_ERROR (RFC 9001 section 6.2).
@@ -29,14 +30,14 @@ impl Connection {
         let mut frame = mem::take(&mut self.ack_frame);
         self.read_ack(level, ack, &mut frame);
         let mut effects = self.take_effects();
-        let space = id_of(level.space());
+        let space = space_id(level.space());
         let done = self.sender.on_ack_in(now, space, &frame, None, &mut effects);
         if done.is_ok() {
             self.apply(now, &effects);
         }
         (self.effects, self.ack_frame) = (Some(effects), frame);
         done.map_err(|_| {
-            let wrong = Error::new(Code::PROTOCOL_VIOLATION, "an ACK of a packet that was not sent");
+            let wrong = Error::new(Code::PROTOCOL_VIOLATION, "ACK of a packet that was not sent");
             wrong.in_frame(ack.frame_type().0)
         })?;
         let pto = self.pto();
@@ -53,22 +54,22 @@ impl Connection {
         frame.ranges.clear();
         frame.ranges.extend(ack.ranges().map(|range| (*range.start(), *range.end())));
         frame.ranges.reverse();
-        frame.ack_delay = AckFrame::delay_of(ack.delay, exponent);
+        frame.ack_delay = AckFrame::decode_delay(ack.delay, exponent);
         frame.ecn = ack.ecn.map(|ecn| EcnCounts { ect0: ecn.ect0, ect1: ecn.ect1, ce: ecn.ce });
         frame.timestamps.clear();
         let nanos = |micros: u64| i64::try_from(micros.saturating_mul(1000)).unwrap_or(i64::MAX);
         let stamps = ack.stamps.iter().flat_map(Stamps::iter);
         frame.timestamps.extend(stamps.map(|stamp| (stamp.number, nanos(stamp.micros))));
-        // The latest first on the wire; the sender wants the lowest number first, and each once.
+        // The wire has the latest first. The sender wants ascending packet numbers, each once.
         frame.timestamps.sort_unstable();
         frame.timestamps.dedup_by_key(|stamp| stamp.0);
     }
 
-    fn take_effects(&mut self) -> Box<AckEffects<Contents>> {
+    fn take_effects(&mut self) -> Box<AckEffects<SentFrames>> {
         self.effects.take().unwrap_or_else(|| Box::new(AckEffects::with_acked()))
     }
 
-    /// The timer of loss recovery is due.
+    /// Handles the loss recovery timer.
     pub(super) fn on_loss_timer(&mut self, now: Time) {
         let mut effects = self.take_effects();
         self.sender.on_timer(now, &mut effects);
@@ -79,7 +80,7 @@ impl Connection {
         self.effects = Some(effects);
     }
 
-    fn apply(&mut self, now: Time, effects: &AckEffects<Contents>) {
+    fn apply(&mut self, now: Time, effects: &AckEffects<SentFrames>) {
         let space = effects.space;
         for (number, contents) in &effects.acked {
             self.observe(now, &Observation::Acked { space, number: *number });
@@ -101,54 +102,57 @@ impl Connection {
         self.observe_metrics(now, effects.rtt);
     }
 
-    fn on_acked(&mut self, space: SpaceId, contents: &Contents) {
+    fn on_acked(&mut self, space: SpaceId, contents: &SentFrames) {
         for item in contents.items() {
             match *item {
-                Item::Ack(receipt) => self.spaces[space as usize].receiver.on_ack_acked(receipt),
-                Item::Crypto(chunk) => self.spaces[space as usize].crypto.on_acked(chunk),
-                Item::Stream(id, chunk) => self.streams.on_data_acked(id, chunk),
-                Item::Control(control) => self.streams.on_control_acked(control),
-                Item::RetireConnectionId(sequence) => {
+                SentFrame::Ack(receipt) => self.spaces[space as usize].receiver.on_ack_acked(receipt),
+                SentFrame::Crypto(chunk) => self.spaces[space as usize].crypto.on_acked(chunk),
+                SentFrame::Stream(id, chunk) => self.streams.on_data_acked(id, chunk),
+                SentFrame::Control(control) => self.streams.on_control_acked(control),
+                SentFrame::RetireConnectionId(sequence) => {
                     if let Some(ids) = &mut self.remote_ids {
                         ids.on_retire_acked(sequence);
                     }
                     self.retire.remove(&sequence);
                 }
-                Item::HandshakeDone => self.handshake_done = false,
-                Item::NewConnectionId(sequence) => drop(self.new_ids.remove(&sequence)),
+                SentFrame::HandshakeDone => self.handshake_done = false,
+                SentFrame::NewConnectionId(sequence) => drop(self.new_ids.remove(&sequence)),
                 _ => {}
             }
         }
     }
 
-    /// What was lost is sent again, as far as it still says something (section 13.3).
-    fn on_lost(&mut self, now: Time, space: SpaceId, contents: &Contents) {
+    /// Schedules lost frames for retransmission, if they are still meaningful (section 13.3).
+    fn on_lost(&mut self, now: Time, space: SpaceId, contents: &SentFrames) {
         for item in contents.items() {
             match *item {
-                Item::Crypto(chunk) => self.spaces[space as usize].crypto.on_lost(chunk),
-                Item::Stream(id, chunk) => self.streams.on_data_lost(id, chunk),
-                Item::Control(control) => self.streams.on_control_lost(now, control),
-                Item::NewConnectionId(sequence) => drop(self.new_ids.insert(sequence)),
-                Item::RetireConnectionId(sequence) => {
+                SentFrame::Crypto(chunk) => self.spaces[space as usize].crypto.on_lost(chunk),
+                SentFrame::Stream(id, chunk) => self.streams.on_data_lost(id, chunk),
+                SentFrame::Control(control) => self.streams.on_control_lost(now, control),
+                SentFrame::NewConnectionId(sequence) => drop(self.new_ids.insert(sequence)),
+                SentFrame::RetireConnectionId(sequence) => {
                     if self.remote_ids.as_ref().is_some_and(|ids| ids.is_retiring(sequence)) {
                         self.retire.insert(sequence);
                     }
                 }
-                Item::NewToken(at) => {
+                SentFrame::NewToken(at) => {
                     if let Some(token) = self.tokens.get_mut(at) {
                         token.pending = true;
                     }
                 }
-                Item::HandshakeDone => self.handshake_done = true,
-                Item::AckFrequency => self.ask_frequency = true,
-                Item::Datagram(_) => self.counts.datagrams_lost += 1,
-                Item::Ack(_) | Item::PathChallenge | Item::PathResponse | Item::Ping => {}
+                SentFrame::HandshakeDone => self.handshake_done = true,
+                SentFrame::AckFrequency => self.ask_frequency = true,
+                SentFrame::Datagram(_) => self.counts.datagrams_lost += 1,
+                SentFrame::Ack(_) | SentFrame::PathChallenge | SentFrame::PathResponse | SentFrame::Ping => {}
             }
         }
     }
 
-    /// Nothing was heard for too long: two packets leave in this space, with what has waited longest if there is nothing new (RFC 9002
-    /// section 6.2.4). In the handshake all that is not acknowledged goes again: its flights are small, and a lost one holds up everything.
+    /// Prepares probes after a probe timeout: two packets in this space, with the oldest
+    /// unacknowledged data if there is nothing new (RFC 9002 section 6.2.4).
+    ///
+    /// During the handshake everything unacknowledged is sent again. The flights are small, and a
+    /// lost one blocks all progress.
     fn on_probe(&mut self, now: Time, space: SpaceId) {
         self.spaces[space as usize].probes = 2;
         if !self.confirmed {
@@ -163,9 +167,13 @@ impl Connection {
             && !self.streams.has_data()
             && let Some(contents) = self.sender.probe_payload()
         {
-            let again: Vec<Item> =
-                contents.items().iter().filter(|item| !matches!(item, Item::Datagram(_))).copied().collect();
-            self.on_lost(now, space, &Contents::new(&again));
+            let again: Vec<SentFrame> = contents
+                .items()
+                .iter()
+                .filter(|item| !matches!(item, SentFrame::Datagram(_)))
+                .copied()
+                .collect();
+            self.on_lost(now, space, &SentFrames::new(&again));
         }
     }
 }

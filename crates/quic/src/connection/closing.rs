@@ -1,22 +1,23 @@
-//! How a connection ends: errors, the application, silence, and CONNECTION_CLOSE (RFC 9000 section 10).
+//! Termination of a connection by errors, the application or timeouts, and CONNECTION_CLOSE (RFC
+//! 9000 section 10).
 
 use units::Time;
 
 use crate::connection::close::{Close, KeysAtClose};
 use crate::connection::event::{Ended, Event};
 use crate::connection::state::{Connection, Transmit};
-use crate::connection::transmit::{Datagram, Filled};
+use crate::connection::transmit::{Datagram, WrittenFrames};
 use crate::error::Error;
 use crate::level::Space;
 
 impl Connection {
-    /// The peer has broken the protocol, or this end cannot go on.
+    /// Closes the connection because of an error by the peer or of this end.
     pub(super) fn fail(&mut self, now: Time, error: Error) {
         self.end(now, error.into());
     }
 
-    /// The application closes the connection, with an error code of its own (at most 2^62 - 1, the larger are cut to it) and a reason for
-    /// people. Nothing happens when it is over.
+    /// Closes the connection with an error code of the application and a reason for human readers.
+    /// Codes above 2^62 - 1 are reduced to that. Has no effect if the connection is over.
     pub fn close(&mut self, now: Time, error: u64, reason: &[u8]) {
         let error = error.min(crate::wire::varint::MAX);
         self.end(now, Close::Application { error, reason: reason.to_vec() });
@@ -30,7 +31,7 @@ impl Connection {
         }
     }
 
-    /// Gone without a word.
+    /// Ends the connection silently.
     pub(super) fn give_up(&mut self, why: Ended) {
         if self.lifecycle.is_open() {
             self.events.push_back(Event::Ended(why));
@@ -38,7 +39,7 @@ impl Connection {
         self.lifecycle.give_up();
     }
 
-    /// A stateless reset came (section 10.3).
+    /// Processes a stateless reset (section 10.3).
     pub fn on_stateless_reset(&mut self, now: Time) {
         if self.lifecycle.is_open() {
             self.events.push_back(Event::Ended(Ended::Reset));
@@ -47,7 +48,7 @@ impl Connection {
         self.lifecycle.on_reset(now, pto);
     }
 
-    /// CONNECTION_CLOSE at all levels that the peer may read, in one datagram.
+    /// Writes CONNECTION_CLOSE at all levels that the peer may read, in one datagram.
     pub(super) fn transmit_close(&mut self, now: Time, buf: &mut [u8]) -> Option<Transmit> {
         let path = self.paths.active_id();
         let close = self.lifecycle.next_close()?.clone();
@@ -64,9 +65,9 @@ impl Connection {
         self.items.clear();
         for level in keys.levels() {
             self.draft(now, level, buf, &mut datagram, |_, w| {
-                // Without room for it this level goes without.
+                // If it does not fit, this level is skipped.
                 let _ = close.frame(level).encode(w);
-                Filled::default()
+                WrittenFrames::default()
             });
         }
         (!datagram.is_empty()).then(|| self.send(now, buf, datagram, (path, addresses)))

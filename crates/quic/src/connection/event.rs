@@ -1,26 +1,27 @@
-//! What an application is told of a connection.
+//! Events of a connection for the application.
 
 use std::fmt;
 
 use crate::connection::close::Close;
 use crate::streams::table::StreamEvent;
 
-/// Why a connection is over.
+/// Reason why a connection is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// This end closed it: the application, or an error of the peer's that this end found.
+    /// This end closed it: the application did, or an error was detected.
     Local(Close),
     /// The peer closed it.
     Peer(Close),
-    /// A stateless reset: the peer has forgotten the connection (RFC 9000 section 10.3).
+    /// A stateless reset arrived: the peer has no state for the connection (RFC 9000 section 10.3).
     Reset,
-    /// Silence (section 10.1).
+    /// The idle timeout expired (section 10.1).
     Idle,
-    /// The server speaks no version that this end does (section 6.2).
+    /// The server supports no version that this end does (section 6.2).
     Version,
-    /// The peer's new address does not answer, and there is none to go back to (section 9.3.2).
+    /// The peer's new address does not answer, and there is no earlier path to return to (section
+    /// 9.3.2).
     NoPath,
-    /// The keys are used up and cannot be updated (RFC 9001 section 6.6).
+    /// The limit of the keys is reached, and they cannot be updated (RFC 9001 section 6.6).
     KeysUsedUp,
 }
 
@@ -29,38 +30,38 @@ impl fmt::Display for Ended {
         let (who, close) = match self {
             Self::Local(close) => ("this end", close),
             Self::Peer(close) => ("the peer", close),
-            Self::Reset => return f.write_str("the peer has forgotten it"),
+            Self::Reset => return f.write_str("stateless reset by the peer"),
             Self::Idle => return f.write_str("the idle timeout"),
-            Self::Version => return f.write_str("no version in common"),
+            Self::Version => return f.write_str("no common QUIC version"),
             Self::NoPath => return f.write_str("no path to the peer is left"),
-            Self::KeysUsedUp => return f.write_str("the keys are used up"),
+            Self::KeysUsedUp => return f.write_str("the usage limit of the keys is reached"),
         };
         match close {
-            Close::Transport { code, .. } => write!(f, "{who} closed it: {code}"),
-            Close::Application { error, .. } => write!(f, "{who} closed it with {error}"),
+            Close::Transport { code, .. } => write!(f, "closed by {who}: {code}"),
+            Close::Application { error, .. } => write!(f, "closed by {who} with error {error}"),
         }
     }
 }
 
-/// What happened.
+/// An event of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A client came in: `accept` or `close` it.
+    /// A client has connected. Call `accept` or `close`.
     Incoming,
-    /// The handshake is complete: the peer is who it says, and data may flow.
+    /// The handshake is complete: the peer is authenticated, and data may be sent.
     Connected,
     /// The handshake is confirmed (RFC 9001 section 4.1.2).
     Confirmed,
-    /// Of streams.
+    /// An event of a stream.
     Stream(StreamEvent),
-    /// A message can be read.
+    /// A message can be received.
     Datagram,
-    /// The peer was seen at another address; false: at another port alone.
+    /// The peer has moved to another address, or with `false` only to another port.
     Moved(bool),
-    /// A token for a later connection to this server (RFC 9000 section 8.1.3).
+    /// A token arrived for a later connection to this server (RFC 9000 section 8.1.3).
     Token(Vec<u8>),
-    /// A secret of TLS, as a line of the file that SSLKEYLOGFILE names; where the endpoint was told to hand them out.
+    /// A TLS secret, as a line of an SSLKEYLOGFILE. Only if the endpoint logs secrets.
     Secret(String),
-    /// It is over.
+    /// The connection is over.
     Ended(Ended),
 }

@@ -1,4 +1,4 @@
-//! What each frame means (RFC 9000 section 19).
+//! Processing of received frames (RFC 9000 section 19).
 
 use units::{Duration, Time};
 
@@ -11,17 +11,17 @@ use crate::wire::connection_id::ConnectionId;
 use crate::wire::frame::Frame;
 use crate::wire::frame_type::FrameType;
 
-/// How many challenges of one packet are answered.
+/// Maximum number of challenges in one packet that are answered.
 const MAX_CHALLENGES: usize = 4;
-/// How many tokens the application is given at most.
+/// Maximum number of tokens passed to the application.
 const MAX_TOKENS: usize = 16;
 
-/// What is known of a packet while its frames are read.
+/// State collected while the frames of a packet are processed.
 pub(super) struct Seen {
     pub(super) eliciting: bool,
-    /// Nothing but probing frames (section 9.1).
+    /// Whether there are only probing frames (section 9.1).
     pub(super) probing: bool,
-    /// IMMEDIATE_ACK.
+    /// Whether there is an IMMEDIATE_ACK.
     pub(super) immediate: bool,
     pub(super) challenges: Vec<[u8; 8]>,
     generation: u64,
@@ -41,10 +41,10 @@ impl Seen {
 }
 
 impl Connection {
-    /// One frame.
+    /// Processes one frame.
     ///
     /// # Errors
-    /// What closes the connection.
+    /// The error that closes the connection.
     pub(super) fn on_frame(
         &mut self,
         now: Time,
@@ -83,10 +83,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Section 19.7: from servers alone.
+    /// Processes NEW_TOKEN, which only servers may send (section 19.7).
     fn on_token(&mut self, token: &[u8]) -> Result<(), Error> {
         if self.side == Side::Server {
-            let wrong = Error::new(Code::PROTOCOL_VIOLATION, "a token from a client");
+            let wrong = Error::new(Code::PROTOCOL_VIOLATION, "NEW_TOKEN from a client");
             return Err(wrong.in_frame(FrameType::NEW_TOKEN.0));
         }
         if self.tokens_taken < MAX_TOKENS {
@@ -96,10 +96,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Section 19.20: from servers alone.
+    /// Processes HANDSHAKE_DONE, which only servers may send (section 19.20).
     fn on_handshake_done(&mut self, now: Time) -> Result<(), Error> {
         if self.side == Side::Server || !self.complete {
-            let wrong = Error::new(Code::PROTOCOL_VIOLATION, "HANDSHAKE_DONE where none may be");
+            let wrong = Error::new(Code::PROTOCOL_VIOLATION, "unexpected HANDSHAKE_DONE");
             return Err(wrong.in_frame(FrameType::HANDSHAKE_DONE.0));
         }
         self.on_confirmed(now);
@@ -141,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// draft-ietf-quic-ack-frequency section 4: the newest counts.
+    /// Processes ACK_FREQUENCY. The newest frame applies (draft-ietf-quic-ack-frequency section 4).
     fn on_ack_frequency(
         &mut self,
         sequence: u64,
@@ -152,7 +152,7 @@ impl Connection {
         let delay = Duration(max_ack_delay.saturating_mul(1000));
         let least = self.config.ack_frequency.min_ack_delay.unwrap_or_default();
         if delay < least {
-            let wrong = Error::new(Code::PROTOCOL_VIOLATION, "a max_ack_delay below min_ack_delay");
+            let wrong = Error::new(Code::PROTOCOL_VIOLATION, "requested max_ack_delay below min_ack_delay");
             return Err(wrong.in_frame(FrameType::ACK_FREQUENCY.0));
         }
         let Some(peer) = self.peer.as_ref().filter(|_| self.frequency.is_none_or(|known| sequence > known))
@@ -161,7 +161,8 @@ impl Connection {
         };
         let mut config = self.ack_config(peer);
         config.ack_every = threshold.saturating_add(1).into();
-        // A peer that asks for an hour gets no more than what the parameter could say.
+        // Limits the delay to the maximum of the transport parameter, even if the peer asks for an
+        // hour.
         config.max_ack_delay = delay.min(Duration::from_millis((1 << 14) - 1));
         if reordering_threshold == 0 {
             config.immediate_on_gap = recovery::OnGap::Off;

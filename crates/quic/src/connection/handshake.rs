@@ -1,5 +1,7 @@
-//! The handshake: bytes to and from the session, keys, the peer's parameters, completed and confirmed (RFC 9001 section 4, RFC 9000
-//! section 7), Retry and version negotiation at a client.
+//! The handshake: CRYPTO data, keys, the peer's parameters, completion and confirmation (RFC 9001
+//! section 4, RFC 9000 section 7).
+//!
+//! Includes Retry and version negotiation at a client.
 
 use recovery::{AckConfig, SpaceId};
 use units::{Duration, Rng, Time};
@@ -16,16 +18,16 @@ use crate::level::{Level, Side, Space};
 use crate::wire::header::{Retry, VersionNegotiation};
 use crate::wire::transport_parameters::TransportParameters;
 
-/// How many receive times wait to be told at most, whatever the peer asks for.
+/// Maximum number of receive timestamps that wait to be reported, whatever the peer requests.
 const MAX_STAMPS: u64 = 256;
-/// Between two packet numbers that are left out there are at least so many, and at most 16 times as many.
+/// Minimum distance between skipped packet numbers. The maximum is 16 times as many.
 const SKIP_EVERY: usize = 256;
 
 impl Connection {
-    /// A CRYPTO frame.
+    /// Processes a CRYPTO frame.
     ///
     /// # Errors
-    /// Too far ahead, or whatever the session finds wrong.
+    /// Data too far ahead, or an error of the session.
     pub(super) fn on_crypto(
         &mut self,
         now: Time,
@@ -43,7 +45,7 @@ impl Connection {
         self.drive_session(now)
     }
 
-    /// Takes what the session has brought forth.
+    /// Processes the output of the session.
     pub(super) fn drive_session(&mut self, now: Time) -> Result<(), Error> {
         while let Some(event) = self.session.poll() {
             match event {
@@ -54,7 +56,7 @@ impl Connection {
                     if self.spaces[Space::Initial as usize].crypto.has_leftovers() {
                         return Err(Error::new(
                             Code::PROTOCOL_VIOLATION,
-                            "handshake bytes of a level that is over",
+                            "CRYPTO data left at a finished encryption level",
                         ));
                     }
                     self.spaces[Space::Handshake as usize].keys = Some(keys);
@@ -77,7 +79,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The peer's parameters count from when there are 1-RTT keys, for which they are needed.
+    /// Applies the peer's parameters once there are 1-RTT keys, for which they are needed.
     fn read_parameters(&mut self) -> Result<(), Error> {
         if self.peer.is_some() || self.one_rtt.is_none() {
             return Ok(());
@@ -110,7 +112,7 @@ impl Connection {
         Ok(())
     }
 
-    /// How this end acknowledges 1-RTT packets.
+    /// Returns the configuration by which this end acknowledges 1-RTT packets.
     pub(super) fn ack_config(&self, peer: &TransportParameters) -> AckConfig {
         let format = peer.stamp_format();
         let stamps = if self.config.timestamps.offered { format.max.min(MAX_STAMPS) } else { 0 };
@@ -132,7 +134,8 @@ impl Connection {
         }
     }
 
-    /// The handshake is confirmed: at a server with its completion, at a client with HANDSHAKE_DONE (RFC 9001 section 4.1.2).
+    /// Confirms the handshake: at a server when it is complete, at a client with HANDSHAKE_DONE
+    /// (RFC 9001 section 4.1.2).
     pub(super) fn on_confirmed(&mut self, now: Time) {
         if std::mem::replace(&mut self.confirmed, true) {
             return;
@@ -150,28 +153,28 @@ impl Connection {
         self.events.push_back(Event::Confirmed);
     }
 
-    /// A packet number will be left out; `again`: as one was before.
+    /// Schedules the next skipped packet number. `again` is set after an earlier one.
     pub(super) fn skip_later(&mut self, again: bool) {
         let distance = match self.settings.recovery.skip_numbers {
             None => (SKIP_EVERY + self.random.below(15 * SKIP_EVERY)) as u64,
             Some(every) => {
                 let mut rng = Rng::stream(u64::from_be_bytes(self.random.bytes()), "skipped numbers");
-                recovery::skips_after(every, &mut rng, again)
+                recovery::packets_until_skip(every, &mut rng, again)
             }
         };
         self.skip_at = self.sender.next_number(SpaceId::Application).saturating_add(distance);
     }
 
-    /// Keys are discarded, and all that waits for their packets (RFC 9001 section 4.9).
+    /// Discards keys, and everything that waits for packets of this space (RFC 9001 section 4.9).
     pub(super) fn discard(&mut self, now: Time, space: Space) {
         let state = &mut self.spaces[space as usize];
         if state.keys.is_some() {
             state.discard();
-            self.sender.discard(now, super::spaces::id_of(space));
+            self.sender.discard(now, super::spaces::space_id(space));
         }
     }
 
-    /// A Retry: the client begins again, with the token (RFC 9000 section 17.2.5).
+    /// Processes a Retry: the client starts again, with the token (RFC 9000 section 17.2.5).
     pub(super) fn on_retry(&mut self, now: Time, retry: &Retry<'_>) {
         let Some(token) = self.ids.on_retry(retry) else {
             self.counts.packets_dropped += 1;
@@ -183,7 +186,8 @@ impl Connection {
         self.sender.discard(now, SpaceId::Initial);
     }
 
-    /// A Version Negotiation: the attempt is over if the server speaks nothing else (section 6.2).
+    /// Processes a Version Negotiation. It ends the attempt if the server supports no common
+    /// version (section 6.2).
     pub(super) fn on_version_negotiation(&mut self, answer: &VersionNegotiation<'_>) {
         if self.lifecycle.state() == State::Open && self.ids.is_version_refused(answer) {
             self.give_up(Ended::Version);

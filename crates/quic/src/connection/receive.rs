@@ -1,11 +1,12 @@
-//! What comes in: a datagram, its packets, their protection (RFC 9000 section 12.2, RFC 9001 sections 5.5 to 5.7).
+//! Reception: a datagram, its packets, and their protection (RFC 9000 section 12.2, RFC 9001
+//! sections 5.5 to 5.7).
 
 use units::{Ecn, Time};
 
 use crate::connection::close::State;
 use crate::connection::frames::Seen;
 use crate::connection::path::Addresses;
-use crate::connection::state::{Arrival, Connection, Held};
+use crate::connection::state::{Arrival, BufferedPacket, Connection};
 use crate::connection::tap::Observation;
 use crate::crypto::keys::{self, Opened, Refused};
 use crate::crypto::update::OneRtt;
@@ -15,27 +16,28 @@ use crate::wire::frame::Frame;
 use crate::wire::frames::Frames;
 use crate::wire::header::{MIN_INITIAL_DATAGRAM, Parsed, Protected, parse};
 
-/// How many packets wait for their keys, and how many bytes they may have together.
-const MAX_HELD: usize = 8;
-const MAX_HELD_BYTES: usize = 16 << 10;
-/// An ID of so many bytes proves an address (section 8.1: 64 bits).
+/// Maximum number of packets buffered until their keys arrive, and their maximum total size in
+/// bytes.
+const MAX_BUFFERED: usize = 8;
+const MAX_BUFFERED_BYTES: usize = 16 << 10;
+/// Length of a connection ID that proves an address, in bytes (section 8.1: 64 bits).
 const UNPREDICTABLE: usize = 8;
-/// No shorter datagram is a stateless reset (section 10.3).
+/// Minimum length of a stateless reset, in bytes (section 10.3).
 const MIN_RESET: usize = 21;
 
-/// Where a packet came from, and in what.
+/// Origin of a packet, and its datagram.
 #[derive(Clone, Copy)]
 struct From {
     addresses: Addresses,
     ecn: Ecn,
     arrived: Time,
-    /// The whole datagram.
+    /// Size of the whole datagram, in bytes.
     bytes: usize,
 }
 
 impl Connection {
-    /// A datagram came for this connection. Nothing in it can fail: what cannot be read is dropped, what breaks the protocol closes the
-    /// connection.
+    /// Processes a datagram for this connection. Its contents cannot make this fail: unreadable
+    /// packets are dropped, and protocol violations close the connection.
     pub fn handle(&mut self, now: Time, arrival: Arrival<'_>) {
         let Arrival { from, to, ecn, arrived, bytes } = arrival;
         let addresses = Addresses { local: to, remote: from };
@@ -80,10 +82,11 @@ impl Connection {
             return;
         }
         if !self.has_keys(at.level) {
-            return self.hold(packet, at.level, from);
+            return self.buffer(packet, at.level, from);
         }
         let size = packet.len();
-        // Where this end's IDs have zero length, nobody else can tell a stateless reset. What cannot be opened is changed.
+        // With zero-length IDs, only the connection itself can recognise a stateless reset. Opening
+        // changes the packet even if it fails, so its end is copied first.
         let last = packet.last_chunk().copied().filter(|_| at.level == Level::OneRtt && size >= MIN_RESET);
         let before = self.generation();
         match self.unprotect(now, packet, at) {
@@ -105,7 +108,7 @@ impl Connection {
         self.one_rtt.as_ref().map_or(0, OneRtt::generation)
     }
 
-    /// What can be said before a packet is opened.
+    /// Checks that a packet is acceptable, as far as that is known before it is opened.
     fn is_welcome(&self, at: &Protected, from: From) -> bool {
         let is_client = self.side == Side::Client;
         let long = at.level != Level::OneRtt;
@@ -117,8 +120,9 @@ impl Connection {
             Level::ZeroRtt => true,
             Level::OneRtt => false,
         };
-        // Section 14.1: a server drops Initials in small datagrams. Section 17.2.2: a server's have no token. Section 9: nobody moves
-        // before the handshake is confirmed, and servers never do.
+        // Section 14.1: a server drops Initials in small datagrams. Section 17.2.2: Initials of a
+        // server have no token. Section 9: nobody migrates before the handshake is confirmed, and
+        // servers never do.
         !(gone
             || (long && !self.ids.is_source_right(&at.source))
             || (initial && !is_client && from.bytes < MIN_INITIAL_DATAGRAM)
@@ -126,7 +130,8 @@ impl Connection {
             || (unknown_address && (is_client || !self.confirmed)))
     }
 
-    /// A server opens 1-RTT packets only once it has the client's Finished (RFC 9001 section 5.7).
+    /// Reports whether packets of a level can be opened. A server opens 1-RTT packets only once it
+    /// has the client's Finished (RFC 9001 section 5.7).
     fn has_keys(&self, level: Level) -> bool {
         match level {
             Level::OneRtt => self.one_rtt.is_some() && (self.complete || self.side == Side::Client),
@@ -134,21 +139,21 @@ impl Connection {
         }
     }
 
-    /// Packets that overtook the one that brings their keys.
-    fn hold(&mut self, packet: &[u8], level: Level, from: From) {
-        let held: usize = self.held.iter().map(|held| held.bytes.len()).sum();
-        if self.held.len() >= MAX_HELD || held + packet.len() > MAX_HELD_BYTES {
+    /// Buffers a packet that arrived before its keys.
+    fn buffer(&mut self, packet: &[u8], level: Level, from: From) {
+        let held: usize = self.buffered.iter().map(|held| held.bytes.len()).sum();
+        if self.buffered.len() >= MAX_BUFFERED || held + packet.len() > MAX_BUFFERED_BYTES {
             self.counts.packets_dropped += 1;
             return;
         }
         let From { addresses, ecn, arrived, .. } = from;
-        self.held.push(Held { level, from: addresses, ecn, arrived, bytes: packet.to_vec() });
+        self.buffered.push(BufferedPacket { level, from: addresses, ecn, arrived, bytes: packet.to_vec() });
     }
 
-    /// Opens what waited for keys that are there now.
+    /// Processes buffered packets whose keys are available now.
     fn replay(&mut self, now: Time) {
-        while let Some(at) = self.held.iter().position(|held| self.has_keys(held.level)) {
-            let Held { from, ecn, arrived, mut bytes, .. } = self.held.remove(at);
+        while let Some(at) = self.buffered.iter().position(|held| self.has_keys(held.level)) {
+            let BufferedPacket { from, ecn, arrived, mut bytes, .. } = self.buffered.remove(at);
             let from = From { addresses: from, ecn, arrived, bytes: bytes.len() };
             if self.lifecycle.is_open() {
                 self.on_packets(now, &mut bytes, from);
@@ -203,8 +208,9 @@ impl Connection {
         }
     }
 
-    /// Section 8.1: whoever has Handshake keys, or an unpredictable ID of this end, has received what was sent to that address. It is the one
-    /// in use: nobody moves before the handshake is confirmed.
+    /// Validates the active path's address if the packet proves it (section 8.1). A peer that has
+    /// Handshake keys, or an unpredictable ID of this end, has received packets at that address. It
+    /// is the active path's, since nobody migrates before the handshake is confirmed.
     fn validate_address(&mut self, at: &Protected) {
         let knows_id = at.destination == self.ids.local() && at.destination.len() >= UNPREDICTABLE;
         if self.side == Side::Server && !self.confirmed && (at.level == Level::Handshake || knows_id) {
@@ -226,7 +232,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Notes a packet, so that it is acknowledged.
+    /// Records a packet, so that it is acknowledged.
     fn acknowledge(&mut self, level: Level, number: u64, seen: &Seen, from: From) {
         let space = &mut self.spaces[level.space() as usize];
         space.largest = space.largest.max(Some(number));
@@ -234,11 +240,11 @@ impl Connection {
             return space.receiver.on_bare_packet(from.arrived, number, from.ecn);
         }
         let now = space.receiver.on_packet(from.arrived, number, from.ecn, 0);
-        // Section 13.2.1: packets of the handshake are acknowledged at once.
+        // Section 13.2.1: Initial and Handshake packets are acknowledged immediately.
         space.ack_now |= now || seen.immediate || level != Level::OneRtt;
     }
 
-    /// A connection that this end has closed waits for the peer's CONNECTION_CLOSE alone.
+    /// Looks for the peer's CONNECTION_CLOSE, after this end has closed the connection.
     fn look_for_close(&mut self, now: Time, payload: &[u8], level: Level) {
         let Ok(mut frames) = Frames::new(payload, level, self.extensions) else { return };
         let close =

@@ -1,4 +1,5 @@
-//! What a connection is told besides [`Config`]: loss recovery, who controls congestion, what becomes of received bytes.
+//! Settings of a connection besides [`Config`]: loss recovery, congestion controller, and treatment
+//! of received bytes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,35 +14,39 @@ use crate::crypto::update::Limits;
 use crate::streams::assembler::Keep;
 use crate::wire::receive_timestamps::StampFormat;
 
-/// Makes a controller for a new path.
+/// Creates a controller for a new path.
 pub type ControllerFactory = Arc<dyn Fn(PathInfo) -> Box<dyn Controller> + Send + Sync>;
 
-/// How many receive times a frame may have when a controller needs them and the configuration does not say.
+/// Maximum number of receive timestamps per frame, if a controller needs them and the configuration
+/// does not say.
 const STAMPS: u64 = 32;
 
-/// What one connection is told.
+/// Settings of one connection.
 #[derive(Clone)]
 pub struct Settings {
-    /// The protocol.
+    /// Protocol configuration.
     pub config: Config,
-    /// Loss recovery.
+    /// Loss recovery settings.
     pub recovery: Arc<Recovery>,
-    /// What is acknowledged when; receive times are those of `config`. ACKs are delayed for the shorter of its delay and that of `config`, which is
-    /// what the peer is told.
+    /// Acknowledgement policy. Receive timestamps follow `config`.
+    ///
+    /// The maximum ACK delay is the shorter of the delay here and that in `config`, which is
+    /// declared to the peer.
     pub ack: AckConfig,
-    /// The round-trip time that `ack.delay_factor` is a share of: a laboratory knows that of its path. [`Duration::MAX`]: nobody does, and the
-    /// delay is that of `config`.
+    /// Base RTT for `ack.delay_factor`, known in an experiment. [`Duration::MAX`] means unknown,
+    /// and the delay is that of `config`.
     pub base_rtt: Duration,
-    /// Who controls congestion.
+    /// Factory of congestion controllers.
     pub controller: ControllerFactory,
-    /// What becomes of received bytes.
+    /// Treatment of received bytes.
     pub keep: Keep,
-    /// How often 1-RTT keys may be used, below what the AEAD allows (RFC 9001 section 6.6): for tests. None: what it allows.
+    /// Usage limits of 1-RTT keys below those of the AEAD (RFC 9001 section 6.6), for tests. `None`
+    /// uses the limits of the AEAD.
     pub key_limits: Option<Limits>,
 }
 
 impl Default for Settings {
-    /// CUBIC.
+    /// Uses CUBIC.
     fn default() -> Self {
         Self {
             config: Config::default(),
@@ -65,7 +70,7 @@ impl fmt::Debug for Settings {
 }
 
 impl Settings {
-    /// With another controller.
+    /// Sets another controller.
     #[must_use]
     pub fn with_controller(
         mut self,
@@ -75,7 +80,8 @@ impl Settings {
         self
     }
 
-    /// The configuration as it is declared: a controller that needs receive times has them asked for.
+    /// Returns the configuration that is declared to the peer. If the controller needs receive
+    /// timestamps, it requests them.
     pub(super) fn declared(&self, controller: &dyn Controller) -> Config {
         let mut config = self.config.clone();
         if controller.needs().receive_times && config.timestamps.wanted.is_none() {

@@ -1,4 +1,5 @@
-//! One packet number space of a connection: its keys, its handshake bytes, what was received (RFC 9000 section 12.3).
+//! State of one packet number space: keys, CRYPTO stream, and received packets (RFC 9000 section
+//! 12.3).
 
 use recovery::{AckConfig, Clock, OnGap, Receiver, SpaceId};
 use units::{Duration, Time};
@@ -7,25 +8,26 @@ use crate::crypto::keys::Keys;
 use crate::crypto_stream::CryptoStream;
 use crate::level::Space;
 
-/// How many ranges of received numbers are remembered (RFC 9000 section 13.2.3).
+/// Maximum number of ranges of received packet numbers (RFC 9000 section 13.2.3).
 pub(super) const MAX_RANGES: usize = 64;
 
-/// One space.
+/// State of one space.
 pub(super) struct SpaceState {
-    /// Of Initial and Handshake packets; 1-RTT keys are elsewhere.
+    /// Keys of Initial or Handshake packets. 1-RTT keys are stored in the connection.
     pub(super) keys: Option<Keys>,
     pub(super) crypto: CryptoStream,
     pub(super) receiver: Receiver,
-    /// The largest number that was received.
+    /// Largest packet number received.
     pub(super) largest: Option<u64>,
-    /// An ACK is to be sent without delay.
+    /// Whether an ACK must be sent without delay.
     pub(super) ack_now: bool,
-    /// Packets that are to be sent whether or not there is something to say (RFC 9002 section 6.2.4).
+    /// Number of probes to send, whether or not there is data (RFC 9002 section 6.2.4).
     pub(super) probes: u8,
 }
 
 impl SpaceState {
-    /// Nothing was received. Packets of the handshake are acknowledged at once (section 13.2.1).
+    /// Creates an empty space. Initial and Handshake packets are acknowledged immediately (section
+    /// 13.2.1).
     pub(super) fn new() -> Self {
         let config = AckConfig { immediate_on_gap: OnGap::All, timestamps: 0, ..AckConfig::default() };
         Self {
@@ -38,24 +40,25 @@ impl SpaceState {
         }
     }
 
-    /// An ACK is to leave now.
+    /// Reports whether an ACK is due.
     pub(super) fn owes_ack(&self, now: Time) -> bool {
         self.ack_now || self.receiver.timer().is_some_and(|due| due <= now)
     }
 
-    /// Its keys are discarded, and with them all that is only for its packets (RFC 9001 section 4.9).
+    /// Discards the keys, and everything needed only for packets of this space (RFC 9001 section
+    /// 4.9).
     pub(super) fn discard(&mut self) {
         let largest = self.largest;
         *self = Self { largest, ..Self::new() };
     }
 }
 
-/// A receiver that does not trust its peer. `base_rtt` is for `delay_factor` alone.
+/// Creates a receiver that does not trust its peer. `base_rtt` is used only for `delay_factor`.
 pub(super) fn receiver(config: AckConfig, base_rtt: Duration) -> Receiver {
     Receiver::new(config, Clock::default(), base_rtt).bounded(MAX_RANGES)
 }
 
-/// As loss recovery names it.
-pub(super) const fn id_of(space: Space) -> SpaceId {
+/// Converts a space to the type of loss recovery.
+pub(super) const fn space_id(space: Space) -> SpaceId {
     SpaceId::ALL[space as usize]
 }

@@ -1,4 +1,4 @@
-//! The struct, and how it begins.
+//! The connection's state, and its creation.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
@@ -9,10 +9,10 @@ use units::{Duration, Ecn, Time};
 
 use crate::config::Config;
 use crate::connection::close::{IdleTimer, Lifecycle};
-use crate::connection::contents::{Contents, Item};
 use crate::connection::event::Event;
 use crate::connection::ids::{HandshakeIds, LocalIds, RemoteIds};
 use crate::connection::path::{Addresses, Paths};
+use crate::connection::sent_frames::{SentFrame, SentFrames};
 use crate::connection::settings::Settings;
 use crate::connection::spaces::SpaceState;
 use crate::connection::tap::Tap;
@@ -29,33 +29,34 @@ use crate::wire::frames::Extensions;
 use crate::wire::receive_timestamps::StampsToSend;
 use crate::wire::transport_parameters::TransportParameters;
 
-/// A datagram that came.
+/// A received datagram.
 #[derive(Debug)]
 pub struct Arrival<'a> {
-    /// The peer's address.
+    /// Remote address.
     pub from: SocketAddr,
-    /// This end's address.
+    /// Local address.
     pub to: SocketAddr,
-    /// The mark of its IP header.
+    /// ECN field of its IP header.
     pub ecn: Ecn,
-    /// When it came, at most now: what is measured counts from here.
+    /// Arrival time, at most the current time. Measurements are based on it.
     pub arrived: Time,
-    /// The UDP payload; protection is removed in place.
+    /// UDP payload. Protection is removed in place.
     pub bytes: &'a mut [u8],
 }
 
-/// A datagram that leaves, or a burst of them.
+/// A datagram to send, or a burst of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// This end's address.
+    /// Local address.
     pub from: SocketAddr,
-    /// The peer's address.
+    /// Remote address.
     pub to: SocketAddr,
-    /// The mark for its IP header.
+    /// ECN field for its IP header.
     pub ecn: Ecn,
-    /// How many bytes of the buffer are to be sent.
+    /// Number of bytes of the buffer to send.
     pub len: usize,
-    /// Where they are several datagrams, one after the other: how many bytes each has, but for the last, which may have fewer.
+    /// Size of each datagram of a burst, in bytes. The last one may be shorter. `None` for a single
+    /// datagram.
     pub segment_size: Option<usize>,
 }
 
@@ -64,44 +65,44 @@ pub struct Transmit {
 pub struct Counts {
     /// Datagrams sent.
     pub datagrams_sent: u64,
-    /// Their bytes.
+    /// Bytes in sent datagrams.
     pub bytes_sent: u64,
     /// Datagrams received.
     pub datagrams_received: u64,
-    /// Their bytes.
+    /// Bytes in received datagrams.
     pub bytes_received: u64,
     /// Packets that were opened and processed.
     pub packets_received: u64,
     /// Packets that could not be opened, or were not for this connection.
     pub packets_dropped: u64,
-    /// Packets that had come before.
+    /// Packets that were received before.
     pub duplicates: u64,
-    /// Packets that came with CE.
+    /// Packets received with CE.
     pub ce_received: u64,
-    /// DATAGRAM frames that were lost.
+    /// DATAGRAM frames declared lost.
     pub datagrams_lost: u64,
 }
 
-/// What a connection begins with.
-pub struct Birth {
-    /// Which end.
+/// Initial state of a connection.
+pub struct ConnectionInit {
+    /// This end's side.
     pub side: Side,
-    /// This end's and the peer's address.
+    /// Local and remote address.
     pub addresses: (SocketAddr, SocketAddr),
-    /// The connection IDs of the handshake.
+    /// Connection IDs of the handshake.
     pub ids: HandshakeIds,
-    /// The stateless reset token of this end's first ID.
+    /// Stateless reset token of this end's first ID.
     pub reset_token: [u8; 16],
-    /// The token for a client's Initials; empty without one.
+    /// Token for a client's Initials; empty if there is none.
     pub token: Vec<u8>,
-    /// The address is validated already.
+    /// Whether the remote address is already validated.
     pub validated: bool,
-    /// Unpredictable bytes, and the controller's seed.
+    /// Source of unpredictable bytes, also for the controller's seed.
     pub random: Random,
 }
 
-/// A packet that came before its keys.
-pub(super) struct Held {
+/// A packet that arrived before its keys.
+pub(super) struct BufferedPacket {
     pub(super) level: Level,
     pub(super) from: Addresses,
     pub(super) ecn: Ecn,
@@ -109,17 +110,17 @@ pub(super) struct Held {
     pub(super) bytes: Vec<u8>,
 }
 
-/// A token of NEW_TOKEN for the peer, and whether it is to be sent.
+/// A token for NEW_TOKEN, and whether it must be sent.
 pub(super) struct TokenToSend {
     pub(super) token: Vec<u8>,
     pub(super) pending: bool,
 }
 
-/// One connection.
+/// A QUIC connection.
 pub struct Connection {
     pub(super) side: Side,
     pub(super) settings: Settings,
-    /// As it was declared to the peer.
+    /// Configuration as declared to the peer.
     pub(super) config: Config,
     pub(super) extensions: Extensions,
     pub(super) ids: HandshakeIds,
@@ -133,10 +134,10 @@ pub struct Connection {
     pub(super) peer: Option<TransportParameters>,
     pub(super) complete: bool,
     pub(super) confirmed: bool,
-    pub(super) sender: Sender<Contents>,
-    /// Kept for its memory, and away from here for its size; none while it is used.
-    pub(super) effects: Option<Box<AckEffects<Contents>>>,
-    /// As it follows from the RTT: see `compute_pto`.
+    pub(super) sender: Sender<SentFrames>,
+    /// Kept to reuse its memory, and boxed because of its size. `None` while in use.
+    pub(super) effects: Option<Box<AckEffects<SentFrames>>>,
+    /// Cached PTO: see `compute_pto`.
     pub(super) probe_timeout: Duration,
     pub(super) path_info: PathInfo,
     pub(super) paths: Paths,
@@ -150,60 +151,62 @@ pub struct Connection {
     pub(super) retire: BTreeSet<u64>,
     pub(super) tokens: Vec<TokenToSend>,
     pub(super) tokens_taken: usize,
-    /// ACK_FREQUENCY: it is to be sent; the newest that came.
+    /// Whether ACK_FREQUENCY must be sent, and the newest sequence number received.
     pub(super) ask_frequency: bool,
     pub(super) frequency: Option<u64>,
-    /// Kept for their memory.
+    /// Kept to reuse their memory.
     pub(super) ack_frame: AckFrame,
     pub(super) stamps: StampsToSend,
-    pub(super) held: Vec<Held>,
+    pub(super) buffered: Vec<BufferedPacket>,
     pub(super) pacing: Option<Time>,
-    /// What did not fit into a burst.
+    /// A datagram that did not fit into a burst.
     pub(super) waiting: Option<(Transmit, Vec<u8>)>,
-    /// When a number is left out next, so that nobody can acknowledge what it has not received.
+    /// Packet number that is skipped next, so that a peer cannot acknowledge packets it has not
+    /// received.
     pub(super) skip_at: u64,
     pub(super) random: Random,
     pub(super) events: VecDeque<Event>,
     pub(super) told_datagram: bool,
     pub(super) reset_tokens_changed: bool,
     pub(super) counts: Counts,
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<SentFrame>,
     pub(super) tap: Option<Box<dyn Tap>>,
 }
 
 impl Connection {
-    /// A connection that has neither sent nor received anything. `start` makes the session, given what this end declares.
+    /// Creates a connection that has neither sent nor received anything. `start` creates the
+    /// session from this end's transport parameters.
     ///
     /// # Errors
-    /// Those of `start`.
+    /// Errors of `start`.
     pub fn new(
         now: Time,
         settings: &Settings,
-        mut birth: Birth,
+        mut init: ConnectionInit,
         start: impl FnOnce(&TransportParameters) -> Result<Box<dyn Session>, Error>,
     ) -> Result<Self, Error> {
-        let Birth { side, addresses: (local, remote), ids, .. } = birth;
+        let ConnectionInit { side, addresses: (local, remote), ids, .. } = init;
         let path_info = PathInfo {
             max_datagram_size: settings.config.initial_datagram_size.0,
             paced: settings.recovery.paced == Paced::Always,
-            seed: u64::from_be_bytes(birth.random.bytes()),
+            seed: u64::from_be_bytes(init.random.bytes()),
         };
         let controller = (settings.controller)(path_info);
         let config = settings.declared(&*controller);
         let mut parameters = config.parameters(ids.local());
         ids.declare(&mut parameters);
         if side == Side::Server {
-            parameters.stateless_reset_token = Some(birth.reset_token);
+            parameters.stateless_reset_token = Some(init.reset_token);
         }
         if config.grease {
             parameters.grease =
-                Some(TransportParameters::grease_from(u64::from_be_bytes(birth.random.bytes())));
+                Some(TransportParameters::grease_from(u64::from_be_bytes(init.random.bytes())));
         }
         let session = start(&parameters)?;
         let role = if side == Side::Client { Role::Client } else { Role::Server };
         let sender = Sender::with_spaces(settings.recovery.clone(), controller, path_info, role);
         let mut paths = Paths::new(side, Addresses { local, remote });
-        if birth.validated {
+        if init.validated {
             paths.active_mut().validate();
         }
         let queue = |max: u64, full| DatagramQueue::new(usize::try_from(max).unwrap_or(usize::MAX), full);
@@ -212,11 +215,11 @@ impl Connection {
             side,
             settings: settings.clone(),
             extensions: extensions(&config),
-            local_ids: LocalIds::new(ids.local(), birth.reset_token),
+            local_ids: LocalIds::new(ids.local(), init.reset_token),
             ids,
             remote_ids: None,
             retired: Vec::new(),
-            token: birth.token,
+            token: init.token,
             session,
             spaces: [(); 3].map(|()| SpaceState::new()),
             one_rtt: None,
@@ -242,11 +245,11 @@ impl Connection {
             frequency: None,
             ack_frame: AckFrame::default(),
             stamps: StampsToSend::default(),
-            held: Vec::new(),
+            buffered: Vec::new(),
             pacing: None,
             waiting: None,
             skip_at: u64::MAX,
-            random: birth.random,
+            random: init.random,
             events: VecDeque::new(),
             told_datagram: false,
             reset_tokens_changed: false,
@@ -260,7 +263,8 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Keys of Initial packets follow from a connection ID (RFC 9001 section 5.2), which a Retry changes.
+    /// Installs the keys of Initial packets, which follow from a connection ID that a Retry changes
+    /// (RFC 9001 section 5.2).
     pub(super) fn install_initial_keys(&mut self) {
         let keys = keys::initial(&self.ids.initial_keys(), self.side);
         self.spaces[Space::Initial as usize].keys = Some(keys);

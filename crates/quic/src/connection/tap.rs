@@ -1,95 +1,97 @@
-//! What a laboratory may listen to: every packet sent and received, acknowledged, lost, and every congestion event.
+//! Observation of a connection: packets sent, received, acknowledged and lost, and congestion
+//! events.
 
 use recovery::SpaceId;
 use recovery::congestion::{Cause, Detection};
 use units::{Duration, Ecn, Time};
 
-use crate::connection::contents::Item;
+use crate::connection::sent_frames::SentFrame;
 use crate::level::Level;
 use crate::wire::frame::Frame;
 
-/// One thing that happened, with what qlog wants to know of it.
+/// An event of a connection, with the details that qlog needs.
 #[derive(Clone, Copy, Debug)]
 pub enum Observation<'a> {
-    /// A packet left.
+    /// A packet was sent.
     Sent {
-        /// Its encryption level.
+        /// Encryption level.
         level: Level,
-        /// Its number.
+        /// Packet number.
         number: u64,
-        /// The whole packet, in bytes.
+        /// Size of the whole packet, in bytes.
         bytes: u64,
-        /// The mark of its datagram.
+        /// ECN field of its datagram.
         ecn: Ecn,
-        /// It is in flight until it is acknowledged or lost.
+        /// Whether it is in flight until it is acknowledged or lost.
         in_flight: bool,
-        /// What it carried besides PADDING.
-        items: &'a [Item],
+        /// Frames besides PADDING.
+        items: &'a [SentFrame],
     },
-    /// An ACK was written into the packet that is [`Observation::Sent`] next.
+    /// An ACK was written into the packet of the next [`Observation::Sent`].
     Acknowledges {
-        /// What it says, ascending.
+        /// Acknowledged ranges, ascending.
         ranges: &'a [(u64, u64)],
-        /// Its ACK Delay, as the frame has it.
+        /// ACK Delay as encoded in the frame.
         delay: u64,
     },
     /// A packet was opened and processed.
     Received {
-        /// Its encryption level.
+        /// Encryption level.
         level: Level,
-        /// Its number.
+        /// Packet number.
         number: u64,
-        /// The whole packet, in bytes.
+        /// Size of the whole packet, in bytes.
         bytes: u64,
-        /// The mark of its datagram.
+        /// ECN field of its datagram.
         ecn: Ecn,
     },
-    /// A frame of a packet that is being processed; [`Observation::Received`] follows its packet's last.
+    /// A frame of a packet that is being processed. [`Observation::Received`] follows the packet's
+    /// last frame.
     Frame(&'a Frame<'a>),
     /// A packet was acknowledged.
     Acked {
-        /// Its space.
+        /// Packet number space.
         space: SpaceId,
-        /// Its number.
+        /// Packet number.
         number: u64,
     },
     /// A packet was declared lost.
     Lost {
-        /// Its space.
+        /// Packet number space.
         space: SpaceId,
-        /// Its number.
+        /// Packet number.
         number: u64,
-        /// By which rule.
+        /// Rule that detected the loss.
         by: Detection,
     },
-    /// A packet that was declared lost has been acknowledged.
+    /// A packet declared lost was acknowledged (spurious loss).
     Spurious {
-        /// Its space.
+        /// Packet number space.
         space: SpaceId,
-        /// Its number.
+        /// Packet number.
         number: u64,
     },
-    /// The controller was told of congestion.
+    /// The controller was notified of a congestion event.
     Congestion(Cause),
-    /// What the sender allows itself, after each ACK and each timer.
+    /// State of the sender, after each ACK and each timer.
     Metrics {
-        /// The congestion window, in bytes.
+        /// Congestion window, in bytes.
         cwnd: u64,
         /// Bytes in flight.
         bytes_in_flight: u64,
         /// Smoothed round-trip time.
         smoothed_rtt: Duration,
-        /// The sample that this ACK brought.
+        /// RTT sample of this ACK, if any.
         latest_rtt: Option<Duration>,
-        /// What the controller paces at, in bytes a second, where it says so itself.
+        /// Pacing rate in bytes per second, if the controller sets one.
         pacing_rate: Option<f64>,
     },
-    /// The keys of 1-RTT packets were updated so many times.
+    /// The keys of 1-RTT packets were updated. The value is the number of updates so far.
     Keys(u64),
 }
 
-/// Listens to one connection.
+/// Observer of one connection.
 pub trait Tap: Send {
-    /// Something happened.
+    /// Called for each event.
     fn on(&mut self, now: Time, what: &Observation<'_>);
 }

@@ -1,4 +1,4 @@
-//! When something is due.
+//! Timers of a connection.
 
 use units::{Duration, Rate, Time};
 
@@ -7,23 +7,24 @@ use crate::connection::state::Connection;
 use crate::connection::tap::Observation;
 
 impl Connection {
-    /// The probe timeout of now, without backoff (RFC 9002 section 6.2.1).
+    /// Returns the current probe timeout, without backoff (RFC 9002 section 6.2.1).
     pub(super) fn pto(&self) -> Duration {
         debug_assert_eq!(self.probe_timeout, self.sender.timers().pto, "computed whenever it changes");
         self.probe_timeout
     }
 
-    /// To be called when the RTT or the peer's `max_ack_delay` has changed: the probe timeout is asked for several times a packet.
+    /// Updates the cached probe timeout, which is read several times per packet. Call this when the
+    /// RTT or the peer's `max_ack_delay` changes.
     pub(super) fn compute_pto(&mut self) {
         self.probe_timeout = self.sender.timers().pto;
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called; never while nothing is due.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout), or [`Time::NEVER`].
     pub fn poll_timeout(&self) -> Time {
         if !self.lifecycle.is_open() {
             return self.lifecycle.timer();
         }
-        // What is due already waits for `poll_transmit` alone.
+        // ACKs that are already due only wait for `poll_transmit`.
         let acks =
             self.spaces.iter().filter(|space| !space.ack_now).filter_map(|space| space.receiver.timer());
         let more = [self.sender.next_timer(), self.pacing].into_iter().flatten();
@@ -31,7 +32,7 @@ impl Connection {
         first.min(self.idle.deadline(self.pto())).min(self.paths.timer())
     }
 
-    /// The time has come. Afterwards `poll_transmit` may have something.
+    /// Processes timers that are due. Afterwards `poll_transmit` may have something to send.
     pub fn handle_timeout(&mut self, now: Time) {
         self.lifecycle.on_timer(now);
         if !self.lifecycle.is_open() {

@@ -1,14 +1,15 @@
-//! What goes out: a datagram of up to three packets, padded, sealed and noted (RFC 9000 sections 12.2, 14.1, RFC 9001 section 5).
+//! Transmission: builds a datagram of up to three packets, pads, seals and records it (RFC 9000
+//! sections 12.2, 14.1, RFC 9001 section 5).
 
 use std::ops::Range;
 
 use recovery::{Limit, SendDecision, SpaceId};
 use units::{Ecn, Time};
 
-use crate::connection::contents::Contents;
 use crate::connection::event::Ended;
 use crate::connection::path::{Addresses, PathId};
-use crate::connection::spaces::id_of;
+use crate::connection::sent_frames::SentFrames;
+use crate::connection::spaces::space_id;
 use crate::connection::state::{Connection, Transmit};
 use crate::connection::tap::Observation;
 use crate::crypto::keys;
@@ -22,41 +23,42 @@ use crate::wire::frame::{FIXED_STREAM_HEADER, Frame};
 use crate::wire::header::{MIN_INITIAL_DATAGRAM, Outgoing, Placed};
 use crate::wire::packet_number;
 
-/// The smallest packet that fills a window: header and tag, the largest STREAM header, and data that is worth it.
+/// Minimum size of a packet that fills the rest of a window, in bytes: header and tag, the largest
+/// STREAM header, and enough data.
 const LEAST_PACKET: u64 = (1 + ConnectionId::MAX_LEN + 4 + 16 + FIXED_STREAM_HEADER + MIN_DATA) as u64;
-/// Room without which no packet is begun, whatever its header.
+/// Minimum space for a packet, in bytes, whatever its header.
 const LEAST_ROOM: u64 = (1 + ConnectionId::MAX_LEN + 4 + MIN_ROOM / 2 + 16) as u64;
-/// Levels of a datagram's packets, in order.
+/// Encryption levels of the packets of a datagram, in order.
 pub(super) const LEVELS: [Level; 3] = [Level::Initial, Level::Handshake, Level::OneRtt];
-/// A packet is not begun with less room than this for its frames, in bytes.
+/// Minimum space for a datagram, in bytes.
 const MIN_ROOM: usize = 64;
 
-/// A packet that is written and not sealed.
+/// A packet that is written, but not sealed.
 pub(super) struct Draft {
     level: Level,
     placed: Placed,
-    /// Where it begins in the datagram, and its bytes without the tag.
+    /// Start of the packet in the datagram, and its length without the tag.
     start: usize,
     len: usize,
     tag_len: usize,
     eliciting: bool,
     padded: bool,
-    /// Which of the connection's `items` it carries.
+    /// Range of its frames in the connection's `items`.
     items: Range<usize>,
 }
 
-/// What was written into a packet.
+/// Result of writing the frames of a packet.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Filled {
+pub(super) struct WrittenFrames {
     pub(super) eliciting: bool,
-    /// The datagram is to have 1200 bytes (section 8.2.1).
+    /// Whether the datagram must be expanded to 1200 bytes (section 8.2.1).
     pub(super) expand: bool,
 }
 
-/// A datagram being built.
+/// A datagram under construction.
 #[derive(Default)]
 pub(super) struct Datagram {
-    /// One for each level at most, in order.
+    /// At most one packet for each level, in order.
     drafts: [Option<Draft>; LEVELS.len()],
     expand: bool,
 }
@@ -70,19 +72,19 @@ impl Datagram {
         self.iter().last().map_or(0, |last| last.start + last.len + last.tag_len)
     }
 
-    /// Nothing was written.
+    /// Reports whether nothing was written.
     pub(super) fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
 
-    /// Adds a packet behind the others.
+    /// Appends a packet.
     fn push(&mut self, draft: Draft) {
         if let Some(free) = self.drafts.iter_mut().find(|place| place.is_none()) {
             *free = Some(draft);
         }
     }
 
-    /// Fills the last packet up.
+    /// Pads the last packet.
     fn pad(&mut self, buf: &mut [u8], to: usize) {
         let missing = to.min(buf.len()).saturating_sub(self.end());
         if let Some(last) = self.drafts.iter_mut().flatten().last().filter(|_| missing > 0) {
@@ -95,8 +97,9 @@ impl Datagram {
 }
 
 impl Connection {
-    /// The next datagram, written into `buf`, which has room for at least 1200 bytes; to be called until there is none, after everything that
-    /// happens.
+    /// Writes the next datagram into `buf`, which must hold at least 1200 bytes.
+    ///
+    /// Call this after every other call that may produce output, until it returns `None`.
     pub fn poll_transmit(&mut self, now: Time, buf: &mut [u8]) -> Option<Transmit> {
         self.pacing = None;
         if buf.len() < MIN_INITIAL_DATAGRAM {
@@ -114,13 +117,16 @@ impl Connection {
         let transmit = self.transmit_elsewhere(now, buf).or_else(|| self.transmit_active(now, buf));
         self.limit_amplification();
         if transmit.is_none() {
-            self.sender.answered();
+            self.sender.end_response();
         }
         transmit
     }
 
-    /// The same for up to `most` datagrams that the system can take at once (GSO): of the same addresses, mark and size, but for the last,
-    /// which may be smaller. As many as window and pacer let leave now, and as there is room for: the end of `buf` makes none shorter than the first.
+    /// Writes up to `most` datagrams that the system can send at once (GSO). They have the same
+    /// addresses, ECN field and size; only the last may be smaller.
+    ///
+    /// The number is limited by window, pacer and `buf`. The end of `buf` makes no datagram shorter
+    /// than the first.
     pub fn poll_burst(&mut self, now: Time, buf: &mut [u8], most: usize) -> Option<Transmit> {
         let mut all = self.poll_transmit(now, buf)?;
         let size = all.len;
@@ -144,7 +150,7 @@ impl Connection {
         Some(all)
     }
 
-    /// Loss recovery sends no probes that the address may not get.
+    /// Stops loss recovery from sending probes that the amplification limit forbids.
     pub(super) fn limit_amplification(&mut self) {
         let least = if self.confirmed { MIN_ROOM } else { MIN_INITIAL_DATAGRAM } as u64;
         let limited = self.paths.active().budget() < least;
@@ -169,10 +175,10 @@ impl Connection {
         let mut datagram = Datagram::default();
         self.items.clear();
         for level in LEVELS {
-            // A server's Initial that elicits an ACK fills a datagram, or waits.
+            // An ACK-eliciting Initial of a server fills a datagram, or waits.
             let full = level != Level::Initial || room >= MIN_INITIAL_DATAGRAM;
             self.draft(now, level, buf, &mut datagram, |connection, w| {
-                connection.fill(now, level, may && full, w)
+                connection.write_frames(now, level, may && full, w)
             });
         }
         if datagram.is_empty() {
@@ -182,7 +188,7 @@ impl Connection {
         Some(self.send(now, buf, datagram, (path, addresses)))
     }
 
-    /// Nothing more leaves now, though congestion control may allow it.
+    /// Tells loss recovery that nothing more is sent now, although congestion control may allow it.
     fn note_limit(&mut self, pending: bool) {
         if !pending {
             let held = self.streams.is_held_back();
@@ -190,11 +196,13 @@ impl Connection {
         }
     }
 
-    /// Something besides what congestion control holds back may be due: an ACK, a frame of the path in use, or a step before the next header.
+    /// Reports whether something may be due that congestion control does not hold back: an ACK, a
+    /// frame of the active path, or a step before the next header.
+    ///
     /// Most calls after the last datagram end here.
     fn has_due(&self, now: Time) -> bool {
         let path = self.paths.active();
-        // The packet that ends a handshake is noted after its space has let its keys go.
+        // The packet that ends a handshake is recorded after its space has discarded its keys.
         let owes = |level: &Level| {
             let space = &self.spaces[level.space() as usize];
             space.owes_ack(now) && (*level == Level::OneRtt || space.keys.is_some())
@@ -202,11 +210,11 @@ impl Connection {
         LEVELS.iter().any(owes)
             || path.has_response()
             || path.timer() <= now
-            || self.sender.next_number(id_of(Space::Application)) >= self.skip_at
-            || self.one_rtt.as_ref().is_some_and(OneRtt::has_steps)
+            || self.sender.next_number(space_id(Space::Application)) >= self.skip_at
+            || self.one_rtt.as_ref().is_some_and(OneRtt::wants_update)
     }
 
-    /// Where a path leads, and how many bytes a datagram on it may have now.
+    /// Returns the addresses of a path, and the maximum size of a datagram on it now.
     pub(super) fn room(&self, path: PathId, most: usize) -> Option<(Addresses, usize)> {
         let known = self.paths.get(path)?;
         let budget = usize::try_from(known.budget()).unwrap_or(usize::MAX);
@@ -215,7 +223,8 @@ impl Connection {
         (room >= MIN_ROOM).then(|| (known.addresses(), room))
     }
 
-    /// How many bytes may leave now in a datagram that elicits an ACK; none: it waits.
+    /// Returns the maximum size of an ACK-eliciting datagram that may be sent now, or `None` if it
+    /// must wait.
     fn may_send(&mut self, now: Time) -> Option<usize> {
         let wanted = self.wanted(now);
         let (decision, bytes) = match self.sender.can_send(now, wanted) {
@@ -235,18 +244,22 @@ impl Connection {
         }
     }
 
-    /// Bytes of the next packet, which congestion control is asked for: those that messages need which wait alone, or a full one. A packet of
-    /// audio would wait with the pacer until a full one could leave. Not before the handshake is confirmed, since its datagrams are padded, and
-    /// where the window has no room for a full one, not beside an ACK or a frame of the path, which could lack theirs.
+    /// Returns the size of the next packet, to be checked by congestion control. It is that of a full
+    /// packet, or that of the waiting messages if there is nothing else to send.
+    ///
+    /// Otherwise a packet of audio would wait for the pacer until a full packet could be sent. The
+    /// size is full until the handshake is confirmed, since its datagrams are padded. It is also
+    /// full if a full packet would exceed the window and an ACK or a path frame waits, which might
+    /// not fit.
     fn wanted(&self, now: Time) -> u64 {
         let full = self.path_info.max_datagram_size;
         let alone = self.confirmed && self.has_messages_alone();
         let Some(one_rtt) = self.one_rtt.as_ref().filter(|_| alone) else { return full };
-        let has_news = self.spaces[Space::Application as usize].receiver.has_news();
-        if self.rest() < full && (has_news || self.has_due(now)) {
+        let has_news = self.spaces[Space::Application as usize].receiver.has_unacked();
+        if self.window_left() < full && (has_news || self.has_due(now)) {
             return full;
         }
-        let space = id_of(Space::Application);
+        let space = space_id(Space::Application);
         let number_len = self.number_len(space, self.sender.next_number(space));
         let destination = self.remote_ids.as_ref().map_or(0, |ids| ids.current().len());
         let packet = 1 + destination + number_len + self.datagrams_out.in_frames() + one_rtt.tag_len();
@@ -257,36 +270,39 @@ impl Connection {
         !self.datagrams_out.is_empty() && LEVELS.iter().all(|level| !self.has_more_than_messages(*level))
     }
 
-    /// What a packet may have for which so many bytes were asked: an ACK may go along, as far as the window has room; and a packet is not begun
-    /// without some room.
+    /// Returns the maximum size of a packet for which `wanted` bytes were requested. An ACK may be
+    /// added as far as the window allows. A packet always gets some minimum space.
     fn room_beside(&self, wanted: u64) -> u64 {
-        self.rest().max(wanted).max(LEAST_ROOM).min(self.path_info.max_datagram_size)
+        self.window_left().max(wanted).max(LEAST_ROOM).min(self.path_info.max_datagram_size)
     }
 
-    /// What is left of the window.
-    fn rest(&self) -> u64 {
+    /// Returns the rest of the congestion window.
+    fn window_left(&self) -> u64 {
         self.sender.window().saturating_sub(self.sender.bytes_in_flight())
     }
 
-    /// What is left of a window that has no room for a full packet, where smaller ones may fill it. Not while an ACK is due, which might not
-    /// have room beside them, nor before the handshake is confirmed, since its datagrams are padded.
+    /// Returns the rest of a window that cannot hold a full packet, if smaller packets may fill it.
+    ///
+    /// `None` while an ACK is due, which might not fit beside the data. `None` also before the
+    /// handshake is confirmed, since its datagrams are padded.
     fn rest_of_window(&self, now: Time) -> Option<u64> {
         let due = self.spaces[Space::Application as usize].owes_ack(now);
         if !self.settings.recovery.small_last_packet || !self.confirmed || due {
             return None;
         }
-        let rest = self.rest();
+        let rest = self.window_left();
         (rest >= LEAST_PACKET && rest < self.path_info.max_datagram_size).then_some(rest)
     }
 
-    /// Adds a packet of this level to the datagram, if there are keys, room, and anything that `fill` writes.
+    /// Adds a packet of this level to the datagram, if there are keys and space, and if `fill`
+    /// writes anything.
     pub(super) fn draft(
         &mut self,
         now: Time,
         level: Level,
         buf: &mut [u8],
         datagram: &mut Datagram,
-        fill: impl FnOnce(&mut Self, &mut Writer<'_>) -> Filled,
+        fill: impl FnOnce(&mut Self, &mut Writer<'_>) -> WrittenFrames,
     ) {
         let start = datagram.end();
         let Some((tag_len, min_payload)) = self.sealing(level) else { return };
@@ -304,7 +320,7 @@ impl Connection {
         datagram.push(Draft { level, placed, start, len, tag_len, eliciting, padded: false, items });
     }
 
-    /// Header and frames; none without room, or when there is nothing to say.
+    /// Writes header and frames. `None` if they do not fit, or if there is nothing to send.
     fn write_packet(
         &mut self,
         buf: &mut [u8],
@@ -312,8 +328,8 @@ impl Connection {
         tag_len: usize,
         header: &Outgoing<'_>,
         min_payload: impl Fn(usize) -> usize,
-        fill: impl FnOnce(&mut Self, &mut Writer<'_>) -> Filled,
-    ) -> Option<(Placed, usize, Filled)> {
+        fill: impl FnOnce(&mut Self, &mut Writer<'_>) -> WrittenFrames,
+    ) -> Option<(Placed, usize, WrittenFrames)> {
         if buf.len() < start + header.size() + MIN_ROOM / 2 + tag_len {
             return None;
         }
@@ -330,9 +346,11 @@ impl Connection {
         Some((placed, w.position(), filled))
     }
 
-    /// How long a tag of this level is, and how many bytes of frames a packet needs; none without keys.
+    /// Returns the tag length of a level, and its minimum payload as a function of the packet
+    /// number length. `None` without keys.
     fn sealing(&self, level: Level) -> Option<(usize, impl Fn(usize) -> usize + use<>)> {
-        // Both follow from the tag and the sample, which every suite of TLS 1.3 has with 16 bytes, and a session without keys without.
+        // Both depend on the lengths of tag and sample, which are 16 bytes in every TLS 1.3 suite.
+        // A session without cryptography has no sample.
         let (tag_len, least) = match level {
             Level::OneRtt => {
                 let one_rtt = self.one_rtt.as_ref()?;
@@ -347,7 +365,7 @@ impl Connection {
     }
 
     fn header(&mut self, now: Time, level: Level) -> Option<Outgoing<'static>> {
-        let space = id_of(level.space());
+        let space = space_id(level.space());
         let mut key_phase = false;
         if level == Level::OneRtt {
             if self.sender.next_number(space) >= self.skip_at {
@@ -376,8 +394,11 @@ impl Connection {
         Some(Outgoing { level, destination, source, token: &[], number, number_len, key_phase, spin: false })
     }
 
-    /// How many bytes a packet number is written in. Those of 1-RTT packets have two at least: one byte is too few for a packet that 128
-    /// others overtake (RFC 9000 section 17.1), and a length that changes with the window leaves repeats a byte too large or too small.
+    /// Returns the length of an encoded packet number, in bytes.
+    ///
+    /// 1-RTT packets use at least two bytes. One byte is too short for a packet that 128 others
+    /// overtake (RFC 9000 section 17.1). Also, if the length changed with the window,
+    /// retransmissions would be one byte too large or too small.
     fn number_len(&self, space: SpaceId, number: u64) -> usize {
         let enough = packet_number::length(number, self.sender.largest_acked(space));
         match (self.config.fixed_sizes, space) {
@@ -387,7 +408,7 @@ impl Connection {
         }
     }
 
-    /// Pads, seals and notes a datagram.
+    /// Pads, seals and records a datagram.
     pub(super) fn send(
         &mut self,
         now: Time,
@@ -403,7 +424,7 @@ impl Connection {
         let ecn = if in_flight { self.sender.datagram_mark(now) } else { self.sender.bare_mark() };
         for draft in datagram.iter() {
             if let Err(error) = self.seal(buf, draft) {
-                // Only a mistake of this crate's: nothing can be said with such keys.
+                // Sealing only fails because of a bug. Nothing can be sent with such keys.
                 self.fail(now, error);
             }
             self.note(now, draft, ecn);
@@ -438,10 +459,10 @@ impl Connection {
         let in_flight = draft.eliciting || draft.padded;
         let items = &self.items[draft.items.clone()];
         let number = if in_flight && self.lifecycle.is_open() {
-            let contents = Contents::new(items);
-            self.sender.on_sent_in(now, id_of(space), bytes, ecn, contents, draft.eliciting)
+            let contents = SentFrames::new(items);
+            self.sender.on_sent_in(now, space_id(space), bytes, ecn, contents, draft.eliciting)
         } else {
-            self.sender.on_bare_sent(id_of(space), ecn)
+            self.sender.on_bare_sent(space_id(space), ecn)
         };
         debug_assert_eq!(number, draft.placed.number, "the header says what loss recovery counts");
         if draft.eliciting {

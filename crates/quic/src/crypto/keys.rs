@@ -1,6 +1,6 @@
 //! Packet and header protection, in place (RFC 9001 section 5).
 //!
-//! Keys are rustls' traits, so that a cipher that does nothing ([`super::plain`]) stands beside those of TLS.
+//! Keys use the traits of rustls. So a null cipher ([`super::plain`]) can replace those of TLS.
 
 use rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use rustls::quic::Version;
@@ -11,12 +11,14 @@ use crate::level::Side;
 use crate::wire::header::{KEY_PHASE, Placed, Protected, RESERVED_LONG, RESERVED_SHORT, SPIN};
 use crate::wire::packet_number;
 
-/// Where the sample of header protection begins: as if the packet number had four bytes (section 5.4.2).
+/// Distance from the packet number to the sample, which assumes a packet number of four bytes
+/// (section 5.4.2).
 const SAMPLE_AFTER: usize = 4;
-/// The header form.
+/// Header form bit: set in long headers.
 const LONG: u8 = 0x80;
 
-/// The keys of Initial packets, from the Destination Connection ID of the client's first one (section 5.2). A Retry changes it.
+/// Derives the keys of Initial packets from the Destination Connection ID of the client's first
+/// Initial (section 5.2). A Retry changes this ID.
 pub fn initial(client_destination: &[u8], side: Side) -> Keys {
     let suite = TLS13_AES_128_GCM_SHA256.tls13().and_then(rustls::Tls13CipherSuite::quic_suite);
     let side = match side {
@@ -26,42 +28,45 @@ pub fn initial(client_destination: &[u8], side: Side) -> Keys {
     suite.expect("ring has QUIC keys for AES-128-GCM").keys(client_destination, side, Version::V1)
 }
 
-/// Why a packet could not be opened.
+/// Reason for not opening a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Too short for a sample; dropped (section 5.4.2).
+    /// The packet is too short for a sample. It is dropped (section 5.4.2).
     Short,
-    /// Not protected by these keys; dropped, and counted (section 6.6).
+    /// The packet is not protected by these keys. It is dropped and counted (section 6.6).
     Forged,
-    /// Protected by keys that are gone; dropped (section 6.5).
+    /// The packet is protected by keys that were discarded. It is dropped (section 6.5).
     Old,
-    /// It is the peer's, and wrong: the connection ends.
+    /// The packet is authentic but invalid. The connection is closed.
     Fatal(Error),
 }
 
-/// A packet that was opened.
+/// A packet after removal of its protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened<'a> {
-    /// The whole packet number.
+    /// Full packet number.
     pub number: u64,
-    /// The spin bit; false in long headers.
+    /// Spin bit; false in long headers.
     pub spin: bool,
-    /// How many key updates came before the keys that opened it; 0 in long headers.
+    /// Number of key updates before the keys that opened the packet; 0 in long headers.
     pub generation: u64,
-    /// The frames.
+    /// Payload: the frames.
     pub payload: &'a [u8],
 }
 
-/// How many bytes of frames a packet needs so that a sample can be taken (section 5.4.2): the sender adds PADDING.
+/// Returns the minimum number of payload bytes that allows a sample to be taken (section 5.4.2).
+/// The sender adds PADDING up to this.
 pub fn min_payload(keys: &DirectionalKeys, number_len: usize) -> usize {
     // A packet has at least one frame (RFC 9000 section 12.4).
     sample_end(&*keys.header).saturating_sub(number_len + keys.packet.tag_len()).max(1)
 }
 
-/// Protects a packet: `packet` reaches from its first byte (`placed.start` in the writer's buffer) to its end, with room for the tag.
+/// Protects a packet. `packet` is the whole packet from `placed.start` in the writer's buffer,
+/// including space for the tag.
 ///
 /// # Errors
-/// INTERNAL_ERROR when the packet is shorter than [`min_payload`] asks for, or longer than its header can say.
+/// INTERNAL_ERROR if the packet is shorter than [`min_payload`] requires, or longer than its header
+/// can express.
 pub fn seal(
     header: &dyn HeaderProtectionKey,
     key: &dyn PacketKey,
@@ -72,9 +77,9 @@ pub fn seal(
     let body = placed.pn_offset + placed.number_len;
     let sampled = placed.pn_offset + sample_end(header);
     if packet.len() < sampled || packet.len() < body + key.tag_len() {
-        return Err(cannot("a packet too short for header protection"));
+        return Err(cannot("packet too short for header protection"));
     }
-    placed.set_length(packet, packet.len()).map_err(|_| cannot("a packet too long for its header"))?;
+    placed.set_length(packet, packet.len()).map_err(|_| cannot("packet too long for its header"))?;
     let (head, body) = packet.split_at_mut(body);
     let (payload, room) = body.split_at_mut(body.len() - key.tag_len());
     let tag = key.encrypt_in_place(placed.number, head, payload).map_err(|_| cannot("AEAD failed"))?;
@@ -85,7 +90,8 @@ pub fn seal(
     masked.map_err(|_| cannot("header protection failed"))
 }
 
-/// How far a packet must reach from its packet number on; a cipher without a sample asks for nothing.
+/// Returns the minimum packet length from the packet number on. A cipher without a sample needs
+/// none.
 fn sample_end(header: &dyn HeaderProtectionKey) -> usize {
     match header.sample_len() {
         0 => 0,
@@ -93,8 +99,8 @@ fn sample_end(header: &dyn HeaderProtectionKey) -> usize {
     }
 }
 
-/// Calls `apply` with the sample, the first byte, and the four bytes from the packet number on (fewer without a sample), of which it
-/// changes as many as the number has.
+/// Calls `apply` with the sample, the first byte, and the four bytes from the packet number on.
+/// Without a sample, fewer bytes may follow. `apply` changes only the bytes of the packet number.
 fn mask<T>(
     packet: &mut [u8],
     pn_offset: usize,
@@ -106,7 +112,7 @@ fn mask<T>(
     apply(&sample[..sample_len], &mut first[0], &mut rest[pn_offset - 1..])
 }
 
-/// The header after its protection was removed, not yet authenticated.
+/// A header after removal of header protection, not yet authenticated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unmasked {
     first: u8,
@@ -120,7 +126,8 @@ impl Unmasked {
     }
 }
 
-/// Removes header protection. `packet` is the packet alone, `largest` the largest number received in its space.
+/// Removes header protection. `packet` holds one packet; `largest` is the largest number received
+/// in its space.
 pub(super) fn unmask(
     header: &dyn HeaderProtectionKey,
     packet: &mut [u8],
@@ -142,7 +149,8 @@ pub(super) fn unmask(
     Ok(Unmasked { first, number: packet_number::decode(truncated, number_len, largest), number_len })
 }
 
-/// Removes packet protection, and checks what is only known now (RFC 9000 sections 17.2 and 17.3: reserved bits).
+/// Removes packet protection, and checks the reserved bits, which are known only now (RFC 9000
+/// sections 17.2 and 17.3).
 pub(super) fn open_payload<'a>(
     key: &dyn PacketKey,
     packet: &'a mut [u8],
@@ -161,13 +169,15 @@ pub(super) fn open_payload<'a>(
     Ok(Opened { number: unmasked.number, spin, generation, payload })
 }
 
-/// Opens an Initial, 0-RTT or Handshake packet; 1-RTT packets are opened by [`super::OneRtt::open`].
+/// Opens an Initial, 0-RTT or Handshake packet. 1-RTT packets are opened by
+/// [`super::OneRtt::open`].
 ///
-/// `packet` is the packet alone, from its first byte to `at.end`; `largest` the largest number received in its space so far. The
-/// contents of `packet` are lost, whatever the result.
+/// `packet` holds one packet, from its first byte to `at.end`. `largest` is the largest number
+/// received in its space so far. The contents of `packet` are overwritten, whatever the result.
 ///
 /// # Errors
-/// Packets that are to be dropped, and what ends the connection: reserved bits that are not 0.
+/// Packets that must be dropped, and errors that close the connection: reserved bits that are not
+/// 0.
 pub fn open<'a>(
     keys: &DirectionalKeys,
     packet: &'a mut [u8],

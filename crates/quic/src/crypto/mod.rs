@@ -1,4 +1,7 @@
-//! Keys and the handshake (RFC 9001): packet protection in place, TLS 1.3 by rustls, key updates, and a session without cryptography.
+//! Keys and the handshake (RFC 9001).
+//!
+//! Contains packet protection in place, TLS 1.3 by rustls, key updates, and a session without
+//! cryptography.
 
 pub mod keys;
 mod pinned;

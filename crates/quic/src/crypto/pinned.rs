@@ -1,4 +1,4 @@
-//! Certificates that are believed for what they are, and not for who has signed them.
+//! Verification of server certificates by fingerprint instead of by issuer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, OtherError, SignatureScheme};
 
-/// The SHA-256 of a certificate in DER: what people compare.
+/// Returns the SHA-256 fingerprint of a certificate in DER encoding.
 pub fn fingerprint(certificate: &CertificateDer<'_>) -> [u8; 32] {
     let digest = digest(&SHA256, certificate);
     let mut out = [0; 32];
@@ -17,19 +17,20 @@ pub fn fingerprint(certificate: &CertificateDer<'_>) -> [u8; 32] {
     out
 }
 
-/// Why a certificate is refused: its fingerprint is another one than the one that is believed.
+/// Error for a certificate whose fingerprint differs from the pinned one. Holds its fingerprint.
 #[derive(Debug)]
 pub(super) struct OtherFingerprint(pub(super) [u8; 32]);
 
 impl fmt::Display for OtherFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the certificate has another fingerprint")
+        f.write_str("the certificate does not have the pinned fingerprint")
     }
 }
 
 impl std::error::Error for OtherFingerprint {}
 
-/// A client's configuration that believes the certificate with one fingerprint, or any.
+/// Builds a client configuration that trusts the certificate with one fingerprint, or any
+/// certificate.
 pub(super) fn pinned(
     builder: rustls::ConfigBuilder<rustls::ClientConfig, rustls::WantsVerifier>,
     only: Option<[u8; 32]>,
@@ -39,7 +40,8 @@ pub(super) fn pinned(
     builder.dangerous().with_custom_certificate_verifier(pinned).with_no_client_auth()
 }
 
-/// Takes the certificate with one fingerprint, or any; the handshake's signature is checked all the same.
+/// Accepts the certificate with one fingerprint, or any. The signature of the handshake is still
+/// verified.
 #[derive(Debug)]
 struct Pinned {
     only: Option<[u8; 32]>,

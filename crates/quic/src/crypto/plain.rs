@@ -1,7 +1,8 @@
-//! No cryptography: keys that change nothing, and a handshake of four messages without secrets.
+//! A session without cryptography: keys that change nothing, and a handshake of four messages
+//! without secrets.
 //!
-//! For tests, and for runs whose packets are compared with a model: nothing in them is random, and everything can be read. **Never for a
-//! network that someone else is on.**
+//! For tests, and for runs whose packets are compared with a model. Nothing in them is random, and
+//! everything can be read. **Never use it on a real network.**
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,18 +16,18 @@ use crate::level::{Level, Side};
 use crate::wire::codec::{Reader, Writer, prefixed_size};
 use crate::wire::transport_parameters::TransportParameters;
 
-/// TLS' alert `no_application_protocol`.
+/// TLS alert `no_application_protocol`.
 const NO_ALPN: u8 = 120;
-/// TLS' alert `unexpected_message`.
+/// TLS alert `unexpected_message`.
 const UNEXPECTED: u8 = 10;
-/// TLS' alert `decode_error`.
+/// TLS alert `decode_error`.
 const DECODE: u8 = 50;
-/// What a tag of AEADs takes.
+/// Length of an AEAD tag, in bytes.
 const TAG_LEN: usize = 16;
-/// Where in it the packet number stands.
+/// Position of the packet number in the tag.
 const NUMBER: Range<usize> = 8..16;
 
-/// Leaves the header as it is.
+/// Leaves the header unprotected.
 struct NoMask;
 
 impl HeaderProtectionKey for NoMask {
@@ -41,9 +42,12 @@ impl HeaderProtectionKey for NoMask {
     }
 }
 
-/// Leaves the payload as it is. The tag, if there is one, names the keys (who sends, and which level or phase) and the packet number. A cipher's tag
-/// depends on the number too (RFC 9001 section 5.3), and a receiver needs it: of a packet that comes late enough, it restores another number. A tag
-/// of less than 16 bytes does not have all of it.
+/// Leaves the payload unprotected. The tag, if there is one, holds the keys' identity (sender, and
+/// level or phase) and the packet number.
+///
+/// A cipher's tag also depends on the packet number (RFC 9001 section 5.3), and a receiver relies
+/// on that. The number of a very late packet is reconstructed wrongly, and the tag reveals it. A
+/// tag of less than 16 bytes holds only part of the number.
 struct NoCipher {
     tag: [u8; TAG_LEN],
     tag_len: usize,
@@ -84,10 +88,10 @@ impl PacketKey for NoCipher {
     }
 }
 
-/// Which keys: the phases of 1-RTT follow the levels.
+/// Creates a packet key. `number` identifies the level; the phases of 1-RTT keys follow the levels.
 fn key(from: Side, number: u64, tag_len: usize) -> Box<dyn PacketKey> {
     let mut tag = [0; TAG_LEN];
-    // Phases are counted in seven bytes: one a microsecond for two thousand years.
+    // Phases are counted in seven bytes: one per microsecond for two thousand years.
     tag[..NUMBER.start].copy_from_slice(&number.to_be_bytes());
     tag[0] = from as u8;
     Box::new(NoCipher { tag, tag_len })
@@ -97,7 +101,8 @@ fn directional(from: Side, level: Level, tag_len: usize) -> DirectionalKeys {
     DirectionalKeys { header: Box::new(NoMask), packet: key(from, level as u64, tag_len) }
 }
 
-/// The keys of a level. `tag_len` is 16, so that packets have the size they have with TLS, or less.
+/// Returns the keys of a level. With a `tag_len` of 16, packets have the same size as with TLS; it
+/// is limited to 16.
 pub fn keys(side: Side, level: Level, tag_len: usize) -> Keys {
     let tag_len = tag_len.min(TAG_LEN);
     Keys { local: directional(side, level, tag_len), remote: directional(side.peer(), level, tag_len) }
@@ -120,7 +125,7 @@ impl NextKeys for Phases {
     }
 }
 
-/// The four messages.
+/// The four messages of the handshake.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     ClientHello = 1,
@@ -129,8 +134,10 @@ enum Kind {
     ClientFinished = 20,
 }
 
-/// A handshake with the flights of TLS 1.3 and none of its secrets. Messages: a byte for the type, a length in two bytes; hellos carry
-/// names of application protocols and transport parameters.
+/// A handshake with the flights of TLS 1.3 and none of its secrets.
+///
+/// A message has a type of one byte and a length of two bytes. Hellos carry the names of
+/// application protocols and transport parameters.
 pub struct Plain {
     side: Side,
     tag_len: usize,
@@ -138,14 +145,15 @@ pub struct Plain {
     chosen: Option<Vec<u8>>,
     parameters: Vec<u8>,
     peer: Option<TransportParameters>,
-    /// What the peer must send next; none when it is done.
+    /// Next message expected from the peer; `None` once the peer is done.
     expected: Option<Kind>,
     input: Vec<u8>,
     output: VecDeque<Event>,
 }
 
 impl Plain {
-    /// One end. `alpn` is what it speaks, in order of preference (the server's counts); `tag_len` as for [`keys`].
+    /// Creates one end. `alpn` lists its protocols in order of preference; the server's order
+    /// decides. For `tag_len` see [`keys`].
     pub fn new(side: Side, parameters: &TransportParameters, alpn: &[&[u8]], tag_len: usize) -> Self {
         let expected = match side {
             Side::Client => Kind::ServerHello,
@@ -185,13 +193,13 @@ impl Plain {
         self.output.push_back(Event::Crypto { level, data });
     }
 
-    /// The body of the next whole message, whose type must be the expected one.
+    /// Takes the body of the next complete message, whose type must be `kind`.
     fn message(&mut self, kind: Kind) -> Result<Option<Vec<u8>>, Error> {
         let alert = |alert, reason| Error::new(Code::crypto(alert), reason);
         let mut r = Reader::new(&self.input);
         let (Ok(code), Ok(length)) = (r.u8(), r.u16()) else { return Ok(None) };
         if code != kind as u8 {
-            return Err(alert(UNEXPECTED, "a message that is not next"));
+            return Err(alert(UNEXPECTED, "unexpected handshake message"));
         }
         let Ok(body) = r.bytes(usize::from(length)) else { return Ok(None) };
         let (body, taken) = (body.to_vec(), r.position());
@@ -200,7 +208,7 @@ impl Plain {
     }
 
     fn read_hello(&mut self, body: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-        let short = |_| Error::new(Code::crypto(DECODE), "a message is truncated");
+        let short = |_| Error::new(Code::crypto(DECODE), "truncated handshake message");
         let mut r = Reader::new(body);
         let count = r.u8().map_err(short)?;
         let mut names = Vec::new();
@@ -232,7 +240,8 @@ impl Plain {
     fn on_client_hello(&mut self, body: &[u8]) -> Result<(), Error> {
         let theirs = self.read_hello(body)?;
         let common = self.alpn.iter().find(|name| theirs.contains(name)).cloned();
-        self.chosen = Some(common.ok_or(Error::new(Code::crypto(NO_ALPN), "no protocol in common"))?);
+        self.chosen =
+            Some(common.ok_or(Error::new(Code::crypto(NO_ALPN), "no common application protocol"))?);
         self.send(Level::Initial, Kind::ServerHello, &[]);
         self.output.push_back(Event::Handshake(keys(self.side, Level::Handshake, self.tag_len)));
         let chosen = [self.chosen.clone().unwrap_or_default()];
@@ -258,14 +267,17 @@ impl Session for Plain {
                 Kind::ServerFinished | Kind::ClientFinished => Level::Handshake,
             };
             if !self.input.is_empty() && level != expected {
-                return Err(Error::new(Code::PROTOCOL_VIOLATION, "handshake bytes of another level"));
+                return Err(Error::new(
+                    Code::PROTOCOL_VIOLATION,
+                    "handshake data at the wrong encryption level",
+                ));
             }
             let Some(body) = self.message(kind)? else { return Ok(()) };
             self.on_message(kind, &body)?;
         }
         match self.input.is_empty() {
             true => Ok(()),
-            false => Err(Error::new(Code::crypto(UNEXPECTED), "bytes after the handshake")),
+            false => Err(Error::new(Code::crypto(UNEXPECTED), "data after the end of the handshake")),
         }
     }
 
@@ -286,6 +298,6 @@ impl Session for Plain {
     }
 
     fn export(&self, _: &[u8], _: &[u8], _: &mut [u8]) -> Result<(), Error> {
-        Err(Error::new(Code::INTERNAL_ERROR, "a session without secrets"))
+        Err(Error::new(Code::INTERNAL_ERROR, "a session without cryptography has no secrets to export"))
     }
 }

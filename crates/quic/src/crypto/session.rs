@@ -1,13 +1,13 @@
-//! What a connection asks of a handshake, whoever does it.
+//! Interface between a connection and its handshake.
 
 use super::keys::{Keys, PacketKeySet};
 use crate::error::Error;
 use crate::level::Level;
 use crate::wire::transport_parameters::TransportParameters;
 
-/// Keys of one key phase after the other (RFC 9001 section 6.1).
+/// Source of keys for successive key phases (RFC 9001 section 6.1).
 pub trait NextKeys: Send {
-    /// The packet keys of the next phase; header protection stays.
+    /// Returns the packet keys of the next phase. Header protection keys do not change.
     fn next_keys(&mut self) -> PacketKeySet;
 }
 
@@ -17,23 +17,23 @@ impl NextKeys for rustls::quic::Secrets {
     }
 }
 
-/// What a handshake brings forth, in this order.
+/// Output of a handshake, in this order.
 pub enum Event {
-    /// Bytes for the CRYPTO stream of a level.
+    /// Data for the CRYPTO stream of a level.
     Crypto {
-        /// At which level they are sent.
+        /// Encryption level at which the data is sent.
         level: Level,
-        /// The bytes.
+        /// Handshake bytes.
         data: Vec<u8>,
     },
-    /// The keys of Handshake packets, both directions.
+    /// Keys of Handshake packets, for both directions.
     Handshake(Keys),
-    /// The keys of 1-RTT packets, both directions. A server may send with them before the handshake is complete, and must not process
-    /// what it opens with them until then (RFC 9001 section 5.7).
+    /// Keys of 1-RTT packets, for both directions. A server may send with them before the handshake
+    /// is complete. It must not process packets opened with them until then (RFC 9001 section 5.7).
     OneRtt {
-        /// Of the first key phase.
+        /// Keys of the first key phase.
         keys: Keys,
-        /// Of all later ones.
+        /// Source of the keys of later phases.
         next: Box<dyn NextKeys>,
     },
 }
@@ -48,47 +48,53 @@ impl std::fmt::Debug for Event {
     }
 }
 
-/// One end of a handshake (RFC 9001 section 4.1): bytes in, bytes and keys out. It knows no packets and no time.
+/// One end of a handshake (RFC 9001 section 4.1). It takes bytes, and produces bytes and keys. It
+/// has no notion of packets or time.
 ///
-/// After a new session of a client and after every [`read`](Self::read), [`poll`](Self::poll) is called until it has nothing.
+/// Call [`poll`](Self::poll) until it returns `None`, after creating a client's session and after
+/// every [`read`](Self::read).
 pub trait Session: Send {
-    /// Takes handshake bytes of a level, in order.
+    /// Processes handshake bytes of a level, in order.
     ///
     /// # Errors
-    /// CRYPTO_ERROR with the alert of TLS; PROTOCOL_VIOLATION for bytes of a level that is over or not there yet (section 4.1.3);
-    /// TRANSPORT_PARAMETER_ERROR. The session is over then.
+    /// CRYPTO_ERROR with the TLS alert; PROTOCOL_VIOLATION for bytes of a level that is over or not
+    /// reached yet (section 4.1.3); TRANSPORT_PARAMETER_ERROR. The session has then failed.
     fn read(&mut self, level: Level, data: &[u8]) -> Result<(), Error>;
 
-    /// What is to be sent or installed next.
+    /// Returns the next bytes to send or keys to install.
     fn poll(&mut self) -> Option<Event>;
 
-    /// Both ends are authenticated, and this one has the peer's Finished (section 4.1.1). Confirmed is more: see section 4.1.2.
+    /// Reports whether the handshake is complete: both ends are authenticated, and this end has the
+    /// peer's Finished (section 4.1.1). It may not be confirmed yet; see section 4.1.2.
     fn is_complete(&self) -> bool;
 
-    /// What the peer has declared, as soon as it was read; authenticated once the handshake is complete.
+    /// Returns the peer's transport parameters as soon as they were read. They are authenticated
+    /// once the handshake is complete.
     fn peer_parameters(&self) -> Option<&TransportParameters>;
 
-    /// The application protocol that both ends speak, once it is known.
+    /// Returns the negotiated application protocol, once it is known.
     fn alpn(&self) -> Option<&[u8]>;
 
-    /// The name by which the client asked for the server, once it is known; servers only.
+    /// Returns the server name that the client requested, once it is known. Servers only.
     fn server_name(&self) -> Option<&str> {
         None
     }
 
-    /// The SHA-256 of the server's certificate, where it was refused because another fingerprint is believed; clients only.
+    /// Returns the SHA-256 fingerprint of a server certificate that was refused because another one
+    /// is pinned. Clients only.
     fn other_fingerprint(&self) -> Option<[u8; 32]> {
         None
     }
 
-    /// Secrets that came up since the last call, as lines of a file that SSLKEYLOGFILE names; none unless the session was told to.
+    /// Returns the secrets derived since the last call, as lines of an SSLKEYLOGFILE. Empty unless
+    /// the session logs secrets.
     fn take_secrets(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Key material that only both ends know (RFC 8446 section 7.5), into `out`.
+    /// Exports key material that only the two ends know into `out` (RFC 8446 section 7.5).
     ///
     /// # Errors
-    /// INTERNAL_ERROR before the handshake is complete, or where there is no secret.
+    /// INTERNAL_ERROR before the handshake is complete, or if the session has no secret.
     fn export(&self, label: &[u8], context: &[u8], out: &mut [u8]) -> Result<(), Error>;
 }

@@ -1,4 +1,4 @@
-//! How sessions begin: by TLS, or in the open.
+//! Creation of sessions, with TLS or without cryptography.
 
 use super::plain::Plain;
 use super::session::Session;
@@ -7,20 +7,20 @@ use crate::error::Error;
 use crate::level::Side;
 use crate::wire::transport_parameters::TransportParameters;
 
-/// How a client's sessions begin.
+/// Factory of client sessions.
 #[derive(Clone)]
 pub enum ClientCrypto {
     /// TLS 1.3.
     Tls(tls::ClientConfig),
-    /// No cryptography: see [`super::plain`]. Tags have so many bytes, at most 16.
+    /// No cryptography: see [`super::plain`].
     Plain {
-        /// Of a tag, in bytes.
+        /// Length of a tag, in bytes; at most 16.
         tag_len: usize,
     },
 }
 
 impl ClientCrypto {
-    /// Sessions hand out their secrets, where they have some.
+    /// Makes sessions export their secrets, if they have any.
     #[must_use]
     pub fn logging_secrets(self) -> Self {
         match self {
@@ -29,10 +29,11 @@ impl ClientCrypto {
         }
     }
 
-    /// A session with the server of this name. `alpn` counts without cryptography alone: TLS has its own.
+    /// Starts a session with the named server. `alpn` is used only without cryptography: TLS has
+    /// its own list.
     ///
     /// # Errors
-    /// INTERNAL_ERROR when it is no name, or when TLS refuses.
+    /// INTERNAL_ERROR if the server name is invalid, or if TLS fails to start.
     pub fn start(
         &self,
         server_name: &str,
@@ -46,20 +47,20 @@ impl ClientCrypto {
     }
 }
 
-/// How a server's sessions begin.
+/// Factory of server sessions.
 #[derive(Clone)]
 pub enum ServerCrypto {
     /// TLS 1.3.
     Tls(tls::ServerConfig),
-    /// No cryptography: see [`super::plain`]. Tags have so many bytes, at most 16.
+    /// No cryptography: see [`super::plain`].
     Plain {
-        /// Of a tag, in bytes.
+        /// Length of a tag, in bytes; at most 16.
         tag_len: usize,
     },
 }
 
 impl ServerCrypto {
-    /// Sessions hand out their secrets, where they have some.
+    /// Makes sessions export their secrets, if they have any.
     #[must_use]
     pub fn logging_secrets(self) -> Self {
         match self {
@@ -68,10 +69,11 @@ impl ServerCrypto {
         }
     }
 
-    /// A session with a client. `alpn` counts without cryptography alone: TLS has its own.
+    /// Starts a session with a client. `alpn` is used only without cryptography: TLS has its own
+    /// list.
     ///
     /// # Errors
-    /// INTERNAL_ERROR when TLS refuses.
+    /// INTERNAL_ERROR if TLS fails to start.
     pub fn start(
         &self,
         parameters: &TransportParameters,

@@ -1,6 +1,7 @@
 //! TLS 1.3 by rustls, with ring.
 //!
-//! Not yet: resumption and 0-RTT; servers send no tickets, so that nothing follows the handshake.
+//! Resumption and 0-RTT are not supported. Servers send no tickets, so nothing follows the
+//! handshake.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::RootCertStore;
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::quic::{ClientConnection, Connection, KeyChange, ServerConnection, Version};
 
 pub use super::pinned::fingerprint;
@@ -18,37 +19,38 @@ use crate::error::{Code, Error};
 use crate::level::{Level, Side};
 use crate::wire::transport_parameters::TransportParameters;
 
-/// Which AEADs an end offers or takes.
+/// AEADs that an end offers or accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ciphers {
-    /// All of TLS 1.3 that ring has.
+    /// All TLS 1.3 cipher suites of ring.
     #[default]
     All,
-    /// AES-128-GCM alone.
+    /// AES-128-GCM only.
     Aes128Gcm,
-    /// ChaCha20-Poly1305 alone.
+    /// ChaCha20-Poly1305 only.
     ChaCha20Poly1305,
 }
 
-/// Whom a client believes.
+/// Server certificates that a client trusts.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// Servers with a certificate from one of these.
+    /// Certificates issued by one of these roots.
     Roots(Vec<CertificateDer<'static>>),
-    /// The server with exactly this certificate, whatever its name and dates: for self-signed ones.
+    /// Exactly this certificate, whatever its name and dates. For self-signed certificates.
     Exactly(CertificateDer<'static>),
-    /// The server whose certificate has this SHA-256, whatever its name and dates: see [`fingerprint`].
+    /// The certificate with this SHA-256 fingerprint, whatever its name and dates: see
+    /// [`fingerprint`].
     Fingerprint([u8; 32]),
-    /// Everyone. The connection is private, but nobody knows with whom.
+    /// Any certificate. The connection is encrypted, but the server is not authenticated.
     Anyone,
 }
 
-/// A server's certificates and key.
+/// Certificate chain and private key of a server.
 #[derive(Debug)]
 pub struct Identity {
-    /// From the server's own upwards.
+    /// Certificates, starting with the server's own.
     pub chain: Vec<CertificateDer<'static>>,
-    /// Of the first certificate.
+    /// Private key of the first certificate.
     pub key: PrivateKeyDer<'static>,
 }
 
@@ -59,20 +61,21 @@ impl Clone for Identity {
 }
 
 impl Identity {
-    /// A self-signed certificate with a new Ed25519 key, whose signatures all have one length: handshakes have the same number of bytes
-    /// every time.
+    /// Creates a self-signed certificate with a new Ed25519 key. All its signatures have the same
+    /// length, so handshakes always have the same number of bytes.
     ///
     /// # Errors
-    /// INTERNAL_ERROR for names that are no DNS names or IP addresses.
+    /// INTERNAL_ERROR for names that are not DNS names or IP addresses.
+    #[cfg(feature = "self-signed")]
     pub fn self_signed(names: &[&str]) -> Result<Self, Error> {
-        let cannot = |_| Error::new(Code::INTERNAL_ERROR, "no certificate can be made for these names");
+        let cannot = |_| Error::new(Code::INTERNAL_ERROR, "invalid names for a certificate");
         let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).map_err(cannot)?;
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut params = rcgen::CertificateParams::new(names).map_err(cannot)?;
-        // A random one has leading zeros now and then, and is shorter.
+        // A random serial number sometimes has leading zeros, and is then shorter.
         params.serial_number = Some(rcgen::SerialNumber::from(1_u64));
         let certificate = params.self_signed(&key).map_err(cannot)?;
-        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        let key = rustls::pki_types::PrivatePkcs8KeyDer::from(key.serialize_der());
         Ok(Self { chain: vec![certificate.der().clone()], key: key.into() })
     }
 }
@@ -84,15 +87,15 @@ fn provider(ciphers: Ciphers) -> Arc<CryptoProvider> {
         Ciphers::Aes128Gcm => vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256],
         Ciphers::ChaCha20Poly1305 => vec![ring::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256],
     };
-    // Initial packets need AES-128-GCM in any case, but not from here.
+    // Initial packets always need AES-128-GCM, but they do not take it from here.
     Arc::new(provider)
 }
 
 fn refused(_: rustls::Error) -> Error {
-    Error::new(Code::INTERNAL_ERROR, "TLS refuses the configuration")
+    Error::new(Code::INTERNAL_ERROR, "TLS rejected the configuration")
 }
 
-/// What clients have in common.
+/// Configuration shared by client sessions.
 #[derive(Clone)]
 pub struct ClientConfig {
     tls: Arc<rustls::ClientConfig>,
@@ -100,10 +103,11 @@ pub struct ClientConfig {
 }
 
 impl ClientConfig {
-    /// A client that speaks these application protocols.
+    /// Creates the configuration of a client that offers these application protocols.
     ///
     /// # Errors
-    /// INTERNAL_ERROR when rustls refuses what it is given, such as a root that is no certificate.
+    /// INTERNAL_ERROR if rustls refuses the configuration, such as a root that is not a
+    /// certificate.
     pub fn new(trust: Trust, alpn: &[&[u8]], ciphers: Ciphers) -> Result<Self, Error> {
         let provider = provider(ciphers);
         let algorithms = provider.signature_verification_algorithms;
@@ -126,24 +130,24 @@ impl ClientConfig {
         Ok(Self { tls: Arc::new(tls), log_secrets: false })
     }
 
-    /// Sessions hand out their secrets: [`Session::take_secrets`].
+    /// Makes sessions export their secrets: [`Session::take_secrets`].
     #[must_use]
     pub fn logging_secrets(mut self) -> Self {
         self.log_secrets = true;
         self
     }
 
-    /// A client's end of a handshake with the server of this name (DNS name or IP address).
+    /// Starts the client end of a handshake with the named server (DNS name or IP address).
     ///
     /// # Errors
-    /// INTERNAL_ERROR when it is no name, or when rustls refuses.
+    /// INTERNAL_ERROR if the server name is invalid, or if rustls refuses the configuration.
     pub fn start(&self, server_name: &str, parameters: &TransportParameters) -> Result<Tls, Error> {
         let name = ServerName::try_from(server_name.to_owned())
-            .map_err(|_| Error::new(Code::INTERNAL_ERROR, "not a server's name"))?;
+            .map_err(|_| Error::new(Code::INTERNAL_ERROR, "invalid server name"))?;
         let lines = self.log_secrets.then(Arc::<Lines>::default);
         let mut tls = self.tls.clone();
         if let Some(lines) = &lines {
-            // A log for each session: its secrets come out with it.
+            // Each session has its own log, so that its secrets can be exported with it.
             Arc::make_mut(&mut tls).key_log = lines.clone();
         }
         let connection = ClientConnection::new(tls, Version::V1, name, parameters.to_vec());
@@ -151,7 +155,7 @@ impl ClientConfig {
     }
 }
 
-/// What connections of a server have in common.
+/// Configuration shared by server sessions.
 #[derive(Clone)]
 pub struct ServerConfig {
     tls: Arc<rustls::ServerConfig>,
@@ -159,10 +163,10 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// A server that speaks these application protocols.
+    /// Creates the configuration of a server that supports these application protocols.
     ///
     /// # Errors
-    /// INTERNAL_ERROR when rustls refuses the certificate or its key.
+    /// INTERNAL_ERROR if rustls refuses the certificate or its key.
     pub fn new(identity: Identity, alpn: &[&[u8]], ciphers: Ciphers) -> Result<Self, Error> {
         let builder = rustls::ServerConfig::builder_with_provider(provider(ciphers));
         let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).map_err(refused)?;
@@ -173,22 +177,22 @@ impl ServerConfig {
         Ok(Self { tls: Arc::new(tls), log_secrets: false })
     }
 
-    /// Sessions hand out their secrets: [`Session::take_secrets`].
+    /// Makes sessions export their secrets: [`Session::take_secrets`].
     #[must_use]
     pub fn logging_secrets(mut self) -> Self {
         self.log_secrets = true;
         self
     }
 
-    /// A server's end of a handshake.
+    /// Starts the server end of a handshake.
     ///
     /// # Errors
-    /// INTERNAL_ERROR when rustls refuses.
+    /// INTERNAL_ERROR if rustls refuses the configuration.
     pub fn start(&self, parameters: &TransportParameters) -> Result<Tls, Error> {
         let lines = self.log_secrets.then(Arc::<Lines>::default);
         let mut tls = self.tls.clone();
         if let Some(lines) = &lines {
-            // A log for each session: its secrets come out with it.
+            // Each session has its own log, so that its secrets can be exported with it.
             Arc::make_mut(&mut tls).key_log = lines.clone();
         }
         let connection = ServerConnection::new(tls, Version::V1, parameters.to_vec());
@@ -196,7 +200,7 @@ impl ServerConfig {
     }
 }
 
-/// Secrets of one session as lines of the NSS key log format.
+/// Secrets of one session, as lines in the NSS key log format.
 #[derive(Default)]
 struct Lines(Mutex<Vec<String>>);
 
@@ -219,11 +223,11 @@ impl fmt::Debug for Lines {
     }
 }
 
-/// One end of a TLS handshake; from [`ClientConfig::start`] or [`ServerConfig::start`].
+/// One end of a TLS handshake, created by [`ClientConfig::start`] or [`ServerConfig::start`].
 pub struct Tls {
     connection: Connection,
     side: Side,
-    /// At which level bytes are written.
+    /// Level at which bytes are written.
     level: Level,
     parameters: Option<TransportParameters>,
     failure: Option<rustls::Error>,
@@ -239,12 +243,12 @@ impl Tls {
         session
     }
 
-    /// What rustls said when the handshake failed, for people.
+    /// Returns the rustls error that made the handshake fail, for human readers.
     pub fn failure(&self) -> Option<&rustls::Error> {
         self.failure.as_ref()
     }
 
-    /// At which level the peer's next bytes must come.
+    /// Returns the level at which the peer's next bytes must arrive.
     fn expected(&self) -> Level {
         match self.level {
             Level::Initial => Level::Initial,
@@ -255,7 +259,7 @@ impl Tls {
         }
     }
 
-    /// Takes from rustls what it has to say.
+    /// Collects pending output from rustls.
     fn collect(&mut self) {
         loop {
             let mut data = Vec::new();
@@ -302,16 +306,17 @@ impl Tls {
 impl Session for Tls {
     fn read(&mut self, level: Level, data: &[u8]) -> Result<(), Error> {
         if level != self.expected() {
-            return Err(Error::new(Code::PROTOCOL_VIOLATION, "handshake bytes of another level"));
+            return Err(Error::new(Code::PROTOCOL_VIOLATION, "handshake data at the wrong encryption level"));
         }
         if let Err(error) = self.connection.read_hs(data) {
             return Err(self.fail(error));
         }
         self.read_parameters()?;
         self.collect();
-        // RFC 9001 section 8.1: an end that finds no protocol in common closes with no_application_protocol (120).
+        // RFC 9001 section 8.1: without a common protocol, an endpoint closes with
+        // no_application_protocol (120).
         if self.is_complete() && self.alpn().is_none() {
-            return Err(Error::new(Code::crypto(120), "no application protocol was agreed on"));
+            return Err(Error::new(Code::crypto(120), "no common application protocol"));
         }
         Ok(())
     }
@@ -353,6 +358,8 @@ impl Session for Tls {
 
     fn export(&self, label: &[u8], context: &[u8], out: &mut [u8]) -> Result<(), Error> {
         let exported = self.connection.export_keying_material(out, label, Some(context));
-        exported.map(|_| ()).map_err(|_| Error::new(Code::INTERNAL_ERROR, "no secret to export yet"))
+        exported.map(|_| ()).map_err(|_| {
+            Error::new(Code::INTERNAL_ERROR, "secrets cannot be exported before the handshake is complete")
+        })
     }
 }

@@ -1,7 +1,8 @@
-//! 1-RTT keys and their updates (RFC 9001 section 6).
+//! 1-RTT keys and key updates (RFC 9001 section 6).
 //!
-//! Phases are counted from 0; the Key Phase bit is the lowest bit of that number. Both directions change at once: the end that asks
-//! for an update sends with new keys and opens with both, until the peer has followed.
+//! Phases are counted from 0; the Key Phase bit is the lowest bit of that number. Both directions
+//! change together. The end that starts an update sends with new keys and opens with both, until
+//! the peer follows.
 
 use units::{Duration, Time};
 
@@ -11,42 +12,43 @@ use crate::error::{Code, Error};
 use crate::wire::header::{Placed, Protected};
 use rustls::quic::HeaderProtectionKey;
 
-/// How long keys of an earlier phase are kept, and how long an end waits before it updates again, in PTOs (sections 6.1, 6.5).
+/// Time for which old keys are kept, and minimum time between updates, in PTOs (sections 6.1, 6.5).
 const PTOS: u64 = 3;
 
-/// Why an update cannot begin now.
+/// Reason why a key update cannot start now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotYet {
     /// The handshake is not confirmed (section 6.1).
     Unconfirmed,
-    /// The peer has acknowledged nothing that was sent with the keys in use (section 6.1).
+    /// The peer has not acknowledged any packet sent with the current keys (section 6.1).
     Unacknowledged,
-    /// Three PTO have not passed since it did (section 6.5).
+    /// Fewer than three PTOs have passed since such an acknowledgement (section 6.5).
     TooSoon,
 }
 
-/// Keys of the phase before, for packets that were overtaken.
+/// Keys of the previous phase, for reordered packets.
 struct Previous {
     key: Box<dyn PacketKey>,
-    /// When they go; unknown until a packet of the new phase came.
+    /// Time at which the keys are discarded. Unknown until a packet of the new phase arrives.
     until: Option<Time>,
 }
 
-/// How often a set of keys may be used (section 6.6), in packets.
+/// Usage limits of keys, in packets (section 6.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Sealed with one set of keys.
+    /// Number of packets sealed with one set of keys.
     pub confidentiality: u64,
-    /// Refused as forged, over all phases.
+    /// Number of packets that failed authentication, over all phases.
     pub integrity: u64,
 }
 
-/// The 1-RTT keys of one end.
+/// 1-RTT keys of one end.
 pub struct OneRtt {
     local_header: Box<dyn HeaderProtectionKey>,
     remote_header: Box<dyn HeaderProtectionKey>,
     current: PacketKeySet,
-    /// Computed ahead, so that the time a packet takes does not tell whether it began an update (section 6.3).
+    /// Computed in advance, so that the processing time of a packet does not reveal an update
+    /// (section 6.3).
     next: PacketKeySet,
     after: Box<dyn NextKeys>,
     previous: Option<Previous>,
@@ -54,19 +56,20 @@ pub struct OneRtt {
     limits: Limits,
     confirmed: bool,
     wanted: bool,
-    /// The first number sent in this phase, and whether one was acknowledged.
+    /// First packet number sent in this phase, and whether any packet of this phase was
+    /// acknowledged.
     first_sent: Option<u64>,
     acked: bool,
-    /// From when on the next update may begin.
+    /// Earliest time of the next update.
     not_before: Time,
-    /// The smallest number opened in this phase.
+    /// Smallest packet number opened in this phase.
     first_opened: Option<u64>,
     sealed: u64,
     forged: u64,
 }
 
 impl OneRtt {
-    /// From what the handshake brought forth.
+    /// Creates the keys from the output of the handshake.
     pub fn new(keys: Keys, mut after: Box<dyn NextKeys>) -> Self {
         let Keys { local, remote } = keys;
         let limits = Limits {
@@ -93,29 +96,29 @@ impl OneRtt {
         }
     }
 
-    /// With limits below those of the AEAD, for tests.
+    /// Sets limits below those of the AEAD, for tests.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How many updates there were.
+    /// Returns the number of updates so far.
     pub const fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// The Key Phase bit of packets that are sent now.
+    /// Returns the Key Phase bit of packets sent now.
     pub const fn key_phase(&self) -> bool {
         self.generation & 1 == 1
     }
 
-    /// The length of a tag, in bytes.
+    /// Returns the length of a tag, in bytes.
     pub fn tag_len(&self) -> usize {
         self.current.local.tag_len()
     }
 
-    /// How many bytes of frames a packet needs: [`keys::min_payload`].
+    /// Returns the minimum payload of a packet, in bytes: see [`keys::min_payload`].
     pub fn min_payload(&self, number_len: usize) -> usize {
         let sample = match self.local_header.sample_len() {
             0 => 0,
@@ -124,20 +127,20 @@ impl OneRtt {
         sample.saturating_sub(number_len + self.tag_len()).max(1)
     }
 
-    /// The handshake is confirmed (section 4.1.2): from now on keys may be updated.
+    /// Confirms the handshake (section 4.1.2). Keys may be updated from now on.
     pub const fn on_confirmed(&mut self) {
         self.confirmed = true;
     }
 
-    /// An update begins as soon as it may.
+    /// Requests an update, which starts as soon as it is allowed.
     pub const fn request_update(&mut self) {
         self.wanted = true;
     }
 
-    /// Whether an update may begin now.
+    /// Checks whether an update may start now.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it may not.
     pub fn may_update(&self, now: Time) -> Result<(), NotYet> {
         match self {
             Self { confirmed: false, .. } => Err(NotYet::Unconfirmed),
@@ -147,44 +150,52 @@ impl OneRtt {
         }
     }
 
-    /// An update is wanted, or the confidentiality limit is near: [`prepare`](Self::prepare) does more than say the phase.
-    pub const fn has_steps(&self) -> bool {
+    /// Reports whether [`prepare`](Self::prepare) would try to update the keys: on request, or
+    /// because the confidentiality limit is near.
+    pub const fn wants_update(&self) -> bool {
         let Limits { confidentiality, .. } = self.limits;
         self.wanted || self.sealed >= confidentiality - confidentiality / 8
     }
 
-    /// To be called before the header of a packet is written: updates the keys where that was asked for or the confidentiality limit is
-    /// near (7/8 of it), and gives the Key Phase bit.
+    /// Updates the keys if an update was requested or 7/8 of the confidentiality limit is reached.
+    /// Returns the Key Phase bit. Call this before writing the header of a packet.
     ///
     /// # Errors
-    /// AEAD_LIMIT_REACHED when the limit is reached and no update may begin: nothing more can be sent (section 6.6).
+    /// AEAD_LIMIT_REACHED if the limit is reached and no update may start. Nothing more can be sent
+    /// then (section 6.6).
     pub fn prepare(&mut self, now: Time) -> Result<bool, Error> {
         let Limits { confidentiality, .. } = self.limits;
-        if self.has_steps() && self.may_update(now).is_ok() {
+        if self.wants_update() && self.may_update(now).is_ok() {
             self.rotate();
         }
         if self.sealed >= confidentiality {
-            return Err(Error::new(Code::AEAD_LIMIT_REACHED, "the keys are used up and cannot be updated"));
+            return Err(Error::new(
+                Code::AEAD_LIMIT_REACHED,
+                "confidentiality limit reached and no key update possible",
+            ));
         }
         Ok(self.key_phase())
     }
 
-    /// Protects a packet whose header has the bit that [`prepare`](Self::prepare) gave; otherwise like [`keys::seal`].
+    /// Protects a packet whose header has the bit returned by [`prepare`](Self::prepare). Otherwise
+    /// like [`keys::seal`].
     ///
     /// # Errors
-    /// As there.
+    /// See [`keys::seal`].
     pub fn seal(&mut self, packet: &mut [u8], placed: &Placed) -> Result<(), Error> {
         self.sealed += 1;
         self.first_sent.get_or_insert(placed.number);
         keys::seal(&*self.local_header, &*self.current.local, packet, placed)
     }
 
-    /// Opens a packet, and follows the peer's update where it began one. `pto` is the probe timeout of now; otherwise like
-    /// [`keys::open`].
+    /// Opens a packet, and follows an update by the peer. `pto` is the current probe timeout.
+    /// Otherwise like [`keys::open`].
     ///
     /// # Errors
-    /// Packets that are to be dropped. Fatal: reserved bits; KEY_UPDATE_ERROR for an update before this end has sent anything with the
-    /// keys in use (section 6.2); AEAD_LIMIT_REACHED when too many packets were forged (section 6.6).
+    /// Packets that must be dropped. Fatal errors are set reserved bits, KEY_UPDATE_ERROR, and
+    /// AEAD_LIMIT_REACHED. KEY_UPDATE_ERROR reports an update before this end has sent anything
+    /// with the current keys (section 6.2). AEAD_LIMIT_REACHED reports too many forged packets
+    /// (section 6.6).
     pub fn open<'a>(
         &mut self,
         now: Time,
@@ -231,9 +242,12 @@ impl OneRtt {
     }
 
     fn on_peer_update(&mut self) -> Result<(), Refused> {
-        // The peer must have an ACK for a packet of this phase, which nobody sent.
+        // The peer needs an ACK for a packet of this phase, but no such packet was sent.
         if self.first_sent.is_none() {
-            return Err(Refused::Fatal(Error::new(Code::KEY_UPDATE_ERROR, "a second update too soon")));
+            return Err(Refused::Fatal(Error::new(
+                Code::KEY_UPDATE_ERROR,
+                "key update before the previous one was acknowledged",
+            )));
         }
         self.rotate();
         Ok(())
@@ -255,20 +269,25 @@ impl OneRtt {
         (self.first_sent, self.acked, self.first_opened, self.sealed) = (None, false, None, 0);
     }
 
-    /// An ACK of 1-RTT packets came, in a packet that was opened with the keys of `generation`: its largest number.
+    /// Processes an ACK of 1-RTT packets whose largest number is `largest`. It arrived in a packet
+    /// opened with the keys of `generation`.
     ///
     /// # Errors
-    /// KEY_UPDATE_ERROR when it stands in a packet with older keys than those it acknowledges (section 6.2).
+    /// KEY_UPDATE_ERROR if the packet has older keys than the packets it acknowledges (section
+    /// 6.2).
     pub fn on_ack(&mut self, now: Time, pto: Duration, largest: u64, generation: u64) -> Result<(), Error> {
         if self.first_sent.is_none_or(|first| largest < first) {
             return Ok(());
         }
         if generation < self.generation {
-            return Err(Error::new(Code::KEY_UPDATE_ERROR, "an ACK of new keys in a packet of old ones"));
+            return Err(Error::new(
+                Code::KEY_UPDATE_ERROR,
+                "ACK of packets with new keys in a packet with old keys",
+            ));
         }
         if !self.acked {
             self.acked = true;
-            // Of the first phase there is nothing before that the peer might still keep.
+            // In the first phase the peer has no older keys that it might still keep.
             self.not_before = if self.generation == 0 { now } else { now + pto * PTOS };
         }
         Ok(())

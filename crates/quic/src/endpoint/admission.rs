@@ -1,4 +1,5 @@
-//! Who may come in: a client's first Initial, and the answers to it that need no connection (RFC 9000 sections 5.2.2, 8.1.2).
+//! Admission of clients: the first Initial, and answers to it that need no connection (RFC 9000
+//! sections 5.2.2, 8.1.2).
 
 use std::net::SocketAddr;
 
@@ -16,49 +17,51 @@ use crate::wire::frame::Frame;
 use crate::wire::header::{Outgoing, Protected};
 use crate::wire::retry;
 
-/// Of a refusal in an Initial packet, in bytes: header, CONNECTION_CLOSE without a reason, tag.
+/// Maximum size of a refusal in an Initial packet, in bytes: header, CONNECTION_CLOSE without a
+/// reason, tag.
 const MAX_REFUSAL: usize = 100;
 
-/// The first Initial of a client that nobody knows. Nothing in it is authenticated yet.
+/// The first Initial of an unknown client. Nothing in it is authenticated yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct First<'a> {
-    /// Where it came from.
+    /// Address it came from.
     pub from: SocketAddr,
-    /// Its destination, from which its keys follow.
+    /// Destination Connection ID, from which its keys are derived.
     pub destination: ConnectionId,
-    /// Its source: where answers go.
+    /// Source Connection ID, to which answers are sent.
     pub source: ConnectionId,
-    /// Its token, which may be empty.
+    /// Token; may be empty.
     pub token: &'a [u8],
 }
 
 impl<'a> First<'a> {
-    /// From the header of an Initial at the beginning of a datagram.
+    /// Reads the header of an Initial at the start of a datagram.
     pub fn new(from: SocketAddr, packet: &Protected, datagram: &'a [u8]) -> Self {
         let token = &datagram[packet.token.clone()];
         Self { from, destination: packet.destination, source: packet.source, token }
     }
 }
 
-/// What is done with it.
+/// Decision about a first Initial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// A connection begins.
+    /// Start a connection.
     Accept {
-        /// The destination of the client's very first Initial, for the transport parameters.
+        /// Destination of the client's very first Initial, for the transport parameters.
         original: ConnectionId,
-        /// The source of the Retry, when there was one.
+        /// Source of the Retry, if one was sent.
         retry: Option<ConnectionId>,
-        /// The address is validated: there is no limit to what is sent.
+        /// The address is validated, so there is no amplification limit.
         validated: bool,
     },
-    /// It gets a Retry: [`write_retry`].
+    /// Answer with a Retry: [`write_retry`].
     Retry,
-    /// It is told why not: [`write_refusal`].
+    /// Refuse the client with this error code: [`write_refusal`].
     Refuse(Code),
 }
 
-/// Decides, with so many connections of at most `max` that are not accepted yet. A token is used up by it, unless there is no room at all.
+/// Decides on a first Initial, given the number of connections that are not accepted yet and its
+/// maximum. Uses up the client's token, unless the limit is reached.
 pub fn decide(
     policy: RetryPolicy,
     unaccepted: usize,
@@ -87,7 +90,8 @@ pub fn decide(
     }
 }
 
-/// The datagram with a Retry; `source` is a new connection ID of this end, to which the client's next Initial will come.
+/// Returns a datagram with a Retry. `source` is a new connection ID of this end, to which the
+/// client's next Initial goes.
 pub fn write_retry(
     tokens: &Tokens,
     now: Time,
@@ -100,11 +104,11 @@ pub fn write_retry(
     let [unused] = random.bytes();
     let mut w = Writer::new(&mut bytes);
     retry::encode(&mut w, unused, &first.source, &source, &token, &first.destination)
-        .expect("as long as it is");
+        .expect("the buffer has the right size");
     bytes
 }
 
-/// The datagram with CONNECTION_CLOSE in an Initial packet. Nothing is kept of the client.
+/// Returns a datagram with CONNECTION_CLOSE in an Initial packet. No state is kept for the client.
 pub fn write_refusal(first: &First<'_>, source: ConnectionId, code: Code) -> Vec<u8> {
     let keys = keys::initial(&first.destination, Side::Server);
     let header = Outgoing {

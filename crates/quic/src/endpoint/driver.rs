@@ -1,4 +1,4 @@
-//! The endpoint itself: how it begins, its connections, their events.
+//! The endpoint: creation, connections, and their events.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use units::Time;
 
 use crate::config::{EndpointConfig, Invalid};
-use crate::connection::{Birth, Connection, Event, HandshakeIds, Settings, State, Transmit};
+use crate::connection::{Connection, ConnectionInit, Event, HandshakeIds, Settings, State, Transmit};
 use crate::crypto::start::{ClientCrypto, ServerCrypto};
 use crate::endpoint::members::{Member, Members};
 use crate::endpoint::reset::ResetKey;
@@ -19,35 +19,37 @@ use crate::level::Side;
 use crate::random::Random;
 use crate::wire::connection_id::ConnectionId;
 
-/// Of the destination of a client's first packet, in bytes; at least 8 (RFC 9000 section 7.2).
+/// Length of the destination of a client's first packet, in bytes; at least 8 (RFC 9000 section
+/// 7.2).
 const FIRST_ID: usize = 8;
-/// How often a connection ID is drawn that must lead nowhere yet.
+/// Number of attempts to draw an unused connection ID.
 const DRAWS: usize = 16;
 
-/// What an endpoint is told.
+/// Settings of an endpoint.
 #[derive(Clone)]
 pub struct EndpointSettings {
-    /// The protocol, of the endpoint and of its connections.
+    /// Protocol configuration of the endpoint and its connections.
     pub config: EndpointConfig,
-    /// What connections are told; their `config` is that of [`EndpointConfig::connection`].
+    /// Settings of connections. Their `config` is replaced by [`EndpointConfig::connection`].
     pub connection: Settings,
-    /// How sessions of clients that come in begin; needed where they may.
+    /// Factory of sessions for incoming clients. Required if the endpoint accepts clients.
     pub crypto: Option<ServerCrypto>,
 }
 
-/// Why there is no connection.
+/// Reason why a connection cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectError {
-    /// This end's connection IDs are too short to tell this connection from the others; of zero length, there is one to this peer already.
+    /// No unused connection ID is left, because this end's IDs are too short. With zero-length IDs,
+    /// a connection to this peer exists already.
     NoId,
-    /// The session cannot begin.
+    /// The session failed to start.
     Session(Error),
 }
 
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoId => f.write_str("no connection ID is left"),
+            Self::NoId => f.write_str("no unused connection ID is left"),
             Self::Session(error) => error.fmt(f),
         }
     }
@@ -55,18 +57,19 @@ impl fmt::Display for ConnectError {
 
 impl std::error::Error for ConnectError {}
 
-/// Datagrams that reached no connection, by reason.
+/// Counts of datagrams that reached no connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
-    /// Answered without a connection: version negotiation, Retry, refusal, stateless reset.
+    /// Datagrams answered without a connection: version negotiation, Retry, refusal, stateless
+    /// reset.
     pub answered: u64,
-    /// Dropped.
+    /// Datagrams dropped without an answer.
     pub dropped: u64,
     /// First Initials that could not be opened.
     pub forged: u64,
 }
 
-/// Many connections behind one address, and who knocks there.
+/// An endpoint: many connections behind one address, and the handling of unknown senders.
 pub struct Endpoint {
     pub(super) settings: EndpointSettings,
     pub(super) routing: Routing,
@@ -77,11 +80,12 @@ pub struct Endpoint {
     pub(super) events: VecDeque<(Handle, Event)>,
     /// Answers that belong to no connection.
     pub(super) answers: VecDeque<(Transmit, Vec<u8>)>,
-    /// Connections that may have something to send, in turns.
+    /// Connections that may have something to send, in round-robin order.
     pub(super) sending: VecDeque<Handle>,
-    /// Connections whose events and IDs are to be looked at.
+    /// Connections whose events and IDs must be processed.
     touched: Vec<Handle>,
-    /// Connections whose timers are to be asked for: only once somebody asks when something is due.
+    /// Connections whose timers must be queried. This happens only when the next timeout is asked
+    /// for.
     stale: Vec<Handle>,
     pub(super) timers: BTreeSet<(Time, Handle)>,
     pub(super) dropped: Dropped,
@@ -89,7 +93,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Without connections. All that is random follows from the seed: for laboratories.
+    /// Creates an endpoint without connections. All randomness follows from the seed, so use it for
+    /// simulations only.
     ///
     /// # Errors
     /// The first rule of the configuration that does not hold.
@@ -97,14 +102,14 @@ impl Endpoint {
         Self::with_random(settings, Random::stream(seed, "quic endpoint"))
     }
 
-    /// The same with unpredictable bytes: for networks that others are on.
+    /// Creates an endpoint with a source of unpredictable bytes, for real networks.
     ///
     /// # Errors
-    /// As there.
+    /// The first rule of the configuration that does not hold.
     pub fn with_random(mut settings: EndpointSettings, mut random: Random) -> Result<Self, Invalid> {
         settings.config.check()?;
         if settings.config.accepts && settings.crypto.is_none() {
-            return Err(Invalid { field: "crypto", rule: "given where clients may come" });
+            return Err(Invalid { field: "crypto", rule: "set if the endpoint accepts clients" });
         }
         settings.connection.config = settings.config.connection.clone();
         if settings.config.key_log {
@@ -129,10 +134,10 @@ impl Endpoint {
         })
     }
 
-    /// Connects to a server. `token`: from an earlier connection to it, or empty.
+    /// Connects to a server. `token` is from an earlier connection to it, or empty.
     ///
     /// # Errors
-    /// When no connection ID is left, or the session cannot begin.
+    /// Fails if no connection ID is left, or if the session cannot start.
     pub fn connect(
         &mut self,
         now: Time,
@@ -147,7 +152,7 @@ impl Endpoint {
             self.routing.connect(remote, id).map(|handle| (handle, id))
         });
         let (handle, id) = drawn.ok_or(ConnectError::NoId)?;
-        let birth = Birth {
+        let init = ConnectionInit {
             side: Side::Client,
             addresses: (local, remote),
             ids: HandshakeIds::client(id, self.draw_id(FIRST_ID)),
@@ -160,7 +165,7 @@ impl Endpoint {
         let logging = self.settings.config.key_log.then(|| crypto.clone().logging_secrets());
         let crypto = logging.as_ref().unwrap_or(crypto);
         let start = |parameters: &_| crypto.start(server_name, parameters, alpn);
-        match Connection::new(now, &self.settings.connection, birth, start) {
+        match Connection::new(now, &self.settings.connection, init, start) {
             Ok(connection) => {
                 self.connections.insert(handle, Member::new(connection));
                 self.touch(handle);
@@ -178,63 +183,65 @@ impl Endpoint {
         ConnectionId::new(&bytes[..len.min(ConnectionId::MAX_LEN)]).unwrap_or_default()
     }
 
-    /// A connection. Nothing is known any more of one that is gone.
+    /// Returns a connection, or `None` once it is gone.
     pub fn connection(&self, handle: Handle) -> Option<&Connection> {
         self.connections.get(handle).map(|member| &member.connection)
     }
 
-    /// The same, to be used; `poll_transmit`, `poll_timeout` and `poll_event` are to be asked afterwards.
+    /// Returns a connection for use. Call `poll_transmit`, `poll_timeout` and `poll_event`
+    /// afterwards.
     pub fn connection_mut(&mut self, handle: Handle) -> Option<&mut Connection> {
         self.touch(handle);
         self.connections.get_mut(handle).map(|member| &mut member.connection)
     }
 
-    /// The application takes the connection of a client: what may wait for it is no longer bounded as for a stranger.
+    /// Accepts the connection of a client. Its received datagrams are no longer bounded by the
+    /// limit for unaccepted connections.
     pub fn accept(&mut self, handle: Handle) {
         self.routing.accept(handle);
     }
 
-    /// Every connection.
+    /// Returns the handles of all connections.
     pub fn handles(&self) -> impl Iterator<Item = Handle> + '_ {
         self.connections.keys()
     }
 
-    /// How many connections there are.
+    /// Returns the number of connections.
     pub fn len(&self) -> usize {
         self.connections.len()
     }
 
-    /// There is none.
+    /// Reports whether there are no connections.
     pub fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }
 
-    /// Datagrams that reached no connection.
+    /// Returns the counts of datagrams that reached no connection.
     pub const fn dropped(&self) -> &Dropped {
         &self.dropped
     }
 
-    /// The next thing to be told of, and of which connection.
+    /// Returns the next event and its connection.
     pub fn poll_event(&mut self) -> Option<(Handle, Event)> {
-        self.settle();
+        self.process_touched();
         self.events.pop_front()
     }
 
-    /// Something has happened to a connection.
+    /// Notes that something happened to a connection.
     pub(super) fn touch(&mut self, handle: Handle) {
-        self.look_at(handle);
+        self.mark_touched(handle);
         self.wake(handle);
     }
 
-    /// It is to be looked at.
-    pub(super) fn look_at(&mut self, handle: Handle) {
+    /// Schedules a connection for processing.
+    pub(super) fn mark_touched(&mut self, handle: Handle) {
         let Some(member) = self.connections.get_mut(handle) else { return };
         if !mem::replace(&mut member.touched, true) {
             self.touched.push(handle);
         }
     }
 
-    /// It may have something to send.
+    /// Notes that a connection may have something to send.
     fn wake(&mut self, handle: Handle) {
         let Some(member) = self.connections.get_mut(handle) else { return };
         if !mem::replace(&mut member.sending, true) {
@@ -242,25 +249,25 @@ impl Endpoint {
         }
     }
 
-    /// Looks at the connections that something has happened to, in their order: events, IDs, the end.
+    /// Processes the connections that something happened to, in order: events, IDs, termination.
     #[inline]
-    pub(super) fn settle(&mut self) {
+    pub(super) fn process_touched(&mut self) {
         if !self.touched.is_empty() {
-            self.settle_touched();
+            self.process_all_touched();
         }
     }
 
-    fn settle_touched(&mut self) {
+    fn process_all_touched(&mut self) {
         let mut touched = mem::take(&mut self.touched);
         touched.sort_unstable();
         for handle in touched.drain(..) {
-            self.settle_one(handle);
+            self.process_one(handle);
         }
-        // Kept for its memory: nothing that is looked at touches another.
+        // Keeps the allocation. Processing a connection never touches another one.
         self.touched = touched;
     }
 
-    fn settle_one(&mut self, handle: Handle) {
+    fn process_one(&mut self, handle: Handle) {
         let Some(member) = self.connections.get_mut(handle) else { return };
         member.touched = false;
         if !mem::replace(&mut member.stale, true) {
@@ -277,7 +284,8 @@ impl Endpoint {
                     connection.send_token(self.tokens.for_later(self.now, peer, &mut self.random));
                 }
             }
-            // A peer can move as often as it likes: that it has is told once until somebody listens.
+            // A peer can migrate as often as it likes. The event is not repeated until the
+            // application has read it.
             let again = matches!(event, Event::Moved(_)) && self.events.contains(&(handle, event.clone()));
             if !again {
                 self.events.push_back((handle, event));
@@ -313,9 +321,9 @@ impl Endpoint {
         }
     }
 
-    /// Asks when something is due where that may have changed.
+    /// Queries the timers of connections where they may have changed.
     #[inline]
-    pub(super) fn settle_timers(&mut self) {
+    pub(super) fn refresh_timers(&mut self) {
         while let Some(handle) = self.stale.pop() {
             let Some(member) = self.connections.get_mut(handle) else { continue };
             member.stale = false;
@@ -338,7 +346,7 @@ impl Endpoint {
         }
     }
 
-    /// Nothing is known of a connection any more, but the events that were not asked for.
+    /// Removes a connection. Its unread events remain.
     pub(super) fn forget(&mut self, handle: Handle) {
         self.set_timer(handle, None);
         self.connections.remove(handle);

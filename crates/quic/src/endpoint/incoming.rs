@@ -1,8 +1,9 @@
-//! Datagrams that come to an endpoint: to their connections, to a new one, or answered without one.
+//! Datagrams received by an endpoint: delivered to a connection, to a new connection, or answered
+//! without one.
 
 use units::{Ecn, Time};
 
-use crate::connection::{Arrival, Birth, Connection, HandshakeIds, Transmit};
+use crate::connection::{Arrival, Connection, ConnectionInit, HandshakeIds, Transmit};
 use crate::endpoint::admission::{self, Admission, First};
 use crate::endpoint::driver::Endpoint;
 use crate::endpoint::members::Member;
@@ -10,11 +11,11 @@ use crate::endpoint::routing::{Handle, Routed};
 use crate::level::Side;
 use crate::random::Random;
 
-/// How many answers that belong to no connection wait to be sent.
+/// Maximum number of queued answers that belong to no connection.
 const MAX_ANSWERS: usize = 64;
 
-/// What became of a datagram, without its bytes.
-enum Fate {
+/// Outcome of a datagram, without its bytes.
+enum Outcome {
     To(Handle),
     Reset(Handle),
     New(Handle),
@@ -23,23 +24,23 @@ enum Fate {
 }
 
 impl Endpoint {
-    /// A datagram came. Nothing in it can fail.
+    /// Processes a received datagram. Its contents cannot make this fail.
     pub fn handle(&mut self, now: Time, arrival: Arrival<'_>) {
         self.now = self.now.max(now);
         let routed = self.routing.route(now, arrival.from, arrival.bytes, &mut self.random);
-        let fate = match routed {
-            Routed::To(handle) => Fate::To(handle),
-            Routed::Reset(handle) => Fate::Reset(handle),
-            Routed::Answer(bytes) => Fate::Answer(bytes),
-            Routed::Dropped(_) => Fate::Dropped,
+        let outcome = match routed {
+            Routed::To(handle) => Outcome::To(handle),
+            Routed::Reset(handle) => Outcome::Reset(handle),
+            Routed::Answer(bytes) => Outcome::Answer(bytes),
+            Routed::Dropped(_) => Outcome::Dropped,
             Routed::First(first) => self.on_first(now, &first, &arrival),
         };
-        match fate {
-            Fate::To(handle) => self.deliver(now, handle, arrival),
-            Fate::New(handle) => self.deliver_first(now, handle, arrival),
-            Fate::Answer(bytes) => self.answer(&arrival, bytes),
-            Fate::Dropped => self.dropped.dropped += 1,
-            Fate::Reset(handle) => {
+        match outcome {
+            Outcome::To(handle) => self.deliver(now, handle, arrival),
+            Outcome::New(handle) => self.deliver_first(now, handle, arrival),
+            Outcome::Answer(bytes) => self.answer(&arrival, bytes),
+            Outcome::Dropped => self.dropped.dropped += 1,
+            Outcome::Reset(handle) => {
                 if let Some(member) = self.connections.get_mut(handle) {
                     member.connection.on_stateless_reset(now);
                     self.touch(handle);
@@ -55,7 +56,8 @@ impl Endpoint {
         }
     }
 
-    /// Of a first datagram in which nothing could be opened nothing is kept: anybody could have sent it.
+    /// Delivers a first datagram. If nothing in it could be opened, no state is kept, since anybody
+    /// could have sent it.
     fn deliver_first(&mut self, now: Time, handle: Handle, arrival: Arrival<'_>) {
         let Some(Member { connection, .. }) = self.connections.get_mut(handle) else { return };
         connection.handle(now, arrival);
@@ -83,29 +85,29 @@ impl Endpoint {
         self.answers.push_back((transmit, bytes));
     }
 
-    fn on_first(&mut self, now: Time, first: &First<'_>, arrival: &Arrival<'_>) -> Fate {
+    fn on_first(&mut self, now: Time, first: &First<'_>, arrival: &Arrival<'_>) -> Outcome {
         let config = &self.settings.config;
         let full = config.connections.is_some_and(|most| self.connections.len() >= most);
-        // Where there is no room at all, nobody may wait either.
+        // If the endpoint is full, no client may wait either.
         let (retry, most) = (config.retry, if full { 0 } else { config.unaccepted });
         let unaccepted = self.routing.unaccepted();
         match admission::decide(retry, unaccepted, most, &mut self.tokens, now, first) {
             Admission::Refuse(code) => {
                 let source = self.draw_server_id();
-                Fate::Answer(admission::write_refusal(first, source, code))
+                Outcome::Answer(admission::write_refusal(first, source, code))
             }
             Admission::Retry => {
                 let source = self.draw_server_id();
-                Fate::Answer(admission::write_retry(&self.tokens, now, first, source, &mut self.random))
+                Outcome::Answer(admission::write_retry(&self.tokens, now, first, source, &mut self.random))
             }
             Admission::Accept { original, retry, validated } => {
                 let handle = self.routing.admit(first, arrival.bytes.len());
                 let id = self.draw_server_id();
                 if !self.routing.add_id(handle, id) {
                     self.routing.forget(handle);
-                    return Fate::Dropped;
+                    return Outcome::Dropped;
                 }
-                let birth = Birth {
+                let init = ConnectionInit {
                     side: Side::Server,
                     addresses: (arrival.to, arrival.from),
                     ids: HandshakeIds::server(id, first.source, original, retry),
@@ -114,7 +116,7 @@ impl Endpoint {
                     validated,
                     random: Random::new(&self.random.bytes()),
                 };
-                self.begin(now, handle, birth)
+                self.begin(now, handle, init)
             }
         }
     }
@@ -123,18 +125,18 @@ impl Endpoint {
         self.draw_id(self.settings.config.connection.connection_id_len)
     }
 
-    fn begin(&mut self, now: Time, handle: Handle, birth: Birth) -> Fate {
+    fn begin(&mut self, now: Time, handle: Handle, init: ConnectionInit) -> Outcome {
         let (alpn, crypto) = (&self.settings.config.alpn, &self.settings.crypto);
-        let Some(crypto) = crypto else { return Fate::Dropped };
+        let Some(crypto) = crypto else { return Outcome::Dropped };
         let start = |parameters: &_| crypto.start(parameters, alpn);
-        match Connection::new(now, &self.settings.connection, birth, start) {
+        match Connection::new(now, &self.settings.connection, init, start) {
             Ok(connection) => {
                 self.connections.insert(handle, Member::new(connection));
-                Fate::New(handle)
+                Outcome::New(handle)
             }
             Err(_) => {
                 self.routing.forget(handle);
-                Fate::Dropped
+                Outcome::Dropped
             }
         }
     }

@@ -2,20 +2,20 @@
 
 use units::Time;
 
-use crate::by_id::ById;
 use crate::connection::Connection;
 use crate::endpoint::routing::Handle;
+use crate::small_map::SmallMap;
 
-/// A connection, and what of it is to be looked at.
+/// A connection and its pending work.
 pub(super) struct Member {
     pub(super) connection: Connection,
-    /// It stands in the endpoint's `touched`.
+    /// Whether it is in the endpoint's `touched`.
     pub(super) touched: bool,
-    /// It stands in `sending`.
+    /// Whether it is in `sending`.
     pub(super) sending: bool,
-    /// It stands in `stale`.
+    /// Whether it is in `stale`.
     pub(super) stale: bool,
-    /// As it stands in `timers`.
+    /// The time of its entry in `timers`.
     pub(super) due: Option<Time>,
 }
 
@@ -25,5 +25,5 @@ impl Member {
     }
 }
 
-/// All of them.
-pub(super) type Members = ById<Handle, Member>;
+/// All connections of an endpoint.
+pub(super) type Members = SmallMap<Handle, Member>;

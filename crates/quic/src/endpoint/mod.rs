@@ -1,5 +1,7 @@
-//! An endpoint: many connections behind one address. [`Endpoint`] drives them; its parts say whose a datagram is, who may come in, what those
-//! get that belong to nobody.
+//! An endpoint: many connections behind one address.
+//!
+//! [`Endpoint`] drives the connections. Its parts route datagrams, admit clients, and answer
+//! datagrams that belong to no connection.
 
 pub mod admission;
 pub mod budget;
@@ -17,5 +19,5 @@ pub use budget::Budget;
 pub use driver::{ConnectError, Dropped, Endpoint, EndpointSettings};
 pub use program::Program;
 pub use reset::ResetKey;
-pub use routing::{Handle, Routed, Routing, Why};
+pub use routing::{DropReason, Handle, Routed, Routing};
 pub use token::{Tokens, Verdict};

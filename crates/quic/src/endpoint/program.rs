@@ -1,4 +1,6 @@
-//! What runs over an endpoint, whoever moves its datagrams: a loop over sockets, or a test in virtual time.
+//! Interface of a program that runs on an endpoint, independent of the transport of datagrams.
+//!
+//! Datagrams may be moved by a loop over sockets, or by a test in virtual time.
 
 use std::net::IpAddr;
 
@@ -8,29 +10,32 @@ use crate::connection::Event;
 use crate::endpoint::driver::Endpoint;
 use crate::endpoint::routing::Handle;
 
-/// A program on top of an endpoint. Who drives the endpoint hands it every event, then lets it [`run`](Self::run), then sends what the endpoint
-/// has to send; and again after whatever happens.
+/// A program on top of an endpoint.
+///
+/// The driver of the endpoint passes it every event, then calls [`run`](Self::run), then sends the
+/// endpoint's datagrams. It repeats this after everything that happens.
 pub trait Program {
-    /// Something happened to a connection.
+    /// Handles an event of a connection.
     fn on_event(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle, event: Event);
 
-    /// All events of now were told: the time to read, write, open and close. Called after every batch of datagrams and whenever
-    /// something of the endpoint's or [`deadline`](Self::deadline) is due.
+    /// Reads, writes, opens and closes, once all current events were delivered. Called after every
+    /// batch of datagrams, and when a timer of the endpoint or [`deadline`](Self::deadline) is due.
     fn run(&mut self, now: Time, endpoint: &mut Endpoint);
 
-    /// When [`run`](Self::run) is to be called, if nothing else happens before; never while nothing is due.
+    /// Returns the time by which [`run`](Self::run) must be called, or [`Time::NEVER`].
     fn deadline(&self) -> Time;
 
-    /// Nothing is left to do: the loop may end.
+    /// Reports whether the program is finished, so that the loop may end.
     fn is_done(&self, endpoint: &Endpoint) -> bool;
 
-    /// The system says that datagrams to this host do not arrive (ICMP: nobody listens there, no way leads there). Anyone on the way could have
-    /// said so: it is a hint, and no proof.
+    /// Handles a report that datagrams to this host do not arrive (ICMP: port, host or network
+    /// unreachable). Anyone on the path could have sent it, so it is a hint, not a proof.
     fn on_unreachable(&mut self, now: Time, endpoint: &mut Endpoint, host: IpAddr) {
         let _ = (now, endpoint, host);
     }
 
-    /// This end's interface takes no datagrams of so many bytes to this host: none of them leaves, and each counts as lost. Told of the first one.
+    /// Handles a report that the local interface cannot send datagrams of this size to this host.
+    /// None of them leaves, and each counts as lost. Called for the first one only.
     fn on_too_large(&mut self, now: Time, endpoint: &mut Endpoint, host: IpAddr, bytes: usize) {
         let _ = (now, endpoint, host, bytes);
     }

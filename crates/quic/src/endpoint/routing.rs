@@ -1,4 +1,6 @@
-//! Whose a datagram is (RFC 9000 section 5.2), and what those get that are nobody's: version negotiation, a stateless reset, nothing.
+//! Assignment of datagrams to connections (RFC 9000 section 5.2).
+//!
+//! Datagrams that belong to no connection get version negotiation, a stateless reset, or no answer.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,48 +19,50 @@ use crate::wire::header::{
     MIN_INITIAL_DATAGRAM, OtherVersion, Parsed, Protected, VERSION_1, VersionNegotiation, parse,
 };
 
-/// The Destination Connection ID of a client's first Initial has at least so many bytes (section 7.2).
+/// Minimum length of the Destination Connection ID of a client's first Initial, in bytes (section
+/// 7.2).
 const MIN_FIRST_ID: usize = 8;
-/// A version of the form 0x?a?a?a?a that nobody speaks (section 15).
+/// A reserved version of the form 0x?a?a?a?a (section 15).
 const RESERVED: u32 = 0x0a0a_0a0a;
 
-/// A connection of an endpoint; numbers are not used twice.
+/// Identifies a connection of an endpoint. Numbers are not reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub u64);
 
-/// Why a datagram is dropped.
+/// Reason for dropping a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// It cannot be read, or is no packet of QUIC.
+pub enum DropReason {
+    /// The datagram cannot be parsed, or is not QUIC.
     Unreadable,
-    /// Of a connection that is not known, and too short or of a kind that gets no answer.
+    /// The connection is unknown, and the datagram is too short or of a type that gets no answer.
     Unknown,
-    /// An Initial in a datagram below 1200 bytes, or to an ID below 8 (sections 14.1, 7.2).
+    /// An Initial in a datagram below 1200 bytes, or with a destination below 8 bytes (sections
+    /// 14.1, 7.2).
     Small,
-    /// Nobody may come in.
+    /// The endpoint does not accept clients.
     Closed,
-    /// A connection that is not accepted yet holds as much as it may.
+    /// The connection is not accepted yet, and has reached its limit of data.
     Full,
-    /// There were too many answers in this second.
+    /// The limit of answers per second is reached.
     Rate,
 }
 
-/// What is to be done with a datagram.
+/// Action for a datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Routed<'a> {
-    /// It goes to this connection.
+    /// Deliver it to this connection.
     To(Handle),
-    /// A stateless reset: this connection is over.
+    /// Reset this connection: the datagram is a stateless reset.
     Reset(Handle),
-    /// A client that nobody knows: [`super::admission::decide`].
+    /// Decide on the first Initial of an unknown client: see [`super::admission::decide`].
     First(First<'a>),
-    /// It is answered with this, which is shorter than the datagram.
+    /// Answer with this datagram, which is shorter.
     Answer(Vec<u8>),
-    /// It is dropped.
-    Dropped(Why),
+    /// Drop it.
+    Dropped(DropReason),
 }
 
-/// What leads to one connection.
+/// Routing entries of one connection.
 #[derive(Clone, Debug, Default)]
 struct Owned {
     ids: Vec<ConnectionId>,
@@ -67,7 +71,7 @@ struct Owned {
     resets: Vec<(SocketAddr, [u8; TOKEN_LEN])>,
 }
 
-/// Connection IDs and addresses of all connections of an endpoint that has one address.
+/// Connection IDs and addresses of all connections of an endpoint with one address.
 #[derive(Clone, Debug)]
 pub struct Routing {
     id_len: usize,
@@ -77,20 +81,20 @@ pub struct Routing {
     budget: Budget,
     owned: BTreeMap<Handle, Owned>,
     ids: BTreeMap<ConnectionId, Handle>,
-    /// IDs that clients have chosen: two may choose the same.
+    /// IDs chosen by clients. Two clients may choose the same.
     firsts: BTreeMap<(SocketAddr, ConnectionId), Handle>,
-    /// Where this end's IDs have zero length, the address must do.
+    /// Addresses of peers, used where this end's IDs have zero length.
     peers: BTreeMap<SocketAddr, Handle>,
-    /// Tokens of peers by their names.
+    /// Stateless reset tokens of peers, by their lookup key.
     resets: BTreeMap<(SocketAddr, [u8; TOKEN_LEN]), Handle>,
-    /// Bytes held for connections that are not accepted yet.
+    /// Bytes received on connections that are not accepted yet.
     unaccepted: BTreeMap<Handle, u64>,
     unaccepted_bytes: u64,
     next: u64,
 }
 
 impl Routing {
-    /// Without connections.
+    /// Creates routing without connections.
     pub fn new(config: &EndpointConfig, key: ResetKey) -> Self {
         Self {
             id_len: config.connection.connection_id_len,
@@ -109,8 +113,8 @@ impl Routing {
         }
     }
 
-    /// A connection of this end to `peer`, to which `id` leads; with an ID of zero length its peer's address does. None when that leads
-    /// to another already.
+    /// Adds a connection from this end to `peer`, identified by `id`, or by the peer's address if
+    /// the ID has zero length. Returns `None` if that already identifies another connection.
     pub fn connect(&mut self, peer: SocketAddr, id: ConnectionId) -> Option<Handle> {
         let taken = if id.is_empty() { self.peers.contains_key(&peer) } else { self.ids.contains_key(&id) };
         if taken {
@@ -126,8 +130,11 @@ impl Routing {
         Some(handle)
     }
 
-    /// A client comes in. Its first packets lead to it by where they are from and go to, until [`drop_first`](Self::drop_first). It counts
-    /// as not accepted, with a first datagram of so many bytes.
+    /// Adds a connection of a client, whose first datagram has `bytes` bytes. It counts as not
+    /// accepted.
+    ///
+    /// Until [`drop_first`](Self::drop_first), its first packets are recognised by source address
+    /// and destination ID.
     pub fn admit(&mut self, first: &First<'_>, bytes: usize) -> Handle {
         let handle = self.open();
         let key = (first.from, first.destination);
@@ -146,27 +153,27 @@ impl Routing {
         handle
     }
 
-    /// The application has taken the connection.
+    /// Marks a connection as accepted by the application.
     pub fn accept(&mut self, handle: Handle) {
         self.unaccepted.remove(&handle);
     }
 
-    /// How many connections wait to be accepted.
+    /// Returns the number of connections that wait to be accepted.
     pub fn unaccepted(&self) -> usize {
         self.unaccepted.len()
     }
 
-    /// How many connections there are.
+    /// Returns the number of connections.
     pub fn len(&self) -> usize {
         self.owned.len()
     }
 
-    /// There is none.
+    /// Reports whether there are no connections.
     pub fn is_empty(&self) -> bool {
         self.owned.is_empty()
     }
 
-    /// A further ID leads to a connection. Says whether it does: not when it leads to another.
+    /// Routes a further ID to a connection. Returns `false` if the ID is taken.
     pub fn add_id(&mut self, handle: Handle, id: ConnectionId) -> bool {
         let Some(owned) = self.owned.get_mut(&handle) else { return false };
         if self.ids.contains_key(&id) || id.is_empty() {
@@ -177,14 +184,15 @@ impl Routing {
         true
     }
 
-    /// The peer has given an ID up.
+    /// Removes an ID that the peer has retired.
     pub fn remove_id(&mut self, id: &ConnectionId) {
         if let Some(owned) = self.ids.remove(id).and_then(|handle| self.owned.get_mut(&handle)) {
             owned.ids.retain(|known| known != id);
         }
     }
 
-    /// A client has the server's ID, or a server's handshake is confirmed: what the client had chosen leads nowhere any more.
+    /// Removes the ID chosen by a client, once the client has the server's ID or the server's
+    /// handshake is confirmed.
     pub fn drop_first(&mut self, handle: Handle) {
         if let Some(first) = self.owned.get_mut(&handle).and_then(|owned| owned.first.take()) {
             self.firsts.remove(&first);
@@ -198,7 +206,8 @@ impl Routing {
         }
     }
 
-    /// The tokens by which this peer can reset the connection now: [`reset_tokens`](crate::connection::RemoteIds::reset_tokens).
+    /// Sets the tokens with which this peer can reset the connection:
+    /// [`reset_tokens`](crate::connection::RemoteIds::reset_tokens).
     pub fn set_resets(
         &mut self,
         handle: Handle,
@@ -216,7 +225,7 @@ impl Routing {
         }
     }
 
-    /// A connection is gone.
+    /// Removes a connection.
     pub fn forget(&mut self, handle: Handle) {
         self.unaccepted.remove(&handle);
         let Some(owned) = self.owned.remove(&handle) else { return };
@@ -234,7 +243,7 @@ impl Routing {
         }
     }
 
-    /// What is to be done with a datagram from `from`.
+    /// Decides what to do with a datagram from `from`.
     pub fn route<'a>(
         &mut self,
         now: Time,
@@ -253,12 +262,12 @@ impl Routing {
             Ok(Parsed::Protected(packet)) => match packet.level {
                 Level::OneRtt => self.reset(now, &packet.destination, datagram.len(), random),
                 Level::Initial => self.first(from, &packet, datagram),
-                Level::ZeroRtt | Level::Handshake => Routed::Dropped(Why::Unknown),
+                Level::ZeroRtt | Level::Handshake => Routed::Dropped(DropReason::Unknown),
             },
             Ok(Parsed::OtherVersion(packet)) => self.negotiate(now, &packet, datagram.len(), random),
-            // Section 6.1: they are never answered.
-            Ok(Parsed::Retry(_) | Parsed::VersionNegotiation(_)) => Routed::Dropped(Why::Unknown),
-            Err(_) => Routed::Dropped(Why::Unreadable),
+            // Section 6.1: these packets are never answered.
+            Ok(Parsed::Retry(_) | Parsed::VersionNegotiation(_)) => Routed::Dropped(DropReason::Unknown),
+            Err(_) => Routed::Dropped(DropReason::Unreadable),
         }
     }
 
@@ -282,7 +291,7 @@ impl Routing {
     fn deliver<'a>(&mut self, handle: Handle, bytes: usize) -> Routed<'a> {
         let most = self.unaccepted_bytes;
         match self.unaccepted.get_mut(&handle) {
-            Some(held) if *held + bytes as u64 > most => Routed::Dropped(Why::Full),
+            Some(held) if *held + bytes as u64 > most => Routed::Dropped(DropReason::Full),
             Some(held) => {
                 *held += bytes as u64;
                 Routed::To(handle)
@@ -293,14 +302,15 @@ impl Routing {
 
     fn reset_by(&self, from: SocketAddr, datagram: &[u8]) -> Option<Handle> {
         let token = reset::suspected(datagram)?;
-        // A client that has no token of anybody need not compute one.
+        // Without any token there is no need to compute a lookup key.
         if self.resets.is_empty() {
             return None;
         }
         self.resets.get(&(from, self.key.name(&token))).copied()
     }
 
-    /// Section 10.3. Who has no IDs cannot have given one to the peer.
+    /// Answers a packet of an unknown connection with a stateless reset (section 10.3). An endpoint
+    /// with zero-length IDs never gave one to the peer.
     fn reset<'a>(
         &mut self,
         now: Time,
@@ -309,27 +319,28 @@ impl Routing {
         random: &mut Random,
     ) -> Routed<'a> {
         if destination.is_empty() || answered <= reset::MIN_RESET {
-            return Routed::Dropped(Why::Unknown);
+            return Routed::Dropped(DropReason::Unknown);
         }
         if !self.budget.take(now) {
-            return Routed::Dropped(Why::Rate);
+            return Routed::Dropped(DropReason::Rate);
         }
         let datagram = reset::datagram(&self.key.token(destination), answered, random);
-        datagram.map_or(Routed::Dropped(Why::Unknown), Routed::Answer)
+        datagram.map_or(Routed::Dropped(DropReason::Unknown), Routed::Answer)
     }
 
     fn first<'a>(&self, from: SocketAddr, packet: &Protected, datagram: &'a [u8]) -> Routed<'a> {
         let first = First::new(from, packet, datagram);
-        // After a Retry the destination is one of this end's.
+        // After a Retry, the destination is one of this end's IDs.
         let short = first.destination.len() < MIN_FIRST_ID && first.token.is_empty();
         match () {
-            () if !self.accepts => Routed::Dropped(Why::Closed),
-            () if short || datagram.len() < MIN_INITIAL_DATAGRAM => Routed::Dropped(Why::Small),
+            () if !self.accepts => Routed::Dropped(DropReason::Closed),
+            () if short || datagram.len() < MIN_INITIAL_DATAGRAM => Routed::Dropped(DropReason::Small),
             () => Routed::First(first),
         }
     }
 
-    /// Section 6.1: only a datagram that could begin a connection is answered, and so the answer, of at most 527 bytes, is shorter.
+    /// Answers with Version Negotiation (section 6.1). Only datagrams that could start a connection
+    /// are answered, so the answer of at most 527 bytes is shorter.
     fn negotiate<'a>(
         &mut self,
         now: Time,
@@ -338,13 +349,13 @@ impl Routing {
         random: &mut Random,
     ) -> Routed<'a> {
         if !self.accepts {
-            return Routed::Dropped(Why::Closed);
+            return Routed::Dropped(DropReason::Closed);
         }
         if answered < MIN_INITIAL_DATAGRAM {
-            return Routed::Dropped(Why::Small);
+            return Routed::Dropped(DropReason::Small);
         }
         if !self.budget.take(now) {
-            return Routed::Dropped(Why::Rate);
+            return Routed::Dropped(DropReason::Rate);
         }
         let all = [VERSION_1, RESERVED];
         let versions = if self.grease { &all[..] } else { &all[..1] };
@@ -352,7 +363,7 @@ impl Routing {
         let [unused] = random.bytes();
         let mut w = Writer::new(&mut bytes);
         VersionNegotiation::encode(&mut w, unused, packet.source, packet.destination, versions)
-            .expect("as long as it is");
+            .expect("the buffer has the right size");
         Routed::Answer(bytes)
     }
 }

@@ -1,7 +1,9 @@
-//! Tokens by which clients prove their address (RFC 9000 sections 8.1.2 to 8.1.4): of Retry packets and of NEW_TOKEN frames.
+//! Tokens for address validation, in Retry packets and NEW_TOKEN frames (RFC 9000 sections 8.1.2 to
+//! 8.1.4).
 //!
-//! A token is sealed by AES-256-GCM under a key of the server and says what it is, when it was made, for whom, and for a Retry the
-//! connection IDs of the handshake. The server keeps nothing but the tokens that were used.
+//! A token is sealed with AES-256-GCM under a key of the server. It holds its type, its creation
+//! time and the client's address. In a Retry it also holds the connection IDs of the handshake. The
+//! server stores only the tokens that were used.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -15,33 +17,37 @@ use crate::wire::codec::{Reader, Truncated, Writer};
 use crate::wire::connection_id::ConnectionId;
 
 const TAG_LEN: usize = 16;
-/// Kind, time, address, port, two connection IDs with their lengths.
+/// Maximum length of the body: type, time, address, port, and two connection IDs with their
+/// lengths.
 const MAX_BODY: usize = 1 + 8 + 16 + 2 + 2 * (1 + ConnectionId::MAX_LEN);
-/// The longest token, in bytes.
+/// Maximum length of a token, in bytes.
 pub const MAX_TOKEN: usize = NONCE_LEN + MAX_BODY + TAG_LEN;
 
-/// What a token is worth.
+/// Result of checking a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As much as none: not of this server, too old, of another address, used before (section 8.1.3).
+    /// The token is ignored: not from this server, expired, for another address, or already used
+    /// (section 8.1.3).
     Nothing,
-    /// Of NEW_TOKEN: the address is validated.
+    /// Valid NEW_TOKEN token: the address is validated.
     Validated,
-    /// Of a Retry: the address is validated, and the handshake began with this destination.
+    /// Valid Retry token: the address is validated.
     Retried {
-        /// The Destination Connection ID of the client's first Initial.
+        /// Destination Connection ID of the client's first Initial.
         original: ConnectionId,
     },
-    /// Of a Retry, and wrong: the client will take no other, so it is told INVALID_TOKEN (section 8.1.2).
+    /// Invalid Retry token. The client will not accept another Retry, so it is closed with
+    /// INVALID_TOKEN (section 8.1.2).
     Invalid,
 }
 
-/// What is sealed in a token.
+/// Sealed contents of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Body {
     issued: Time,
     ip: [u8; 16],
-    /// Port, original destination, source: of a Retry alone. Clients come back from another port (section 8.1.3).
+    /// Port, original destination and source, for a Retry only. Later connections may come from
+    /// another port (section 8.1.3).
     retry: Option<(u16, ConnectionId, ConnectionId)>,
 }
 
@@ -68,7 +74,7 @@ impl Body {
     }
 }
 
-/// The same for an IPv4 address and what a socket for both makes of it.
+/// Returns the address in a form that is the same for IPv4 and IPv4-mapped IPv6 addresses.
 fn ip(address: SocketAddr) -> [u8; 16] {
     match address.ip() {
         IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
@@ -76,21 +82,23 @@ fn ip(address: SocketAddr) -> [u8; 16] {
     }
 }
 
-/// Makes tokens, and takes each once.
+/// Issues tokens, and accepts each token once.
 #[derive(Debug)]
 pub struct Tokens {
     key: LessSafeKey,
     retry_lifetime: Duration,
     token_lifetime: Duration,
-    /// Used ones: when made, nonce.
+    /// Used tokens: creation time and nonce.
     used: BTreeSet<(Time, [u8; NONCE_LEN])>,
     capacity: usize,
-    /// Tokens made at that time or before are refused: of them it is forgotten which were used.
+    /// Tokens created at this time or before are refused, because used ones of that age were
+    /// forgotten.
     floor: Option<Time>,
 }
 
 impl Tokens {
-    /// Tokens of a key are worth something to all who have it, except that each takes a token once.
+    /// Creates the token state. Servers with the same key accept each other's tokens, but each
+    /// server accepts a token once.
     pub fn new(key: &[u8; 32], config: &EndpointConfig) -> Self {
         let key = UnboundKey::new(&AES_256_GCM, key).expect("a key of 32 bytes");
         Self {
@@ -103,7 +111,8 @@ impl Tokens {
         }
     }
 
-    /// For a Retry with this source to the client at `to`, whose first Initial went to `original`.
+    /// Creates a token for a Retry with this source, sent to the client at `to`. The client's first
+    /// Initial went to `original`.
     pub fn for_retry(
         &self,
         now: Time,
@@ -115,7 +124,7 @@ impl Tokens {
         self.seal(&Body { issued: now, ip: ip(to), retry: Some((to.port(), original, source)) }, random)
     }
 
-    /// For a NEW_TOKEN to a client whose address is validated.
+    /// Creates a token for a NEW_TOKEN frame to a client whose address is validated.
     pub fn for_later(&self, now: Time, to: SocketAddr, random: &mut Random) -> Vec<u8> {
         self.seal(&Body { issued: now, ip: ip(to), retry: None }, random)
     }
@@ -140,7 +149,7 @@ impl Tokens {
         Some((*nonce, Body::read(body.ok()?).ok()?))
     }
 
-    /// What the token of an Initial from `from` to this destination is worth. It is used up with that.
+    /// Checks the token of an Initial from `from` to this destination, and uses it up.
     pub fn take(&mut self, now: Time, from: SocketAddr, destination: &ConnectionId, token: &[u8]) -> Verdict {
         let Some((nonce, body)) = self.open(token) else { return Verdict::Nothing };
         let lifetime = if body.retry.is_some() { self.retry_lifetime } else { self.token_lifetime };
@@ -156,12 +165,12 @@ impl Tokens {
         }
     }
 
-    /// Remembers a token; says whether it was not used before.
+    /// Remembers a token. Returns `false` if it was used before.
     fn is_new(&mut self, now: Time, issued: Time, nonce: [u8; NONCE_LEN]) -> bool {
         if self.floor.is_some_and(|floor| issued <= floor) {
             return false;
         }
-        // Those that are too old for anything need not be remembered.
+        // Expired tokens need not be remembered.
         let oldest = now - self.retry_lifetime.max(self.token_lifetime);
         self.used = self.used.split_off(&(oldest, [0; NONCE_LEN]));
         let new = self.used.insert((issued, nonce));
@@ -171,7 +180,7 @@ impl Tokens {
         new
     }
 
-    /// How many used tokens are remembered.
+    /// Returns the number of used tokens that are remembered.
     pub fn remembered(&self) -> usize {
         self.used.len()
     }

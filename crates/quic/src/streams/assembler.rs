@@ -1,32 +1,34 @@
-//! Puts a stream together from pieces in any order.
+//! Reassembly of a stream from pieces in any order.
 //!
-//! Bytes lie in pages of 4 KiB that exist only where something has come. A page knows its bytes as one run, or bit by bit once there is a
-//! gap. So memory is at most the window that was granted, an eighth more for bits, and a page at either end, whatever pieces a peer
-//! cuts: there is no list of gaps that could grow, and no limit to their number at which a connection had to be closed.
+//! Bytes are stored in pages of 4 KiB, which exist only where data has arrived. A page tracks its
+//! bytes as one run, or as a bitmap once there is a gap. Memory is therefore bounded by the granted
+//! window, plus an eighth for bitmaps and one page at either end. This holds however the peer
+//! splits its data. There is no list of gaps that could grow, and no limit on their number that
+//! would close a connection.
 
 use std::collections::BTreeMap;
 
 use ring::digest::{Context, SHA256};
 
-/// Bytes in a page.
+/// Size of a page, in bytes.
 const PAGE: usize = 4096;
 const WORDS: usize = PAGE / 64;
 
-/// What is done with the bytes.
+/// Treatment of received bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
-    /// They wait for the application to read them.
+    /// Stored until the application reads them.
     #[default]
     All,
-    /// They are counted and go into a SHA-256 as soon as they are in order; nothing is read.
+    /// Counted and hashed with SHA-256 as soon as they are in order. They cannot be read.
     Hash,
-    /// They are counted as soon as they are in order; no byte is held.
+    /// Counted as soon as they are in order. No byte is stored.
     Count,
 }
 
-/// Which bytes of a page have come.
+/// The bytes of a page that have arrived.
 enum Fill {
-    /// One run; empty when nothing has.
+    /// One run; empty if nothing has arrived.
     Run(usize, usize),
     Bits(Box<[u64; WORDS]>),
 }
@@ -46,7 +48,7 @@ impl Fill {
             }
             Self::Bits(bits) => {
                 set(bits, from, to);
-                // Full again: a run needs no bits.
+                // The page is complete, so it needs no bitmap.
                 if bits.iter().all(|word| *word == u64::MAX) {
                     *self = Self::Run(0, PAGE);
                 }
@@ -54,7 +56,7 @@ impl Fill {
         }
     }
 
-    /// Where the last byte ends.
+    /// Returns the end of the last byte that has arrived.
     fn end(&self) -> usize {
         match self {
             Self::Run(_, end) => *end,
@@ -65,7 +67,7 @@ impl Fill {
         }
     }
 
-    /// Where the bytes end that have come from `from` on without a gap.
+    /// Returns the end of the bytes that have arrived without a gap, starting at `from`.
     fn run_end(&self, from: usize) -> usize {
         match self {
             Self::Run(start, end) => {
@@ -90,7 +92,7 @@ impl Fill {
     }
 }
 
-/// Sets bits from..to.
+/// Sets the bits in from..to.
 fn set(bits: &mut [u64; WORDS], from: usize, to: usize) {
     let mut at = from;
     while at < to {
@@ -104,20 +106,20 @@ fn set(bits: &mut [u64; WORDS], from: usize, to: usize) {
 
 struct Page {
     fill: Fill,
-    /// Empty where bytes are only counted.
+    /// Empty if bytes are only counted.
     data: Box<[u8]>,
 }
 
-/// One stream being put together. Who calls it has checked that the peer may send so far.
+/// Reassembles one stream. The caller must have checked flow control.
 pub struct Assembler {
     pages: BTreeMap<u64, Page>,
     keep: Keep,
     hash: Option<Context>,
-    /// All below was read.
+    /// End of the bytes that were read.
     read: u64,
-    /// All below has come.
+    /// End of the bytes that have arrived without a gap.
     ready: u64,
-    /// A page that was read and can be used again: of bulk data one is enough.
+    /// A page that can be reused. One suffices for bulk data.
     spare: Option<Box<[u8]>>,
 }
 
@@ -128,29 +130,29 @@ impl Default for Assembler {
 }
 
 impl Assembler {
-    /// Without any byte.
+    /// Creates an empty assembler.
     pub fn new(keep: Keep) -> Self {
         let hash = (keep == Keep::Hash).then(|| Context::new(&SHA256));
         Self { pages: BTreeMap::new(), keep, hash, read: 0, ready: 0, spare: None }
     }
 
-    /// All below was read by the application, or counted.
+    /// Returns the end of the bytes that were read by the application, or counted.
     pub const fn read_to(&self) -> u64 {
         self.read
     }
 
-    /// All below has come without a gap.
+    /// Returns the end of the bytes that have arrived without a gap.
     pub const fn ready_to(&self) -> u64 {
         self.ready
     }
 
-    /// Bytes have come that lie beyond a gap.
+    /// Reports whether bytes have arrived beyond a gap.
     pub fn has_beyond(&self) -> bool {
         let Some((number, page)) = self.pages.last_key_value() else { return false };
         number * PAGE as u64 + page.fill.end() as u64 > self.ready
     }
 
-    /// How many bytes of memory the pages take, bits and all.
+    /// Returns the memory used by the pages, including bitmaps, in bytes.
     pub fn memory(&self) -> usize {
         let page = |page: &Page| {
             let bits = if matches!(page.fill, Fill::Bits(_)) { PAGE / 8 } else { 0 };
@@ -159,7 +161,8 @@ impl Assembler {
         self.pages.values().map(page).sum()
     }
 
-    /// Takes a piece. Of bytes that come twice with different values the later ones count until they are read.
+    /// Inserts a piece. If a peer sends different values for the same bytes, later ones replace
+    /// earlier ones until they are read.
     pub fn insert(&mut self, offset: u64, data: &[u8]) {
         let known = self.ready.saturating_sub(offset).min(data.len() as u64);
         let (offset, data) = (offset + known, &data[known as usize..]);
@@ -176,7 +179,7 @@ impl Assembler {
         }
     }
 
-    /// In order, and nobody will read it.
+    /// Counts and hashes bytes in order that will not be read.
     fn pass(&mut self, data: &[u8]) {
         if let Some(hash) = &mut self.hash {
             hash.update(data);
@@ -207,7 +210,7 @@ impl Assembler {
         }
     }
 
-    /// Moves `ready` over what came before its turn.
+    /// Advances `ready` over bytes that arrived early.
     fn advance(&mut self) {
         while let Some(page) = self.pages.get(&(self.ready / PAGE as u64)) {
             let from = (self.ready % PAGE as u64) as usize;
@@ -229,9 +232,9 @@ impl Assembler {
         }
     }
 
-    /// Lets go of pages that were read.
+    /// Frees pages that were read.
     fn free(&mut self) {
-        // Of what nobody reads the beginning of a page is not worth a page.
+        // If bytes are not read, a partly complete page is not worth keeping.
         if self.keep != Keep::All && !self.has_beyond() {
             self.pages.clear();
         }
@@ -249,7 +252,7 @@ impl Assembler {
         }
     }
 
-    /// Copies what is in order into `out`; says how much.
+    /// Copies bytes that are in order into `out`. Returns their number.
     pub fn read(&mut self, out: &mut [u8]) -> usize {
         let mut done = 0;
         while done < out.len() && self.read < self.ready {
@@ -264,14 +267,14 @@ impl Assembler {
         done
     }
 
-    /// Lets go of everything: the stream was reset, or nobody wants it.
+    /// Discards all data, because the stream was reset or is no longer wanted.
     pub fn clear(&mut self) {
         self.pages.clear();
         self.spare = None;
         self.ready = self.read;
     }
 
-    /// The SHA-256 of all that came in order; none unless it was asked for.
+    /// Returns the SHA-256 of all bytes that arrived in order. `None` unless requested.
     pub fn sha256(&self) -> Option<[u8; 32]> {
         let digest = self.hash.clone()?.finish();
         digest.as_ref().try_into().ok()

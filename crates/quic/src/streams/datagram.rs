@@ -1,23 +1,23 @@
-//! Queues of DATAGRAM messages (RFC 9221), bounded by bytes.
+//! Queues of DATAGRAM messages (RFC 9221), bounded by size.
 
 use std::collections::VecDeque;
 
-/// What a message costs besides its bytes, so that empty ones do not come for nothing.
+/// Accounted cost of a message besides its bytes, so that empty messages are bounded too.
 const OVERHEAD: usize = size_of::<Vec<u8>>();
 
-/// What its frame has besides: type, and a length of two bytes.
+/// Overhead of a DATAGRAM frame, in bytes: type, and a length of two bytes.
 pub(crate) const FRAME: usize = 3;
 
-/// What happens to a message that there is no room for.
+/// Treatment of a message that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// It is refused: for what an application sends.
+    /// Refuses the message. For messages that an application sends.
     Refuse,
-    /// The oldest make room: for what comes in, since late media are worth nothing.
+    /// Drops the oldest messages. For received messages, since late media is worthless.
     DropOldest,
 }
 
-/// Messages that wait: to be sent, or to be read.
+/// Messages waiting to be sent or read.
 #[derive(Clone, Debug)]
 pub struct DatagramQueue {
     queue: VecDeque<Vec<u8>>,
@@ -28,12 +28,13 @@ pub struct DatagramQueue {
 }
 
 impl DatagramQueue {
-    /// For at most `max` bytes, counted with 24 for each message.
+    /// Creates a queue for at most `max` bytes. Each message counts 24 additional bytes.
     pub const fn new(max: usize, when_full: WhenFull) -> Self {
         Self { queue: VecDeque::new(), cost: 0, max, when_full, dropped: 0 }
     }
 
-    /// Takes a message; says whether it did. Those that had to go count in [`dropped`](Self::dropped).
+    /// Adds a message. Returns `false` if it was refused. Messages dropped count in
+    /// [`dropped`](Self::dropped).
     pub fn push(&mut self, message: Vec<u8>) -> bool {
         let cost = message.len() + OVERHEAD;
         while self.when_full == WhenFull::DropOldest && cost <= self.max && self.cost + cost > self.max {
@@ -48,40 +49,41 @@ impl DatagramQueue {
         true
     }
 
-    /// The length of the next message.
+    /// Returns the length of the next message.
     pub fn next_len(&self) -> Option<usize> {
         self.queue.front().map(Vec::len)
     }
 
-    /// What all that wait take in packets, as frames with a type and a length of two bytes.
+    /// Returns the size of all waiting messages in packets, as frames with a type and a length of
+    /// two bytes.
     pub fn in_frames(&self) -> usize {
         self.cost - self.len() * OVERHEAD + self.len() * FRAME
     }
 
-    /// The next message.
+    /// Takes the next message.
     pub fn pop(&mut self) -> Option<Vec<u8>> {
         let message = self.queue.pop_front()?;
         self.cost -= message.len() + OVERHEAD;
         Some(message)
     }
 
-    /// The next message, if it has at most `room` bytes.
+    /// Takes the next message if it has at most `room` bytes.
     pub fn pop_within(&mut self, room: usize) -> Option<Vec<u8>> {
         self.next_len().filter(|len| *len <= room)?;
         self.pop()
     }
 
-    /// How many messages wait.
+    /// Returns the number of waiting messages.
     pub fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// None waits.
+    /// Reports whether no message is waiting.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// How many messages found no room, or had to make it.
+    /// Returns the number of messages that were refused or dropped.
     pub const fn dropped(&self) -> u64 {
         self.dropped
     }

@@ -1,16 +1,17 @@
-//! Flow control (RFC 9000 section 4): credit of a connection and of each stream, both ways.
+//! Flow control (RFC 9000 section 4): credit of a connection and of each stream, in both
+//! directions.
 
 use units::{Duration, Time};
 
 use crate::error::{Code, Error};
 use crate::wire::varint;
 
-/// Into so many steps a window is divided: after each the limit moves on.
+/// Number of steps in a window. The limit advances after each step.
 const STEPS: u64 = 8;
-/// A step is quick when it takes less than so many round trips.
+/// A step is fast if it takes less than this many round trips.
 const QUICK: u64 = 4;
 
-/// What the peer allows this end to send, in bytes since the beginning.
+/// Credit that the peer grants this end, in bytes since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendCredit {
     max: u64,
@@ -19,43 +20,44 @@ pub struct SendCredit {
 }
 
 impl SendCredit {
-    /// From the peer's transport parameters.
+    /// Creates the credit from the peer's transport parameters.
     pub const fn new(max: u64) -> Self {
         Self { max, used: 0, reported: None }
     }
 
-    /// The limit.
+    /// Returns the limit.
     pub const fn max(&self) -> u64 {
         self.max
     }
 
-    /// What may still be sent.
+    /// Returns the credit that is left.
     pub const fn available(&self) -> u64 {
         self.max - self.used
     }
 
-    /// So many bytes that were never sent before leave.
+    /// Consumes credit for bytes that are sent for the first time.
     ///
     /// # Panics
-    /// When there is no credit for them.
+    /// If the credit is insufficient.
     pub const fn consume(&mut self, bytes: u64) {
-        assert!(bytes <= self.max - self.used, "beyond the credit");
+        assert!(bytes <= self.max - self.used, "insufficient flow control credit");
         self.used += bytes;
     }
 
-    /// MAX_DATA or MAX_STREAM_DATA; less than before is ignored (section 4.1).
+    /// Processes MAX_DATA or MAX_STREAM_DATA. A lower limit is ignored (section 4.1).
     pub const fn raise(&mut self, max: u64) {
         if max > self.max {
             self.max = max;
         }
     }
 
-    /// Whether [`blocked`](Self::blocked) has something to say, when there is more to send.
+    /// Reports whether [`blocked`](Self::blocked) would return a limit, if there is more to send.
     pub fn is_news(&self) -> bool {
         self.available() == 0 && self.reported != Some(self.max)
     }
 
-    /// The limit for DATA_BLOCKED or STREAM_DATA_BLOCKED when it is reached and there is more to send: once for each limit.
+    /// Returns the limit for DATA_BLOCKED or STREAM_DATA_BLOCKED once per limit, when it is
+    /// reached. Call this only if there is more to send.
     pub fn blocked(&mut self) -> Option<u64> {
         let blocked = self.available() == 0 && self.reported != Some(self.max);
         blocked.then(|| {
@@ -64,29 +66,32 @@ impl SendCredit {
         })
     }
 
-    /// The frame was lost: it is sent again if it still holds.
+    /// Processes the loss of such a frame. It is sent again if it is still valid.
     pub const fn on_blocked_lost(&mut self) {
         self.reported = None;
     }
 }
 
-/// How much this end grants.
+/// Size of a flow control window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowConfig {
-    /// The first grant, which goes into the transport parameters, in bytes.
+    /// Initial window, declared in the transport parameters, in bytes.
     pub initial: u64,
-    /// The window never grows beyond this; the same as `initial`: it is fixed.
+    /// Maximum window, in bytes. If it equals `initial`, the window is fixed.
     pub max: u64,
 }
 
-/// What this end allows the peer to send.
+/// Credit that this end grants the peer.
 ///
-/// The limit moves on when an eighth of the window was read. When that took less than four round trips the window doubles, up to its cap.
+/// The limit advances after an eighth of the window was read. If that took less than four round
+/// trips, the window doubles, up to its maximum.
 ///
-/// So a sender that is limited by the network alone never waits for credit. Its window doubles in a round trip, and it hears of a new limit
-/// half a round trip after it was granted: what is granted must be twice what has come. When the queue overflows, a hole keeps all that
-/// follows from being read until its repeat has come, and by then 2.2 times what was read before it has been sent. Between two limits that
-/// double, at least 4.5 times what was read is granted; later the window is 32 to 64 times what comes in a round trip.
+/// So a sender that is limited only by the network never waits for credit. Its window doubles in a
+/// round trip, and a new limit reaches it half a round trip after it was granted. The credit must
+/// therefore be twice what has arrived. When the queue overflows, nothing beyond a hole can be read
+/// until the retransmission has arrived. By then, 2.2 times the bytes read so far have been sent.
+/// Between two limits that double, at least 4.5 times the bytes read is granted. Later the window
+/// is 32 to 64 times the data of a round trip.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveWindow {
     config: WindowConfig,
@@ -94,18 +99,19 @@ pub struct ReceiveWindow {
     granted: u64,
     received: u64,
     consumed: u64,
-    /// When the limit moved last, or the first byte came.
+    /// Time of the last limit, or of the first byte.
     since: Option<Time>,
 }
 
 impl ReceiveWindow {
-    /// With the first grant given.
+    /// Creates the window with its initial credit.
     pub const fn new(config: WindowConfig) -> Self {
         let WindowConfig { initial, .. } = config;
         Self { config, window: initial, granted: initial, received: 0, consumed: 0, since: None }
     }
 
-    /// So many bytes have come that had not come before (on a stream: its highest offset rose by them).
+    /// Counts bytes that arrived for the first time. On a stream, this is the rise of its highest
+    /// offset.
     ///
     /// # Errors
     /// FLOW_CONTROL_ERROR beyond the limit (section 4.1).
@@ -118,14 +124,14 @@ impl ReceiveWindow {
         }
     }
 
-    /// So many bytes were read, or will never be.
+    /// Counts bytes that were read, or will never be read.
     pub const fn on_consumed(&mut self, bytes: u64) {
         self.consumed += bytes;
     }
 
-    /// The new limit for MAX_DATA or MAX_STREAM_DATA, when it is time for one.
+    /// Returns the new limit for MAX_DATA or MAX_STREAM_DATA, when one is due.
     pub fn update(&mut self, now: Time, smoothed_rtt: Duration) -> Option<u64> {
-        // Beyond the limit only what came with the violation can be read, from a connection that is closing.
+        // Beyond the limit, only data of a violation can be read, and its connection is closing.
         if self.granted.saturating_sub(self.consumed) > self.window - self.window / STEPS {
             return None;
         }
@@ -141,12 +147,12 @@ impl ReceiveWindow {
         Some(next)
     }
 
-    /// The limit that was granted last, for a frame sent again.
+    /// Returns the current limit, for retransmitted frames.
     pub const fn granted(&self) -> u64 {
         self.granted
     }
 
-    /// How many bytes may be on their way at once.
+    /// Returns the size of the window, in bytes.
     pub const fn window(&self) -> u64 {
         self.window
     }
@@ -183,11 +189,11 @@ mod tests {
         window.on_consumed(1);
         now += RTT;
         assert_eq!(window.update(now, RTT), Some(1700));
-        // The cap.
+        // The maximum.
         window.on_consumed(700);
         assert_eq!(window.update(now + RTT, RTT), Some(3200));
         assert_eq!(window.window(), 2400);
-        // Slowly read: it stays.
+        // Read slowly: the window stays.
         window.on_received(now, 2400).unwrap();
         window.on_consumed(1600);
         assert_eq!(window.update(now + RTT * 9, RTT), Some(4800));
@@ -206,8 +212,8 @@ mod tests {
         }
     }
 
-    /// Slow start from ten packets, without loss: two packets leave for each that has come, and what comes now left when the limit of a round
-    /// trip ago was known.
+    /// Slow start from ten packets without loss. Two packets leave for each one that has arrived.
+    /// Data that arrives now left when the limit of a round trip ago was known.
     #[test]
     fn slow_start_never_waits_for_credit() {
         let mut window = ReceiveWindow::new(WindowConfig { initial: 512 << 10, max: 64 << 20 });
@@ -228,8 +234,9 @@ mod tests {
         assert_eq!(sent, 1200 * 10 * 2047);
     }
 
-    /// The sender stays within a window of its network, half of which is lost once when it is full: nothing can be read before the first
-    /// hole is filled two round trips later, and in the meantime 1.2 times as much again as was read is sent.
+    /// The sender stays within the window of its network, half of which is lost once when it is
+    /// full. Nothing can be read before the first hole is filled two round trips later. In the
+    /// meantime, another 1.2 times the bytes read so far are sent.
     #[test]
     fn a_hole_does_not_hold_up_the_sender() {
         for end in 1..40_u64 {

@@ -5,32 +5,32 @@ use std::fmt;
 use crate::level::Side;
 use crate::wire::frame::Direction;
 
-/// A stream of a connection: the lowest bit says who opened it, the next whether both ends send.
+/// A stream ID. The lowest bit identifies the initiator, the next one the direction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u64);
 
 impl StreamId {
-    /// The `index`-th stream, counted from 0, of its type.
+    /// Creates the ID of the stream with this index among the streams of its type, counted from 0.
     pub const fn new(initiator: Side, direction: Direction, index: u64) -> Self {
         Self(index << 2 | (direction as u64) << 1 | initiator as u64)
     }
 
-    /// Who opened it.
+    /// Returns the end that opened the stream.
     pub const fn initiator(self) -> Side {
         if self.0 & 1 == 0 { Side::Client } else { Side::Server }
     }
 
-    /// Who sends.
+    /// Returns the direction of the stream.
     pub const fn direction(self) -> Direction {
         if self.0 & 2 == 0 { Direction::Bidirectional } else { Direction::Unidirectional }
     }
 
-    /// Its place among those of its type.
+    /// Returns the index among the streams of its type.
     pub const fn index(self) -> u64 {
         self.0 >> 2
     }
 
-    /// Whether this end sends on it.
+    /// Reports whether `local` sends on the stream.
     pub fn sends(self, local: Side) -> bool {
         self.direction() == Direction::Bidirectional || self.initiator() == local
     }

@@ -1,4 +1,5 @@
-//! How many streams there may be (RFC 9000 section 4.6), and which frames a stream may get (sections 3 and 19).
+//! Limits on the number of streams (RFC 9000 section 4.6), and frames allowed for a stream
+//! (sections 3 and 19).
 
 use std::ops::Range;
 
@@ -8,24 +9,24 @@ use crate::level::Side;
 use crate::wire::frame::Direction;
 use crate::wire::frame_type::FrameType;
 
-/// The most that MAX_STREAMS can say.
+/// Largest value of MAX_STREAMS.
 const MOST: u64 = 1 << 60;
 
 /// Streams of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
-    /// How many this end has opened, and may.
+    /// Number of streams opened by this end, and the limit.
     opened: u64,
     allowed: u64,
-    /// At which limit the peer was told that it holds this end back.
+    /// Limit that was last reported in STREAMS_BLOCKED.
     reported: Option<u64>,
-    /// This end would open more.
+    /// Whether this end wants to open more.
     wanted: bool,
-    /// How many the peer has opened, how many are over, how many it may open.
+    /// Streams opened by the peer, streams of the peer that are closed, and the limit.
     theirs: u64,
     closed: u64,
     granted: u64,
-    /// How many it may have open at once.
+    /// Number of streams that the peer may have open at once.
     window: u64,
 }
 
@@ -37,27 +38,30 @@ pub struct StreamLimits {
 }
 
 impl StreamLimits {
-    /// The peer may have so many streams open at once, of each direction: what `initial_max_streams_bidi` and `_uni` say.
+    /// Creates the limits: the numbers of streams that the peer may have open, as sent in
+    /// `initial_max_streams_bidi` and `initial_max_streams_uni`.
     pub fn new(local: Side, bidirectional: u64, unidirectional: u64) -> Self {
         let count =
             |window: u64| Count { granted: window.min(MOST), window: window.min(MOST), ..Count::default() };
         Self { local, counts: [count(bidirectional), count(unidirectional)] }
     }
 
-    fn of(&mut self, direction: Direction) -> &mut Count {
+    fn count_mut(&mut self, direction: Direction) -> &mut Count {
         &mut self.counts[direction as usize]
     }
 
-    /// What the peer allows in all: its transport parameters, later MAX_STREAMS. Less than before is ignored.
+    /// Raises the number of streams that the peer allows in total, from its transport parameters or
+    /// MAX_STREAMS. Lower values are ignored.
     pub fn on_max_streams(&mut self, direction: Direction, max: u64) {
-        let count = self.of(direction);
+        let count = self.count_mut(direction);
         count.allowed = count.allowed.max(max);
     }
 
-    /// The next stream of this end; none when the peer's limit is reached, which [`blocked`](Self::blocked) then tells it.
+    /// Opens the next stream of this end. Returns `None` if the peer's limit is reached;
+    /// [`blocked`](Self::blocked) then reports it.
     pub fn open(&mut self, direction: Direction) -> Option<StreamId> {
         let local = self.local;
-        let count = self.of(direction);
+        let count = self.count_mut(direction);
         count.wanted = count.opened >= count.allowed;
         if count.wanted {
             return None;
@@ -66,7 +70,7 @@ impl StreamLimits {
         Some(StreamId::new(local, direction, count.opened - 1))
     }
 
-    /// Whether [`blocked`](Self::blocked) has something to say of either direction.
+    /// Reports whether [`blocked`](Self::blocked) would return a limit for either direction.
     pub fn is_news(&self) -> bool {
         let blocked = |count: &Count| {
             count.wanted && count.opened >= count.allowed && count.reported != Some(count.allowed)
@@ -74,9 +78,9 @@ impl StreamLimits {
         self.counts.iter().any(blocked)
     }
 
-    /// The limit for STREAMS_BLOCKED, once for each limit.
+    /// Returns the limit for STREAMS_BLOCKED, once per limit.
     pub fn blocked(&mut self, direction: Direction) -> Option<u64> {
-        let count = self.of(direction);
+        let count = self.count_mut(direction);
         let limit = count.allowed;
         let blocked = count.wanted && count.opened >= limit && count.reported != Some(limit);
         blocked.then(|| {
@@ -85,31 +89,32 @@ impl StreamLimits {
         })
     }
 
-    /// STREAMS_BLOCKED was lost: it is sent again if it still holds.
+    /// Processes the loss of STREAMS_BLOCKED. It is sent again if it is still valid.
     pub fn on_blocked_lost(&mut self, direction: Direction) {
-        self.of(direction).reported = None;
+        self.count_mut(direction).reported = None;
     }
 
-    /// A frame names a stream. Gives the indices of the peer's streams that it opens: the stream itself and all below (section 3.2).
+    /// Processes a frame for a stream. Returns the indices of the peer's streams that it opens: the
+    /// stream itself and all lower ones (section 3.2).
     ///
     /// # Errors
-    /// STREAM_LIMIT_ERROR above the limit; STREAM_STATE_ERROR for a stream that this end has not opened, or that the frame's sender must
-    /// not send such a frame for (sections 19.4, 19.5, 19.8, 19.10, 19.13).
+    /// STREAM_LIMIT_ERROR above the limit. STREAM_STATE_ERROR for a stream that this end has not
+    /// opened, or for a frame in the wrong direction (19.4, 19.5, 19.8, 19.10, 19.13).
     pub fn on_frame(&mut self, id: StreamId, kind: FrameType) -> Result<Range<u64>, Error> {
         let local = self.local;
         let wrong = |reason| Err(Error::new(Code::STREAM_STATE_ERROR, reason).in_frame(kind.0));
         let for_senders = matches!(kind, FrameType::STOP_SENDING | FrameType::MAX_STREAM_DATA);
         if for_senders && !id.sends(local) {
-            return wrong("for the sender of a stream that only receives here");
+            return wrong("frame for the sender of a stream that this end only receives on");
         }
         if !for_senders && !id.sends(local.peer()) {
-            return wrong("for the receiver of a stream that only sends here");
+            return wrong("frame for the receiver of a stream that this end only sends on");
         }
-        let count = self.of(id.direction());
+        let count = self.count_mut(id.direction());
         if id.initiator() == local {
             return match id.index() < count.opened {
                 true => Ok(0..0),
-                false => wrong("a stream that was not opened"),
+                false => wrong("stream not opened"),
             };
         }
         if id.index() >= count.granted {
@@ -120,16 +125,17 @@ impl StreamLimits {
         Ok(new)
     }
 
-    /// A stream of the peer is over in both directions, and nothing is known of it any more.
+    /// Counts a stream of the peer as closed in both directions. Its state is gone.
     pub fn on_closed(&mut self, id: StreamId) {
         if id.initiator() != self.local {
-            self.of(id.direction()).closed += 1;
+            self.count_mut(id.direction()).closed += 1;
         }
     }
 
-    /// The new limit for MAX_STREAMS, once half of the streams that may be open at once are over.
+    /// Returns the new limit for MAX_STREAMS, once half of the streams that may be open at once are
+    /// closed.
     pub fn grant(&mut self, direction: Direction) -> Option<u64> {
-        let count = self.of(direction);
+        let count = self.count_mut(direction);
         let next = (count.closed + count.window).min(MOST);
         (next > count.granted && (next - count.granted) * 2 >= count.window).then(|| {
             count.granted = next;
@@ -137,7 +143,7 @@ impl StreamLimits {
         })
     }
 
-    /// The limit that was granted last, for MAX_STREAMS sent again.
+    /// Returns the current limit, for a retransmitted MAX_STREAMS.
     pub const fn granted(&self, direction: Direction) -> u64 {
         self.counts[direction as usize].granted
     }

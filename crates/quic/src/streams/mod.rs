@@ -1,6 +1,7 @@
-//! Streams and datagrams of a connection (RFC 9000 sections 2 to 4, RFC 9221): what is kept, what is sent again, who may send how much.
+//! Streams and datagrams of a connection (RFC 9000 sections 2 to 4, RFC 9221): buffers,
+//! retransmission and flow control.
 //!
-//! Everything that a peer can make grow is bounded by bytes that were granted to it, never by a number of gaps.
+//! Everything that a peer can make grow is bounded by granted bytes, never by a number of gaps.
 
 pub mod assembler;
 pub mod datagram;

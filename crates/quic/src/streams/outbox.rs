@@ -1,4 +1,5 @@
-//! Bytes on their way out: kept until they are acknowledged, lost ones first (RFC 9000 section 13.3).
+//! Outgoing bytes, kept until they are acknowledged. Lost bytes are sent first (RFC 9000 section
+//! 13.3).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -6,46 +7,48 @@ use std::ops::Range;
 use super::pattern;
 use super::ranges::RangeSet;
 
-/// What a packet carries of a stream. The sender of packets keeps it and hands it back when the packet is acknowledged or lost.
+/// Part of a stream carried by a packet. The sender keeps it, and returns it when the packet is
+/// acknowledged or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Where it begins.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub len: usize,
-    /// The stream ends with it.
+    /// Whether the stream ends here.
     pub fin: bool,
 }
 
 impl Chunk {
-    /// The bytes it covers.
+    /// Returns the range of bytes.
     pub const fn range(&self) -> Range<u64> {
         self.offset..self.offset + self.len as u64
     }
 }
 
-/// Where bytes come from.
+/// Source of the bytes.
 #[derive(Clone, Debug)]
 enum Source {
-    /// The application wrote them; held from the first that is not acknowledged, at most `capacity`.
+    /// Bytes written by the application. They are stored from the first unacknowledged byte on, at
+    /// most `capacity` bytes.
     Written { held: VecDeque<u8>, capacity: usize },
-    /// [`pattern`]; nothing is held.
+    /// Bytes of the [`pattern`], which are not stored.
     Pattern,
 }
 
-/// Bytes of one stream on their way out.
+/// Outgoing bytes of one stream.
 #[derive(Clone, Debug)]
 pub struct Outbox {
     source: Source,
-    /// Where the bytes that there are end.
+    /// End of the available bytes.
     end: u64,
-    /// Where those end that were sent at least once.
+    /// End of the bytes that were sent at least once.
     sent: u64,
-    /// All below is acknowledged.
+    /// End of the bytes that are all acknowledged.
     base: u64,
-    /// Acknowledged above `base`.
+    /// Acknowledged ranges above `base`.
     acked: RangeSet,
-    /// Lost and not sent again.
+    /// Lost ranges that were not sent again.
     lost: RangeSet,
 }
 
@@ -54,19 +57,21 @@ impl Outbox {
         Self { source, end: 0, sent: 0, base: 0, acked: RangeSet::new(), lost: RangeSet::new() }
     }
 
-    /// For bytes that an application writes; at most `capacity` of them are held.
+    /// Creates an outbox for bytes written by an application; at most `capacity` of them are
+    /// stored.
     pub const fn new(capacity: usize) -> Self {
         Self::from(Source::Written { held: VecDeque::new(), capacity })
     }
 
-    /// With so many bytes of a pattern, that take no memory.
-    pub const fn of_pattern(bytes: u64) -> Self {
+    /// Creates an outbox with `bytes` bytes of the pattern, which take no memory.
+    pub const fn with_pattern(bytes: u64) -> Self {
         let mut outbox = Self::from(Source::Pattern);
         outbox.end = bytes;
         outbox
     }
 
-    /// Takes as much as there is room for; says how much. A pattern takes nothing: see [`offer`](Self::offer).
+    /// Appends as many bytes as fit, and returns their number. A pattern takes no bytes: see
+    /// [`offer`](Self::offer).
     pub fn write(&mut self, data: &[u8]) -> usize {
         let taken = match &mut self.source {
             Source::Written { held, capacity } => {
@@ -80,14 +85,15 @@ impl Outbox {
         taken
     }
 
-    /// The pattern goes up to here from now on, and no less far than what was sent; nothing happens to what an application writes.
+    /// Sets the end of the pattern, but not below what was sent. Has no effect on bytes written by
+    /// an application.
     pub const fn offer(&mut self, end: u64) {
         if let Source::Pattern = self.source {
             self.end = if end > self.sent { end } else { self.sent };
         }
     }
 
-    /// How many bytes [`write`](Self::write) would take.
+    /// Returns the number of bytes that [`write`](Self::write) would take.
     pub fn room(&self) -> usize {
         match &self.source {
             Source::Written { held, capacity } => capacity.saturating_sub(held.len()),
@@ -95,7 +101,7 @@ impl Outbox {
         }
     }
 
-    /// How many bytes are held; none of a pattern.
+    /// Returns the number of stored bytes; 0 for a pattern.
     pub fn held(&self) -> usize {
         match &self.source {
             Source::Written { held, .. } => held.len(),
@@ -103,33 +109,35 @@ impl Outbox {
         }
     }
 
-    /// Where the bytes that were written end.
+    /// Returns the end of the written bytes.
     pub const fn end(&self) -> u64 {
         self.end
     }
 
-    /// Where the bytes end that were sent at least once.
+    /// Returns the end of the bytes that were sent at least once.
     pub const fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Nothing is unacknowledged.
+    /// Reports whether all bytes are acknowledged.
     pub const fn is_acked(&self) -> bool {
         self.base == self.end
     }
 
-    /// There is something to send, below `limit`.
+    /// Reports whether there is something to send below `limit`.
     pub fn has_pending(&self, limit: u64) -> bool {
         !self.lost.is_empty() || self.sent < self.end.min(limit)
     }
 
-    /// Where that begins which [`next`](Self::next) will give.
+    /// Returns the offset of the next chunk that [`next`](Self::next) will return.
     pub fn next_offset(&self) -> u64 {
         self.lost.first().map_or(self.sent, |lost| lost.start)
     }
 
-    /// What goes next: lost bytes, lowest first; then new ones below `limit`, the credit of the stream. At most `max` bytes. They count as
-    /// sent from now on; [`copy`](Self::copy) has them.
+    /// Returns the next chunk, of at most `max` bytes: lost bytes first, lowest offset first, then
+    /// new bytes below `limit`, the credit of the stream.
+    ///
+    /// The chunk counts as sent from now on. [`copy`](Self::copy) provides its bytes.
     pub fn next(&mut self, max: usize, limit: u64) -> Option<Chunk> {
         if max == 0 {
             return None;
@@ -150,7 +158,8 @@ impl Outbox {
     /// Copies bytes from `offset` on into a packet.
     ///
     /// # Panics
-    /// When they are acknowledged already or not there yet: only what [`next`](Self::next) gave out may be asked for.
+    /// If they are already acknowledged or not written yet. Only chunks from [`next`](Self::next)
+    /// may be copied.
     pub fn copy(&self, offset: u64, out: &mut [u8]) {
         match &self.source {
             Source::Pattern => pattern::fill(offset, out),
@@ -166,11 +175,12 @@ impl Outbox {
         }
     }
 
-    /// These bytes arrived. Never below what was sent: whoever hands chunks back got them from here.
+    /// Processes an acknowledgement. The range lies within the sent bytes, since all chunks come
+    /// from this outbox.
     pub fn on_acked(&mut self, range: Range<u64>) {
         let range = range.start.max(self.base)..range.end.min(self.sent);
         self.lost.remove(range.clone());
-        // In order, as most are: no range is kept of them.
+        // Most acknowledgements are in order, and need no range.
         if self.acked.is_empty() && range.start == self.base && !range.is_empty() {
             return self.release(range.end);
         }
@@ -181,7 +191,7 @@ impl Outbox {
         }
     }
 
-    /// All below is acknowledged.
+    /// Discards bytes below `end`, which are all acknowledged.
     fn release(&mut self, end: u64) {
         if let Source::Written { held, .. } = &mut self.source {
             held.drain(..(end - self.base) as usize);
@@ -189,7 +199,7 @@ impl Outbox {
         self.base = end;
     }
 
-    /// These bytes did not arrive: what is not acknowledged of them is sent again.
+    /// Processes a loss. Bytes that are not acknowledged are sent again.
     pub fn on_lost(&mut self, range: Range<u64>) {
         let range = range.start.max(self.base)..range.end.min(self.sent);
         for missing in self.acked.missing(range) {
@@ -197,7 +207,7 @@ impl Outbox {
         }
     }
 
-    /// Lets go of everything: the stream was reset.
+    /// Discards all data, because the stream was reset.
     pub fn clear(&mut self) {
         self.lost = RangeSet::new();
         self.acked = RangeSet::new();
@@ -207,7 +217,7 @@ impl Outbox {
         }
     }
 
-    /// How many ranges are kept track of.
+    /// Returns the number of ranges stored.
     pub fn holes(&self) -> usize {
         self.acked.len() + self.lost.len()
     }

@@ -1,9 +1,11 @@
-//! Bytes that nobody has to hold: each is known from its place in the stream.
+//! A pattern of bytes that need not be stored: each byte follows from its offset in the stream.
 
-/// Odd, and with bits all over, so that neighbouring words differ in every byte (2^64 divided by the golden ratio).
+/// 2^64 divided by the golden ratio: odd, with bits spread out, so that neighbouring words differ in
+/// every byte.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Fills `out` with the bytes of the pattern from `offset` on: words of eight bytes, the number of the word times a constant.
+/// Fills `out` with the pattern from `offset` on. Each word of eight bytes is the number of the
+/// word times a constant.
 pub fn fill(offset: u64, out: &mut [u8]) {
     let (mut number, within) = (offset / 8, (offset % 8) as usize);
     let head = if within == 0 { 0 } else { (8 - within).min(out.len()) };
@@ -12,7 +14,7 @@ pub fn fill(offset: u64, out: &mut [u8]) {
         head.copy_from_slice(&word(number)[within..within + head.len()]);
         number += 1;
     }
-    // Whole words, of a length that is known here: most of what a simulated transfer sends.
+    // Whole words of constant length, which are most of what a simulated transfer sends.
     let (words, tail) = rest.as_chunks_mut();
     for out in words {
         *out = word(number);
@@ -21,7 +23,7 @@ pub fn fill(offset: u64, out: &mut [u8]) {
     tail.copy_from_slice(&word(number)[..tail.len()]);
 }
 
-/// The word of this number.
+/// Returns the word with this number.
 const fn word(number: u64) -> [u8; 8] {
     (number + 1).wrapping_mul(STEP).to_le_bytes()
 }

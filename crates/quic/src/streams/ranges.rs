@@ -1,42 +1,43 @@
-//! Sets of numbers as ranges that do not touch.
+//! Sets of numbers, stored as ranges that do not touch.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A set of numbers. Every operation is O(log n) in the number of ranges, plus those that it joins or removes.
+/// A set of numbers. Every operation takes O(log n) for n ranges, plus the number of ranges that it
+/// joins or removes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeSet {
-    /// Start to end.
+    /// Start and end of each range.
     ranges: BTreeMap<u64, u64>,
 }
 
 impl RangeSet {
-    /// None.
+    /// Creates an empty set.
     pub const fn new() -> Self {
         Self { ranges: BTreeMap::new() }
     }
 
-    /// Without any number.
+    /// Reports whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// How many ranges.
+    /// Returns the number of ranges.
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
 
-    /// The lowest range.
+    /// Returns the lowest range.
     pub fn first(&self) -> Option<Range<u64>> {
         self.ranges.first_key_value().map(|(start, end)| *start..*end)
     }
 
-    /// The ranges, lowest first.
+    /// Returns the ranges, lowest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range<u64>> + '_ {
         self.ranges.iter().map(|(start, end)| *start..*end)
     }
 
-    /// The range that begins at `at` or before, and what it is.
+    /// Returns the range that starts at `at` or before.
     fn at_or_before(&self, at: u64) -> Option<Range<u64>> {
         self.ranges.range(..=at).next_back().map(|(start, end)| *start..*end)
     }
@@ -58,7 +59,7 @@ impl RangeSet {
         self.ranges.insert(start, end);
     }
 
-    /// Takes all numbers of a range out.
+    /// Removes all numbers of a range.
     pub fn remove(&mut self, range: Range<u64>) {
         if range.is_empty() || self.is_empty() {
             return;
@@ -80,7 +81,7 @@ impl RangeSet {
         }
     }
 
-    /// The parts of a range that are not in the set, lowest first.
+    /// Returns the parts of a range that are not in the set, lowest first.
     pub fn missing(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut at = self.at_or_before(range.start).map_or(range.start, |before| before.end.max(range.start));
         std::iter::from_fn(move || {

@@ -6,33 +6,33 @@ use super::assembler::{Assembler, Keep};
 use super::flow::{ReceiveWindow, WindowConfig};
 use crate::error::{Code, Error};
 
-/// States of figure 3.
+/// State of the receiving part, as in figure 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveState {
-    /// Data comes.
+    /// Data arrives.
     Recv,
     /// The final size is known.
     SizeKnown,
-    /// All has come.
+    /// All data has arrived.
     DataRecvd,
-    /// RESET_STREAM has come.
+    /// RESET_STREAM has arrived.
     ResetRecvd,
-    /// All was read.
+    /// All data was read.
     DataRead,
     /// The application knows of the reset.
     ResetRead,
 }
 
-/// What an application gets when it reads.
+/// Result of reading from a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// So many bytes.
+    /// Number of bytes read.
     Data(usize),
-    /// Nothing yet.
+    /// No data is available yet.
     Blocked,
-    /// The stream is over.
+    /// The stream has ended.
     End,
-    /// The peer has reset it, with this error code of the application.
+    /// The peer has reset the stream with this error code of the application.
     Reset(u64),
 }
 
@@ -40,21 +40,22 @@ pub enum Read {
 pub struct ReceiveStream {
     assembler: Assembler,
     window: ReceiveWindow,
-    /// The highest offset that was seen.
+    /// Highest offset received.
     highest: u64,
     final_size: Option<u64>,
     reset: Option<u64>,
-    /// The application knows how it ended.
+    /// Whether the application knows how the stream ended.
     told: bool,
-    /// The application does not want more: with which code, and whether STOP_SENDING is still to be sent.
+    /// Set when the application stopped the stream: the error code, and whether STOP_SENDING must
+    /// still be sent.
     stopped: Option<(u64, bool)>,
-    /// Bytes that count as read for the connection, and those it has heard of.
+    /// Bytes that count as read for the connection, and how many of them were reported to it.
     consumed: u64,
     reported: u64,
 }
 
 impl ReceiveStream {
-    /// A stream that grants as `config` says.
+    /// Creates a stream with this flow control window.
     pub fn new(config: WindowConfig, keep: Keep) -> Self {
         Self {
             assembler: Assembler::new(keep),
@@ -69,7 +70,7 @@ impl ReceiveStream {
         }
     }
 
-    /// The state of figure 3.
+    /// Returns the state in figure 3.
     pub fn state(&self) -> ReceiveState {
         match (self.reset, self.final_size) {
             (Some(_), _) if self.told => ReceiveState::ResetRead,
@@ -86,38 +87,41 @@ impl ReceiveStream {
         }
     }
 
-    /// Nothing more will happen: the receiving part can be forgotten. Also when the application has stopped it and the size is known:
-    /// frames that come later are ignored (section 3.5).
+    /// Reports whether the receiving part can be forgotten. This is also the case when the
+    /// application has stopped it and the final size is known. Later frames are then ignored
+    /// (section 3.5).
     pub fn is_over(&self) -> bool {
         let stopped = self.stopped.is_some() && self.final_size.is_some();
         stopped || matches!(self.state(), ReceiveState::DataRead | ReceiveState::ResetRead)
     }
 
-    /// All below has come. What an application has stopped is not put together any more.
+    /// Returns the end of the bytes that have arrived without a gap. A stopped stream is no longer
+    /// reassembled.
     pub const fn ready_to(&self) -> u64 {
         self.assembler.ready_to()
     }
 
-    /// How much memory the data takes, in bytes.
+    /// Returns the memory used by received data, in bytes.
     pub fn memory(&self) -> usize {
         self.assembler.memory()
     }
 
-    /// The final size, once it is known.
+    /// Returns the final size, once it is known.
     pub const fn final_size(&self) -> Option<u64> {
         self.final_size
     }
 
-    /// The SHA-256 of what came in order, with [`Keep::Hash`].
+    /// Returns the SHA-256 of the bytes that arrived in order, with [`Keep::Hash`].
     pub fn sha256(&self) -> Option<[u8; 32]> {
         self.assembler.sha256()
     }
 
-    /// A STREAM frame. Gives by how much the highest offset rose: so much the caller counts against the connection's window, before anything
-    /// else.
+    /// Processes a STREAM frame. Returns the rise of the highest offset, which the caller must
+    /// count against the connection's window before anything else.
     ///
     /// # Errors
-    /// FLOW_CONTROL_ERROR beyond this stream's limit; FINAL_SIZE_ERROR as section 4.5 says.
+    /// FLOW_CONTROL_ERROR beyond the limit of this stream; FINAL_SIZE_ERROR as section 4.5
+    /// requires.
     pub fn on_stream(&mut self, now: Time, offset: u64, data: &[u8], fin: bool) -> Result<u64, Error> {
         let end = offset + data.len() as u64;
         let grown = self.on_end(now, end, fin)?;
@@ -130,12 +134,14 @@ impl ReceiveStream {
         Ok(grown)
     }
 
-    /// RESET_STREAM. Gives the same as [`on_stream`](Self::on_stream).
+    /// Processes RESET_STREAM. Returns the rise of the highest offset, like
+    /// [`on_stream`](Self::on_stream).
     ///
     /// # Errors
-    /// As there.
+    /// See [`on_stream`](Self::on_stream).
     pub fn on_reset(&mut self, now: Time, error: u64, final_size: u64) -> Result<u64, Error> {
-        // What has come as a whole is not taken back (section 3.2); that it is whole a FIN says, and no reset.
+        // Data that has arrived completely is not discarded (section 3.2). Only a FIN makes it
+        // complete, not a reset.
         let whole = matches!(self.state(), ReceiveState::DataRecvd | ReceiveState::DataRead);
         let grown = self.on_end(now, final_size, true)?;
         if !whole || self.stopped.is_some() {
@@ -146,13 +152,13 @@ impl ReceiveStream {
         Ok(grown)
     }
 
-    /// Data ends at `end`, and with `fin` the stream does.
+    /// Processes the end of received data, which with `fin` is also the end of the stream.
     fn on_end(&mut self, now: Time, end: u64, fin: bool) -> Result<u64, Error> {
         let wrong = |reason| Err(Error::new(Code::FINAL_SIZE_ERROR, reason));
         match self.final_size {
             Some(size) if end > size => return wrong("data beyond the final size"),
-            Some(size) if fin && end != size => return wrong("another final size"),
-            None if fin && end < self.highest => return wrong("a final size below data"),
+            Some(size) if fin && end != size => return wrong("final size changed"),
+            None if fin && end < self.highest => return wrong("final size below received data"),
             _ => {}
         }
         let grown = end.saturating_sub(self.highest);
@@ -171,7 +177,7 @@ impl ReceiveStream {
         }
     }
 
-    /// Reads what is in order.
+    /// Reads bytes that are in order.
     pub fn read(&mut self, out: &mut [u8]) -> Read {
         if let Some(error) = self.reset {
             self.told = true;
@@ -190,19 +196,19 @@ impl ReceiveStream {
                 self.told = true;
                 Read::End
             }
-            // An empty buffer reads nothing, though there may be something.
+            // With an empty buffer, this happens even if data is available.
             false => Read::Blocked,
         }
     }
 
-    /// There is something to read, or an end to hear of.
+    /// Reports whether there is data to read, or an end of the stream to report.
     pub fn is_readable(&self) -> bool {
         let ended = self.final_size == Some(self.assembler.read_to()) || self.reset.is_some();
         !self.told && self.stopped.is_none() && (self.assembler.read_to() < self.ready_to() || ended)
     }
 
-    /// The application does not want more: what comes is thrown away, and the peer is asked to stop with this error code (at most
-    /// 2^62 - 1), unless all has come (section 3.5).
+    /// Stops reading. Arriving data is discarded. Unless everything has arrived, the peer is asked
+    /// to stop with this error code, at most 2^62 - 1 (section 3.5).
     pub fn stop(&mut self, error: u64) {
         if self.stopped.is_some() {
             return;
@@ -214,26 +220,27 @@ impl ReceiveStream {
         self.consume_to(self.highest);
     }
 
-    /// The code for STOP_SENDING, when it is to be sent; it counts as sent from now on.
+    /// Returns the error code for STOP_SENDING if it must be sent. It counts as sent from now on.
     pub fn next_stop(&mut self) -> Option<u64> {
         let (error, pending) = self.stopped.as_mut()?;
         let send = std::mem::take(pending) && self.reset.is_none();
         send.then_some(*error)
     }
 
-    /// STOP_SENDING is to be sent.
+    /// Reports whether STOP_SENDING must be sent.
     pub const fn has_stop(&self) -> bool {
         matches!(self.stopped, Some((_, true))) && self.reset.is_none()
     }
 
-    /// STOP_SENDING was lost.
+    /// Processes the loss of STOP_SENDING.
     pub fn on_stop_lost(&mut self) {
         if let Some((_, pending)) = &mut self.stopped {
             *pending = self.reset.is_none() && self.final_size.is_none_or(|size| size > self.highest);
         }
     }
 
-    /// The new limit for MAX_STREAM_DATA; none once the final size is known, since then nobody needs it.
+    /// Returns the new limit for MAX_STREAM_DATA. `None` once the final size is known, since no
+    /// more credit is needed.
     pub fn update(&mut self, now: Time, smoothed_rtt: Duration) -> Option<u64> {
         if self.final_size.is_some() || self.stopped.is_some() {
             return None;
@@ -241,12 +248,13 @@ impl ReceiveStream {
         self.window.update(now, smoothed_rtt)
     }
 
-    /// The limit that was granted last, for MAX_STREAM_DATA sent again.
+    /// Returns the current limit, for a retransmitted MAX_STREAM_DATA.
     pub const fn granted(&self) -> u64 {
         self.window.granted()
     }
 
-    /// How many bytes were read since the last call, or will never be: so many the caller gives back to the connection's window.
+    /// Returns the number of bytes since the last call that were read, or will never be read. The
+    /// caller returns this credit to the connection's window.
     pub const fn take_consumed(&mut self) -> u64 {
         let new = self.consumed - self.reported;
         self.reported = self.consumed;

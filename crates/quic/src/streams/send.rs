@@ -3,33 +3,33 @@
 use super::flow::SendCredit;
 use super::outbox::{Chunk, Outbox};
 
-/// States of figure 2.
+/// State of the sending part, as in figure 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendState {
     /// Nothing was sent.
     Ready,
-    /// Data is sent.
+    /// Data is being sent.
     Send,
-    /// All was sent, with FIN.
+    /// All data was sent, with FIN.
     DataSent,
     /// RESET_STREAM was sent, or will be.
     ResetSent,
-    /// All was acknowledged.
+    /// All data was acknowledged.
     DataRecvd,
     /// RESET_STREAM was acknowledged.
     ResetRecvd,
 }
 
-/// Why an application cannot write.
+/// Reason why an application cannot write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
-    /// It has finished the stream itself.
+    /// The application has finished the stream.
     Finished,
     /// The stream was reset, with this error code of the application.
     Reset(u64),
 }
 
-/// What is on its way to the peer, and whether it arrived.
+/// Delivery state of a FIN or reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Delivery {
     Pending,
@@ -48,20 +48,20 @@ pub struct SendStream {
 }
 
 impl SendStream {
-    /// `max_data` is what the peer's transport parameters grant such a stream; of what the application writes at most `capacity` bytes are
-    /// held.
+    /// Creates a stream. `max_data` is the credit from the peer's transport parameters. At most
+    /// `capacity` written bytes are stored.
     pub const fn new(max_data: u64, capacity: usize) -> Self {
         Self::with(Outbox::new(capacity), max_data)
     }
 
-    /// A stream of bytes of a pattern ([`super::pattern`]), which take no memory: so many, and more or fewer with
-    /// [`offer`](Self::offer).
+    /// Creates an unfinished stream with `bytes` bytes of the pattern ([`super::pattern`]), which
+    /// take no memory. [`offer`](Self::offer) changes the number of bytes.
     pub const fn open_pattern(max_data: u64, bytes: u64) -> Self {
-        Self::with(Outbox::of_pattern(bytes), max_data)
+        Self::with(Outbox::with_pattern(bytes), max_data)
     }
 
-    /// The same, finished.
-    pub const fn of_pattern(max_data: u64, bytes: u64) -> Self {
+    /// Creates a finished stream with `bytes` bytes of the pattern.
+    pub const fn finished_pattern(max_data: u64, bytes: u64) -> Self {
         let mut stream = Self::open_pattern(max_data, bytes);
         stream.fin = Some(Delivery::Pending);
         stream
@@ -71,7 +71,7 @@ impl SendStream {
         Self { outbox, credit: SendCredit::new(max_data), fin: None, reset: None, stopped: None }
     }
 
-    /// The state of figure 2.
+    /// Returns the state in figure 2.
     pub fn state(&self) -> SendState {
         match (self.reset, self.fin) {
             (Some((_, Delivery::Acked)), _) => SendState::ResetRecvd,
@@ -83,15 +83,15 @@ impl SendStream {
         }
     }
 
-    /// Nothing more will happen: the sending part can be forgotten.
+    /// Reports whether the sending part is complete and can be forgotten.
     pub fn is_over(&self) -> bool {
         matches!(self.state(), SendState::DataRecvd | SendState::ResetRecvd)
     }
 
-    /// Takes as many bytes as there is room for; says how many.
+    /// Writes as many bytes as fit, and returns their number.
     ///
     /// # Errors
-    /// When the stream is finished or reset.
+    /// Fails if the stream is finished or reset.
     pub fn write(&mut self, data: &[u8]) -> Result<usize, Closed> {
         match (self.reset, self.fin) {
             (Some((error, _)), _) => Err(Closed::Reset(error)),
@@ -100,43 +100,46 @@ impl SendStream {
         }
     }
 
-    /// The pattern of [`open_pattern`](Self::open_pattern) goes up to here from now on, and no less far than what was sent.
+    /// Sets the end of the pattern of [`open_pattern`](Self::open_pattern), but not below what was
+    /// sent.
     ///
     /// # Errors
-    /// When the stream is finished or reset.
+    /// Fails if the stream is finished or reset.
     pub fn offer(&mut self, end: u64) -> Result<(), Closed> {
         self.write(&[])?;
         self.outbox.offer(end);
         Ok(())
     }
 
-    /// Up to where the peer allows it to send.
+    /// Returns the limit that the peer grants.
     pub const fn granted(&self) -> u64 {
         self.credit.max()
     }
 
-    /// How many bytes [`write`](Self::write) would take.
+    /// Returns the number of bytes that [`write`](Self::write) would take.
     pub fn room(&self) -> usize {
         self.outbox.room()
     }
 
-    /// How many bytes that were written are held until they are acknowledged.
+    /// Returns the number of written bytes that are stored until they are acknowledged.
     pub fn held(&self) -> usize {
         self.outbox.held()
     }
 
-    /// What was written is all.
+    /// Finishes the stream after the bytes written so far.
     ///
     /// # Errors
-    /// When the stream was finished or reset before.
+    /// Fails if the stream was already finished or reset.
     pub fn finish(&mut self) -> Result<(), Closed> {
         self.write(&[])?;
         self.fin = Some(Delivery::Pending);
         Ok(())
     }
 
-    /// Ends the stream at once with an error code of the application (at most 2^62 - 1); what was not acknowledged may never arrive. Nothing
-    /// happens when all has arrived, or to a stream that was reset before.
+    /// Resets the stream with an error code of the application, at most 2^62 - 1. Unacknowledged
+    /// data may never arrive.
+    ///
+    /// Has no effect if all data has arrived, or if the stream was already reset.
     pub fn reset(&mut self, error: u64) {
         if self.reset.is_none() && self.state() != SendState::DataRecvd {
             self.reset = Some((error, Delivery::Pending));
@@ -144,56 +147,59 @@ impl SendStream {
         }
     }
 
-    /// STOP_SENDING: the peer does not want more. The stream is reset with the peer's code (section 3.5).
+    /// Processes STOP_SENDING. Resets the stream with the peer's error code (section 3.5).
     pub fn on_stop_sending(&mut self, error: u64) {
         self.stopped.get_or_insert(error);
         self.reset(error);
     }
 
-    /// The error code with which the peer asked to stop.
+    /// Returns the error code of the peer's STOP_SENDING.
     pub const fn stopped(&self) -> Option<u64> {
         self.stopped
     }
 
-    /// MAX_STREAM_DATA.
+    /// Processes MAX_STREAM_DATA.
     pub const fn on_max_stream_data(&mut self, max: u64) {
         self.credit.raise(max);
     }
 
-    /// The limit for STREAM_DATA_BLOCKED, once for each limit that holds data back.
+    /// Returns the limit for STREAM_DATA_BLOCKED, once per limit that holds data back.
     pub fn blocked(&mut self) -> Option<u64> {
         let more = self.reset.is_none() && self.outbox.end() > self.credit.max();
         if more { self.credit.blocked() } else { None }
     }
 
-    /// STREAM_DATA_BLOCKED was lost.
+    /// Processes the loss of STREAM_DATA_BLOCKED.
     pub const fn on_blocked_lost(&mut self) {
         self.credit.on_blocked_lost();
     }
 
-    /// Whether [`next`](Self::next) has something, given so much credit of the connection.
+    /// Reports whether [`next`](Self::next) would return a chunk, given the connection's credit.
     pub fn has_pending(&self, connection_credit: u64) -> bool {
         self.reset.is_none()
             && (self.outbox.has_pending(self.limit(connection_credit)) || self.is_fin_pending())
     }
 
-    /// The offset of what [`next`](Self::next) will give: how long its header is.
+    /// Returns the offset of the next chunk that [`next`](Self::next) will return. It determines
+    /// the size of the header.
     pub fn next_offset(&self) -> u64 {
         self.outbox.next_offset()
     }
 
-    /// Up to which offset new bytes may go.
+    /// Returns the limit of new bytes, as an offset.
     fn limit(&self, connection_credit: u64) -> u64 {
         self.credit.max().min(self.outbox.sent().saturating_add(connection_credit))
     }
 
-    /// FIN alone, or together with data that is sent already, is all that is left.
+    /// Reports whether only the FIN must be sent, alone or with data that was sent before.
     fn is_fin_pending(&self) -> bool {
         self.fin == Some(Delivery::Pending) && self.outbox.sent() == self.outbox.end()
     }
 
-    /// What goes into the next packet: at most `max` bytes; lost ones first, new ones within the credit of stream and connection. Also gives
-    /// how many of them are new: so many the caller takes from the connection's credit.
+    /// Returns the next chunk, of at most `max` bytes: lost bytes first, then new bytes within the
+    /// credit of stream and connection.
+    ///
+    /// Also returns the number of new bytes, which the caller takes from the connection's credit.
     pub fn next(&mut self, max: usize, connection_credit: u64) -> Option<(Chunk, u64)> {
         if self.reset.is_some() {
             return None;
@@ -216,12 +222,13 @@ impl SendStream {
         }
     }
 
-    /// Copies the bytes of a chunk that [`next`](Self::next) gave into the packet, at once.
+    /// Copies the bytes of a chunk returned by [`next`](Self::next) into a packet. Call this
+    /// immediately.
     pub fn copy(&self, offset: u64, out: &mut [u8]) {
         self.outbox.copy(offset, out);
     }
 
-    /// A packet with this chunk was acknowledged.
+    /// Processes the acknowledgement of a packet with this chunk.
     pub fn on_acked(&mut self, chunk: Chunk) {
         if self.reset.is_none() {
             self.outbox.on_acked(chunk.range());
@@ -231,7 +238,7 @@ impl SendStream {
         }
     }
 
-    /// A packet with this chunk was lost.
+    /// Processes the loss of a packet with this chunk.
     pub fn on_lost(&mut self, chunk: Chunk) {
         if self.reset.is_none() {
             self.outbox.on_lost(chunk.range());
@@ -241,7 +248,8 @@ impl SendStream {
         }
     }
 
-    /// Error code and final size for RESET_STREAM, when it is to be sent; it counts as sent from now on.
+    /// Returns error code and final size for RESET_STREAM if it must be sent. It counts as sent
+    /// from now on.
     pub fn next_reset(&mut self) -> Option<(u64, u64)> {
         let (error, delivery) = self.reset.as_mut()?;
         if *delivery != Delivery::Pending {
@@ -251,20 +259,20 @@ impl SendStream {
         Some((*error, self.outbox.sent()))
     }
 
-    /// RESET_STREAM or STREAM_DATA_BLOCKED is to be sent.
+    /// Reports whether RESET_STREAM or STREAM_DATA_BLOCKED must be sent.
     pub fn has_control(&self) -> bool {
         let resets = matches!(self.reset, Some((_, Delivery::Pending)));
         resets || (self.reset.is_none() && self.outbox.end() > self.credit.max() && self.credit.is_news())
     }
 
-    /// RESET_STREAM was acknowledged.
+    /// Processes the acknowledgement of RESET_STREAM.
     pub fn on_reset_acked(&mut self) {
         if let Some((_, delivery)) = &mut self.reset {
             *delivery = Delivery::Acked;
         }
     }
 
-    /// RESET_STREAM was lost.
+    /// Processes the loss of RESET_STREAM.
     pub fn on_reset_lost(&mut self) {
         if let Some((_, delivery @ Delivery::InFlight)) = &mut self.reset {
             *delivery = Delivery::Pending;

@@ -1,4 +1,4 @@
-//! ACK frames (RFC 9000 section 19.3), plain, with ECN counts, with receive times.
+//! ACK frames (RFC 9000 section 19.3): plain, with ECN counts, with receive timestamps.
 
 use std::ops::RangeInclusive;
 
@@ -8,13 +8,14 @@ use super::receive_timestamps::{StampFormat, Stamps, StampsToSend};
 use super::varint;
 use crate::error::{Code, Error};
 
-/// How many ranges [`Ack::ranges`] yields at most, the largest numbers first.
+/// Maximum number of ranges that [`Ack::ranges`] yields, starting at the largest numbers.
 ///
-/// A datagram of 64 KiB could name 16 000 ranges in one frame, all of which a sender would search for. Those beyond are read and
-/// checked, and count as not acknowledged yet, which an ACK may leave open at any time (section 13.2.3).
+/// A datagram of 64 KiB could hold 16 000 ranges in one frame, and a sender would search all of
+/// them. Further ranges are read and validated, but count as not acknowledged yet. An ACK may omit
+/// ranges at any time (section 13.2.3).
 pub const MAX_RANGES: usize = 256;
 
-/// ECN counts of a packet number space (section 19.3.2): cumulative, in packets.
+/// Cumulative ECN counts of a packet number space, in packets (section 19.3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnCounts {
     /// Packets received with ECT(0).
@@ -35,30 +36,32 @@ impl EcnCounts {
     }
 }
 
-/// An ACK frame as it was received; ranges and receive times are read from the packet when they are asked for.
+/// A received ACK frame. Ranges and timestamps are decoded from the packet on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack<'a> {
-    /// The largest number that is acknowledged.
+    /// Largest acknowledged packet number.
     pub largest: u64,
-    /// ACK Delay as written: multiplied by 2 to the power of the peer's `ack_delay_exponent` it is microseconds.
+    /// ACK Delay as encoded. Multiply by 2 to the power of the peer's `ack_delay_exponent` to get
+    /// microseconds.
     pub delay: u64,
-    /// The smallest number of the first range.
+    /// Smallest packet number of the first range.
     first: u64,
-    /// Further ranges, and their bytes.
+    /// Number of further ranges, and their encoding.
     further: u64,
     bytes: &'a [u8],
-    /// ECN counts, where the frame has them.
+    /// ECN counts, if the frame has them.
     pub ecn: Option<EcnCounts>,
-    /// Receive times, where the frame has them.
+    /// Receive timestamps, if the frame has them.
     pub stamps: Option<Stamps<'a>>,
 }
 
 impl<'a> Ack<'a> {
-    /// Reads one whose type was read already. `format` is what this end has asked for in its transport parameters.
+    /// Reads a frame whose type was already read. `format` is what this end requested in its
+    /// transport parameters.
     ///
     /// # Errors
-    /// FRAME_ENCODING_ERROR: truncated, or numbers below zero (sections 19.3.1), or receive times that
-    /// [`Stamps::read`] refuses.
+    /// FRAME_ENCODING_ERROR for truncated frames, packet numbers below zero (section 19.3.1), and
+    /// timestamps refused by [`Stamps::read`].
     pub(crate) fn read(r: &mut Reader<'a>, kind: FrameType, format: StampFormat) -> Result<Self, Error> {
         let bad = |reason| Error::new(Code::FRAME_ENCODING_ERROR, reason).in_frame(kind.0);
         let short = |_| bad("ACK is truncated");
@@ -66,14 +69,14 @@ impl<'a> Ack<'a> {
         let delay = r.varint().map_err(short)?;
         let further = r.varint().map_err(short)?;
         let first_range = r.varint().map_err(short)?;
-        let first = largest.checked_sub(first_range).ok_or_else(|| bad("ACK of numbers below zero"))?;
+        let first = largest.checked_sub(first_range).ok_or_else(|| bad("ACK of negative packet numbers"))?;
         let begin = r.position();
         let mut smallest = first;
         for _ in 0..further {
             let gap = r.varint().map_err(short)?;
             let length = r.varint().map_err(short)?;
             let below = smallest.checked_sub(gap + 2).and_then(|next| next.checked_sub(length));
-            smallest = below.ok_or_else(|| bad("ACK of numbers below zero"))?;
+            smallest = below.ok_or_else(|| bad("ACK of negative packet numbers"))?;
         }
         let bytes = r.since(begin);
         let with_ecn = matches!(kind, FrameType::ACK_ECN | FrameType::ACK_RECEIVE_TIMESTAMPS_ECN);
@@ -84,7 +87,7 @@ impl<'a> Ack<'a> {
         Ok(Self { largest, delay, first, further, bytes, ecn, stamps })
     }
 
-    /// The ranges of numbers that are acknowledged, the largest first; at most [`MAX_RANGES`].
+    /// Returns the acknowledged ranges, largest first; at most [`MAX_RANGES`].
     pub fn ranges(&self) -> Ranges<'a> {
         Ranges {
             next: Some(self.first..=self.largest),
@@ -93,19 +96,19 @@ impl<'a> Ack<'a> {
         }
     }
 
-    /// The frame's type.
+    /// Returns the type of the frame.
     pub const fn frame_type(&self) -> FrameType {
         frame_type(self.ecn.is_some(), self.stamps.is_some())
     }
 
-    /// How many bytes it takes when it is written again.
+    /// Returns the size of the frame when it is encoded again, in bytes.
     pub fn size(&self) -> usize {
         let head = varint::size(self.frame_type().0) + varint::size(self.largest) + varint::size(self.delay);
         let ranges = varint::size(self.further) + varint::size(self.largest - self.first) + self.bytes.len();
         head + ranges + self.ecn.map_or(0, EcnCounts::size) + self.stamps.map_or(0, |stamps| stamps.size())
     }
 
-    /// Writes the same frame again, as it was but for the length of integers.
+    /// Encodes the frame again. Only the length of integers may differ from the original.
     pub(crate) fn encode(&self, w: &mut Writer<'_>) {
         for value in [self.frame_type().0, self.largest, self.delay, self.further, self.largest - self.first]
         {
@@ -134,7 +137,7 @@ const fn frame_type(ecn: bool, stamps: bool) -> FrameType {
     }
 }
 
-/// Ranges of an ACK frame, the largest numbers first.
+/// Iterator over the ranges of an ACK frame, largest first.
 #[derive(Clone, Debug)]
 pub struct Ranges<'a> {
     next: Option<RangeInclusive<u64>>,
@@ -158,42 +161,43 @@ impl Iterator for Ranges<'_> {
     }
 }
 
-/// The range below `smallest`; all was checked when the frame was read.
+/// Returns the range below `smallest`. Everything was validated when the frame was read.
 fn after(smallest: u64, rest: &mut Reader<'_>) -> Option<RangeInclusive<u64>> {
     let largest = smallest.checked_sub(rest.varint().ok()? + 2)?;
     let length = rest.varint().ok()?;
     Some(largest.checked_sub(length)?..=largest)
 }
 
-/// An ACK frame to be written.
+/// An ACK frame to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct AckToSend<'a> {
-    /// What was received: first and last number of each range, ascending, with a number missing between any two; at least one. What does
-    /// not fit the caller leaves out at the front.
+    /// Received packet numbers: the first and last number of each range, ascending, at least one
+    /// range. At least one number must be missing between ranges. If the frame would not fit, the
+    /// caller omits ranges at the front.
     pub ranges: &'a [(u64, u64)],
     /// ACK Delay in microseconds, divided by 2 to the power of this end's `ack_delay_exponent`.
     pub delay: u64,
-    /// ECN counts, where packets of this space came with ECN.
+    /// ECN counts, if packets of this space arrived with ECN.
     pub ecn: Option<EcnCounts>,
-    /// Receive times, where the peer has asked for them; 1-RTT packets only.
+    /// Receive timestamps, if the peer requested them; 1-RTT packets only.
     pub stamps: Option<&'a StampsToSend>,
 }
 
 impl AckToSend<'_> {
-    /// The frame's type.
+    /// Returns the type of the frame.
     pub const fn frame_type(&self) -> FrameType {
         frame_type(self.ecn.is_some(), self.stamps.is_some())
     }
 
-    /// The numbers of the frame: those before the ranges, and then a gap and a length for each range but the last.
-    /// In their order.
+    /// Calls `put` with the integers of the frame, in order: the fixed fields, then a gap and a
+    /// length for each range but the last.
     fn for_each_number(&self, mut put: impl FnMut(u64)) {
-        let &(first, largest) = self.ranges.last().expect("something to acknowledge");
+        let &(first, largest) = self.ranges.last().expect("at least one range");
         let further = self.ranges.len() as u64 - 1;
         for number in [self.frame_type().0, largest, self.delay, further, largest - first] {
             put(number);
         }
-        // From the largest down: each range is the one before the next.
+        // From the largest down.
         let mut above = first;
         for &(start, end) in self.ranges.iter().rev().skip(1) {
             put(above - end - 2);
@@ -202,23 +206,23 @@ impl AckToSend<'_> {
         }
     }
 
-    /// How many bytes [`encode`](Self::encode) writes.
+    /// Returns the number of bytes that [`encode`](Self::encode) writes.
     ///
     /// # Panics
-    /// When there is no range, or they are not in order, or touch.
+    /// If there are no ranges, or if they are not ascending and separate.
     pub fn size(&self) -> usize {
         let mut numbers = 0;
         self.for_each_number(|number| numbers += varint::size(number));
         numbers + self.ecn.map_or(0, EcnCounts::size) + self.stamps.map_or(0, StampsToSend::size)
     }
 
-    /// Writes the frame.
+    /// Encodes the frame.
     ///
     /// # Errors
-    /// When there is no room; nothing is written then.
+    /// Fails if the frame does not fit. Nothing is written then.
     ///
     /// # Panics
-    /// When there is no range, or they are not in order, or touch.
+    /// If there are no ranges, or if they are not ascending and separate.
     pub fn encode(&self, w: &mut Writer<'_>) -> Result<(), Full> {
         w.room(self.size())?;
         self.for_each_number(|number| w.varint(number));

@@ -11,12 +11,12 @@ pub struct ConnectionId {
 }
 
 impl ConnectionId {
-    /// The longest of version 1, in bytes (RFC 9000 section 17.2).
+    /// Maximum length in version 1, in bytes (RFC 9000 section 17.2).
     pub const MAX_LEN: usize = 20;
-    /// Of length zero.
+    /// The zero-length connection ID.
     pub const EMPTY: Self = Self { bytes: [0; Self::MAX_LEN], len: 0 };
 
-    /// None of more than 20 bytes.
+    /// Creates a connection ID. Returns `None` for more than 20 bytes.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut id = Self::EMPTY;
         id.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);

@@ -1,4 +1,5 @@
-//! Frames (RFC 9000 section 19, RFC 9221 section 4, draft-ietf-quic-ack-frequency): one as it stands in a packet.
+//! Encoding and decoding of single frames (RFC 9000 section 19, RFC 9221 section 4,
+//! draft-ietf-quic-ack-frequency).
 
 use super::ack::Ack;
 use super::codec::{Full, Reader, Truncated, Writer, prefixed_size};
@@ -8,37 +9,39 @@ use super::receive_timestamps::StampFormat;
 use super::varint;
 use crate::error::{Code, Error};
 
-/// The two types of streams (RFC 9000 section 2.1).
+/// Direction of a stream (RFC 9000 section 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// Both ends send.
+    /// Both ends send data.
     Bidirectional,
-    /// The end that opened it sends.
+    /// Only the end that opened the stream sends data.
     Unidirectional,
 }
 
 /// A STREAM frame (section 19.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamFrame<'a> {
-    /// The stream.
+    /// Stream ID.
     pub id: u64,
-    /// Where the data begins in the stream.
+    /// Offset of the data in the stream.
     pub offset: u64,
-    /// The data.
+    /// Stream data.
     pub data: &'a [u8],
-    /// The stream ends with this data.
+    /// Whether the stream ends with this data.
     pub fin: bool,
-    /// The length is written; without it the data fills the packet.
+    /// Whether the frame has a Length field. Without it, the data extends to the end of the packet.
     pub length: bool,
 }
 
-/// What a STREAM header takes when every field has its largest length: type, stream, offset, and a length in two bytes.
+/// Size of a STREAM header whose fields all have their maximum size: type, stream ID, offset, and a
+/// length in two bytes.
 ///
-/// For runs that are compared with a model packet by packet: the payload of a packet does not depend on how far the stream is.
+/// For runs that are compared with a model packet by packet. The payload size does not depend on
+/// the progress of the stream.
 pub const FIXED_STREAM_HEADER: usize = 1 + 8 + 8 + 2;
 
 impl StreamFrame<'_> {
-    /// How many bytes come before the data.
+    /// Returns the number of bytes before the data.
     pub const fn header_size(id: u64, offset: u64, length: Option<usize>) -> usize {
         let offset = if offset == 0 { 0 } else { varint::size(offset) };
         let length = match length {
@@ -65,11 +68,13 @@ impl StreamFrame<'_> {
         w.bytes(self.data);
     }
 
-    /// Writes the header of a frame whose data the caller fills in: the room for it comes back. With `fixed` the header has
-    /// [`FIXED_STREAM_HEADER`] bytes; the data is not looked at but for its length.
+    /// Writes the header of a frame, and returns the space for its data, which the caller fills.
+    ///
+    /// With `fixed`, the header has [`FIXED_STREAM_HEADER`] bytes. `self.data` is ignored;
+    /// `data_len` gives the length of the data.
     ///
     /// # Errors
-    /// When there is no room for header and data; nothing is written then.
+    /// Fails if header and data do not fit. Nothing is written then.
     pub fn reserve<'w>(
         &self,
         w: &'w mut Writer<'_>,
@@ -104,76 +109,76 @@ impl StreamFrame<'_> {
     }
 }
 
-/// A frame. Data is borrowed from the packet.
+/// A frame. It borrows data from the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// A run of so many PADDING frames (19.1).
+    /// A sequence of this many PADDING frames (19.1).
     Padding(usize),
     /// PING (19.2).
     Ping,
-    /// ACK in its four forms (19.3).
+    /// ACK, in its four forms (19.3).
     Ack(Ack<'a>),
     /// RESET_STREAM (19.4).
     ResetStream {
-        /// The stream.
+        /// Stream ID.
         id: u64,
-        /// The application's error code.
+        /// Error code of the application.
         error: u64,
-        /// How many bytes the stream has in all.
+        /// Final size of the stream, in bytes.
         final_size: u64,
     },
     /// STOP_SENDING (19.5).
     StopSending {
-        /// The stream.
+        /// Stream ID.
         id: u64,
-        /// The application's error code.
+        /// Error code of the application.
         error: u64,
     },
     /// CRYPTO (19.6).
     Crypto {
-        /// Where the data begins in the handshake of this level.
+        /// Offset of the data in the CRYPTO stream of this level.
         offset: u64,
-        /// The data.
+        /// Handshake data.
         data: &'a [u8],
     },
-    /// NEW_TOKEN (19.7); never empty.
+    /// NEW_TOKEN (19.7). The token is never empty.
     NewToken(&'a [u8]),
     /// STREAM (19.8).
     Stream(StreamFrame<'a>),
-    /// MAX_DATA (19.9): bytes on all streams.
+    /// MAX_DATA (19.9): limit of data on all streams, in bytes.
     MaxData(u64),
     /// MAX_STREAM_DATA (19.10).
     MaxStreamData {
-        /// The stream.
+        /// Stream ID.
         id: u64,
-        /// Bytes.
+        /// Limit of data on the stream, in bytes.
         max: u64,
     },
-    /// MAX_STREAMS (19.11): how many may be opened in all, at most 2^60.
+    /// MAX_STREAMS (19.11): cumulative number of streams that may be opened, at most 2^60.
     MaxStreams(Direction, u64),
-    /// DATA_BLOCKED (19.12): at which limit.
+    /// DATA_BLOCKED (19.12): the limit that was reached, in bytes.
     DataBlocked(u64),
     /// STREAM_DATA_BLOCKED (19.13).
     StreamDataBlocked {
-        /// The stream.
+        /// Stream ID.
         id: u64,
-        /// At which limit, in bytes.
+        /// Limit that was reached, in bytes.
         limit: u64,
     },
-    /// STREAMS_BLOCKED (19.14): at which limit, at most 2^60.
+    /// STREAMS_BLOCKED (19.14): the limit that was reached, at most 2^60.
     StreamsBlocked(Direction, u64),
     /// NEW_CONNECTION_ID (19.15).
     NewConnectionId {
-        /// The number of this ID.
+        /// Sequence number of the ID.
         sequence: u64,
-        /// IDs with lower numbers are to be retired; at most `sequence`.
+        /// IDs with lower sequence numbers must be retired; at most `sequence`.
         retire_prior_to: u64,
-        /// The ID, 1 to 20 bytes.
+        /// Connection ID, 1 to 20 bytes.
         id: ConnectionId,
-        /// The stateless reset token that goes with it.
+        /// Stateless reset token of the ID.
         reset_token: [u8; 16],
     },
-    /// RETIRE_CONNECTION_ID (19.16): the number of the ID.
+    /// RETIRE_CONNECTION_ID (19.16): sequence number of the ID.
     RetireConnectionId(u64),
     /// PATH_CHALLENGE (19.17).
     PathChallenge([u8; 8]),
@@ -181,38 +186,41 @@ pub enum Frame<'a> {
     PathResponse([u8; 8]),
     /// CONNECTION_CLOSE of type 0x1c (19.19).
     ConnectionClose {
-        /// Why.
+        /// Error code.
         code: Code,
-        /// The type of the frame at fault, or 0.
+        /// Type of the frame that caused the error, or 0.
         frame_type: u64,
-        /// For people; UTF-8 if the peer keeps to the rules.
+        /// Reason for human readers. UTF-8 if the peer follows the rules.
         reason: &'a [u8],
     },
     /// CONNECTION_CLOSE of type 0x1d (19.19).
     ApplicationClose {
-        /// The application's error code.
+        /// Error code of the application.
         error: u64,
-        /// For people.
+        /// Reason for human readers.
         reason: &'a [u8],
     },
     /// HANDSHAKE_DONE (19.20).
     HandshakeDone,
     /// DATAGRAM (RFC 9221 section 4).
     Datagram {
-        /// The message.
+        /// Message.
         data: &'a [u8],
-        /// The length is written; without it the message fills the packet.
+        /// Whether the frame has a Length field. Without it, the message extends to the end of the
+        /// packet.
         length: bool,
     },
     /// ACK_FREQUENCY (draft-ietf-quic-ack-frequency section 4).
     AckFrequency {
-        /// Numbers of these frames rise; older ones are ignored.
+        /// Sequence number. A frame with a lower number than an earlier one is ignored.
         sequence: u64,
-        /// An ACK comes once more than so many packets that elicit ACKs are not acknowledged.
+        /// Ack-Eliciting Threshold: an ACK is sent once more than this many ACK-eliciting packets
+        /// are unacknowledged.
         threshold: u64,
-        /// The receiver's new `max_ack_delay`, in microseconds.
+        /// New `max_ack_delay` of the receiver, in microseconds.
         max_ack_delay: u64,
-        /// How far out of order a packet must be for an immediate ACK; 0: never for that reason, 1: as RFC 9000 says.
+        /// Reordering, in packets, that triggers an immediate ACK. 0 disables this, 1 is the
+        /// behaviour of RFC 9000.
         reordering_threshold: u64,
     },
     /// IMMEDIATE_ACK (draft-ietf-quic-ack-frequency section 5).
@@ -220,7 +228,7 @@ pub enum Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Its type.
+    /// Returns the type of the frame.
     pub const fn frame_type(&self) -> FrameType {
         match self {
             Self::Padding(_) => FrameType::PADDING,
@@ -253,7 +261,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// How many bytes [`encode`](Self::encode) writes.
+    /// Returns the number of bytes that [`encode`](Self::encode) writes.
     pub fn size(&self) -> usize {
         if let Some(numbers) = self.numbers() {
             let numbers = numbers.iter().flatten().map(|number| varint::size(*number)).sum::<usize>();
@@ -279,7 +287,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The fields of frames that have nothing but numbers, in order.
+    /// Returns the fields, in order, of frames that hold only integers.
     fn numbers(&self) -> Option<[Option<u64>; 4]> {
         let (one, two) = (|a| [Some(a), None, None, None], |a, b| [Some(a), Some(b), None, None]);
         Some(match *self {
@@ -300,13 +308,13 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Writes the frame.
+    /// Encodes the frame.
     ///
     /// # Errors
-    /// When there is no room; nothing is written then.
+    /// Fails if the frame does not fit. Nothing is written then.
     ///
     /// # Panics
-    /// On numbers above 2^62 - 1.
+    /// On integers above 2^62 - 1.
     pub fn encode(&self, w: &mut Writer<'_>) -> Result<(), Full> {
         w.room(self.size())?;
         if let Some(numbers) = self.numbers() {
@@ -356,34 +364,35 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Reads the frame at the reader's place. What this end has asked for in receive times is in `stamps`.
+    /// Decodes the frame at the reader's position. `stamps` is the timestamp format that this end
+    /// requested.
     ///
     /// # Errors
-    /// FRAME_ENCODING_ERROR as section 19 says for each frame, and for unknown types (section 12.4); PROTOCOL_VIOLATION when the type
-    /// is not in its shortest encoding.
+    /// FRAME_ENCODING_ERROR as section 19 requires for each frame, and for unknown types (section
+    /// 12.4). PROTOCOL_VIOLATION if the type is not in its shortest encoding.
     pub fn decode(r: &mut Reader<'a>, stamps: StampFormat) -> Result<Self, Error> {
         let start = r.position();
         let broken = |kind: u64, reason| Error::new(Code::FRAME_ENCODING_ERROR, reason).in_frame(kind);
-        let kind = r.varint().map_err(|_| broken(0, "the packet ends within a frame's type"))?;
+        let kind = r.varint().map_err(|_| broken(0, "packet ends within a frame type"))?;
         if r.position() - start != varint::size(kind) {
-            let longer = Error::new(Code::PROTOCOL_VIOLATION, "a frame's type in a longer encoding");
+            let longer = Error::new(Code::PROTOCOL_VIOLATION, "frame type not in its shortest encoding");
             return Err(longer.in_frame(kind));
         }
         let kind = FrameType(kind);
         if kind.is_ack() {
             return Ack::read(r, kind, stamps).map(Self::Ack);
         }
-        let frame = decode_body(r, kind).map_err(|_| broken(kind.0, "the packet ends within a frame"))?;
-        let frame = frame.ok_or_else(|| broken(kind.0, "unknown frame"))?;
+        let frame = decode_body(r, kind).map_err(|_| broken(kind.0, "packet ends within a frame"))?;
+        let frame = frame.ok_or_else(|| broken(kind.0, "unknown frame type"))?;
         frame.check().map_err(|reason| broken(kind.0, reason))?;
         Ok(frame)
     }
 
-    /// What section 19 forbids in fields.
+    /// Checks field values that section 19 forbids.
     fn check(&self) -> Result<(), &'static str> {
         const STREAMS: u64 = 1 << 60;
         match *self {
-            Self::NewToken([]) => Err("an empty token"),
+            Self::NewToken([]) => Err("empty token"),
             Self::Stream(StreamFrame { offset, data, .. }) | Self::Crypto { offset, data }
                 if offset + data.len() as u64 > varint::MAX =>
             {
@@ -392,7 +401,7 @@ impl<'a> Frame<'a> {
             Self::MaxStreams(_, n) | Self::StreamsBlocked(_, n) if n > STREAMS => {
                 Err("more than 2^60 streams")
             }
-            Self::NewConnectionId { id, .. } if id.is_empty() => Err("a connection ID without bytes"),
+            Self::NewConnectionId { id, .. } if id.is_empty() => Err("connection ID of invalid length"),
             Self::NewConnectionId { sequence, retire_prior_to, .. } if retire_prior_to > sequence => {
                 Err("Retire Prior To above the sequence number")
             }
@@ -447,7 +456,7 @@ fn all<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], Truncated> {
     r.bytes(r.rest().len())
 }
 
-/// As one: an Initial has a thousand of them.
+/// Reads consecutive PADDING frames as one. An Initial has a thousand of them.
 fn padding<'a>(r: &mut Reader<'a>) -> Frame<'a> {
     let further = r.rest().iter().take_while(|byte| **byte == 0).count();
     let _ = r.bytes(further);
@@ -462,7 +471,8 @@ fn stream<'a>(r: &mut Reader<'a>, bits: u64) -> Result<Frame<'a>, Truncated> {
     Ok(Frame::Stream(StreamFrame { id, offset, data, fin: bits & STREAM_FIN != 0, length }))
 }
 
-/// An ID of more than 20 bytes is refused like an empty one.
+/// Reads NEW_CONNECTION_ID. An ID of more than 20 bytes becomes empty, and is refused like an empty
+/// one.
 fn new_connection_id<'a>(r: &mut Reader<'a>) -> Result<Option<Frame<'a>>, Truncated> {
     let (sequence, retire_prior_to) = (r.varint()?, r.varint()?);
     let length = r.u8()?;

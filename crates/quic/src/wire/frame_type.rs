@@ -1,10 +1,10 @@
-//! Types of frames, and the rules by type (RFC 9000 section 12.4, table 3).
+//! Frame types, and the rules for each type (RFC 9000 section 12.4, table 3).
 
 use std::fmt;
 
 use crate::level::Level;
 
-/// The type of a frame, a variable-length integer.
+/// Type of a frame, a variable-length integer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameType(pub u64);
 
@@ -24,87 +24,88 @@ macro_rules! types {
 }
 
 types! {
-    /// Nothing (19.1).
+    /// Padding without meaning (19.1).
     PADDING = 0x00;
-    /// Asks for an ACK (19.2).
+    /// Elicits an ACK (19.2).
     PING = 0x01;
-    /// Acknowledged packets (19.3).
+    /// Acknowledges packets (19.3).
     ACK = 0x02;
-    /// The same with ECN counts (19.3.2).
+    /// Acknowledges packets, with ECN counts (19.3.2).
     ACK_ECN = 0x03;
-    /// The sending part of a stream ends at once (19.4).
+    /// Abruptly ends the sending part of a stream (19.4).
     RESET_STREAM = 0x04;
     /// Asks the peer to stop sending on a stream (19.5).
     STOP_SENDING = 0x05;
-    /// Handshake data (19.6).
+    /// Carries handshake data (19.6).
     CRYPTO = 0x06;
-    /// A token for a later connection (19.7).
+    /// Provides a token for a later connection (19.7).
     NEW_TOKEN = 0x07;
-    /// Data of a stream; the low three bits say which fields are there (19.8).
+    /// Carries stream data. The low three bits say which fields are present (19.8).
     STREAM = 0x08;
-    /// More credit for the connection (19.9).
+    /// Raises the credit of the connection (19.9).
     MAX_DATA = 0x10;
-    /// More credit for a stream (19.10).
+    /// Raises the credit of a stream (19.10).
     MAX_STREAM_DATA = 0x11;
-    /// More bidirectional streams (19.11).
+    /// Raises the limit of bidirectional streams (19.11).
     MAX_STREAMS_BIDI = 0x12;
-    /// More unidirectional streams (19.11).
+    /// Raises the limit of unidirectional streams (19.11).
     MAX_STREAMS_UNI = 0x13;
-    /// The connection has no credit left (19.12).
+    /// Reports that the connection has no credit left (19.12).
     DATA_BLOCKED = 0x14;
-    /// A stream has no credit left (19.13).
+    /// Reports that a stream has no credit left (19.13).
     STREAM_DATA_BLOCKED = 0x15;
-    /// No bidirectional stream may be opened (19.14).
+    /// Reports that no more bidirectional streams may be opened (19.14).
     STREAMS_BLOCKED_BIDI = 0x16;
-    /// No unidirectional stream may be opened (19.14).
+    /// Reports that no more unidirectional streams may be opened (19.14).
     STREAMS_BLOCKED_UNI = 0x17;
-    /// A further connection ID (19.15).
+    /// Provides a further connection ID (19.15).
     NEW_CONNECTION_ID = 0x18;
-    /// A connection ID that is no longer used (19.16).
+    /// Retires a connection ID (19.16).
     RETIRE_CONNECTION_ID = 0x19;
-    /// Is this path there? (19.17)
+    /// Checks whether the peer is reachable on a path (19.17).
     PATH_CHALLENGE = 0x1a;
-    /// It is (19.18).
+    /// Answers PATH_CHALLENGE (19.18).
     PATH_RESPONSE = 0x1b;
-    /// The end, for a reason of QUIC (19.19).
+    /// Closes the connection with a QUIC error code (19.19).
     CONNECTION_CLOSE = 0x1c;
-    /// The end, for a reason of the application (19.19).
+    /// Closes the connection with an error code of the application (19.19).
     APPLICATION_CLOSE = 0x1d;
-    /// The server has confirmed the handshake (19.20).
+    /// Confirms the handshake, from the server (19.20).
     HANDSHAKE_DONE = 0x1e;
-    /// Asks for an ACK at once (draft-ietf-quic-ack-frequency section 5).
+    /// Asks for an immediate ACK (draft-ietf-quic-ack-frequency section 5).
     IMMEDIATE_ACK = 0x1f;
-    /// An unreliable message up to the packet's end (RFC 9221 section 4).
+    /// Carries an unreliable message up to the end of the packet (RFC 9221 section 4).
     DATAGRAM = 0x30;
-    /// The same with its length.
+    /// Carries an unreliable message with its length (RFC 9221 section 4).
     DATAGRAM_LEN = 0x31;
-    /// How often the peer acknowledges (draft-ietf-quic-ack-frequency section 4).
+    /// Sets how often the peer acknowledges (draft-ietf-quic-ack-frequency section 4).
     ACK_FREQUENCY = 0xaf;
-    /// ACK with receive times (draft-ietf-quic-receive-ts-02).
+    /// Acknowledges packets, with receive timestamps (draft-ietf-quic-receive-ts-02).
     ACK_RECEIVE_TIMESTAMPS = 0x0317_8307;
-    /// The same with ECN counts.
+    /// Acknowledges packets, with receive timestamps and ECN counts.
     ACK_RECEIVE_TIMESTAMPS_ECN = 0x0317_8308;
 }
 
-/// The bit of STREAM types that says: an offset follows.
+/// Bit of STREAM types: an Offset field is present.
 pub const STREAM_OFF: u64 = 0x04;
-/// The bit of STREAM types that says: a length follows.
+/// Bit of STREAM types: a Length field is present.
 pub const STREAM_LEN: u64 = 0x02;
-/// The bit of STREAM types that says: this is the end.
+/// Bit of STREAM types: the stream ends.
 pub const STREAM_FIN: u64 = 0x01;
 
 impl FrameType {
-    /// The word of the RFC; `STREAM` for all eight types of STREAM frames, none for unknown types.
+    /// Returns the name in the RFC. All eight STREAM types are `STREAM`; unknown types have no
+    /// name.
     pub const fn name(self) -> Option<&'static str> {
         if self.is_stream() { Some("STREAM") } else { self.known_name() }
     }
 
-    /// One of the eight STREAM types, 0x08 to 0x0f.
+    /// Reports whether this is one of the eight STREAM types, 0x08 to 0x0f.
     pub const fn is_stream(self) -> bool {
         self.0 & !0x07 == Self::STREAM.0
     }
 
-    /// ACK in any of its four forms.
+    /// Reports whether this is ACK in any of its four forms.
     pub const fn is_ack(self) -> bool {
         matches!(
             self,
@@ -112,11 +113,13 @@ impl FrameType {
         )
     }
 
-    /// May stand in packets of this level (table 3, column Pkts; the extensions' documents for theirs).
+    /// Reports whether the frame may appear in packets of this level (table 3, column Pkts, or the
+    /// extension's document).
     ///
-    /// CONNECTION_CLOSE with a reason of the application is for 0-RTT and 1-RTT; who sends it elsewhere says APPLICATION_ERROR in a
-    /// CONNECTION_CLOSE of type 0x1c (section 10.2.3). Frames that answer something cannot come in 0-RTT: section 12.5 lets a server
-    /// refuse them, RETIRE_CONNECTION_ID too, which table 3 still allows.
+    /// The application's CONNECTION_CLOSE is limited to 0-RTT and 1-RTT packets. In other packets,
+    /// APPLICATION_ERROR in a CONNECTION_CLOSE of type 0x1c replaces it (section 10.2.3). Frames
+    /// that answer something cannot appear in 0-RTT packets. Section 12.5 also lets a server refuse
+    /// RETIRE_CONNECTION_ID there, which table 3 still allows.
     pub const fn is_allowed_in(self, level: Level) -> bool {
         match level {
             Level::OneRtt => true,
@@ -146,17 +149,19 @@ impl FrameType {
         }
     }
 
-    /// The peer acknowledges packets with such a frame (table 3, all without N): all but ACK, PADDING and CONNECTION_CLOSE.
+    /// Reports whether the frame is ACK-eliciting (table 3, all without N): all but ACK, PADDING
+    /// and CONNECTION_CLOSE.
     pub const fn is_ack_eliciting(self) -> bool {
         !self.is_ack() && !matches!(self, Self::PADDING | Self::CONNECTION_CLOSE | Self::APPLICATION_CLOSE)
     }
 
-    /// Counts as bytes in flight (table 3, all without C): what elicits ACKs, and PADDING.
+    /// Reports whether the frame counts toward bytes in flight (table 3, all without C):
+    /// ACK-eliciting frames and PADDING.
     pub const fn counts_in_flight(self) -> bool {
         self.is_ack_eliciting() || matches!(self, Self::PADDING)
     }
 
-    /// May probe a path without a migration to it (table 3, column P; section 9.1).
+    /// Reports whether this is a probing frame (table 3, column P; section 9.1).
     pub const fn is_probing(self) -> bool {
         matches!(self, Self::PADDING | Self::NEW_CONNECTION_ID | Self::PATH_CHALLENGE | Self::PATH_RESPONSE)
     }
@@ -202,7 +207,7 @@ mod tests {
         (0x16, "__01", ""),
         (0x17, "__01", ""),
         (0x18, "__01", "P"),
-        // Section 12.5: not in 0-RTT, though the table has it.
+        // Section 12.5: not in 0-RTT, though the table allows it.
         (0x19, "___1", ""),
         (0x1a, "__01", "P"),
         (0x1b, "___1", "P"),
@@ -227,7 +232,7 @@ mod tests {
 
     #[test]
     fn in_flight_is_what_is_not_marked_c() {
-        // CONNECTION_CLOSE is marked N alone, but nothing waits for its ACK.
+        // CONNECTION_CLOSE is marked only N, but no sender waits for its ACK.
         let none = [0x02, 0x03, 0x1c, 0x1d, 0x0317_8307, 0x0317_8308];
         for code in (0..0x32).chain([0xaf, 0x0317_8307, 0x0317_8308]) {
             assert_eq!(FrameType(code).counts_in_flight(), !none.contains(&code));

@@ -1,4 +1,5 @@
-//! The frames of a packet, one after the other, with the rules that hold for all of them (RFC 9000 section 12.4).
+//! The frames of a packet in sequence, with the rules that apply to all frames (RFC 9000 section
+//! 12.4).
 
 use super::codec::Reader;
 use super::frame::Frame;
@@ -7,20 +8,22 @@ use super::receive_timestamps::StampFormat;
 use crate::error::{Code, Error};
 use crate::level::Level;
 
-/// Which extensions this end has announced in its transport parameters: frames of others are refused.
+/// Extensions that this end announced in its transport parameters. Frames of other extensions are
+/// refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extensions {
-    /// `max_datagram_frame_size`: how many bytes a DATAGRAM frame may have, type and length with it; 0: none is welcome.
+    /// `max_datagram_frame_size`: maximum size of a DATAGRAM frame, including type and length. 0
+    /// allows none.
     pub max_datagram_frame_size: u64,
-    /// `min_ack_delay` was sent: ACK_FREQUENCY and IMMEDIATE_ACK may come.
+    /// Whether `min_ack_delay` was sent, which allows ACK_FREQUENCY and IMMEDIATE_ACK.
     pub ack_frequency: bool,
-    /// Receive times: how many per frame, and their unit.
+    /// Receive timestamps: maximum per frame, and their unit.
     pub receive_timestamps: StampFormat,
 }
 
-/// Reads the frames of a packet whose protection is removed.
+/// Iterator over the frames of an unprotected packet.
 ///
-/// After an error nothing more comes.
+/// After an error it yields nothing more.
 #[derive(Clone, Debug)]
 pub struct Frames<'a> {
     r: Reader<'a>,
@@ -29,13 +32,13 @@ pub struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// The frames of a payload.
+    /// Creates an iterator over the frames of a payload.
     ///
     /// # Errors
-    /// PROTOCOL_VIOLATION when there is none (section 12.4).
+    /// PROTOCOL_VIOLATION if there are no frames (section 12.4).
     pub fn new(payload: &'a [u8], level: Level, extensions: Extensions) -> Result<Self, Error> {
         if payload.is_empty() {
-            return Err(Error::new(Code::PROTOCOL_VIOLATION, "a packet without frames"));
+            return Err(Error::new(Code::PROTOCOL_VIOLATION, "packet without frames"));
         }
         Ok(Self { r: Reader::new(payload), level, extensions })
     }
@@ -45,10 +48,10 @@ impl<'a> Frames<'a> {
         let frame = Frame::decode(&mut self.r, self.extensions.receive_timestamps)?;
         let kind = frame.frame_type();
         if !self.is_negotiated(kind) {
-            return Err(Error::new(Code::FRAME_ENCODING_ERROR, "unknown frame").in_frame(kind.0));
+            return Err(Error::new(Code::FRAME_ENCODING_ERROR, "unknown frame type").in_frame(kind.0));
         }
         if !kind.is_allowed_in(self.level) {
-            let misplaced = Error::new(Code::PROTOCOL_VIOLATION, "a frame in a packet that must not have it");
+            let misplaced = Error::new(Code::PROTOCOL_VIOLATION, "frame not allowed in this packet type");
             return Err(misplaced.in_frame(kind.0));
         }
         let size = (self.r.position() - before) as u64;

@@ -1,4 +1,5 @@
-//! Packet headers (RFC 9000 section 17, RFC 8999): what can be read before header protection is removed, and how they are written.
+//! Packet headers (RFC 9000 section 17, RFC 8999): parsing before header protection is removed, and
+//! encoding.
 
 use std::ops::Range;
 
@@ -9,35 +10,37 @@ use crate::level::Level;
 
 /// QUIC version 1.
 pub const VERSION_1: u32 = 1;
-/// What a client fills the datagram of an Initial up to, in bytes, and a server that of an Initial that elicits an ACK (section 14.1).
+/// Minimum size of a datagram with an Initial, in bytes. It applies to all Initials of clients, and
+/// to ACK-eliciting ones of servers (section 14.1).
 pub const MIN_INITIAL_DATAGRAM: usize = 1200;
 
-/// The header form: long when set (RFC 8999 section 5.1).
+/// Header form bit: set in long headers (RFC 8999 section 5.1).
 const LONG: u8 = 0x80;
-/// Set in every packet of version 1 but Version Negotiation.
+/// Fixed bit: set in every packet of version 1 except Version Negotiation.
 const FIXED: u8 = 0x40;
-/// Reserved bits of long headers, once header protection is off (section 17.2).
+/// Reserved bits of long headers, after removal of header protection (section 17.2).
 pub const RESERVED_LONG: u8 = 0x0c;
-/// Reserved bits of short headers, once header protection is off (section 17.3.1).
+/// Reserved bits of short headers, after removal of header protection (section 17.3.1).
 pub const RESERVED_SHORT: u8 = 0x18;
-/// The key phase of short headers (section 17.3.1).
+/// Key Phase bit of short headers (section 17.3.1).
 pub const KEY_PHASE: u8 = 0x04;
-/// The spin bit of short headers (section 17.4); header protection leaves it alone.
+/// Spin bit of short headers (section 17.4). It is not covered by header protection.
 pub const SPIN: u8 = 0x20;
-/// The Length of long headers is written in two bytes, since it is known last; so packets have at most as many bytes.
+/// Size of the Length field in long headers, in bytes. It is filled in last, so its size is fixed.
+/// It limits the packet size to [`MAX_LENGTH`].
 const LENGTH_BYTES: usize = 2;
 const MAX_LENGTH: usize = (1 << 14) - 1;
 
-/// Why a datagram, or what is left of it, is dropped without a word.
+/// Reason for silently dropping a datagram or its remainder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {
-    /// It ends within the header or before its Length.
+    /// The packet ends within its header, or is shorter than its Length.
     Truncated,
-    /// The fixed bit is 0 (section 17.2: such packets are no packets of version 1).
+    /// The fixed bit is 0, so it is not a packet of version 1 (section 17.2).
     FixedBit,
-    /// A connection ID of more than 20 bytes in version 1.
+    /// A connection ID has more than 20 bytes in version 1.
     ConnectionId,
-    /// A Version Negotiation without versions, or with a piece of one.
+    /// A Version Negotiation has no versions, or a truncated one.
     Versions,
 }
 
@@ -47,48 +50,48 @@ impl From<Truncated> for Dropped {
     }
 }
 
-/// What a packet turned out to be.
+/// A parsed packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parsed<'a> {
-    /// Initial, 0-RTT, Handshake or 1-RTT: under protection.
+    /// A protected packet: Initial, 0-RTT, Handshake or 1-RTT.
     Protected(Protected),
-    /// Retry; takes the rest of the datagram.
+    /// Retry. It extends to the end of the datagram.
     Retry(Retry<'a>),
-    /// Version Negotiation; takes the rest of the datagram.
+    /// Version Negotiation. It extends to the end of the datagram.
     VersionNegotiation(VersionNegotiation<'a>),
-    /// A long header of another version: a server answers with Version Negotiation (section 6.1).
+    /// A long header of another version. A server answers with Version Negotiation (section 6.1).
     OtherVersion(OtherVersion<'a>),
 }
 
-/// A packet that carries frames, before its protection is removed. Places are counted from its first byte.
+/// A packet with frames, before removal of its protection. Positions count from its first byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protected {
-    /// Its type and encryption level.
+    /// Packet type and encryption level.
     pub level: Level,
     /// Destination Connection ID.
     pub destination: ConnectionId,
-    /// Source Connection ID; empty in short headers, which have none.
+    /// Source Connection ID; empty for short headers, which have none.
     pub source: ConnectionId,
-    /// Where the token of an Initial is; empty when it has none.
+    /// Range of the token of an Initial; empty if there is none.
     pub token: Range<usize>,
-    /// Where the packet number begins.
+    /// Position of the packet number.
     pub pn_offset: usize,
-    /// Where the packet ends, and the next of a coalesced datagram begins.
+    /// End of the packet, where the next packet of a coalesced datagram starts.
     pub end: usize,
 }
 
-/// A Retry packet (section 17.2.5). Its tag says whether it is genuine: [`super::retry::is_genuine`].
+/// A Retry packet (section 17.2.5). Check its integrity tag with [`super::retry::is_genuine`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retry<'a> {
     /// Destination Connection ID.
     pub destination: ConnectionId,
-    /// Source Connection ID: the client's next Initial goes there.
+    /// Source Connection ID, which is the destination of the client's next Initial.
     pub source: ConnectionId,
-    /// What the next Initial carries; a client drops a Retry without one.
+    /// Token for the next Initial. A client drops a Retry without a token.
     pub token: &'a [u8],
-    /// The integrity tag.
+    /// Integrity tag.
     pub tag: [u8; 16],
-    /// Everything before the tag.
+    /// All bytes before the tag.
     pub before_tag: &'a [u8],
 }
 
@@ -103,17 +106,18 @@ pub struct VersionNegotiation<'a> {
 }
 
 impl<'a> VersionNegotiation<'a> {
-    /// What the server speaks.
+    /// Returns the versions that the server supports.
     pub fn versions(&self) -> impl Iterator<Item = u32> + use<'a> {
         self.versions.chunks_exact(4).map(|four| u32::from_be_bytes([four[0], four[1], four[2], four[3]]))
     }
 
-    /// How many bytes [`encode`](Self::encode) writes.
+    /// Returns the number of bytes that [`encode`](Self::encode) writes.
     pub const fn size(destination: &[u8], source: &[u8], versions: &[u32]) -> usize {
         7 + destination.len() + source.len() + 4 * versions.len()
     }
 
-    /// Writes one. The IDs are those of the client's packet, exchanged; `unused` fills the seven bits that say nothing.
+    /// Encodes a Version Negotiation packet. The IDs are those of the client's packet, exchanged.
+    /// `unused` fills the seven unused bits.
     pub fn encode(
         w: &mut Writer<'_>,
         unused: u8,
@@ -122,7 +126,7 @@ impl<'a> VersionNegotiation<'a> {
         versions: &[u32],
     ) -> Result<(), Full> {
         w.room(Self::size(destination, source, versions))?;
-        // Section 17.2.1: the bit that is fixed elsewhere should be 1 here too, for those who share a port by it.
+        // Section 17.2.1: the fixed bit should be 1 here too, for demultiplexing on a shared port.
         w.u8(LONG | FIXED | unused);
         w.bytes(&0_u32.to_be_bytes());
         for id in [destination, source] {
@@ -134,10 +138,10 @@ impl<'a> VersionNegotiation<'a> {
     }
 }
 
-/// The long header of a version that this crate does not speak (RFC 8999 section 5.1).
+/// A long header of an unsupported version (RFC 8999 section 5.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherVersion<'a> {
-    /// The version.
+    /// Version number.
     pub version: u32,
     /// Destination Connection ID, up to 255 bytes.
     pub destination: &'a [u8],
@@ -145,10 +149,11 @@ pub struct OtherVersion<'a> {
     pub source: &'a [u8],
 }
 
-/// Reads the first packet of a datagram, or of what is left of it.
+/// Parses the first packet of a datagram or of its remainder.
 ///
-/// `local_id_len` is the length of this end's connection IDs, which short headers do not say. A coalesced datagram (section 12.2) is
-/// read packet by packet, each from the `end` of the one before:
+/// `local_id_len` is the length of this end's connection IDs, which short headers do not contain.
+/// Parse a coalesced datagram (section 12.2) packet by packet, each from the `end` of the previous
+/// one:
 ///
 /// ```
 /// use ackclock_quic::wire::header::{Parsed, parse};
@@ -165,7 +170,7 @@ pub struct OtherVersion<'a> {
 /// ```
 ///
 /// # Errors
-/// What cannot be a packet of QUIC: it and the rest of its datagram are dropped.
+/// The reason why this cannot be a QUIC packet. The caller drops it and the rest of the datagram.
 pub fn parse(datagram: &[u8], local_id_len: usize) -> Result<Parsed<'_>, Dropped> {
     let mut r = Reader::new(datagram);
     let first = r.u8()?;
@@ -249,54 +254,55 @@ fn retry(destination: ConnectionId, source: ConnectionId, mut r: Reader<'_>) -> 
     Ok(Retry { destination, source, token, tag: r.array()?, before_tag })
 }
 
-/// The first byte of a Retry, with four bits that say nothing (section 17.2.5).
+/// Returns the first byte of a Retry, with four unused bits (section 17.2.5).
 pub(crate) const fn retry_first(unused: u8) -> u8 {
     LONG | FIXED | 0x30 | (unused & 0x0f)
 }
 
-/// The header of a packet with frames, to be written.
+/// Header of a packet with frames, to be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing<'a> {
-    /// Type and encryption level.
+    /// Packet type and encryption level.
     pub level: Level,
     /// Destination Connection ID.
     pub destination: ConnectionId,
-    /// Source Connection ID; short headers leave it out.
+    /// Source Connection ID; omitted in short headers.
     pub source: ConnectionId,
-    /// Token of an Initial; other packets leave it out.
+    /// Token of an Initial; omitted in other packets.
     pub token: &'a [u8],
-    /// The whole packet number.
+    /// Full packet number.
     pub number: u64,
-    /// In how many bytes it is written, 1 to 4: [`packet_number::length`].
+    /// Length of the encoded packet number, 1 to 4 bytes: [`packet_number::length`].
     pub number_len: usize,
-    /// The key phase, in short headers.
+    /// Key Phase bit of short headers.
     pub key_phase: bool,
-    /// The spin bit, in short headers.
+    /// Spin bit of short headers.
     pub spin: bool,
 }
 
-/// Where things are in a packet that is being written, counted from its first byte.
+/// Positions in a packet that is being written, counted from its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The encryption level.
+    /// Encryption level.
     pub level: Level,
-    /// Where the packet begins in the writer's buffer.
+    /// Start of the packet in the writer's buffer.
     pub start: usize,
-    /// Where Length stands, in two bytes, to be filled when the packet is whole; none in short headers.
+    /// Position of the two-byte Length field, to be filled when the packet is complete; `None` for
+    /// short headers.
     pub length_at: Option<usize>,
-    /// Where the packet number begins.
+    /// Position of the packet number.
     pub pn_offset: usize,
-    /// Its length in bytes: the frames begin at `pn_offset + number_len`.
+    /// Length of the packet number in bytes. The frames start at `pn_offset + number_len`.
     pub number_len: usize,
-    /// The whole packet number.
+    /// Full packet number.
     pub number: u64,
 }
 
 impl Placed {
-    /// Fills Length of a packet that has `len` bytes with its tag.
+    /// Fills in the Length field of a packet that has `len` bytes including its tag.
     ///
     /// # Errors
-    /// A long header cannot say more than 16 383 bytes in two.
+    /// Fails above 16 383 bytes, which two bytes cannot express.
     pub fn set_length(&self, packet: &mut [u8], len: usize) -> Result<(), Full> {
         let Some(at) = self.length_at else { return Ok(()) };
         let length = len - self.pn_offset;
@@ -310,7 +316,7 @@ impl Placed {
 }
 
 impl Outgoing<'_> {
-    /// How many bytes the header has, packet number and all.
+    /// Returns the size of the header in bytes, including the packet number.
     pub fn size(&self) -> usize {
         let number = self.number_len;
         match self.level {
@@ -322,10 +328,10 @@ impl Outgoing<'_> {
         }
     }
 
-    /// Writes the header; frames follow, then room for the tag, then protection.
+    /// Encodes the header. Frames, space for the tag, and protection follow.
     ///
     /// # Errors
-    /// When there is no room; nothing is written then.
+    /// Fails if the header does not fit. Nothing is written then.
     pub fn encode(&self, w: &mut Writer<'_>) -> Result<Placed, Full> {
         w.room(self.size())?;
         let start = w.position();

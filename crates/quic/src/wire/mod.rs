@@ -1,7 +1,9 @@
-//! What QUIC writes on the wire: packets, frames, transport parameters (RFC 9000, 9221, drafts). No keys and no state.
+//! Wire formats: packets, frames, transport parameters (RFC 9000, RFC 9221, drafts). Without keys
+//! or connection state.
 //!
-//! Decoding borrows from the input, never panics and never allocates by a length that the peer states. Encoding writes into a
-//! caller's buffer, and `size` says beforehand how much.
+//! Decoding borrows from the input. It never panics, and never allocates memory according to a
+//! length that the peer states. Encoding writes into a buffer of the caller; `size` gives the
+//! length in advance.
 
 pub mod ack;
 pub mod codec;

@@ -1,12 +1,13 @@
-//! Packet numbers, truncated to what the peer needs (RFC 9000 section 17.1 and appendix A).
+//! Truncated packet numbers (RFC 9000 section 17.1 and appendix A).
 
-/// How many bytes a packet number takes so that the peer can tell it (RFC 9000 appendix A.2): 1 to 4.
+/// Returns the number of bytes, 1 to 4, from which the peer can reconstruct a packet number (RFC
+/// 9000 appendix A.2).
 ///
-/// `largest_acked` is the largest number of this space that the peer has acknowledged. Four bytes tell 2^31 numbers apart, and no
-/// sender has as many in flight.
+/// `largest_acked` is the largest number of this space that the peer has acknowledged. Four bytes
+/// distinguish 2^31 numbers, more than any sender has in flight.
 pub fn length(number: u64, largest_acked: Option<u64>) -> usize {
     let unacked = largest_acked.map_or(number + 1, |acked| number.saturating_sub(acked));
-    // Twice the distance must be less than the range that the bytes can say.
+    // The encoding must cover more than twice the distance.
     match unacked {
         0..0x80 => 1,
         0x80..0x8000 => 2,
@@ -15,14 +16,16 @@ pub fn length(number: u64, largest_acked: Option<u64>) -> usize {
     }
 }
 
-/// The lowest `length` bytes (1 to 4) of a number, in network byte order, in the last bytes of the array.
+/// Returns the lowest four bytes of a number in network byte order. A truncated number of `length`
+/// bytes is the tail of this array.
 pub fn truncated(number: u64) -> [u8; 4] {
     (number as u32).to_be_bytes()
 }
 
-/// The number closest to the next expected one among those with these lowest `length` bytes (RFC 9000 appendix A.3).
+/// Reconstructs a packet number: the one closest to the next expected number with these lowest
+/// `length` bytes (RFC 9000 appendix A.3).
 ///
-/// `largest` is the largest number that was received in this space. Never above 2^62 - 1.
+/// `largest` is the largest number received in this space. The result never exceeds 2^62 - 1.
 pub fn decode(truncated: u32, length: usize, largest: Option<u64>) -> u64 {
     let expected = largest.map_or(0, |largest| (largest + 1).min(super::varint::MAX));
     let window = 1_u64 << (8 * length.clamp(1, 4));
@@ -45,7 +48,8 @@ mod tests {
 
     #[test]
     fn vectors_of_the_rfc() {
-        // A.2: 0xabe8b3 acknowledged; 0xac5c02 in 16 bits, 0xace8fe in 18 and so in three bytes.
+        // A.2: 0xabe8b3 is acknowledged. 0xac5c02 takes 16 bits; 0xace8fe takes 18, and so three
+        // bytes.
         assert_eq!(length(0xac5c02, Some(0xabe8b3)), 2);
         assert_eq!(length(0xace8fe, Some(0xabe8b3)), 3);
         assert_eq!(truncated(0xac5c02)[2..], [0x5c, 0x02]);
@@ -62,14 +66,16 @@ mod tests {
     }
 
     proptest! {
-        /// What arrives between the largest acknowledged and as far beyond is told.
+        /// Numbers are reconstructed between the largest acknowledged one and the same distance
+        /// beyond.
         #[test]
         fn round_trip(number in 0..1_u64 << 40, back in 1..1_u64 << 31, ahead in 0.0..=1.0_f64) {
             let acked = number.checked_sub(back);
             let length = length(number, acked);
             let bytes = truncated(number);
             let value = bytes[4 - length..].iter().fold(0, |all, byte| all << 8 | u32::from(*byte));
-            // The receiver has at least what it acknowledged, and at most all before this packet.
+            // The receiver has at least what it acknowledged, and at most everything before this
+            // packet.
             let first = acked.unwrap_or(0);
             let largest = first + ((number - first) as f64 * ahead) as u64;
             let received = (acked.is_some() || largest > 0).then(|| largest.min(number.saturating_sub(1)).max(first));

@@ -1,42 +1,48 @@
-//! Receive times in ACK frames (draft-ietf-quic-receive-ts-02).
+//! Receive timestamps in ACK frames (draft-ietf-quic-receive-ts-02).
 //!
-//! After the fields of ACK (and ECN counts) such a frame has Timestamp Range Count and as many ranges of {Delta Largest Acknowledged,
-//! Timestamp Delta Count, Timestamp Deltas}. A range is a run of packet numbers downwards whose receive times do not rise; the very
-//! first delta counts from a basis that is constant for the connection, each other one from the time before it, over ranges too. Ranges
-//! stand in descending time, so a packet that came late begins one of its own. Deltas are in units of 2^exponent microseconds.
+//! After the fields of ACK (and ECN counts), such a frame has Timestamp Range Count and that many
+//! ranges. A range is {Delta Largest Acknowledged, Timestamp Delta Count, Timestamp Deltas}: a run
+//! of descending packet numbers whose receive times do not rise.
 //!
-//! Which time belongs to the basis the receiver of packets chooses and never says: only differences mean something to the peer.
+//! The first delta counts from a basis that is constant for the connection. Each later delta counts
+//! from the previous time, also across ranges. Ranges are in descending order of time, so a late
+//! packet starts its own range. Deltas are in units of 2^exponent microseconds.
 //!
-//! Times are quantised first and then subtracted, so that the error of every time is below one unit. Who shifts each difference on its
-//! own adds up as many errors as there are packets (mvfst as of August 2026).
+//! The receiver of packets chooses the basis, and never reveals it. Only differences are meaningful
+//! to the peer.
+//!
+//! Times are quantised before they are subtracted, so the error of every time is below one unit.
+//! Quantising each difference instead would accumulate one error per packet (mvfst as of August
+//! 2026).
 
 use super::codec::{Reader, Writer};
 use super::frame_type::FrameType;
 use super::varint;
 use crate::error::{Code, Error};
 
-/// The largest exponent (transport parameter `receive_timestamps_exponent`).
+/// Largest exponent (transport parameter `receive_timestamps_exponent`).
 pub const MAX_EXPONENT: u8 = 20;
 
-/// What one end has asked for in its transport parameters, and what frames that come to it obey.
+/// Timestamp format that one end requested in its transport parameters. Frames sent to it follow
+/// this format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StampFormat {
-    /// `max_receive_timestamps_per_ack`: how many a frame may have; 0: it has not asked for any.
+    /// `max_receive_timestamps_per_ack`: maximum number per frame; 0 if none are requested.
     pub max: u64,
     /// `receive_timestamps_exponent`, 0 to 20.
     pub exponent: u8,
 }
 
-/// When a packet was received.
+/// Receive time of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp {
     /// Microseconds since the basis of the connection.
     pub micros: u64,
-    /// The packet number.
+    /// Packet number.
     pub number: u64,
 }
 
-/// The receive times of a frame as it came.
+/// Receive timestamps of a received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamps<'a> {
     largest: u64,
@@ -46,11 +52,12 @@ pub struct Stamps<'a> {
 }
 
 impl<'a> Stamps<'a> {
-    /// Reads and checks what follows the fields of ACK.
+    /// Reads and validates the fields that follow those of ACK.
     ///
     /// # Errors
-    /// FRAME_ENCODING_ERROR: truncated; packet numbers above Largest Acknowledged or below zero; times before the basis or beyond
-    /// 2^64 microseconds; more times than this end has asked for.
+    /// FRAME_ENCODING_ERROR for truncated input, packet numbers above Largest Acknowledged or below
+    /// zero, times before the basis or beyond 2^64 microseconds, and more timestamps than
+    /// requested.
     pub(crate) fn read(
         r: &mut Reader<'a>,
         kind: FrameType,
@@ -65,17 +72,17 @@ impl<'a> Stamps<'a> {
         while walk.step().map_err(bad)?.is_some() {
             count += 1;
             if count > format.max {
-                return Err(bad("more receive times than asked for"));
+                return Err(bad("more receive times than requested"));
             }
         }
         *r = walk.r;
         Ok(Self { largest, exponent: format.exponent, ranges, bytes: r.since(begin) })
     }
 
-    /// The times, latest first.
+    /// Returns the timestamps, latest first.
     pub fn iter(&self) -> impl Iterator<Item = Stamp> + use<'a> {
         let mut walk = Walk::new(Reader::new(self.bytes), self.largest, self.exponent, self.ranges);
-        // All was checked when the frame was read.
+        // Everything was validated when the frame was read.
         std::iter::from_fn(move || walk.step().ok().flatten())
     }
 
@@ -89,17 +96,17 @@ impl<'a> Stamps<'a> {
     }
 }
 
-/// One time after the other.
+/// Decoder of one timestamp after the other.
 struct Walk<'a> {
     r: Reader<'a>,
     largest: u64,
     exponent: u8,
     ranges: u64,
-    /// Times left in this range.
+    /// Timestamps left in this range.
     left: u64,
-    /// The next number, none below zero.
+    /// Next packet number; `None` below zero.
     number: Option<u64>,
-    /// The time before, in units.
+    /// Previous time, in units.
     time: Option<u64>,
 }
 
@@ -119,7 +126,7 @@ impl<'a> Walk<'a> {
         }
         self.left -= 1;
         let delta = self.r.varint().map_err(|_| SHORT)?;
-        let number = self.number.ok_or("receive times of numbers below zero")?;
+        let number = self.number.ok_or("receive times of negative packet numbers")?;
         let time = match self.time {
             None => delta,
             Some(time) => time.checked_sub(delta).ok_or("receive times before their basis")?,
@@ -130,20 +137,22 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Receive times to be written; kept from frame to frame, so that its memory is used again.
+/// Receive timestamps to be sent. Kept between frames to reuse its memory.
 #[derive(Clone, Debug, Default)]
 pub struct StampsToSend {
-    /// Quantised times, latest first; with equal times the larger number first.
+    /// Quantised times, latest first. Equal times are sorted by descending packet number.
     stamps: Vec<Stamp>,
     largest: u64,
-    /// Where each range ends in `stamps`.
+    /// End of each range in `stamps`.
     ends: Vec<usize>,
     size: usize,
 }
 
 impl StampsToSend {
-    /// Takes the latest of `stamps`, in any order, that `largest` covers: at most as many as the peer has asked for (`format` is the
-    /// peer's) and as fit into `budget` bytes. Returns how many it took.
+    /// Takes the latest of `stamps`, given in any order, whose packet numbers do not exceed
+    /// `largest`. Returns the number taken.
+    ///
+    /// It takes at most as many as the peer requested (`format`), and as fit into `budget` bytes.
     pub fn fill(
         &mut self,
         stamps: impl IntoIterator<Item = Stamp>,
@@ -154,7 +163,7 @@ impl StampsToSend {
         let exponent = format.exponent.min(MAX_EXPONENT);
         let covered = stamps.into_iter().filter(|stamp| stamp.number <= largest);
         self.stamps.clear();
-        // First to units, then differences: see the top.
+        // Quantize first, then subtract: see the module documentation.
         self.stamps.extend(covered.map(|stamp| Stamp { micros: stamp.micros >> exponent, ..stamp }));
         self.stamps.sort_unstable_by(|a, b| b.cmp(a));
         self.stamps.truncate(usize::try_from(format.max).unwrap_or(usize::MAX));
@@ -163,7 +172,7 @@ impl StampsToSend {
         self.stamps.len()
     }
 
-    /// Cuts into ranges, and off what is beyond the budget.
+    /// Divides the timestamps into ranges, and drops those beyond the budget.
     fn lay_out(&mut self, budget: usize) {
         self.ends.clear();
         let (mut inner, mut in_range, mut before) = (0_usize, 0_u64, None::<Stamp>);
@@ -182,7 +191,7 @@ impl StampsToSend {
             }
             if continues {
                 in_range += 1;
-                *self.ends.last_mut().expect("a range was begun") = at + 1;
+                *self.ends.last_mut().expect("a range was started") = at + 1;
             } else {
                 in_range = 1;
                 self.ends.push(at + 1);
@@ -193,12 +202,12 @@ impl StampsToSend {
         self.size = inner + varint::size(self.ends.len() as u64);
     }
 
-    /// Without any receive time.
+    /// Reports whether there are no timestamps.
     pub fn is_empty(&self) -> bool {
         self.stamps.is_empty()
     }
 
-    /// How many bytes they take in the frame.
+    /// Returns their size in the frame, in bytes.
     pub fn size(&self) -> usize {
         self.size.max(1)
     }
@@ -225,7 +234,8 @@ mod tests {
 
     use super::*;
 
-    /// Tables 1 and 2 of the draft's section 8; their bytes as google/quiche's `quic_ack_timestamp_list_test.cc` prints them.
+    /// Tables 1 and 2 of section 8 of the draft. The bytes are those printed in google/quiche's
+    /// `quic_ack_timestamp_list_test.cc`.
     const IN_ORDER: [(u64, u64); 10] = [
         (87, 300),
         (88, 305),
@@ -285,7 +295,7 @@ mod tests {
         let some = [(978, 100), (979, 110), (989, 200), (996, 300), (997, 350), (998, 400)];
         let bytes = [3, 2, 3, 0x41, 0x90, 50, 50, 11, 1, 0x40, 100, 21, 2, 0x40, 90, 10];
         assert_eq!(encoded(&stamps(&some), 1000, PLAIN), bytes);
-        // The latest when the peer wants fewer.
+        // The latest one if the peer requests fewer.
         assert_eq!(encoded(&stamps(&some), 1000, StampFormat { max: 1, exponent: 0 }), [1, 2, 1, 0x41, 0x90]);
         assert_eq!(encoded(&[], 1000, PLAIN), [0]);
     }
@@ -294,21 +304,22 @@ mod tests {
     fn what_a_hostile_peer_may_write() {
         let two = StampFormat { max: 2, exponent: 20 };
         let refused = |bytes: &[u8]| decoded(bytes, 5, two).unwrap_err().reason;
-        assert_eq!(refused(&[1, 0, 3, 9, 1, 1]), "more receive times than asked for");
-        assert_eq!(refused(&[1, 6, 1, 9]), "receive times of numbers below zero");
-        assert_eq!(refused(&[1, 5, 2, 9, 1]), "receive times of numbers below zero");
+        assert_eq!(refused(&[1, 0, 3, 9, 1, 1]), "more receive times than requested");
+        assert_eq!(refused(&[1, 6, 1, 9]), "receive times of negative packet numbers");
+        assert_eq!(refused(&[1, 5, 2, 9, 1]), "receive times of negative packet numbers");
         assert_eq!(refused(&[1, 0, 2, 9, 10]), "receive times before their basis");
         assert_eq!(refused(&[2, 0, 1, 9]), "receive times are truncated");
         assert_eq!(refused(&[0xc0, 0, 0, 0, 0, 0, 0, 1]), "receive times are truncated");
         let far = [1, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
         assert_eq!(refused(&far), "receive times beyond 2^64 us");
-        // Ranges without times say nothing, and are nothing wrong.
+        // Ranges without timestamps carry no information, but are valid.
         assert_eq!(decoded(&[2, 0, 0, 7, 0], 5, two), Ok(vec![]));
         assert!(decoded(&[1, 0, 1, 9], 5, StampFormat::default()).is_err());
     }
 
     proptest! {
-        /// The error of every time is below one unit, however many there are; numbers come back as they were.
+        /// The error of every time is below one unit, however many there are. Packet numbers are
+        /// exact.
         #[test]
         fn round_trip(
             gaps in proptest::collection::vec((0_u64..5_000, 1_u64..4), 1..80),
@@ -320,7 +331,7 @@ mod tests {
                 (micros, number) = (micros + gap, number + step);
                 all.push(Stamp { micros, number });
             }
-            // Some come later than they were sent.
+            // Some arrive late.
             for at in late {
                 let at = at % all.len();
                 micros += 7;

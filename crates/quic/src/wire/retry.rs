@@ -9,12 +9,14 @@ use super::header::{Retry, VERSION_1, retry_first};
 const KEY: [u8; 16] =
     [0xbe, 0x0c, 0x69, 0x0b, 0x9f, 0x66, 0x57, 0x5a, 0x1d, 0x76, 0x6b, 0x54, 0xe3, 0x68, 0xc8, 0x4e];
 const NONCE: [u8; 12] = [0x46, 0x15, 0x99, 0xd3, 0x5d, 0x63, 0x2b, 0xf2, 0x23, 0x98, 0x25, 0xbb];
-/// Of the tag, in bytes.
+/// Length of the integrity tag, in bytes.
 pub const TAG_LEN: usize = 16;
 
-/// The tag over a Retry without its tag. `original` is the Destination Connection ID of the client's first Initial.
+/// Computes the integrity tag of a Retry. `original` is the Destination Connection ID of the
+/// client's first Initial.
 ///
-/// Key and nonce are public: the tag tells damage and guesses from off the path, not attackers on it.
+/// Key and nonce are public. The tag protects against corruption and off-path guesses, but not
+/// against attackers on the path.
 pub fn tag(original: &ConnectionId, before_tag: &[u8]) -> [u8; TAG_LEN] {
     let mut pseudo = Vec::with_capacity(1 + original.len() + before_tag.len());
     pseudo.push(original.len() as u8);
@@ -26,21 +28,22 @@ pub fn tag(original: &ConnectionId, before_tag: &[u8]) -> [u8; TAG_LEN] {
     tag.as_ref().try_into().expect("a tag of 16 bytes")
 }
 
-/// Whether a Retry answers the client's Initial with this Destination Connection ID. A client drops those that do not (17.2.5.2).
+/// Reports whether a Retry answers the client's Initial with this Destination Connection ID. A
+/// client drops other Retry packets (section 17.2.5.2).
 pub fn is_genuine(packet: &Retry<'_>, original: &ConnectionId) -> bool {
     tag(original, packet.before_tag) == packet.tag
 }
 
-/// How many bytes [`encode`] writes.
+/// Returns the number of bytes that [`encode`] writes.
 pub const fn size(destination_len: usize, source_len: usize, token: &[u8]) -> usize {
     7 + destination_len + source_len + token.len() + TAG_LEN
 }
 
-/// Writes a Retry: `destination` is the client's source connection ID, `source` a new one of the server. The low four bits of `unused`
-/// fill those that say nothing.
+/// Encodes a Retry. `destination` is the client's source connection ID, `source` a new one of the
+/// server. The low four bits of `unused` fill the unused bits.
 ///
 /// # Errors
-/// When there is no room; nothing is written then.
+/// Fails if the packet does not fit. Nothing is written then.
 pub fn encode(
     w: &mut Writer<'_>,
     unused: u8,

@@ -1,4 +1,5 @@
-//! Transport parameters (RFC 9000 section 18, RFC 9221 section 3, the drafts on ACK frequency and receive times).
+//! Transport parameters (RFC 9000 section 18, RFC 9221 section 3, drafts on ACK frequency and
+//! receive timestamps).
 
 use std::collections::BTreeSet;
 use std::net::{SocketAddrV4, SocketAddrV6};
@@ -10,16 +11,16 @@ use super::varint;
 use crate::error::{Code, Error};
 use crate::level::Side;
 
-/// An address that a server would rather be reached at (section 9.6).
+/// Preferred address of a server (section 9.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PreferredAddress {
-    /// IPv4; none when all bytes are zero.
+    /// IPv4 address; `None` if all bytes are zero.
     pub v4: Option<SocketAddrV4>,
-    /// IPv6; none when all bytes are zero.
+    /// IPv6 address; `None` if all bytes are zero.
     pub v6: Option<SocketAddrV6>,
-    /// The connection ID to use there, 1 to 20 bytes; its sequence number is 1.
+    /// Connection ID to use there, 1 to 20 bytes. Its sequence number is 1.
     pub id: ConnectionId,
-    /// The stateless reset token that goes with it.
+    /// Stateless reset token of the ID.
     pub reset_token: [u8; 16],
 }
 
@@ -44,7 +45,7 @@ impl PreferredAddress {
         let (v4, v4_port) = (r.array::<4>()?, r.u16()?);
         let (v6, v6_port) = (r.array::<16>()?, r.u16()?);
         let length = r.u8()?;
-        // Refused by the check of the whole when it is too long or empty.
+        // If the ID is too long or empty, the check of all parameters refuses it.
         let id = ConnectionId::new(r.bytes(usize::from(length))?).unwrap_or_default();
         Ok(Self {
             v4: (v4 != [0; 4] || v4_port != 0).then(|| SocketAddrV4::new(v4.into(), v4_port)),
@@ -55,13 +56,13 @@ impl PreferredAddress {
     }
 }
 
-/// A value of a parameter on its way to or from the wire.
+/// Access to the value of a parameter, for encoding and decoding.
 enum Slot<'a> {
-    /// An integer, and the default that is not written.
+    /// An integer, and the default that is not sent.
     Int(&'a mut u64, u64),
-    /// An integer that may be missing.
+    /// An optional integer.
     MaybeInt(&'a mut Option<u64>),
-    /// There or not, without a value.
+    /// A parameter without a value.
     Flag(&'a mut bool),
     Id(&'a mut Option<ConnectionId>),
     Token(&'a mut Option<[u8; 16]>),
@@ -70,12 +71,13 @@ enum Slot<'a> {
 
 macro_rules! parameters {
     ($($id:literal $side:ident $slot:ident $(($default:expr))? $(#[$doc:meta])* $name:ident: $type:ty;)*) => {
-        /// What an end of a connection declares in the handshake; [`Default`] is what holds when it says nothing.
+        /// Transport parameters of one end. [`Default`] holds the values that apply when parameters
+        /// are absent.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct TransportParameters {
             $($(#[$doc])* pub $name: $type,)*
-            /// A reserved parameter of the form 31 * N + 27 to be sent, so that peers prove that they ignore what they do not know
-            /// (section 18.1).
+            /// A reserved parameter of the form 31 * N + 27 to send, to test that peers ignore
+            /// unknown parameters (section 18.1).
             pub grease: Option<u64>,
         }
 
@@ -85,11 +87,11 @@ macro_rules! parameters {
             }
         }
 
-        /// Every parameter by its place: ID, and whether clients may send it.
+        /// ID of every parameter in order, and whether clients may send it.
         const KNOWN: &[(u64, bool)] = &[$(($id, parameters!(@client $side)),)*];
 
         impl TransportParameters {
-            /// The values in the order of [`KNOWN`].
+            /// Returns the values in the order of [`KNOWN`].
             fn slots(&mut self) -> Vec<Slot<'_>> {
                 vec![$(Slot::$slot(&mut self.$name $(, $default)?),)*]
             }
@@ -103,67 +105,73 @@ macro_rules! parameters {
 
 parameters! {
     0x00 server Id
-    /// The Destination Connection ID of the client's first Initial; servers only, which must send it.
+    /// Destination Connection ID of the client's first Initial. Sent only by servers, which must
+    /// send it.
     original_destination_connection_id: Option<ConnectionId>;
     0x01 both Int(0)
-    /// After so many milliseconds of silence the connection is gone; 0: never.
+    /// Idle timeout, in milliseconds; 0 disables it.
     max_idle_timeout: u64;
     0x02 server Token
-    /// Of the server's first connection ID; servers only.
+    /// Stateless reset token of the server's first connection ID. Sent only by servers.
     stateless_reset_token: Option<[u8; 16]>;
     0x03 both Int(65_527)
-    /// The largest UDP payload that this end takes, in bytes; at least 1200.
+    /// Largest UDP payload that this end accepts, in bytes; at least 1200.
     max_udp_payload_size: u64;
     0x04 both Int(0)
-    /// Bytes that the peer may send on all streams before the first MAX_DATA.
+    /// Initial credit of the connection, in bytes.
     initial_max_data: u64;
     0x05 both Int(0)
-    /// Bytes on each bidirectional stream that the sender of this parameter opens.
+    /// Initial credit of each bidirectional stream opened by the sender of this parameter, in
+    /// bytes.
     initial_max_stream_data_bidi_local: u64;
     0x06 both Int(0)
-    /// Bytes on each bidirectional stream that its receiver opens.
+    /// Initial credit of each bidirectional stream opened by its receiver, in bytes.
     initial_max_stream_data_bidi_remote: u64;
     0x07 both Int(0)
-    /// Bytes on each unidirectional stream that its receiver opens.
+    /// Initial credit of each unidirectional stream opened by its receiver, in bytes.
     initial_max_stream_data_uni: u64;
     0x08 both Int(0)
-    /// How many bidirectional streams its receiver may open; at most 2^60.
+    /// Number of bidirectional streams that its receiver may open; at most 2^60.
     initial_max_streams_bidi: u64;
     0x09 both Int(0)
-    /// How many unidirectional streams its receiver may open; at most 2^60.
+    /// Number of unidirectional streams that its receiver may open; at most 2^60.
     initial_max_streams_uni: u64;
     0x0a both Int(3)
-    /// ACK Delay is in units of 2 to the power of this, in microseconds; at most 20.
+    /// Exponent of the ACK Delay field, whose unit is 2^exponent microseconds; at most 20.
     ack_delay_exponent: u64;
     0x0b both Int(25)
-    /// By how many milliseconds this end delays ACKs at most; below 2^14.
+    /// Maximum ACK delay of this end, in milliseconds; below 2^14.
     max_ack_delay: u64;
     0x0c both Flag
-    /// The peer must not come from another address.
+    /// Asks the peer not to migrate to another address.
     disable_active_migration: bool;
     0x0d server Address
-    /// Where the server would rather be reached; servers only.
+    /// Preferred address of the server. Sent only by servers.
     preferred_address: Option<PreferredAddress>;
     0x0e both Int(2)
-    /// How many connection IDs of the peer this end keeps; at least 2.
+    /// Number of the peer's connection IDs that this end stores; at least 2.
     active_connection_id_limit: u64;
     0x0f both Id
-    /// The Source Connection ID of this end's first Initial; must be sent.
+    /// Source Connection ID of this end's first Initial; required.
     initial_source_connection_id: Option<ConnectionId>;
     0x10 server Id
-    /// The Source Connection ID of the Retry; servers that sent one only.
+    /// Source Connection ID of the Retry. Sent only by servers that sent a Retry.
     retry_source_connection_id: Option<ConnectionId>;
     0x20 both Int(0)
-    /// The largest DATAGRAM frame that this end takes, in bytes with its type and length; 0: none (RFC 9221 section 3).
+    /// Largest DATAGRAM frame that this end accepts, in bytes including type and length; 0 for none
+    /// (RFC 9221 section 3).
     max_datagram_frame_size: u64;
     0xff04_de1b both MaybeInt
-    /// This end understands ACK_FREQUENCY, and delays ACKs by at least so many microseconds; at most `max_ack_delay`.
+    /// Minimum ACK delay of this end, in microseconds; at most `max_ack_delay`. Its presence
+    /// announces support for ACK_FREQUENCY.
     min_ack_delay: Option<u64>;
     0x4ac07 both MaybeInt
-    /// This end wants receive times, at most so many in a frame (draft-ietf-quic-receive-ts-02).
+    /// Maximum number of receive timestamps per ACK frame that this end requests
+    /// (draft-ietf-quic-receive-ts-02).
     max_receive_timestamps_per_ack: Option<u64>;
     0x4ac26 both MaybeInt
-    /// Receive times that come to this end are in units of 2 to the power of this, in microseconds; 0 to 20, 0 when not sent.
+    /// Exponent of the receive timestamps sent to this end, whose unit is 2^exponent microseconds;
+    /// 0 to 20, 0 if absent.
     receive_timestamps_exponent: Option<u64>;
 }
 
@@ -172,19 +180,19 @@ const fn invalid(reason: &'static str) -> Error {
 }
 
 impl TransportParameters {
-    /// In which form receive times shall come to the end that sent these parameters.
+    /// Returns the format of receive timestamps for the end that sent these parameters.
     pub fn stamp_format(&self) -> StampFormat {
         let exponent = self.receive_timestamps_exponent.unwrap_or(0).min(u64::from(MAX_EXPONENT)) as u8;
         StampFormat { max: self.max_receive_timestamps_per_ack.unwrap_or(0), exponent }
     }
 
-    /// A reserved ID for [`grease`](Self::grease), from a random number.
+    /// Returns a reserved ID for [`grease`](Self::grease), from a random number.
     pub const fn grease_from(random: u64) -> u64 {
-        // Below 2^62 for every N, and 31 * N + 27.
+        // Of the form 31 * N + 27, and below 2^62 for every N.
         random % ((varint::MAX - 27) / 31) * 31 + 27
     }
 
-    /// How many bytes [`encode`](Self::encode) writes.
+    /// Returns the number of bytes that [`encode`](Self::encode) writes.
     pub fn size(&self) -> usize {
         let mut copy = self.clone();
         let known = KNOWN.iter().zip(copy.slots()).filter_map(|(&(id, _), slot)| {
@@ -194,10 +202,10 @@ impl TransportParameters {
         known.sum::<usize>() + self.grease.map_or(0, |id| varint::size(id) + prefixed_size(&[]))
     }
 
-    /// Writes the parameters that differ from their defaults, in the order of their IDs as documented here.
+    /// Encodes the parameters that differ from their defaults, in the order of this documentation.
     ///
     /// # Errors
-    /// When there is no room; nothing is written then.
+    /// Fails if the parameters do not fit. Nothing is written then.
     pub fn encode(&self, w: &mut Writer<'_>) -> Result<(), Full> {
         w.room(self.size())?;
         let mut copy = self.clone();
@@ -215,19 +223,21 @@ impl TransportParameters {
         Ok(())
     }
 
-    /// The same in a buffer of its own, for TLS.
+    /// Encodes the parameters into a new buffer, for TLS.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.size()];
-        self.encode(&mut Writer::new(&mut bytes)).expect("as many bytes as it has");
+        self.encode(&mut Writer::new(&mut bytes)).expect("the buffer has the right size");
         bytes
     }
 
-    /// Reads what an end has sent; unknown parameters are ignored (section 7.4.2).
+    /// Decodes the parameters of one end. Unknown parameters are ignored (section 7.4.2).
     ///
-    /// Whether the connection IDs are those of the handshake's packets (section 7.3) is for the connection to check.
+    /// The connection must check that the connection IDs match those of the handshake packets
+    /// (section 7.3).
     ///
     /// # Errors
-    /// TRANSPORT_PARAMETER_ERROR: truncated; a parameter twice; values that section 18.2 forbids; a parameter of servers from a client.
+    /// TRANSPORT_PARAMETER_ERROR for truncated input, duplicate parameters, values that section
+    /// 18.2 forbids, and server parameters sent by a client.
     pub fn decode(bytes: &[u8], from: Side) -> Result<Self, Error> {
         let mut all = Self::default();
         let mut seen = BTreeSet::new();
@@ -237,23 +247,23 @@ impl TransportParameters {
             let id = r.varint().map_err(short)?;
             let value = r.prefixed().map_err(short)?;
             if !seen.insert(id) {
-                return Err(invalid("a transport parameter twice"));
+                return Err(invalid("duplicate transport parameter"));
             }
             let Some(place) = KNOWN.iter().position(|known| known.0 == id) else { continue };
             if from == Side::Client && !KNOWN[place].1 {
-                return Err(invalid("a transport parameter of servers from a client"));
+                return Err(invalid("server transport parameter from a client"));
             }
             let slot = all.slots().swap_remove(place);
-            read_value(slot, value).map_err(|_| invalid("a transport parameter of the wrong length"))?;
+            read_value(slot, value).map_err(|_| invalid("transport parameter of the wrong length"))?;
         }
         all.check()?;
         Ok(all)
     }
 
-    /// The ranges of section 18.2 and of the extensions.
+    /// Checks the ranges of section 18.2 and of the extensions.
     ///
     /// # Errors
-    /// TRANSPORT_PARAMETER_ERROR with the parameter's name.
+    /// TRANSPORT_PARAMETER_ERROR with the name of the parameter.
     pub fn check(&self) -> Result<(), Error> {
         const STREAMS: u64 = 1 << 60;
         let rules = [
@@ -263,8 +273,11 @@ impl TransportParameters {
             (self.ack_delay_exponent <= 20, "ack_delay_exponent above 20"),
             (self.max_ack_delay < 1 << 14, "max_ack_delay of 2^14 or more"),
             (self.active_connection_id_limit >= 2, "active_connection_id_limit below 2"),
-            (self.preferred_address.is_none_or(|a| !a.id.is_empty()), "preferred_address without an ID"),
-            // Once max_ack_delay is known to be small, this cannot overflow.
+            (
+                self.preferred_address.is_none_or(|a| !a.id.is_empty()),
+                "preferred_address without a connection ID",
+            ),
+            // This cannot overflow once max_ack_delay is known to be small.
             (
                 self.min_ack_delay.is_none_or(|min| min / 1000 < 1 << 14 && min <= self.max_ack_delay * 1000),
                 "min_ack_delay above max_ack_delay",
@@ -278,7 +291,7 @@ impl TransportParameters {
     }
 }
 
-/// How many bytes a value has; none when it is not written.
+/// Returns the size of a value in bytes, or `None` if it is not sent.
 fn value_size(slot: &Slot<'_>) -> Option<usize> {
     match slot {
         Slot::Int(value, default) => (**value != *default).then(|| varint::size(**value)),

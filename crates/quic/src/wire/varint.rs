@@ -1,36 +1,40 @@
 //! Variable-length integers (RFC 9000 section 16).
 
-/// The largest: 2^62 - 1.
+/// Largest variable-length integer: 2^62 - 1.
 pub const MAX: u64 = (1 << 62) - 1;
 
-/// How many bytes the shortest encoding has: 1, 2, 4 or 8.
+/// Returns the length of the shortest encoding: 1, 2, 4 or 8 bytes.
 ///
 /// # Panics
-/// Above [`MAX`], which nothing on the wire can say: whoever lets numbers of an application in checks them there.
+/// On values above [`MAX`], which cannot be encoded. Callers must check values from applications.
 pub const fn size(value: u64) -> usize {
     match value {
         0..=0x3f => 1,
         0x40..=0x3fff => 2,
         0x4000..=0x3fff_ffff => 4,
         _ => {
-            assert!(value <= MAX, "no variable-length integer");
+            assert!(value <= MAX, "value exceeds the largest variable-length integer");
             8
         }
     }
 }
 
-/// The encoding in `size` bytes (1, 2, 4 or 8), in the first bytes of the array.
+/// Returns the encoding in `size` bytes (1, 2, 4 or 8), at the start of the array.
 ///
 /// # Panics
-/// When the value does not fit.
+/// If the value does not fit.
 pub const fn encoded(value: u64, size: usize) -> [u8; 8] {
     let prefix = size.trailing_zeros() as u64;
-    assert!(size <= 8 && size.is_power_of_two() && value < 1 << (8 * size as u32 - 2), "does not fit");
+    assert!(
+        size <= 8 && size.is_power_of_two() && value < 1 << (8 * size as u32 - 2),
+        "value does not fit into the encoded size"
+    );
     let bits = 8 * size as u32;
     ((value | prefix << (bits - 2)) << (64 - bits)).to_be_bytes()
 }
 
-/// The value at the start of `bytes` and how many bytes it took; none when they end before it does.
+/// Returns the value at the start of `bytes` and its length. Returns `None` if the input is
+/// truncated.
 pub fn decode(bytes: &[u8]) -> Option<(u64, usize)> {
     let first = *bytes.first()?;
     Some(match first >> 6 {

@@ -1,4 +1,4 @@
-//! Ends: of the application, of silence, of a peer that has forgotten everything.
+//! Ends of connections: by the application, by an idle timeout, by a peer without state.
 
 use ackclock_quic::config::EndpointConfig;
 use ackclock_quic::connection::{Close, Ended, State};
@@ -16,7 +16,7 @@ fn the_application_closes() {
             world.connect(&[1000]);
             assert!(world.finish(ms(1000)));
             let now = world.now;
-            let end = if server { world.of_server() } else { world.of_client() };
+            let end = if server { world.server_connection() } else { world.client_connection() };
             end.close(now, 7, b"enough");
             assert_eq!(end.state(), State::Closing);
             assert!(world.run(now + Duration::from_secs(5), |w| w.client.is_empty() && w.server.is_empty()));
@@ -28,7 +28,8 @@ fn the_application_closes() {
     }
 }
 
-/// Closed in the middle of the handshake: the peer hears of it, but not why (RFC 9000 section 10.2.3).
+/// Closing during the handshake: the peer learns of it, but not the reason (RFC 9000 section
+/// 10.2.3).
 #[test]
 fn closed_before_it_began() {
     for at in [1, 16, 31, 46] {
@@ -36,7 +37,7 @@ fn closed_before_it_began() {
         world.connect(&[]);
         world.run(ms(at), |_| false);
         let now = world.now;
-        world.of_client().close(now, 7, b"enough");
+        world.client_connection().close(now, 7, b"enough");
         assert!(world.run(ms(20_000), |world| world.client.is_empty() && world.server.is_empty()), "{at}");
         assert!(matches!(world.ended()[1], Some(Ended::Peer(_)) | None), "{at}: {:?}", world.ended());
     }
@@ -67,13 +68,14 @@ fn server_forgets(mut world: World) {
     assert_eq!(world.ended()[0], Some(&Ended::Reset));
 }
 
-/// The server starts anew with its old key: what the client sends is answered by a stateless reset, which ends its connection.
+/// The server restarts with its old key. It answers the client's packets with a stateless reset,
+/// which ends the client's connection.
 #[test]
 fn a_server_that_forgot() {
     server_forgets(World::new(Plan::default()));
 }
 
-/// The same where this end's IDs have zero length: only the token tells.
+/// The same with zero-length IDs of this end: only the token identifies the connection.
 #[test]
 fn a_server_that_forgot_and_no_ids() {
     let mut plan = Plan::default();
@@ -81,7 +83,8 @@ fn a_server_that_forgot_and_no_ids() {
     server_forgets(World::new(plan));
 }
 
-/// Dark for 10 s: both speak again within two PTO of its return, as long as the PTO has become (RFC 9002 section 6.2.1), and what is left arrives.
+/// The link is down for 10 s. Both ends send again within two PTOs of its return, whatever the
+/// backed-off PTO is (RFC 9002 section 6.2.1). All remaining data arrives.
 #[test]
 fn dark_for_ten_seconds() {
     let mut world = World::new(Plan::default());
@@ -104,10 +107,10 @@ fn dark_for_ten_seconds() {
     let speaks = |world: &mut World| (0..2).all(|n| world.crossed[n] > arrived[n] + 1000 * n as u64);
     assert!(world.run(end, speaks), "a PTO is {pto}, {probes:?}");
     assert!(world.finish(ms(30_000)), "{:?}", world.client_events);
-    assert!(world.of_server().sender().stats().collapses >= 1);
+    assert!(world.server_connection().sender().stats().collapses >= 1);
 }
 
-/// A PING keeps a connection alive that has nothing to say.
+/// A PING keeps an idle connection alive.
 #[test]
 fn kept_alive() {
     let mut plan = Plan::default();
@@ -116,7 +119,7 @@ fn kept_alive() {
     world.connect(&[1000]);
     assert!(world.finish(ms(1000)));
     for second in 1..20 {
-        world.of_client().ping();
+        world.client_connection().ping();
         world.run(ms(second * 3000), |_| false);
     }
     assert_eq!(world.ended(), [None, None]);

@@ -1,4 +1,4 @@
-//! Packets in the name of an end. Without cryptography everybody has the keys: a test may say anything.
+//! Forged packets. Without cryptography everybody has the keys, so a test may send anything.
 
 use std::net::SocketAddr;
 
@@ -11,10 +11,11 @@ use ackclock_quic::{Level, Side};
 
 use crate::world::{CLIENT, SERVER, World};
 
-/// The largest payload that a forged packet has: more than any that an end sends, and short enough for Length.
+/// Maximum payload of a forged packet, in bytes: more than any endpoint sends, and short enough for
+/// the Length field.
 const MOST: usize = 16_000;
 
-/// A packet in the name of this end, with the connection IDs of its latest datagram.
+/// Creates a packet in the name of this end, with the connection IDs of its latest datagram.
 pub fn packet(world: &World, by: Side, level: Level, number: u64, payload: &[u8]) -> Vec<u8> {
     let keys = crypto::plain::keys(by, level, 16);
     let latest = if by == Side::Client { &world.last } else { &world.last_of_server };
@@ -31,7 +32,8 @@ pub fn packet(world: &World, by: Side, level: Level, number: u64, payload: &[u8]
     bytes
 }
 
-/// Destination and source of a datagram's first packet; a short header tells the first alone.
+/// Returns destination and source of a datagram's first packet. A short header only has the
+/// destination.
 fn ids(datagram: &[u8]) -> (ConnectionId, ConnectionId) {
     let id = |from: usize, len: usize| {
         datagram.get(from..from + len).and_then(ConnectionId::new).unwrap_or(ConnectionId::EMPTY)
@@ -46,26 +48,26 @@ fn ids(datagram: &[u8]) -> (ConnectionId, ConnectionId) {
     }
 }
 
-/// A 1-RTT packet to the server in the client's name.
+/// Creates a 1-RTT packet to the server in the client's name.
 pub fn forged(world: &World, number: u64, payload: &[u8]) -> Vec<u8> {
     packet(world, Side::Client, Level::OneRtt, number, payload)
 }
 
-/// A datagram arrives at the server.
+/// Delivers a datagram to the server.
 pub fn inject(world: &mut World, from: &str, mut bytes: Vec<u8>) {
     let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), SERVER.parse().unwrap());
     let (now, bytes) = (world.now, &mut bytes[..]);
     world.server.handle(now, Arrival { from, to, ecn: Ecn::NotEct, arrived: now, bytes });
 }
 
-/// A datagram arrives at the client, from the server's address.
+/// Delivers a datagram to the client, from the server's address.
 pub fn inject_at_client(world: &mut World, mut bytes: Vec<u8>) {
     let (from, to): (SocketAddr, SocketAddr) = (SERVER.parse().unwrap(), CLIENT.parse().unwrap());
     let (now, bytes) = (world.now, &mut bytes[..]);
     world.client.handle(now, Arrival { from, to, ecn: Ecn::NotEct, arrived: now, bytes });
 }
 
-/// The client says these frames.
+/// Sends these frames to the server in the client's name.
 pub fn say(world: &mut World, number: u64, payload: &[u8]) {
     let bytes = forged(world, number, payload);
     inject(world, CLIENT, bytes);

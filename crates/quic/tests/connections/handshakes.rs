@@ -1,4 +1,5 @@
-//! Handshakes: plain and with TLS, with Retry and tokens, over links that lose and damage.
+//! Handshakes: plain and with TLS, with Retry and tokens, over links that lose and corrupt
+//! datagrams.
 
 use std::net::SocketAddr;
 
@@ -18,7 +19,7 @@ fn handshake() {
     assert!(world.finish(ms(1000)), "{:?} {:?}", world.client_events, world.server_events);
     assert!(world.client_events.contains(&Event::Confirmed));
     assert!(world.server_events.contains(&Event::Confirmed));
-    // A round trip for the handshake, one for the request.
+    // A round trip for the handshake, and one for the request.
     assert!(world.now < ms(70), "{:?}", world.now);
 }
 
@@ -31,7 +32,7 @@ fn handshake_with_tls_and_chacha20() {
     }
 }
 
-/// Both ends hand out the same secrets when they are told to, and none otherwise.
+/// Both ends export the same secrets if they log them, and none otherwise.
 #[test]
 fn secrets_on_request() {
     let secrets = |key_log| {
@@ -54,7 +55,7 @@ fn secrets_on_request() {
     assert!(secrets(false).iter().all(Vec::is_empty));
 }
 
-/// The same seed, the same datagrams.
+/// The same seed gives the same datagrams.
 #[test]
 fn deterministic() {
     let run = |seed| {
@@ -89,7 +90,7 @@ fn with_retry_and_with_a_token_after_it() {
     }
 }
 
-/// Every datagram of the first ones is lost once, either way.
+/// Each of the first datagrams is lost once, in either direction.
 #[test]
 fn one_loss_anywhere() {
     for crypto in [plain(), tls(Ciphers::All)] {
@@ -104,7 +105,7 @@ fn one_loss_anywhere() {
     }
 }
 
-/// Interop runner, handshakeloss: 30 %, each connection for itself.
+/// Interop runner, handshakeloss: 30 %, with separate connections.
 #[test]
 fn handshake_loss() {
     for seed in 0..50 {
@@ -126,8 +127,8 @@ fn handshake_corruption() {
     }
 }
 
-/// RFC 9000 section 8.1: not more than three times what came, until the client's address is validated; and section 14.1, clients fill their
-/// Initials up.
+/// RFC 9000 section 8.1: at most three times the received bytes until the client's address is
+/// validated. Section 14.1: clients pad datagrams with Initials.
 #[test]
 fn amplification() {
     for blocked in 1..40 {
@@ -137,7 +138,7 @@ fn amplification() {
         world.connect(&[1000]);
         let (mut sent, mut most) = (0, 0.0_f64);
         world.run(ms(1500), |world| {
-            sent = world.of_client().counts().datagrams_sent;
+            sent = world.client_connection().counts().datagrams_sent;
             let [to_server, _] = world.crossed;
             let server = world.accepted.and_then(|handle| world.server.connection(handle));
             if let Some(server) = server.filter(|server| !server.is_connected()) {
@@ -150,8 +151,8 @@ fn amplification() {
     }
 }
 
-/// Section 14.1: every datagram with an Initial of a client, and of a server if it elicits an ACK, has 1200 bytes. Section 12.2: what can be
-/// said at once is in one datagram.
+/// Section 14.1: every datagram with an Initial of a client, or an ACK-eliciting Initial of a
+/// server, has 1200 bytes. Section 12.2: packets that can be sent at once share a datagram.
 #[test]
 fn datagrams_of_a_handshake() {
     let mut world = World::new(Plan { crypto: tls(Ciphers::All), ..Plan::default() });
@@ -166,7 +167,7 @@ fn datagrams_of_a_handshake() {
     let mut answer = [0; 1500];
     let sent = world.server.poll_transmit(ms(10), &mut answer).unwrap();
     assert_eq!((sent.len, answer[0] & 0xf0), (1200, 0xc0));
-    // An Initial, and behind it a Handshake packet.
+    // An Initial, followed by a Handshake packet.
     let initial = parse(&answer[..sent.len], 8);
     let Ok(Parsed::Protected(initial)) = initial else { panic!("{initial:?}") };
     let Ok(Parsed::Protected(next)) = parse(&answer[initial.end..sent.len], 8) else { panic!() };
@@ -181,11 +182,11 @@ fn nobody_answers() {
     assert!(!world.finish(ms(60_000)));
     assert_eq!(world.ended()[0], Some(&Ended::Idle));
     assert!(world.client.is_empty());
-    // Backing off: 1, 2, 4, 8, 16 s.
+    // Backoff: 1, 2, 4, 8, 16 s.
     assert!((6..=12).contains(&world.sent[0]), "{}", world.sent[0]);
 }
 
-/// Without cryptography; TLS has its own names, and its own test in `rules`.
+/// Without cryptography. TLS has its own protocol names, and its own test in `rules`.
 #[test]
 fn no_protocol_in_common() {
     let client = EndpointConfig { alpn: vec![b"h3".to_vec()], ..EndpointConfig::default() };
@@ -202,7 +203,8 @@ fn no_protocol_in_common() {
     assert!(world.client.is_empty() && world.server.is_empty(), "closing and draining are over");
 }
 
-/// A server that takes no clients says nothing, and keeps nothing of them. Where there is no room: `hostile::strangers`.
+/// A server that accepts no clients sends nothing, and keeps no state of them. For a full server
+/// see `hostile::strangers`.
 #[test]
 fn a_server_that_takes_nobody() {
     let server = EndpointConfig { accepts: false, ..EndpointConfig::default() };
@@ -213,7 +215,8 @@ fn a_server_that_takes_nobody() {
     assert!(world.server.is_empty());
 }
 
-/// Section 6: a version that nobody speaks is answered with ours; the answer ends a client's attempt unless it names version 1.
+/// Section 6: an unknown version is answered with ours. The answer ends a client's attempt unless
+/// it lists version 1.
 #[test]
 fn version_negotiation() {
     let mut world = World::new(Plan::default());
@@ -250,7 +253,7 @@ fn version_negotiation() {
     }
 }
 
-/// 750 ms each way: longer than the first PTO.
+/// A delay of 750 ms each way: the RTT is longer than the first PTO.
 #[test]
 fn long_rtt() {
     let link = Link { delay: Duration::from_millis(750), ..Link::default() };
@@ -259,7 +262,7 @@ fn long_rtt() {
     assert!(world.finish(ms(30_000)), "{:?}", world.client_events);
 }
 
-/// IDs of zero length at the client: its address must do.
+/// Zero-length IDs at the client: its address identifies the connection.
 #[test]
 fn ids_of_zero_length() {
     let mut client = EndpointConfig::default();
@@ -269,7 +272,8 @@ fn ids_of_zero_length() {
     assert!(world.finish(ms(5000)));
 }
 
-/// As many connections as the server may have: the next client is refused, and comes in when one is gone.
+/// The server reaches its maximum number of connections. The next client is refused, and accepted
+/// once another is gone.
 #[test]
 fn a_full_server() {
     let server = EndpointConfig { accepts: true, connections: Some(1), ..EndpointConfig::default() };

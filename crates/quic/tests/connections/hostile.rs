@@ -1,4 +1,4 @@
-//! Peers that break the rules, and those on the path who write what they like.
+//! Peers that break the rules, and attackers on the path that write arbitrary packets.
 
 use ackclock_quic::Code;
 use ackclock_quic::config::EndpointConfig;
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use crate::forge::*;
 use crate::world::*;
 
-/// A connection between honest ends, up to here.
+/// A connection between honest ends.
 fn begun() -> World {
     let mut world = World::new(Plan::default());
     world.connect(&[1000]);
@@ -25,7 +25,7 @@ fn begun() -> World {
     world
 }
 
-/// Why the server has closed the connection.
+/// Returns the error code with which the server closed the connection.
 fn verdict(world: &mut World) -> Option<Code> {
     let end = world.now + Duration::from_millis(1);
     world.run(end, |_| false);
@@ -77,41 +77,43 @@ fn what_closes_a_connection() {
     }
 }
 
-/// RFC 9000 section 21.4: who acknowledges everything acknowledges numbers that no packet had.
+/// RFC 9000 section 21.4: acknowledging everything also acknowledges packet numbers that were
+/// skipped.
 #[test]
 fn optimistic_acks() {
     let mut world = begun();
     world.requests.clear();
     world.wanted = vec![12_000_000];
     assert!(world.finish(ms(30_000)));
-    let next = world.of_server().sender().next_number(SpaceId::Application);
-    let sent = world.of_server().sender().stats();
+    let next = world.server_connection().sender().next_number(SpaceId::Application);
+    let sent = world.server_connection().sender().stats();
     assert!(next > sent.sent - sent.discarded, "numbers were left out");
     say(&mut world, 2 * next, &ack(&[(0, next - 1)], None));
     assert_eq!(verdict(&mut world), Some(Code::PROTOCOL_VIOLATION));
 }
 
-/// Each stream keeps to its window, all together do not: the connection ends, and what came can still be read without harm.
+/// Each stream stays within its window, but together they exceed that of the connection. The
+/// connection ends, and received data can still be read safely.
 #[test]
 fn more_than_the_connection_granted() {
     let mut plan = Plan::default();
     plan.server.connection.data_window = WindowConfig { initial: 3000, max: 3000 };
     let mut world = World::new(plan);
     world.connect(&[]);
-    assert!(world.run(ms(500), |world| world.of_client().is_confirmed()));
+    assert!(world.run(ms(500), |world| world.client_connection().is_confirmed()));
     world.run(ms(600), |_| false);
     let (data, now) = ([7; 1000], world.now);
     for n in 0..4 {
         say(&mut world, 10_000 + n, &stream(4 * n, 0, &data, false));
     }
     for n in 0..4 {
-        let read = world.of_server().read(now, StreamId(4 * n), &mut [0; 2000]);
+        let read = world.server_connection().read(now, StreamId(4 * n), &mut [0; 2000]);
         assert_eq!(read, Ok(Read::Data(1000)));
     }
     assert_eq!(verdict(&mut world), Some(Code::FLOW_CONTROL_ERROR));
 }
 
-/// More IDs than are kept, and a peer that has all of them given up and given again.
+/// More IDs than are stored, and a peer that has all of them retired and issued again.
 #[test]
 fn floods_of_connection_ids() {
     for retire in [false, true] {
@@ -123,8 +125,8 @@ fn floods_of_connection_ids() {
             reset_token[..8].copy_from_slice(&sequence.to_be_bytes());
             let frame = Frame::NewConnectionId { sequence, retire_prior_to, id, reset_token };
             say(&mut world, 10_000 + sequence, &encoded(&frame));
-            assert!(world.of_server().memory() < 1000);
-            if !world.of_server().state().eq(&ackclock_quic::connection::State::Open) {
+            assert!(world.server_connection().memory() < 1000);
+            if !world.server_connection().state().eq(&ackclock_quic::connection::State::Open) {
                 break;
             }
         }
@@ -132,29 +134,29 @@ fn floods_of_connection_ids() {
     }
 }
 
-/// Challenges are answered, four a packet, and never with more than came.
+/// Challenges are answered, four per packet, within the amplification limit.
 #[test]
 fn floods_of_challenges() {
     let mut world = begun();
     let payload: Vec<u8> =
         (0..100_u64).flat_map(|n| encoded(&Frame::PathChallenge(n.to_be_bytes()))).collect();
-    let before = world.of_server().counts().bytes_sent;
+    let before = world.server_connection().counts().bytes_sent;
     for number in 0..500 {
         say(&mut world, 10_000 + number, &payload);
         world.flush();
     }
-    let sent = world.of_server().counts().bytes_sent - before;
+    let sent = world.server_connection().counts().bytes_sent - before;
     assert!(sent <= 500 * 1300, "{sent}");
     assert_eq!(verdict(&mut world), None);
 }
 
-/// Spoofed addresses: at most four paths, three times what came to each, and the way back. Somebody on the path sends the client's packets on
-/// as if they came from elsewhere.
+/// Spoofed addresses: at most four paths, three times the received bytes to each, and a return to
+/// the old path. An attacker on the path forwards the client's packets from other addresses.
 #[test]
 fn address_flapping() {
     let mut world = begun();
     for number in 0..300_u64 {
-        world.of_client().ping();
+        world.client_connection().ping();
         let next = world.now + Duration::from_millis(1);
         world.run(next, |_| false);
         let of_client = |(_, it): &(_, &Flying)| it.from == CLIENT.parse().unwrap();
@@ -168,10 +170,11 @@ fn address_flapping() {
     }
     // Nobody answers there: back to the client.
     world.run(ms(5_000), |_| false);
-    assert_eq!(world.of_server().addresses().1, CLIENT.parse().unwrap());
+    assert_eq!(world.server_connection().addresses().1, CLIENT.parse().unwrap());
 }
 
-/// Bytes one by one, backwards and overlapping, every other packet number, old numbers again: bounded, and nothing closes.
+/// Single bytes, backwards and overlapping, every other packet number, old numbers again: memory is
+/// bounded, and nothing closes the connection.
 #[test]
 fn crumbs_and_replays() {
     let mut world = begun();
@@ -184,12 +187,13 @@ fn crumbs_and_replays() {
         inject(&mut world, CLIENT, bytes.clone());
         world.flush();
     }
-    assert!(world.of_server().memory() < 50_000, "{}", world.of_server().memory());
-    assert!(world.of_server().counts().duplicates >= 3000);
+    assert!(world.server_connection().memory() < 50_000, "{}", world.server_connection().memory());
+    assert!(world.server_connection().counts().duplicates >= 3000);
     assert_eq!(verdict(&mut world), None);
 }
 
-/// ECN counts that fall, count what was never sent, or more than was sent end the marking, not the connection (RFC 9000 section 13.4.2.1).
+/// Invalid ECN counts end the marking, not the connection (RFC 9000 section 13.4.2.1). They decrease,
+/// count marks that were not sent, or exceed the number of sent packets.
 #[test]
 fn ecn_counts_that_lie() {
     let lies = [(0, 0, 0), (1 << 30, 0, 0), (1000, 5, 0), (0, 0, 1 << 40)];
@@ -202,15 +206,15 @@ fn ecn_counts_that_lie() {
         world.connect(&[1_000_000]);
         assert!(!world.run(ms(600), |_| false));
         world.checks = false;
-        assert_eq!(world.of_server().sender().bare_mark(), Ecn::Ect0, "the path carries marks");
-        let last = world.of_server().sender().next_number(SpaceId::Application) - 1;
+        assert_eq!(world.server_connection().sender().bare_mark(), Ecn::Ect0, "the path carries marks");
+        let last = world.server_connection().sender().next_number(SpaceId::Application) - 1;
         say(&mut world, 10_000, &ack(&[(last, last)], Some(EcnCounts { ect0, ect1, ce })));
-        assert_eq!(world.of_server().sender().bare_mark(), Ecn::NotEct, "{ect0} {ect1} {ce}");
+        assert_eq!(world.server_connection().sender().bare_mark(), Ecn::NotEct, "{ect0} {ect1} {ce}");
         assert_eq!(verdict(&mut world), None);
     }
 }
 
-/// Ten thousand datagrams of noise: no state, few answers, and an honest client gets in.
+/// Ten thousand datagrams of noise: no state, few answers, and an honest client can connect.
 #[test]
 fn garbage() {
     let mut world = World::new(Plan { crypto: tls(Ciphers::All), ..Plan::default() });
@@ -233,7 +237,7 @@ fn garbage() {
     assert!(world.finish(end));
 }
 
-/// RFC 9000 section 17.2.5.2: a Retry that was not made for this connection, and a second one, are dropped.
+/// RFC 9000 section 17.2.5.2: a Retry for another connection, and a second one, are dropped.
 #[test]
 fn spoofed_retries() {
     for genuine in [false, true] {
@@ -261,7 +265,7 @@ fn spoofed_retries() {
     }
 }
 
-/// Clients that nobody accepts: so many, and so many bytes each.
+/// Clients that are never accepted: limited in number, and in bytes each.
 #[test]
 fn strangers() {
     let server = EndpointConfig { accepts: true, unaccepted: 10, ..EndpointConfig::default() };
@@ -285,11 +289,11 @@ fn strangers() {
     }
     assert_eq!(world.server.len(), 10);
     assert!(world.server.dropped().dropped >= 10 * 100 && world.server.dropped().answered >= 30);
-    // Silence frees the places.
+    // The idle timeout frees their slots.
     assert!(world.run(ms(60_000), |world| world.server.is_empty()));
 }
 
-/// Garbage and damaged repeats into an established connection with TLS: dropped.
+/// Garbage and corrupted replays on an established connection with TLS are dropped.
 #[test]
 fn damaged_repeats() {
     let mut world = World::new(Plan { crypto: tls(Ciphers::All), ..Plan::default() });
@@ -309,7 +313,8 @@ fn damaged_repeats() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Any damage to any datagram, where no cipher keeps it from the frames: nothing panics, nothing hangs, nothing grows.
+    /// Any corruption of any datagram, where no cipher protects the frames: nothing panics, hangs
+    /// or grows.
     #[test]
     fn any_damage(seed in 0_u64..1_000_000, corrupt in 0.01_f64..0.5, from in 0_u64..2) {
         let link = Link { corrupt: if from == 0 { corrupt } else { 0.0 }, duplicate: 0.05, ..Link::default() };

@@ -1,16 +1,17 @@
-//! What a laboratory needs: receive times, fewer ACKs, taps, sizes that do not change.
+//! Features for experiments: receive timestamps, fewer ACKs, taps, constant sizes.
 
 use std::sync::{Arc, Mutex};
 
 use ackclock_quic::config::{AckRequest, Config};
-use ackclock_quic::connection::{Item, Observation, Tap};
+use ackclock_quic::connection::{Observation, SentFrame, Tap};
 use ackclock_quic::recovery::congestion::{Ack, Cause, Congestion, Control, Controller, Needs, PathInfo};
 use ackclock_quic::units::{Duration, Time};
 use ackclock_quic::wire::StampFormat;
 
 use crate::world::*;
 
-/// Tells how many packets were acknowledged, how many of them with a receive time, and the range of their one-way delays in microseconds.
+/// Counts acknowledged packets and those with a receive timestamp, and tracks the range of their
+/// one-way delays in microseconds.
 #[derive(Clone, Debug)]
 struct Watcher(Arc<Mutex<(u64, u64, i64, i64)>>);
 
@@ -36,8 +37,9 @@ impl Controller for Watcher {
     }
 }
 
-/// draft-ietf-quic-receive-ts-02: a controller that needs receive times has them asked for and gets that of every 1-RTT packet, in the unit
-/// that was asked for; from a peer that does not offer them it gets none.
+/// draft-ietf-quic-receive-ts-02: for a controller that needs receive timestamps, they are
+/// requested. It gets one for every 1-RTT packet, in the requested unit. From a peer that does not
+/// offer them it gets none.
 #[test]
 fn receive_times() {
     for (exponent, offered) in [(None, true), (Some(3), true), (Some(10), true), (None, false)] {
@@ -56,14 +58,14 @@ fn receive_times() {
             assert_eq!(stamped, 0);
             continue;
         }
-        // Those of the handshake have none.
+        // Packets of the handshake have none.
         assert!(acked - stamped < 10, "{acked} {stamped}");
         let unit = 1 << exponent.unwrap_or(0);
         assert!(least > 15_000 - unit && most < 15_000 + 24_000 * 8 / 10, "{least} {most}");
     }
 }
 
-/// draft-ietf-quic-ack-frequency: the client acknowledges every tenth packet when it is asked to.
+/// draft-ietf-quic-ack-frequency: the client acknowledges every tenth packet on request.
 #[test]
 fn fewer_acks_when_asked() {
     let acks = |ask: bool| {
@@ -74,14 +76,15 @@ fn fewer_acks_when_asked() {
         let mut world = World::new(plan);
         world.connect(&[1_000_000]);
         assert!(world.finish(ms(10_000)));
-        world.of_client().counts().datagrams_sent
+        world.client_connection().counts().datagrams_sent
     };
     let (often, seldom) = (acks(false), acks(true));
     assert!(seldom * 3 < often, "{seldom} {often}");
 }
 
-/// RFC 9000 section 13.2.4: an end that only receives learns now and then which of its ACKs have arrived, so that neither ranges nor receive
-/// times pile up in them. It asks for that at most once a round trip.
+/// RFC 9000 section 13.2.4: an end that only receives sometimes learns which of its ACKs have
+/// arrived. So neither ranges nor timestamps accumulate in them. It asks for that at most once per
+/// round trip.
 #[test]
 fn a_receiver_forgets_what_it_has_acknowledged() {
     for stamps in [None, Some(StampFormat { max: 64, exponent: 0 })] {
@@ -92,16 +95,16 @@ fn a_receiver_forgets_what_it_has_acknowledged() {
         world.connect(&[5_000_000]);
         assert!(world.finish(ms(60_000)), "{:?} {:?}", world.client_events, world.server_events);
         let round_trips = world.now.0 / ms(30).0;
-        let client = world.of_client();
+        let client = world.client_connection();
         let (counts, stats) = (client.counts(), client.sender().stats());
         let mean = counts.bytes_sent as f64 / counts.datagrams_sent as f64;
         assert!(mean < if stamps.is_some() { 120.0 } else { 40.0 }, "{mean}");
-        // MAX_DATA, the handshake and probes besides.
+        // Also MAX_DATA, the handshake and probes.
         assert!(stats.sent > 20 && stats.sent < round_trips + 40, "{} in {round_trips}", stats.sent);
     }
 }
 
-/// A tap hears of every packet once: sent, and then acknowledged or lost.
+/// A tap observes every packet once: sent, and then acknowledged or lost.
 #[test]
 fn a_tap_hears_everything() {
     #[derive(Default)]
@@ -138,20 +141,20 @@ fn a_tap_hears_everything() {
     let mut world = World::new(Plan::default());
     world.connect(&[2_000_000]);
     assert!(world.run(ms(1000), |world| world.accepted.is_some()));
-    let before = world.of_server().sender().stats().clone();
-    world.of_server().set_tap(Box::new(Listener(heard.clone())));
+    let before = world.server_connection().sender().stats().clone();
+    world.server_connection().set_tap(Box::new(Listener(heard.clone())));
     assert!(world.finish(ms(10_000)));
-    let (heard, stats) = (heard.lock().unwrap(), world.of_server().sender().stats().clone());
+    let (heard, stats) = (heard.lock().unwrap(), world.server_connection().sender().stats().clone());
     assert_eq!(heard.sent, stats.sent - before.sent);
     assert_eq!(heard.bytes, stats.sent_bytes - before.sent_bytes);
     assert_eq!((heard.acked, heard.lost), (stats.acked - before.acked, stats.lost() - before.lost()));
     assert_eq!(heard.congestion, stats.loss_events);
     assert!(heard.frames >= heard.received && heard.lost > 0);
-    assert_eq!(heard.cwnd, world.of_server().sender().control().cwnd);
+    assert_eq!(heard.cwnd, world.server_connection().sender().control().cwnd);
 }
 
-/// For packet by packet comparison with a model: once the handshake is over every packet of data has one size and one chunk, and nothing
-/// but data goes one way and ACKs the other.
+/// For packet-by-packet comparison with a model: after the handshake every data packet has one size
+/// and one chunk. Only data goes one way, and only ACKs go the other.
 #[test]
 fn exact() {
     let mut plan = Plan::default();
@@ -160,10 +163,12 @@ fn exact() {
     plan.server.tokens = 0;
     let mut world = World::new(plan);
     world.connect(&[1_000_000]);
-    assert!(world.run(ms(200), |world| world.of_client().is_confirmed() && world.requests.len() == 1));
+    assert!(
+        world.run(ms(200), |world| world.client_connection().is_confirmed() && world.requests.len() == 1)
+    );
     world.run(ms(250), |_| false);
     let (sizes, log) = Sizes::new();
-    world.of_server().set_tap(Box::new(sizes));
+    world.server_connection().set_tap(Box::new(sizes));
     assert!(world.finish(ms(10_000)));
     let sizes = log.lock().unwrap();
     assert!(sizes.len() > 500);
@@ -188,13 +193,14 @@ impl Sizes {
 impl Tap for Sizes {
     fn on(&mut self, _: Time, what: &Observation<'_>) {
         if let Observation::Sent { in_flight: true, bytes, items, .. } = what {
-            let data = items.iter().map(|item| if let Item::Stream(_, chunk) = item { chunk.len } else { 0 });
+            let data =
+                items.iter().map(|item| if let SentFrame::Stream(_, chunk) = item { chunk.len } else { 0 });
             self.0.lock().unwrap().push((*bytes, data.sum()));
         }
     }
 }
 
-/// Bursts are what would leave one by one: the same datagrams at the same times.
+/// Bursts contain what would be sent one by one: the same datagrams at the same times.
 #[test]
 fn bursts() {
     let run = |most| {

@@ -1,4 +1,4 @@
-//! The link: delay, rate, queue, and all that can happen to a datagram.
+//! The link: delay, rate, queue, and impairments of datagrams.
 
 use std::net::SocketAddr;
 
@@ -6,22 +6,22 @@ use ackclock_quic::units::{Duration, Ecn, Time};
 
 use crate::world::World;
 
-/// What the link does, both ways alike.
+/// Configuration of the link, the same in both directions.
 #[derive(Clone)]
 pub struct Link {
     pub delay: Duration,
-    /// Bytes a second, and datagrams that wait for it.
+    /// Rate in bytes per second, and the limit of queued datagrams.
     pub rate: u64,
     pub queue: usize,
     pub loss: f64,
     pub corrupt: f64,
     pub duplicate: f64,
     pub reorder: f64,
-    /// Dark from the first to the second of each period.
+    /// Down from the first to the second time of each period.
     pub dark: Option<(Duration, Duration)>,
-    /// Marks CE from so many waiting datagrams on.
+    /// Marks CE from this many queued datagrams on.
     pub mark: Option<usize>,
-    /// Which datagrams, counted from the client (true) or the server from 0, never arrive.
+    /// Datagrams that never arrive, counted from 0 for the client (true) or the server.
     pub drops: Vec<(bool, u64)>,
 }
 
@@ -54,13 +54,13 @@ pub struct Flying {
 #[derive(Default)]
 pub struct Lane {
     pub sent: u64,
-    /// When what waits has left.
+    /// Time when the queue is empty.
     pub busy: Time,
     pub leaving: Vec<Time>,
 }
 
 impl World {
-    /// Onto the link; 0: from the client.
+    /// Sends a datagram over the link; `n` is 0 from the client.
     pub fn send(&mut self, n: usize, mut it: Flying) {
         let fold = |hash: u64, byte: u64| (hash ^ byte).wrapping_mul(0x0100_0000_01b3);
         self.trace = [self.now.0, n as u64].into_iter().fold(self.trace, fold);

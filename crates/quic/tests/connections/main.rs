@@ -1,4 +1,4 @@
-//! Two endpoints and a link in virtual time: what the QUIC interop runner tries, and more.
+//! Two endpoints and a link in virtual time: the tests of the QUIC interop runner, and more.
 
 mod endings;
 #[allow(dead_code, unreachable_pub, reason = "a module of this program alone")]

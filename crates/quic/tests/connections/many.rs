@@ -13,7 +13,7 @@ use ackclock_quic::wire::Direction;
 
 use crate::world::*;
 
-/// Each gets its data through, each is told of its own, and in the end nothing is left of any.
+/// Each connection transfers its data and gets only its own events. In the end no state is left.
 #[test]
 fn a_hundred_connections() {
     let settings = |accepts, crypto: Option<ServerCrypto>| EndpointSettings {

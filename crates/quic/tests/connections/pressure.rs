@@ -1,4 +1,4 @@
-//! Peers that grant nothing or say nothing, and strangers that shout beside a transfer.
+//! Peers that grant no credit or send nothing, and unknown senders that flood a transfer.
 
 use ackclock_quic::connection::{Connection, Ended};
 use ackclock_quic::crypto::tls::Ciphers;
@@ -10,7 +10,7 @@ use ackclock_quic::wire::{ConnectionId, Writer};
 use crate::forge::*;
 use crate::world::*;
 
-/// A client that grants no credit gets no data, and next to no packets.
+/// A client that grants no credit gets no data, and hardly any packets.
 #[test]
 fn zero_windows() {
     for (connection, stream) in [(0, 10_000), (10_000, 0), (0, 0)] {
@@ -24,12 +24,13 @@ fn zero_windows() {
         let before = world.sent;
         world.run(ms(20_000), |_| false);
         assert!(world.sent[1] - before[1] < 10, "{} of the server", world.sent[1] - before[1]);
-        assert!(world.of_server().memory() < 10_000);
+        assert!(world.server_connection().memory() < 10_000);
         assert!(world.run(ms(90_000), |world| world.server.is_empty()), "idle at last");
     }
 }
 
-/// A client that asks for much and is never heard of again: probes become rarer, and then it is over.
+/// A client requests a lot of data and disappears: probes become rarer, and then the connection
+/// ends.
 #[test]
 fn a_silent_peer() {
     let mut world = World::new(Plan::default());
@@ -39,13 +40,13 @@ fn a_silent_peer() {
     let (before, since) = (world.sent[1], world.now);
     assert!(world.run(ms(90_000), |world| world.server.is_empty()));
     assert!(world.now - since < Duration::from_secs(32), "{:?}", world.now);
-    // What the window held, and two probes for each timeout.
+    // The data in the window, and two probes for each timeout.
     assert!(world.sent[1] - before < 200, "{}", world.sent[1] - before);
     assert!(matches!(world.ended()[1], Some(Ended::Idle)), "{:?}", world.ended()[1]);
 }
 
-/// Ten thousand datagrams of noise a second, to the connection's own ID and to nobody's, from its own address and from others: the transfer is as
-/// fast as without.
+/// Ten thousand datagrams of noise per second, to the connection's ID and to unknown IDs, from its
+/// own address and from others. The transfer is as fast as without them.
 #[test]
 fn garbage_beside_a_transfer() {
     let time = |noisy: bool| {
@@ -73,7 +74,8 @@ fn garbage_beside_a_transfer() {
     assert!((noisy / quiet - 1.0).abs() < 0.01, "{quiet} {noisy}");
 }
 
-/// RFC 9000 section 6.2: once any packet of the server was processed, a Version Negotiation is dropped, whoever wrote it.
+/// RFC 9000 section 6.2: once any packet of the server was processed, a Version Negotiation is
+/// dropped, whoever sent it.
 #[test]
 fn a_late_version_negotiation() {
     let mut world = World::new(Plan::default());

@@ -1,6 +1,7 @@
-//! Two endpoints, a link between them, and a clock that jumps.
+//! Two endpoints, a link between them, and a virtual clock.
 //!
-//! The client asks on each stream for so many bytes, the server sends them as the pattern, and the client compares every byte.
+//! On each stream the client requests a number of bytes. The server sends them as the pattern, and
+//! the client compares every byte.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -42,30 +43,30 @@ pub struct World {
     pub client_events: Vec<Event>,
     pub server_events: Vec<Event>,
     pub tokens: Vec<Vec<u8>>,
-    /// Where a NAT lets the client appear.
+    /// The client's address behind a NAT.
     pub nat: Option<SocketAddr>,
-    /// Both ends are honest and the cipher is sound: every byte is what it should be.
+    /// Whether both ends are honest and the cipher is sound, so that every byte must be correct.
     pub checks: bool,
-    /// How many datagrams may leave in one burst, and how many did in the longest.
+    /// Maximum number of datagrams in a burst, and the number in the longest one.
     pub bursts: (usize, usize),
-    /// How long an end takes from what happens to what leaves for it.
+    /// Processing delay of an endpoint, from an event to the packets sent for it.
     pub late: Duration,
-    /// Of streams whose bytes go into a hash.
+    /// SHA-256 of streams whose bytes are only hashed.
     pub hashes: BTreeMap<StreamId, [u8; 32]>,
     /// The latest datagram of the client, and of the server.
     pub last: Vec<u8>,
     pub last_of_server: Vec<u8>,
-    /// Of everything that was sent: time, direction, bytes.
+    /// Hash of everything that was sent: time, direction, bytes.
     pub trace: u64,
     pub sent: [u64; 2],
-    /// Datagrams and bytes that reached the server, and left it.
+    /// Datagrams and bytes that reached the server, and that left it.
     pub crossed: [u64; 2],
     pub flying: BTreeMap<(Time, u64), Flying>,
     pub lanes: [Lane; 2],
     pub serial: u64,
     pub rng: Rng,
     crypto: ClientCrypto,
-    /// Data that came as messages.
+    /// Data received as messages.
     pub messages: [Vec<Vec<u8>>; 2],
 }
 
@@ -82,7 +83,7 @@ pub fn tls(ciphers: Ciphers) -> (ClientCrypto, ServerCrypto) {
     (ClientCrypto::Tls(client), ServerCrypto::Tls(server))
 }
 
-/// What a world is made of.
+/// Configuration of a world.
 pub struct Plan {
     pub seed: u64,
     pub link: Link,
@@ -142,7 +143,7 @@ impl World {
         }
     }
 
-    /// The client connects, and wants streams of so many bytes.
+    /// Connects the client, which requests streams of these sizes.
     pub fn connect(&mut self, wanted: &[u64]) {
         let ends = (CLIENT.parse().unwrap(), SERVER.parse().unwrap());
         let token = self.tokens.pop().unwrap_or_default();
@@ -151,11 +152,11 @@ impl World {
         self.wanted = wanted.to_vec();
     }
 
-    pub fn of_client(&mut self) -> &mut Connection {
+    pub fn client_connection(&mut self) -> &mut Connection {
         self.client.connection_mut(self.handle.unwrap()).unwrap()
     }
 
-    pub fn of_server(&mut self) -> &mut Connection {
+    pub fn server_connection(&mut self) -> &mut Connection {
         self.server.connection_mut(self.accepted.unwrap()).unwrap()
     }
 
@@ -163,7 +164,7 @@ impl World {
         self.wanted.is_empty() && !self.requests.is_empty() && self.requests.values().all(|r| r.done)
     }
 
-    /// Why it ended, at the client and at the server.
+    /// Returns the reasons why the connection ended at the client and at the server.
     pub fn ended(&self) -> [Option<&Ended>; 2] {
         [&self.client_events, &self.server_events].map(|events| {
             events.iter().find_map(|event| match event {
@@ -173,7 +174,7 @@ impl World {
         })
     }
 
-    /// Runs until `done`, at most until `end`; says whether it was.
+    /// Runs until `done` or `end`. Returns whether it was done.
     pub fn run(&mut self, end: Time, mut done: impl FnMut(&mut Self) -> bool) -> bool {
         let (mut turns, mut last) = (0, self.now);
         loop {
@@ -199,7 +200,7 @@ impl World {
         }
     }
 
-    /// Until all that was asked for is there.
+    /// Runs until all requested data has arrived.
     pub fn finish(&mut self, end: Time) -> bool {
         self.run(end, |world| world.is_done())
     }
@@ -215,7 +216,7 @@ impl World {
             self.crossed[usize::from(!to_server)] += it.bytes.len() as u64;
             if !to_server {
                 if it.to != self.nat.unwrap_or_else(|| CLIENT.parse().unwrap()) {
-                    continue; // the NAT has forgotten that one
+                    continue; // the NAT has forgotten this one
                 }
                 it.to = CLIENT.parse().unwrap();
             }
@@ -278,7 +279,7 @@ impl World {
             return;
         }
         while let Some(bytes) = self.wanted.pop() {
-            let connection = self.of_client();
+            let connection = self.client_connection();
             let Some(id) = connection.open(Direction::Bidirectional) else {
                 self.wanted.push(bytes);
                 return;
@@ -293,7 +294,7 @@ impl World {
         match event {
             Event::Stream(StreamEvent::Readable(id)) => self.read(*id),
             Event::Datagram => {
-                while let Some(message) = self.of_client().receive_datagram() {
+                while let Some(message) = self.client_connection().receive_datagram() {
                     self.messages[0].push(message);
                 }
             }
@@ -305,13 +306,13 @@ impl World {
         let now = self.now;
         let mut out = vec![0; 65_536];
         let mut expected = vec![0; 65_536];
-        if let Ok((bytes, Some(hash))) = self.of_client().streams().received(id) {
-            // Told of at its end alone: there is nothing to read.
+        if let Ok((bytes, Some(hash))) = self.client_connection().streams().received(id) {
+            // Reported only at its end: there is nothing to read.
             self.hashes.insert(id, hash);
             self.requests.entry(id).and_modify(|request| request.received = bytes);
         }
         loop {
-            let Ok(read) = self.of_client().read(now, id, &mut out) else { return };
+            let Ok(read) = self.client_connection().read(now, id, &mut out) else { return };
             let Some(request) = self.requests.get_mut(&id) else { return };
             match read {
                 Read::Data(n) => {
@@ -343,7 +344,7 @@ impl World {
             }
             Event::Stream(StreamEvent::Readable(id)) => {
                 let mut out = [0; 8];
-                // Requests come as a whole.
+                // Requests arrive completely.
                 if let Ok(Read::Data(8)) = connection.read(now, *id, &mut out) {
                     let end = connection.read(now, *id, &mut [0; 8]);
                     assert!(!self.checks || end == Ok(Read::End));

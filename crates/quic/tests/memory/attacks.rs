@@ -1,5 +1,5 @@
-//! Peers that try. None of them is answered by anybody but the end under attack: what that sends is thrown away, and no ACK of it ever comes
-//! unless the attack is one.
+//! Attacks by peers. Only the end under attack answers, and its packets are discarded. It never
+//! gets an ACK unless the attack sends one.
 
 use ackclock_quic::config::DatagramConfig;
 use ackclock_quic::connection::{Arrival, Event, State};
@@ -16,19 +16,19 @@ use crate::forge::*;
 use crate::world::*;
 use crate::{MEMORY, alone};
 
-/// Above the receive window.
+/// Limit of memory above the receive window, in bytes.
 const BAR: usize = 8 << 20;
-/// The receive window of a connection, which nobody reads and which therefore does not grow.
+/// Receive window of a connection. It does not grow, since nobody reads.
 const WINDOW: usize = 1 << 20;
-/// Packets of most attacks.
+/// Number of packets of most attacks.
 const LONG: u64 = 20_000;
-/// The first packet number of an attacker: above all that was sent.
+/// First packet number of an attacker, above all numbers used before.
 const FIRST: u64 = 10_000;
 
-/// Writes the frames of the packet of this number, 0 and up.
+/// Writes the frames of the packet with this number, counted from 0.
 type Frames = fn(&mut World, u64) -> Vec<u8>;
 
-/// What it is, how many packets it takes, whether the application reads what comes, frames.
+/// Name, number of packets, whether the application reads, and frames.
 type Attack = (&'static str, u64, bool, Frames);
 
 fn plan() -> Plan {
@@ -40,7 +40,7 @@ fn plan() -> Plan {
     plan
 }
 
-/// An end whose application accepts streams, and reads what comes or nothing.
+/// Runs an application that accepts streams, and either reads everything or nothing.
 fn drain(end: &mut Endpoint, now: Time, reads: bool, buffer: &mut [u8]) {
     while let Some((handle, event)) = end.poll_event() {
         let Some(connection) = end.connection_mut(handle) else { continue };
@@ -57,10 +57,10 @@ fn drain(end: &mut Endpoint, now: Time, reads: bool, buffer: &mut [u8]) {
     while end.poll_transmit(now, buffer).is_some() {}
 }
 
-/// Memory above what stood before, at most; and whether the connection still stands.
+/// Returns the largest increase of memory, and whether the connection survived.
 fn under(by: Side, &(_, packets, reads, attack): &Attack) -> (usize, bool) {
     let mut world = World::new(plan());
-    // The server has data under way, which it may have to repeat.
+    // The server has data in flight, which it may have to retransmit.
     world.connect(&[200_000]);
     world.run(ms(120), |_| false);
     world.checks = false;
@@ -69,7 +69,7 @@ fn under(by: Side, &(_, packets, reads, attack): &Attack) -> (usize, bool) {
     for n in 0..packets {
         world.now += Duration::from_micros(50);
         let payload = attack(&mut world, n);
-        // Every other number: no two ranges become one.
+        // Every other number, so that no two ranges merge.
         let mut bytes = packet(&world, by, Level::OneRtt, FIRST + 2 * n, &payload);
         let (client, server) = (CLIENT.parse().unwrap(), SERVER.parse().unwrap());
         let (to_server, now, bytes) = (by == Side::Client, world.now, &mut bytes[..]);
@@ -88,7 +88,7 @@ fn under(by: Side, &(_, packets, reads, attack): &Attack) -> (usize, bool) {
     (MEMORY.peak_usage() - before, stands)
 }
 
-/// Each of them within the bar, and whether the connection is to survive it.
+/// Checks that each attack stays within the limit, and whether the connection survives.
 fn hold(by: Side, attacks: &[(Attack, bool)]) {
     for (attack, survives) in attacks {
         let (grown, stands) = under(by, attack);
@@ -106,7 +106,7 @@ fn id_of(n: u64) -> ConnectionId {
     ConnectionId::new(&n.to_be_bytes()).unwrap()
 }
 
-/// The next unused stream of the client.
+/// Returns the next unused stream of the client.
 fn unidirectional(n: u64) -> u64 {
     2 + 4 * n
 }
@@ -117,7 +117,7 @@ fn new_id(n: u64, retire_prior_to: u64) -> Vec<u8> {
     encoded(&Frame::NewConnectionId { sequence: n, retire_prior_to, id: id_of(n), reset_token })
 }
 
-/// An ACK with as many receive times as may be, as absurd as they may be.
+/// Creates an ACK with as many receive timestamps as allowed, with absurd values.
 fn absurd_stamps(largest: u64, n: u64) -> Vec<u8> {
     let most = (1 << 62) - 1;
     let micros =
@@ -131,7 +131,7 @@ fn absurd_stamps(largest: u64, n: u64) -> Vec<u8> {
     bytes
 }
 
-/// Fifty pieces of a stream, so far apart.
+/// Creates fifty pieces of a stream, this far apart.
 fn pieces(n: u64, apart: u64) -> Vec<u8> {
     many((0..50).map(|k| stream(8, (50 * n + k) * apart % (500 << 10), b"xx", false)))
 }
@@ -228,14 +228,14 @@ fn nothing_grows_at_a_server() {
         ),
         (
             ("ACKs of one packet each", LONG, false, |world, n| {
-                let next = world.of_server().sender().next_number(SpaceId::Application);
+                let next = world.server_connection().sender().next_number(SpaceId::Application);
                 ack(&[(n % next / 2, n % next / 2)], None)
             }),
             true,
         ),
         (
             ("receive times out of this world", LONG, false, |world, n| {
-                let next = world.of_server().sender().next_number(SpaceId::Application);
+                let next = world.server_connection().sender().next_number(SpaceId::Application);
                 absurd_stamps(next - 1, n)
             }),
             true,
@@ -251,7 +251,7 @@ fn nothing_grows_at_a_server() {
     hold(Side::Client, &attacks);
 }
 
-/// The same from servers: what only they may say, and what they may say too.
+/// The same from servers: frames that only they may send, and others.
 #[test]
 fn nor_at_a_client() {
     let _turn = alone();
@@ -275,7 +275,7 @@ fn nor_at_a_client() {
     hold(Side::Server, &attacks);
 }
 
-/// Another address with each packet, and each with a challenge.
+/// Another address with each packet, each with a challenge.
 #[test]
 fn nor_where_addresses_flap() {
     let _turn = alone();

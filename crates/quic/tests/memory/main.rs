@@ -1,6 +1,8 @@
-//! How much memory a peer can make an end take, and how much connections take: a program of its own, since its allocator counts.
+//! Memory that a peer can make an endpoint use, and memory of connections. A separate program,
+//! since its allocator counts.
 //!
-//! The bar: nothing that a peer sends makes memory grow by more than 8 MiB above the receive window.
+//! The limit: nothing that a peer sends makes memory grow by more than 8 MiB above the receive
+//! window.
 
 mod attacks;
 #[path = "../connections/forge.rs"]
@@ -21,7 +23,7 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// One test at a time: all have one heap.
+/// Runs one test at a time, since all share one heap.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)

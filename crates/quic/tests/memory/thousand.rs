@@ -1,4 +1,4 @@
-//! What connections take: a thousand of them.
+//! Memory of a thousand connections.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -17,8 +17,8 @@ use crate::{MEMORY, alone};
 
 const CONNECTIONS: usize = 1000;
 
-/// Bytes that each connection takes, both ends together: once its handshake is confirmed, once it has transferred 10 kB, and at most while that
-/// goes on.
+/// Returns the memory of each connection in bytes, both ends together: after its handshake is
+/// confirmed, after it has transferred 10 kB, and the maximum in between.
 fn each(crypto: (ClientCrypto, ServerCrypto)) -> [usize; 3] {
     let settings = |accepts, crypto: Option<ServerCrypto>| EndpointSettings {
         config: EndpointConfig { accepts, unaccepted: CONNECTIONS, ..EndpointConfig::default() },
@@ -57,7 +57,7 @@ fn each(crypto: (ClientCrypto, ServerCrypto)) -> [usize; 3] {
                 link.push_back((now + Duration::from_millis(10), n, sent, buf[..sent.len].to_vec()));
             }
         }
-        // All is quiet: measured, and data.
+        // All connections are idle: measure, then send data.
         if confirmed == CONNECTIONS && stood.is_none() && link.is_empty() {
             stood = Some(MEMORY.current_usage() - before);
             for handle in &connected {
@@ -80,7 +80,8 @@ fn each(crypto: (ClientCrypto, ServerCrypto)) -> [usize; 3] {
     [stood.unwrap(), after, MEMORY.peak_usage() - before].map(|bytes| bytes / CONNECTIONS)
 }
 
-/// With TLS, both ends together; a hundred thousand take as much as follows, some 5.5 GB while they stand.
+/// With TLS, both ends together. By extrapolation a hundred thousand take some 5.5 GB while they
+/// are open.
 #[test]
 fn a_thousand_connections() {
     let _turn = alone();

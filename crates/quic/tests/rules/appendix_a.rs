@@ -1,6 +1,7 @@
-//! Appendix A of RFC 9001 as printed, from the RFC's source (quicwg/base-drafts, rfc9001.md). All hexadecimal.
+//! Appendix A of RFC 9001 as printed, from the RFC's source (quicwg/base-drafts, rfc9001.md). All
+//! values are hexadecimal.
 
-/// The CRYPTO frame of A.2; PADDING fills up to 1162 bytes.
+/// The CRYPTO frame of A.2. PADDING extends it to 1162 bytes.
 pub(crate) const CLIENT_CRYPTO: &str = "\
     060040f1010000ed0303ebf8fa56f12939b9584a3896472ec40bb863cfd3e86804fe3a47f06a2b69484c000004130113\
     02010000c000000010000e00000b6578616d706c652e636f6dff01000100000a00080006001d00170018001000070005\
@@ -9,7 +10,7 @@ pub(crate) const CLIENT_CRYPTO: &str = "\
     3900320408ffffffffffffffff05048000ffff07048000ffff0801100104800075300901100f088394c8f03e51570806\
     048000ffff\
     ";
-/// Its header without protection.
+/// The header of A.2 without protection.
 pub(crate) const CLIENT_HEADER: &str = "c300000001088394c8f03e5157080000449e00000002";
 /// The protected packet of A.2.
 pub(crate) const CLIENT_PACKET: &str = "\
@@ -45,7 +46,7 @@ pub(crate) const SERVER_PAYLOAD: &str = "\
     130100002e00330024001d00209d3c940d89690b84d08a60993c144eca684d1081287c834d5311bcf32bb9da1a002b00\
     020304\
     ";
-/// Their header without protection.
+/// The header of A.3 without protection.
 pub(crate) const SERVER_HEADER: &str = "c1000000010008f067a5502a4262b50040750001";
 /// The protected packet of A.3.
 pub(crate) const SERVER_PACKET: &str = "\
@@ -56,7 +57,7 @@ pub(crate) const SERVER_PACKET: &str = "\
 /// The packet of A.4.
 pub(crate) const RETRY: &str = "ff000000010008f067a5502a4262b5746f6b656e04a265ba2eff4d829058fb3f0f2496ba";
 
-/// The bytes of such a text.
+/// Decodes hexadecimal text.
 pub(crate) fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()

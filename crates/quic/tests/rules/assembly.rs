@@ -1,16 +1,17 @@
-//! Reassembly against a plain model.
+//! Reassembly compared with a simple model.
 
 use ackclock_quic::streams::{Assembler, Keep};
 use proptest::prelude::*;
 use ring::digest::{SHA256, digest};
 
-/// What every byte of the stream is.
+/// Content of the stream.
 fn content(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at * 31 + at / 256) as u8).collect()
 }
 
 proptest! {
-    /// Random overlapping pieces; what can be read is the run from the front, and it is right.
+    /// Random overlapping pieces. The readable bytes are the run from the front, and they are
+    /// correct.
     #[test]
     fn random_pieces(
         pieces in prop::collection::vec((0_usize..20_000, prop_oneof![1_usize..4, 1_usize..5_000], 0_usize..6_000), 1..60),
@@ -42,7 +43,7 @@ proptest! {
         prop_assert_eq!(&hashed.sha256().unwrap()[..], expected.as_ref());
     }
 
-    /// Every byte on its own, in any order.
+    /// Every byte as a separate piece, in any order.
     #[test]
     fn one_byte_pieces(order in Just((0..700_usize).collect::<Vec<_>>()).prop_shuffle(), at in 0_usize..8_000) {
         let all = content(9_000);
@@ -59,7 +60,7 @@ proptest! {
     }
 }
 
-/// The worst that a peer can do within its grant: every other byte, each in a frame of its own.
+/// The worst case within a peer's credit: every other byte, each in its own frame.
 #[test]
 fn memory_is_bounded_by_the_window_and_not_by_gaps() {
     const WINDOW: u64 = 1 << 20;

@@ -1,4 +1,5 @@
-//! Closing, draining, silence: RFC 9000 section 10 rule by rule, and against a plain model.
+//! Closing, draining and idle timeout: the rules of RFC 9000 section 10, and comparison with a
+//! simple model.
 
 use ackclock_quic::connection::close::lifecycle::MAX_REASON;
 use ackclock_quic::connection::{Close, IdleTimer, KeysAtClose, Lifecycle, State};
@@ -22,7 +23,7 @@ fn three_pto_of_closing() {
     assert_eq!((life.state(), life.timer()), (State::Closing, now + PTO * 3));
     assert_eq!(life.next_close(), Some(&application()));
     assert_eq!(life.next_close(), None);
-    // The first reason stands.
+    // The first reason remains.
     life.close(now + PTO, PTO, Error::new(Code::INTERNAL_ERROR, "later").into());
     assert_eq!((life.close_reason(), life.timer()), (Some(&application()), now + PTO * 3));
     life.on_timer(now + PTO * 3 - Duration(1));
@@ -63,7 +64,7 @@ fn one_answer_and_then_nothing() {
     life.on_timer(Time::ZERO + PTO * 3);
     assert_eq!(life.state(), State::Gone);
 
-    // Both close: draining ends when closing would have, and nothing more is sent.
+    // Both ends close: draining ends when closing would have ended, and nothing more is sent.
     let mut life = Lifecycle::default();
     life.close(Time::ZERO, PTO, application());
     life.on_packet();
@@ -153,7 +154,8 @@ fn the_shorter_timeout_of_both() {
 }
 
 proptest! {
-    /// The timer begins anew with everything heard and with the first question since.
+    /// The timer restarts with each received packet, and with the first ACK-eliciting packet sent
+    /// after it.
     #[test]
     fn idle_like_a_list_of_events(events in prop::collection::vec((any::<bool>(), 1_u64..1000), 0..60)) {
         let timeout = Duration::from_secs(10);
@@ -171,7 +173,8 @@ proptest! {
         }
     }
 
-    /// Whatever happens, a connection that is not open comes to its end, and nothing is sent while it drains but the one answer.
+    /// A connection that is not open always reaches its end. While it drains, it sends
+    /// nothing but the one answer.
     #[test]
     fn always_to_an_end(steps in prop::collection::vec((0_u8..5, 0_u64..200), 1..60)) {
         let mut life = Lifecycle::default();

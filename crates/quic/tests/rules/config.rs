@@ -1,4 +1,4 @@
-//! What configurations may say, and what of them goes into transport parameters.
+//! Rules of configurations, and the resulting transport parameters.
 
 use ackclock_quic::Side;
 use ackclock_quic::config::{
@@ -34,7 +34,7 @@ fn defaults_are_valid_and_declared() {
     assert_eq!(declared.stamp_format(), StampFormat { max: 64, exponent: 3 });
     assert_eq!(declared.initial_source_connection_id, Some(id));
     assert_eq!((declared.active_connection_id_limit, declared.max_udp_payload_size), (4, 65_527));
-    // Nothing of a server's.
+    // No parameter of servers.
     assert_eq!(declared.stateless_reset_token, None);
     let silent = Config { idle_timeout: None, ..Config::default() };
     assert_eq!(silent.parameters(id).max_idle_timeout, 0);
@@ -85,7 +85,10 @@ fn what_is_wrong_is_named() {
         assert_eq!(broken, Err(*field), "row {row}");
     }
     let windows = Config { stream_window: window(9, 9), ..Config::exact() };
-    assert_eq!(windows.check().unwrap_err().to_string(), "`stream_window` must be ENDLESS with fixed sizes");
+    assert_eq!(
+        windows.check().unwrap_err().to_string(),
+        "`stream_window` must be `ENDLESS` with `fixed_sizes`"
+    );
     assert_eq!(Config::exact().data_window, ENDLESS);
 }
 

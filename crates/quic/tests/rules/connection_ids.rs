@@ -1,4 +1,4 @@
-//! Connection IDs of both ends: the rules one by one, two honest ends over a bad network, hostile frames.
+//! Connection IDs of both ends: single rules, two honest ends over a bad network, hostile frames.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ fn the_peers_ids_up_to_the_limit() {
     assert_eq!((ids.len(), ids.current()), (4, id(0)));
     assert_eq!(new(&mut ids, 4, 0), Err(Code::CONNECTION_ID_LIMIT_ERROR));
 
-    // More, when as many are taken back (section 5.1.2).
+    // More IDs, if as many are retired (section 5.1.2).
     let mut ids = RemoteIds::new(id(0), 4);
     (1..4).for_each(|sequence| new(&mut ids, sequence, 0).unwrap());
     assert_eq!(new(&mut ids, 4, 2), Ok(()));
@@ -43,7 +43,7 @@ fn the_peers_ids_up_to_the_limit() {
     assert!(ids.is_retiring(0) && ids.is_retiring(1));
     ids.on_retire_acked(0);
     assert!(!ids.is_retiring(0));
-    // One that was wanted back before it came is given up at once, and once.
+    // An ID that was to be retired before it arrived is retired immediately, and once.
     let mut late = RemoteIds::new(id(0), 4);
     new(&mut late, 2, 2).unwrap();
     new(&mut late, 1, 0).unwrap();
@@ -72,7 +72,7 @@ fn switching_and_other_paths() {
     ids.adopt(probing);
     assert_eq!((ids.current(), retired(&mut ids), ids.len()), (id(3), vec![1], 1));
 
-    // All others are reserved, and the peer wants the one in use back.
+    // All others are reserved, and the peer wants the active one retired.
     let mut ids = RemoteIds::new(id(0), 4);
     new(&mut ids, 1, 0).unwrap();
     assert_eq!(ids.reserve(), Some(1));
@@ -80,7 +80,7 @@ fn switching_and_other_paths() {
     assert_eq!((ids.current(), retired(&mut ids)), (id(1), vec![0]));
 }
 
-/// A peer sends a frame again with a later Retire Prior To, while the ID that is to follow is still on its way.
+/// A peer retransmits a frame with a later Retire Prior To, while the next ID is still in transit.
 #[test]
 fn never_without_an_id() {
     let mut ids = RemoteIds::new(id(0), 4);
@@ -144,7 +144,7 @@ fn floods_end_the_connection() {
         }
         (0, Code::NO_ERROR)
     };
-    // Each takes the one before back, and nothing is acknowledged: 16 wait.
+    // Each frame retires the previous ID, and nothing is acknowledged: 16 wait.
     let taken_back = until_error(|ids, n| new(ids, n, n));
     assert_eq!(taken_back, (remote::MAX_RETIRING as u64 + 1, Code::CONNECTION_ID_LIMIT_ERROR));
     // Acknowledged, but every other number is left out.
@@ -155,7 +155,7 @@ fn floods_end_the_connection() {
     });
     assert_eq!(gaps.1, Code::CONNECTION_ID_LIMIT_ERROR);
     assert!(gaps.0 < 40);
-    // An honest peer goes on for ever.
+    // An honest peer can continue forever.
     let honest = until_error(|ids, n| {
         let result = new(ids, n, n);
         retired(ids).into_iter().for_each(|sequence| ids.on_retire_acked(sequence));
@@ -202,7 +202,7 @@ fn given_out_and_given_up() {
 enum Step {
     Issue,
     Rotate,
-    /// The frame at this place arrives, and stays: it may come again.
+    /// The frame at this index arrives. It stays, so it may arrive again.
     Arrives(usize),
     Switch,
     Reserve,
@@ -220,7 +220,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Frames of an honest peer come in any order and repeatedly. It is never accused, and what one end knows the other has given out.
+    /// Frames of an honest peer arrive in any order, and repeatedly. It is never accused, and each
+    /// end knows only IDs that the other has issued.
     #[test]
     fn two_honest_ends(steps in steps(), limit in 2_u64..=8) {
         let mut local = LocalIds::new(id(0), token(0));
@@ -247,7 +248,7 @@ proptest! {
                 },
                 Step::Arrives(_) => {}
             }
-            // RETIRE_CONNECTION_ID arrives at once, so that the ends agree.
+            // RETIRE_CONNECTION_ID arrives immediately, so that the ends agree.
             while let Some(sequence) = remote.next_retire() {
                 prop_assert!(local.on_retire(sequence, &remote.current()).unwrap().is_some());
                 remote.on_retire_acked(sequence);
@@ -257,7 +258,7 @@ proptest! {
         }
     }
 
-    /// Whatever a peer sends: an error or bounded memory.
+    /// Any frames of a peer cause an error or use bounded memory.
     #[test]
     fn hostile_frames(frames in prop::collection::vec((0_u64..64, 0_u64..64, 0_u64..64, 0_u64..64, any::<bool>()), 0..300)) {
         let mut remote = RemoteIds::new(id(0), 8);
@@ -272,7 +273,7 @@ proptest! {
         prop_assert!(!remote.current().is_empty());
     }
 
-    /// RETIRE_CONNECTION_ID against a plain map.
+    /// RETIRE_CONNECTION_ID compared with a map.
     #[test]
     fn retirement_like_a_map(numbers in prop::collection::vec((0_u64..12, 0_u64..8), 0..40)) {
         let mut ids = LocalIds::new(id(0), token(0));
@@ -292,7 +293,7 @@ proptest! {
     }
 }
 
-/// A Retry as a server or a liar writes it.
+/// Creates a Retry, as a server or an attacker writes it.
 fn retry_packet(to: &ConnectionId, from: &ConnectionId, token: &[u8], original: &ConnectionId) -> Vec<u8> {
     let mut buf = [0; 200];
     let mut w = Writer::new(&mut buf);
@@ -366,7 +367,7 @@ fn the_first_packet_fixes_the_source() {
     assert_eq!((ids.remote(), ids.local()), (id(3), id(1)));
 }
 
-/// Section 7.3, figures 7 and 8, and every way to deviate.
+/// Section 7.3, figures 7 and 8, and every deviation.
 #[test]
 fn parameters_name_the_ids_of_the_packets() {
     let (c, s1, s2, retry_source) = (id(1), id(2), id(3), id(4));
@@ -394,7 +395,7 @@ fn parameters_name_the_ids_of_the_packets() {
             |p| p.original_destination_connection_id = Some(id(9)),
             |p| p.retry_source_connection_id = Some(id(9)),
             |p| {
-                // There, though there was no Retry, or missing after one.
+                // Present without a Retry, or missing after one.
                 p.retry_source_connection_id = match p.retry_source_connection_id {
                     Some(_) => None,
                     None => Some(id(4)),

@@ -1,4 +1,4 @@
-//! Frames: what is written is read, and nothing that is read panics or is out of bounds.
+//! Frames: encoding and decoding are inverse, and decoding never panics or exceeds its input.
 
 use std::ops::RangeInclusive;
 
@@ -38,7 +38,7 @@ fn code(bytes: &[u8]) -> Code {
     decoded(bytes).unwrap_err().code
 }
 
-/// Every size of integer as often.
+/// Integers, with every encoded size equally often.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![0..64_u64, 64..16_384_u64, 16_384..1_u64 << 30, 1 << 30..=varint::MAX]
 }
@@ -47,7 +47,7 @@ fn direction() -> impl Strategy<Value = Direction> {
     any::<bool>().prop_map(|bidi| if bidi { Direction::Bidirectional } else { Direction::Unidirectional })
 }
 
-/// A frame with borrowed data is built from these.
+/// Builds a frame with borrowed data from these values.
 fn any_frame<'a>(
     which: usize,
     n: [u64; 4],
@@ -93,7 +93,7 @@ fn any_frame<'a>(
     }
 }
 
-/// Ascending ranges up to the largest, from gaps and lengths.
+/// Creates ascending ranges up to the largest number, from gaps and lengths.
 fn ranges(largest: u64, steps: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let (mut all, mut next) = (Vec::new(), Some(largest));
     for &(gap, length) in steps {
@@ -106,7 +106,7 @@ fn ranges(largest: u64, steps: &[(u64, u64)]) -> Vec<(u64, u64)> {
     all
 }
 
-/// As they are read: from the largest down.
+/// Returns the ranges in decoding order, largest first.
 fn downwards(ranges: &[(u64, u64)]) -> impl Iterator<Item = RangeInclusive<u64>> + '_ {
     ranges.iter().rev().map(|(first, last)| *first..=*last)
 }
@@ -120,7 +120,7 @@ proptest! {
         let frame = any_frame(which, n, &data, flags, direction);
         let bytes = encoded(&frame);
         prop_assert_eq!(decoded(&bytes), Ok(frame));
-        // Every beginning of it is refused, or another frame of its own.
+        // Every prefix is refused, or is another frame.
         for cut in 0..bytes.len() {
             let _ = decoded(&bytes[..cut]).map(|frame| prop_assert_ok(frame.size() <= cut + 7));
         }
@@ -157,13 +157,14 @@ proptest! {
         }
     }
 
-    /// What is read of random bytes lies within them, is finite, and can be written again in as many bytes or fewer.
+    /// Data decoded from random bytes lies within them, is finite, and can be encoded again in at
+    /// most as many bytes.
     #[test]
     fn random_bytes(bytes in prop::collection::vec(any::<u8>(), 1..200), level in 0_usize..4) {
         check_all(&bytes, level)?;
     }
 
-    /// The same with damaged frames, which get further.
+    /// The same with corrupted frames, which get further.
     #[test]
     fn damaged_frames(
         frames in prop::collection::vec((0_usize..24, prop::array::uniform4(number())), 1..8),
@@ -187,7 +188,7 @@ proptest! {
     }
 }
 
-/// For results that are of no interest but for their check.
+/// For results of which only the check matters.
 fn prop_assert_ok(holds: bool) {
     assert!(holds);
 }
@@ -231,11 +232,11 @@ fn what_section_19_forbids() {
     assert_eq!(code(&[2, 5, 0, 0, 6]), encoding);
     assert_eq!(code(&[2, 5, 0, 1, 0, 4, 0]), encoding);
     assert_eq!(code(&[2, 5, 0, 1, 0, 0, 4]), encoding);
-    // A million ranges in a packet that ends.
+    // A million ranges in a truncated packet.
     assert_eq!(code(&[2, 0xbf, 0xff, 0xff, 0xff, 0, 0xbf, 0xff, 0xff, 0xff, 0]), encoding);
-    // NEW_TOKEN without one.
+    // NEW_TOKEN without a token.
     assert_eq!(code(&[7, 0]), encoding);
-    // A stream beyond 2^62 - 1: offset there, one byte.
+    // A stream beyond 2^62 - 1: with an offset, and one byte.
     assert_eq!(code(&[0x0e, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 7]), encoding);
     assert_eq!(code(&[0x06, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 7]), encoding);
     // More than 2^60 streams.
@@ -243,7 +244,7 @@ fn what_section_19_forbids() {
         assert_eq!(code(&[kind, 0xd0, 0, 0, 0, 0, 0, 0, 1]), encoding);
         assert!(decoded(&[kind, 0xd0, 0, 0, 0, 0, 0, 0, 0]).is_ok());
     }
-    // NEW_CONNECTION_ID: no ID, one of 21 bytes, Retire Prior To above the sequence number.
+    // NEW_CONNECTION_ID: no ID, an ID of 21 bytes, Retire Prior To above the sequence number.
     let id = |sequence, retire, len: u8| {
         let mut bytes = vec![0x18, sequence, retire, len];
         bytes.extend(vec![1; usize::from(len) + 16]);
@@ -253,7 +254,7 @@ fn what_section_19_forbids() {
     for wrong in [id(1, 0, 0), id(1, 0, 21), id(1, 2, 8)] {
         assert_eq!(code(&wrong), encoding);
     }
-    // A type that is not in its shortest encoding; one that nobody knows.
+    // A type that is not in its shortest encoding, and an unknown type.
     assert_eq!(code(&[0x40, 0x01]), Code::PROTOCOL_VIOLATION);
     assert_eq!(code(&[0x21]), encoding);
 }
@@ -269,12 +270,12 @@ fn rules_of_packets() {
     assert_eq!(code(&[], Level::OneRtt, none), Err(Code::PROTOCOL_VIOLATION));
     assert_eq!(code(&[8, 0], Level::Handshake, none), Err(Code::PROTOCOL_VIOLATION));
     assert_eq!(first(&[0x1e], Level::Initial, none).unwrap_err().frame, 0x1e);
-    // DATAGRAM that was not asked for, and one too long: two bytes of header count.
+    // DATAGRAM that was not negotiated, and one too long: the two bytes of header count.
     assert_eq!(code(&[0x30, 1], Level::OneRtt, none), Err(Code::PROTOCOL_VIOLATION));
     let five = Extensions { max_datagram_frame_size: 5, ..none };
     assert_eq!(code(&[0x31, 3, 1, 1, 1], Level::OneRtt, five), Ok(()));
     assert_eq!(code(&[0x31, 4, 1, 1, 1, 1], Level::OneRtt, five), Err(Code::PROTOCOL_VIOLATION));
-    // Extensions that were not asked for are unknown frames.
+    // Frames of extensions that were not negotiated are unknown.
     for payload in [&[0x1f][..], &[0x40, 0xaf, 0, 1, 2, 3], &[0x83, 0x17, 0x83, 0x07, 1, 0, 0, 0, 0]] {
         assert_eq!(code(payload, Level::OneRtt, none), Err(Code::FRAME_ENCODING_ERROR));
         assert_eq!(code(payload, Level::OneRtt, ALL), Ok(()));
@@ -302,7 +303,7 @@ fn stream_headers_of_a_fixed_size() {
         assert_eq!(w.position(), FIXED_STREAM_HEADER + 3);
         let expected = StreamFrame { data: b"abc", length: true, ..frame };
         assert_eq!(decoded(w.written()), Ok(Frame::Stream(expected)));
-        // And of the shortest.
+        // The same with the shortest header.
         let mut w = Writer::new(&mut buf);
         frame.reserve(&mut w, 3, false).unwrap().copy_from_slice(b"abc");
         assert_eq!(w.position(), StreamFrame::header_size(id, offset, None) + 3);
@@ -310,7 +311,8 @@ fn stream_headers_of_a_fixed_size() {
     }
 }
 
-/// ECN counts stand before the receive times; the bytes are those of google/quiche's `AckFrameReceiveTimestampsAndEcn`.
+/// ECN counts precede the timestamps. The bytes are those of google/quiche's
+/// `AckFrameReceiveTimestampsAndEcn`.
 #[test]
 fn receive_times_with_ecn_as_quiche_reads_them() {
     let bytes = [
@@ -323,7 +325,7 @@ fn receive_times_with_ecn_as_quiche_reads_them() {
     let times = [(0x29ff_ffff, 4658), (0x29ff_eeee, 4657), (0x29ff_eeed, 4656)];
     let times = times.map(|(micros, number)| Stamp { micros, number });
     assert!(ack.stamps.unwrap().iter().eq(times));
-    // And written.
+    // The same when encoding.
     let mut stamps = StampsToSend::default();
     stamps.fill(times, 4660, format, 100);
     let ack = AckToSend { ranges: &[(4660, 4660)], delay: 0, ecn: ack.ecn, stamps: Some(&stamps) };

@@ -17,7 +17,7 @@ struct End {
     streams: [CryptoStream; 3],
     handshake: Option<Keys>,
     one_rtt: Option<(Keys, Box<dyn NextKeys>)>,
-    /// What was written at each level, in bytes.
+    /// Number of bytes written at each level.
     written: Vec<(Level, usize)>,
 }
 
@@ -43,7 +43,7 @@ impl End {
         }
     }
 
-    /// Sends everything in pieces of `size`, every other twice, backwards.
+    /// Sends everything in pieces of `size` bytes, every other twice, backwards.
     fn send_to(&mut self, peer: &mut End, size: usize) -> Result<bool, Error> {
         let mut sent = false;
         for (space, level) in [
@@ -99,7 +99,7 @@ fn identity() -> Identity {
     Identity::self_signed(&["ackclock.test"]).unwrap()
 }
 
-/// Both have everything, and it is the same.
+/// Checks that both ends are complete and agree.
 fn check_complete(client: &End, server: &End) {
     for (end, other) in [(client, Side::Server), (server, Side::Client)] {
         assert!(end.session.is_complete() && end.handshake.is_some() && end.one_rtt.is_some());
@@ -131,7 +131,8 @@ fn tls_through_crypto_streams() {
     }
 }
 
-/// With Ed25519, certificate and signature have one length, whatever their key: virtual time sees the same packets.
+/// With Ed25519, certificate and signature always have the same length. So runs in virtual time see
+/// the same packets.
 #[test]
 fn handshakes_have_one_length() {
     let mut lengths: Vec<Vec<(Level, usize)>> = Vec::new();
@@ -244,7 +245,7 @@ fn crypto_is_bounded() {
     assert_eq!(stream.on_crypto(MAX_AHEAD, &[1; 10]), Ok(()));
 }
 
-/// A packet from one end to the other; its generation there.
+/// Sends a packet from one end to the other. Returns its generation at the receiver.
 fn exchange(now: Time, from: &mut OneRtt, to: &mut OneRtt, number: u64) -> u64 {
     let key_phase = from.prepare(now).unwrap();
     let header = Outgoing {
@@ -266,7 +267,7 @@ fn exchange(now: Time, from: &mut OneRtt, to: &mut OneRtt, number: u64) -> u64 {
     opened.generation
 }
 
-/// Keys of real handshakes, and of the plain one, are updated by either end in turn.
+/// Either end in turn updates the keys of a TLS handshake and of a plain one.
 #[test]
 fn key_updates_both_ways() {
     let identity = identity();

@@ -1,4 +1,5 @@
-//! Headers: what is written is read, coalesced packets come apart, and random bytes do no harm.
+//! Headers: encoding and decoding are inverse, coalesced packets are separated, and random bytes do
+//! no harm.
 
 use ackclock_quic::Level;
 use ackclock_quic::wire::codec::{Full, Writer};
@@ -10,7 +11,7 @@ fn id(len: usize) -> ConnectionId {
     ConnectionId::new(&[0x5a; 20][..len]).unwrap()
 }
 
-/// A packet without protection: its frames are `payload`.
+/// Creates a packet without protection, whose frames are `payload`.
 fn packet(header: &Outgoing<'_>, payload: &[u8]) -> Vec<u8> {
     let mut packet = vec![0; header.size() + payload.len()];
     let mut w = Writer::new(&mut packet);
@@ -49,7 +50,8 @@ proptest! {
     fn coalesced_packets_come_apart(
         headers in prop::collection::vec(any_header(b"a token"), 1..5), payload in prop::collection::vec(any::<u8>(), 0..50),
     ) {
-        // Short headers say neither their length nor that of their ID: one, and last.
+        // Short headers contain neither their length nor that of their ID, so one at most, and at
+        // the end.
         let mut headers: Vec<_> = headers;
         headers.sort_by_key(|header| header.level == Level::OneRtt);
         let short = headers.iter().position(|header| header.level == Level::OneRtt);
@@ -135,7 +137,7 @@ fn what_is_dropped() {
     assert_eq!(parse(&good[..good.len() - 1], 8), Err(Dropped::Truncated));
     assert_eq!(parse(&[0x40, 1, 2], 8), Err(Dropped::Truncated));
     assert_eq!(parse(&[], 0), Err(Dropped::Truncated));
-    // Another version: with IDs of any length, whatever the fixed bit says (RFC 8999).
+    // Another version: IDs of any length, whatever the fixed bit is (RFC 8999).
     let mut other = vec![0x80, 0xfa, 0xce, 0xb0, 0x0c, 200];
     other.extend([3; 200]);
     other.extend([1, 4, 99]);

@@ -1,4 +1,4 @@
-//! What the crate promises, each file a part of it; one program, so that it is linked once.
+//! Properties of the crate, one part per file. One program, so that it is linked once.
 
 mod appendix_a;
 mod assembly;

@@ -1,4 +1,5 @@
-//! Transport parameters: what is written is read, and what section 18.2 of RFC 9000 forbids is refused.
+//! Transport parameters: encoding and decoding are inverse, and values that section 18.2 of RFC
+//! 9000 forbids are refused.
 
 use std::net::{SocketAddrV4, SocketAddrV6};
 
@@ -55,7 +56,7 @@ proptest! {
         let bytes = parameters.to_vec();
         prop_assert_eq!(bytes.len(), parameters.size());
         let back = TransportParameters::decode(&bytes, Side::Server);
-        // Grease is not known, and so not kept.
+        // Grease is unknown to the decoder, so it is not kept.
         prop_assert_eq!(back, Ok(TransportParameters { grease: None, ..parameters.clone() }));
         prop_assert!(parameters.grease.is_none_or(|id| id % 31 == 27 && id <= varint::MAX));
         for cut in 0..bytes.len() {
@@ -82,7 +83,7 @@ proptest! {
     }
 }
 
-/// One parameter as it is written.
+/// Encodes one parameter.
 fn one(id: u64, value: &[u8]) -> Vec<u8> {
     let mut buf = [0; 300];
     let mut w = Writer::new(&mut buf);
@@ -116,21 +117,21 @@ fn what_is_refused() {
         assert!(TransportParameters::decode(&one(id, &v(value)), Side::Client).is_err());
     }
     let twice = [one(0x04, &[1]), one(0x05, &[1]), one(0x04, &[1])].concat();
-    assert_eq!(refused(&twice, Side::Client), "a transport parameter twice");
+    assert_eq!(refused(&twice, Side::Client), "duplicate transport parameter");
     let unknown_twice = [one(0x7777, b"x"), one(0x7777, b"")].concat();
-    assert_eq!(refused(&unknown_twice, Side::Client), "a transport parameter twice");
+    assert_eq!(refused(&unknown_twice, Side::Client), "duplicate transport parameter");
     for (id, value) in [(0x00, &[1][..]), (0x02, &[1; 16]), (0x10, &[])] {
         assert!(TransportParameters::decode(&one(id, value), Side::Server).is_ok());
-        assert_eq!(refused(&one(id, value), Side::Client), "a transport parameter of servers from a client");
+        assert_eq!(refused(&one(id, value), Side::Client), "server transport parameter from a client");
     }
-    let wrong = "a transport parameter of the wrong length";
+    let wrong = "transport parameter of the wrong length";
     assert_eq!(refused(&one(0x04, &[1, 2]), Side::Server), wrong);
     assert_eq!(refused(&one(0x0c, &[0]), Side::Server), wrong);
     assert_eq!(refused(&one(0x02, &[0; 15]), Side::Server), wrong);
     assert_eq!(refused(&one(0x0f, &[0; 21]), Side::Server), wrong);
     assert_eq!(refused(&[4, 9, 1], Side::Server), "transport parameters are truncated");
     let empty_id = [&[0; 24][..], &[0], &[7; 16]].concat();
-    assert_eq!(refused(&one(0x0d, &empty_id), Side::Server), "preferred_address without an ID");
+    assert_eq!(refused(&one(0x0d, &empty_id), Side::Server), "preferred_address without a connection ID");
 }
 
 /// The parameters in the ClientHello of RFC 9001 appendix A.2.

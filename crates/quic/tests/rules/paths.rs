@@ -1,4 +1,5 @@
-//! Address validation, path validation, migration: rule by rule, against a plain account of bytes, and with a hostile peer.
+//! Address validation, path validation, migration: single rules, comparison with a simple count of
+//! bytes, and a hostile peer.
 
 use std::net::SocketAddr;
 
@@ -47,7 +48,7 @@ fn three_times_what_came() {
 }
 
 proptest! {
-    /// Never more than three times what came, whatever the order, per path.
+    /// Per path, never more than three times the received bytes, in any order.
     #[test]
     fn the_budget_like_an_account(steps in prop::collection::vec((any::<bool>(), 0_u64..3000), 0..100)) {
         let mut path = Path::new(at(1, 1), false);
@@ -89,7 +90,7 @@ fn challenges_become_rarer_and_end_after_three_pto() {
     assert_eq!(times, [0, 100, 300, 700, 1500]);
     assert!(data.windows(2).all(|pair| pair[0] != pair[1]));
     assert!(!path.is_challenging() && !path.is_validated() && path.timer() == Time::NEVER);
-    // A longer PTO counts.
+    // A longer PTO applies.
     path.challenge(Time::ZERO, INITIAL_PTO * 2);
     assert!(!path.on_timer(deadline) && path.on_timer(Time::ZERO + INITIAL_PTO * 6));
 }
@@ -114,7 +115,8 @@ fn responses_to_one_of_the_last_four() {
     }
 }
 
-/// Section 8.2.1: what could not be filled up to 1200 bytes validates the address, not the path.
+/// Section 8.2.1: a challenge that could not be expanded to 1200 bytes validates the address, not
+/// the path.
 #[test]
 fn a_small_challenge_is_followed_by_a_large_one() {
     let mut path = Path::new(at(1, 1), false);
@@ -161,13 +163,13 @@ fn a_port_keeps_and_an_address_resets() {
         let mut paths = server();
         let now = Time::from_millis(5);
         assert_eq!(paths.on_packet(now, PTO, at(1, 1000), (1, false), 50), Seen::Known(PathId(0)));
-        // Probes do not move, and neither does what came late.
+        // Neither probes nor late packets migrate.
         assert_eq!(paths.on_packet(now, PTO, to, (2, true), 1200), Seen::New(PathId(1)));
         assert_eq!(paths.on_packet(now, PTO, to, (0, false), 1200), Seen::Known(PathId(1)));
         assert_eq!(paths.active_id(), PathId(0));
         assert_eq!(paths.on_packet(now, PTO, to, (3, false), 1200), Seen::Moved(PathId(1), change));
         assert_eq!((paths.active().addresses(), paths.active().budget()), (to, 3600));
-        // Both paths are asked.
+        // Both paths are challenged.
         let mut random = random();
         let asked: Vec<_> = std::iter::from_fn(|| paths.next_challenge(now, PTO, &mut random)).collect();
         assert_eq!(asked.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [0, 1]);
@@ -175,11 +177,11 @@ fn a_port_keeps_and_an_address_resets() {
         assert_eq!(paths.on_response(now, PTO, &answer), Some(Event::Validated(PathId(1))));
         assert_eq!(paths.on_response(now, PTO, &answer), None);
         assert_eq!(paths.active().budget(), u64::MAX);
-        // The old one does not answer: nothing hangs on it.
+        // The old one does not answer, without consequences.
         let end = now + INITIAL_PTO * 3;
         assert_eq!(paths.on_timer(end), Some(Event::Abandoned(PathId(0))));
         assert_eq!((paths.on_timer(end), paths.timer()), (None, Time::NEVER));
-        // Back where it was validated before: no question.
+        // Back on a path that was validated before: no challenge.
         assert_eq!(paths.on_packet(end, PTO, at(1, 1000), (4, false), 9), Seen::Moved(PathId(0), change));
         assert_eq!(paths.active().budget(), u64::MAX);
     }
@@ -188,7 +190,7 @@ fn a_port_keeps_and_an_address_resets() {
 #[test]
 fn back_when_nobody_answers() {
     let mut paths = server();
-    // Spoofed twice: what was validated last counts.
+    // Spoofed twice: the last validated path is used.
     paths.on_packet(Time::ZERO, PTO, at(2, 1), (1, false), 1200);
     paths.on_packet(Time::from_millis(10), PTO, at(3, 1), (2, false), 1200);
     assert_eq!(paths.active_id(), PathId(2));
@@ -220,8 +222,9 @@ fn datagrams_that_nobody_could_open_leave_no_trace() {
 }
 
 proptest! {
-    /// A peer whose address flaps, with challenges, right and wrong responses, timers. Memory is bounded, every path keeps to its limit, and
-    /// the path in use is the one of the newest packet unless it failed.
+    /// A peer with changing addresses, challenges, correct and wrong responses, timers. Memory is
+    /// bounded, and every path keeps to its limit. The active path is that of the newest packet
+    /// unless it failed.
     #[test]
     fn flapping(steps in prop::collection::vec((0_u8..6, 0_u8..5, 0_u64..50, any::<bool>()), 0..200)) {
         let mut paths = server();

@@ -1,4 +1,4 @@
-//! Packet protection against appendix A of RFC 9001, and against damage.
+//! Packet protection compared with appendix A of RFC 9001, and under corruption.
 
 use ackclock_quic::crypto::keys::{self, DirectionalKeys, Keys, PacketKeySet};
 use ackclock_quic::crypto::{NextKeys, OneRtt, Refused, plain};
@@ -15,7 +15,7 @@ use crate::appendix_a::{
     CLIENT_CRYPTO, CLIENT_HEADER, CLIENT_PACKET, RETRY, SERVER_HEADER, SERVER_PACKET, SERVER_PAYLOAD, bytes,
 };
 
-/// The Destination Connection ID of all samples.
+/// Destination Connection ID of all samples.
 fn destination() -> ConnectionId {
     ConnectionId::new(&bytes("8394c8f03e515708")).unwrap()
 }
@@ -103,7 +103,8 @@ fn a_4_retry() {
     assert_eq!(again, packet);
 }
 
-/// A.5 gives the keys; that they come from the secret is HKDF-Expand-Label, which TLS does for this crate.
+/// A.5 gives the keys. Their derivation from the secret is HKDF-Expand-Label, which TLS does for
+/// this crate.
 #[test]
 fn a_5_chacha20_short_header() {
     let array = |hex: &str| <[u8; 32]>::try_from(bytes(hex)).unwrap();
@@ -229,7 +230,7 @@ fn reserved_bits_end_the_connection_but_only_when_authenticated() {
 }
 
 proptest! {
-    /// No damage goes unnoticed, none panics.
+    /// No corruption goes unnoticed, and none panics.
     #[test]
     fn damage_is_refused(at in 0_usize..1200, bit in 0_u32..8, cut in 0_usize..1200) {
         let server = keys::initial(&destination(), Side::Server);
@@ -247,7 +248,7 @@ proptest! {
         prop_assert!(refused);
     }
 
-    /// Short packets too, with every length of number, and with a cipher that does nothing.
+    /// Also short packets, every packet number length, and a null cipher.
     #[test]
     fn what_is_sealed_is_opened(
         number in 0..1_u64 << 50, number_len in 1_usize..=4, id_len in 0_usize..=20, extra in 0_usize..40, tag in 0_usize..=1,
@@ -271,8 +272,8 @@ proptest! {
 }
 
 proptest! {
-    /// Datagrams from nowhere, through all that a connection does with them: to be dropped, or an error, and never a panic. The cipher
-    /// without a tag opens everything.
+    /// Random datagrams, through all processing of a connection: dropped or an error, and never a
+    /// panic. The cipher without a tag opens everything.
     #[test]
     fn datagrams_from_nowhere(
         mut datagram in prop::collection::vec(any::<u8>(), 0..300), version_one: bool, id_len in 0_usize..=20, generation: bool,

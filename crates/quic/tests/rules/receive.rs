@@ -25,7 +25,7 @@ fn states_of_figure_3() {
     assert_eq!((stream.state(), stream.is_readable()), (ReceiveState::SizeKnown, false));
     assert_eq!(stream.on_stream(NOW, 0, b"abc", false), Ok(0));
     assert_eq!((stream.state(), stream.is_readable()), (ReceiveState::DataRecvd, true));
-    // All has come: a reset takes nothing back.
+    // All data has arrived: a reset has no effect.
     assert_eq!(stream.on_reset(NOW, 9, 6), Ok(0));
     let mut out = [0; 4];
     assert_eq!((stream.read(&mut out), &out), (Read::Data(4), b"abcd"));
@@ -51,7 +51,7 @@ fn final_size_errors() {
     without.on_stream(NOW, 0, &[0; 10], false).unwrap();
     assert_eq!(code(without.on_stream(NOW, 3, &[], true)), error);
     assert_eq!(code(without.on_reset(NOW, 0, 9)), error);
-    // Also once it was reset, or nobody wants it.
+    // Also once it was reset, or stopped.
     assert_eq!(code(without.on_reset(NOW, 0, 12)), Ok(2));
     assert_eq!(code(without.on_stream(NOW, 12, &[0], false)), error);
     let mut stopped = with_fin();
@@ -70,7 +70,7 @@ fn flow_control() {
     assert_eq!(stream.read(&mut [0; 600]), Read::Data(600));
     assert_eq!((stream.update(NOW, RTT), stream.granted()), (Some(1600), 1600));
     assert_eq!((stream.take_consumed(), stream.take_consumed()), (600, 0));
-    // Once the size is known nobody needs credit.
+    // Once the size is known, no more credit is needed.
     stream.on_stream(NOW, 600, &[0; 900], true).unwrap();
     stream.read(&mut [0; 900]);
     assert_eq!(stream.update(NOW, RTT), None);
@@ -94,7 +94,8 @@ fn resets() {
     assert_eq!((stream.on_stream(NOW, 3, b"de", true), stream.memory()), (Ok(0), 0));
 }
 
-/// RFC 9000 section 3.2: only a FIN says that what came is all. A reset whose final size is what has come, or nothing at all, is a reset.
+/// RFC 9000 section 3.2: only a FIN says that all data has arrived. A reset is a reset even if its
+/// final size equals the received data, or is zero.
 #[test]
 fn a_reset_is_no_end() {
     for data in [&b""[..], b"abc"] {
@@ -120,7 +121,7 @@ fn stopping() {
     assert_eq!((stream.take_consumed(), stream.is_over()), (10, false));
     assert_eq!(stream.on_reset(NOW, 4, 10), Ok(0));
     assert!(stream.is_over());
-    // Nobody is asked to stop what has come as a whole.
+    // The peer is not asked to stop a stream that has arrived completely.
     let mut whole = self::stream();
     whole.on_stream(NOW, 0, b"abc", true).unwrap();
     whole.stop(4);
@@ -141,14 +142,15 @@ fn bulk_receivers_read_nothing() {
     }
 }
 
-/// What a stream of the model has.
+/// Content of the model's stream.
 fn content(offset: usize) -> u8 {
     (offset * 7 + offset / 256) as u8
 }
 
 proptest! {
-    /// Overlapping pieces in any order, FIN with the last, reads in between, perhaps a reset: what is read is the stream's beginning, the
-    /// end comes after its last byte, and a reset only before all has come.
+    /// Overlapping pieces in any order, FIN with the last, reads in between, perhaps a reset. Reads
+    /// return the stream's beginning. The end follows its last byte, and a reset is reported only
+    /// before all data has arrived.
     #[test]
     fn like_a_plain_model(
         size in 0_usize..900, pieces in prop::collection::vec((0_usize..900, 0_usize..300, 0_usize..200), 0..50),
@@ -185,7 +187,8 @@ proptest! {
         }
     }
 
-    /// Whatever comes, in whatever order: bytes granted and given back never diverge, and no more than the window is held.
+    /// Frames in any order: granted and returned bytes never diverge, and at most one
+    /// window is stored.
     #[test]
     fn credit_is_neither_lost_nor_made(
         steps in prop::collection::vec((0_u8..8, 0_u64..4000, 0_usize..900), 1..80),

@@ -1,11 +1,11 @@
-//! The sending part of a stream against a network that loses, repeats and reorders.
+//! The sending part of a stream over a network that loses, duplicates and reorders.
 
 use ackclock_quic::streams::pattern;
 use ackclock_quic::streams::send::Closed;
 use ackclock_quic::streams::{Assembler, Chunk, SendState, SendStream};
 use proptest::prelude::*;
 
-/// Sends what is pending; the packets with their bytes.
+/// Sends a pending chunk. Returns it with its bytes.
 fn send(stream: &mut SendStream, max: usize) -> Option<(Chunk, Vec<u8>)> {
     let (chunk, _) = stream.next(max, u64::MAX)?;
     let mut data = vec![0; chunk.len];
@@ -14,7 +14,7 @@ fn send(stream: &mut SendStream, max: usize) -> Option<(Chunk, Vec<u8>)> {
 }
 
 proptest! {
-    /// Whatever is lost, delayed or lost and acknowledged after all: all bytes arrive, each as it was, and the stream ends.
+    /// With losses, delays and spurious losses: all bytes arrive unchanged, and the stream ends.
     #[test]
     fn all_arrives(
         total in 0_usize..9_000, steps in prop::collection::vec((0_u8..6, 1_usize..700, any::<prop::sample::Index>()), 0..200),
@@ -22,7 +22,7 @@ proptest! {
     ) {
         let mut all = vec![0; total];
         pattern::fill(0, &mut all);
-        let mut stream = if virtual_bytes { SendStream::of_pattern(1 << 30, total as u64) } else { SendStream::new(1 << 30, 3000) };
+        let mut stream = if virtual_bytes { SendStream::finished_pattern(1 << 30, total as u64) } else { SendStream::new(1 << 30, 3000) };
         let (mut written, mut receiver, mut flying) = (0, Assembler::default(), Vec::<Chunk>::new());
         let mut lost = Vec::new();
         let mut fin = None;
@@ -44,11 +44,11 @@ proptest! {
                 0..=2 => if let Some((chunk, data)) = send(&mut stream, size) {
                     prop_assert!(chunk.len <= size);
                     prop_assert_eq!(&data[..], &all[chunk.offset as usize..][..chunk.len]);
-                    // Half of the packets get there, whatever their fate at the sender.
+                    // Half of the packets arrive, whatever the sender believes.
                     if size % 2 == 0 { arrive(chunk, &data); flying.push(chunk); } else { lost.push(chunk); }
                 },
                 3 if !flying.is_empty() => stream.on_acked(flying.swap_remove(which.index(flying.len()))),
-                // Declared lost though it arrived, and perhaps acknowledged later.
+                // Declared lost although it arrived, and perhaps acknowledged later.
                 4 if !flying.is_empty() => stream.on_lost(flying[which.index(flying.len())]),
                 5 if !lost.is_empty() => stream.on_lost(lost.swap_remove(which.index(lost.len()))),
                 _ => {}
@@ -88,17 +88,17 @@ fn lost_bytes_go_first_and_fin_with_the_last() {
     let last = Chunk { offset: 200, len: 100, fin: true };
     assert_eq!(stream.next(600, 1000), Some((last, 100)));
     assert_eq!((stream.state(), stream.next(600, 1000)), (SendState::DataSent, None));
-    // FIN is part of what is lost.
+    // FIN is part of the lost data.
     stream.on_lost(last);
     assert!(stream.has_pending(0));
     assert_eq!(stream.next(600, 0), Some((last, 0)));
-    // Alone, when all else has arrived.
+    // Alone, when everything else has arrived.
     stream.on_acked(Chunk { offset: 0, len: 300, fin: false });
     stream.on_lost(last);
     assert_eq!(stream.next(600, 0), Some((Chunk { offset: 300, len: 0, fin: true }, 0)));
     stream.on_acked(last);
     assert!(stream.is_over());
-    // Nothing that comes later changes it.
+    // Nothing later changes that.
     stream.reset(1);
     assert_eq!((stream.state(), stream.next_reset()), (SendState::DataRecvd, None));
 }
@@ -113,7 +113,7 @@ fn credit_of_stream_and_connection() {
     assert_eq!(stream.next(500, 500), Some((Chunk { offset: 30, len: 70, fin: false }, 70)));
     assert_eq!(stream.next(500, 500), None);
     assert_eq!((stream.blocked(), stream.blocked()), (Some(100), None));
-    // What was lost needs no credit.
+    // Lost data needs no credit.
     stream.on_lost(Chunk { offset: 10, len: 20, fin: false });
     assert_eq!(stream.next(500, 0), Some((Chunk { offset: 10, len: 20, fin: false }, 0)));
     stream.on_max_stream_data(150);
@@ -143,10 +143,10 @@ fn reset_and_stop_sending() {
     assert_eq!((stream.state(), stream.next_reset()), (SendState::ResetRecvd, None));
 }
 
-/// A gigabyte takes no memory, and its bookkeeping is as small as its holes.
+/// A gigabyte takes no memory, and its bookkeeping is as small as the number of holes.
 #[test]
 fn a_large_virtual_stream() {
-    let mut stream = SendStream::of_pattern(u64::MAX >> 2, 1 << 40);
+    let mut stream = SendStream::finished_pattern(u64::MAX >> 2, 1 << 40);
     let mut sent = Vec::new();
     for _ in 0..1000 {
         sent.push(stream.next(1200, 1 << 50).unwrap().0);
@@ -170,7 +170,7 @@ fn a_pattern_that_grows() {
     assert_eq!(stream.offer(151), Err(Closed::Finished));
 }
 
-/// What was offered can be taken back, but for what was sent; what is lost goes again all the same.
+/// An offer can be withdrawn, except for what was sent. Lost data is still sent again.
 #[test]
 fn a_pattern_that_is_withheld() {
     let mut stream = SendStream::open_pattern(1 << 20, 25);
@@ -184,7 +184,7 @@ fn a_pattern_that_is_withheld() {
     assert_eq!(stream.next(500, 1000), Some((Chunk { offset: 10, len: 5, fin: false }, 5)));
 }
 
-/// FIN that has arrived on its own need not arrive again with bytes that are sent again.
+/// A FIN that was acknowledged need not be sent again with retransmitted bytes.
 #[test]
 fn fin_is_acknowledged_once() {
     let mut stream = SendStream::new(1000, 1000);
@@ -202,7 +202,7 @@ fn fin_is_acknowledged_once() {
     assert!(stream.is_over());
 }
 
-/// What is written is held until it is acknowledged; a pattern never is.
+/// Written data is stored until it is acknowledged. A pattern is never stored.
 #[test]
 fn what_is_held() {
     let mut stream = SendStream::new(100, 20);
@@ -212,5 +212,5 @@ fn what_is_held() {
     stream.on_acked(chunk);
     assert_eq!((stream.held(), stream.room()), (5, 15));
     stream.reset(0);
-    assert_eq!((stream.held(), SendStream::of_pattern(9, 9).held()), (0, 0));
+    assert_eq!((stream.held(), SendStream::finished_pattern(9, 9).held()), (0, 0));
 }

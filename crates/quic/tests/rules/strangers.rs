@@ -1,11 +1,11 @@
-//! What an endpoint does with datagrams of those it does not know: tokens, Retry, refusals, version negotiation, stateless resets (RFC 9000
-//! sections 5.2, 6, 8.1, 10.3).
+//! Answers of an endpoint to unknown senders: tokens, Retry, refusals, version negotiation,
+//! stateless resets (RFC 9000 sections 5.2, 6, 8.1, 10.3).
 
 use std::net::SocketAddr;
 
 use ackclock_quic::config::{EndpointConfig, RetryPolicy};
 use ackclock_quic::crypto::keys;
-use ackclock_quic::endpoint::routing::Why;
+use ackclock_quic::endpoint::routing::DropReason;
 use ackclock_quic::endpoint::token::MAX_TOKEN;
 use ackclock_quic::endpoint::{
     Admission, First, ResetKey, Routed, Routing, Tokens, Verdict, admission, reset,
@@ -55,7 +55,7 @@ fn what_a_token_of_a_retry_is_worth() {
     assert_eq!(take(made, address("192.0.2.1:1001"), id(2), None), Verdict::Invalid);
     assert_eq!(take(made, address("192.0.2.2:1000"), id(2), None), Verdict::Invalid);
     assert_eq!(take(made, client, id(3), None), Verdict::Invalid);
-    // The same address, as a socket for both families tells it.
+    // The same address, as a dual-stack socket reports it.
     assert_eq!(take(made, address("[::ffff:192.0.2.1]:1000"), id(2), None), good);
     for at in 0..40 {
         assert_eq!(take(made, client, id(2), Some(at)), Verdict::Nothing, "changed at {at}");
@@ -98,7 +98,7 @@ fn who_gets_in() {
     );
     assert_eq!(decide(RetryPolicy::Always, 0), Admission::Retry);
 
-    // The Retry is genuine, and its token lets the next Initial in.
+    // The Retry is genuine, and its token admits the next Initial.
     let answer = admission::write_retry(&tokens, now, &first, id(3), &mut random());
     let Ok(Parsed::Retry(packet)) = parse(&answer, 8) else { panic!("a Retry") };
     assert!(retry::is_genuine(&packet, &id(1)) && packet.destination == id(2) && packet.source == id(3));
@@ -121,7 +121,7 @@ fn a_refusal_can_be_read() {
     assert_eq!(frames.next(), Some(Ok(expected)));
 }
 
-/// A long header of this version with IDs of 8 bytes, in a datagram of so many bytes.
+/// Creates a long header of this version with IDs of 8 bytes, in a datagram of `len` bytes.
 fn initial(version: u32, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     bytes[0] = 0xc3;
@@ -150,30 +150,31 @@ fn what_strangers_get() {
         other => panic!("{other:?}"),
     };
     assert_eq!(route(&initial(1, 1200)), Ok(vec![]));
-    assert_eq!(route(&initial(1, 1199)), Err(Why::Small));
-    assert_eq!(route(&initial(0x0a0a_0a0b, 1199)), Err(Why::Small));
-    assert_eq!(route(&[]), Err(Why::Unreadable));
-    assert_eq!(route(&[0; 50]), Err(Why::Unreadable));
+    assert_eq!(route(&initial(1, 1199)), Err(DropReason::Small));
+    assert_eq!(route(&initial(0x0a0a_0a0b, 1199)), Err(DropReason::Small));
+    assert_eq!(route(&[]), Err(DropReason::Unreadable));
+    assert_eq!(route(&[0; 50]), Err(DropReason::Unreadable));
     let answer = route(&initial(0x6b33_43cf, 1200)).unwrap();
     let Ok(Parsed::VersionNegotiation(answer)) = parse(&answer, 8) else { panic!("a Version Negotiation") };
     assert_eq!((answer.destination, answer.source), (&id(2)[..], &id(1)[..]));
     assert!(answer.versions().any(|version| version == 1));
     // Version Negotiation and Retry are never answered.
-    assert_eq!(route(&initial(0, 1203)), Err(Why::Unknown));
+    assert_eq!(route(&initial(0, 1203)), Err(DropReason::Unknown));
 
-    // A packet of nobody's connection: a reset with the token of its destination, until there were too many.
+    // A packet of an unknown connection: a reset with the token of its destination, until the rate
+    // limit is reached.
     let key = ResetKey::new(&[1; 32]);
     for len in [22, 43, 44, 100, 1200] {
         let answer = route(&[0x41; 1500][..len]).unwrap();
         assert_eq!(reset::suspected(&answer), Some(key.token(&id(0x41))));
         assert!(answer[0] & 0xc0 == 0x40 && answer.len() < len);
     }
-    assert_eq!(route(&[0x41; 21]), Err(Why::Unknown));
+    assert_eq!(route(&[0x41; 21]), Err(DropReason::Unknown));
     let answered = (0..1000).filter(|_| route(&[0x41; 100]).is_ok()).count();
     assert!(answered < 100, "{answered}");
 }
 
-/// Two ends that have both forgotten the connection do not answer each other for ever (section 10.3.3).
+/// Two ends that have both lost the connection do not answer each other forever (section 10.3.3).
 #[test]
 fn resets_shrink() {
     let mut random = random();
@@ -204,7 +205,7 @@ fn where_datagrams_go() {
         assert_eq!(routing.route(Time::ZERO, from, &bytes, &mut random), Routed::To(handle));
     }
     let short = |byte: u8| [&[0x40][..], &[byte; 40][..]].concat();
-    // IDs of this end lead to the connection from everywhere.
+    // IDs of this end are routed to the connection from every address.
     assert_eq!(routing.route(Time::ZERO, two, &short(10), &mut random), Routed::To(handles[0]));
     routing.set_resets(handles[0], one, [[9; 16]].into_iter());
     let reset = [&short(77)[..25], &[9; 16]].concat();
@@ -224,7 +225,7 @@ fn where_datagrams_go() {
 }
 
 proptest! {
-    /// Whatever comes, an answer is shorter, and no token of strangers is worth anything.
+    /// An answer is always shorter than the datagram, and no foreign token is accepted.
     #[test]
     fn any_datagram(bytes in prop::collection::vec(any::<u8>(), 0..1400), version in 0_u8..3) {
         let mut bytes = bytes;
@@ -245,7 +246,8 @@ proptest! {
     }
 }
 
-/// An Initial by hand leads to the same keys on both sides; nothing here depends on how a connection writes one.
+/// An Initial built by hand gives the same keys on both sides. Nothing here depends on how a
+/// connection writes one.
 #[test]
 fn the_first_packet_of_a_client() {
     let keys = keys::initial(&id(1), Side::Client);

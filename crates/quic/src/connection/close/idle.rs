@@ -1,27 +1,28 @@
-//! The idle timeout (RFC 9000 section 10.1).
+//! Idle timeout (RFC 9000 section 10.1).
 
 use units::{Duration, Time};
 
-/// The connection is not gone before so many PTO of silence.
+/// Minimum idle timeout, in PTOs.
 const PTOS: u64 = 3;
 
-/// When silence ends the connection. Nothing is sent then.
+/// Closes the connection silently when nothing was received for too long.
 #[derive(Clone, Copy, Debug)]
 pub struct IdleTimer {
-    /// The shorter of what both ends have declared; none: neither has.
+    /// The shorter of the timeouts declared by the two ends; `None` if neither declared one.
     timeout: Option<Duration>,
     since: Time,
-    /// A packet that elicits an ACK was sent since the peer was heard.
+    /// Whether an ACK-eliciting packet was sent since the last packet was received.
     asked: bool,
 }
 
 impl IdleTimer {
-    /// From this end's `max_idle_timeout`; none: never.
+    /// Creates the timer from this end's `max_idle_timeout`; `None` disables it.
     pub const fn new(now: Time, local: Option<Duration>) -> Self {
         Self { timeout: local, since: now, asked: false }
     }
 
-    /// The peer's `max_idle_timeout`; none when it is 0 or was not sent. The shorter one counts.
+    /// Sets the peer's `max_idle_timeout`; `None` if it is 0 or absent. The shorter timeout
+    /// applies.
     pub fn on_peer(&mut self, remote: Option<Duration>) {
         self.timeout = match (self.timeout, remote) {
             (Some(local), Some(remote)) => Some(local.min(remote)),
@@ -29,24 +30,26 @@ impl IdleTimer {
         };
     }
 
-    /// What both ends have agreed on.
+    /// Returns the effective timeout.
     pub const fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// A packet of the peer was opened and processed.
+    /// Restarts the timer when a packet from the peer was processed.
     pub const fn on_received(&mut self, now: Time) {
         (self.since, self.asked) = (now, false);
     }
 
-    /// A packet that elicits an ACK leaves. Only the first since the peer was heard counts: who talks to nobody shall not go on for ever.
+    /// Restarts the timer when an ACK-eliciting packet is sent. Only the first since the last
+    /// received packet counts, so that sending to a dead peer ends.
     pub const fn on_sent(&mut self, now: Time) {
         if !self.asked {
             (self.since, self.asked) = (now, true);
         }
     }
 
-    /// When the connection is gone, at the present PTO; never without a timeout.
+    /// Returns the time at which the connection is closed, given the current PTO. [`Time::NEVER`]
+    /// without a timeout.
     pub fn deadline(&self, pto: Duration) -> Time {
         self.timeout.map_or(Time::NEVER, |timeout| self.since + timeout.max(pto * PTOS))
     }

@@ -1,4 +1,5 @@
-//! Open, closing, draining, gone (RFC 9000 section 10.2), and what CONNECTION_CLOSE says at which level.
+//! Connection states open, closing, draining and gone (RFC 9000 section 10.2), and the contents of
+//! CONNECTION_CLOSE at each level.
 
 use units::{Duration, Time};
 
@@ -6,29 +7,29 @@ use crate::error::{Code, Error};
 use crate::level::{Level, Side};
 use crate::wire::frame::Frame;
 
-/// How long a connection is closing or draining, in PTO.
+/// Duration of the closing and draining states, in PTOs.
 const PTOS: u64 = 3;
 
-/// The longest reason that is sent, in bytes: it must fit into any packet together with the rest.
+/// Maximum length of a reason phrase that is sent, in bytes. It must fit into any packet.
 pub const MAX_REASON: usize = 256;
 
-/// Why a connection ends.
+/// Reason for closing a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Close {
-    /// A reason of QUIC.
+    /// A QUIC error.
     Transport {
-        /// The error.
+        /// Error code.
         code: Code,
-        /// The type of the frame at fault, or 0.
+        /// Type of the frame that caused the error, or 0.
         frame: u64,
-        /// For people.
+        /// Reason for human readers.
         reason: Vec<u8>,
     },
-    /// A reason of the application.
+    /// An error of the application.
     Application {
-        /// Its code, at most 2^62 - 1.
+        /// Error code, at most 2^62 - 1.
         error: u64,
-        /// For people.
+        /// Reason for human readers.
         reason: Vec<u8>,
     },
 }
@@ -39,7 +40,7 @@ impl From<Error> for Close {
     }
 }
 
-/// At most [`MAX_REASON`] bytes, and no piece of a character at the end.
+/// Truncates a reason to [`MAX_REASON`] bytes, without splitting a character.
 fn shortened(reason: &[u8]) -> &[u8] {
     let is_start = |at: &usize| reason.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
     let end = (0..=reason.len().min(MAX_REASON)).rev().find(is_start).unwrap_or(0);
@@ -47,8 +48,8 @@ fn shortened(reason: &[u8]) -> &[u8] {
 }
 
 impl Close {
-    /// The frame for a packet of this level. In Initial and Handshake packets the application's reason is not told: whoever reads them may
-    /// not be the peer (section 10.2.3).
+    /// Returns the frame for a packet of this level. Initial and Handshake packets do not reveal
+    /// the application's reason, since their reader may not be the peer (section 10.2.3).
     pub fn frame(&self, level: Level) -> Frame<'_> {
         match self {
             Self::Transport { code, frame, reason } => {
@@ -64,24 +65,26 @@ impl Close {
     }
 }
 
-/// For which levels an end has keys when it closes, and what it knows of the peer's.
+/// Keys that an end has when it closes, and its knowledge of the peer's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeysAtClose {
-    /// Which end.
+    /// This end's side.
     pub side: Side,
-    /// Keys of Initial packets are there, not discarded.
+    /// Whether keys of Initial packets are available.
     pub initial: bool,
-    /// Keys of Handshake packets.
+    /// Whether keys of Handshake packets are available.
     pub handshake: bool,
-    /// Keys of 1-RTT packets.
+    /// Whether keys of 1-RTT packets are available.
     pub one_rtt: bool,
-    /// The handshake is confirmed (RFC 9001 section 4.1.2).
+    /// Whether the handshake is confirmed (RFC 9001 section 4.1.2).
     pub confirmed: bool,
 }
 
 impl KeysAtClose {
-    /// In packets of which levels CONNECTION_CLOSE is sent, lowest first: of those that the peer is sure to read, the highest, and all that it
-    /// may have keys for (section 10.2.3). A client with Handshake keys got them from a server that has them.
+    /// Returns the levels at which CONNECTION_CLOSE is sent, lowest first (section 10.2.3).
+    ///
+    /// These are the highest level that the peer can certainly read, and all levels that it may
+    /// have keys for. A client with Handshake keys received them from a server that has them too.
     pub fn levels(&self) -> impl Iterator<Item = Level> + use<> {
         let before = !self.confirmed;
         let server = self.side == Side::Server;
@@ -96,26 +99,27 @@ impl KeysAtClose {
     }
 }
 
-/// Where a connection is between its beginning and its end.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// It works, or is on the way there.
+    /// The connection is working, or being established.
     Open,
-    /// This end has closed it: nothing but CONNECTION_CLOSE is sent, in answer to what comes.
+    /// This end has closed the connection. It sends only CONNECTION_CLOSE, in answer to received
+    /// packets.
     Closing,
-    /// The peer has closed it, or lost it: nothing is sent.
+    /// The peer has closed or forgotten the connection. Nothing is sent.
     Draining,
-    /// Nothing is left; datagrams to its IDs belong to nobody.
+    /// The connection has ended. Datagrams to its IDs belong to no connection.
     Gone,
 }
 
-/// The states of a connection and their times.
+/// State machine of a connection's end.
 #[derive(Clone, Debug)]
 pub struct Lifecycle {
     state: State,
     until: Time,
     close: Option<Close>,
-    /// Packets that came while closing, and at how many of them CONNECTION_CLOSE is sent again.
+    /// Packets received while closing, and the number at which CONNECTION_CLOSE is sent again.
     heard: u64,
     answer_at: u64,
     pending: bool,
@@ -128,22 +132,23 @@ impl Default for Lifecycle {
 }
 
 impl Lifecycle {
-    /// The state.
+    /// Returns the state.
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// It works, or is on the way there.
+    /// Reports whether the connection is open.
     pub fn is_open(&self) -> bool {
         self.state == State::Open
     }
 
-    /// Why this end has closed it.
+    /// Returns the reason why this end has closed the connection.
     pub const fn close_reason(&self) -> Option<&Close> {
         self.close.as_ref()
     }
 
-    /// This end closes it, and CONNECTION_CLOSE is to be sent. Nothing happens when it is not open any more.
+    /// Closes the connection from this end, so that CONNECTION_CLOSE is sent. Has no effect unless
+    /// the connection is open.
     pub fn close(&mut self, now: Time, pto: Duration, close: Close) {
         if self.is_open() {
             (self.state, self.until) = (State::Closing, now + pto * PTOS);
@@ -151,8 +156,10 @@ impl Lifecycle {
         }
     }
 
-    /// CONNECTION_CLOSE came, of either type. An open connection answers with one packet of its own (section 10.2.2): it must be sent before
-    /// anything else happens, or not at all. Draining ends when closing would have.
+    /// Processes CONNECTION_CLOSE of either type. An open connection answers with one packet
+    /// (section 10.2.2), which must be sent before anything else happens, or not at all.
+    ///
+    /// Draining ends when closing would have ended.
     pub fn on_peer_close(&mut self, now: Time, pto: Duration) {
         match self.state {
             State::Open => {
@@ -165,7 +172,7 @@ impl Lifecycle {
         }
     }
 
-    /// A stateless reset came: nothing more is sent (section 10.3.1).
+    /// Processes a stateless reset. Nothing more is sent (section 10.3.1).
     pub fn on_reset(&mut self, now: Time, pto: Duration) {
         self.pending = false;
         match self.state {
@@ -179,13 +186,15 @@ impl Lifecycle {
         (self.state, self.until) = (State::Draining, now + pto * PTOS);
     }
 
-    /// The peer was silent for too long, or nowhere is left to send to (sections 10.1, 9.3.2): gone without a word.
+    /// Ends the connection silently: after an idle timeout, or when no path is left (sections 10.1,
+    /// 9.3.2).
     pub const fn give_up(&mut self) {
         (self.state, self.until, self.pending) = (State::Gone, Time::NEVER, false);
     }
 
-    /// A packet came to a connection that is closing: the first is answered, then the second, the fourth, the eighth (section 10.2.1), so
-    /// that ends that do not hear each other do not talk for ever.
+    /// Processes a packet received while closing. The first is answered, then the second, the
+    /// fourth, the eighth (section 10.2.1). So ends that do not hear each other do not send
+    /// forever.
     pub const fn on_packet(&mut self) {
         if !matches!(self.state, State::Closing) {
             return;
@@ -196,18 +205,19 @@ impl Lifecycle {
         }
     }
 
-    /// CONNECTION_CLOSE is to be sent: at the levels of [`KeysAtClose::levels`], in one datagram. It counts as sent from now on.
+    /// Returns the reason if CONNECTION_CLOSE must be sent, at the levels of
+    /// [`KeysAtClose::levels`] in one datagram. It counts as sent from now on.
     pub fn next_close(&mut self) -> Option<&Close> {
         std::mem::take(&mut self.pending).then_some(())?;
         self.close.as_ref()
     }
 
-    /// When closing or draining ends.
+    /// Returns the time at which closing or draining ends.
     pub const fn timer(&self) -> Time {
         self.until
     }
 
-    /// The time has come.
+    /// Handles the timer.
     pub fn on_timer(&mut self, now: Time) {
         if self.until <= now {
             self.give_up();

@@ -1,4 +1,4 @@
-//! The end of a connection: closing, draining, silence (RFC 9000 section 10).
+//! End of a connection: closing, draining, idle timeout (RFC 9000 section 10).
 
 pub mod idle;
 pub mod lifecycle;

@@ -1,4 +1,4 @@
-//! Connection IDs that the peer gives out: where this end's packets go.
+//! Connection IDs issued by the peer, which are the destinations of this end's packets.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,11 @@ use crate::wire::connection_id::ConnectionId;
 use crate::wire::frame_type::FrameType;
 use crate::wire::transport_parameters::PreferredAddress;
 
-/// How many RETIRE_CONNECTION_ID may wait for their ACK; section 5.1.2 asks for twice the limit of IDs.
+/// Maximum number of unacknowledged RETIRE_CONNECTION_ID frames. Section 5.1.2 asks for twice the
+/// limit of IDs.
 pub const MAX_RETIRING: usize = 2 * MAX_CONNECTION_IDS as usize;
-/// Numbers that were given up are kept as ranges. A peer that keeps to the limits has at most as many gaps in them as IDs are on their
-/// way or in use.
+/// Maximum number of ranges of retired sequence numbers. For a peer that respects the limits, the
+/// gaps between them are at most the IDs in transit or in use.
 const MAX_GAPS: usize = MAX_RETIRING + 2 * MAX_CONNECTION_IDS as usize;
 
 fn error(code: Code, reason: &'static str) -> Error {
@@ -23,25 +24,28 @@ fn error(code: Code, reason: &'static str) -> Error {
 struct Entry {
     id: ConnectionId,
     reset_token: Option<[u8; 16]>,
-    /// A packet went there, or will: only then its token means a reset (section 10.3.1).
+    /// Whether packets were sent to it, or will be. Only then its token is accepted for a reset
+    /// (section 10.3.1).
     used: bool,
 }
 
-/// The peer's IDs, at most 8.
+/// Connection IDs of the peer, at most 8.
 #[derive(Clone, Debug)]
 pub struct RemoteIds {
     known: BTreeMap<u64, Entry>,
     current: u64,
     retire_prior_to: u64,
     limit: u64,
-    /// Numbers that were given up.
+    /// Retired sequence numbers.
     gone: RangeSet,
-    /// Those of them whose RETIRE_CONNECTION_ID is not acknowledged; true: nobody has asked for it yet.
+    /// Retired sequence numbers whose RETIRE_CONNECTION_ID is unacknowledged. The value is true
+    /// until [`RemoteIds::next_retire`] has returned the number.
     retiring: BTreeMap<u64, bool>,
 }
 
 impl RemoteIds {
-    /// With the ID of the handshake, whose number is 0. `limit` is what this end has declared as `active_connection_id_limit`.
+    /// Starts with the ID of the handshake, whose sequence number is 0. `limit` is the
+    /// `active_connection_id_limit` that this end declared.
     pub fn new(first: ConnectionId, limit: u64) -> Self {
         let entry = Entry { id: first, reset_token: None, used: true };
         Self {
@@ -54,44 +58,46 @@ impl RemoteIds {
         }
     }
 
-    /// `stateless_reset_token` of the server's transport parameters.
+    /// Sets `stateless_reset_token` from the server's transport parameters.
     pub fn set_reset_token(&mut self, token: [u8; 16]) {
         if let Some(first) = self.known.get_mut(&0) {
             first.reset_token = Some(token);
         }
     }
 
-    /// `preferred_address` of the server's transport parameters: its ID has number 1 (section 5.1.1).
+    /// Adds the ID of `preferred_address` from the server's transport parameters. Its sequence
+    /// number is 1 (section 5.1.1).
     pub fn on_preferred_address(&mut self, address: &PreferredAddress) {
         let entry = Entry { id: address.id, reset_token: Some(address.reset_token), used: false };
         self.known.insert(1, entry);
     }
 
-    /// Where packets go.
+    /// Returns the destination of packets.
     pub fn current(&self) -> ConnectionId {
         self.known[&self.current].id
     }
 
-    /// The ID of a number that was reserved; none once the peer wanted it back.
+    /// Returns the ID of a reserved sequence number. `None` once the peer has asked to retire it.
     pub fn id(&self, sequence: u64) -> Option<ConnectionId> {
         self.known.get(&sequence).map(|entry| entry.id)
     }
 
-    /// How many IDs are kept.
+    /// Returns the number of IDs stored.
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Never.
+    /// Returns `false`: there is always an ID.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// NEW_CONNECTION_ID (the wire's rules about its fields hold).
+    /// Processes NEW_CONNECTION_ID, whose fields were already validated by the decoder.
     ///
     /// # Errors
-    /// PROTOCOL_VIOLATION when packets go to an ID of zero length, or when number, ID and token do not agree with what came before
-    /// (sections 19.15, 10.3.2); CONNECTION_ID_LIMIT_ERROR for more IDs than this end keeps, or more than 16 to be given up at once.
+    /// PROTOCOL_VIOLATION if packets go to a zero-length ID, or if number, ID and token contradict
+    /// an earlier frame (sections 19.15, 10.3.2). CONNECTION_ID_LIMIT_ERROR for more IDs than this
+    /// end stores, or more than 16 to retire at once.
     pub fn on_new(
         &mut self,
         sequence: u64,
@@ -100,16 +106,19 @@ impl RemoteIds {
         reset_token: [u8; 16],
     ) -> Result<(), Error> {
         if self.current().is_empty() {
-            return Err(error(Code::PROTOCOL_VIOLATION, "there is one connection ID, of zero length"));
+            return Err(error(
+                Code::PROTOCOL_VIOLATION,
+                "NEW_CONNECTION_ID after a zero-length connection ID",
+            ));
         }
         if self.conflicts(sequence, &id, &reset_token) {
-            return Err(error(Code::PROTOCOL_VIOLATION, "a connection ID that contradicts an earlier one"));
+            return Err(error(Code::PROTOCOL_VIOLATION, "connection ID contradicts an earlier one"));
         }
         self.retire_prior_to = self.retire_prior_to.max(retire_prior_to);
         if !self.known.contains_key(&sequence) && !self.is_gone(sequence) {
             self.known.insert(sequence, Entry { id, reset_token: Some(reset_token), used: false });
         }
-        self.obey();
+        self.apply_retire_prior_to();
         let excess = self.known.len() as u64 > self.limit
             || self.retiring.len() > MAX_RETIRING
             || self.gone.len() > MAX_GAPS;
@@ -123,17 +132,18 @@ impl RemoteIds {
     fn conflicts(&self, sequence: u64, id: &ConnectionId, token: &[u8; 16]) -> bool {
         self.known.iter().any(|(number, entry)| {
             let (same, same_id) = (*number == sequence, entry.id == *id);
-            // The token of the handshake's ID is known to clients alone.
+            // Only clients know the token of the handshake's ID.
             let same_token = entry.reset_token.as_ref().map(|known| known == token);
             same != same_id || same_token.is_some_and(|same_token| same != same_token)
         })
     }
 
-    /// Gives up what the peer wants back. The one in use stays until there is another: packets must go somewhere, and a peer that has
-    /// sent its IDs in order has another on its way.
-    fn obey(&mut self) {
+    /// Retires the IDs that the peer wants retired. The active ID stays until there is another,
+    /// since packets need a destination. A peer that sends its IDs in order has another one on the
+    /// way.
+    fn apply_retire_prior_to(&mut self) {
         if self.current < self.retire_prior_to && !self.switch() {
-            // Reserved for another path, but better than one that the peer wants back.
+            // A reserved ID of another path is better than one that must be retired.
             if let Some((&reserved, _)) = self.known.range(self.retire_prior_to..).next() {
                 self.adopt(reserved);
             }
@@ -149,7 +159,8 @@ impl RemoteIds {
         }
     }
 
-    /// Takes an ID that was not used yet, for packets on another path (section 9.5); none when there is none.
+    /// Reserves an unused ID for packets on another path (section 9.5). `None` if there is no
+    /// unused ID.
     pub fn reserve(&mut self) -> Option<u64> {
         let from = self.retire_prior_to;
         let (sequence, entry) = self.known.range_mut(from..).find(|(_, entry)| !entry.used)?;
@@ -157,14 +168,16 @@ impl RemoteIds {
         Some(*sequence)
     }
 
-    /// Packets go to another ID from now on, and the one before is given up. Says whether there was another.
+    /// Switches packets to another ID, and retires the previous one. Returns `false` if there is no
+    /// other.
     pub fn switch(&mut self) -> bool {
         let Some(next) = self.reserve() else { return false };
         self.adopt(next);
         true
     }
 
-    /// Packets go to a reserved ID from now on, and the one before is given up. Nothing happens when the peer wanted it back.
+    /// Switches packets to a reserved ID, and retires the previous one. Has no effect if the peer
+    /// wanted it retired.
     pub fn adopt(&mut self, sequence: u64) {
         if self.known.contains_key(&sequence) && sequence != self.current {
             let before = std::mem::replace(&mut self.current, sequence);
@@ -172,44 +185,46 @@ impl RemoteIds {
         }
     }
 
-    /// A reserved ID is no longer needed: its path is gone. The one in use stays.
+    /// Releases a reserved ID, because its path is gone. The active ID stays.
     pub fn release(&mut self, sequence: u64) {
         if sequence != self.current {
             self.drop(sequence);
         }
     }
 
-    /// A number for RETIRE_CONNECTION_ID; each once.
+    /// Returns a sequence number for RETIRE_CONNECTION_ID, each once.
     pub fn next_retire(&mut self) -> Option<u64> {
         let (sequence, new) = self.retiring.iter_mut().find(|(_, new)| **new)?;
         *new = false;
         Some(*sequence)
     }
 
-    /// RETIRE_CONNECTION_ID of this number is not acknowledged yet: when it was lost, it is sent again.
+    /// Reports whether RETIRE_CONNECTION_ID of this number is unacknowledged. If so, it is sent
+    /// again after a loss.
     pub fn is_retiring(&self, sequence: u64) -> bool {
         self.retiring.contains_key(&sequence)
     }
 
-    /// RETIRE_CONNECTION_ID was acknowledged.
+    /// Processes the acknowledgement of RETIRE_CONNECTION_ID.
     pub fn on_retire_acked(&mut self, sequence: u64) {
         self.retiring.remove(&sequence);
     }
 
-    /// Whether the last 16 bytes of a datagram end this connection: the token of an ID that is in use (section 10.3.1).
+    /// Reports whether the last 16 bytes of a datagram are a stateless reset token of an ID in use
+    /// (section 10.3.1).
     pub fn is_reset(&self, last: &[u8; 16]) -> bool {
-        // Every byte of every token is compared: the time tells nothing.
+        // Compares every byte of every token, so that the time reveals nothing.
         self.reset_tokens().fold(false, |found, token| {
             found | (token.iter().zip(last).fold(0, |all, (a, b)| all | (a ^ b)) == 0)
         })
     }
 
-    /// The tokens that mean a reset now.
+    /// Returns the tokens that currently mean a stateless reset.
     pub fn reset_tokens(&self) -> impl Iterator<Item = [u8; 16]> + '_ {
         self.known.values().filter(|entry| entry.used).filter_map(|entry| entry.reset_token)
     }
 
-    /// How many numbers and ranges are kept besides the IDs.
+    /// Returns the number of sequence numbers and ranges stored besides the IDs.
     pub fn memory(&self) -> usize {
         self.retiring.len() + self.gone.len()
     }

@@ -1,4 +1,4 @@
-//! All paths of a connection: which is used, where the peer has moved to, where to go back to (RFC 9000 section 9).
+//! All paths of a connection: the active one, and changes between them (RFC 9000 section 9).
 
 use units::{Duration, Time};
 
@@ -6,59 +6,61 @@ use super::validation::{Addresses, Challenge, Path};
 use crate::level::Side;
 use crate::random::Random;
 
-/// How many paths are known at once: the one in use, the one to go back to, two more.
+/// Maximum number of paths: the active one, the fallback, and two more.
 pub const MAX_PATHS: usize = 4;
 
-/// A path, counted from 0 over the connection; numbers are not used twice.
+/// Identifies a path of a connection, counted from 0. Numbers are not reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(pub u64);
 
-/// What is different about the path in use.
+/// Difference between the old and the new active path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A port alone: most likely a NAT has rebound. Controller and RTT stay (section 9.4).
+    /// Only a port, probably because of NAT rebinding. Controller and RTT stay (section 9.4).
     Port,
-    /// An address: controller, RTT and ECN begin anew (sections 9.4, 13.4.2).
+    /// An address. Controller, RTT and ECN are reset (sections 9.4, 13.4.2).
     Address,
 }
 
-/// Where a packet came from.
+/// Path of a received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// The path in use, or another that is known; nothing changes.
+    /// The active path, or another known path. Nothing changes.
     Known(PathId),
-    /// A new path, which the peer probes or on which an old packet came late: what must be answered there is, all else goes on as before.
+    /// A new path, probed by the peer or used by a late packet. Frames that need an answer are
+    /// answered there; everything else stays.
     New(PathId),
-    /// The peer has moved: this is the path in use now.
+    /// The peer has migrated, and this is the active path now.
     Moved(PathId, Change),
-    /// Nobody may come from there now: the packet is dropped.
+    /// A path that is not allowed now. The packet is dropped.
     Refused,
 }
 
-/// What a timer or a response brought about.
+/// Result of a timer or a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The peer is there.
+    /// The path was validated.
     Validated(PathId),
-    /// It is not, and nothing hangs on it: the path was not in use.
+    /// Validation failed on a path that was not active, without consequences.
     Abandoned(PathId),
-    /// It is not: packets go where they went before (section 9.3.2).
+    /// Validation failed, and packets go to the previous path again (section 9.3.2).
     Reverted(PathId, Change),
-    /// It is not, and there is nowhere to go back to: the connection is given up without a word (section 9.3.2).
+    /// Validation failed, and there is no path to return to. The connection ends silently (section
+    /// 9.3.2).
     NoPath,
 }
 
-/// The paths of one connection, at most four.
+/// Paths of one connection, at most four.
 #[derive(Clone, Debug)]
 pub struct Paths {
     side: Side,
-    /// In the order in which they came up.
+    /// Oldest first.
     paths: Vec<(PathId, Path)>,
     active: PathId,
-    /// The last one whose address was validated, while the one in use is not.
+    /// The last validated path, while the active one is not validated.
     fallback: Option<PathId>,
     next: u64,
-    /// The largest packet number but those of probes.
+    /// Largest packet number of a non-probing packet.
     largest: Option<u64>,
     confirmed: bool,
 }
@@ -69,7 +71,8 @@ fn change(from: Addresses, to: Addresses) -> Change {
 }
 
 impl Paths {
-    /// With the path of the first packet. To a client its server's address is a validated one; a server's limit lifts as section 8.1 says.
+    /// Starts with the path of the first packet. A client treats its server's address as validated.
+    /// At a server, the limit ends as section 8.1 says.
     pub fn new(side: Side, addresses: Addresses) -> Self {
         let first = Path::new(addresses, side == Side::Client);
         Self {
@@ -83,63 +86,65 @@ impl Paths {
         }
     }
 
-    /// The handshake is confirmed: the peer may move (section 9).
+    /// Confirms the handshake, so that the peer may migrate (section 9).
     pub const fn confirm(&mut self) {
         self.confirmed = true;
     }
 
-    /// Which path is in use.
+    /// Returns the ID of the active path.
     pub const fn active_id(&self) -> PathId {
         self.active
     }
 
-    /// The path in use.
+    /// Returns the active path.
     pub fn active(&self) -> &Path {
-        self.get(self.active).expect("the path in use is known")
+        self.get(self.active).expect("the active path is known")
     }
 
-    /// The same, to be changed.
+    /// Returns the active path, mutably.
     pub fn active_mut(&mut self) -> &mut Path {
-        self.get_mut(self.active).expect("the path in use is known")
+        self.get_mut(self.active).expect("the active path is known")
     }
 
-    /// A path; none once it was forgotten.
+    /// Returns a path, or `None` once it was forgotten.
     pub fn get(&self, id: PathId) -> Option<&Path> {
         self.paths.iter().find(|(known, _)| *known == id).map(|(_, path)| path)
     }
 
-    /// The same, to be changed.
+    /// Returns a path, mutably.
     pub fn get_mut(&mut self, id: PathId) -> Option<&mut Path> {
         self.paths.iter_mut().find(|(known, _)| *known == id).map(|(_, path)| path)
     }
 
-    /// The path with these ends.
+    /// Returns the path with these addresses.
     pub fn find(&self, addresses: Addresses) -> Option<PathId> {
         self.paths.iter().find(|(_, path)| path.addresses() == addresses).map(|(id, _)| *id)
     }
 
-    /// No path is known but the one in use.
+    /// Reports whether only the active path is known.
     pub const fn is_only_one(&self) -> bool {
         self.paths.len() == 1
     }
 
-    /// Every path that is known.
+    /// Returns all known paths.
     pub fn iter(&self) -> impl Iterator<Item = (PathId, &Path)> + '_ {
         self.paths.iter().map(|(id, path)| (*id, path))
     }
 
-    /// A datagram came whose packets are not opened yet: its bytes count where the path is known. Nothing is kept of any other.
+    /// Counts the bytes of a datagram whose packets are not opened yet, if its path is known. No
+    /// state is kept for other paths.
     pub fn on_datagram(&mut self, addresses: Addresses, bytes: u64) {
         if let Some(path) = self.find(addresses).and_then(|id| self.get_mut(id)) {
             path.on_received(bytes);
         }
     }
 
-    /// A packet with this number was opened, in a datagram of so many bytes; `probing`: it has nothing but probing frames (section 9.1).
+    /// Processes an opened packet, in a datagram of `bytes` bytes. `packet` is its number and
+    /// whether it has only probing frames (section 9.1).
     ///
-    /// The peer has moved when the packet has the largest number of those that are no probes (section 9.3). Then the new path is asked
-    /// whether the peer is there, unless that is known, and the old one too: somebody may have copied packets from a third place
-    /// (section 9.3.3).
+    /// The peer has migrated if the packet has the largest number of all non-probing packets
+    /// (section 9.3). Then the new path is validated, unless it was before. The old path is
+    /// validated too, since somebody may have copied packets from a third address (section 9.3.3).
     pub fn on_packet(
         &mut self,
         now: Time,
@@ -150,7 +155,8 @@ impl Paths {
     ) -> Seen {
         let (number, probing) = packet;
         let known = self.find(addresses);
-        // Clients believe their server's address alone, and nobody moves during the handshake (section 9).
+        // Clients only accept their server's address, and nobody may migrate during the handshake
+        // (section 9).
         if known.is_none() && (self.side == Side::Client || !self.confirmed) {
             return Seen::Refused;
         }
@@ -169,7 +175,7 @@ impl Paths {
         if self.paths.len() == MAX_PATHS {
             let needed = |id| id == self.active || Some(id) == self.fallback;
             let oldest = self.paths.iter().position(|(id, _)| !needed(*id));
-            self.paths.remove(oldest.expect("more than the two that are needed"));
+            self.paths.remove(oldest.expect("at most two paths are needed"));
         }
         let id = PathId(self.next);
         self.next += 1;
@@ -203,8 +209,9 @@ impl Paths {
         change(from, to)
     }
 
-    /// PATH_CHALLENGE in a packet that came on this path. Says whether it is the path in use: then something else than a probe is sent
-    /// too, so that the peer sees where this end is (section 9.3.3).
+    /// Processes PATH_CHALLENGE in a packet received on this path. Returns whether it is the active
+    /// path. In that case a non-probing packet is sent too, so that the peer sees this end's
+    /// address (section 9.3.3).
     pub fn on_challenge(&mut self, id: PathId, data: [u8; 8]) -> bool {
         if let Some(path) = self.get_mut(id) {
             path.on_challenge(data);
@@ -212,7 +219,8 @@ impl Paths {
         id == self.active
     }
 
-    /// PATH_RESPONSE, on whatever path it came (section 8.2.3). One that answers nothing is ignored: its challenge may be forgotten.
+    /// Processes PATH_RESPONSE, on any path (section 8.2.3). A response that matches no challenge
+    /// is ignored, since its challenge may be forgotten.
     pub fn on_response(&mut self, now: Time, pto: Duration, data: &[u8; 8]) -> Option<Event> {
         let answered = self.paths.iter_mut().find_map(|(id, path)| {
             let answers = path.on_response(now, pto, data);
@@ -224,7 +232,7 @@ impl Paths {
         Some(Event::Validated(answered))
     }
 
-    /// A PATH_CHALLENGE that is due, and the path to send it on.
+    /// Returns a PATH_CHALLENGE that is due, and the path to send it on.
     pub fn next_challenge(
         &mut self,
         now: Time,
@@ -236,7 +244,7 @@ impl Paths {
             .find_map(|(id, path)| path.next_challenge(now, pto, random).map(|challenge| (*id, challenge)))
     }
 
-    /// A PATH_RESPONSE that waits, and the path to send it on; the path in use comes first.
+    /// Returns a waiting PATH_RESPONSE, and the path to send it on. The active path comes first.
     pub fn next_response(&mut self) -> Option<(PathId, [u8; 8])> {
         let active = self.active;
         if let Some(data) = self.active_mut().next_response() {
@@ -245,17 +253,18 @@ impl Paths {
         self.paths.iter_mut().find_map(|(id, path)| path.next_response().map(|data| (*id, data)))
     }
 
-    /// When something is due.
+    /// Returns the time of the next timeout.
     pub fn timer(&self) -> Time {
         self.paths.iter().map(|(_, path)| path.timer()).min().unwrap_or(Time::NEVER)
     }
 
-    /// The time has come: what has failed, one at a time. Challenges that are due are in [`next_challenge`](Self::next_challenge).
+    /// Handles timeouts. Returns failed validations, one at a time.
+    /// [`next_challenge`](Self::next_challenge) returns challenges that are due.
     pub fn on_timer(&mut self, now: Time) -> Option<Event> {
         let failed = self.paths.iter_mut().find_map(|(id, path)| path.on_timer(now).then_some(*id))?;
         let path = self.get(failed)?;
         let from = path.addresses();
-        // An address that was validated before stays one; that it does not answer is for loss recovery.
+        // An address stays validated. If it does not answer, loss recovery handles that.
         if path.is_validated() || failed != self.active {
             return Some(Event::Abandoned(failed));
         }

@@ -17,7 +17,8 @@ impl NextKeys for Phases {
     }
 }
 
-/// Real AEADs: wrong keys must fail. Each phase has the Initial keys of a connection ID of its own.
+/// Uses real AEADs, since wrong keys must fail. Each phase has the Initial keys of its own
+/// connection ID.
 fn test_keys(side: Side, phase: u64) -> Keys {
     keys::initial(&phase.to_be_bytes(), side)
 }
@@ -67,7 +68,7 @@ fn pair() -> (End, End) {
     (End::new(Side::Client), End::new(Side::Server))
 }
 
-/// A packet there, an ACK back.
+/// Sends a packet, and an ACK back.
 fn exchange(now: Time, a: &mut End, b: &mut End) {
     let packet = a.send(now);
     b.receive(now, packet).unwrap();
@@ -86,7 +87,7 @@ fn updates_on_request_and_follows_the_peers() {
     exchange(now, &mut client, &mut server);
     assert_eq!((client.keys.generation(), server.keys.generation()), (1, 1));
     assert!(client.keys.key_phase());
-    // The next one waits for three PTO.
+    // The next update waits for three PTOs.
     assert_eq!(client.keys.may_update(now), Err(NotYet::TooSoon));
     let later = now + PTO * 3;
     server.keys.on_ack(later, PTO, server.number - 1, 1).unwrap();
@@ -155,7 +156,7 @@ fn updates_before_the_confidentiality_limit_or_ends_there() {
     assert_eq!(client.keys.generation(), 0);
     exchange(now, &mut client, &mut server);
     assert_eq!((client.keys.generation(), server.keys.generation()), (1, 1));
-    // Within three PTO there is no second one.
+    // No second update may start within three PTOs.
     (0..79).for_each(|_| drop(client.send(now)));
     assert_eq!(client.keys.prepare(now).unwrap_err().code, Code::AEAD_LIMIT_REACHED);
     assert_eq!(client.keys.prepare(now + PTO * 3), Ok(false));

@@ -1,4 +1,4 @@
-//! What an application does with streams.
+//! Stream operations of an application.
 
 use std::fmt;
 
@@ -10,29 +10,30 @@ use crate::streams::receive::Read;
 use crate::streams::send::{Closed, SendStream};
 use crate::wire::frame::Direction;
 
-/// Why an application cannot do something with a stream.
+/// Reason why an operation on a stream failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknown {
-    /// There is no such stream, or it is over, or it has no part of this kind.
+pub enum StreamError {
+    /// The stream does not exist, is over, or has no sending or receiving part as needed.
     Stream,
-    /// It was finished or reset.
+    /// The stream was finished or reset.
     Closed(Closed),
 }
 
-impl fmt::Display for Unknown {
+impl fmt::Display for StreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stream => f.write_str("no such stream"),
+            Self::Stream => f.write_str("unknown stream"),
             Self::Closed(Closed::Finished) => f.write_str("the stream was finished"),
             Self::Closed(Closed::Reset(error)) => write!(f, "the stream was reset with error {error}"),
         }
     }
 }
 
-impl std::error::Error for Unknown {}
+impl std::error::Error for StreamError {}
 
 impl StreamTable {
-    /// Opens a stream; none when the peer allows no more, which [`Available`](super::StreamEvent::Available) will tell.
+    /// Opens a stream. Returns `None` if the peer allows no more streams.
+    /// [`Available`](super::StreamEvent::Available) then reports when it does.
     pub fn open(&mut self, direction: Direction) -> Option<StreamId> {
         let id = self.limits.open(direction);
         self.wants[direction as usize] |= id.is_none();
@@ -40,19 +41,20 @@ impl StreamTable {
         id
     }
 
-    /// Opens a stream that sends so many bytes of the pattern ([`crate::streams::pattern`]), which take no memory, and ends; none as for
-    /// [`open`](Self::open).
+    /// Opens a stream that sends `bytes` bytes of the pattern ([`crate::streams::pattern`]) and
+    /// ends. The bytes take no memory. Returns `None` like [`open`](Self::open).
     pub fn open_pattern(&mut self, direction: Direction, bytes: u64) -> Option<StreamId> {
         let id = self.open(direction)?;
         let grant = if direction == Direction::Bidirectional { self.grants[0] } else { self.grants[2] };
         if let Some(stream) = self.streams.get_mut(id) {
-            stream.send = Some(SendStream::of_pattern(grant, bytes));
+            stream.send = Some(SendStream::finished_pattern(grant, bytes));
         }
         self.queue(id);
         Some(id)
     }
 
-    /// The same, with nothing to send until [`offer`](Self::offer) says so, and without an end.
+    /// Opens an unfinished stream of the pattern that sends nothing until [`offer`](Self::offer) is
+    /// called.
     pub fn open_growing_pattern(&mut self, direction: Direction) -> Option<StreamId> {
         let id = self.open(direction)?;
         let grant = if direction == Direction::Bidirectional { self.grants[0] } else { self.grants[2] };
@@ -62,33 +64,35 @@ impl StreamTable {
         Some(id)
     }
 
-    /// The pattern of a stream of [`open_growing_pattern`](Self::open_growing_pattern) goes up to here from now on, 2^62 - 1 at most, and no less
-    /// far than what was sent.
+    /// Sets the end of the pattern on a stream of
+    /// [`open_growing_pattern`](Self::open_growing_pattern); at most 2^62 - 1, and not below what
+    /// was sent.
     ///
     /// # Errors
-    /// When there is no such stream, or it is finished or reset.
-    pub fn offer(&mut self, id: StreamId, end: u64) -> Result<(), Unknown> {
-        self.sending(id)?.offer(end.min(crate::wire::varint::MAX)).map_err(Unknown::Closed)?;
+    /// Fails if the stream does not exist, or is finished or reset.
+    pub fn offer(&mut self, id: StreamId, end: u64) -> Result<(), StreamError> {
+        self.sending(id)?.offer(end.min(crate::wire::varint::MAX)).map_err(StreamError::Closed)?;
         self.on_written(id);
         Ok(())
     }
 
-    /// The next stream that the peer has opened.
+    /// Returns the next stream opened by the peer.
     pub fn accept(&mut self, direction: Direction) -> Option<StreamId> {
         self.incoming[direction as usize].pop_front()
     }
 
-    fn sending(&mut self, id: StreamId) -> Result<&mut SendStream, Unknown> {
-        let stream = self.streams.get_mut(id).ok_or(Unknown::Stream)?;
-        stream.send.as_mut().ok_or(Unknown::Stream)
+    fn sending(&mut self, id: StreamId) -> Result<&mut SendStream, StreamError> {
+        let stream = self.streams.get_mut(id).ok_or(StreamError::Stream)?;
+        stream.send.as_mut().ok_or(StreamError::Stream)
     }
 
-    /// Takes as many bytes as there is room for; says how many. After fewer than all [`Writable`](super::StreamEvent::Writable) follows.
+    /// Writes as many bytes as fit, and returns their number. If some did not fit,
+    /// [`Writable`](super::StreamEvent::Writable) follows later.
     ///
     /// # Errors
-    /// When there is no such stream, or it is finished or reset.
-    pub fn write(&mut self, id: StreamId, data: &[u8]) -> Result<usize, Unknown> {
-        let taken = self.sending(id)?.write(data).map_err(Unknown::Closed)?;
+    /// Fails if the stream does not exist, or is finished or reset.
+    pub fn write(&mut self, id: StreamId, data: &[u8]) -> Result<usize, StreamError> {
+        let taken = self.sending(id)?.write(data).map_err(StreamError::Closed)?;
         if let Some(stream) = self.streams.get_mut(id) {
             stream.waits_for_room |= taken < data.len();
         }
@@ -96,78 +100,81 @@ impl StreamTable {
         Ok(taken)
     }
 
-    /// The sending part of a stream becomes one of a pattern: so many bytes and the end. Nothing may have been written.
+    /// Makes the sending part of a stream send `bytes` bytes of the pattern and end. Nothing may
+    /// have been written before.
     ///
     /// # Errors
-    /// When there is no such stream, or it is finished or reset.
-    pub fn write_pattern(&mut self, id: StreamId, bytes: u64) -> Result<(), Unknown> {
+    /// Fails if the stream does not exist, or is finished or reset.
+    pub fn write_pattern(&mut self, id: StreamId, bytes: u64) -> Result<(), StreamError> {
         let send = self.sending(id)?;
-        send.write(&[]).map_err(Unknown::Closed)?;
-        *send = SendStream::of_pattern(send.granted(), bytes);
+        send.write(&[]).map_err(StreamError::Closed)?;
+        *send = SendStream::finished_pattern(send.granted(), bytes);
         self.on_written(id);
         Ok(())
     }
 
-    /// What was written is all.
+    /// Finishes the stream after the bytes written so far.
     ///
     /// # Errors
-    /// When there is no such stream, or it was finished or reset before.
-    pub fn finish(&mut self, id: StreamId) -> Result<(), Unknown> {
-        self.sending(id)?.finish().map_err(Unknown::Closed)?;
+    /// Fails if the stream does not exist, or was already finished or reset.
+    pub fn finish(&mut self, id: StreamId) -> Result<(), StreamError> {
+        self.sending(id)?.finish().map_err(StreamError::Closed)?;
         self.on_written(id);
         Ok(())
     }
 
     fn on_written(&mut self, id: StreamId) {
-        // It may be held back by its own credit at once, which the peer is to hear of.
+        // The stream's own credit may hold the data back immediately, which the peer should learn.
         self.control.insert(id);
         self.queue(id);
     }
 
-    /// Ends the sending part at once with an error code, at most 2^62 - 1.
+    /// Resets the sending part with an error code, at most 2^62 - 1.
     ///
     /// # Errors
-    /// When there is no such stream.
-    pub fn reset(&mut self, id: StreamId, error: u64) -> Result<(), Unknown> {
+    /// Fails if the stream does not exist.
+    pub fn reset(&mut self, id: StreamId, error: u64) -> Result<(), StreamError> {
         self.sending(id)?.reset(error);
         self.control.insert(id);
         Ok(())
     }
 
-    /// Reads what is in order.
+    /// Reads bytes that are in order.
     ///
     /// # Errors
-    /// When there is no such stream; also once its end was read and it has nothing left to send.
-    pub fn read(&mut self, now: Time, id: StreamId, out: &mut [u8]) -> Result<Read, Unknown> {
-        let stream = self.streams.get_mut(id).ok_or(Unknown::Stream)?;
-        let receive = stream.receive.as_mut().ok_or(Unknown::Stream)?;
+    /// Fails if the stream does not exist. This includes a stream whose end was read and that has
+    /// nothing left to send.
+    pub fn read(&mut self, now: Time, id: StreamId, out: &mut [u8]) -> Result<Read, StreamError> {
+        let stream = self.streams.get_mut(id).ok_or(StreamError::Stream)?;
+        let receive = stream.receive.as_mut().ok_or(StreamError::Stream)?;
         let read = receive.read(out);
         if read == Read::Blocked {
             stream.told_readable = receive.is_readable();
         }
-        self.settle(now, id);
+        self.update_credit(now, id);
         Ok(read)
     }
 
-    /// How far a stream has come without a gap, and its SHA-256 where [`Keep::Hash`](crate::streams::Keep) asks for it.
+    /// Returns the number of bytes that have arrived without a gap, and their SHA-256 if
+    /// [`Keep::Hash`](crate::streams::Keep) is set.
     ///
     /// # Errors
-    /// When there is no such stream.
-    pub fn received(&self, id: StreamId) -> Result<(u64, Option<[u8; 32]>), Unknown> {
-        let stream = self.streams.get(id).ok_or(Unknown::Stream)?;
-        let receive = stream.receive.as_ref().ok_or(Unknown::Stream)?;
+    /// Fails if the stream does not exist.
+    pub fn received(&self, id: StreamId) -> Result<(u64, Option<[u8; 32]>), StreamError> {
+        let stream = self.streams.get(id).ok_or(StreamError::Stream)?;
+        let receive = stream.receive.as_ref().ok_or(StreamError::Stream)?;
         Ok((receive.ready_to(), receive.sha256()))
     }
 
-    /// The application does not want more of a stream: the peer is asked to stop, with an error code of at most 2^62 - 1.
+    /// Stops reading a stream. The peer is asked to stop, with an error code of at most 2^62 - 1.
     ///
     /// # Errors
-    /// When there is no such stream.
-    pub fn stop(&mut self, now: Time, id: StreamId, error: u64) -> Result<(), Unknown> {
-        let stream = self.streams.get_mut(id).ok_or(Unknown::Stream)?;
-        stream.receive.as_mut().ok_or(Unknown::Stream)?.stop(error);
+    /// Fails if the stream does not exist.
+    pub fn stop(&mut self, now: Time, id: StreamId, error: u64) -> Result<(), StreamError> {
+        let stream = self.streams.get_mut(id).ok_or(StreamError::Stream)?;
+        stream.receive.as_mut().ok_or(StreamError::Stream)?.stop(error);
         self.control.insert(id);
-        self.settle(now, id);
+        self.update_credit(now, id);
         Ok(())
     }
 }

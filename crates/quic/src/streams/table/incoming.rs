@@ -1,4 +1,4 @@
-//! What the peer says of streams.
+//! Processing of the peer's frames about streams.
 
 use units::Time;
 
@@ -10,10 +10,11 @@ use crate::wire::frame::{Direction, Frame, StreamFrame};
 use crate::wire::frame_type::FrameType;
 
 impl StreamTable {
-    /// A frame of streams or of flow control; says whether it was one.
+    /// Processes a frame about streams or flow control. Returns `false` for any other frame.
     ///
     /// # Errors
-    /// STREAM_LIMIT_ERROR, STREAM_STATE_ERROR, FINAL_SIZE_ERROR, FLOW_CONTROL_ERROR: the connection is to be closed.
+    /// STREAM_LIMIT_ERROR, STREAM_STATE_ERROR, FINAL_SIZE_ERROR, FLOW_CONTROL_ERROR. The connection
+    /// must then be closed.
     pub fn on_frame(&mut self, now: Time, frame: &Frame<'_>) -> Result<bool, Error> {
         let kind = frame.frame_type();
         match *frame {
@@ -32,7 +33,7 @@ impl StreamTable {
         Ok(true)
     }
 
-    /// A frame names a stream: it and all below exist from now on.
+    /// Creates the stream that a frame refers to, and all lower ones.
     fn touch(&mut self, id: StreamId, kind: FrameType) -> Result<(), Error> {
         let direction = id.direction();
         for index in self.limits.on_frame(id, kind)? {
@@ -78,7 +79,7 @@ impl StreamTable {
             stream.told_readable = true;
             self.events.push_back(StreamEvent::Readable(id));
         }
-        self.settle(now, id);
+        self.update_credit(now, id);
     }
 
     fn on_stop_sending(&mut self, id: StreamId, error: u64) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! What goes to the peer, and what became of it.
+//! Frames sent to the peer, and their acknowledgement or loss.
 
 use units::Time;
 
@@ -10,12 +10,13 @@ use crate::streams::send::SendStream;
 use crate::wire::frame::{Direction, Frame, StreamFrame};
 use crate::wire::varint;
 
-/// The longest frame of [`StreamTable::next_control`], in bytes: a type and three integers.
+/// Maximum size of a frame from [`StreamTable::next_control`], in bytes: a type and three integers.
 pub const MAX_CONTROL: usize = 25;
-/// Less than so many bytes of a stream are not worth a frame of their own in what is left of a packet.
+/// Minimum number of stream bytes that justify a frame in the rest of a packet.
 pub const MIN_DATA: usize = 16;
 
-/// A frame about streams without data. Its sender keeps it and hands it back when its packet is acknowledged or lost.
+/// A frame about streams without data. The sender keeps it, and returns it when its packet is
+/// acknowledged or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// RESET_STREAM.
@@ -39,12 +40,13 @@ pub enum Control {
 const DIRECTIONS: [Direction; 2] = [Direction::Bidirectional, Direction::Unidirectional];
 
 impl StreamTable {
-    /// There is something to send besides MAX_DATA and MAX_STREAM_DATA, which are in good time and can wait for an ACK that is to leave soon.
+    /// Reports whether anything must be sent besides MAX_DATA and MAX_STREAM_DATA. Those are
+    /// generated early, and can wait for an ACK that will be sent soon.
     pub fn has_urgent(&self) -> bool {
         self.has_other_pending() || self.control.iter().any(|id| self.is_urgent(*id))
     }
 
-    /// Besides what is urgent there is something that can wait.
+    /// Reports whether any frames can wait, besides the urgent ones.
     pub fn has_patient(&self) -> bool {
         self.max_data || !self.control.is_empty()
     }
@@ -60,13 +62,13 @@ impl StreamTable {
             || receive.as_ref().is_some_and(ReceiveStream::has_stop)
     }
 
-    /// There is data to send that the connection's credit allows.
+    /// Reports whether there is data to send within the connection's credit.
     pub fn has_data(&self) -> bool {
         let credit = self.credit.available();
         self.ready.iter().any(|id| self.sends(*id, credit))
     }
 
-    /// There is data that only the connection's credit holds back.
+    /// Reports whether there is data that only the connection's credit holds back.
     pub fn is_held_back(&self) -> bool {
         self.credit.available() == 0 && !self.ready.is_empty()
     }
@@ -76,7 +78,8 @@ impl StreamTable {
         send.is_some_and(|send| send.has_pending(credit))
     }
 
-    /// The next frame without data, of at most [`MAX_CONTROL`] bytes; it counts as sent from now on.
+    /// Returns the next frame without data, of at most [`MAX_CONTROL`] bytes. It counts as sent
+    /// from now on.
     pub fn next_control(&mut self) -> Option<(Control, Frame<'static>)> {
         if std::mem::take(&mut self.max_data) {
             return Some((Control::MaxData, Frame::MaxData(self.window.granted())));
@@ -91,7 +94,7 @@ impl StreamTable {
             }
         }
         while let Some(&id) = self.control.first() {
-            if let Some(frame) = self.control_of(id) {
+            if let Some(frame) = self.stream_control(id) {
                 return Some(frame);
             }
             self.control.pop_first();
@@ -100,7 +103,7 @@ impl StreamTable {
         limit.map(|limit| (Control::DataBlocked, Frame::DataBlocked(limit)))
     }
 
-    fn control_of(&mut self, StreamId(id): StreamId) -> Option<(Control, Frame<'static>)> {
+    fn stream_control(&mut self, StreamId(id): StreamId) -> Option<(Control, Frame<'static>)> {
         let stream = self.streams.get_mut(StreamId(id))?;
         if let Some(send) = &mut stream.send {
             if let Some((error, final_size)) = send.next_reset() {
@@ -120,8 +123,10 @@ impl StreamTable {
         Some((Control::MaxStreamData(StreamId(id)), Frame::MaxStreamData { id, max }))
     }
 
-    /// The next data for a packet with so much room for the frame: stream, chunk, and where the header is to be built from. With `fixed` the
-    /// header has the length that [`crate::wire::frame::FIXED_STREAM_HEADER`] says. Streams take turns.
+    /// Returns the stream and chunk of the next data, for a packet with `room` bytes left for the
+    /// frame. Streams take turns.
+    ///
+    /// With `fixed`, the header has the size [`crate::wire::frame::FIXED_STREAM_HEADER`].
     pub fn next_data(&mut self, room: usize, fixed: bool) -> Option<(StreamId, Chunk)> {
         for _ in 0..self.ready.len() {
             let id = self.ready.pop_front()?;
@@ -131,7 +136,7 @@ impl StreamTable {
                 continue;
             };
             if !send.has_pending(credit) {
-                // The connection's credit, or its own, or nothing at all.
+                // Held back by the credit of the connection or stream, or without data.
                 *stream = send.has_pending(u64::MAX);
                 if *stream {
                     self.ready.push_back(id);
@@ -159,14 +164,15 @@ impl StreamTable {
         None
     }
 
-    /// Copies the bytes of a chunk that [`next_data`](Self::next_data) gave into the packet, at once.
+    /// Copies the bytes of a chunk returned by [`next_data`](Self::next_data) into a packet. Call
+    /// this immediately.
     pub fn copy(&self, id: StreamId, offset: u64, out: &mut [u8]) {
         if let Some(send) = self.streams.get(id).and_then(|stream| stream.send.as_ref()) {
             send.copy(offset, out);
         }
     }
 
-    /// A packet with this data was acknowledged.
+    /// Processes the acknowledgement of a packet with this data.
     pub fn on_data_acked(&mut self, id: StreamId, chunk: Chunk) {
         let Some(stream) = self.streams.get_mut(id) else { return };
         let Some(send) = &mut stream.send else { return };
@@ -181,7 +187,7 @@ impl StreamTable {
         }
     }
 
-    /// A packet with this data was lost.
+    /// Processes the loss of a packet with this data.
     pub fn on_data_lost(&mut self, id: StreamId, chunk: Chunk) {
         if let Some(send) = self.streams.get_mut(id).and_then(|stream| stream.send.as_mut()) {
             send.on_lost(chunk);
@@ -189,7 +195,7 @@ impl StreamTable {
         }
     }
 
-    /// A packet with this frame was acknowledged.
+    /// Processes the acknowledgement of a packet with this frame.
     pub fn on_control_acked(&mut self, control: Control) {
         if let Control::Reset(id) = control
             && let Some(send) = self.streams.get_mut(id).and_then(|stream| stream.send.as_mut())
@@ -199,7 +205,8 @@ impl StreamTable {
         }
     }
 
-    /// A packet with this frame was lost: it is sent again if it still says something, as things are now (section 13.3).
+    /// Processes the loss of a packet with this frame. It is sent again, with current values, if it
+    /// is still meaningful (section 13.3).
     pub fn on_control_lost(&mut self, now: Time, control: Control) {
         match control {
             Control::MaxData => self.max_data = true,
@@ -224,13 +231,13 @@ impl StreamTable {
                     _ => stream.max_data = receive.final_size().is_none(),
                 }
                 self.control.insert(id);
-                self.settle(now, id);
+                self.update_credit(now, id);
             }
         }
     }
 }
 
-/// How many bytes come before the data of a frame that may fill so much room.
+/// Returns the size of the header of a frame that may take `room` bytes.
 fn header(id: StreamId, offset: u64, room: usize, fixed: bool) -> usize {
     match fixed {
         true => crate::wire::frame::FIXED_STREAM_HEADER,

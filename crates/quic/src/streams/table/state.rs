@@ -1,11 +1,11 @@
-//! The table itself, and what all its parts do.
+//! The table of streams, and shared operations.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use units::{Duration, Time};
 
-use crate::by_id::ById;
 use crate::level::Side;
+use crate::small_map::SmallMap;
 use crate::streams::assembler::Keep;
 use crate::streams::flow::{ReceiveWindow, SendCredit, WindowConfig};
 use crate::streams::id::StreamId;
@@ -15,51 +15,54 @@ use crate::streams::send::SendStream;
 use crate::wire::frame::Direction;
 use crate::wire::transport_parameters::TransportParameters;
 
-/// What an application is told of streams. Of each kind there is at most one for a stream until the application has answered it.
+/// Event of a stream. An event is not repeated for a stream until the application has reacted to
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEvent {
-    /// The peer has opened streams of this direction: [`StreamTable::accept`] until there is none.
+    /// The peer has opened streams of this direction. Call [`StreamTable::accept`] until it returns
+    /// `None`.
     Opened(Direction),
-    /// There is something to read, or an end to hear of. Told again once a read has found nothing.
+    /// There is data to read, or an end of the stream to report. Repeated once a read has found
+    /// nothing.
     Readable(StreamId),
-    /// There is room again, after a write that found too little.
+    /// The stream accepts data again, after a write that did not fit.
     Writable(StreamId),
-    /// All was acknowledged, or the reset was.
+    /// All data, or the reset, was acknowledged.
     Finished(StreamId),
-    /// The peer does not want more, with this error code; the stream was reset.
+    /// The peer sent STOP_SENDING with this error code. The stream was reset.
     Stopped(StreamId, u64),
     /// The peer allows more streams of this direction.
     Available(Direction),
 }
 
-/// What a table is told.
+/// Configuration of a stream table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableConfig {
-    /// Credit for all streams together.
+    /// Flow control window of the connection, over all streams.
     pub data_window: WindowConfig,
-    /// Credit for each.
+    /// Flow control window of each stream.
     pub stream_window: WindowConfig,
-    /// What an application may write ahead on a stream, in bytes.
+    /// Limit of unacknowledged data that an application may write on a stream, in bytes.
     pub send_buffer: usize,
-    /// What becomes of received bytes.
+    /// Treatment of received bytes.
     pub keep: Keep,
-    /// How many bidirectional streams the peer may have open at once.
+    /// Number of bidirectional streams that the peer may have open at once.
     pub bidirectional: u64,
-    /// How many unidirectional ones.
+    /// Number of unidirectional streams that the peer may have open at once.
     pub unidirectional: u64,
 }
 
-/// One stream: the parts that it has.
+/// One stream, with the parts that it has.
 pub(super) struct Stream {
     pub(super) send: Option<SendStream>,
     pub(super) receive: Option<ReceiveStream>,
-    /// It stands in `ready`.
+    /// Whether it is in `ready`.
     pub(super) queued: bool,
-    /// The application knows that it is readable.
+    /// Whether `Readable` was reported.
     pub(super) told_readable: bool,
-    /// A write found too little room.
+    /// Whether a write did not fit.
     pub(super) waits_for_room: bool,
-    /// MAX_STREAM_DATA is to be sent.
+    /// Whether MAX_STREAM_DATA must be sent.
     pub(super) max_data: bool,
     pub(super) told_stopped: bool,
     pub(super) told_finished: bool,
@@ -69,32 +72,33 @@ pub(super) struct Stream {
 pub struct StreamTable {
     pub(super) side: Side,
     pub(super) config: TableConfig,
-    pub(super) streams: ById<StreamId, Stream>,
+    pub(super) streams: SmallMap<StreamId, Stream>,
     pub(super) limits: StreamLimits,
     pub(super) credit: SendCredit,
     pub(super) window: ReceiveWindow,
-    /// What the peer grants each new stream: of this end's bidirectional ones, of its own, of this end's unidirectional ones.
+    /// Initial credit from the peer: for bidirectional streams of this end, bidirectional streams
+    /// of the peer, and unidirectional streams of this end.
     pub(super) grants: [u64; 3],
-    /// Streams with data to send, in turns.
+    /// Streams with data to send, in round-robin order.
     pub(super) ready: VecDeque<StreamId>,
-    /// Streams with frames of their own to send besides data.
+    /// Streams with frames to send besides data.
     pub(super) control: BTreeSet<StreamId>,
     pub(super) max_data: bool,
     pub(super) max_streams: [bool; 2],
     pub(super) incoming: [VecDeque<StreamId>; 2],
-    /// Streams were refused that the peer did not allow.
+    /// Whether a stream could not be opened because of the peer's limit.
     pub(super) wants: [bool; 2],
     pub(super) events: VecDeque<StreamEvent>,
     pub(super) smoothed_rtt: Duration,
 }
 
 impl StreamTable {
-    /// Without streams; none can be opened before the peer's parameters are known.
+    /// Creates a table without streams. None can be opened before the peer's parameters are known.
     pub fn new(side: Side, config: TableConfig) -> Self {
         Self {
             side,
             config,
-            streams: ById::default(),
+            streams: SmallMap::default(),
             limits: StreamLimits::new(side, config.bidirectional, config.unidirectional),
             credit: SendCredit::default(),
             window: ReceiveWindow::new(config.data_window),
@@ -110,7 +114,7 @@ impl StreamTable {
         }
     }
 
-    /// What the peer grants, before any stream was opened.
+    /// Sets the peer's initial limits, before any stream is opened.
     pub fn on_parameters(&mut self, peer: &TransportParameters) {
         self.credit.raise(peer.initial_max_data);
         self.grants = [
@@ -122,32 +126,33 @@ impl StreamTable {
         self.limits.on_max_streams(Direction::Unidirectional, peer.initial_max_streams_uni);
     }
 
-    /// By this the windows judge whether a part of them was read quickly.
+    /// Sets the smoothed RTT, by which the windows judge whether data was read quickly.
     pub const fn set_smoothed_rtt(&mut self, rtt: Duration) {
         self.smoothed_rtt = rtt;
     }
 
-    /// The next thing to tell the application.
+    /// Returns the next event for the application.
     pub fn poll_event(&mut self) -> Option<StreamEvent> {
         self.events.pop_front()
     }
 
-    /// How many streams are known.
+    /// Returns the number of known streams.
     pub fn len(&self) -> usize {
         self.streams.len()
     }
 
-    /// None is known.
+    /// Reports whether no streams are known.
     pub fn is_empty(&self) -> bool {
         self.streams.is_empty()
     }
 
-    /// How much memory received data takes, in bytes.
+    /// Returns the memory used by received data, in bytes.
     pub fn memory(&self) -> usize {
         self.streams.values().filter_map(|stream| stream.receive.as_ref()).map(ReceiveStream::memory).sum()
     }
 
-    /// How many bytes that an application has written are held, on all streams, until they are acknowledged.
+    /// Returns the number of written bytes, on all streams, that are stored until they are
+    /// acknowledged.
     pub fn unacknowledged(&self) -> usize {
         self.streams.values().filter_map(|stream| stream.send.as_ref()).map(SendStream::held).sum()
     }
@@ -175,7 +180,7 @@ impl StreamTable {
         self.streams.insert(id, stream);
     }
 
-    /// A stream may have something to send.
+    /// Queues a stream if it has something to send.
     pub(super) fn queue(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(id) else { return };
         let pending = stream.send.as_ref().is_some_and(|send| send.has_pending(u64::MAX));
@@ -185,8 +190,8 @@ impl StreamTable {
         }
     }
 
-    /// Bytes of a stream were read, or will never be: credit moves on.
-    pub(super) fn settle(&mut self, now: Time, id: StreamId) {
+    /// Updates credit after bytes of a stream were read, or will never be read.
+    pub(super) fn update_credit(&mut self, now: Time, id: StreamId) {
         let Some(stream) = self.streams.get_mut(id) else { return };
         let Some(receive) = &mut stream.receive else { return };
         self.window.on_consumed(receive.take_consumed());
@@ -195,7 +200,7 @@ impl StreamTable {
             self.control.insert(id);
         }
         self.max_data |= self.window.update(now, self.smoothed_rtt).is_some();
-        // Neither part has an end to tell of, in most packets of a transfer.
+        // In most packets of a transfer, neither part has ended.
         if stream.send.is_some() || receive.is_over() {
             self.reap(id);
         }

@@ -1,16 +1,17 @@
-//! Few things by numbers that rise.
+//! A small map whose keys rise.
 
-/// A map of things that are asked for several times a packet, ascending by key: mostly one, and new ones have the largest keys.
+/// A sorted map that is queried several times per packet. It mostly holds one entry, and new
+/// entries have the largest keys.
 #[derive(Debug)]
-pub(crate) struct ById<K, V>(Vec<(K, Box<V>)>);
+pub(crate) struct SmallMap<K, V>(Vec<(K, Box<V>)>);
 
-impl<K, V> Default for ById<K, V> {
+impl<K, V> Default for SmallMap<K, V> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<K: Ord + Copy, V> ById<K, V> {
+impl<K: Ord + Copy, V> SmallMap<K, V> {
     #[inline]
     fn find(&self, key: K) -> Result<usize, usize> {
         match &self.0[..] {
@@ -29,7 +30,7 @@ impl<K: Ord + Copy, V> ById<K, V> {
         self.find(key).ok().map(|at| &mut *self.0[at].1)
     }
 
-    /// In the place of what was there.
+    /// Inserts a value, and replaces an earlier value of the same key.
     pub(crate) fn insert(&mut self, key: K, value: V) {
         let entry = (key, Box::new(value));
         match self.find(key) {
@@ -72,7 +73,7 @@ mod tests {
     proptest! {
         #[test]
         fn like_any_other_map(steps in proptest::collection::vec((any::<bool>(), 0_u64..12, any::<u8>()), 0..60)) {
-            let (mut map, mut model) = (ById::default(), BTreeMap::new());
+            let (mut map, mut model) = (SmallMap::default(), BTreeMap::new());
             for (insert, key, value) in steps {
                 if insert {
                     map.insert(key, value);

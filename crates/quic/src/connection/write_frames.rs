@@ -1,13 +1,13 @@
-//! Which frames go into a packet, in which order.
+//! Selection and order of the frames in a packet.
 
 use recovery::{AckFrame, DEFAULT_ACK_DELAY_EXPONENT};
 use units::Time;
 
-use crate::connection::contents::Item;
 use crate::connection::path::{Path, PathId};
+use crate::connection::sent_frames::SentFrame;
 use crate::connection::state::Connection;
 use crate::connection::tap::Observation;
-use crate::connection::transmit::Filled;
+use crate::connection::transmit::WrittenFrames;
 use crate::level::{Level, Space};
 use crate::streams::datagram::FRAME;
 use crate::streams::outbox::Chunk;
@@ -20,23 +20,25 @@ use crate::wire::receive_timestamps::Stamp;
 use crate::wire::transport_parameters::TransportParameters;
 use crate::wire::varint;
 
-/// What an ACK of one range takes at most, in bytes, ECN counts with it.
+/// Maximum size of an ACK with one range and ECN counts, in bytes.
 const MIN_ACK: usize = 56;
-/// CRYPTO without its data: type, offset, length.
+/// Size of a CRYPTO frame without its data: type, offset, length.
 const CRYPTO_HEADER: usize = 1 + 8 + 4;
-/// Probes that a silence leaves in flight: two for each timeout, which doubles from a millisecond to an hour.
+/// Probes that remain in flight after a long silence: two for each timeout, which doubles from a
+/// millisecond to an hour.
 const PROBES: u64 = 48;
-/// What receive times add to an ACK besides themselves: a type of four bytes instead of one.
+/// Additional bytes of an ACK with timestamps besides the timestamps: a type of four bytes instead
+/// of one.
 const STAMPS_TYPE: usize = 3;
 
 impl Connection {
-    /// There is something to send at this level that elicits an ACK.
+    /// Reports whether there is something ACK-eliciting to send at this level.
     pub(super) fn has_pending(&self, level: Level) -> bool {
         let has_messages = level == Level::OneRtt && self.one_rtt.is_some() && !self.datagrams_out.is_empty();
         has_messages || self.has_more_than_messages(level)
     }
 
-    /// The same of all but messages.
+    /// Reports whether there is something ACK-eliciting to send at this level, besides messages.
     pub(super) fn has_more_than_messages(&self, level: Level) -> bool {
         let space = &self.spaces[level.space() as usize];
         let said = space.probes > 0 || space.crypto.has_pending();
@@ -56,16 +58,25 @@ impl Connection {
             || self.tokens.iter().any(|token| token.pending)
     }
 
-    /// An ACK is to leave soon. Credit, which is granted long before it is needed, leaves with it: a packet of its own would take the ACK along
-    /// before its time, and every second packet would no longer be the one that is acknowledged.
+    /// Reports whether an ACK will be sent soon. Credit is granted long before it is needed, so it
+    /// waits for that ACK.
+    ///
+    /// A packet just for credit would carry the ACK too early. Then ACKs would no longer follow
+    /// every second packet.
     fn will_acknowledge(&self) -> bool {
         let space = &self.spaces[Space::Application as usize];
-        space.receiver.has_news() && !space.ack_now
+        space.receiver.has_unacked() && !space.ack_now
     }
 
-    /// Writes the frames of a packet; those that elicit an ACK only if they `may` leave.
-    pub(super) fn fill(&mut self, now: Time, level: Level, may: bool, w: &mut Writer<'_>) -> Filled {
-        let mut filled = Filled::default();
+    /// Writes the frames of a packet. ACK-eliciting frames are written only if they `may` be sent.
+    pub(super) fn write_frames(
+        &mut self,
+        now: Time,
+        level: Level,
+        may: bool,
+        w: &mut Writer<'_>,
+    ) -> WrittenFrames {
+        let mut filled = WrittenFrames::default();
         let start = w.position();
         self.write_ack(now, level, may, w);
         let after_ack = w.position();
@@ -76,8 +87,8 @@ impl Connection {
         if may {
             let crypto = &mut self.spaces[level.space() as usize].crypto;
             if probe && level != Level::OneRtt && !crypto.has_pending() {
-                // Each probe of the handshake has all that waits, not the first alone: aioquic closes a connection whose first packet to
-                // arrive is a PING.
+                // Each probe of the handshake repeats everything unacknowledged, not only the first
+                // probe. aioquic closes a connection whose first packet to arrive is a PING.
                 crypto.resend();
             }
             self.write_crypto(level, w);
@@ -87,22 +98,22 @@ impl Connection {
                 self.write_datagrams(w);
                 self.write_streams(w);
             }
-            // Something must elicit an ACK in a probe (RFC 9002 section 6.2.4).
+            // A probe must be ACK-eliciting (RFC 9002 section 6.2.4).
             if probe && w.position() == after_ack {
-                self.put(Frame::Ping, Item::Ping, w);
+                self.put(Frame::Ping, SentFrame::Ping, w);
             }
         }
         filled.eliciting = w.position() > after_ack || self.pings(start, w);
         filled
     }
 
-    /// An ACK came with a PING.
+    /// Reports whether an ACK was written together with a PING.
     fn pings(&self, start: usize, w: &Writer<'_>) -> bool {
-        w.position() > start && self.items.last() == Some(&Item::Ping)
+        w.position() > start && self.items.last() == Some(&SentFrame::Ping)
     }
 
-    /// Writes a frame if there is room; says whether it did.
-    fn put(&mut self, frame: Frame<'_>, item: Item, w: &mut Writer<'_>) -> bool {
+    /// Writes a frame if it fits, and reports whether it did.
+    fn put(&mut self, frame: Frame<'_>, item: SentFrame, w: &mut Writer<'_>) -> bool {
         let written = frame.encode(w).is_ok();
         if written {
             self.items.push(item);
@@ -110,11 +121,12 @@ impl Connection {
         written
     }
 
-    /// ACK, when one is due, or when there is news and the packet leaves anyway: it `may`, and has something else.
+    /// Writes an ACK if one is due. Also if there is something new to acknowledge and the packet is
+    /// sent anyway: it `may` be, and carries something else.
     fn write_ack(&mut self, now: Time, level: Level, may: bool, w: &mut Writer<'_>) {
         let space = &self.spaces[level.space() as usize];
         let due = space.owes_ack(now);
-        if !(due || (may && space.receiver.has_news())) || w.remaining() < MIN_ACK {
+        if !(due || (may && space.receiver.has_unacked())) || w.remaining() < MIN_ACK {
             return;
         }
         let leaves = may && self.has_pending(level);
@@ -128,7 +140,7 @@ impl Connection {
         let mut frame = std::mem::take(&mut self.ack_frame);
         space.receiver.write_ack(now, &mut frame);
         let ecn = frame.ecn.map(|ecn| EcnCounts { ect0: ecn.ect0, ect1: ecn.ect1, ce: ecn.ce });
-        let delay = AckFrame::delay_field(frame.ack_delay, exponent);
+        let delay = AckFrame::encode_delay(frame.ack_delay, exponent);
         let mut ack = AckToSend { ranges: &frame.ranges, delay: delay.min(varint::MAX), ecn, stamps: None };
         while ack.ranges.len() > 1 && ack.size() > w.remaining() {
             ack.ranges = &ack.ranges[1..];
@@ -150,43 +162,46 @@ impl Connection {
                 tap.on(now, &Observation::Acknowledges { ranges: ack.ranges, delay: ack.delay });
             }
             let receipt = self.spaces[level.space() as usize].receiver.receipt(stamps);
-            self.items.extend(receipt.map(Item::Ack));
-            // Whatever else elicits an ACK does as well, also what is under way already, unless a laboratory has its own rule.
+            self.items.extend(receipt.map(SentFrame::Ack));
+            // Any other ACK-eliciting packet has the same effect, even one in flight already. The
+            // exception is an experiment with its own rule.
             let alone = self.settings.ack.ping_every.is_some() || self.sender.bytes_in_flight() == 0;
             if frame.ping && !leaves && alone {
-                self.put(Frame::Ping, Item::Ping, w);
+                self.put(Frame::Ping, SentFrame::Ping, w);
             }
         }
         self.ack_frame = frame;
     }
 
-    /// Challenges and responses of the path in use; says whether the datagram is to be filled up (RFC 9000 section 8.2).
+    /// Writes challenges and responses of the active path. Returns whether the datagram must be
+    /// expanded (RFC 9000 section 8.2).
     fn write_path_frames(&mut self, now: Time, w: &mut Writer<'_>) -> bool {
         let path = self.paths.active_id();
-        self.write_path_frames_of(now, path, w)
+        self.write_path_frames_on(now, path, w)
     }
 
-    /// The same of any path.
-    pub(super) fn write_path_frames_of(&mut self, now: Time, path: PathId, w: &mut Writer<'_>) -> bool {
+    /// Writes challenges and responses of any path.
+    pub(super) fn write_path_frames_on(&mut self, now: Time, path: PathId, w: &mut Writer<'_>) -> bool {
         let pto = self.pto();
-        // The peer asks for as many of these as it likes, and each is kept until it is acknowledged or lost. A path must be asked although the
-        // packets of the one before have filled the window, and the probes of a long silence more than that; so room for these and a second window
-        // is left for them (section 8.2.2: congestion control may hold them back).
+        // The peer can trigger any number of these frames, and each is stored until it is
+        // acknowledged or lost. So congestion control holds them back here (section 8.2.2). They
+        // still need credit on a new path while packets of the old path, and probes after a long
+        // silence, fill the window. So they may use a second window, plus space for those probes.
         let room = self.sender.window().saturating_mul(2) + PROBES * self.path_info.max_datagram_size;
         let may = self.sender.bytes_in_flight() < room;
         let Some(known) = self.paths.get_mut(path) else { return false };
         let mut expand = false;
-        // One that may not leave is as good as lost, so that its timer goes on.
+        // A challenge that cannot be sent counts as lost, so its timer continues.
         let challenge = known.next_challenge(now, pto, &mut self.random);
         if let Some(challenge) = challenge.filter(|_| may) {
             expand |= challenge.expand;
-            self.put(Frame::PathChallenge(challenge.data), Item::PathChallenge, w);
+            self.put(Frame::PathChallenge(challenge.data), SentFrame::PathChallenge, w);
         }
         while may && w.remaining() >= 9 {
             let response = self.paths.get_mut(path).and_then(Path::next_response);
             let Some(data) = response else { break };
             expand = true;
-            self.put(Frame::PathResponse(data), Item::PathResponse, w);
+            self.put(Frame::PathResponse(data), SentFrame::PathResponse, w);
         }
         expand
     }
@@ -200,24 +215,24 @@ impl Connection {
             w.varint(offset);
             w.varint(len as u64);
             crypto.copy(offset, w.claim(len));
-            self.items.push(Item::Crypto(chunk));
+            self.items.push(SentFrame::Crypto(chunk));
         }
     }
 
-    /// What is said once in a connection, or seldom.
+    /// Writes frames that are sent once per connection, or rarely.
     fn write_announcements(&mut self, w: &mut Writer<'_>) {
-        if self.handshake_done && self.put(Frame::HandshakeDone, Item::HandshakeDone, w) {
+        if self.handshake_done && self.put(Frame::HandshakeDone, SentFrame::HandshakeDone, w) {
             self.handshake_done = false;
         }
         while let Some(&sequence) = self.new_ids.first() {
             let frame = self.local_ids.frame(sequence);
-            if frame.is_some_and(|frame| !self.put(frame, Item::NewConnectionId(sequence), w)) {
+            if frame.is_some_and(|frame| !self.put(frame, SentFrame::NewConnectionId(sequence), w)) {
                 break;
             }
             self.new_ids.pop_first();
         }
         while let Some(&sequence) = self.retire.first() {
-            if !self.put(Frame::RetireConnectionId(sequence), Item::RetireConnectionId(sequence), w) {
+            if !self.put(Frame::RetireConnectionId(sequence), SentFrame::RetireConnectionId(sequence), w) {
                 break;
             }
             self.retire.pop_first();
@@ -228,7 +243,7 @@ impl Connection {
         for (at, token) in self.tokens.iter_mut().enumerate() {
             if token.pending && Frame::NewToken(&token.token).encode(w).is_ok() {
                 token.pending = false;
-                self.items.push(Item::NewToken(at));
+                self.items.push(SentFrame::NewToken(at));
             }
         }
     }
@@ -244,7 +259,7 @@ impl Connection {
             max_ack_delay: delay,
             reordering_threshold: request.reordering_threshold,
         };
-        if self.put(frame, Item::AckFrequency, w) {
+        if self.put(frame, SentFrame::AckFrequency, w) {
             self.ask_frequency = false;
             self.sender.set_max_ack_delay(units::Duration::from_micros(delay));
             self.compute_pto();
@@ -254,14 +269,14 @@ impl Connection {
     fn write_controls(&mut self, w: &mut Writer<'_>) {
         while w.remaining() >= MAX_CONTROL {
             let Some((control, frame)) = self.streams.next_control() else { return };
-            self.put(frame, Item::Control(control), w);
+            self.put(frame, SentFrame::Control(control), w);
         }
     }
 
     fn write_datagrams(&mut self, w: &mut Writer<'_>) {
         while let Some(room) = w.remaining().checked_sub(FRAME) {
             let Some(data) = self.datagrams_out.pop_within(room) else { return };
-            self.put(Frame::Datagram { data: &data, length: true }, Item::Datagram(data.len()), w);
+            self.put(Frame::Datagram { data: &data, length: true }, SentFrame::Datagram(data.len()), w);
         }
     }
 
@@ -273,7 +288,7 @@ impl Connection {
             if let Ok(out) = frame.reserve(w, len, fixed) {
                 self.streams.copy(id, offset, out);
             }
-            self.items.push(Item::Stream(id, chunk));
+            self.items.push(SentFrame::Stream(id, chunk));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Paths in use: the peer moves, is asked whether it is there, and asks (RFC 9000 section 9).
+//! Migration of the peer, and path validation (RFC 9000 section 9).
 
 use units::Time;
 
@@ -6,14 +6,16 @@ use crate::connection::event::{Ended, Event};
 use crate::connection::path::paths::{Change, Event as PathEvent, Seen};
 use crate::connection::path::{Addresses, PathId};
 use crate::connection::state::{Connection, Transmit};
-use crate::connection::transmit::{Datagram, Filled};
+use crate::connection::transmit::{Datagram, WrittenFrames};
 use crate::level::Level;
 
-/// With more packets left behind on earlier paths nobody moves on to another address: each is kept until the peer says what became of it.
+/// Number of packets left behind on earlier paths above which the peer may not migrate to another
+/// address. Each is stored until the peer acknowledges it or it is lost.
 const MOST_LEFT_BEHIND: usize = 2048;
 
 impl Connection {
-    /// A 1-RTT packet came: number, and whether it has nothing but probing frames; in a datagram of so many bytes.
+    /// Processes the path of a received 1-RTT packet, given its number, whether it has only probing
+    /// frames, and the size of its datagram.
     pub(super) fn on_path(
         &mut self,
         now: Time,
@@ -24,7 +26,7 @@ impl Connection {
     ) {
         let pto = self.pto();
         let elsewhere = addresses.remote.ip() != self.paths.active().addresses().remote.ip();
-        let stays = probing || (elsewhere && self.sender.left_behind() > MOST_LEFT_BEHIND);
+        let stays = probing || (elsewhere && self.sender.old_path_packets() > MOST_LEFT_BEHIND);
         let path = match self.paths.on_packet(now, pto, addresses, (number, stays), bytes) {
             Seen::Refused => return,
             Seen::Known(path) | Seen::New(path) => path,
@@ -38,22 +40,25 @@ impl Connection {
         }
     }
 
-    /// Packets go elsewhere from now on. Behind another address all begins anew, behind another port nothing does (section 9.4).
+    /// Switches to another path. A new address resets congestion control, a new port does not
+    /// (section 9.4).
     fn on_moved(&mut self, now: Time, change: Change) {
         self.events.push_back(Event::Moved(change == Change::Address));
         self.reset_tokens_changed = true;
         if change == Change::Address {
-            self.begin_anew(now);
-            // Section 9.5: one ID on two paths would link them for everyone.
+            self.reset_path_state(now);
+            // Section 9.5: one ID on two paths would let observers link them.
             if let Some(ids) = &mut self.remote_ids {
                 ids.switch();
             }
         }
     }
 
-    /// Congestion control, RTT, pacing and validation of ECN begin anew, as on another path: what has left so far tells them nothing. For
-    /// laboratories, whose measurement begins when the handshake is over.
-    pub fn begin_anew(&mut self, now: Time) {
+    /// Resets congestion control, RTT, pacing and ECN validation, as on a new path. Packets sent so
+    /// far have no influence on them.
+    ///
+    /// For experiments that start to measure when the handshake is over.
+    pub fn reset_path_state(&mut self, now: Time) {
         self.path_info.seed = u64::from_be_bytes(self.random.bytes());
         let controller = (self.settings.controller)(self.path_info);
         self.sender.on_path_change(now, controller, self.path_info);
@@ -65,7 +70,7 @@ impl Connection {
         self.paths.on_response(now, pto, data);
     }
 
-    /// Validations that have failed.
+    /// Handles failed path validations.
     pub(super) fn on_path_timer(&mut self, now: Time) {
         while let Some(event) = self.paths.on_timer(now) {
             match event {
@@ -76,7 +81,7 @@ impl Connection {
         }
     }
 
-    /// IDs that this end gives up, for RETIRE_CONNECTION_ID.
+    /// Collects IDs that this end retires, for RETIRE_CONNECTION_ID.
     pub(super) fn collect_retirements(&mut self) {
         if let Some(ids) = &mut self.remote_ids {
             while let Some(sequence) = ids.next_retire() {
@@ -85,7 +90,7 @@ impl Connection {
         }
     }
 
-    /// What is to be said on a path that is not in use: challenges and responses, in datagrams of their own.
+    /// Writes challenges and responses of paths that are not active, in separate datagrams.
     pub(super) fn transmit_elsewhere(&mut self, now: Time, buf: &mut [u8]) -> Option<Transmit> {
         if self.paths.is_only_one() {
             return None;
@@ -98,7 +103,8 @@ impl Connection {
         due.into_iter().find_map(|path| self.transmit_on(now, path, buf))
     }
 
-    /// Nothing may be sent on this path: a challenge that is due is as good as lost, so that its timer goes on.
+    /// Skips a challenge that is due on a path that allows no datagrams. It counts as lost, so its
+    /// timer continues.
     pub(super) fn skip_challenge(&mut self, now: Time, path: PathId) {
         let pto = self.pto();
         if let Some(path) = self.paths.get_mut(path) {
@@ -116,8 +122,8 @@ impl Connection {
         self.items.clear();
         self.draft(now, Level::OneRtt, buf, &mut datagram, |connection, w| {
             let before = w.position();
-            let expand = connection.write_path_frames_of(now, path, w);
-            Filled { eliciting: w.position() > before, expand }
+            let expand = connection.write_path_frames_on(now, path, w);
+            WrittenFrames { eliciting: w.position() > before, expand }
         });
         (!datagram.is_empty()).then(|| self.send(now, buf, datagram, (path, addresses)))
     }
