@@ -1,30 +1,31 @@
-//! What a queue holds, from arrival to departure, and both sides of Little's law.
+//! Contents of a queue from arrival to departure, and both sides of Little's law.
 
 use std::collections::VecDeque;
 
 use units::{Duration, Time};
 
-/// A number of packets and their bytes.
+/// Number of packets, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Packets.
+pub struct Count {
+    /// Number of packets.
     pub packets: u64,
-    /// Their bytes on the wire.
+    /// Sum of their bytes on the wire.
     pub bytes: u64,
 }
 
-/// Packets queued or in transmission, and their bytes; the one in transmission counts whole until its last bit left.
-pub type Backlog = Tally;
+/// Packets queued or in transmission, and their bytes. The packet in transmission counts in full
+/// until its last bit has left.
+pub type Backlog = Count;
 
-impl Tally {
-    /// One more packet.
+impl Count {
+    /// Adds one packet.
     #[inline]
     pub(crate) fn add(&mut self, size: u32) {
         self.packets += 1;
         self.bytes += u64::from(size);
     }
 
-    /// One packet less.
+    /// Removes one packet.
     #[inline]
     pub(crate) fn remove(&mut self, size: u32) {
         self.packets -= 1;
@@ -32,30 +33,30 @@ impl Tally {
     }
 }
 
-impl std::ops::Add for Tally {
+impl std::ops::Add for Count {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
     }
 }
 
-impl std::ops::Sub for Tally {
+impl std::ops::Sub for Count {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
         Self { packets: self.packets - other.packets, bytes: self.bytes - other.bytes }
     }
 }
 
-/// Both sides of Little's law for whatever is held: time must not run backwards.
+/// Both sides of Little's law for any container of packets. Time must not run backwards.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
     held: Backlog,
     max: Backlog,
-    /// Up to when `integral` is worked out.
+    /// Time up to which `integral` is computed.
     at: Time,
-    /// Left side: packets held, integrated over time, packet-ns.
+    /// Left side: packets held, integrated over time, in packet-ns.
     integral: u128,
-    /// Right side: time spent by those that left, ns.
+    /// Right side: time spent by packets that left, in ns.
     sojourn: u128,
 }
 
@@ -65,14 +66,14 @@ impl Gauge {
         self.held
     }
 
-    /// A packet comes in. [`Gauge::peak`] once it is clear that it stays.
+    /// Adds a packet. Call [`Gauge::update_max`] once it is certain that the packet stays.
     #[inline]
     pub(crate) fn enter(&mut self, now: Time, size: u32) {
         self.integrate(now);
         self.held.add(size);
     }
 
-    /// A packet that came at `arrival` goes, whether it leaves or is dropped.
+    /// Removes a packet that arrived at `arrival`, whether it departs or is dropped.
     #[inline]
     pub(crate) fn leave(&mut self, now: Time, arrival: Time, size: u32) {
         self.integrate(now);
@@ -80,25 +81,26 @@ impl Gauge {
         self.held.remove(size);
     }
 
-    /// Notes a new most.
+    /// Updates the maximum.
     #[inline]
-    pub(crate) fn peak(&mut self) {
+    pub(crate) fn update_max(&mut self) {
         self.max.packets = self.max.packets.max(self.held.packets);
         self.max.bytes = self.max.bytes.max(self.held.bytes);
     }
 
-    /// Packets held, integrated from the start to `now`, packet-ns.
+    /// Returns the packets held, integrated from the start to `now`, in packet-ns.
     pub(crate) fn integral(&mut self, now: Time) -> u128 {
         self.integrate(now);
         self.integral
     }
 
-    /// Time spent here by all packets that went, ns.
+    /// Returns the time spent here by all packets that left, in ns.
     pub(crate) fn sojourn(&self) -> u128 {
         self.sojourn
     }
 
-    /// The most packets and the most bytes ever held (not necessarily at the same moment).
+    /// Returns the largest number of packets and of bytes ever held, not necessarily at the same
+    /// time.
     pub(crate) fn max(&self) -> Backlog {
         self.max
     }
@@ -118,8 +120,8 @@ struct Entry {
     size: u32,
 }
 
-/// The packets that have not left yet, earliest leaving first. Leaving times are known at arrival; the past is worked
-/// off on the next query.
+/// Packets that have not left yet, in order of departure. Departure times are known at arrival. The
+/// past is processed at the next query.
 #[derive(Debug, Default)]
 pub(crate) struct Occupancy {
     entries: VecDeque<Entry>,
@@ -127,21 +129,21 @@ pub(crate) struct Occupancy {
 }
 
 impl Occupancy {
-    /// Lets go what has left by `now`; a packet that leaves at `now` has left.
+    /// Removes packets that have left by `now`, `now` included.
     #[inline]
     pub(crate) fn drain(&mut self, now: Time) -> Backlog {
         self.first(now);
         self.gauge.held()
     }
 
-    /// The same, and all but the next to leave.
+    /// Like [`Occupancy::drain`], but returns the packets behind the next to leave.
     #[inline]
-    pub(crate) fn behind_first(&mut self, now: Time) -> Tally {
-        let first = self.first(now).map_or(Tally::default(), |size| Tally { packets: 1, bytes: size.into() });
+    pub(crate) fn behind_first(&mut self, now: Time) -> Count {
+        let first = self.first(now).map_or(Count::default(), |size| Count { packets: 1, bytes: size.into() });
         self.gauge.held() - first
     }
 
-    /// The size of the first that has not left.
+    /// Returns the size of the first packet that has not left.
     #[inline]
     fn first(&mut self, now: Time) -> Option<u32> {
         loop {
@@ -154,27 +156,27 @@ impl Occupancy {
         }
     }
 
-    /// Takes a packet in. Call [`Occupancy::drain`] with the same `now` before.
+    /// Adds a packet. Call [`Occupancy::drain`] with the same `now` first.
     #[inline]
     pub(crate) fn admit(&mut self, now: Time, leaves: Time, size: u32) {
-        // With tokens at hand it passes at once and was never held.
+        // A packet that finds enough tokens passes at once and is never held.
         if leaves <= now {
             return;
         }
         self.gauge.enter(now, size);
-        self.gauge.peak();
+        self.gauge.update_max();
         insert(&mut self.entries, Entry { arrival: now, leaves, size }, |e| e.leaves);
     }
 
-    /// What is held and was.
+    /// Returns the gauge, updated to `now`.
     pub(crate) fn gauge(&mut self, now: Time) -> &mut Gauge {
         self.drain(now);
         &mut self.gauge
     }
 }
 
-/// Inserts behind everything with the same or an earlier time. Almost always that is the end; only explicit
-/// reordering pays for shifting those it overtakes.
+/// Inserts an entry behind all with the same or an earlier time. That is almost always the end.
+/// Only deliberate reordering pays for shifting the entries that it overtakes.
 #[inline]
 pub(crate) fn insert<T>(ring: &mut VecDeque<T>, entry: T, time: impl Fn(&T) -> Time) {
     if ring.back().is_none_or(|last| time(last) <= time(&entry)) {
@@ -198,7 +200,7 @@ mod tests {
         assert_eq!(o.drain(Time(9)), Backlog { packets: 2, bytes: 300 });
         assert_eq!(o.drain(Time(10)), Backlog { packets: 1, bytes: 200 });
         assert_eq!(o.gauge(Time(12)).integral(Time(12)), 4 + 2 * 6 + 2);
-        assert_eq!(o.gauge.sojourn(), 10, "only of those that left");
+        assert_eq!(o.gauge.sojourn(), 10, "only packets that left");
         assert_eq!(o.gauge(Time(50)).integral(Time(50)), 10 + 12);
         assert_eq!(o.gauge.sojourn(), 10 + 12);
         assert_eq!(o.gauge.max(), Backlog { packets: 2, bytes: 300 });

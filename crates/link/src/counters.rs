@@ -1,161 +1,166 @@
-//! What a link says of its packets, one by one and in sum.
+//! Results for single packets, and counters of a link.
 
 use units::{Duration, Ecn, Time};
 
-use crate::backlog::{Backlog, Gauge, Tally};
+use crate::backlog::{Backlog, Count, Gauge};
 
-/// The packet was taken.
+/// Result for a packet that was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted {
-    /// How long it stays. `None`: the AQM decides at departure; [`crate::Link::fate`] will tell.
-    pub stay: Option<Stay>,
+    /// Time in the queue. `None` if the AQM decides at departure: then
+    /// [`crate::Link::next_outcome`] reports it.
+    pub queue_time: Option<QueueTime>,
 }
 
-/// A packet was taken and stays with who brought it.
+/// Result for an admitted packet that its sender keeps instead of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Carried {
-    /// How long it stays.
-    pub stay: Stay,
-    /// When it is delivered, later than all before it; [`Time::NEVER`] if the rate is 0 for good.
+pub struct Transit {
+    /// Time in the queue.
+    pub queue_time: QueueTime,
+    /// Time of delivery, later than that of all packets before; [`Time::NEVER`] if the rate is 0
+    /// for good.
     pub delivery: Time,
-    /// Its mark from now on.
+    /// ECN field of the packet from now on.
     pub ecn: Ecn,
 }
 
-/// How long a packet is on a link before it propagates. At rate zero: centuries.
+/// Time of a packet in the queue and in transmission, before it propagates. Centuries at rate zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stay {
-    /// From arrival until its transmission begins or, behind a token bucket, until it leaves.
+pub struct QueueTime {
+    /// Time from arrival until transmission begins or, behind a token bucket, until departure.
     pub wait: Duration,
-    /// From arrival to departure, its own transmission included.
+    /// Time from arrival to departure, the packet's own transmission included.
     pub total: Duration,
 }
 
-/// The packet was not taken, or was dropped later.
+/// Packet that was not admitted, or that was dropped later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dropped<P> {
-    /// The packet, back in the caller's hands.
+    /// The packet, returned to the caller.
     pub packet: P,
-    /// Why.
+    /// Reason for the drop.
     pub reason: DropReason,
 }
 
-/// What became of a packet of which [`crate::Link::push`] could not say it yet.
+/// Outcome for a packet that [`crate::Link::push`] could not foresee.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate<P> {
-    /// Its transmission has begun.
+pub enum PacketOutcome<P> {
+    /// The packet's transmission has begun.
     Departs {
-        /// Of the packet.
+        /// Flow of the packet.
         flow: u32,
-        /// How long it stays.
-        stay: Stay,
+        /// Time in the queue.
+        queue_time: QueueTime,
     },
-    /// It was dropped after all.
+    /// The packet was dropped after it had been admitted.
     Dropped(Dropped<P>),
 }
 
-/// Why a packet was not taken.
+/// Reason why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// It would have exceeded the limit, or made room for another that would.
+    /// The packet exceeded the limit, or was dropped in favour of one that would have.
     QueueFull,
     /// Random loss.
     Random,
-    /// It arrived during the outage at a slot boundary.
+    /// Arrival during the outage at a slot boundary.
     Outage,
-    /// The AQM's decision.
+    /// Decision of the AQM.
     Aqm,
-    /// It arrived while the link swallowed everything.
+    /// Arrival in a black hole.
     Blackhole,
-    /// It was to be dropped by its number.
+    /// Drop by number.
     Listed,
-    /// It was delivered damaged, so that its receiver throws it away. No link says so of a packet that it refuses.
+    /// Delivered damaged, so that the receiver discards it. A link never gives this reason for a
+    /// packet that it drops.
     Damaged,
 }
 
-/// What happened on a link since the start. Packets still stored or carried are
-/// `admitted + duplicated - delivered`.
+/// Counters of a link since the start. Packets still stored or in transit are `admitted +
+/// duplicated - delivered`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Offered: admitted and dropped.
-    pub pushed: Tally,
-    /// Taken, and not dropped later.
-    pub admitted: Tally,
-    /// Dropped because the queue was full.
-    pub dropped_full: Tally,
-    /// Dropped at random.
-    pub dropped_random: Tally,
-    /// Dropped in an outage.
-    pub dropped_outage: Tally,
-    /// Dropped by the AQM, at arrival or at departure.
-    pub dropped_aqm: Tally,
-    /// Dropped while the link swallowed everything.
-    pub dropped_blackhole: Tally,
-    /// Dropped by number.
-    pub dropped_listed: Tally,
-    /// Marked CE by the AQM.
-    pub marked: Tally,
-    /// Popped, copies too; and carried, once the time of delivery has come.
-    pub delivered: Tally,
-    /// Of those popped by a link that makes copies: the copies, where packets tell ([`Packet::is_copy`](crate::Packet::is_copy)), which never
-    /// crossed it. (Also those of a link before it, which did: where two links of a chain make copies, the second carries more than it says.)
-    pub copies: Tally,
-    /// Of those taken whose delivery is known: damaged.
-    pub corrupted: Tally,
-    /// Copies that the link makes of those.
-    pub duplicated: Tally,
-    /// Sum over the packets gone so far (departed, or dropped by the AQM from the queue) of the time from arrival to
-    /// then, ns.
+    /// Packets offered: admitted or dropped.
+    pub pushed: Count,
+    /// Packets admitted and not dropped later.
+    pub admitted: Count,
+    /// Packets dropped because the queue was full.
+    pub dropped_full: Count,
+    /// Packets dropped at random.
+    pub dropped_random: Count,
+    /// Packets dropped in an outage.
+    pub dropped_outage: Count,
+    /// Packets dropped by the AQM, at arrival or at departure.
+    pub dropped_aqm: Count,
+    /// Packets dropped in a black hole.
+    pub dropped_blackhole: Count,
+    /// Packets dropped by number.
+    pub dropped_listed: Count,
+    /// Packets marked CE by the AQM.
+    pub marked: Count,
+    /// Packets popped, copies included, and packets in transit whose time of delivery has come.
+    pub delivered: Count,
+    /// Copies among the packets popped by a link that makes copies, where packets know it
+    /// ([`Packet::is_copy`](crate::Packet::is_copy)). Copies never crossed the link. Copies made by
+    /// an earlier link did cross it but count here too: where two links of a chain make copies, the
+    /// second carries more than it reports.
+    pub copies: Count,
+    /// Damaged packets among those admitted whose delivery is known.
+    pub corrupted: Count,
+    /// Copies made of those packets.
+    pub duplicated: Count,
+    /// Sum over the packets gone so far of the time from arrival to departure, or to a drop from the
+    /// queue by the AQM, in ns.
     pub sojourn: u128,
-    /// Packets of the backlog integrated over time, packet-ns. Equals `sojourn` whenever the queue is empty
-    /// (Little's law).
+    /// Packets in the backlog, integrated over time, in packet-ns. Equals `sojourn` whenever the
+    /// queue is empty (Little's law).
     pub backlog_integral: u128,
-    /// Most packets and most bytes in the backlog, each at its own moment.
+    /// Largest number of packets and of bytes in the backlog, each at its own time.
     pub max_backlog: Backlog,
 }
 
 impl Counters {
-    /// Bytes that crossed the link.
+    /// Returns the bytes that crossed the link.
     pub fn carried(&self) -> u64 {
         self.delivered.bytes - self.copies.bytes
     }
 
-    /// All drops, whatever the reason.
-    pub fn dropped(&self) -> Tally {
+    /// Returns all drops, whatever the reason.
+    pub fn dropped(&self) -> Count {
         let planned = self.dropped_blackhole + self.dropped_listed;
         self.dropped_full + self.dropped_random + self.dropped_outage + self.dropped_aqm + planned
     }
 }
 
-/// The counters that only grow, but for `admitted`.
+/// Counters that only grow, except `admitted`.
 #[derive(Debug, Default)]
-pub(crate) struct Tallies {
-    pub(crate) admitted: Tally,
-    pub(crate) delivered: Tally,
-    pub(crate) copies: Tally,
-    pub(crate) marked: Tally,
-    /// By reason, but for the last: a link delivers what it damages.
-    dropped: [Tally; 6],
+pub(crate) struct Totals {
+    pub(crate) admitted: Count,
+    pub(crate) delivered: Count,
+    pub(crate) copies: Count,
+    pub(crate) marked: Count,
+    /// Drops by reason, except the last reason: a link delivers what it damages.
+    dropped: [Count; 6],
 }
 
-impl Tallies {
-    /// Dropped at arrival.
+impl Totals {
+    /// Counts a packet dropped at arrival.
     #[inline]
-    pub(crate) fn refuse(&mut self, size: u32, reason: DropReason) {
+    pub(crate) fn drop_at_arrival(&mut self, size: u32, reason: DropReason) {
         self.dropped[reason as usize].add(size);
     }
 
-    /// Dropped although it had been taken.
-    pub(crate) fn take_back(&mut self, size: u32, reason: DropReason) {
+    /// Counts a packet dropped after it had been admitted.
+    pub(crate) fn drop_admitted(&mut self, size: u32, reason: DropReason) {
         self.admitted.remove(size);
-        self.refuse(size, reason);
+        self.drop_at_arrival(size, reason);
     }
 
-    pub(crate) fn with(
+    pub(crate) fn counters(
         &self,
         gauge: &Gauge,
         backlog_integral: u128,
-        (corrupted, duplicated): (Tally, Tally),
+        (corrupted, duplicated): (Count, Count),
     ) -> Counters {
         let [dropped_full, dropped_random, dropped_outage, dropped_aqm, dropped_blackhole, dropped_listed] =
             self.dropped;

@@ -1,50 +1,55 @@
-//! From departure to delivery: propagation, jitter that keeps order, and reordering on purpose.
+//! From departure to delivery: propagation, jitter that keeps order, and deliberate reordering.
 //!
 //! ```text
 //! delivery = max(delivery of the packet before + 1 ns, departure + delay(departure) + extra + uniform[0, jitter])
-//! every k-th packet: that minus min(by, shortest delay)
+//! every k-th packet: earlier than that by min(by, shortest delay)
 //! ```
 //!
-//! **The delay is that at the departure**: a step applies to packets that enter the line from then on, those on it keep
-//! theirs. **Order is kept when it falls**, as with jitter: packets that would overtake arrive right behind the last of
-//! the old ones, a nanosecond apart, and the new delay shows once that one is there. `tc qdisc change` of a netem does otherwise: each skb has a
-//! time_to_send by the latency of its arrival (sch_netem.c: netem_enqueue), and tfifo_enqueue sorts by it, so that packets do overtake.
+//! **The delay is taken at departure**: a step applies to packets that depart from then on. Packets
+//! in propagation keep theirs. **A smaller delay keeps order**, as jitter does: packets that would
+//! overtake arrive right behind the last of the old ones, a nanosecond apart. The new delay shows
+//! once that one has arrived. `tc qdisc change` of a netem differs: each skb has a time_to_send
+//! computed from the latency at its arrival (sch_netem.c: netem_enqueue), and tfifo_enqueue sorts
+//! by it, so that packets do overtake.
 //!
-//! **Never two at once**: packets of several flows that came at the same instant would be answered in the order of the flows, not in that
-//! of the link, and the first flow would find the last place in every queue that is full.
+//! **No two packets arrive at once**: packets of several flows that arrived at the same instant
+//! would be answered in the order of the flows, not in that of the link. The first flow would then
+//! get the last free place in every full queue.
 //!
-//! Jitter alone never reorders (netem's does, a storm of it, which no router makes). A k-th packet delays no other:
-//! the others are delivered exactly as without reordering.
+//! Jitter alone never reorders. (That of netem does, massively, as no router does.) A k-th packet
+//! delays no other: the others are delivered exactly as without reordering.
 
 use serde::{Deserialize, Serialize};
 use units::{Duration, Rng, Time};
 
 use crate::steps::Stepper;
 
-/// Every k-th packet arrives early, and overtakes those that would have arrived in that span before it.
+/// Every k-th packet arrives early and overtakes those that would have arrived in that span before
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "reorder"))]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
-    /// Which packets: the k-th, 2k-th ... of those admitted; at least 1.
+    /// Packets that arrive early: the k-th, 2k-th ... of those admitted; at least 1.
     pub every: u64,
-    /// How much earlier; at most the link's delay, the shortest if it has steps.
+    /// Time by which they arrive early; at most the link's delay, or the shortest delay if it has
+    /// steps.
     pub by: Duration,
 }
 
-/// What lies between two packets that jitter would deliver at once.
+/// Gap between two packets that jitter would deliver at once.
 const APART: Duration = Duration(1);
 
-/// The state behind the server.
+/// State behind the server.
 #[derive(Debug)]
 pub(crate) struct Propagation {
     delay: Stepper<Duration>,
     jitter: Duration,
     rng: Rng,
-    /// When the packet before is delivered (reordering aside).
+    /// Delivery of the previous packet, reordering aside.
     latest: Time,
     reorder: Option<Reorder>,
-    /// Packets up to and including the next early one.
+    /// Number of packets up to and including the next early one.
     countdown: u64,
 }
 
@@ -59,7 +64,7 @@ impl Propagation {
         Self { delay, jitter, rng, latest: Time::ZERO, reorder, countdown }
     }
 
-    /// When the packet that departs at this time, later than all before it, is delivered.
+    /// Returns the delivery of the packet that departs at `departure`, later than all before it.
     #[inline]
     pub(crate) fn deliver(&mut self, departure: Time, extra: Duration) -> Time {
         let due = departure + self.delay.at(departure) + extra + self.draw();
@@ -70,13 +75,14 @@ impl Propagation {
         }
     }
 
-    /// Whether each packet is delivered after those that departed before it.
+    /// Reports whether each packet is delivered after those that departed before it.
     #[inline]
     pub(crate) fn keeps_order(&self) -> bool {
         self.reorder.is_none()
     }
 
-    /// When a copy of the packet that was just given is delivered: right behind it, or behind the last in order.
+    /// Returns the delivery of a copy of the last packet: right behind it, or behind the last
+    /// packet in order.
     pub(crate) fn copy(&mut self) -> Time {
         self.latest += APART;
         self.latest
@@ -91,7 +97,7 @@ impl Propagation {
 
     fn reordered(&mut self, reorder: Reorder) -> Time {
         self.countdown -= 1;
-        // What never leaves is not early either.
+        // A packet that never leaves cannot be early.
         if self.countdown > 0 || self.latest == Time::NEVER {
             self.countdown = self.countdown.max(1);
             return self.latest;
@@ -115,7 +121,7 @@ mod tests {
         stepped(jitter, reorder, &[])
     }
 
-    /// 20 ms, and later delays: both in milliseconds.
+    /// Returns a delay of 20 ms with later delays. `steps` are (time, delay) in ms.
     fn stepped(jitter: Duration, reorder: Option<Reorder>, steps: &[(u64, u64)]) -> Propagation {
         let steps = steps.iter().map(|&(at, delay)| (Time::from_millis(at), MS * delay)).collect();
         let config = LinkConfig {
@@ -128,13 +134,13 @@ mod tests {
         config.propagation(Rng::stream(3, "l.jitter"))
     }
 
-    /// When packets that depart at these milliseconds are delivered.
+    /// Returns the deliveries, in ms, of packets that depart at these times, in ms.
     fn deliveries(p: &mut Propagation, departures: &[u64]) -> Vec<u64> {
         let deliver = |&at: &u64| p.deliver(Time::from_millis(at), Duration::ZERO).0 / MS.0;
         departures.iter().map(deliver).collect()
     }
 
-    /// It applies to what departs at its time or later, and to nothing on its way.
+    /// A step applies to packets that depart at its time or later, and to none in propagation.
     #[test]
     fn a_step_up_delays_what_departs_from_then_on() {
         let mut p = stepped(Duration::ZERO, None, &[(30, 80)]);
@@ -158,7 +164,7 @@ mod tests {
         assert_eq!(deliveries(&mut p, &[30, 59, 60, 80, 133, 134, 140]), [110, 139, 139, 139, 139, 139, 145]);
     }
 
-    /// Not earlier than the shortest of the delays allows.
+    /// Packets arrive no earlier than the shortest delay allows.
     #[test]
     fn reordering_within_the_shortest_delay() {
         let mut p = stepped(Duration::ZERO, Some(Reorder { every: 2, by: MS * 15 }), &[(10, 8), (20, 40)]);

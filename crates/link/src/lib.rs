@@ -1,11 +1,12 @@
+#![warn(missing_docs)]
 #![doc = include_str!("../README.md")]
 //!
 //!
-//! **Invariant:** nothing here reads a clock, waits or does I/O. Time arrives with each call, so the simulator's
-//! virtual time and the emulator's real clock drive the same object. Every random element draws from a stream of its
-//! own, named after the link and the element.
+//! **Invariant:** nothing here reads a clock, waits or does I/O. Time arrives with each call, so
+//! the simulator's virtual time and the emulator's real clock drive the same object. Every random
+//! element draws from its own stream, named after the link and the element.
 //!
-//! A packet goes through a [`Link`] in this order, one file each:
+//! A packet passes through a [`Link`] in this order, with one file for each element:
 //!
 //! ```text
 //! bleaching -> loss -> limit and AQM (+ backlog) -> rate (constant, steps, slots; token bucket) -> delay (jitter,
@@ -28,9 +29,9 @@ mod slots;
 mod steps;
 
 pub use aqm::{Aqm, Threshold};
-pub use backlog::{Backlog, Tally};
+pub use backlog::{Backlog, Count};
 pub use config::{Blackhole, LinkConfig};
-pub use counters::{Admitted, Carried, Counters, DropReason, Dropped, Fate, Stay};
+pub use counters::{Admitted, Counters, DropReason, Dropped, PacketOutcome, QueueTime, Transit};
 pub use delay::Reorder;
 pub use limit::{Limit, LimitCounts};
 pub use link::Link;

@@ -1,25 +1,28 @@
-//! Drop-tail: how much a queue may hold, and what counts towards it.
+//! Drop-tail: the limit of a queue, and the packets that count towards it.
 //!
 //! ```text
 //! packets: drop iff counted packets >= limit
 //! bytes:   drop iff counted bytes + size > limit
 //! ```
 //!
-//! **What waits counts, each packet whole; the packet in transmission does not**, as in Linux' pfifo and bfifo (sch_fifo.c:
-//! the device has taken it), under every AQM of Linux' (`qlen` and `backlog` of the qdisc), in ns-3's DropTailQueue, and,
-//! as a time, in picoquic's simulator. So `24 packets` may be 25 on the link, and a packet that finds one of `1 BDP` all but
-//! full waits for 1 BDP and the rest of the packet before it. A packet passes the queue also where none waits: one that
-//! exceeds the limit by itself is dropped (Linux: such a fifo may not be bypassed).
+//! **Waiting packets count in full; the packet in transmission does not count.** Linux' pfifo and bfifo do the same (sch_fifo.c: the device has taken it). So do every AQM in
+//! Linux (`qlen` and `backlog` of the qdisc), ns-3's DropTailQueue and, as a time, picoquic's
+//! simulator. Thus `24
+//! packets` may be 25 on the link. A packet that finds a queue of `1 BDP` nearly full waits for 1
+//! BDP and the remaining transmission of the packet ahead. Packets pass the queue even if none
+//! waits: a packet that exceeds the limit by itself is dropped (Linux: such a fifo may not be
+//! bypassed).
 //!
-//! A token bucket has no packet in transmission: the first one waits for its tokens in the queue, and counts (Linux'
-//! sch_tbf looks at it there and takes it when it may leave at once).
+//! A token bucket has no packet in transmission: the first packet waits for its tokens in the queue
+//! and counts. (Linux' sch_tbf peeks at it there and takes it when it may leave at once.)
 //!
-//! netem counts everything that it has not handed on (`tfifo`: what waits, is being sent at its `rate`, or is delayed):
-//! that is `queue+delay`.
+//! netem counts everything that it has not passed on (`tfifo`: packets that wait, are being sent at
+//! its `rate`, or are delayed). That is `queue+delay`.
 //!
-//! **A limit that becomes smaller throws out nothing**: it refuses what comes until there is room, as pfifo and bfifo do
-//! after `tc qdisc change` (sch_fifo.c: __fifo_init sets the number alone). FQ-CoDel refuses no packet: the next arrival makes it drop from
-//! its longest queues until the new limit holds.
+//! **A limit that becomes smaller drops no waiting packet**: it refuses arriving packets until they
+//! fit, as pfifo and bfifo do after `tc qdisc change` (sch_fifo.c: __fifo_init only sets the
+//! number). FQ-CoDel refuses no packet: the next arrival makes it drop from its longest queues
+//! until the new limit holds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,34 +31,36 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 use units::split_number;
 
-use crate::backlog::Tally;
+use crate::backlog::Count;
 
-/// How much the queue may hold. In files: `"62.5 kB"`, `"24 packets"`, `"unlimited"`.
+/// Limit of a queue. In files: `"62.5 kB"`, `"24 packets"`, `"unlimited"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Bytes on the wire. Small packets may still fit where a large one is dropped.
+    /// Bytes on the wire. A small packet may still fit where a large one is dropped.
     Bytes(Bytes),
-    /// Packets of whatever size.
+    /// Packets of any size.
     Packets(u64),
-    /// Nothing is ever dropped.
+    /// No limit: nothing is ever dropped.
     Unlimited,
 }
 
-/// Which packets count towards the limit.
+/// Packets that count towards the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum LimitCounts {
-    /// Those that wait: their transmission has not begun or, behind a token bucket, they have not left.
+    /// Packets that wait: their transmission has not begun or, behind a token bucket, they have not
+    /// left.
     #[default]
     #[serde(rename = "queue")]
     Queue,
-    /// Those that wait, are in transmission or in propagation (delivery > now): Linux netem as delay line and queue in one.
-    /// The limit then works like a window on packets in flight: throughput <= limit / (delay + transmission).
+    /// Packets that wait, are in transmission or in propagation (delivery > now), like Linux netem
+    /// as delay line and queue in one. The limit then acts like a window on packets in flight:
+    /// throughput <= limit / (delay + transmission).
     #[serde(rename = "queue+delay")]
     QueueAndDelay,
 }
 
-/// A limit in both units at once, so that the check is the same two comparisons for each kind.
+/// Limit in both units at once, so that the check is the same two comparisons for each kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
     packets: u64,
@@ -63,19 +68,19 @@ pub(crate) struct Capacity {
 }
 
 impl Capacity {
-    /// Whether a packet of this size still fits beside what counts already.
+    /// Reports whether a packet of this size still fits beside those that count already.
     #[inline]
-    pub(crate) fn admits(self, counted: Tally, size: u32) -> bool {
+    pub(crate) fn admits(self, counted: Count, size: u32) -> bool {
         (counted.packets < self.packets) & (counted.bytes.saturating_add(u64::from(size)) <= self.bytes)
     }
 
-    /// Whether that much may be there.
-    pub(crate) fn holds(self, counted: Tally) -> bool {
+    /// Reports whether the limit allows this number of packets and bytes.
+    pub(crate) fn holds(self, counted: Count) -> bool {
         counted.packets <= self.packets && counted.bytes <= self.bytes
     }
 
-    /// Both limits.
-    pub(crate) fn and(self, other: Limit) -> Self {
+    /// Returns the tighter of both limits in each unit.
+    pub(crate) fn min(self, other: Limit) -> Self {
         let other = Self::from(other);
         Self { packets: self.packets.min(other.packets), bytes: self.bytes.min(other.bytes) }
     }
@@ -129,7 +134,7 @@ mod tests {
     #[test]
     fn bytes_let_a_small_packet_in_where_a_large_one_is_dropped() {
         let capacity = Capacity::from(Limit::Bytes(Bytes(3000)));
-        let held = Tally { packets: 2, bytes: 2900 };
+        let held = Count { packets: 2, bytes: 2900 };
         assert!(capacity.admits(held, 100));
         assert!(!capacity.admits(held, 101));
     }
@@ -137,9 +142,9 @@ mod tests {
     #[test]
     fn packets_are_alike() {
         let capacity = Capacity::from(Limit::Packets(2));
-        assert!(capacity.admits(Tally { packets: 1, bytes: 1 << 40 }, u32::MAX));
-        assert!(!capacity.admits(Tally { packets: 2, bytes: 2 }, 1));
-        assert!(Capacity::from(Limit::Unlimited).admits(Tally { packets: 9, bytes: u64::MAX }, 1));
+        assert!(capacity.admits(Count { packets: 1, bytes: 1 << 40 }, u32::MAX));
+        assert!(!capacity.admits(Count { packets: 2, bytes: 2 }, 1));
+        assert!(Capacity::from(Limit::Unlimited).admits(Count { packets: 9, bytes: u64::MAX }, 1));
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! What is lost before the queue: at random, by number, or all of it for a while.
+//! Losses before the queue: at random, by number, or of all packets for a time.
 
 use units::{Rng, Time};
 
 use crate::config::{Blackhole, LinkConfig};
 use crate::counters::DropReason;
 
-/// All that is lost before the queue.
+/// All losses before the queue.
 #[derive(Debug)]
 pub(crate) struct Losses {
     random: Bernoulli,
-    /// Where packets are dropped by number or in black holes.
+    /// Losses by number and in black holes, if there are any.
     planned: Option<Box<Planned>>,
 }
 
@@ -18,11 +18,12 @@ impl Losses {
         Self { random: Bernoulli::new(config.loss, rng), planned: Planned::new(config) }
     }
 
-    /// Whether the packet that arrives is lost, and why. Every one draws, so that what else is lost moves no other packet's random draws.
+    /// Returns the reason if the arriving packet is lost. Every packet draws, so that planned
+    /// losses do not shift the random draws of later packets.
     #[inline]
-    pub(crate) fn refuses(&mut self, now: Time) -> Option<DropReason> {
-        let random = self.random.loses();
-        let planned = self.planned.as_mut().and_then(|planned| planned.refuses(now));
+    pub(crate) fn drop_reason(&mut self, now: Time) -> Option<DropReason> {
+        let random = self.random.draw();
+        let planned = self.planned.as_mut().and_then(|planned| planned.drop_reason(now));
         planned.or(random.then_some(DropReason::Random))
     }
 }
@@ -33,7 +34,7 @@ struct Planned {
     /// Numbers of packets, ascending, from 1.
     numbers: Vec<u64>,
     blackholes: Vec<Blackhole>,
-    /// Packets that have arrived.
+    /// Number of packets that have arrived.
     arrived: u64,
 }
 
@@ -46,7 +47,7 @@ impl Planned {
     }
 
     #[inline(never)] // few links have any
-    fn refuses(&mut self, now: Time) -> Option<DropReason> {
+    fn drop_reason(&mut self, now: Time) -> Option<DropReason> {
         self.arrived += 1;
         if self.blackholes.iter().any(|(from, to)| *from <= now && now < *to) {
             return Some(DropReason::Blackhole);
@@ -55,7 +56,7 @@ impl Planned {
     }
 }
 
-/// Each packet is lost independently with the same probability.
+/// Independent events with the same probability for each packet.
 #[derive(Debug)]
 pub(crate) struct Bernoulli {
     probability: f64,
@@ -67,9 +68,9 @@ impl Bernoulli {
         Self { probability, rng }
     }
 
-    /// Whether the next packet is lost. Draws nothing at probability zero.
+    /// Reports whether the event happens to the next packet. Draws nothing at probability zero.
     #[inline]
-    pub(crate) fn loses(&mut self) -> bool {
+    pub(crate) fn draw(&mut self) -> bool {
         self.probability > 0.0 && self.rng.unit() < self.probability
     }
 }
@@ -80,7 +81,7 @@ mod tests {
 
     fn lost(probability: f64, n: u32) -> f64 {
         let mut loss = Bernoulli::new(probability, Rng::stream(1, "l.loss"));
-        f64::from((0..n).map(|_| u32::from(loss.loses())).sum::<u32>())
+        f64::from((0..n).map(|_| u32::from(loss.draw())).sum::<u32>())
     }
 
     #[test]

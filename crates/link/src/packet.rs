@@ -1,45 +1,48 @@
-//! What travels over a link.
+//! Packets that travel over a link.
 
 use units::{Ecn, Time};
 
-/// What a link must know of a packet, and may change.
+/// Properties of a packet that a link reads or changes.
 pub trait Packet: Clone {
-    /// Bytes on the wire, with all headers that the link's rate and limit are meant to count.
+    /// Returns the bytes on the wire, with all headers that the link's rate and limit are meant to
+    /// count.
     fn size(&self) -> u32;
 
-    /// The ECN field.
+    /// Returns the ECN field.
     fn ecn(&self) -> Ecn;
 
     /// Overwrites the ECN field.
     fn set_ecn(&mut self, ecn: Ecn);
 
-    /// The link damages it: its receiver's checksum, or the seal of its cryptography, fails. `random` says where, for who has bytes.
+    /// Damages the packet, so that the receiver's checksum or AEAD fails. `random` chooses the
+    /// damaged bits of a packet with real bytes.
     fn damage(&mut self, random: u64);
 
-    /// A second one of it, which the link delivers too.
+    /// Creates a second copy, which the link delivers too.
     fn copy(&mut self) -> Self {
         self.clone()
     }
 
-    /// It is the second of two, which carries nothing that the first does not.
+    /// Reports whether this is the second of two copies and carries nothing new.
     #[inline]
     fn is_copy(&self) -> bool {
         false
     }
 
-    /// The link damages it and delivers this copy as well, which is whole: for who tells the two apart, that is the packet now.
-    fn damage_beside(&mut self, _copy: &mut Self, random: u64) {
+    /// Damages the packet when the link also delivers an intact `copy`. For types that tell copies
+    /// apart, the copy then becomes the packet.
+    fn damage_with_copy(&mut self, _copy: &mut Self, random: u64) {
         self.damage(random);
     }
 
-    /// Which flow it belongs to; what FQ-CoDel hashes instead of the five-tuple.
+    /// Returns the flow of the packet, which FQ-CoDel hashes instead of the five-tuple.
     fn flow(&self) -> u32;
 
-    /// The link has decided when the packet's last bit leaves: what a packet log wants to know.
+    /// Receives the departure of the packet's last bit, for packet logs.
     #[inline]
     fn set_departure(&mut self, _at: Time) {}
 
-    /// Sets CE; false, and nothing changed, if the packet is not ECN-capable.
+    /// Sets CE. Returns false and changes nothing if the packet is not ECN-capable.
     fn set_ce(&mut self) -> bool {
         let capable = self.ecn() != Ecn::NotEct;
         if capable {

@@ -1,4 +1,4 @@
-//! When a packet departs: a work-conserving server behind a FIFO, its rate a known function of time.
+//! Departure times: a work-conserving server behind a FIFO whose rate is a known function of time.
 //!
 //! ```text
 //! R(t) = integral of the rate from 0 to t            work the server can have done by t
@@ -6,16 +6,17 @@
 //! departure = first t >= now with R(t) >= F - b      b = 0: the last bit leaves; b >= L: tokens(t) >= L
 //! ```
 //!
-//! The second line is Lindley's recursion. With `tokens = b - (F - R(t))` it is also the token bucket of 10.2,
-//! tokens(t) = min(b, tokens + r dt), initially full, for any rate R'(t). Departures over any window w are at most
-//! `r w + max(b, L)`. A packet larger than the bucket waits for what the bucket lacks (Linux tbf drops it instead).
+//! The second line is Lindley's recursion. With `tokens = b - (F - R(t))` it is also the token
+//! bucket tokens(t) = min(b, tokens + r dt), initially full, for any rate R'(t). Departures over
+//! any window w are at most `r w + max(b, L)`. A packet larger than the bucket waits for the tokens
+//! it lacks (Linux tbf drops it instead).
 //!
-//! Work is counted in bit/s times ns, whole numbers, so nothing is ever rounded off: the long-run rate is exact. Only
-//! the departure is rounded, up, to the nanosecond at which the packet has wholly left; the backlog at each nanosecond
-//! is therefore that of the continuous system.
+//! Work is counted in bit/s times ns, in whole numbers, so nothing is rounded: the long-run rate is
+//! exact. Only the departure is rounded up, to the nanosecond at which the whole packet has left.
+//! The backlog at each nanosecond is therefore that of the continuous system.
 //!
-//! The future rate is known, so a change acts on the packets already queued although their departure is worked out on
-//! arrival.
+//! Future rates are known. A change of rate therefore acts on the packets already queued, although
+//! their departures are computed on arrival.
 
 use std::fmt;
 
@@ -26,21 +27,23 @@ use units::{Bytes, Duration, Rate, Rng, Time};
 use crate::segment::Segment;
 use crate::slots::{SlotModel, Slots};
 
-/// How fast a link is, and when. In files: `"10 Mbit/s"`, or steps `[["0 s", "10 Mbit/s"], ["30 s", "5 Mbit/s"]]`,
-/// or the table of a [`SlotModel`].
+/// Rate of a link over time. In files: `"10 Mbit/s"`, steps `[["0 s", "10 Mbit/s"], ["30 s", "5
+/// Mbit/s"]]`, or the table of a [`SlotModel`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(untagged, inline))]
 pub enum RateModel {
-    /// Always the same. Rate zero never delivers.
+    /// Constant rate. Rate zero never delivers.
     Constant(Rate),
-    /// Each rate from its time on, times rising; the first also before its time. No step at all is rate zero.
+    /// Rates that each hold from their time on, in order of time. The first also holds before its
+    /// time. An empty list is rate zero.
     Steps(#[cfg_attr(feature = "schema", schemars(with = "Vec<(Duration, Rate)>"))] Vec<(Time, Rate)>),
-    /// Drawn anew on a fixed grid.
+    /// Rates drawn anew on a fixed grid.
     Slots(SlotModel),
 }
 
 impl RateModel {
-    /// The rate that BDP and buffer time refer to: the first step's, the slots' median.
+    /// Returns the rate that BDP and buffer time refer to: that of the first step, or the median of
+    /// the slots.
     pub fn nominal(&self) -> Rate {
         match self {
             Self::Constant(rate) => *rate,
@@ -49,16 +52,16 @@ impl RateModel {
         }
     }
 
-    /// Says in words what is wrong with the values.
+    /// Checks the values.
     ///
     /// # Errors
-    /// The first rule that does not hold.
+    /// Returns the first rule that does not hold.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
             Self::Constant(_) => Ok(()),
-            Self::Steps(steps) if steps.is_empty() => Err("`rate` has no steps".to_owned()),
+            Self::Steps(steps) if steps.is_empty() => Err("`rate` needs at least one step".to_owned()),
             Self::Steps(steps) if !steps.is_sorted_by(|a, b| a.0 < b.0) => {
-                Err("the times of the steps of `rate` do not rise".to_owned())
+                Err("the times of the steps of `rate` must increase".to_owned())
             }
             Self::Steps(_) => Ok(()),
             Self::Slots(slots) => slots.check(),
@@ -82,7 +85,8 @@ impl<'de> Deserialize<'de> for RateModel {
     }
 }
 
-/// Tells the three kinds apart by their shape; errors then are those of the kind, not "no variant matches".
+/// Tells the three kinds apart by their shape, so that errors are those of the kind and not "no
+/// variant matches".
 struct Shape;
 
 impl<'de> de::Visitor<'de> for Shape {
@@ -124,25 +128,25 @@ impl Schedule {
         }
     }
 
-    /// The segment that contains this time.
+    /// Returns the segment that contains this time.
     #[cold]
     fn segment(&self, at: Time) -> Segment {
         match self {
             Self::Steps(steps) => {
                 let next = steps.partition_point(|step| step.0 <= at).max(1);
                 let rate = steps.get(next - 1).map_or(Rate(0), |step| step.1);
-                Segment::of_rate(rate, steps.get(next).map_or(Time::NEVER, |step| step.0))
+                Segment::constant(rate, steps.get(next).map_or(Time::NEVER, |step| step.0))
             }
             Self::Slots(slots) => slots.segment(at),
         }
     }
 }
 
-/// A packet that needs more segments than this to get through never does; else a rate drawn near zero would take
-/// forever to say so.
+/// Largest number of segments that a packet may need; beyond it, the packet never departs.
+/// Otherwise a rate drawn near zero would take forever to compute.
 const HORIZON: usize = 1 << 20;
 
-/// A point on the curve R(t) that only moves forward.
+/// Point on the curve R(t) that only moves forward.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     at: Time,
@@ -152,7 +156,8 @@ struct Cursor {
 }
 
 impl Cursor {
-    /// Forward to a time. Beyond `enough` work the curve no longer matters to anybody and may be cut short.
+    /// Moves forward to `now`. Beyond `enough` work the curve no longer matters and may be cut
+    /// short.
     #[inline]
     fn pass(&mut self, now: Time, enough: u128, schedule: &Schedule) {
         if now >= self.segment.until {
@@ -166,13 +171,14 @@ impl Cursor {
     fn cross_until(&mut self, now: Time, enough: u128, schedule: &Schedule) {
         while now >= self.segment.until {
             self.work += self.segment.work(self.at, self.segment.until);
-            // An idle server skips the segments between.
+            // An idle server skips the segments in between.
             self.at = if self.work >= enough { now } else { self.segment.until };
             self.segment = schedule.segment(self.at);
         }
     }
 
-    /// Forward to the last nanosecond with no more than this work; returns the first with no less.
+    /// Moves forward to the last nanosecond with at most this work. Returns the first nanosecond
+    /// with at least this work.
     #[inline]
     fn reach(&mut self, work: u128, schedule: &Schedule) -> Time {
         if work - self.work > self.segment.work(self.at, self.segment.until)
@@ -192,7 +198,7 @@ impl Cursor {
         Time(self.at.0 + u64::from(rest > 0))
     }
 
-    /// Forward to the segment in which this work gets done; false if that is never.
+    /// Moves forward to the segment in which this work completes. Returns false if it never does.
     #[cold]
     fn cross_for(&mut self, work: u128, schedule: &Schedule) -> bool {
         for _ in 0..HORIZON {
@@ -207,9 +213,9 @@ impl Cursor {
             self.at = self.segment.until;
             self.segment = schedule.segment(self.at);
         }
-        // And nothing after it either: the queue is a FIFO.
+        // No later packet departs either: the queue is a FIFO.
         self.at = Time::NEVER;
-        self.segment = Segment::of_rate(Rate(0), Time::NEVER);
+        self.segment = Segment::constant(Rate(0), Time::NEVER);
         false
     }
 }
@@ -221,27 +227,27 @@ fn divide(missing: u128, rate: u64) -> (u64, u64) {
     ((missing / rate) as u64, (missing % rate) as u64)
 }
 
-/// One byte, in work.
+/// Work of one byte.
 const BYTE: u128 = 8_000_000_000;
 
-/// The moment a packet leaves the server.
+/// Departure of a packet from the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Departure {
     pub(crate) at: Time,
-    /// That of the segment it leaves in.
+    /// Extra delay of the segment in which it departs.
     pub(crate) extra_delay: Duration,
 }
 
-/// The server with its token bucket.
+/// Server with its token bucket.
 #[derive(Debug)]
 pub(crate) struct Server {
     schedule: Schedule,
     now: Cursor,
-    /// At the last departure that had to wait.
+    /// Position at the last departure that had to wait.
     departure: Cursor,
-    /// F of the header.
+    /// F in the module documentation.
     frontier: u128,
-    /// b of the header.
+    /// b in the module documentation.
     depth: u128,
 }
 
@@ -253,32 +259,32 @@ impl Server {
         Self { schedule, now: start, departure: start, frontier: 0, depth }
     }
 
-    /// Time passes; never backwards, never to [`Time::NEVER`].
+    /// Advances to `now`, which never goes back and is never [`Time::NEVER`].
     #[inline]
     pub(crate) fn advance(&mut self, now: Time) {
         self.now.pass(now, self.frontier, &self.schedule);
     }
 
-    /// Whether packets that arrive now are lost.
+    /// Reports whether packets that arrive now are lost.
     #[inline]
-    pub(crate) fn is_out(&self) -> bool {
+    pub(crate) fn in_outage(&self) -> bool {
         self.now.at < self.now.segment.outage_until
     }
 
-    /// The rate of the moment.
+    /// Returns the current rate.
     pub(crate) fn rate(&self) -> Rate {
         Rate(self.now.segment.rate)
     }
 
-    /// A packet arrives now; when it will have left.
+    /// Returns the departure of a packet that arrives now.
     #[inline]
     pub(crate) fn depart(&mut self, size: u32) -> Departure {
         self.frontier = self.frontier.max(self.now.work);
         self.depart_next(size)
     }
 
-    /// A packet that already waited when the one before it left, which is now; when it will have left. That departure
-    /// was rounded up: the work done since belongs to this packet.
+    /// Returns the departure of a packet that already waited when the previous one left, which is
+    /// now. That departure was rounded up, so the work done since belongs to this packet.
     #[inline]
     pub(crate) fn depart_next(&mut self, size: u32) -> Departure {
         self.frontier = self.frontier.saturating_add(u128::from(size) * BYTE);
@@ -333,7 +339,7 @@ mod tests {
     #[test]
     fn departures_are_rounded_up_and_nothing_else_is() {
         let mut s = constant(3_000_000_000, 0);
-        // One byte in 8/3 ns.
+        // One byte takes 8/3 ns.
         let times: Vec<_> = (0..4).map(|_| depart(&mut s, Time::ZERO, 1).0).collect();
         assert_eq!(times, [3, 6, 8, 11]);
         assert_eq!(depart(&mut s, Time(10), 1), Time(14), "busy: 5 * 8/3");
@@ -342,11 +348,13 @@ mod tests {
 
     #[test]
     fn rate_change_acts_on_the_queued() {
-        // 10 packets of 1.2 ms at 10 Mbit/s; from 6 ms on 5 Mbit/s: five before, five of 2.4 ms.
+        // 10 packets of 1.2 ms at 10 Mbit/s, then 5 Mbit/s from 6 ms on: five packets before, five
+        // of 2.4 ms after.
         let mut s = server(&steps(&[(0, 10), (6, 5)]), 0);
         let times: Vec<_> = (0..10).map(|_| depart(&mut s, Time::ZERO, 1500).0 / 100_000).collect();
         assert_eq!(times, [12, 24, 36, 48, 60, 84, 108, 132, 156, 180]);
-        // A packet under way when the rate changes: 2/3 at 10, a pause, the rest at 5 Mbit/s.
+        // A packet in transmission when the rate changes: 2/3 at 10 Mbit/s, a pause, the rest at 5
+        // Mbit/s.
         let mut s = server(&steps(&[(0, 10), (8, 0), (20, 5)]), 0);
         assert_eq!(depart(&mut s, Time::ZERO, 15_000), Time::from_millis(28));
     }
@@ -388,7 +396,8 @@ mod tests {
         let mut s = constant(8_000_000, 3000);
         let us: Vec<_> = (0..4).map(|_| depart(&mut s, Time::ZERO, 1500).0 / 1000).collect();
         assert_eq!(us, [0, 0, 1500, 3000]);
-        // At 4 ms 1000 tokens: 500 more take 0.5 ms. At 20 ms it is full, not fuller.
+        // At 4 ms there are 1000 tokens, and 500 more take 0.5 ms. At 20 ms the bucket is full, not
+        // fuller.
         assert_eq!(depart(&mut s, Time::from_millis(4), 1500).0 / 1000, 4500);
         let us: Vec<_> = (0..3).map(|_| depart(&mut s, Time::from_millis(20), 1500).0 / 1000).collect();
         assert_eq!(us, [20_000, 20_000, 21_500]);
@@ -414,7 +423,7 @@ mod tests {
         let mut last = Time::ZERO;
         while last < Time::from_millis(100_000) {
             let departure = s.depart(1500);
-            // A packet done just at the boundary belongs to the slot that carried it.
+            // A packet completed exactly at the boundary belongs to the slot that carried it.
             let slot = schedule.segment(Time(departure.at.0 - 1));
             assert_eq!(departure.extra_delay, slot.extra_delay);
             assert!(departure.at > last);
@@ -422,24 +431,25 @@ mod tests {
         }
         for (ms, out) in [(999, false), (1000, true), (1049, true), (1050, false), (16_049, true)] {
             s.advance(Time::from_millis(ms));
-            assert_eq!(s.is_out(), out, "{ms} ms");
+            assert_eq!(s.in_outage(), out, "{ms} ms");
         }
     }
 
     #[test]
     fn checks_in_words() {
         assert_eq!(steps(&[(0, 1), (1, 1)]).check(), Ok(()));
-        assert!(steps(&[]).check().unwrap_err().contains("no steps"));
-        assert!(steps(&[(1, 1), (1, 2)]).check().unwrap_err().contains("rise"));
+        assert!(steps(&[]).check().unwrap_err().contains("at least one step"));
+        assert!(steps(&[(1, 1), (1, 2)]).check().unwrap_err().contains("increase"));
     }
 
-    /// Arrivals: gap in ns, size.
+    /// Arrivals as (gap in ns, size).
     fn arrivals() -> impl Strategy<Value = Vec<(u64, u32)>> {
         prop::collection::vec((prop_oneof![Just(0), 0..3_000_000_u64], 1..3000_u32), 1..200)
     }
 
     proptest! {
-        /// 10.2: departures over any window w <= r w + b. Within a nanosecond, the window's rounding.
+        /// Departures over any window w are at most r w + b, within a nanosecond, the rounding of
+        /// the window.
         #[test]
         fn departures_in_any_window(
             script in arrivals(), rate in 1_000_000..2_000_000_000_u64, burst in 3000..40_000_u64,
@@ -461,7 +471,7 @@ mod tests {
             }
         }
 
-        /// Tokens by their own recursion of 10.2, continuous time in f64.
+        /// Compares with the token recursion itself, in continuous time with f64.
         #[test]
         fn bucket_agrees_with_the_token_recursion(
             script in arrivals(), rate in 1_000_000..100_000_000_u64, burst in 3000..40_000_u64,
@@ -481,7 +491,7 @@ mod tests {
             }
         }
 
-        /// Steps of equal rates are one constant rate.
+        /// Steps of equal rates act as one constant rate.
         #[test]
         fn steps_agree_with_a_constant(
             script in arrivals(), rate in 1_000_000..100_000_000_u64, burst in 0..4000_u64,
@@ -495,13 +505,15 @@ mod tests {
             }
         }
 
-        /// Against a server that works off its queue microsecond by microsecond, in whole bytes.
+        /// Compares with a server that works off its queue microsecond by microsecond, in whole
+        /// bytes.
         #[test]
         fn steps_agree_with_brute_force(
             arrivals in prop::collection::vec((0..400_u64, 1..300_u64), 1..40),
             rates in prop::collection::vec(0..20_u64, 1..30),
         ) {
-            // Bytes per microsecond, a step each 100 us; the last is not zero, so that all gets through.
+            // Rates are in bytes per microsecond, with a step each 100 us. The last is not zero, so
+            // that all packets get through.
             let rates: Vec<u64> = rates.into_iter().chain([3]).collect();
             let step = |(i, r): (usize, &u64)| (Time(i as u64 * 100_000), Rate(r * 8_000_000));
             let mut s = server(&RateModel::Steps(rates.iter().enumerate().map(step).collect()), 0);

@@ -1,4 +1,5 @@
-//! A rate, a delay and an outage that change on a fixed grid: the reconfiguration of a Starlink-like satellite path.
+//! Rate, delay and outage that change on a fixed grid, like the reconfiguration of a Starlink-like
+//! satellite path.
 //!
 //! ```text
 //! boundaries   phase + k period
@@ -7,16 +8,16 @@
 //! outage       packets that arrive in [boundary, boundary + outage) are lost
 //! ```
 //!
-//! Grid of Starlink: 15 s, at the seconds 12, 27, 42, 57 of each minute (general knowledge, no measurement of ours).
-//! The model is inferred, not fitted: RTT levels of 20 to 45 ms are an extra delay of 0 to 12.5 ms each way; that the
-//! rate is log-normal is an assumption.
+//! Grid of Starlink: 15 s, at the seconds 12, 27, 42, 57 of each minute (general knowledge, not our
+//! measurement). The model is inferred, not fitted: RTT levels of 20 to 45 ms become an extra delay
+//! of 0 to 12.5 ms each way. The log-normal distribution of the rate is an assumption.
 
 use serde::{Deserialize, Serialize};
 use units::{Duration, Rate, Rng, Time};
 
 use crate::segment::Segment;
 
-/// What is drawn anew in each slot. What is left out does not vary.
+/// Properties drawn anew in each slot. Properties that are left out do not vary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "slots"))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -24,7 +25,7 @@ pub struct SlotModel {
     /// Length of a slot; at least 1 ms, default 15 s.
     #[serde(default = "SlotModel::default_period")]
     pub period: Duration,
-    /// Time of a boundary within the first period, default 12 s; before it lies a shorter slot.
+    /// Time of a boundary within the first period, default 12 s. A shorter slot precedes it.
     #[serde(default = "SlotModel::default_phase")]
     pub phase: Duration,
     /// Median of the slots' rates.
@@ -32,17 +33,18 @@ pub struct SlotModel {
     /// Standard deviation of the rate's natural logarithm; 0 or more, default 0.
     #[serde(default)]
     pub sigma: f64,
-    /// Lowest rate; at least 1 bit/s, the default.
+    /// Lowest rate; at least 1 bit/s (default).
     #[serde(default = "SlotModel::default_min")]
     pub min: Rate,
-    /// Highest rate; no bound by default.
+    /// Highest rate; unbounded by default.
     #[serde(default = "SlotModel::default_max")]
     pub max: Rate,
-    /// Lowest and highest extra one-way delay; default none. A packet has that of the slot it departs in.
+    /// Lowest and highest extra one-way delay; default none. A packet gets that of the slot in
+    /// which it departs.
     #[serde(default)]
     pub extra_delay: [Duration; 2],
-    /// How long after each boundary arriving packets are lost; shorter than the period, default not at all.
-    /// A boundary at time zero (`phase` 0) counts.
+    /// Time after each boundary during which arriving packets are lost; shorter than the period,
+    /// default none. A boundary at time zero (`phase` 0) counts.
     #[serde(default)]
     pub outage: Duration,
 }
@@ -50,7 +52,7 @@ pub struct SlotModel {
 const MIN_PERIOD: Duration = Duration::from_millis(1);
 
 impl SlotModel {
-    /// On the default grid with a constant rate: no variation, no extra delay, no outage.
+    /// Returns a model on the default grid with a constant rate, no extra delay and no outage.
     pub fn plain(median: Rate) -> Self {
         Self {
             period: Self::default_period(),
@@ -64,19 +66,19 @@ impl SlotModel {
         }
     }
 
-    /// Says in words what is wrong with the values.
+    /// Checks the values.
     ///
     /// # Errors
-    /// The first rule that does not hold.
+    /// Returns the first rule that does not hold.
     pub(crate) fn check(&self) -> Result<(), String> {
         let [low, high] = self.extra_delay;
         let rules = [
-            (self.period >= MIN_PERIOD, "`period` is shorter than 1 ms"),
-            (self.sigma >= 0.0 && self.sigma.is_finite(), "`sigma` is not a number of at least 0"),
-            (self.min >= Rate(1), "`min` is less than 1 bit/s"),
-            (self.min <= self.max, "`min` is above `max`"),
-            (low <= high, "`extra-delay` is not [lowest, highest]"),
-            (self.outage < self.period, "`outage` is not shorter than `period`"),
+            (self.period >= MIN_PERIOD, "`period` must be at least 1 ms"),
+            (self.sigma >= 0.0 && self.sigma.is_finite(), "`sigma` must be a number of at least 0"),
+            (self.min >= Rate(1), "`min` must be at least 1 bit/s"),
+            (self.min <= self.max, "`min` must not be above `max`"),
+            (low <= high, "`extra-delay` must be [lowest, highest]"),
+            (self.outage < self.period, "`outage` must be shorter than `period`"),
         ];
         rules.iter().find(|rule| !rule.0).map_or(Ok(()), |rule| Err(rule.1.to_owned()))
     }
@@ -95,12 +97,12 @@ impl SlotModel {
     }
 }
 
-/// The slots of one run. Each has a random stream of its own, so that any slot can be had at any time, in any order,
-/// without keeping those before it.
+/// Slots of one run. Each slot has its own random stream, so that any slot can be computed at any
+/// time, in any order, without storing earlier ones.
 #[derive(Debug)]
 pub(crate) struct Slots {
     model: SlotModel,
-    /// Drawn, not the run's seed itself: seeds 1 and 2 must not share slots.
+    /// Drawn seed rather than the run's seed, because the slots of seeds 1 and 2 must differ.
     seed: u64,
 }
 
@@ -111,11 +113,11 @@ impl Slots {
         Self { model: SlotModel { period, phase, ..model.clone() }, seed: rng.next_u64() }
     }
 
-    /// The slot that contains this time.
+    /// Returns the slot that contains this time.
     pub(crate) fn segment(&self, at: Time) -> Segment {
         let (period, phase) = (self.model.period.0, self.model.phase.0);
         match at.0.checked_sub(phase) {
-            // The piece before the first boundary, when there is one.
+            // The slot before the first boundary, if there is one.
             None => self.slot(0, Time(phase), Time::ZERO),
             Some(past) => {
                 let boundary = Time(phase + past / period * period);
@@ -135,7 +137,7 @@ impl Slots {
     fn draw_rate(&self, rng: &mut Rng) -> u64 {
         let factor = libm::exp(self.model.sigma * rng.normal());
         let rate = (self.model.median.0 as f64 * factor + 0.5) as u64;
-        // Not `clamp`, which panics when the bounds are crossed.
+        // `clamp` would panic if `min` exceeds `max`.
         rate.min(self.model.max.0).max(self.model.min.0).max(1)
     }
 }
@@ -188,7 +190,7 @@ mod tests {
         let drawn: Vec<_> = (0..n).map(|k| slots.segment(Time::from_millis(15_000 * k))).collect();
         let below = drawn.iter().filter(|s| s.rate < 100_000_000).count() as f64 / n as f64;
         assert!((below - 0.5).abs() < 4.0 * 0.5 / (n as f64).sqrt(), "median: {below}");
-        // exp(sigma) above the median lies one standard deviation: 84.13 %.
+        // 84.13 % lie below exp(sigma) times the median, which is one standard deviation above it.
         let below = drawn.iter().filter(|s| (s.rate as f64) < 164_872_127.0).count() as f64 / n as f64;
         assert!((below - 0.8413).abs() < 4.0 * 0.3654 / (n as f64).sqrt(), "sigma: {below}");
         assert!(drawn.iter().all(|s| s.rate <= 400_000_000));

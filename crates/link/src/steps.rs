@@ -1,12 +1,13 @@
-//! Values of a link that change at times known beforehand: `[["0 s", "20 ms"], ["30 s", "80 ms"]]`.
+//! Values of a link that change at known times: `[["0 s", "20 ms"], ["30 s", "80 ms"]]`.
 //!
-//! The first of them also holds before its time, so that it stands where a fixed value would; what is kept here are the
-//! others. The rate has steps of its own (`rate.rs`), since it needs them as an integral.
+//! The first value also holds before its time, so it is kept as the plain value. [`Steps`] holds
+//! the later ones. The rate has its own steps (`rate.rs`), since it needs them as an integral.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use units::{Duration, Time};
 
-/// What a value becomes later: each from its time on, times rising. Empty: it never changes.
+/// Later values, each of which holds from its time on, in order of time. An empty list means that
+/// the value never changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steps<T>(pub Vec<(Time, T)>);
 
@@ -17,31 +18,31 @@ impl<T> Default for Steps<T> {
 }
 
 impl<T: Copy> Steps<T> {
-    /// Whether the value never changes.
+    /// Reports whether the value never changes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All values, the `first` with them.
+    /// Returns all values, starting with `first`.
     pub fn values(&self, first: T) -> impl Iterator<Item = T> {
         std::iter::once(first).chain(self.0.iter().map(|step| step.1))
     }
 
-    /// Says in words what is wrong with the times; `key` is the value's name.
+    /// Checks the times. `key` is the name of the value.
     pub(crate) fn check(&self, key: &str) -> Result<(), String> {
         if self.0.is_sorted_by(|a, b| a.0 < b.0) {
             return Ok(());
         }
-        Err(format!("the times of the steps of `{key}` do not rise"))
+        Err(format!("the times of the steps of `{key}` must increase"))
     }
 
-    /// The same steps of other values.
+    /// Maps each value, at the same times.
     pub fn map<U>(&self, each: impl Fn(T) -> U) -> Steps<U> {
         Steps(self.0.iter().map(|&(at, value)| (at, each(value))).collect())
     }
 }
 
-/// As in files: a list of times and values.
+/// Serialises to a list of times and values, as in files.
 impl<T: Serialize> Serialize for Steps<T> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_seq(self.0.iter().map(|(at, value)| (*at - Time::ZERO, value)))
@@ -55,11 +56,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Steps<T> {
     }
 }
 
-/// The value at a time that never goes back.
+/// Current value at a time that never goes back.
 #[derive(Debug)]
 pub(crate) struct Stepper<T> {
     value: T,
-    /// Those to come, the next one last.
+    /// Steps to come, the next one last.
     later: Vec<(Time, T)>,
 }
 
@@ -70,7 +71,7 @@ impl<T: Copy> Stepper<T> {
         Self { value: first, later }
     }
 
-    /// A step holds from its very time on.
+    /// Returns the value at `now`. A step holds from its exact time on.
     #[inline]
     pub(crate) fn at(&mut self, now: Time) -> T {
         while let Some((_, value)) = self.later.pop_if(|step| step.0 <= now) {
@@ -104,7 +105,7 @@ mod tests {
         for wrong in [[(1, 5), (1, 6)], [(2, 5), (1, 6)]] {
             assert_eq!(
                 steps(&wrong).check("delay").unwrap_err(),
-                "the times of the steps of `delay` do not rise"
+                "the times of the steps of `delay` must increase"
             );
         }
     }

@@ -1,67 +1,67 @@
-//! What a flow carries.
+//! Application data of a flow.
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Rate};
 
-/// What a flow carries.
+/// Application data of a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Application {
-    /// All there is, at once.
+    /// Unlimited or fixed amount of data, all available at once.
     #[default]
     Bulk,
     /// Video that follows the controller's rate, and audio.
     Media(MediaConfig),
-    /// Short transfers, with idle times in between.
+    /// Short transfers with idle times in between.
     OnOff(ObjectsConfig),
 }
 
-/// A video encoder and a microphone.
+/// Video encoder and microphone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediaConfig {
     /// Frames per second, at least 1.
     pub fps: u32,
     /// Smallest rate of the encoder, without headers; above 0.
     pub min_rate: Rate,
-    /// Largest, no less.
+    /// Largest rate of the encoder, without headers; at least `min_rate`.
     pub max_rate: Rate,
-    /// Before it knows better.
+    /// Encoder rate before the first rate request takes effect.
     pub start_rate: Rate,
-    /// From asking for a rate to the frame that has it, at least.
+    /// Minimum delay between a rate request and the first frame encoded at that rate.
     pub reaction: Duration,
-    /// Frame sizes are uniform within this part of their mean, 0..1.
+    /// Variation of the frame size: uniform within this fraction of the mean, 0..1.
     pub variation: f64,
-    /// Audio, without headers; none at 0.
+    /// Audio rate, without headers; 0 is no audio.
     pub audio: Rate,
-    /// What waits longer to be sent is skipped.
+    /// Queuing time at the sender after which a frame is skipped.
     pub max_queue: Duration,
 }
 
-/// From one packet of audio to the next.
+/// Interval between audio packets.
 pub const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Objects and idle times.
+/// Object sizes and idle times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectsConfig {
-    /// Smallest object, at least 1 byte.
+    /// Size of the smallest object, at least 1 byte.
     pub smallest: Bytes,
-    /// Largest, no less.
+    /// Size of the largest object, at least `smallest`.
     pub largest: Bytes,
     /// Mean idle time.
     pub idle: Duration,
-    /// The first object comes at the flow's start; or else after an idle time.
+    /// Starts the first object at the flow's start instead of after an idle time.
     pub begins_on: bool,
-    /// What carries an object.
+    /// Connection that carries an object.
     pub connection: Connection,
 }
 
-/// What carries an object.
+/// Connection that carries an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Connection {
-    /// A connection of its own.
+    /// New connection for each object.
     #[default]
     New,
-    /// The same as the one before.
+    /// Same connection as the previous object.
     Kept,
 }

@@ -1,50 +1,52 @@
-//! What runs beside the flows: a ping, and UDP at a given rate.
+//! Traffic beside the flows: a ping, and UDP at a given rate.
 
 use units::{Duration, Rate, Time};
 
 use crate::route::Route;
 
-/// A small packet at fixed intervals that the far end answers at once: what another application would feel.
+/// Ping: a small packet at fixed intervals that the far end answers at once. It measures what
+/// another application would experience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeConfig {
-    /// From one to the next; the first leaves at the start of the run.
+    /// Interval between packets; the first leaves at the start of the run.
     pub interval: Duration,
-    /// Bytes on the wire.
+    /// Size of a packet, in bytes on the wire.
     pub size: u32,
-    /// Its links.
+    /// Links of the packet.
     pub route: Route,
-    /// Those of its answer.
+    /// Links of the answer; `None` if it crosses none.
     pub back: Option<Route>,
-    /// Round-trip time without queue; at least its links' delay, there and back.
+    /// Round-trip time without queues; at least the delay of the links, there and back.
     pub rtt: Duration,
 }
 
-/// UDP at a given rate, whatever becomes of it.
+/// Unresponsive UDP traffic at a given rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UdpConfig {
-    /// Its name in tables.
+    /// Name of the source in tables.
     pub label: String,
-    /// Each rate from its time on, times rising; the first also before its time. Rate zero is silence.
+    /// Rates that each hold from their time on, in order of time. The first also holds before its
+    /// time. Rate zero is silence.
     pub rate: Vec<(Time, Rate)>,
-    /// Pauses; without them it is always on.
+    /// On and off phases; `None` is always on.
     pub on_off: Option<OnOff>,
-    /// Its links.
+    /// Links of the packets.
     pub route: Route,
-    /// Bytes of a packet on the wire; at least 1.
+    /// Size of a packet, in bytes on the wire; at least 1.
     pub size: u32,
-    /// No bit before this.
+    /// Start of the source.
     pub start: Time,
-    /// No packet after this.
+    /// Time after which no packet leaves.
     pub stop: Option<Time>,
 }
 
-/// Spans of sending and of silence in turn, from the start of a source on.
+/// Alternating phases of sending and silence, from the start of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnOff {
-    /// How long it sends.
+    /// Duration of a sending phase.
     pub on: Duration,
-    /// How long it is silent.
+    /// Duration of a silent phase.
     pub off: Duration,
-    /// These are means of exponential distributions.
+    /// Draws the durations from exponential distributions with these means.
     pub random: bool,
 }

@@ -1,30 +1,31 @@
-//! When a source sends.
+//! Departure times of a UDP source.
 //!
 //! ```text
 //! R(t) = integral of the rate from the start to t, over the time in which the source is on
 //! packet k = 1, 2, ... leaves at the first nanosecond t with R(t) >= k * size
 //! ```
 //!
-//! So the first packet of a constant rate leaves one interval after the start, and what is left of a packet when the
-//! source falls silent counts towards the next. Work is in bit/s times ns, whole numbers, as at a link: only the departure
-//! is rounded, up to the nanosecond, and no error is carried on to the next.
+//! The first packet of a constant rate therefore leaves one interval after the start. A packet that
+//! is incomplete when the source falls silent counts towards the next. Work is counted in bit/s
+//! times ns, in whole numbers, as in a link: only the departure is rounded, up to the nanosecond,
+//! and no error accumulates.
 
 use units::{Duration, Rate, Rng, Time};
 
 use crate::cross_traffic::{OnOff, UdpConfig};
 use crate::topology::Scenario;
 
-/// One byte, in work.
+/// Work of one byte.
 const BYTE: u128 = 8_000_000_000;
 
-/// The departures of one source, one after the other.
+/// Departures of one source, in order of time.
 #[derive(Debug)]
 pub struct Emission {
     rates: Vec<(Time, Rate)>,
     phases: Option<Phases>,
-    /// Nothing leaves after this.
+    /// Time after which nothing leaves.
     end: Time,
-    /// How far time has been worked through.
+    /// Time up to which work is counted.
     at: Time,
     /// Work done by then for the next packet.
     done: u128,
@@ -32,7 +33,7 @@ pub struct Emission {
 }
 
 impl Emission {
-    /// Of the source with this number among those of the run, from 0.
+    /// Creates the departures of the source with this number among those of the run, from 0.
     pub fn new(config: &UdpConfig, number: usize, scenario: &Scenario) -> Self {
         let rng = Rng::stream(scenario.seed, &format!("udp.{number}.on-off"));
         let end = Time::ZERO + scenario.duration;
@@ -46,16 +47,16 @@ impl Emission {
         }
     }
 
-    /// When the next packet leaves; [`Time::NEVER`] after the last.
+    /// Returns the departure of the next packet; [`Time::NEVER`] after the last.
     pub fn next_departure(&mut self) -> Time {
         while self.at < self.end {
-            let (rate, until) = self.stretch();
+            let (rate, until) = self.segment();
             let work = rate * u128::from((until - self.at).0);
             let missing = self.packet.saturating_sub(self.done);
             if rate > 0 && missing <= work {
                 let span = missing.div_ceil(rate);
                 self.done = self.done + span * rate - self.packet;
-                // Within the stretch, whose length is a u64.
+                // Within the segment, whose length is a u64.
                 self.at += Duration(span as u64);
                 return if self.at <= self.end { self.at } else { Time::NEVER };
             }
@@ -65,8 +66,8 @@ impl Emission {
         Time::NEVER
     }
 
-    /// The rate of now, and until when it stays so.
-    fn stretch(&mut self) -> (u128, Time) {
+    /// Returns the current rate, and the time until which it holds.
+    fn segment(&mut self) -> (u128, Time) {
         let next = self.rates.partition_point(|step| step.0 <= self.at).max(1);
         let rate = self.rates.get(next - 1).map_or(0, |step| step.1.0);
         let until = self.rates.get(next).map_or(Time::NEVER, |step| step.0);
@@ -80,7 +81,7 @@ impl Emission {
     }
 }
 
-/// On and off in turn.
+/// Alternating on and off phases.
 #[derive(Debug)]
 struct Phases {
     config: OnOff,
@@ -96,7 +97,7 @@ impl Phases {
         phases
     }
 
-    /// How long the phase lasts that begins.
+    /// Returns the duration of the phase that begins.
     fn span(&mut self) -> Duration {
         let mean = if self.is_on { self.config.on } else { self.config.off };
         let span = if self.config.random { mean.mul_f64(self.rng.exponential()) } else { mean };
@@ -136,14 +137,15 @@ mod tests {
             .collect()
     }
 
-    /// 8000 bits at 7 kbit/s are no whole number of nanoseconds: each departure is rounded, none drifts.
+    /// 8000 bits at 7 kbit/s do not take a whole number of nanoseconds: each departure is rounded,
+    /// but none drifts.
     #[test]
     fn no_drift() {
         let times = departures(&[(0, 7000)], None, Some(801));
         assert_eq!(times.len(), 700);
         let exact = |k: u64| S + (k * 8 * S).div_ceil(7);
         assert!(times.iter().zip(1..).all(|(&t, k)| t == exact(k)), "{times:?}");
-        assert_eq!(times[699], 801 * S, "the one at the stop still leaves");
+        assert_eq!(times[699], 801 * S, "the packet at the stop still leaves");
     }
 
     /// Half a packet before the silence, and half after it.
@@ -162,13 +164,13 @@ mod tests {
         assert_eq!(times, [2, 3, 7, 8, 12].map(|s| s * S));
     }
 
-    /// Exponential spans have their means: a third of the time on.
+    /// Exponential phases have the given means: the source is on for a third of the time.
     #[test]
     fn random_spans() {
         let ms = Duration::from_millis;
         let on_off = OnOff { on: ms(500), off: ms(1000), random: true };
         let sent = departures(&[(0, 8_000_000)], Some(on_off), None).len() as f64;
-        // Some 666 pairs of spans: the share on has a standard deviation of 2.5 %.
+        // About 666 pairs of phases: the share of on time has a standard deviation of 2.5 %.
         assert!((sent / 333_000.0 - 1.0).abs() < 0.075, "{sent}");
     }
 }

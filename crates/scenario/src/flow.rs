@@ -9,88 +9,93 @@ use units::{Duration, Time};
 use crate::application::Application;
 use crate::route::{Back, Route};
 
-/// One flow. The fields that serde does not skip are keys of a `[[flow]]` table as they are: read, documented and written from
-/// here alone.
+/// Configuration of one flow. Fields that serde does not skip are keys of a `[[flow]]` table: they
+/// are read, documented and written from here alone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "kebab-case")]
 pub struct FlowConfig {
-    /// Its name in tables and charts, with a number where several share one.
+    /// Name in tables and charts, with a number where several flows share one.
     #[serde(skip)]
     pub label: String,
-    /// That name without the number.
+    /// Name without the number.
     #[serde(skip)]
     pub group: String,
-    /// Its controller.
+    /// Congestion controller.
     #[serde(skip)]
     pub algorithm: Algorithm,
     /// QUIC or TCP, and the sizes of its packets.
     #[serde(skip)]
     pub transport: Transport,
-    /// Every rule of loss recovery and pacing, keys of their own.
+    /// Rules of loss recovery and pacing; a table with its own keys.
     pub recovery: Config,
-    /// How its receiver acknowledges, keys of their own.
+    /// Rules by which the receiver acknowledges; a table with its own keys.
     pub ack: AckConfig,
-    /// First packet.
+    /// Time of the first packet.
     #[serde(skip)]
     pub start: Time,
-    /// No packet after this.
+    /// Time after which no packet leaves.
     #[serde(skip)]
     pub stop: Option<Time>,
-    /// What it carries.
+    /// Application data.
     #[serde(skip)]
     pub application: Application,
-    /// Spans in which its application offers nothing new, ascending.
+    /// Intervals in which the application offers no new data, ascending.
     #[serde(skip)]
     pub pauses: Vec<(Time, Time)>,
-    /// Bytes to transfer in bulk; without it the application always has more.
+    /// Bytes to transfer in bulk; without it the application always has more data.
     #[serde(skip)]
     pub transfer: Option<u64>,
-    /// Its links.
+    /// Links of the data.
     #[serde(skip)]
     pub route: Route,
-    /// Those of its feedback; without any that crosses nothing but a delay.
+    /// Links of the feedback; `None` if it crosses only a delay.
     #[serde(skip)]
     pub back: Option<Back>,
-    /// Round-trip time without queue; at least its links' delay, there and back. Half of it, or the links' delay if
-    /// that is more, is on the way of the data.
+    /// Round-trip time without queues; at least the delay of the links, there and back. The data
+    /// takes half of it, or the delay of its links if that is more.
     #[serde(skip)]
     pub rtt: Duration,
-    /// A round trip before the first data of each connection, over the same links and with a timer: Initials of 1200 bytes, or
-    /// SYNs; it is the first RTT sample, and an Initial counts in the window as a packet. What ends a handshake of QUIC takes 150 bytes of the
-    /// datagram with the first data. On the wire the handshake is over before the run begins, either way.
+    /// Adds a round trip before the first data of each connection, over the same links and with a
+    /// retransmission timer: Initials of 1200 bytes, or SYNs. It gives the first RTT sample, and an
+    /// Initial counts in the window like any packet. The end of a QUIC handshake takes 150 bytes of
+    /// the datagram with the first data. On the wire the handshake completes before the run begins,
+    /// with or without this key.
     pub handshake: bool,
-    /// In a stack that brings controllers (noq, quinn): its own of this name, `new-reno` or `cubic` without parameters, and not ours inside
-    /// of it. The simulator and our endpoint run ours all the same; aioquic has none but its own.
+    /// In a stack with its own controllers (noq, quinn): runs the stack's controller of this name,
+    /// `new-reno` or `cubic` without parameters, instead of ours inside the stack. The simulator
+    /// and our endpoint always run ours; aioquic always runs its own.
     pub own_controller: bool,
-    /// The receiver's clock, as the sender sees it; the sender's counts in the same unit.
+    /// The receiver's clock, as the sender sees it. The sender's own clock uses the same
+    /// granularity.
     pub clock: Clock,
-    /// When, in the time of the run, a NAT gives its sender another source port or another address, and forgets the one before: `[["5 s", "port"], ["9 s", "address"]]`.
-    /// For `--on stack`, where the server has to find out and to validate the path; a flow of the simulator has no addresses, and goes on.
+    /// Times of the run at which a NAT changes the source port or address of the sender and forgets
+    /// the old one: `[["5 s", "port"], ["9 s", "address"]]`. For `--on stack`, where the server
+    /// must detect the change and validate the path. A simulated flow has no addresses and
+    /// continues.
     #[serde(skip)]
     pub rebind: Vec<(Duration, Rebind)>,
 }
 
-/// What a NAT changes of a flow's source.
+/// Part of a flow's source address that a NAT changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Rebind {
-    /// The port.
     Port,
-    /// The address.
     Address,
 }
 
 impl Default for FlowConfig {
-    /// CUBIC over QUIC, in bulk and without end, on a path without delay.
+    /// Returns CUBIC over QUIC, in bulk and without end, on a path without delay.
     fn default() -> Self {
         Self::new("flow", cubic::Params::default(), Transport::default(), Duration::ZERO)
     }
 }
 
 impl FlowConfig {
-    /// A bulk flow without end, from the start of the run; loss recovery and acknowledgements are those of its transport.
+    /// Creates an endless bulk flow from the start of the run, with the default loss recovery and
+    /// acknowledgements of its transport.
     pub fn new(label: &str, algorithm: impl Into<Algorithm>, transport: Transport, rtt: Duration) -> Self {
         let (recovery, ack) = match transport {
             Transport::Quic { .. } => (Config::quic(), AckConfig::default()),
@@ -119,12 +124,13 @@ impl FlowConfig {
     }
 }
 
-/// UDP payload of a datagram with an Initial packet. RFC 9000 section 14.1.
+/// UDP payload of a datagram with an Initial packet (RFC 9000 section 14.1).
 const INITIAL_DATAGRAM: u32 = 1200;
 /// IP and TCP headers without options.
 const TCP_HEADERS: u32 = 40;
 
-/// Packet sizes of a transport. `window` bytes count against cwnd, `window + overhead` bytes are on the wire.
+/// Packet sizes of a transport. A full packet counts `window` bytes against cwnd and takes `window
+/// + overhead` bytes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// QUIC: a datagram of `datagram` bytes carries `datagram - header` bytes of the stream.
@@ -146,14 +152,14 @@ pub enum Transport {
 }
 
 impl Default for Transport {
-    /// QUIC in datagrams of 1252 bytes, over IPv4, UDP and Ethernet.
+    /// Returns QUIC in datagrams of 1252 bytes, over IPv4, UDP and Ethernet.
     fn default() -> Self {
         Self::Quic { datagram: 1252, header: 37, overhead: 42 }
     }
 }
 
 impl Transport {
-    /// Stream bytes in a full packet.
+    /// Returns the stream bytes in a full packet.
     pub fn payload(&self) -> u32 {
         match *self {
             Self::Quic { datagram, header, .. } => datagram - header,
@@ -161,7 +167,7 @@ impl Transport {
         }
     }
 
-    /// `max_datagram_size`: what a full packet counts in the window.
+    /// Returns `max_datagram_size`: the bytes that a full packet counts in the window.
     pub fn mds(&self) -> u32 {
         match *self {
             Self::Quic { datagram, .. } => datagram,
@@ -169,7 +175,7 @@ impl Transport {
         }
     }
 
-    /// What a packet with `payload` stream bytes counts in the window.
+    /// Returns the bytes that a packet with `payload` stream bytes counts in the window.
     pub fn window_bytes(&self, payload: u32) -> u32 {
         match *self {
             Self::Quic { header, .. } => payload + header,
@@ -177,8 +183,8 @@ impl Transport {
         }
     }
 
-    /// A packet of the handshake on the wire, either way: a padded datagram (RFC 9000 section 14.1), a segment without
-    /// payload.
+    /// Returns the size on the wire of a handshake packet in either direction: a padded datagram
+    /// (RFC 9000 section 14.1), or a segment without payload.
     pub fn handshake_bytes(&self) -> u32 {
         match *self {
             Self::Quic { overhead, .. } => self.handshake_payload() + overhead,
@@ -186,7 +192,7 @@ impl Transport {
         }
     }
 
-    /// What of it is payload of UDP or TCP.
+    /// Returns the UDP or TCP payload of a handshake packet.
     pub fn handshake_payload(&self) -> u32 {
         match self {
             Self::Quic { .. } => INITIAL_DATAGRAM,
@@ -194,7 +200,7 @@ impl Transport {
         }
     }
 
-    /// A packet with `payload` stream bytes on the wire.
+    /// Returns the size on the wire of a packet with `payload` stream bytes.
     pub fn wire_bytes(&self, payload: u32) -> u32 {
         match *self {
             Self::Quic { header, overhead, .. } => payload + header + overhead,

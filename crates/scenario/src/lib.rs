@@ -7,8 +7,8 @@ mod flow;
 mod outcome;
 mod record;
 mod recorder;
-mod repeated;
 mod route;
+mod run_length;
 mod sampler;
 mod seconds;
 mod series;
@@ -20,14 +20,14 @@ pub use application::{AUDIO_INTERVAL, Application, Connection, MediaConfig, Obje
 pub use cross_traffic::{OnOff, ProbeConfig, UdpConfig};
 pub use emission::Emission;
 pub use flow::{FlowConfig, Rebind, Transport};
-pub use outcome::{Inside, Outcome, ProbeRecord, UdpRecord, Watch};
+pub use outcome::{Outcome, ProbeRecord, UdpRecord, Watch, WindowOutcome};
 pub use record::{
-    Delivery, FlowInside, Histogram, Mean, MediaTotals, ObjectTotals, QueueDelay, Record, SentPacket,
+    Delivery, FlowInWindow, Histogram, Mean, MediaTotals, ObjectTotals, QueueDelay, Record, SentPacket,
     TimerMeans, Totals,
 };
 pub use recorder::{End, Recorder};
-pub use repeated::Repeated;
 pub use route::{Back, Route};
+pub use run_length::RunLength;
 pub use sampler::{FlowSample, FlowSampler, Sampler, mbit_s};
 pub use seconds::Seconds;
 pub use series::{FlowSeries, Series, Variables};

@@ -1,83 +1,82 @@
-//! What a run leaves behind.
+//! Results of a run.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use link::Counters;
 use units::Time;
 
-use crate::record::{FlowInside, Histogram, QueueDelay, Record};
+use crate::record::{FlowInWindow, Histogram, QueueDelay, Record};
 use crate::seconds::Seconds;
 use crate::series::Series;
 
-/// What a run leaves behind.
+/// Results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Per flow, in the scenario's order.
+    /// Record of each flow, in the scenario's order.
     pub flows: Vec<Record>,
-    /// The probe's answers, if there was one.
+    /// Answers to the ping, if there was one.
     pub probe: Option<ProbeRecord>,
-    /// Per source of UDP, in the scenario's order.
+    /// Record of each UDP source, in the scenario's order.
     pub udp: Vec<UdpRecord>,
-    /// The counters of the bottleneck, or of the chain's first link.
+    /// Counters of the bottleneck, or of the first link of the chain.
     pub link: Counters,
-    /// Those of the links behind it.
+    /// Counters of the links behind it.
     pub beyond: Vec<Counters>,
-    /// Those of the links of the other direction.
+    /// Counters of the links in the other direction.
     pub reverse: Vec<Counters>,
-    /// What happened in the scenario's other windows, in their order.
-    pub windows: Vec<Inside>,
-    /// Time series, empty unless asked for; what a [`Recorder`](crate::Recorder) has taken is not here.
+    /// Results in the scenario's other windows, in their order.
+    pub windows: Vec<WindowOutcome>,
+    /// Time series, empty unless requested. Samples taken by a [`Recorder`](crate::Recorder) are
+    /// not included.
     pub series: Series,
-    /// Each flow's goodput by the second, from the samples of the series.
+    /// Goodput of each flow in each second, from the samples of the series.
     pub seconds: Seconds,
     /// Virtual time at the end.
     pub end: Time,
-    /// Events processed.
+    /// Number of events processed.
     pub events: u64,
 }
 
-/// What happened in a window of the scenario's.
+/// Results in one additional window of the scenario.
 #[derive(Clone, Debug)]
-pub struct Inside {
-    /// Per flow, in the scenario's order.
-    pub flows: Vec<FlowInside>,
-    /// Bytes that left each link inside it, forward ones first.
+pub struct WindowOutcome {
+    /// Results of each flow, in the scenario's order.
+    pub flows: Vec<FlowInWindow>,
+    /// Bytes that left each link inside the window, forward links first.
     pub delivered: Vec<u64>,
-    /// The probe's answers, if there was one.
+    /// Answers to the ping, if there was one.
     pub probe: Option<ProbeRecord>,
-    /// Per source of UDP.
+    /// Record of each UDP source.
     pub udp: Vec<UdpRecord>,
 }
 
-/// What the probe saw inside the measuring window.
+/// Results of the ping inside a window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProbeRecord {
-    /// Packets sent.
     pub sent: u64,
-    /// Packets that the path dropped.
+    /// Number of packets dropped by the path.
     pub dropped: u64,
     /// Round-trip times of the answers.
     pub rtt: Histogram,
 }
 
-/// What became of one source's packets inside the measuring window.
+/// Results of one UDP source inside a window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UdpRecord {
-    /// Packets sent.
     pub sent: u64,
-    /// Packets that the path dropped.
+    /// Number of packets dropped by the path.
     pub dropped: u64,
-    /// Bytes that arrived, as they are on the wire.
+    /// Bytes that arrived, as on the wire.
     pub delivered: u64,
-    /// Time each packet spent in the queues of its links and on their wires.
+    /// Time of each packet in the queues of its links and in transmission.
     pub queue_delay: QueueDelay,
 }
 
-/// Seen from outside while a run goes on.
+/// Progress of a run, and a switch to stop it, for other threads.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Virtual time reached, nanoseconds.
+    /// Virtual time reached, in nanoseconds.
     pub reached: AtomicU64,
-    /// Set it to end the run early.
+    /// Ends the run early when set.
     pub stop: AtomicBool,
 }

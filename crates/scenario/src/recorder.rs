@@ -1,25 +1,26 @@
-//! What takes time series and packet events while a run goes on, so that how long it is costs no memory.
+//! Takes time series and packet events during a run, so that memory does not grow with its length.
 
 use crate::outcome::Outcome;
 use crate::record::Record;
 use crate::series::Series;
 use crate::trace::Trace;
 
-/// Which end of a flow.
+/// One end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
-    /// That sends the data.
+    /// Sender of the data.
     Sender,
-    /// That receives it.
+    /// Receiver of the data.
     Receiver,
 }
 
-/// Takes what a run records. What goes wrong with it (a full disk) it keeps until somebody asks; it may end the run by its
-/// [`Watch`](crate::Watch).
+/// Receives the samples and events of a run. It keeps errors, such as a full disk, until asked for
+/// them, and may end the run through its [`Watch`](crate::Watch).
 pub trait Recorder {
-    /// The samples that follow those before.
+    /// Receives the next samples.
     fn series(&mut self, part: Series);
-    /// The events at one end of a flow that follow those before; they go when it returns, and their memory is used for the next.
+    /// Receives the next events at one end of a flow. They are dropped on return, and their memory
+    /// is reused.
     fn events(&mut self, flow: usize, end: End, part: &Trace);
 }
 
@@ -36,7 +37,7 @@ impl Outcome {
 }
 
 impl Record {
-    /// Hands over the events of the flow of this number that it holds.
+    /// Hands over all events that it holds. `number` is the number of the flow.
     pub fn hand_over(&mut self, number: usize, recorder: &mut dyn Recorder) {
         for (end, trace) in [(End::Sender, &mut self.trace), (End::Receiver, &mut self.far_trace)] {
             if let Some(trace) = trace.as_mut().filter(|trace| !trace.is_empty()) {

@@ -1,11 +1,11 @@
-//! Ways along the links.
+//! Routes over links.
 
-/// Neighbouring links of a chain: from which to which a packet goes, both inside.
+/// Consecutive links of a chain, from the first to the last, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The first link, from 0; those of the way back count on behind the forward ones.
+    /// First link, from 0. Links of the return path are numbered after the forward ones.
     pub first: u16,
-    /// The last; beyond the end of its chain: the last one there.
+    /// Last link. A number beyond the end of the chain means its last link.
     pub last: u16,
 }
 
@@ -13,17 +13,17 @@ impl Route {
     /// The whole forward chain.
     pub const ALL: Self = Self { first: 0, last: u16::MAX };
 
-    /// Whether the link of this number is on it.
+    /// Reports whether the route crosses the link of this number.
     pub fn crosses(self, link: usize) -> bool {
         (usize::from(self.first)..=usize::from(self.last)).contains(&link)
     }
 }
 
-/// How feedback comes back over links.
+/// Route of feedback over links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Back {
-    /// The links.
+    /// Links that feedback crosses.
     pub route: Route,
-    /// Bytes of a feedback packet on the wire.
+    /// Size of a feedback packet, in bytes on the wire.
     pub size: u32,
 }

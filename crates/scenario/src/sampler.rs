@@ -1,33 +1,34 @@
-//! Samples of a run on their way into columns. A column grows where its value changes: of a flow that is sampled each millisecond most
-//! values are those of the sample before, and all that such a sample touches lies together.
+//! Converts samples of a run to columns. A column grows only where its value changes: most values
+//! of a flow sampled every millisecond equal the previous one. All that such a sample touches is
+//! adjacent in memory.
 
 use units::{Duration, Time};
 
-use crate::repeated::Repeated;
+use crate::run_length::RunLength;
 use crate::series::{FlowSeries, Series};
 
-/// The samples of a run since the last were taken.
+/// Samples of a run since the last were taken.
 #[derive(Debug)]
 pub struct Sampler {
     interval: Duration,
-    /// What is not of the flows.
+    /// Columns that do not belong to a flow.
     path: Series,
     flows: Vec<FlowSampler>,
 }
 
 impl Sampler {
-    /// Of so many flows, every `interval`.
+    /// Creates a sampler for this number of flows and this interval.
     pub fn new(interval: Duration, flows: usize) -> Self {
         let flows = (0..flows).map(|_| FlowSampler::default()).collect();
         Self { interval, path: Series::default(), flows }
     }
 
-    /// How often it samples.
+    /// Returns the sampling interval.
     pub fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// What is not of the flows, before what is.
+    /// Adds the sample of the path. Call this before those of the flows.
     pub fn sample_path(&mut self, now: Time, backlog: u64, drops: u64, answer: Option<Duration>, udp: f64) {
         self.path.times.push(now.as_secs_f64());
         self.path.backlog.push(backlog as f64);
@@ -36,7 +37,8 @@ impl Sampler {
         self.path.udp_mbit_s.push(udp);
     }
 
-    /// A flow at the time of the path's last sample; `trace` tells its controller's own variables.
+    /// Adds the sample of a flow at the time of the last path sample. `trace` reports its
+    /// controller's own variables.
     pub fn sample_flow(
         &mut self,
         number: usize,
@@ -47,23 +49,23 @@ impl Sampler {
         self.flows[number].sample(before as u32, self.interval, sample, trace);
     }
 
-    /// The same for one that is as it was at the sample before; nothing has arrived.
+    /// Adds a sample of a flow whose state has not changed and for which nothing has arrived.
     pub fn repeat_flow(&mut self, number: usize) {
         let before = self.path.times.len().saturating_sub(1);
         self.flows[number].repeat(before as u32);
     }
 
-    /// The goodput of each flow at the last sample, Mbit/s.
+    /// Returns the goodput of each flow at the last sample, in Mbit/s.
     pub fn goodputs(&self) -> impl Iterator<Item = f64> {
         self.flows.iter().map(|flow| flow.own[GOODPUT].value)
     }
 
-    /// Samples of flows.
+    /// Returns the number of flow samples held.
     pub fn rows(&self) -> usize {
         self.path.times.len() * self.flows.len()
     }
 
-    /// Takes the samples out; the next ones go on from them.
+    /// Takes the samples out. The next ones continue from them.
     pub fn take(&mut self) -> Series {
         let length = self.path.times.len() as u32;
         let flows = self.flows.iter_mut().map(|flow| flow.take(length)).collect();
@@ -71,40 +73,38 @@ impl Sampler {
     }
 }
 
-/// One flow at the time of a sample.
+/// State of one flow at the time of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowSample {
-    /// It has begun and not ended.
+    /// Whether the flow has begun and not ended.
     pub running: bool,
-    /// Bytes.
+    /// Congestion window, in bytes.
     pub cwnd: Option<u64>,
-    /// Bytes.
     pub bytes_in_flight: Option<u64>,
-    /// `smoothed_rtt`.
     pub smoothed_rtt: Option<Duration>,
-    /// The newest sample.
+    /// Newest RTT sample.
     pub latest_rtt: Option<Duration>,
     /// Stream bytes that have arrived, since the start.
     pub delivered: u64,
-    /// Bytes of video that the encoder made, since the start, if it has one.
+    /// Bytes of video encoded since the start, if the flow has an encoder.
     pub made: Option<u64>,
     /// One-way delay of the last packet that arrived in the interval.
     pub owd: Option<Duration>,
 }
 
-/// Columns that every flow has.
+/// Number of columns that every flow has.
 const OWN: usize = 7;
-/// The places of [`FlowSeries::goodput_mbit_s`], of `media_mbit_s` and of `owd_ms` among them.
+/// Positions of [`FlowSeries::goodput_mbit_s`], `media_mbit_s` and `owd_ms` among those columns.
 const GOODPUT: usize = 4;
 const MEDIA: usize = 5;
 const OWD: usize = 6;
 
-/// The samples of one flow since the last were taken.
+/// Samples of one flow since the last were taken.
 #[derive(Debug)]
 pub struct FlowSampler {
     own: [Newest; OWN],
-    /// What came before each of these.
-    columns: [Repeated; OWN],
+    /// Values before the newest of each column.
+    columns: [RunLength; OWN],
     inner: Vec<Variable>,
     delivered: u64,
     made: u64,
@@ -112,12 +112,12 @@ pub struct FlowSampler {
 
 impl Default for FlowSampler {
     fn default() -> Self {
-        let columns = [const { Repeated::EMPTY }; OWN];
+        let columns = [const { RunLength::EMPTY }; OWN];
         Self { own: [Newest::NONE; OWN], columns, inner: Vec::new(), delivered: 0, made: 0 }
     }
 }
 
-/// The newest value of a column, and the sample from which on it has it.
+/// Newest value of a column, and the sample from which on it holds.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     value: f64,
@@ -127,67 +127,69 @@ struct Newest {
 impl Newest {
     const NONE: Self = Self { value: f64::NAN, since: 0 };
 
-    /// It is this from the sample with `at` before it on.
+    /// Sets the value from sample `at` on.
     #[inline]
-    fn set(&mut self, value: f64, at: u32, before: &mut Repeated) {
+    fn set(&mut self, value: f64, at: u32, before: &mut RunLength) {
         if value.to_bits() == self.value.to_bits() {
             return;
         }
         if at == self.since {
             return self.correct(value, before);
         }
-        before.push_other(self.value, at - self.since);
+        before.push_different(self.value, at - self.since);
         *self = Self { value, since: at };
     }
 
-    /// It is this in the place of what it was to be from there on.
+    /// Replaces the value that was set for the same sample.
     #[cold]
-    fn correct(&mut self, value: f64, before: &mut Repeated) {
+    fn correct(&mut self, value: f64, before: &mut RunLength) {
         self.value = value;
-        self.since -= before.pop_like(value);
+        self.since -= before.pop_equal(value);
     }
 
-    /// The whole column, of this length; the next begins with the same value, and with room for as many.
-    fn take(&mut self, length: u32, before: &mut Repeated) -> Repeated {
+    /// Takes the whole column, of this length. The next one begins with the same value and the same
+    /// capacity.
+    fn take(&mut self, length: u32, before: &mut RunLength) -> RunLength {
         before.push(self.value, length - self.since);
         self.since = 0;
-        let next = Repeated::with_capacity(before.values().len());
+        let next = RunLength::with_capacity(before.values().len());
         std::mem::replace(before, next)
     }
 }
 
-/// One of a controller's own variables.
+/// Variable of a controller.
 #[derive(Debug)]
 struct Variable {
     name: &'static str,
     newest: Newest,
-    /// Samples up to the newest that tells it.
-    told: u32,
-    /// What came before the newest value.
-    column: Repeated,
+    /// Number of samples up to the newest that reports it.
+    reported: u32,
+    /// Values before the newest.
+    column: RunLength,
 }
 
 impl Variable {
-    /// Whether it is told for the first time at this sample.
+    /// Sets the value at a sample. Reports whether this is the first time at this sample.
     #[inline]
-    fn tell(&mut self, value: f64, at: u32) -> bool {
+    fn set(&mut self, value: f64, at: u32) -> bool {
         self.newest.set(value, at, &mut self.column);
-        std::mem::replace(&mut self.told, at + 1) != at + 1
+        std::mem::replace(&mut self.reported, at + 1) != at + 1
     }
 }
 
-/// The variable of this name that is not where it was expected, which is made if there is none.
+/// Returns the variable of this name that is not at its expected position. Creates it if there is
+/// none.
 #[inline(never)]
 fn find<'v>(inner: &'v mut Vec<Variable>, name: &'static str) -> &'v mut Variable {
     let place = inner.iter().position(|known| known.name == name).unwrap_or(inner.len());
     if place == inner.len() {
-        inner.push(Variable { name, newest: Newest::NONE, told: 0, column: Repeated::EMPTY });
+        inner.push(Variable { name, newest: Newest::NONE, reported: 0, column: RunLength::EMPTY });
     }
     &mut inner[place]
 }
 
 impl FlowSampler {
-    /// Adds a sample, with `at` before it; `trace` tells the controller's own variables.
+    /// Adds the sample with number `at`. `trace` reports the controller's own variables.
     pub fn sample(
         &mut self,
         at: u32,
@@ -218,41 +220,41 @@ impl FlowSampler {
         }
         let inner = &mut self.inner;
         let mut turn = 0;
-        // A controller tells its variables in the same order each time.
+        // A controller reports its variables in the same order each time.
         trace(&mut |name, value| {
             let value = if running { value } else { f64::NAN };
             let is_first = match inner.get_mut(turn) {
-                Some(expected) if std::ptr::eq(expected.name, name) => expected.tell(value, at),
-                _ => find(inner, name).tell(value, at),
+                Some(expected) if std::ptr::eq(expected.name, name) => expected.set(value, at),
+                _ => find(inner, name).set(value, at),
             };
             turn += usize::from(is_first);
         });
         if turn < inner.len() {
-            // It may leave out what it does not know yet.
-            let missing = inner.iter_mut().filter(|variable| variable.told != at + 1);
+            // It may omit variables that are not known yet.
+            let missing = inner.iter_mut().filter(|variable| variable.reported != at + 1);
             missing.for_each(|variable| variable.newest.set(f64::NAN, at, &mut variable.column));
         }
     }
 
-    /// Adds a sample like the one before, but that nothing has arrived, with `at` before it.
+    /// Adds sample `at`: like the previous one, except that nothing has arrived.
     fn repeat(&mut self, at: u32) {
         for (place, value) in [(GOODPUT, 0.0), (MEDIA, 0.0), (OWD, f64::NAN)] {
             let (newest, column) = (&mut self.own[place], &mut self.columns[place]);
-            // What it does not have, it does not get.
+            // A column without a value keeps none.
             if !newest.value.is_nan() {
                 newest.set(value, at, column);
             }
         }
     }
 
-    /// Takes out the samples, so many, which are no fewer than have been added; the next ones go on from them. A sample that was left out is
-    /// like the one before it.
+    /// Takes the samples, whose number is `length`, at least those added. The next ones continue
+    /// from them. A sample that was left out equals the one before it.
     pub fn take(&mut self, length: u32) -> FlowSeries {
         let own = self.own.iter_mut().zip(&mut self.columns);
         let mut own = own.map(|(newest, column)| newest.take(length, column));
         let mut next = || own.next().unwrap_or_default();
         let inner = self.inner.iter_mut().map(|variable| {
-            variable.told = 0;
+            variable.reported = 0;
             (variable.name, variable.newest.take(length, &mut variable.column))
         });
         FlowSeries {
@@ -268,7 +270,7 @@ impl FlowSampler {
     }
 }
 
-/// Bytes in a span, as a rate.
+/// Returns the rate of `bytes` in `span`, in Mbit/s.
 pub fn mbit_s(bytes: u64, span: Duration) -> f64 {
     bytes as f64 * 8e-6 / span.as_secs_f64()
 }
@@ -277,8 +279,8 @@ pub fn mbit_s(bytes: u64, span: Duration) -> f64 {
 mod tests {
     use super::*;
 
-    /// Samples `from` to `to` of two flows, taken; of one variable the fourth tells the last NaN, another is told from the fourth on, and by
-    /// the sixth not.
+    /// Takes the samples `from` to `to` of two flows. The variable "late" is reported from sample 4
+    /// on, except at sample 6.
     fn sampled(sampler: &mut Sampler, from: usize, to: usize) -> Series {
         for i in from..to {
             sampler.sample_path(Time::from_millis(100 * i as u64), i as u64, 2, None, f64::NAN);
@@ -297,13 +299,13 @@ mod tests {
         sampler.take()
     }
 
-    /// The columns of a flow as they were sampled; NaN is not equal to itself: as text.
-    fn column(parts: &[Series], of: impl Fn(&FlowSeries) -> &Repeated) -> String {
+    /// Returns the column of a flow as text, since NaN does not equal itself.
+    fn column(parts: &[Series], of: impl Fn(&FlowSeries) -> &RunLength) -> String {
         let all: Vec<f64> = parts.iter().flat_map(|part| of(&part.flows[0]).to_vec()).collect();
         format!("{all:?}")
     }
 
-    /// One that is told twice does not stand for another that is not told.
+    /// A variable reported twice does not replace another that is not reported.
     #[test]
     fn what_is_told_twice_is_one_variable() {
         let mut flow = FlowSampler::default();
@@ -321,20 +323,24 @@ mod tests {
         assert_eq!((column("a"), column("b")), ("[1.0, 4.0, 5.0]".to_owned(), "[2.0, NaN, 6.0]".to_owned()));
     }
 
-    /// Another value at the same sample takes the place of the first, and nothing is left of that.
+    /// Another value at the same sample replaces the first without a trace.
     #[test]
     fn the_last_value_of_a_sample_counts() {
-        let (mut newest, mut column) = (Newest::NONE, Repeated::EMPTY);
+        let (mut newest, mut column) = (Newest::NONE, RunLength::EMPTY);
         for (value, at) in [(1.0, 0), (2.0, 3), (1.0, 3), (4.0, 5), (5.0, 5), (1.0, 6), (4.0, 6), (5.0, 6)] {
             newest.set(value, at, &mut column);
         }
-        assert_eq!(newest.take(8, &mut column), Repeated::of(&[1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0]));
+        assert_eq!(
+            newest.take(8, &mut column),
+            RunLength::from_values(&[1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
+        );
         newest.set(7.0, 0, &mut column);
         newest.set(5.0, 0, &mut column);
-        assert_eq!(newest.take(2, &mut column), Repeated::of_one(5.0, 2));
+        assert_eq!(newest.take(2, &mut column), RunLength::constant(5.0, 2));
     }
 
-    /// A sample that is as the one before, asked for or not: the same series. One flow has media, the other ends.
+    /// A sample equal to the one before gives the same series whether it is taken or left out. One
+    /// flow has media, the other ends.
     #[test]
     fn what_is_not_asked_is_as_before() {
         let sampled = |asks: bool| {
@@ -382,12 +388,12 @@ mod tests {
             let parts: Vec<Series> =
                 parts.iter().map(|(from, to)| sampled(&mut sampler, *from, *to)).collect();
             assert_eq!(sampler.rows(), 0);
-            let of = |of: fn(&FlowSeries) -> &Repeated| column(&parts, of);
+            let of = |of: fn(&FlowSeries) -> &RunLength| column(&parts, of);
             assert_eq!(of(|flow| &flow.inner["x"]), "[NaN, NaN, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0]");
             let rate = "[NaN, NaN, 0.08, 0.08, 0.08, 0.08, 0.08, 0.08]";
             assert_eq!(of(|flow| &flow.goodput_mbit_s), rate, "1000 bytes in 100 ms");
             assert_eq!(of(|flow| &flow.owd_ms), format!("{:?}", [f64::NAN; 8]));
-            // A part that does not know of a variable yet does not have it.
+            // A part in which a variable is not yet known does not contain it.
             let last = parts.last().map(|part| part.flows[1].inner["late"].to_vec()).unwrap_or_default();
             let late = [f64::NAN, f64::NAN, f64::NAN, f64::NAN, 0.5, 0.5, f64::NAN, 0.5];
             assert_eq!(format!("{last:?}"), format!("{:?}", &late[8 - last.len()..]));

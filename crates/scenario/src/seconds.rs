@@ -1,21 +1,22 @@
-//! The goodput of each flow in each second, from samples: what metrics of fairness over short times are made of.
+//! Goodput of each flow in each second, from samples. Metrics of short-term fairness are computed
+//! from it.
 
 use units::{Duration, Time};
 
 use crate::series::Series;
 
-/// One second.
+/// Goodput in one second.
 #[derive(Clone, Debug, PartialEq)]
 struct Second {
-    /// It begins so many seconds after the run did.
+    /// Start, in seconds since that of the run.
     from: f64,
-    /// Samples that stand for a part of it.
+    /// Number of samples that fall into it.
     samples: usize,
-    /// Of each flow the sum over them, Mbit/s; NaN if it did not run in all of them.
+    /// Sum over the samples for each flow, in Mbit/s; NaN if the flow did not run in all of them.
     sums: Vec<f64>,
 }
 
-/// The seconds of a run.
+/// Goodput of each flow in each second of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seconds {
     interval: Option<Duration>,
@@ -23,13 +24,13 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// Of a run with a sample every `interval`, none yet.
+    /// Creates an empty value for a run with a sample every `interval`.
     pub fn new(interval: Option<Duration>) -> Self {
         Self { interval, all: Vec::new() }
     }
 
-    /// Those of a whole run.
-    pub fn of(interval: Option<Duration>, series: &Series) -> Self {
+    /// Computes the seconds of a whole run.
+    pub fn from_series(interval: Option<Duration>, series: &Series) -> Self {
         let mut seconds = Self::new(interval);
         let goodputs: Vec<Vec<f64>> = series.flows.iter().map(|flow| flow.goodput_mbit_s.to_vec()).collect();
         for (i, time) in series.times.iter().enumerate() {
@@ -38,7 +39,7 @@ impl Seconds {
         seconds
     }
 
-    /// Adds a sample at this time: the goodput of each flow in the interval before it, Mbit/s.
+    /// Adds a sample at `time`: the goodput of each flow in the interval before it, in Mbit/s.
     pub fn add(&mut self, time: f64, goodputs: impl Iterator<Item = f64>) {
         let Some(interval) = self.interval else { return };
         let from = (time - interval.as_secs_f64() / 2.0).floor();
@@ -51,8 +52,8 @@ impl Seconds {
         }
     }
 
-    /// The mean goodput of each flow in each whole second of a window, Mbit/s, NaN where it does not run in all of it. Nothing if a
-    /// sample stands for more than a second.
+    /// Returns the mean goodput of each flow in each whole second of a window, in Mbit/s; NaN where
+    /// a flow did not run throughout. Empty if the sampling interval exceeds a second.
     pub fn within(&self, window: Option<(Time, Time)>) -> Vec<Vec<f64>> {
         let seconds = |time: Time| time.as_secs_f64();
         let (from, to) = window.map_or((0.0, f64::INFINITY), |(from, to)| (seconds(from), seconds(to)));

@@ -2,48 +2,50 @@
 
 use std::ops::Index;
 
-use crate::repeated::Repeated;
+use crate::run_length::RunLength;
 
-/// One flow's columns; one entry per sample of [`Series::times`], NaN where the flow did not run.
+/// Columns of one flow, with one entry per sample of [`Series::times`]; NaN where the flow did not
+/// run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowSeries {
-    /// Bytes.
-    pub cwnd: Repeated,
-    /// Bytes.
-    pub bytes_in_flight: Repeated,
-    /// Milliseconds.
-    pub smoothed_rtt_ms: Repeated,
-    /// The newest sample, milliseconds.
-    pub latest_rtt_ms: Repeated,
-    /// Stream bytes that arrived in the interval before the sample, Mbit/s.
-    pub goodput_mbit_s: Repeated,
-    /// Video that the encoder made in the interval before the sample, Mbit/s; NaN without one.
-    pub media_mbit_s: Repeated,
-    /// One-way delay of the last packet that arrived in the interval before the sample, milliseconds; NaN without one.
-    pub owd_ms: Repeated,
-    /// The controller's own variables, by their paper's name.
+    /// Congestion window, in bytes.
+    pub cwnd: RunLength,
+    pub bytes_in_flight: RunLength,
+    /// Smoothed RTT, in milliseconds.
+    pub smoothed_rtt_ms: RunLength,
+    /// Newest RTT sample, in milliseconds.
+    pub latest_rtt_ms: RunLength,
+    /// Stream bytes that arrived in the interval before the sample, as a rate in Mbit/s.
+    pub goodput_mbit_s: RunLength,
+    /// Video encoded in the interval before the sample, as a rate in Mbit/s; NaN without an
+    /// encoder.
+    pub media_mbit_s: RunLength,
+    /// One-way delay of the last packet that arrived in the interval before the sample, in
+    /// milliseconds; NaN if none did.
+    pub owd_ms: RunLength,
+    /// The controller's own variables, by the name in its paper.
     pub inner: Variables,
 }
 
 /// Columns of a controller's own variables.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Variables(Vec<(&'static str, Repeated)>);
+pub struct Variables(Vec<(&'static str, RunLength)>);
 
 impl Variables {
-    /// The column of this name.
-    pub fn get(&self, name: &str) -> Option<&Repeated> {
+    /// Returns the column of this name.
+    pub fn get(&self, name: &str) -> Option<&RunLength> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, values)| values)
     }
 }
 
-impl FromIterator<(&'static str, Repeated)> for Variables {
-    fn from_iter<I: IntoIterator<Item = (&'static str, Repeated)>>(all: I) -> Self {
+impl FromIterator<(&'static str, RunLength)> for Variables {
+    fn from_iter<I: IntoIterator<Item = (&'static str, RunLength)>>(all: I) -> Self {
         Self(all.into_iter().collect())
     }
 }
 
 impl IntoIterator for Variables {
-    type Item = (&'static str, Repeated);
+    type Item = (&'static str, RunLength);
     type IntoIter = std::vec::IntoIter<Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
@@ -52,26 +54,28 @@ impl IntoIterator for Variables {
 }
 
 impl Index<&str> for Variables {
-    type Output = Repeated;
+    type Output = RunLength;
 
-    fn index(&self, name: &str) -> &Repeated {
-        self.get(name).unwrap_or(const { &Repeated::EMPTY })
+    fn index(&self, name: &str) -> &RunLength {
+        self.get(name).unwrap_or(const { &RunLength::EMPTY })
     }
 }
 
-/// All columns of a run, or a part of them: some samples one after another.
+/// All columns of a run, or consecutive samples of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// Sample times, seconds.
+    /// Sample times, in seconds.
     pub times: Vec<f64>,
-    /// Bytes in the bottleneck's queue and on its wire.
+    /// Bytes in the bottleneck's queue and in transmission.
     pub backlog: Vec<f64>,
     /// Packets dropped at the bottleneck since the start.
     pub drops: Vec<f64>,
-    /// The probe's last answer in the interval before the sample, milliseconds; NaN without one.
+    /// Last answer to the ping in the interval before the sample, in milliseconds; NaN if there was
+    /// none.
     pub probe_ms: Vec<f64>,
-    /// Bytes of UDP that arrived in the interval before the sample, Mbit/s; NaN without any source of it.
+    /// UDP bytes that arrived in the interval before the sample, as a rate in Mbit/s; NaN without
+    /// UDP sources.
     pub udp_mbit_s: Vec<f64>,
-    /// Per flow, in the scenario's order.
+    /// Columns of each flow, in the scenario's order.
     pub flows: Vec<FlowSeries>,
 }

@@ -1,4 +1,4 @@
-//! One run, fully decided: what the experiment file says after units, sweeps and seeds have been resolved.
+//! One run, fully specified: the experiment file after units, sweeps and seeds have been resolved.
 
 use link::LinkConfig;
 use units::{Duration, Time};
@@ -8,42 +8,44 @@ use crate::flow::FlowConfig;
 use crate::route::Route;
 use crate::window::{Window, Windowed};
 
-/// A chain of links, mostly of one: then every flow crosses the same bottleneck. And perhaps one back.
+/// A chain of links, usually a single bottleneck that every flow crosses, with an optional chain
+/// for the return path.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// Seed of every random stream.
     pub seed: u64,
-    /// The run ends here at the latest.
+    /// Time at which the run ends at the latest.
     pub duration: Duration,
-    /// The bottleneck, or the first link of the chain, forward direction.
+    /// The bottleneck, or the first link of the forward chain.
     pub link: LinkConfig,
-    /// The links behind it, in order.
+    /// Links behind it, in order.
     pub beyond: Vec<LinkConfig>,
-    /// The names of the links, if there are several.
+    /// Names of the links, if there are several.
     pub link_names: Vec<String>,
-    /// The links of the other direction, in the order in which packets coming back cross them; without any the way
-    /// back is a pure delay. Their numbers follow those of the forward links.
+    /// Links of the other direction, in the order in which returning packets cross them. If empty,
+    /// the return path is a pure delay. They are numbered after the forward links.
     pub reverse: Vec<LinkConfig>,
-    /// Their names, one each.
+    /// Names of those links, one each.
     pub reverse_names: Vec<String>,
-    /// The senders.
+    /// Flows of the run.
     pub flows: Vec<FlowConfig>,
-    /// A ping beside them.
+    /// Ping beside the flows.
     pub probe: Option<ProbeConfig>,
-    /// Unresponsive traffic beside them.
+    /// Unresponsive traffic beside the flows.
     pub udp: Vec<UdpConfig>,
-    /// Metrics count only what happens in this window; without it, each flow from its start to its end.
+    /// Window in which metrics count. `None` measures each flow from its start to its end.
     pub measure: Option<(Time, Time)>,
-    /// Other windows with counts of their own: name, from, to.
+    /// Additional windows with their own counts: name, from, to.
     pub windows: Vec<(String, Time, Time)>,
-    /// Interval of the recorded time series; none are recorded without it.
+    /// Interval of the time series. `None` records none.
     pub series: Option<Duration>,
-    /// Record every packet event of every flow (for qlog).
+    /// Records every packet event of every flow (for qlog).
     pub trace: bool,
 }
 
 impl Scenario {
-    /// These flows over one link, with seed 1; measured as a whole, without series.
+    /// Creates a run of these flows over one link, with seed 1, measured as a whole, without
+    /// series.
     pub fn new(link: LinkConfig, flows: impl IntoIterator<Item = FlowConfig>, duration: Duration) -> Self {
         Self {
             seed: 1,
@@ -63,52 +65,52 @@ impl Scenario {
         }
     }
 
-    /// The links that lead forward, in order.
+    /// Returns the forward links, in order.
     pub fn forward(&self) -> impl Iterator<Item = &LinkConfig> {
         std::iter::once(&self.link).chain(&self.beyond)
     }
 
-    /// Every link by its number: those that lead forward, then those of the other direction.
+    /// Returns every link by its number: the forward links, then those of the other direction.
     pub fn links(&self) -> impl Iterator<Item = &LinkConfig> {
         self.forward().chain(&self.reverse)
     }
 
-    /// The number of the first link of the other direction, if there is one.
+    /// Returns the number of the first link of the other direction, if there is one.
     pub fn first_reverse(&self) -> u16 {
         1 + self.beyond.len() as u16
     }
 
-    /// The route, ending where its chain does.
+    /// Returns the route, ending at the last link of its chain.
     pub fn bounded(&self, route: Route) -> Route {
         let reverse = self.first_reverse();
         let end = if route.first < reverse { reverse } else { reverse + self.reverse.len() as u16 };
         Route { last: route.last.min(end - 1), ..route }
     }
 
-    /// The propagation delay of a route.
+    /// Returns the propagation delay of a route.
     pub fn delay(&self, route: Route) -> Duration {
         let route = self.bounded(route);
         let links = self.links().enumerate().filter(|(i, _)| route.crosses(*i));
         links.fold(Duration::ZERO, |sum, (_, link)| sum + link.delay)
     }
 
-    /// From when to when metrics count.
+    /// Returns the measuring window.
     pub fn window(&self) -> Window {
         let (from, to) = self.measure.unwrap_or((Time::ZERO, Time::NEVER));
         Window { from, to }
     }
 
-    /// Those beside the measuring one.
+    /// Returns the windows other than the measuring one.
     pub fn other_windows(&self) -> impl Iterator<Item = Window> {
         self.windows.iter().map(|(_, from, to)| Window { from: *from, to: *to })
     }
 
-    /// Counts for all of them.
+    /// Creates counts for all windows.
     pub fn windowed<T: Default>(&self) -> Windowed<T> {
         Windowed::new(self.window(), self.other_windows())
     }
 
-    /// How much of the measuring window a run had that ended at `end`.
+    /// Returns the part of the measuring window covered by a run that ended at `end`.
     pub fn measured(&self, end: Time) -> Duration {
         let Window { from, to } = self.window();
         to.min(end) - from

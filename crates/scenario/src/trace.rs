@@ -1,60 +1,57 @@
-//! Packet events in compact form; qlog is written from them after the run.
+//! Packet events in compact form. qlog files are written from them after the run.
 
 use congestion::{Cause, Detection};
 use recovery::{Payload, Sender};
 use smallvec::SmallVec;
 use units::{Duration, Time};
 
-/// One thing that happened to a flow.
+/// Packet event of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A packet left.
+    /// Packet sent.
     Sent {
-        /// Packet number.
         pn: u64,
-        /// Bytes in the window.
+        /// Bytes that the packet counts in the window.
         bytes: u32,
-        /// Stream offset and length.
+        /// Stream offset.
         offset: u64,
         /// Stream bytes.
         len: u32,
     },
-    /// An ACK arrived, at the sender's end.
+    /// ACK received at the sender's end.
     Acked(Ack),
-    /// A packet was declared lost.
+    /// Packet declared lost.
     Lost {
-        /// Packet number.
         pn: u64,
-        /// The rule that found it.
+        /// Rule that detected the loss.
         detection: Detection,
     },
-    /// The window was reduced.
+    /// Reduction of the window.
     Reduced(Cause),
     /// State after an ACK.
     Metrics(Metrics),
-    /// A packet of a handshake left.
+    /// Handshake packet sent.
     Opens(Handshake),
-    /// A packet of the peer's handshake arrived.
+    /// Handshake packet of the peer received.
     Opened(Handshake),
-    /// A packet arrived, at the receiver's end.
+    /// Packet received at the receiver's end.
     Received {
-        /// Packet number.
         pn: u64,
-        /// Bytes in the window.
+        /// Bytes that the packet counts in the window.
         bytes: u32,
-        /// Stream offset and length.
+        /// Stream offset.
         offset: u64,
         /// Stream bytes.
         len: u32,
-        /// It came with a CE mark.
+        /// Whether the packet arrived with a CE mark.
         marked: bool,
     },
-    /// An ACK left, at the receiver's end.
+    /// ACK sent at the receiver's end.
     Acks(Ack),
 }
 
 impl Event {
-    /// The memory of a controller's variables, if it has some.
+    /// Returns the memory of the controller's variables, if it has any.
     pub(crate) fn into_spare(self) -> Option<Inner> {
         let Self::Metrics(Metrics { mut inner, .. }) = self else { return None };
         inner.clear();
@@ -62,45 +59,45 @@ impl Event {
     }
 }
 
-/// Ranges of numbers: mostly one, which takes no memory of its own.
+/// Ranges of numbers; a single one, the usual case, is stored inline.
 pub type Ranges = SmallVec<[(u64, u64); 1]>;
 
-/// What an ACK says.
+/// Contents of an ACK.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ack {
-    /// Of the ACK, from 0 on each connection.
+    /// Number of the ACK, from 0 on each connection.
     pub number: u64,
-    /// Acknowledged packet numbers (QUIC), ascending; for TCP `(0, byte)`, all bytes before which have arrived.
+    /// Acknowledged packet numbers (QUIC), ascending. For TCP `(0, byte)`: all bytes before `byte`
+    /// have arrived.
     pub ranges: Ranges,
     /// The receiver's ACK delay.
     pub delay: Duration,
 }
 
-/// A packet of a handshake: an Initial or a SYN, or the reply to it.
+/// Handshake packet: an Initial or a SYN, or the reply to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handshake {
-    /// Of the Initial or SYN, from 0; its reply has the same.
+    /// Number of the Initial or SYN, from 0. Its reply has the same number.
     pub number: u64,
-    /// Its payload beyond IP and UDP or TCP.
+    /// UDP or TCP payload, in bytes.
     pub bytes: u32,
 }
 
-/// qlog's `recovery:metrics_updated`, and the controller's own variables.
+/// State in qlog's `recovery:metrics_updated`, and the controller's own variables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metrics {
-    /// Bytes.
+    /// Congestion window, in bytes.
     pub cwnd: u64,
-    /// Bytes.
     pub bytes_in_flight: u64,
-    /// This ACK's sample, if it gave one.
+    /// RTT sample of this ACK, if it gave one.
     pub latest_rtt: Option<Duration>,
-    /// RFC 9002.
+    /// Smoothed RTT (RFC 9002 section 5.3).
     pub smoothed_rtt: Duration,
-    /// Smallest.
+    /// Smallest RTT sample.
     pub min_rtt: Duration,
-    /// RFC 9002.
+    /// RTT variation (RFC 9002 section 5.3).
     pub rttvar: Duration,
-    /// Bits per second, if the controller sets it.
+    /// Pacing rate in bits per second, if the controller sets it.
     pub pacing_rate: Option<u64>,
     /// The controller's own variables.
     pub inner: Inner,
@@ -110,11 +107,12 @@ pub struct Metrics {
 pub type Inner = Vec<(&'static str, f64)>;
 
 impl Metrics {
-    /// Of this sender, after an ACK that gave this sample; `inner` is empty.
+    /// Reads the state of a sender after an ACK with this RTT sample. `inner` must be empty; its
+    /// memory is reused.
     #[cold]
-    pub fn of<T: Payload>(sender: &Sender<T>, latest_rtt: Option<Duration>, mut inner: Inner) -> Self {
+    pub fn new<T: Payload>(sender: &Sender<T>, latest_rtt: Option<Duration>, mut inner: Inner) -> Self {
         let control = sender.control();
-        // As many as most controllers tell, so that it does not grow again and again.
+        // Most controllers report at most this many, so the vector does not grow repeatedly.
         inner.reserve(8);
         sender.controller().trace(&mut |name, value| inner.push((name, value)));
         Self {
@@ -130,7 +128,8 @@ impl Metrics {
     }
 }
 
-/// Which rule found a loss, in qlog's words (`recovery:packet_lost`, field `trigger`).
+/// Returns the rule that detected a loss, in qlog's terms (`recovery:packet_lost`, field
+/// `trigger`).
 pub fn trigger(detection: Detection) -> &'static str {
     match detection {
         Detection::PacketThreshold => "reordering_threshold",

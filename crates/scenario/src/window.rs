@@ -1,25 +1,25 @@
-//! When metrics count.
+//! Windows in which metrics count.
 
 use units::Time;
 
-/// A window of time, both ends inside.
+/// Time window, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Its first nanosecond.
+    /// First nanosecond.
     pub from: Time,
-    /// Its last.
+    /// Last nanosecond.
     pub to: Time,
 }
 
 impl Window {
-    /// Whether this time is in it.
+    /// Reports whether the window contains this time.
     #[inline]
     pub fn holds(self, now: Time) -> bool {
         self.from <= now && now <= self.to
     }
 }
 
-/// The same counts for several windows: the measuring one, and others.
+/// Separate counts for several windows: the measuring one and others.
 #[derive(Clone, Debug)]
 pub struct Windowed<T> {
     own: (Window, T),
@@ -27,18 +27,18 @@ pub struct Windowed<T> {
 }
 
 impl<T: Default> Windowed<T> {
-    /// Nothing counted yet.
+    /// Creates empty counts.
     pub fn new(own: Window, others: impl Iterator<Item = Window>) -> Self {
         Self { own: (own, T::default()), others: others.map(|window| (window, T::default())).collect() }
     }
 
-    /// Counts what happens now, in every window that it is in.
+    /// Counts an event at `now` in every window that contains it.
     pub fn count(&mut self, now: Time, count: impl Fn(&mut T)) {
         let all = std::iter::once(&mut self.own).chain(&mut self.others);
         all.filter(|(window, _)| window.holds(now)).for_each(|(_, counts)| count(counts));
     }
 
-    /// That of the measuring window, and those of the others.
+    /// Returns the counts of the measuring window, and those of the others.
     pub fn into_counts(self) -> (T, Vec<T>) {
         (self.own.1, self.others.into_iter().map(|(_, counts)| counts).collect())
     }

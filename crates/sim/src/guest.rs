@@ -1,65 +1,72 @@
-//! Protocol code that lives in the simulator: both ends of a connection as one actor, beside simulated flows on the same links.
+//! Interface for protocol code in the simulator: both ends of a connection as one actor, beside
+//! simulated flows on the same links.
 //!
-//! A guest stands in the place of one of the scenario's flows. It makes real datagrams; a datagram crosses the flow's links as a size and an
-//! ECN mark, which may become CE on the way, while its bytes wait until it is delivered or dropped. Time comes in with each call, and the
-//! guest must be as deterministic as what is around it.
+//! A guest takes the place of one of the scenario's flows. It creates real datagrams. A datagram
+//! crosses the flow's links as a size and an ECN field, which may become CE on the way. Its bytes
+//! wait until it is delivered or dropped. Time arrives with each call, and a guest must be as
+//! deterministic as the simulator.
 //!
-//! Who counts what in the flow's [`Record`]: the simulator counts what happens on the links (queues, drops, datagrams of the way back),
-//! start and end; the guest counts what its ends do (sent, received, acknowledged, lost, reduced).
+//! Both count in the flow's [`Record`]. The simulator counts what happens on the links (queues,
+//! drops, datagrams of the return path), and start and end. The guest counts what its ends do
+//! (packets sent, received, acknowledged, lost; window reductions).
 //!
-//! The way of a datagram is that of the flow it stands for: its route and the delay beyond, `back` or a pure delay in the other direction,
-//! where datagrams have their own size and not that of the configuration. `ack.jitter` is not for guests.
+//! Datagrams take the path of the replaced flow: its route and the delay beyond it, and `back` or a
+//! pure delay in the other direction. There datagrams have their own size and not the configured
+//! one. `ack.jitter` does not apply to guests.
 
 use congestion::Controller;
 use recovery::Stats;
 use scenario::{End, FlowSample, Record};
 use units::{Duration, Ecn, Time};
 
-/// A datagram that leaves.
+/// Datagram that leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// The end that sends it: [`End::Sender`]'s cross the flow's links, [`End::Receiver`]'s its way back.
+    /// Sending end. Datagrams of [`End::Sender`] cross the flow's links, those of [`End::Receiver`]
+    /// its return path.
     pub from: End,
-    /// What it takes on the links, in bytes: payload, UDP, IP and what is below them; at least 1.
+    /// Size on the links, in bytes: payload, UDP, IP and the layers below; at least 1.
     pub size: u32,
-    /// The mark of its IP header.
+    /// ECN field of its IP header.
     pub ecn: Ecn,
-    /// From the sender's end: it holds nothing but acknowledgements, and is counted like that when it is dropped.
+    /// Whether a datagram of the sender's end holds only acknowledgements. Drops of such datagrams
+    /// are counted separately.
     pub bare: bool,
-    /// The UDP payload.
+    /// UDP payload.
     pub bytes: Vec<u8>,
 }
 
-/// A datagram that arrives.
+/// Datagram that arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The end that it reaches.
+    /// End that it reaches.
     pub at: End,
-    /// When it left the other one.
+    /// Departure from the other end.
     pub sent: Time,
-    /// When it was there: now in the simulator, a little earlier where somebody else, such as a kernel, has noted the time.
+    /// Arrival: now in the simulator, or slightly earlier if another component, such as a kernel,
+    /// recorded the time.
     pub arrived: Time,
-    /// Its mark now.
+    /// ECN field on arrival.
     pub ecn: Ecn,
-    /// The UDP payload, as it was sent.
+    /// UDP payload, as sent.
     pub bytes: Vec<u8>,
 }
 
-/// How the sending end stands, for time series.
+/// State of the sending end, for time series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The congestion window, in bytes; none where it is not known.
+    /// Congestion window, in bytes; `None` where unknown.
     pub cwnd: Option<u64>,
-    /// Bytes in flight.
     pub bytes_in_flight: Option<u64>,
     /// Smoothed RTT, from the first sample on.
     pub smoothed_rtt: Option<Duration>,
-    /// The newest RTT sample.
+    /// Newest RTT sample.
     pub latest_rtt: Option<Duration>,
 }
 
 impl Snapshot {
-    /// A sample of its flow, of which so much is in the record; `running`: it has begun and is not done.
+    /// Converts it to a sample of its flow, with data from the record. `running` says that the flow
+    /// has begun and is not done.
     pub fn sample(self, running: bool, record: &mut Record) -> FlowSample {
         FlowSample {
             running,
@@ -76,32 +83,36 @@ impl Snapshot {
 
 /// Both ends of a connection, as one actor.
 ///
-/// The first call is [`on_time`](Self::on_time) at the flow's start. After each `on_time` and each [`deliver`](Self::deliver) the simulator
-/// asks for datagrams until there are none (a guest that always has one never lets go), and then when the next call is wanted.
+/// The first call is [`on_time`](Self::on_time) at the flow's start. After each `on_time` and each
+/// [`deliver`](Self::deliver) the simulator first calls [`transmit`](Self::transmit) until it
+/// returns `None`; a guest that always returns a datagram never yields. Then it calls
+/// [`next`](Self::next).
 pub trait Guest {
-    /// A datagram arrives at one of its ends.
+    /// Delivers a datagram to one of its ends.
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record);
 
-    /// When [`on_time`](Self::on_time) is wanted; [`Time::NEVER`] while nothing is due. Times gone by count as now, and after `on_time` as a
-    /// nanosecond later, so that no guest can stop the time.
+    /// Returns the time at which to call [`on_time`](Self::on_time), or [`Time::NEVER`] if nothing
+    /// is due. A past time counts as now, and after `on_time` as a nanosecond later, so that no
+    /// guest can stop time.
     fn next(&mut self) -> Time;
 
-    /// The time has come.
+    /// Processes what is due at `now`.
     fn on_time(&mut self, now: Time, record: &mut Record);
 
-    /// The next datagram that leaves now, of either end.
+    /// Returns the next datagram that leaves now, from either end.
     fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram>;
 
-    /// What was to be transferred has arrived: nothing is asked of it any more. One whose connection is over before that is never done; it
-    /// says so in the record ([`Record::broken`]).
+    /// Reports whether the transfer is complete. A completed guest is not called any more. A guest
+    /// whose connection ends early is never done; it sets [`Record::broken`].
     fn is_done(&self) -> bool;
 
-    /// How the sending end stands.
+    /// Returns the state of the sending end.
     fn observe(&self) -> Snapshot;
 
-    /// The counters of the sending end's loss recovery, since the start.
+    /// Returns the counters of the sending end's loss recovery, since the start.
     fn stats(&self) -> Stats;
 
-    /// The sending end's controller, for its own variables; none where nobody can look at it.
+    /// Returns the sending end's controller, for its own variables; `None` where it cannot be
+    /// observed.
     fn controller(&self) -> Option<&dyn Controller>;
 }

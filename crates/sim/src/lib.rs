@@ -1,7 +1,8 @@
-//! A deterministic packet-level simulator: virtual time, a bottleneck or several in a row, also on the
-//! way back, real loss recovery.
+//! A deterministic packet-level simulator: virtual time, real loss recovery, and a bottleneck or
+//! several links in a row, also on the return path.
 //!
-//! **Invariant:** the same scenario gives the same outcome, bit by bit, on every machine and beside any other run.
+//! **Invariant:** the same scenario gives the same outcome, bit by bit, on every machine and
+//! whatever runs beside it.
 
 mod endpoints;
 mod engine;

@@ -1,4 +1,4 @@
-//! What travels.
+//! Packets of the simulator.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use recovery::{AckFrame, EcnCounts, Payload, TcpAck};
 use scenario::trace::{Ack, Event, Handshake, Ranges};
 use units::{Duration, Ecn, Time};
 
-use crate::endpoints::brief::{BriefFrame, BriefTcp};
+use crate::endpoints::inline_ack::{InlineFrame, InlineTcp};
 
-/// A piece of a flow's stream.
+/// Piece of a flow's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// First byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u32,
 }
 
@@ -23,53 +23,54 @@ impl Payload for Chunk {
     }
 }
 
-/// Of a packet that holds an ACK alone, of a packet that acknowledged all below its number.
+/// Chunk of a packet with only an ACK, which acknowledges a packet that acknowledged everything
+/// below its number.
 pub(crate) const ACK_ALONE: Chunk = Chunk { offset: u64::MAX - 1, len: 0 };
 
-/// What a link has done to a packet that it must not.
+/// Faults that links have caused to a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fault {
-    /// Damaged, with random bits that say where; 0: whole.
+    /// Random bits that choose the damage; 0 is intact.
     pub damage: u32,
-    /// There are two of it.
+    /// Whether there are two copies of the packet.
     pub doubled: bool,
-    /// It is the second, or the damaged one of two: the other is the one that counts.
+    /// Whether this copy does not count: it is the second one, or the damaged one of two.
     pub copy: bool,
 }
 
 impl Fault {
-    /// None.
+    /// No fault.
     pub const NONE: Self = Self { damage: 0, doubled: false, copy: false };
 }
 
-/// A data packet on its way to the receiver.
+/// Data packet in flight to the receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
-    /// Which flow.
+    /// Number of the flow.
     pub flow: u32,
     /// Bytes on the wire.
     pub size: u32,
-    /// Behind this link it has crossed all of its route.
+    /// Last link of its route.
     pub last_link: u16,
-    /// Which connection of its flow, from 0: an old one's packets arrive at nobody.
+    /// Connection of its flow, from 0. Packets of an old connection are discarded.
     pub connection: u32,
     /// Packet number; for TCP the number of the transmission.
     pub pn: u64,
-    /// When it left its sender.
+    /// Departure from the sender.
     pub sent: Time,
-    /// What it carries.
+    /// Stream data that it carries.
     pub chunk: Chunk,
-    /// Its mark.
     pub ecn: Ecn,
-    /// What a link has done to it that it must not.
+    /// Faults that links have caused.
     pub fault: Fault,
-    /// The sender cares for no acknowledgement below this one. Stands in for acknowledgements of ACK frames
-    /// (RFC 9000 section 13.2.4), which let a real receiver forget old ranges; with a PING the answer to that does so too, mostly before.
+    /// Number below which the sender needs no acknowledgements. It stands in for acknowledgements
+    /// of ACK frames (RFC 9000 section 13.2.4), which let a real receiver forget old ranges. With a
+    /// PING the answer to it does the same, usually earlier.
     pub least_unacked: u64,
 }
 
 impl Data {
-    /// A packet of no stream.
+    /// Creates a packet without stream data.
     pub(crate) fn bare(flow: u32, size: u32, last_link: u16, pn: u64, sent: Time) -> Self {
         let chunk = Chunk { offset: 0, len: 0 };
         Self {
@@ -88,7 +89,7 @@ impl Data {
 }
 
 impl Data {
-    /// Its arrival, in the words of a trace; it counts `bytes` in the window.
+    /// Returns the event of its arrival. `bytes` is what it counts in the window.
     pub(crate) fn arrival(&self, bytes: u32) -> Event {
         let Self { pn, chunk: Chunk { offset, len }, ecn, .. } = *self;
         Event::Received { pn, bytes, offset, len, marked: ecn == Ecn::Ce }
@@ -115,7 +116,7 @@ impl link::Packet for Data {
     fn is_copy(&self) -> bool {
         self.fault.copy
     }
-    fn damage_beside(&mut self, copy: &mut Self, random: u64) {
+    fn damage_with_copy(&mut self, copy: &mut Self, random: u64) {
         std::mem::swap(&mut self.fault.copy, &mut copy.fault.copy);
         self.damage(random);
     }
@@ -124,50 +125,53 @@ impl link::Packet for Data {
     }
 }
 
-/// What comes back: an acknowledgement, or the reply of a handshake.
+/// Feedback to the sender: an acknowledgement, or the reply of a handshake.
 #[derive(Clone, Debug)]
 pub struct Feedback {
-    /// Of the acknowledgement, from 0 on each connection; of the Initial or SYN that is answered.
+    /// Number of the acknowledgement, from 0 on each connection, or of the Initial or SYN that is
+    /// answered.
     pub number: u64,
-    /// What it says.
-    pub says: Says,
+    /// Content of the feedback.
+    pub content: Content,
 }
 
-/// What feedback says. Boxed where it is not brief: it passes several queues, and moving 150 bytes each time took
-/// 3 % of a run.
+/// Content of feedback. Boxed unless stored inline: it passes several queues, and moving 150 bytes
+/// each time took 3 % of a run.
 #[derive(Clone, Debug)]
-pub enum Says {
-    /// An ACK of a QUIC receiver.
+pub enum Content {
+    /// ACK of a QUIC receiver.
     Quic(Box<AckFrame>),
-    /// The same without marks, and without gaps or, where all are read in order, with the gaps that follow from those before.
-    BriefQuic(BriefFrame),
-    /// An ACK of a TCP receiver.
+    /// Inline ACK of a QUIC receiver, without ECN counts and gaps. Where all ACKs are read in
+    /// order, it may have gaps that follow from those of the previous one.
+    InlineQuic(InlineFrame),
+    /// ACK of a TCP receiver.
     Tcp(Box<TcpAck>),
-    /// The same without SACK blocks and marks.
-    BriefTcp(BriefTcp),
-    /// The connection is open.
+    /// Inline ACK of a TCP receiver, without SACK blocks and ECN counts.
+    InlineTcp(InlineTcp),
+    /// Reply of a handshake: the connection is open.
     Open,
 }
 
 impl Feedback {
-    /// The ACK, if it is one.
+    /// Returns the contents of the ACK, if it is one.
     #[cold]
     pub(crate) fn ack(&self) -> Option<Ack> {
         let one = |range| Ranges::from_buf([range]);
-        let (ranges, delay) = match &self.says {
-            Says::Quic(frame) => (Ranges::from_slice(&frame.ranges), frame.ack_delay),
-            Says::BriefQuic(frame) => {
-                debug_assert!(frame.is_whole(), "a log has each in full");
+        let (ranges, delay) = match &self.content {
+            Content::Quic(frame) => (Ranges::from_slice(&frame.ranges), frame.ack_delay),
+            Content::InlineQuic(frame) => {
+                debug_assert!(frame.is_whole(), "a log contains each in full");
                 (one(frame.range()), frame.ack_delay())
             }
-            Says::Tcp(ack) => (one((0, ack.cumulative)), Duration::ZERO),
-            Says::BriefTcp(ack) => (one((0, ack.cumulative())), Duration::ZERO),
-            Says::Open => return None,
+            Content::Tcp(ack) => (one((0, ack.cumulative)), Duration::ZERO),
+            Content::InlineTcp(ack) => (one((0, ack.cumulative())), Duration::ZERO),
+            Content::Open => return None,
         };
         Some(Ack { number: self.number, ranges, delay })
     }
 
-    /// Its arrival, in the words of a trace; the reply of a handshake has so many bytes.
+    /// Returns the event of its arrival. `handshake` is the number of bytes in the reply of a
+    /// handshake.
     #[cold]
     pub(crate) fn event(&self, handshake: u32) -> Event {
         match self.ack() {
@@ -176,12 +180,12 @@ impl Feedback {
         }
     }
 
-    /// The marks it reports, none if it says nothing of them.
+    /// Returns the ECN counts that it reports, zero if it reports none.
     pub fn ecn(&self) -> EcnCounts {
-        let reported = match &self.says {
-            Says::Quic(frame) => frame.ecn,
-            Says::Tcp(ack) => ack.ecn,
-            Says::BriefQuic(_) | Says::BriefTcp(_) | Says::Open => None,
+        let reported = match &self.content {
+            Content::Quic(frame) => frame.ecn,
+            Content::Tcp(ack) => ack.ecn,
+            Content::InlineQuic(_) | Content::InlineTcp(_) | Content::Open => None,
         };
         reported.unwrap_or_default()
     }

@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! above:    sojourn >= target and bytes behind > mtu, for a whole interval                  (dodequeue)
-//! entering: signal; count = what it gained last time, if that ended less than 16 intervals ago, else 1
+//! entering: signal; count = its gain in the last episode if that ended less than 16 intervals ago, else 1
 //!           next = now + interval/sqrt(count)                                                (dequeue)
 //! while above, at each `next`: signal, count += 1, next += interval/sqrt(count)              (control_law)
-//! not above: over
+//! not above: the episode ends
 //! ```
 //!
-//! After a drop the packet behind it is looked at in the same breath; a mark is delivered and ends the step. The square
-//! root is exact (Linux: one Newton step per count).
+//! After a drop, the next packet is examined in the same step. A marked packet is delivered and
+//! ends the step.
+//! The square root is exact (Linux: one Newton step per count).
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Time};
@@ -20,18 +21,20 @@ use crate::aqm::signals::Signals;
 use crate::counters::DropReason;
 use crate::packet::Packet;
 
-/// The parameters.
+/// Parameters of CoDel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "codel"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Time in the queue that is acceptable, above 0 (TARGET; default 5 ms: RFC 8289 section 4).
+    /// Acceptable time in the queue, above 0 (TARGET; default 5 ms: RFC 8289 section 4).
     pub target: Duration,
-    /// How long it must be exceeded, of the order of a round trip, above 0 (INTERVAL; default 100 ms: section 4).
+    /// Time that the target must be exceeded, on the order of a round trip, above 0 (INTERVAL;
+    /// default 100 ms: section 4).
     pub interval: Duration,
-    /// A queue of no more bytes than this is never too long (default 1514 B, a full Ethernet frame: section 5).
+    /// Backlog, in bytes, up to which the queue is never too long (default 1514 B, a full Ethernet
+    /// frame: section 5).
     pub mtu: Bytes,
-    /// Whether ECN-capable packets are marked instead of dropped (default on).
+    /// Marks ECN-capable packets instead of dropping them (default on).
     pub ecn: bool,
 }
 
@@ -49,19 +52,20 @@ impl Default for Params {
 impl Params {
     pub(crate) fn check(&self) -> Result<(), String> {
         first_broken(&[
-            (self.target > Duration::ZERO, "`target` is no time"),
-            (self.interval > Duration::ZERO, "`interval` is no time"),
+            (self.target > Duration::ZERO, "`target` must be longer than 0 s"),
+            (self.interval > Duration::ZERO, "`interval` must be longer than 0 s"),
         ])
     }
 }
 
-/// Intervals after which an episode is no longer a guide to the next one. RFC 8289 section 5.
+/// Number of intervals after which the previous episode no longer sets the starting count (RFC 8289
+/// section 5).
 const MEMORY: u64 = 16;
 
-/// The control of one queue.
+/// Control state of one queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Control {
-    /// When the time above the target will have lasted an interval.
+    /// Time at which the delay has exceeded the target for a whole interval.
     first_above: Option<Time>,
     dropping: bool,
     next: Time,
@@ -70,7 +74,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// The packet that leaves now; what gets a signal on the way is a signal.
+    /// Returns the packet that leaves now, after marking or dropping as the control law demands.
     pub(crate) fn dequeue<P: Packet>(
         &mut self,
         now: Time,
@@ -78,7 +82,7 @@ impl Control {
         params: &Params,
         signals: &mut Signals<P>,
     ) -> Option<Waiting<P>> {
-        let (mut head, mut above) = self.look(now, queue, params);
+        let (mut head, mut above) = self.take_head(now, queue, params);
         if !self.dropping {
             if above {
                 head = self.signal(now, head, queue, params, signals).0;
@@ -102,8 +106,8 @@ impl Control {
         head
     }
 
-    /// Takes the head; whether the queue has been too long for an interval.
-    fn look<P: Packet>(
+    /// Takes the head. Reports whether the queue has been too long for an interval.
+    fn take_head<P: Packet>(
         &mut self,
         now: Time,
         queue: &mut Fifo<P>,
@@ -119,8 +123,8 @@ impl Control {
         (head, now >= due)
     }
 
-    /// Marks the head, or drops it and takes the next. Returns the packet to go on with, whether the queue is too long
-    /// still, and whether that packet has its mark.
+    /// Marks the head, or drops it and takes the next packet. Returns the packet to continue with,
+    /// whether the queue is still too long, and whether that packet was marked.
     fn signal<P: Packet>(
         &mut self,
         now: Time,
@@ -134,7 +138,7 @@ impl Control {
             return (Some(head), true, true);
         }
         signals.drop(head, DropReason::Aqm);
-        let (next, above) = self.look(now, queue, params);
+        let (next, above) = self.take_head(now, queue, params);
         (next, above, false)
     }
 
@@ -148,12 +152,12 @@ impl Control {
     }
 }
 
-/// interval / sqrt(count), to the nanosecond.
+/// Returns interval / sqrt(count), rounded to the nanosecond.
 fn pause(params: &Params, count: u64) -> Duration {
     Duration((params.interval.0 as f64 / (count.max(1) as f64).sqrt() + 0.5) as u64)
 }
 
-/// One queue under CoDel.
+/// Single queue managed by CoDel.
 #[derive(Debug)]
 pub(crate) struct Codel<P> {
     params: Params,
@@ -182,11 +186,13 @@ mod tests {
     use super::*;
     use crate::aqm::fixtures::{Pkt, ms};
 
-    /// A standing queue of 50 ms, one departure per millisecond; the times of the signals.
+    /// Returns the times of the signals, in ms, of a standing queue of 50 ms with one departure per
+    /// millisecond.
     fn times(ecn: Ecn, params: &Params, until_ms: u64) -> Vec<u64> {
         let (mut codel, mut signals, mut times) = (Codel::new(params), Signals::default(), Vec::new());
         for arrival in 0..until_ms * 20 {
-            codel.enqueue(Waiting { arrival: ms(arrival / 2), packet: Pkt::new(arrival, 1500).with(ecn) });
+            codel
+                .enqueue(Waiting { arrival: ms(arrival / 2), packet: Pkt::new(arrival, 1500).with_ecn(ecn) });
         }
         for now in (50..until_ms).map(ms) {
             codel.dequeue(now, &mut signals).unwrap();
@@ -197,12 +203,13 @@ mod tests {
         times
     }
 
-    /// 0, 100, 170.7, 228.4, 278.4, 323.2, 364.0 ms, seen at the departures of a grid of 1 ms, after 100 ms above.
+    /// Signals fall at 0, 100, 170.7, 228.4, 278.4, 323.2 and 364.0 ms after the first interval
+    /// above the target. Departures on a grid of 1 ms round them up.
     #[test]
     fn schedule() {
         let times = times(Ecn::NotEct, &Params::default(), 600);
         let first = times[0];
-        assert_eq!(first, 150, "the queue was above from 50 ms on");
+        assert_eq!(first, 150, "the queue was above the target from 50 ms on");
         for (at, exact) in times.iter().zip([0.0, 100.0, 170.71, 228.45, 278.45, 323.17, 363.99_f64]) {
             assert_eq!(at - first, exact.ceil() as u64, "{exact}");
         }
@@ -215,7 +222,7 @@ mod tests {
         assert_eq!(times(Ecn::Ect0, &params, 600), times(Ecn::NotEct, &params, 600));
         let (mut codel, mut signals) = (Codel::new(&params), Signals::default());
         for i in 0..2000 {
-            codel.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(i, 1500).with(Ecn::Ect0) });
+            codel.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(i, 1500).with_ecn(Ecn::Ect0) });
         }
         let out: Vec<_> = (0..2000).filter_map(|i| codel.dequeue(ms(10 + i), &mut signals)).collect();
         assert_eq!((out.len(), signals.dropped.len()), (2000, 0));
@@ -225,7 +232,8 @@ mod tests {
         assert_eq!(times(Ecn::Ect0, &without, 600), times(Ecn::NotEct, &without, 600));
     }
 
-    /// Below the target nothing happens, however long it lasts; nor does with one packet behind.
+    /// Below the target nothing is signalled, however long it lasts. The same holds with one packet
+    /// behind the head.
     #[test]
     fn spares_the_short_queue() {
         for (wait, behind) in [(4, 100), (90, 1)] {
@@ -254,7 +262,7 @@ mod tests {
         queue
     }
 
-    /// A burst that is gone within an interval of first exceeding the target loses nothing.
+    /// A burst that drains within an interval of first exceeding the target loses nothing.
     #[test]
     fn spares_the_burst() {
         for (packets, lost) in [(100, false), (120, true)] {
@@ -269,7 +277,7 @@ mod tests {
         }
     }
 
-    /// RFC 8289 section 5: a new episode soon after the last resumes at the rate that one had reached.
+    /// RFC 8289 section 5: a new episode soon after the last one resumes at the rate reached then.
     #[test]
     fn resumes_where_it_left() {
         let params = Params::default();
@@ -281,6 +289,6 @@ mod tests {
         assert_eq!((at(2000, 500), at(2100, 500)), (10, 1));
         let mut c = Control { count: 3, last_count: 2, ..Control::default() };
         c.enter(ms(1), &params);
-        assert_eq!((c.count, c.next), (1, ms(101)), "one more is no guide");
+        assert_eq!((c.count, c.next), (1, ms(101)), "a gain of one is too little to resume from");
     }
 }

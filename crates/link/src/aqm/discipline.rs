@@ -1,4 +1,4 @@
-//! The queue disciplines that decide when a packet leaves, behind one face.
+//! Common interface of the queue disciplines that decide when a packet leaves.
 
 use units::{Rng, Time};
 
@@ -9,14 +9,13 @@ use crate::aqm::fifo::Waiting;
 use crate::aqm::fq_codel::FqCodel;
 use crate::aqm::pie::Pie;
 use crate::aqm::signals::Signals;
-use crate::backlog::Tally;
+use crate::backlog::Count;
 use crate::config::LinkConfig;
 use crate::counters::DropReason;
 use crate::limit::Capacity;
 use crate::packet::Packet;
 use crate::steps::Stepper;
 
-/// One of them.
 #[derive(Debug)]
 enum Kind<P> {
     Codel(Codel<P>),
@@ -33,7 +32,7 @@ pub(crate) struct Discipline<P> {
 }
 
 impl<P: Packet> Discipline<P> {
-    /// `None` for what decides at arrival.
+    /// Creates the discipline. Returns `None` for AQMs that decide at arrival.
     pub(crate) fn new(config: &LinkConfig, rng: Rng) -> Option<Self> {
         let kind = match &config.aqm {
             Aqm::DropTail(_) | Aqm::Red(_) => return None,
@@ -45,25 +44,26 @@ impl<P: Packet> Discipline<P> {
         Some(Self { kind, capacity: config.capacity() })
     }
 
-    /// Why a packet that arrives beside those that wait is not taken; it may come back with a mark.
-    pub(crate) fn refusal(
+    /// Returns the reason to drop an arriving packet, given the packets that wait. May mark the
+    /// packet instead.
+    pub(crate) fn drop_reason(
         &mut self,
         now: Time,
-        waiting: Tally,
+        waiting: Count,
         packet: &mut P,
         signals: &mut Signals<P>,
     ) -> Option<DropReason> {
         match &mut self.kind {
-            // Makes room by itself.
+            // FQ-CoDel frees space by itself.
             Kind::FqCodel(_) => None,
             _ if !self.capacity.at(now).admits(waiting, packet.size()) => Some(DropReason::QueueFull),
-            Kind::Pie(pie) => (!pie.takes(now, packet, signals)).then_some(DropReason::Aqm),
+            Kind::Pie(pie) => (!pie.accepts(now, packet, signals)).then_some(DropReason::Aqm),
             Kind::Codel(_) | Kind::DualPi2(_) => None,
         }
     }
 
-    /// Takes a packet. `first` is one that waits for tokens, outside of the discipline.
-    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, first: Tally, signals: &mut Signals<P>) {
+    /// Takes a packet. `first` is a packet that waits for tokens outside the discipline.
+    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, first: Count, signals: &mut Signals<P>) {
         match &mut self.kind {
             Kind::Codel(codel) => codel.enqueue(waiting),
             Kind::FqCodel(fq) => fq.enqueue(waiting, first, signals),
@@ -72,7 +72,7 @@ impl<P: Packet> Discipline<P> {
         }
     }
 
-    /// The packet whose transmission begins now.
+    /// Returns the packet whose transmission begins now.
     pub(crate) fn dequeue(&mut self, now: Time, signals: &mut Signals<P>) -> Option<Waiting<P>> {
         match &mut self.kind {
             Kind::Codel(codel) => codel.dequeue(now, signals),

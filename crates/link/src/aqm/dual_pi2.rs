@@ -10,11 +10,13 @@
 //! C leaves: signalled with p_C; dropped all the same if not ECT or p_C >= 1/k^2              (A.1, A.2)
 //! ```
 //!
-//! "With probability p" is the RFC's `recur`: every packet adds p to its queue's sum, and each whole unit of the sum is
-//! a signal. No random draw, and evenly spread. C packets already CE count as L packets, as in the RFC.
+//! "With probability p" is the RFC's `recur`: every packet adds p to its queue's sum, and each
+//! whole unit of the sum is a signal. Signals are therefore evenly spread and need no random draw.
+//! C packets already marked CE count as L packets, as in the RFC.
 //!
-//! The scheduler is weighted (A.1 names it beside the time-shifted FIFO): L first, but while both wait C gets its
-//! share of the bytes. Ages are looked at like the RFC's timestamps, so the C queue waits for `target` and L hardly.
+//! The scheduler is weighted (A.1 names it beside the time-shifted FIFO): L goes first, but while
+//! both queues wait C gets its share of the bytes. Queue ages are compared like the RFC's
+//! timestamps, so the C queue waits for `target` and the L queue hardly waits.
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Ecn, Time};
@@ -26,29 +28,33 @@ use crate::aqm::ticker::Ticker;
 use crate::counters::DropReason;
 use crate::packet::Packet;
 
-/// The parameters.
+/// Parameters of DualPI2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "dualpi2"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Delay of the C queue to hold, above 0 (target; default 15 ms: RFC 9332 appendix A.1).
+    /// Target delay of the C queue, above 0 (target; default 15 ms: RFC 9332 appendix A.1).
     pub target: Duration,
     /// Time between updates of the probability, above 0 (Tupdate; default min(target, RTT_max/3) = 15 ms: A.1).
     pub t_update: Duration,
-    /// Weight of the delay's distance from the target, 1/s (default 0.1 Tupdate/RTT_max^2 = 0.15, RTT_max 100 ms: A.1;
-    /// Linux 0.16).
+    /// Weight of the delay's distance from the target, in 1/s (default 0.1 Tupdate/RTT_max^2 = 0.15
+    /// with RTT_max = 100 ms: A.1; Linux 0.16).
     pub alpha: f64,
-    /// Weight of the delay's change, 1/s (default 0.3/RTT_max = 3: A.1; Linux 3.2).
+    /// Weight of the delay's change, in 1/s (default 0.3/RTT_max = 3: A.1; Linux 3.2).
     pub beta: f64,
-    /// Coupling: L packets are marked k times the square root of C's probability, at least 1 (default 2: section 2.1).
+    /// Coupling factor k, at least 1: L packets are marked with k times the square root of C's
+    /// probability (default 2: section 2.1).
     pub k: f64,
-    /// Wait of an L packet above which the ramp begins (minTh; default 800 us: A.1).
+    /// Waiting time of an L packet above which the marking ramp begins (minTh; default 800 us:
+    /// A.1).
     pub min_th: Duration,
-    /// Length of the ramp; 0 is a step (range; default 400 us: A.1).
+    /// Length of the ramp; 0 makes it a step (range; default 400 us: A.1).
     pub range: Duration,
-    /// L queues of no more bytes than this are never marked by the ramp (Th_len, one packet; default 1514 B: A.1).
+    /// Backlog of the L queue, in bytes, up to which the ramp never marks (Th_len, one packet;
+    /// default 1514 B: A.1).
     pub mtu: Bytes,
-    /// Part of the bytes for C while both wait, above 0, below 1 (default 1/16: section 2.5.1; Linux 0.1).
+    /// Share of the bytes that the C queue gets while both wait, above 0 and below 1 (default 1/16:
+    /// section 2.5.1; Linux 0.1).
     pub c_share: f64,
 }
 
@@ -72,16 +78,16 @@ impl Params {
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_gain = |gain: f64| gain >= 0.0 && gain.is_finite();
         first_broken(&[
-            (self.target > Duration::ZERO, "`target` is no time"),
-            (self.t_update > Duration::ZERO, "`t-update` is no time"),
-            (is_gain(self.alpha), "`alpha` is not a number of at least 0"),
-            (is_gain(self.beta), "`beta` is not a number of at least 0"),
-            (self.k >= 1.0 && self.k.is_finite(), "`k` is not a number of at least 1"),
-            (self.c_share > 0.0 && self.c_share < 1.0, "`c-share` is not above 0 and below 1"),
+            (self.target > Duration::ZERO, "`target` must be longer than 0 s"),
+            (self.t_update > Duration::ZERO, "`t-update` must be longer than 0 s"),
+            (is_gain(self.alpha), "`alpha` must be a number of at least 0"),
+            (is_gain(self.beta), "`beta` must be a number of at least 0"),
+            (self.k >= 1.0 && self.k.is_finite(), "`k` must be a number of at least 1"),
+            (self.c_share > 0.0 && self.c_share < 1.0, "`c-share` must be above 0 and below 1"),
         ])
     }
 
-    /// The native probability of an L packet that has waited so long.
+    /// Returns the native marking probability of an L packet that has waited for `wait`.
     fn ramp(&self, wait: Duration) -> f64 {
         if wait < self.min_th {
             return 0.0;
@@ -91,7 +97,7 @@ impl Params {
     }
 }
 
-/// The coupled controller.
+/// Coupled PI controller.
 #[derive(Clone, Copy, Debug, Default)]
 struct Coupling {
     /// p'.
@@ -107,18 +113,18 @@ impl Coupling {
         self.old = delay;
     }
 
-    /// p_C.
+    /// Returns p_C.
     fn classic(self) -> f64 {
         self.base * self.base
     }
 
-    /// p_CL, not bounded.
+    /// Returns p_CL, not bounded by 1.
     fn coupled(self, params: &Params) -> f64 {
         params.k * self.base
     }
 }
 
-/// `recur` of the RFC.
+/// Evenly spread signals: `recur` of the RFC.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spread {
     sum: f64,
@@ -135,7 +141,7 @@ impl Spread {
     }
 }
 
-/// Both queues.
+/// Both queues, their scheduler and the coupled controller.
 #[derive(Debug)]
 pub(crate) struct DualPi2<P> {
     params: Params,
@@ -146,7 +152,7 @@ pub(crate) struct DualPi2<P> {
     low_marks: Spread,
     low_drops: Spread,
     classic_signals: Spread,
-    /// Bytes C has been denied, weighted; above zero it is C's turn.
+    /// Weighted bytes owed to C. Above zero, C sends next.
     credit: f64,
 }
 
@@ -173,7 +179,7 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// The packet that leaves now.
+    /// Returns the packet that leaves now.
     pub(crate) fn dequeue(&mut self, now: Time, signals: &mut Signals<P>) -> Option<Waiting<P>> {
         self.catch_up(now);
         loop {
@@ -196,7 +202,7 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// The head of L, and whether it is to be dropped.
+    /// Takes the head of L. Also returns whether to drop it.
     fn next_low(&mut self, now: Time, signals: &mut Signals<P>) -> Option<(Waiting<P>, bool)> {
         let long = self.low.bytes() > self.params.mtu.0;
         let mut head = self.low.pop()?;
@@ -211,7 +217,7 @@ impl<P: Packet> DualPi2<P> {
         Some((head, false))
     }
 
-    /// The head of C, and whether it is to be dropped.
+    /// Takes the head of C. Also returns whether to drop it.
     fn next_classic(&mut self, signals: &mut Signals<P>) -> Option<(Waiting<P>, bool)> {
         let mut head = self.classic.pop()?;
         let p = self.coupling.classic();
@@ -223,7 +229,7 @@ impl<P: Packet> DualPi2<P> {
         Some((head, drop))
     }
 
-    /// What C gets while both wait: c-share of the bytes.
+    /// Updates the credit so that C gets c-share of the bytes while both queues wait.
     fn charge(&mut self, contended: bool, is_low: bool, size: u32) {
         let share = self.params.c_share;
         self.credit = match (contended, is_low) {
@@ -248,13 +254,13 @@ mod tests {
     fn filled(ecn: Ecn, packets: u64, base: f64) -> DualPi2<Pkt> {
         let mut dual = dual();
         for id in 0..packets {
-            dual.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500).with(ecn) });
+            dual.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500).with_ecn(ecn) });
         }
         dual.coupling.base = base;
         dual
     }
 
-    /// Packets that came out, their marks, and those dropped.
+    /// Returns the numbers of packets that left, were marked and were dropped.
     fn drain(dual: &mut DualPi2<Pkt>) -> (u64, u64, u64) {
         let (mut signals, mut out) = (Signals::default(), 0);
         while dual.dequeue(ms(0), &mut signals).is_some() {
@@ -285,7 +291,7 @@ mod tests {
         assert_eq!(c.base, 0.0);
     }
 
-    /// Of 10 000 packets exactly p_C and p_CL, evenly spread.
+    /// Out of 10 000 packets exactly p_C and p_CL are signalled, evenly spread.
     #[test]
     fn marks_in_both_queues() {
         for (ecn, signals) in [(Ecn::Ect1, 2000), (Ecn::Ce, 2000), (Ecn::Ect0, 100)] {
@@ -306,16 +312,17 @@ mod tests {
         );
         let step = Params { min_th: MS, range: Duration::ZERO, ..Params::default() };
         assert_eq!((step.ramp(Duration(999_999)), step.ramp(MS)), (0.0, 1.0));
-        // Half up the ramp half of the packets, whatever p'; but not the last one.
+        // Halfway up the ramp half of the packets are marked, whatever p' is. The last packet is
+        // not.
         let (mut dual, mut signals) = (filled(Ecn::Ect1, 1001, 0.0), Signals::default());
         while dual.dequeue(Time(1_000_000), &mut signals).is_some() {}
         assert!(signals.marked.packets.abs_diff(500) <= 1, "{}", signals.marked.packets);
         let (mut dual, mut signals) = (filled(Ecn::Ect1, 1, 0.0), Signals::default());
         dual.dequeue(ms(50), &mut signals);
-        assert_eq!(signals.marked.packets, 0, "one packet is no queue");
+        assert_eq!(signals.marked.packets, 0, "a single packet is never marked");
     }
 
-    /// From p' = 1/k on marks say nothing more: both queues drop with p_C.
+    /// From p' = 1/k on marks carry no more information: both queues drop with p_C.
     #[test]
     fn overload() {
         for (ecn, marks) in [(Ecn::Ect1, true), (Ecn::Ect0, false), (Ecn::NotEct, false)] {
@@ -327,13 +334,13 @@ mod tests {
         assert!(dropped == 0 && marked > 2400, "just below");
     }
 
-    /// While both wait C gets 1/16 of the bytes; alone each gets all.
+    /// While both queues wait C gets 1/16 of the bytes. Alone, either gets everything.
     #[test]
     fn scheduler() {
         let mut dual = dual();
         for id in 0..4000 {
-            dual.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 500).with(Ecn::Ect1) });
-            dual.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500).with(Ecn::Ect0) });
+            dual.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 500).with_ecn(Ecn::Ect1) });
+            dual.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500).with_ecn(Ecn::Ect0) });
         }
         let (mut bytes, mut signals) = ([0_u64; 2], Signals::default());
         for _ in 0..3200 {
@@ -343,13 +350,13 @@ mod tests {
         let share = bytes[1] as f64 / (bytes[0] + bytes[1]) as f64;
         assert!((share - 0.0625).abs() < 0.002, "{share}");
         assert_eq!(drain(&mut dual).0, 4800);
-        // A packet for L passes those for C.
+        // A packet for L overtakes those for C.
         let mut dual = filled(Ecn::Ect0, 10, 0.0);
-        dual.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(77, 1500).with(Ecn::Ect1) });
+        dual.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(77, 1500).with_ecn(Ecn::Ect1) });
         assert_eq!(dual.dequeue(ms(0), &mut signals).unwrap().packet.id, 77);
     }
 
-    /// A constant load of 20 % too much of packets that do not care: C's delay settles at the target.
+    /// With an unresponsive load of 120 %, C's delay settles at the target.
     #[test]
     fn equilibrium_is_the_target() {
         let (mut dual, mut signals, mut sum, mut n) = (dual(), Signals::default(), 0.0, 0);

@@ -1,4 +1,4 @@
-//! Packets that wait, in order, with their time of arrival.
+//! A FIFO of waiting packets with their arrival times.
 
 use std::collections::VecDeque;
 
@@ -6,14 +6,14 @@ use units::{Duration, Time};
 
 use crate::packet::Packet;
 
-/// A packet and when it arrived.
+/// A waiting packet and its arrival time.
 #[derive(Debug)]
 pub(crate) struct Waiting<P> {
     pub(crate) arrival: Time,
     pub(crate) packet: P,
 }
 
-/// First in, first out; knows its bytes. The packet in transmission is no longer in it.
+/// First-in, first-out queue that counts its bytes. The packet in transmission has left it.
 #[derive(Debug)]
 pub(crate) struct Fifo<P> {
     packets: VecDeque<Waiting<P>>,
@@ -51,7 +51,7 @@ impl<P: Packet> Fifo<P> {
         self.packets.is_empty()
     }
 
-    /// How long the head has waited; zero when empty.
+    /// Returns how long the head has waited; zero if the queue is empty.
     pub(crate) fn age(&self, now: Time) -> Duration {
         self.packets.front().map_or(Duration::ZERO, |head| now - head.arrival)
     }

@@ -4,7 +4,7 @@ use units::{Ecn, Time};
 
 use crate::packet::Packet;
 
-/// Number, size, mark and flow.
+/// Packet with a number, size, ECN field and flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pkt {
     pub(crate) id: u64,
@@ -18,11 +18,11 @@ impl Pkt {
         Self { id, size, ecn: Ecn::NotEct, flow: 0 }
     }
 
-    pub(crate) fn with(self, ecn: Ecn) -> Self {
+    pub(crate) fn with_ecn(self, ecn: Ecn) -> Self {
         Self { ecn, ..self }
     }
 
-    pub(crate) fn of(self, flow: u32) -> Self {
+    pub(crate) fn with_flow(self, flow: u32) -> Self {
         Self { flow, ..self }
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! enqueue:  hash of the flow -> queue; an idle queue joins the tail of `new` with deficit = quantum        (4.1)
-//! over the limit: the queue with most bytes loses packets at its head, half of it or drop-batch at most     (4.1)
+//! over the limit: the queue with most bytes drops from its head, at most half of it or drop-batch packets   (4.1)
 //! dequeue:  first of `new`, else of `old`; deficit <= 0: deficit += quantum, to the tail of `old`, again;
 //!           CoDel; empty: from `new` to the tail of `old`, from `old` out; else deficit -= size             (4.2)
 //! ```
 //!
-//! The limit is the link's own or `limit`, whichever is reached first; the link itself drops nothing at the tail, which
-//! would undo the isolation. Two flows may share a queue, as in the RFC; the hash is salted per run.
+//! The limit is the link's own or `limit`, whichever is reached first. The link itself never drops
+//! at the tail, since that would undo the isolation. Two flows may share a queue, as in the RFC;
+//! the hash is salted per run.
 
 use std::collections::VecDeque;
 
@@ -19,32 +20,34 @@ use crate::aqm::check::first_broken;
 use crate::aqm::codel::{self, Control};
 use crate::aqm::fifo::{Fifo, Waiting};
 use crate::aqm::signals::Signals;
-use crate::backlog::Tally;
+use crate::backlog::Count;
 use crate::counters::DropReason;
 use crate::limit::{Capacity, Limit};
 use crate::packet::Packet;
 use crate::steps::Stepper;
 
-/// The parameters.
+/// Parameters of FQ-CoDel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "fq-codel"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Time in a queue that is acceptable, above 0 (default 5 ms: RFC 8290 section 5.2.2).
+    /// Acceptable time in a queue, above 0 (default 5 ms: RFC 8290 section 5.2.2).
     pub target: Duration,
-    /// How long it must be exceeded, above 0 (default 100 ms: section 5.2.1).
+    /// Time that the target must be exceeded, above 0 (default 100 ms: section 5.2.1).
     pub interval: Duration,
-    /// A queue of no more bytes than this is never too long (default 1514 B).
+    /// Backlog, in bytes, up to which a queue is never too long (default 1514 B).
     pub mtu: Bytes,
-    /// Whether ECN-capable packets are marked instead of dropped (default on: section 5.2.6).
+    /// Marks ECN-capable packets instead of dropping them (default on: section 5.2.6).
     pub ecn: bool,
-    /// Queues, at least 1 and at most 65 536 (default 1024: section 5.2.5).
+    /// Number of queues, from 1 to 65 536 (default 1024: section 5.2.5).
     pub flows: u32,
-    /// Bytes a flow may send per round, above 0 (default 1514 B: section 5.2.4).
+    /// Bytes that a flow may send per round, above 0 (default 1514 B: section 5.2.4).
     pub quantum: Bytes,
-    /// Packets in all queues together (default 10 240: section 5.2.3). The link's own limit holds besides.
+    /// Limit of all queues together, in packets (default 10 240: section 5.2.3). The link's own
+    /// limit also applies.
     pub limit: u64,
-    /// Packets the fattest queue loses at once at most, at least 1 (default 64: section 5.2.8).
+    /// Largest number of packets that the fattest queue drops at once, at least 1 (default 64:
+    /// section 5.2.8).
     pub drop_batch: u64,
 }
 
@@ -64,14 +67,14 @@ impl Params {
     pub(crate) fn check(&self) -> Result<(), String> {
         self.codel().check()?;
         first_broken(&[
-            ((1..=65_536).contains(&self.flows), "`flows` is not from 1 to 65536"),
-            (self.quantum > Bytes(0), "`quantum` is no bytes"),
-            (self.drop_batch > 0, "`drop-batch` is 0"),
+            ((1..=65_536).contains(&self.flows), "`flows` must be from 1 to 65536"),
+            (self.quantum > Bytes(0), "`quantum` must be larger than 0 B"),
+            (self.drop_batch > 0, "`drop-batch` must be at least 1"),
         ])
     }
 }
 
-/// Where a queue stands.
+/// List that a queue belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Turn {
     #[default]
@@ -94,7 +97,7 @@ impl<P> Default for Flow<P> {
     }
 }
 
-/// The state.
+/// State of all queues.
 #[derive(Debug)]
 pub(crate) struct FqCodel<P> {
     params: Params,
@@ -104,11 +107,11 @@ pub(crate) struct FqCodel<P> {
     flows: Vec<Flow<P>>,
     new: VecDeque<usize>,
     old: VecDeque<usize>,
-    held: Tally,
+    held: Count,
 }
 
 impl<P: Packet> FqCodel<P> {
-    /// `capacity` is the link's.
+    /// Creates the empty queues. `capacity` is that of the link.
     pub(crate) fn new(params: &Params, capacity: Stepper<Capacity>, mut rng: Rng) -> Self {
         let flows = params.flows.clamp(1, 65_536) as usize;
         Self {
@@ -118,15 +121,16 @@ impl<P: Packet> FqCodel<P> {
             flows: std::iter::repeat_with(Flow::default).take(flows).collect(),
             new: VecDeque::new(),
             old: VecDeque::new(),
-            held: Tally::default(),
+            held: Count::default(),
             params: params.clone(),
         }
     }
 
-    /// Takes a packet; `first` is one that waits for tokens outside and counts towards the limit too.
-    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, first: Tally, signals: &mut Signals<P>) {
+    /// Takes a packet. `first` is a packet that waits for tokens outside and also counts towards
+    /// the limit.
+    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, first: Count, signals: &mut Signals<P>) {
         let index = self.index(waiting.packet.flow());
-        let capacity = self.capacity.at(waiting.arrival).and(Limit::Packets(self.params.limit));
+        let capacity = self.capacity.at(waiting.arrival).min(Limit::Packets(self.params.limit));
         self.held.add(waiting.packet.size());
         let flow = &mut self.flows[index];
         flow.queue.push(waiting);
@@ -140,14 +144,14 @@ impl<P: Packet> FqCodel<P> {
         }
     }
 
-    /// The packet that leaves now.
+    /// Returns the packet that leaves now.
     pub(crate) fn dequeue(&mut self, now: Time, signals: &mut Signals<P>) -> Option<Waiting<P>> {
         loop {
             let fresh = !self.new.is_empty();
             let index = self.new.pop_front().or_else(|| self.old.pop_front())?;
             let flow = &mut self.flows[index];
             if flow.deficit <= 0 {
-                // Alone it has one turn after another.
+                // A queue that is alone gets several turns in a row.
                 let alone = self.new.is_empty() && self.old.is_empty();
                 let turns = if alone {
                     flow.deficit.unsigned_abs() / quantum(&self.params).unsigned_abs() + 1
@@ -171,7 +175,8 @@ impl<P: Packet> FqCodel<P> {
                 list.push_front(index);
                 return Some(head);
             }
-            // A new queue must wait for its round before it may count as new again: else it would starve the old.
+            // An emptied new queue must wait a round as an old one. Otherwise it would starve the
+            // old queues.
             flow.turn = if fresh { Turn::Old } else { Turn::Idle };
             if fresh {
                 self.old.push_back(index);
@@ -179,7 +184,7 @@ impl<P: Packet> FqCodel<P> {
         }
     }
 
-    /// SplitMix64's mixing function over flow and salt.
+    /// Hashes flow and salt with the mixing function of SplitMix64.
     fn index(&self, flow: u32) -> usize {
         let mut z = (u64::from(flow) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ self.salt;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -188,7 +193,7 @@ impl<P: Packet> FqCodel<P> {
     }
 
     fn shorten_fattest(&mut self, signals: &mut Signals<P>) {
-        // The first of equals, whatever the order of visits.
+        // Picks the first of equals, whatever the order of visits.
         let fattest = (0..self.flows.len()).rev().max_by_key(|&i| self.flows[i].queue.bytes());
         let Some(flow) = fattest.map(|i| &mut self.flows[i]) else { return };
         let enough = flow.queue.bytes() / 2;
@@ -224,14 +229,14 @@ mod tests {
     fn add(fq: &mut Fq, signals: &mut Signals<Pkt>, flow: u32, packets: u64, size: u32) {
         for id in 0..packets {
             fq.enqueue(
-                Waiting { arrival: ms(0), packet: Pkt::new(id, size).of(flow) },
-                Tally::default(),
+                Waiting { arrival: ms(0), packet: Pkt::new(id, size).with_flow(flow) },
+                Count::default(),
                 signals,
             );
         }
     }
 
-    /// Bytes that each of the flows got.
+    /// Returns the bytes that each flow received.
     fn shares(fq: &mut Fq, packets: u64, flows: usize) -> Vec<u64> {
         let (mut got, mut signals) = (vec![0; flows], Signals::default());
         for _ in 0..packets {
@@ -241,7 +246,8 @@ mod tests {
         got
     }
 
-    /// It refuses no packet: the first arrival under a smaller limit makes room, at the cost of the longest queue.
+    /// No packet is refused: the first arrival under a smaller limit frees space, at the cost of
+    /// the longest queue.
     #[test]
     fn a_smaller_limit_is_met_at_the_next_arrival() {
         let limits = Steps(vec![(ms(10), Limit::Packets(20).into())]);
@@ -251,14 +257,18 @@ mod tests {
         add(&mut fq, &mut signals, 1, 90, 1000);
         add(&mut fq, &mut signals, 2, 5, 1000);
         assert_eq!((fq.held.packets, signals.dropped.len()), (95, 0));
-        let waiting = Waiting { arrival: ms(10), packet: Pkt::new(200, 1000).of(2) };
-        fq.enqueue(waiting, Tally::default(), &mut signals);
-        // Half of the longest at a time: 45, then 23, then 11 of 90.
+        let waiting = Waiting { arrival: ms(10), packet: Pkt::new(200, 1000).with_flow(2) };
+        fq.enqueue(waiting, Count::default(), &mut signals);
+        // Drops half of the longest queue at a time: 45, then 23, then 11 of 90.
         assert_eq!((fq.held.packets, signals.dropped.len()), (17, 79));
-        assert!(signals.dropped.iter().all(|(gone, _)| gone.packet.flow() == 1), "not of the short queue");
+        assert!(
+            signals.dropped.iter().all(|(gone, _)| gone.packet.flow() == 1),
+            "the short queue loses none"
+        );
     }
 
-    /// As many quanta as lift it above zero, however many those are: -950 + 10 x 100, less the next packet, and so on.
+    /// A lone queue gets as many quanta as lift its deficit above zero: -950 + 10 x 100, less the
+    /// next packet, and so on.
     #[test]
     fn alone_it_has_all_its_turns_at_once() {
         let params = Params { quantum: Bytes(100), ..Params::default() };
@@ -273,7 +283,7 @@ mod tests {
         assert_eq!(deficits, [-950, -1000, -950, -1000]);
     }
 
-    /// Flows with small and with large packets get the same bytes, to a quantum and a packet.
+    /// Flows with small and with large packets get the same bytes, within a quantum and a packet.
     #[test]
     fn equal_byte_shares() {
         let (mut fq, mut signals) = (fq(&Params::default(), Limit::Unlimited), Signals::default());
@@ -294,7 +304,7 @@ mod tests {
         shares(&mut fq, 50, 1);
         add(&mut fq, &mut signals, 1, 1, 100);
         assert_eq!(fq.dequeue(ms(0), &mut signals).unwrap().packet.flow(), 1);
-        // But not twice in a round: it came back before its turn as an old one.
+        // It gains only once per round: afterwards it returned as an old queue.
         assert_eq!(fq.dequeue(ms(0), &mut signals).unwrap().packet.flow(), 0);
         let mut wins = 0;
         for _ in 0..100 {
@@ -304,7 +314,7 @@ mod tests {
         assert!((45..=55).contains(&wins), "{wins} of 100: no more than its share");
     }
 
-    /// 4.1: the fattest loses, at its head, half of its bytes or 64 packets.
+    /// 4.1: the fattest queue drops from its head half of its bytes or 64 packets.
     #[test]
     fn the_fattest_loses() {
         let (mut fq, mut signals) =
@@ -318,7 +328,7 @@ mod tests {
             assert_eq!((gone.packet.flow(), gone.packet.id, *reason), (0, i as u64, DropReason::QueueFull));
         }
         assert_eq!(fq.held.packets, 1001 - 64);
-        // The link's own limit acts in the same way; half of 10 packets here.
+        // The link's own limit acts in the same way: here it drops half of 10 packets.
         let mut fq = self::fq(&Params::default(), Limit::Bytes(Bytes(16_000)));
         let mut signals = Signals::default();
         add(&mut fq, &mut signals, 0, 10, 1500);
@@ -326,7 +336,8 @@ mod tests {
         assert_eq!(signals.dropped.len(), 5);
     }
 
-    /// However much one flow offers, another that offers less than its share loses nothing and hardly waits.
+    /// A flow that offers less than its share loses nothing and hardly waits, however much another
+    /// flow offers.
     #[test]
     fn isolates() {
         let (mut fq, mut signals) = (fq(&Params::default(), Limit::Packets(200)), Signals::default());
@@ -335,13 +346,13 @@ mod tests {
             for id in 0..3 {
                 fq.enqueue(
                     Waiting { arrival: ms(now), packet: Pkt::new(id, 1500) },
-                    Tally::default(),
+                    Count::default(),
                     &mut signals,
                 );
             }
             if now % 4 == 0 {
-                let packet = Pkt::new(now, 1500).of(1);
-                fq.enqueue(Waiting { arrival: ms(now), packet }, Tally::default(), &mut signals);
+                let packet = Pkt::new(now, 1500).with_flow(1);
+                fq.enqueue(Waiting { arrival: ms(now), packet }, Count::default(), &mut signals);
             }
             let out = fq.dequeue(ms(now), &mut signals).unwrap();
             if out.packet.flow() == 1 {
@@ -359,7 +370,7 @@ mod tests {
         assert!(
             Params { target: Duration::ZERO, ..Params::default() }.check().unwrap_err().contains("target")
         );
-        // And is harmless all the same.
+        // Rejected parameters are harmless all the same.
         let params = Params { flows: 0, quantum: Bytes(0), drop_batch: 0, limit: 0, ..Params::default() };
         let (mut fq, mut signals) = (fq(&params, Limit::Unlimited), Signals::default());
         add(&mut fq, &mut signals, 3, 5, 1500);

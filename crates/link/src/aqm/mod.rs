@@ -1,9 +1,10 @@
-//! Active queue management: which packets are marked or dropped before the queue is full.
+//! Active queue management: decides which packets to mark or drop before the queue is full.
 //!
-//! "Signal" below means: set CE on a packet that is ECN-capable (ECT(0), ECT(1), CE already), drop any other.
+//! "Signal" below means: set CE on an ECN-capable packet (ECT(0), ECT(1) or already CE), drop any
+//! other.
 //!
-//! RED decides when a packet arrives, from the backlog alone; the others need the queue as it is when a packet leaves
-//! it. `link.rs` says what that means for the link.
+//! RED decides when a packet arrives, from the backlog alone. The others need the state of the
+//! queue when a packet leaves it. `link/mod.rs` explains the consequences for the link.
 
 mod check;
 pub mod codel;
@@ -24,12 +25,12 @@ pub use threshold::Threshold;
 
 use crate::limit::Limit;
 
-/// The queue's management, as an experiment file names it: `{ name = "codel", target = "5 ms" }`.
+/// Queue management, as named in an experiment file: `{ name = "codel", target = "5 ms" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "aqm"))]
 #[serde(tag = "name", rename_all = "kebab-case")]
 pub enum Aqm {
-    /// None: what does not fit is dropped.
+    /// No management: a packet that does not fit is dropped.
     DropTail(DropTail),
     /// RED: Floyd and Jacobson 1993; classic, gentle, or marking above a threshold.
     Red(red::Params),
@@ -44,7 +45,7 @@ pub enum Aqm {
     DualPi2(dual_pi2::Params),
 }
 
-/// Nothing to set; a struct, so that unknown keys are refused here too.
+/// Parameters of drop-tail: none. It is a struct so that unknown keys are rejected here too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -57,7 +58,7 @@ impl Default for Aqm {
 }
 
 impl Aqm {
-    /// Every one with its defaults.
+    /// Returns every AQM with its default parameters.
     pub fn all() -> Vec<Self> {
         vec![
             Self::default(),
@@ -69,7 +70,7 @@ impl Aqm {
         ]
     }
 
-    /// Its name in experiment files.
+    /// Returns the name used in experiment files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::DropTail(_) => "drop-tail",
@@ -81,16 +82,16 @@ impl Aqm {
         }
     }
 
-    /// Whether one of its thresholds is a part of the link's limit.
+    /// Reports whether one of its thresholds is a part of the link's limit.
     pub(crate) fn is_part_of_limit(&self) -> bool {
         let Self::Red(params) = self else { return false };
         [params.min, params.max].iter().any(|threshold| matches!(threshold, Threshold::OfLimit(_)))
     }
 
-    /// Says in words which value is out of range, for a queue of this limit.
+    /// Checks that all values are in range, for a queue with this limit.
     ///
     /// # Errors
-    /// The first rule that does not hold, with the key's name.
+    /// Returns the first rule that does not hold, with the name of its key.
     pub fn check(&self, limit: Limit) -> Result<(), String> {
         match self {
             Self::DropTail(_) => Ok(()),

@@ -1,4 +1,5 @@
-//! PIE: RFC 8033 (February 2017), section 4, with the enhancements of section 5 but 5.3 (switching itself off).
+//! PIE: RFC 8033 (February 2017), section 4, with the enhancements of section 5 except 5.3
+//! (switching itself off).
 //!
 //! ```text
 //! every t-update: d = alpha (delay - target) + beta (delay - old delay)                              (4.2)
@@ -6,57 +7,62 @@
 //!                 p >= 0.1: d at most 0.02                                                           (5.5)
 //!                 p += d;  delay = old delay = 0: p *= 0.98;  p within 0..=1                         (4.2)
 //!                 burst allowance -= t-update; p = 0 and both delays < target/2: = max-burst         (4.4)
-//! arrival:        burst allowance left, or old delay < target/2 and p < 0.2, or backlog <= 2 mtu: take (4.1)
-//!                 sum += p; below 0.85: take; from 8.5 on: signal; between: signal with probability p  (5.3)
+//! arrival:        burst allowance left, or old delay < target/2 and p < 0.2, or backlog <= 2 mtu: pass (4.1)
+//!                 sum += p; below 0.85: pass; from 8.5 on: signal; between: signal with probability p  (5.3)
 //!                 signal: sum = 0; a mark only while p <= mark-limit                                   (5.1)
 //! delay = backlog / departure rate, measured while 16 KiB wait (4.3, 5.2), or the age of the last packet that left
 //! ```
 //!
-//! Linux adds 0.02 above 250 ms; the RFC does not. The departure rate is measured from one departure to another: the
-//! packet that opens a measurement is not counted (RFC and Linux count it, 10 % too much at 16 KiB).
+//! Linux adds 0.02 above 250 ms; the RFC does not. The departure rate is measured from one
+//! departure to another, without the packet that opens the measurement. (The RFC and Linux count
+//! it, 10 % too much at 16 KiB.)
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Rng, Time};
 
-use crate::aqm::check::{first_broken, is_share};
+use crate::aqm::check::{first_broken, is_probability};
 use crate::aqm::fifo::{Fifo, Waiting};
 use crate::aqm::signals::Signals;
 use crate::aqm::ticker::Ticker;
 use crate::packet::Packet;
 
-/// The parameters.
+/// Parameters of PIE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "pie"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Queuing delay to hold, above 0 (QDELAY_REF; default 15 ms: RFC 8033 section 4.2).
+    /// Target queuing delay, above 0 (QDELAY_REF; default 15 ms: RFC 8033 section 4.2).
     pub target: Duration,
     /// Time between updates of the probability, above 0 (T_UPDATE; default 15 ms: section 4.2).
     pub t_update: Duration,
-    /// Weight of the delay's distance from the target, 1/s (default 0.125: section 4.2).
+    /// Weight of the delay's distance from the target, in 1/s (default 0.125: section 4.2).
     pub alpha: f64,
-    /// Weight of the delay's change, 1/s (default 1.25: section 4.2).
+    /// Weight of the delay's change, in 1/s (default 1.25: section 4.2).
     pub beta: f64,
-    /// Bursts of up to this length pass (MAX_BURST; default 150 ms: section 4.4).
+    /// Longest burst that passes without signals (MAX_BURST; default 150 ms: section 4.4).
     pub max_burst: Duration,
-    /// Whether ECN-capable packets are marked instead of dropped (default on: section 5.1).
+    /// Marks ECN-capable packets instead of dropping them (default on: section 5.1).
     pub ecn: bool,
-    /// Probability above which ECN-capable packets are dropped too, 0 to 1 (mark_ecnth; default 0.1: section 5.1).
+    /// Probability above which ECN-capable packets are dropped too, 0 to 1 (mark_ecnth; default
+    /// 0.1: section 5.1).
     pub mark_limit: f64,
-    /// Largest packet on the wire: a backlog of two is never too long (default 1514 B: section 4.1).
+    /// Largest packet on the wire: a backlog of two such packets is never too long (default 1514 B:
+    /// section 4.1).
     pub mtu: Bytes,
-    /// How the delay is known (default `departure-rate`).
+    /// Method of measuring the queuing delay (default `departure-rate`).
     pub delay: Delay,
 }
 
-/// How the queuing delay is known.
+/// Method of measuring the queuing delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Delay {
-    /// Backlog by departure rate; the latter is measured while at least 16 KiB wait (section 5.2). Zero until then.
+    /// Backlog divided by departure rate, which is measured while at least 16 KiB wait (section
+    /// 5.2). Zero until then.
     DepartureRate,
-    /// How long the last packet that left had waited; zero when the queue is empty (section 4.3; Linux's default).
+    /// Waiting time of the last packet that left; zero when the queue is empty (section 4.3;
+    /// Linux's default).
     Timestamp,
 }
 
@@ -80,28 +86,31 @@ impl Params {
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_gain = |gain: f64| gain >= 0.0 && gain.is_finite();
         first_broken(&[
-            (self.target > Duration::ZERO, "`target` is no time"),
-            (self.t_update > Duration::ZERO, "`t-update` is no time"),
-            (is_gain(self.alpha), "`alpha` is not a number of at least 0"),
-            (is_gain(self.beta), "`beta` is not a number of at least 0"),
-            (is_share(self.mark_limit), "`mark-limit` is not a probability from 0 to 1"),
+            (self.target > Duration::ZERO, "`target` must be longer than 0 s"),
+            (self.t_update > Duration::ZERO, "`t-update` must be longer than 0 s"),
+            (is_gain(self.alpha), "`alpha` must be a number of at least 0"),
+            (is_gain(self.beta), "`beta` must be a number of at least 0"),
+            (is_probability(self.mark_limit), "`mark-limit` must be a probability from 0 to 1"),
         ])
     }
 }
 
-/// Section 4.2: below this probability the correction is divided by that.
+/// Section 4.2: (probability, divisor): below the probability the correction is divided by the
+/// divisor.
 const SCALE: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
-/// Section 5.5: from this probability on the correction is at most that.
+/// Section 5.5: (probability, maximum): from the probability on the correction is at most the
+/// maximum.
 const STEEP: (f64, f64) = (0.1, 0.02);
-/// Section 4.2: what remains of the probability after an update with an idle link.
+/// Section 4.2: factor of the probability after an update with an idle link.
 const DECAY: f64 = 0.98;
-/// Section 4.1: below this probability a short delay spares everything.
+/// Section 4.1: probability below which a short delay suppresses all signals.
 const SAFE: f64 = 0.2;
-/// Section 5.4: sums of the probability below which no packet, from which on every packet is signalled.
+/// Section 5.4: sum of probabilities below which no packet is signalled, and sum from which on
+/// every packet is.
 const SPREAD: (f64, f64) = (0.85, 8.5);
 
-/// The controller: delays in, probability out.
+/// Controller that turns delays into a probability.
 #[derive(Clone, Debug)]
 struct Controller {
     probability: f64,
@@ -110,7 +119,7 @@ struct Controller {
 }
 
 impl Controller {
-    /// The correction before it is scaled.
+    /// Returns the correction before scaling.
     fn correction(&self, params: &Params, delay: Duration) -> f64 {
         let (now, old) = (delay.as_secs_f64(), self.old.as_secs_f64());
         params.alpha * (now - params.target.as_secs_f64()) + params.beta * (now - old)
@@ -135,22 +144,22 @@ impl Controller {
     }
 }
 
-/// Section 5.2: the departure rate.
+/// Section 5.2: measures the departure rate.
 #[derive(Clone, Debug, Default)]
 struct Meter {
-    /// When the measurement began and the bytes since.
+    /// Start of the measurement, and the bytes that left since.
     open: Option<(Time, u64)>,
-    /// ns per byte.
+    /// Average time per byte, in ns.
     average: Option<f64>,
 }
 
-/// Section 5.2: bytes that must wait for a measurement, and that end it (DQ_THRESHOLD).
+/// Section 5.2: bytes that must wait to start a measurement, and that end it (DQ_THRESHOLD).
 const MEASURED: u64 = 1 << 14;
 /// Section 5.2: weight of a new measurement.
 const WEIGHT: f64 = 0.25;
 
 impl Meter {
-    /// A packet leaves a queue of `bytes`, itself included.
+    /// Notes that a packet leaves a queue of `bytes`, itself included.
     fn on_departure(&mut self, now: Time, size: u32, bytes: u64) {
         if let Some((began, count)) = &mut self.open {
             *count += u64::from(size);
@@ -168,7 +177,7 @@ impl Meter {
     }
 }
 
-/// One queue under PIE.
+/// Single queue managed by PIE.
 #[derive(Debug)]
 pub(crate) struct Pie<P> {
     params: Params,
@@ -176,7 +185,7 @@ pub(crate) struct Pie<P> {
     ticker: Ticker,
     controller: Controller,
     meter: Meter,
-    /// What the last packet that left had waited.
+    /// Waiting time of the last packet that left.
     waited: Duration,
     sum: f64,
     rng: Rng,
@@ -196,8 +205,8 @@ impl<P: Packet> Pie<P> {
         }
     }
 
-    /// A packet arrives; false if it is to be dropped. It may come back with a mark.
-    pub(crate) fn takes(&mut self, now: Time, packet: &mut P, signals: &mut Signals<P>) -> bool {
+    /// Decides about an arriving packet. Returns false to drop it; may mark it.
+    pub(crate) fn accepts(&mut self, now: Time, packet: &mut P, signals: &mut Signals<P>) -> bool {
         self.catch_up(now);
         if self.controller.burst > Duration::ZERO || !self.signals() {
             return true;
@@ -210,7 +219,7 @@ impl<P: Packet> Pie<P> {
         self.queue.push(waiting);
     }
 
-    /// The packet that leaves now.
+    /// Returns the packet that leaves now.
     pub(crate) fn dequeue(&mut self, now: Time) -> Option<Waiting<P>> {
         self.catch_up(now);
         let bytes = self.queue.bytes();
@@ -301,7 +310,7 @@ mod tests {
         assert!((c.probability - 0.12).abs() < 1e-12, "at most 0.02 from 0.1 on");
         let mut c = controller(0.09, MS * 15);
         c.update(&Params::default(), MS * 100);
-        assert!((c.probability - 0.09 - (0.010_625 + 0.106_25) / 2.0).abs() < 1e-12, "not below");
+        assert!((c.probability - 0.09 - (0.010_625 + 0.106_25) / 2.0).abs() < 1e-12, "no cap below 0.1");
     }
 
     #[test]
@@ -315,7 +324,8 @@ mod tests {
         assert_eq!(c.probability, 1.0);
     }
 
-    /// Ten updates of 15 ms after it began to matter; then none is left until all is calm again.
+    /// The allowance lasts ten updates of 15 ms once p rises. It is renewed only when the queue is
+    /// short again.
     #[test]
     fn burst_allowance() {
         let mut p = pie(&Params::default());
@@ -328,9 +338,9 @@ mod tests {
             p.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500) });
         }
         let taken: Vec<_> =
-            (0..20).map(|k| p.takes(ms(15 * k), &mut Pkt::new(0, 1500), &mut signals)).collect();
+            (0..20).map(|k| p.accepts(ms(15 * k), &mut Pkt::new(0, 1500), &mut signals)).collect();
         assert!(taken[..10].iter().all(|t| *t), "{taken:?}");
-        // From 150 ms on p = 1; the sum has to reach 0.85.
+        // From 150 ms on p = 1, so the sum reaches 0.85 at once.
         assert!(taken[10..].iter().all(|t| !*t), "{taken:?}");
     }
 
@@ -342,16 +352,16 @@ mod tests {
         for id in 0..100 {
             p.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500) });
         }
-        assert!((0..100).all(|_| p.takes(ms(1), &mut Pkt::new(0, 1500), &mut signals)), "short delay");
+        assert!((0..100).all(|_| p.accepts(ms(1), &mut Pkt::new(0, 1500), &mut signals)), "short delay");
         p.controller.probability = 0.3;
-        assert!((0..100).any(|_| !p.takes(ms(1), &mut Pkt::new(0, 1500), &mut signals)), "but p >= 0.2");
+        assert!((0..100).any(|_| !p.accepts(ms(1), &mut Pkt::new(0, 1500), &mut signals)), "but p >= 0.2");
         let mut p = pie(&Params::default());
         p.controller = controller(1.0, MS * 100);
         (0..2).for_each(|id| p.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500) }));
-        assert!((0..100).all(|_| p.takes(ms(1), &mut Pkt::new(0, 1500), &mut signals)), "two packets");
+        assert!((0..100).all(|_| p.accepts(ms(1), &mut Pkt::new(0, 1500), &mut signals)), "two packets");
     }
 
-    /// Marks up to 10 %, drops above; others are always dropped.
+    /// ECN-capable packets are marked up to 10 % and dropped above. Others are always dropped.
     #[test]
     fn ecn_up_to_its_limit() {
         for (probability, ecn, marks) in
@@ -363,33 +373,34 @@ mod tests {
             (0..100).for_each(|id| p.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500) }));
             let (mut marked, mut dropped) = (0, 0);
             for id in 0..10_000 {
-                let mut packet = Pkt::new(id, 1500).with(ecn);
-                dropped += u64::from(!p.takes(ms(1), &mut packet, &mut signals));
+                let mut packet = Pkt::new(id, 1500).with_ecn(ecn);
+                dropped += u64::from(!p.accepts(ms(1), &mut packet, &mut signals));
                 marked += u64::from(packet.ecn() == Ecn::Ce);
             }
             assert_eq!((marked > 0, dropped > 0), (marks, !marks), "{probability} {ecn:?}");
             assert_eq!(signals.marked.packets, marked);
-            // Section 5.3: at least 0.85/p packets between two, so fewer than p and not far below.
+            // Section 5.3: signals are at least 0.85/p packets apart, so their share is slightly
+            // below p.
             let rate = (marked + dropped) as f64 / 10_000.0;
             assert!(rate < probability && rate > 0.5 * probability, "{rate} for {probability}");
         }
     }
 
-    /// Loads that do not care: 20 % and 50 % too much. The queue settles at the target, p at the excess (less what the
-    /// spacing of 5.4 leaves out, which p makes up for).
+    /// Unresponsive loads of 120 % and 150 %. The queue settles at the target. p settles at the
+    /// excess, plus what the spacing of 5.4 leaves out.
     #[test]
     fn equilibrium_is_the_target() {
         for delay in [Delay::DepartureRate, Delay::Timestamp] {
             for load in [1.2, 1.5] {
                 let mut p = pie(&Params { delay, ..Params::default() });
-                // 1 ms a packet of 1500 bytes.
+                // A packet of 1500 bytes takes 1 ms.
                 let (mut signals, mut sum, mut n, mut due) = (Signals::default(), 0.0, 0, 0.0_f64);
                 for now in 0..120_000_u64 {
                     due += load;
                     while due >= 1.0 {
                         due -= 1.0;
                         let mut packet = Pkt::new(now, 1500);
-                        if p.takes(ms(now), &mut packet, &mut signals) {
+                        if p.accepts(ms(now), &mut packet, &mut signals) {
                             p.enqueue(Waiting { arrival: ms(now), packet });
                         }
                     }
@@ -404,14 +415,14 @@ mod tests {
         }
     }
 
-    /// The measured rate is that of the link, to the digit.
+    /// The measured rate equals that of the link exactly.
     #[test]
     fn departure_rate() {
         let mut meter = Meter::default();
         for now in 0..100 {
             meter.on_departure(ms(now), 1000, 16_383);
         }
-        assert_eq!(meter.delay(5000), Duration::ZERO, "too few wait");
+        assert_eq!(meter.delay(5000), Duration::ZERO, "too few bytes wait");
         for now in 100..200 {
             meter.on_departure(ms(now), 1000, 20_000);
         }

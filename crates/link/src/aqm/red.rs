@@ -1,69 +1,77 @@
-//! RED: Floyd and Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM ToN 1993 (section
-//! numbers below); the gentle variant: Floyd 2000.
+//! RED: Floyd and Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM
+//! ToN 1993 (section numbers below). The gentle variant is Floyd 2000.
 //!
 //! ```text
 //! arrival, busy    avg += weight (q - avg)                                                  (4)
 //! arrival, idle    avg *= (1 - weight)^m,  m = idle time / transmission time of mean-packet (4)
 //! avg < min        no signal, n = 0
 //! min <= avg < max p_b = max-p (avg - min)/(max - min)          [* size/mean-packet by bytes]
-//!                  p_a = p_b / (1 - n p_b),  n = packets let pass since the last signal     (7, method 2)
+//!                  p_a = p_b / (1 - n p_b),  n = packets passed since the last signal        (7, method 2)
 //! max <= avg       every packet; gentle: p_b = max-p + (1 - max-p)(avg - max)/max up to 2 max
 //! min = max        every packet that finds avg > max: a step, "more than 50 % of the buffer"
 //! ```
 //!
-//! q is what an arriving packet finds waiting: neither itself nor the packet in transmission (sch_red.c: the backlog of its
-//! child). An idle link does not transmit either. With `n` counted so, the gap between two signals is uniform on
-//! 1..=1/p_b as section 7 says; its pseudo-code, taken literally, sets count to 0 and counts before it divides, which makes
-//! the gap uniform on 1..=1/p_b - 1.
+//! q counts the packets that wait when a packet arrives: neither itself nor the packet in
+//! transmission (sch_red.c: the backlog of its child). An idle link is one that does not transmit
+//! either.
 //!
-//! The decision falls at arrival and needs the backlog alone, so RED runs on a link that knows departures at arrival.
+//! With `n` counted this way, the gap between two signals is uniform on 1..=1/p_b, as section 7
+//! says. Its pseudo-code, taken literally, sets count to 0 and counts before it divides, so that
+//! the gap is uniform on 1..=1/p_b - 1.
+//!
+//! RED decides at arrival from the backlog alone, so it runs on a link that knows departures at
+//! arrival.
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Ecn, Rate, Rng, Time};
 
-use crate::aqm::check::{first_broken, is_share};
+use crate::aqm::check::{first_broken, is_probability};
 use crate::aqm::threshold::Threshold;
 use crate::aqm::threshold::Unit;
-use crate::backlog::Tally;
+use crate::backlog::Count;
 use crate::counters::DropReason;
 use crate::limit::Limit;
 
-/// The parameters.
+/// Parameters of RED.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "red"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Average queue from which signals begin: packets, bytes, or a part of the link's limit; its unit is that of the
-    /// queue (min_th; default 5 packets: section 9).
+    /// Average queue from which signals begin: in packets, in bytes, or as a part of the link's
+    /// limit. The queue is measured in the same unit (min_th; default 5 packets: section 9).
     pub min: Threshold,
-    /// Average queue from which every packet gets a signal; same unit, not below `min` (max_th; default 15 packets, at
-    /// least twice, better three times `min`).
+    /// Average queue from which every packet gets a signal. Same unit as `min`, and not below it
+    /// (max_th; default 15 packets; at least twice, better three times `min`).
     pub max: Threshold,
-    /// Probability of a signal when the average reaches `max`, 0 to 1 (max_p; default 0.1: Floyd 1997; 1993: 0.02).
+    /// Signal probability when the average reaches `max`, 0 to 1 (max_p; default 0.1: Floyd 1997;
+    /// 1993: 0.02).
     pub max_p: f64,
-    /// Weight of a new sample in the average, above 0, at most 1 (w_q; default 0.002: section 6). 1: the queue itself.
+    /// Weight of a new sample in the average, above 0 and at most 1 (w_q; default 0.002: section
+    /// 6). With 1 the average is the current queue.
     pub weight: f64,
-    /// Above `max` the probability rises to 1 at twice `max` instead of jumping there (Floyd 2000; default off).
+    /// Raises the probability from `max-p` at `max` to 1 at twice `max` instead of jumping to 1
+    /// (Floyd 2000; default off).
     pub gentle: bool,
-    /// Whether a packet's probability is in proportion to its size (section 7, default off).
+    /// Makes a packet's probability proportional to its size (section 7; default off).
     pub by_bytes: bool,
-    /// Typical packet on the wire: the unit of `by-bytes` and of idle time (default 1000 B: Linux `avpkt`).
+    /// Typical packet size on the wire, the unit of `by-bytes` and of idle time (default 1000 B:
+    /// Linux `avpkt`).
     pub mean_packet: Bytes,
-    /// What a signal is (default `mark`).
+    /// Kind of signal (default `mark`).
     pub action: Action,
 }
 
-/// What a signal is.
+/// Kind of signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// A drop, whatever the packet says.
+    /// Drop every packet, ECN-capable or not.
     Drop,
-    /// A mark, or a drop if the packet is not ECN-capable (RFC 3168 section 5).
+    /// Mark an ECN-capable packet, drop any other (RFC 3168 section 5).
     Mark,
-    /// A mark, or nothing if the packet is not ECN-capable (Linux `nodrop`; source 001's router). Drops are left to the
-    /// limit.
+    /// Mark an ECN-capable packet, pass any other (Linux `nodrop`; source 001's router). Only the
+    /// limit drops.
     MarkOnly,
 }
 
@@ -83,26 +91,27 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Marks every ECN-capable packet that finds more than this, and drops none: source 001 with its 50 %.
+    /// Marks every ECN-capable packet that finds more than `threshold`, and drops none: source 001
+    /// with its 50 %.
     pub fn mark_above(threshold: Threshold) -> Self {
         Self { min: threshold, max: threshold, weight: 1.0, action: Action::MarkOnly, ..Self::default() }
     }
 
     pub(crate) fn check(&self, limit: Limit) -> Result<(), String> {
         let (Some((unit, min)), Some((same, max))) = (self.min.within(limit), self.max.within(limit)) else {
-            return Err("`min` and `max` are a part of a queue without limit".to_owned());
+            return Err("`min` and `max` in % need a queue with a limit".to_owned());
         };
         first_broken(&[
-            (unit == same, "`min` and `max` are not both in packets or both in bytes"),
-            (min <= max, "`min` is above `max`"),
-            (is_share(self.max_p), "`max-p` is not a probability from 0 to 1"),
-            (is_share(self.weight) && self.weight > 0.0, "`weight` is not above 0 and at most 1"),
-            (self.mean_packet > Bytes(0), "`mean-packet` is no bytes"),
+            (unit == same, "`min` and `max` must be both in packets or both in bytes"),
+            (min <= max, "`min` must not be above `max`"),
+            (is_probability(self.max_p), "`max-p` must be a probability from 0 to 1"),
+            (is_probability(self.weight) && self.weight > 0.0, "`weight` must be above 0 and at most 1"),
+            (self.mean_packet > Bytes(0), "`mean-packet` must be larger than 0 B"),
         ])
     }
 }
 
-/// What is to be done with a packet.
+/// Decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Pass,
@@ -110,7 +119,7 @@ pub(crate) enum Verdict {
     Drop(DropReason),
 }
 
-/// The state.
+/// State of RED.
 #[derive(Debug)]
 pub(crate) struct Red {
     params: Params,
@@ -118,25 +127,25 @@ pub(crate) struct Red {
     min: f64,
     max: f64,
     average: f64,
-    /// Packets let pass since the last signal, or since the average rose above `min`.
+    /// Packets passed since the last signal, or since the average rose above `min`.
     passed: f64,
-    /// When the last packet taken leaves: from then on the link is idle.
+    /// Departure of the last packet taken. From then on the link is idle.
     empty_from: Time,
     rng: Rng,
 }
 
 impl Red {
     pub(crate) fn new(params: &Params, limit: Limit, rng: Rng) -> Self {
-        // What `check` refuses never signals.
+        // Parameters that `check` rejects never signal.
         let (unit, min) = params.min.within(limit).unwrap_or((Unit::Packets, f64::INFINITY));
         let max = params.max.within(limit).map_or(f64::INFINITY, |(_, max)| max);
         let params = params.clone();
         Self { params, unit, min, max, average: 0.0, passed: 0.0, empty_from: Time::ZERO, rng }
     }
 
-    /// A packet arrives and finds those that wait; what is to be done with it.
+    /// Decides about a packet that arrives while others wait.
     #[inline(never)]
-    pub(crate) fn verdict(&mut self, now: Time, waiting: Tally, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
+    pub(crate) fn verdict(&mut self, now: Time, waiting: Count, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
         let signal = self.signals(now, waiting, size, rate);
         match self.params.action {
             _ if !signal => Verdict::Pass,
@@ -146,9 +155,9 @@ impl Red {
         }
     }
 
-    /// Whether it gets a signal.
-    fn signals(&mut self, now: Time, waiting: Tally, size: u32, rate: Rate) -> bool {
-        self.update(now, self.unit.of(waiting), rate);
+    /// Reports whether an arriving packet gets a signal.
+    fn signals(&mut self, now: Time, waiting: Count, size: u32, rate: Rate) -> bool {
+        self.update(now, self.unit.measure(waiting), rate);
         let Some(p) = self.probability(size) else {
             self.passed = 0.0;
             return false;
@@ -159,7 +168,7 @@ impl Red {
         hit
     }
 
-    /// A packet was taken that leaves then.
+    /// Notes the departure of a packet that was taken.
     pub(crate) fn on_taken(&mut self, leaves: Time) {
         self.empty_from = leaves;
     }
@@ -177,7 +186,7 @@ impl Red {
         }
     }
 
-    /// p_b, at least 1 for "every packet", `None` below the region.
+    /// Returns p_b: at least 1 for "every packet", `None` below the region.
     fn probability(&self, size: u32) -> Option<f64> {
         let (average, min, max, max_p) = (self.average, self.min, self.max, self.params.max_p);
         if min >= max {
@@ -210,11 +219,11 @@ mod tests {
         Red::new(params, Limit::Packets(100), Rng::stream(1, "l.aqm"))
     }
 
-    fn packets(packets: u64) -> Tally {
-        Tally { packets, bytes: 1000 * packets }
+    fn packets(packets: u64) -> Count {
+        Count { packets, bytes: 1000 * packets }
     }
 
-    /// A queue that stands at `held`, averaged long ago.
+    /// Returns a RED whose average has settled at `held`.
     fn settled(params: &Params, held: u64) -> Red {
         Red { average: held as f64, ..red(params) }
     }
@@ -233,19 +242,19 @@ mod tests {
         }
     }
 
-    /// One packet's transmission (1 ms here) of idleness is one sample of zero.
+    /// Idle time equal to one packet's transmission (1 ms here) is one sample of zero.
     #[test]
     fn idle_time_decays() {
         let mut idle = settled(&Params::default(), 10);
         idle.on_taken(Time::from_millis(100));
         idle.signals(Time::from_millis(600), packets(0), 1000, RATE);
         assert!((idle.average - 10.0 * libm::pow(0.998, 500.0)).abs() < 1e-9);
-        // Nothing has been idle yet.
+        // No idle time has passed yet.
         idle.on_taken(Time::from_millis(700));
         let before = idle.average;
         idle.signals(Time::from_millis(700), packets(0), 1000, RATE);
         assert_eq!(idle.average, before);
-        // None waits, but the link transmits: a sample of zero like any other.
+        // No packet waits, but the link transmits: an ordinary sample of zero.
         idle.on_taken(Time::from_millis(701));
         idle.signals(Time::from_millis(700), packets(0), 1000, RATE);
         assert!((idle.average - 0.998 * before).abs() < 1e-12);
@@ -305,10 +314,10 @@ mod tests {
         }
         let mut r = Red::new(&half, Limit::Bytes(Bytes(125_000)), Rng::stream(1, "l.aqm"));
         for bytes in [0, 62_499, 62_500, 62_501, 125_000] {
-            let held = Tally { packets: 1, bytes };
+            let held = Count { packets: 1, bytes };
             assert_eq!(r.signals(Time(bytes), held, 1000, RATE), bytes > 62_500, "{bytes} bytes");
         }
-        // The averaged one lags: half of the buffer for long, then full.
+        // The average lags: half of the buffer for a long time, then full.
         let mut r = Red { average: 50.0, ..red(&Params { weight: 0.002, ..half }) };
         assert!(r.signals(Time(0), packets(100), 1000, RATE), "above, however little");
         assert!(r.signals(Time(0), packets(0), 1000, Rate(0)), "and still above");
@@ -318,7 +327,7 @@ mod tests {
     fn says_what_is_wrong() {
         let check = |params: Params, limit| params.check(limit).unwrap_err();
         let half = Params::mark_above(Threshold::OfLimit(0.5));
-        assert!(check(half.clone(), Limit::Unlimited).contains("without limit"));
+        assert!(check(half.clone(), Limit::Unlimited).contains("with a limit"));
         assert!(
             check(Params { min: Threshold::Bytes(Bytes(1)), ..half }, Limit::Packets(9)).contains("both")
         );
@@ -328,7 +337,7 @@ mod tests {
         );
         assert!(check(Params { weight: 0.0, ..Params::default() }, Limit::Unlimited).contains("weight"));
         assert!(check(Params { max_p: f64::NAN, ..Params::default() }, Limit::Unlimited).contains("max-p"));
-        // And is harmless all the same.
+        // Rejected parameters are harmless all the same.
         let mut r =
             Red::new(&Params::mark_above(Threshold::OfLimit(0.5)), Limit::Unlimited, Rng::stream(1, "a"));
         assert!(!r.signals(Time::ZERO + Duration::MAX, packets(1 << 40), 1000, RATE));

@@ -1,4 +1,4 @@
-//! A point of the queue, in bytes, in packets, or as a part of what it may hold.
+//! A queue threshold: bytes, packets, or a part of the limit.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,21 +6,21 @@ use std::str::FromStr;
 use units::Bytes;
 use units::split_number;
 
-use crate::backlog::Tally;
+use crate::backlog::Count;
 use crate::limit::Limit;
 
-/// How full. In files: `"62.5 kB"`, `"15 packets"`, `"50 %"` of the link's limit.
+/// Queue threshold. In files: `"62.5 kB"`, `"15 packets"`, or `"50 %"` of the link's limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     /// Bytes on the wire.
     Bytes(Bytes),
-    /// Packets of whatever size.
+    /// Packets of any size.
     Packets(u64),
-    /// A part of the limit, 0 to 1, in the limit's own unit.
+    /// Part of the limit, 0 to 1, in the limit's own unit.
     OfLimit(f64),
 }
 
-/// What a threshold is compared with.
+/// Unit of a threshold and of the backlog compared with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Bytes,
@@ -28,9 +28,9 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// A backlog in this unit.
+    /// Returns a backlog in this unit.
     #[inline]
-    pub(crate) fn of(self, held: Tally) -> f64 {
+    pub(crate) fn measure(self, held: Count) -> f64 {
         match self {
             Self::Bytes => held.bytes as f64,
             Self::Packets => held.packets as f64,
@@ -39,7 +39,7 @@ impl Unit {
 }
 
 impl Threshold {
-    /// Unit and value; `None` for a part of an unlimited queue.
+    /// Returns unit and value, or `None` for a part of an unlimited queue.
     pub(crate) fn within(self, limit: Limit) -> Option<(Unit, f64)> {
         match (self, limit) {
             (Self::Bytes(Bytes(bytes)), _) => Some((Unit::Bytes, bytes as f64)),
@@ -56,14 +56,14 @@ impl FromStr for Threshold {
     fn from_str(text: &str) -> Result<Self, String> {
         match split_number(text) {
             Ok((percent, "%")) if percent <= 100.0 => Ok(Self::OfLimit(percent / 100.0)),
-            Ok((_, "%")) => Err(format!("`{text}` is more than the queue may hold")),
+            Ok((_, "%")) => Err(format!("`{text}` exceeds the limit; at most \"100 %\"")),
             _ => match text.parse() {
                 Ok(Limit::Bytes(bytes)) => Ok(Self::Bytes(bytes)),
                 Ok(Limit::Packets(packets)) => Ok(Self::Packets(packets)),
-                Ok(Limit::Unlimited) => Err("a threshold is not \"unlimited\"".to_owned()),
-                Err(_) => {
-                    Err(format!("`{text}` is not a threshold; like \"15 packets\", \"20 kB\" or \"50 %\""))
-                }
+                Ok(Limit::Unlimited) => Err("a threshold cannot be \"unlimited\"".to_owned()),
+                Err(_) => Err(format!(
+                    "`{text}` is not a threshold; write, for example, \"15 packets\", \"20 kB\" or \"50 %\""
+                )),
             },
         }
     }

@@ -1,17 +1,18 @@
-//! A periodic update that is caught up with at the next access, so that it needs no event of its own: between two
-//! packets a queue does not change, and what it was at each tick is still known.
+//! A periodic update that needs no event of its own: it catches up at the next access. Between two
+//! packets a queue does not change, so its state at each tick is still known.
 
 use units::{Duration, Time};
 
-/// The ticks at `period`, `2 period`, ...
+/// Ticks at `period`, `2 period`, ...
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticker {
     next: Time,
     period: Duration,
 }
 
-/// Ticks caught up with at most; older ones are left out. A controller has long come to rest by then.
-const MOST: u64 = 1 << 16;
+/// Largest number of ticks to catch up with; older ones are skipped. A controller has long settled
+/// by then.
+const MAX_TICKS: u64 = 1 << 16;
 
 impl Ticker {
     pub(crate) fn new(period: Duration) -> Self {
@@ -19,13 +20,13 @@ impl Ticker {
         Self { next: Time::ZERO + period, period }
     }
 
-    /// The next tick, if it is due by now. Call until `None`.
+    /// Returns the next tick if it is due. Call until `None`.
     pub(crate) fn due(&mut self, now: Time) -> Option<Time> {
         if now < self.next {
             return None;
         }
         let behind = (now - self.next).0 / self.period.0;
-        let at = self.next + self.period * behind.saturating_sub(MOST);
+        let at = self.next + self.period * behind.saturating_sub(MAX_TICKS);
         self.next = at + self.period;
         Some(at)
     }
@@ -53,6 +54,6 @@ mod tests {
         while t.due(Time(u64::MAX - 1)).is_some() {
             ticks += 1;
         }
-        assert_eq!(ticks, MOST + 1);
+        assert_eq!(ticks, MAX_TICKS + 1);
     }
 }

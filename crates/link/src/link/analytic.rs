@@ -4,23 +4,23 @@ use units::{Bytes, Ecn, Rate, Rng, Time};
 
 use crate::aqm::Aqm;
 use crate::aqm::red::{Red, Verdict};
-use crate::backlog::{Occupancy, Tally};
+use crate::backlog::{Count, Occupancy};
 use crate::config::LinkConfig;
-use crate::counters::{DropReason, Stay};
+use crate::counters::{DropReason, QueueTime};
 use crate::limit::{Capacity, LimitCounts};
 use crate::steps::Stepper;
 
-/// The queue before the server.
+/// Queue before the server.
 #[derive(Debug)]
 pub(crate) struct Analytic {
     capacity: Stepper<Capacity>,
-    /// Until departure.
+    /// Packets until departure.
     pub(crate) queue: Occupancy,
-    /// Until delivery, when that is what the limit counts.
+    /// Packets until delivery, if the limit counts those.
     window: Option<Occupancy>,
-    /// Whether the first packet of the queue is in transmission, and not in a token bucket's queue.
+    /// Whether the first packet of the queue is in transmission rather than waiting for tokens.
     transmits: bool,
-    /// When the last packet taken leaves.
+    /// Departure of the last packet taken.
     free_at: Time,
     red: Option<Box<Red>>,
 }
@@ -41,9 +41,9 @@ impl Analytic {
         }
     }
 
-    /// Time passes; what counts towards the limit is left.
+    /// Advances to `now`. Returns the packets that count towards the limit.
     #[inline]
-    pub(crate) fn drain(&mut self, now: Time) -> Tally {
+    pub(crate) fn drain(&mut self, now: Time) -> Count {
         match &mut self.window {
             None if self.transmits => self.queue.behind_first(now),
             None => self.queue.drain(now),
@@ -54,11 +54,11 @@ impl Analytic {
         }
     }
 
-    /// What is to be done with a packet that arrives and finds what counts.
+    /// Decides about a packet that arrives while `counted` packets count towards the limit.
     #[inline]
-    pub(crate) fn verdict(&mut self, now: Time, counted: Tally, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
+    pub(crate) fn verdict(&mut self, now: Time, counted: Count, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
         let fits = self.capacity.at(now).admits(counted, size);
-        // RED averages over every arrival, also over one that does not fit.
+        // RED averages over every arrival, even one that does not fit.
         let managed = match &mut self.red {
             Some(red) => red.verdict(now, counted, size, ecn, rate),
             None => Verdict::Pass,
@@ -66,9 +66,9 @@ impl Analytic {
         if fits { managed } else { Verdict::Drop(DropReason::QueueFull) }
     }
 
-    /// A packet was taken; how long it stays.
+    /// Takes a packet. Returns its time in the queue.
     #[inline]
-    pub(crate) fn admit(&mut self, now: Time, departure: Time, delivery: Time, size: u32) -> Stay {
+    pub(crate) fn admit(&mut self, now: Time, departure: Time, delivery: Time, size: u32) -> QueueTime {
         self.queue.admit(now, departure, size);
         if let Some(window) = &mut self.window {
             window.admit(now, delivery, size);
@@ -78,6 +78,6 @@ impl Analytic {
         }
         let free_at = std::mem::replace(&mut self.free_at, departure);
         let total = departure - now;
-        Stay { wait: if self.transmits { free_at - now } else { total }, total }
+        QueueTime { wait: if self.transmits { free_at - now } else { total }, total }
     }
 }

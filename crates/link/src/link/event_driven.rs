@@ -1,7 +1,8 @@
 //! A queue whose discipline decides at departure: CoDel, FQ-CoDel, PIE, DualPI2.
 //!
-//! A packet leaves the discipline when its transmission begins, which is when the one before it has left. With a
-//! discipline that never objects this is the FIFO of `analytic.rs`, to the nanosecond.
+//! A packet leaves the discipline when its transmission begins, which is when the previous packet
+//! has left. With a discipline that never drops or marks, this equals the FIFO of `analytic.rs` to
+//! the nanosecond.
 
 use std::collections::VecDeque;
 
@@ -10,8 +11,8 @@ use units::{Bytes, Time};
 use crate::aqm::discipline::Discipline;
 use crate::aqm::fifo::Waiting;
 use crate::aqm::signals::Signals;
-use crate::backlog::{Gauge, Tally};
-use crate::counters::{Admitted, DropReason, Dropped, Fate, Stay, Tallies};
+use crate::backlog::{Count, Gauge};
+use crate::counters::{Admitted, DropReason, Dropped, PacketOutcome, QueueTime, Totals};
 use crate::link::wire::Wire;
 use crate::loss::Losses;
 use crate::packet::Packet;
@@ -24,17 +25,17 @@ struct Transmission {
     ends: Time,
 }
 
-/// The queue before the server.
+/// Queue before the server.
 #[derive(Debug)]
 pub(crate) struct EventDriven<P> {
     discipline: Discipline<P>,
     transmission: Option<Transmission>,
-    /// Whether that packet no longer counts as one that waits; it does behind a token bucket.
+    /// Whether that packet no longer counts as waiting. Behind a token bucket it does count.
     transmits: bool,
-    /// Those in the discipline and the one in transmission.
+    /// Packets in the discipline and the one in transmission.
     pub(crate) gauge: Gauge,
     signals: Signals<P>,
-    pub(crate) fates: VecDeque<Fate<P>>,
+    pub(crate) outcomes: VecDeque<PacketOutcome<P>>,
 }
 
 impl<P: Packet> EventDriven<P> {
@@ -45,25 +46,25 @@ impl<P: Packet> EventDriven<P> {
             transmits: burst == Bytes(0),
             gauge: Gauge::default(),
             signals: Signals::default(),
-            fates: VecDeque::new(),
+            outcomes: VecDeque::new(),
         }
     }
 
-    /// When the packet in transmission has left, if ever.
+    /// Returns the departure of the packet in transmission, if it ever departs.
     pub(crate) fn next(&self) -> Option<Time> {
         self.transmission.map(|t| t.ends).filter(|&ends| ends != Time::NEVER)
     }
 
-    /// Lets go what leaves by `now`, each at its own time.
-    pub(crate) fn run(&mut self, now: Time, wire: &mut Wire<P>, tallies: &mut Tallies) {
+    /// Processes all departures up to `now`, each at its own time.
+    pub(crate) fn run(&mut self, now: Time, wire: &mut Wire<P>, totals: &mut Totals) {
         while let Some(sent) = self.transmission.filter(|t| t.ends <= now) {
             self.gauge.leave(sent.ends, sent.arrival, sent.size);
             self.transmission = None;
-            self.begin(sent.ends, true, wire, tallies);
+            self.begin(sent.ends, true, wire, totals);
         }
     }
 
-    /// A packet arrives.
+    /// Offers an arriving packet.
     #[inline(never)]
     pub(crate) fn arrive(
         &mut self,
@@ -71,54 +72,54 @@ impl<P: Packet> EventDriven<P> {
         mut packet: P,
         losses: &mut Losses,
         wire: &mut Wire<P>,
-        tallies: &mut Tallies,
+        totals: &mut Totals,
     ) -> Result<Admitted, Dropped<P>> {
-        self.run(now, wire, tallies);
+        self.run(now, wire, totals);
         wire.server.advance(now);
-        let lost = wire.refuses(now, losses);
-        if let Some(reason) = lost.or_else(|| self.refusal(now, &mut packet, tallies)) {
-            tallies.refuse(packet.size(), reason);
+        let lost = wire.drop_reason(now, losses);
+        if let Some(reason) = lost.or_else(|| self.drop_reason(now, &mut packet, totals)) {
+            totals.drop_at_arrival(packet.size(), reason);
             return Err(Dropped { packet, reason });
         }
-        tallies.admitted.add(packet.size());
-        self.take(now, packet, wire, tallies);
-        Ok(Admitted { stay: None })
+        totals.admitted.add(packet.size());
+        self.take(now, packet, wire, totals);
+        Ok(Admitted { queue_time: None })
     }
 
-    fn refusal(&mut self, now: Time, packet: &mut P, tallies: &mut Tallies) -> Option<DropReason> {
-        let reason = self.discipline.refusal(now, self.waiting(), packet, &mut self.signals);
-        self.apply_signals(now, tallies);
+    fn drop_reason(&mut self, now: Time, packet: &mut P, totals: &mut Totals) -> Option<DropReason> {
+        let reason = self.discipline.drop_reason(now, self.waiting(), packet, &mut self.signals);
+        self.apply_signals(now, totals);
         reason
     }
 
-    fn take(&mut self, now: Time, packet: P, wire: &mut Wire<P>, tallies: &mut Tallies) {
-        let first = if self.transmits { Tally::default() } else { self.first() };
+    fn take(&mut self, now: Time, packet: P, wire: &mut Wire<P>, totals: &mut Totals) {
+        let first = if self.transmits { Count::default() } else { self.first() };
         self.gauge.enter(now, packet.size());
         self.discipline.enqueue(Waiting { arrival: now, packet }, first, &mut self.signals);
-        self.apply_signals(now, tallies);
+        self.apply_signals(now, totals);
         if self.transmission.is_none() {
-            self.begin(now, false, wire, tallies);
-            // Tokens may let it pass at once.
-            self.run(now, wire, tallies);
+            self.begin(now, false, wire, totals);
+            // With enough tokens the packet passes at once.
+            self.run(now, wire, totals);
         }
-        self.gauge.peak();
+        self.gauge.update_max();
     }
 
-    /// The packet that has left the discipline.
-    fn first(&self) -> Tally {
-        self.transmission.map_or(Tally::default(), |t| Tally { packets: 1, bytes: t.size.into() })
+    /// Returns the packet that has left the discipline.
+    fn first(&self) -> Count {
+        self.transmission.map_or(Count::default(), |t| Count { packets: 1, bytes: t.size.into() })
     }
 
-    /// What counts towards the limit.
-    pub(crate) fn waiting(&self) -> Tally {
+    /// Returns the packets that count towards the limit.
+    pub(crate) fn waiting(&self) -> Count {
         let held = self.gauge.held();
         if self.transmits { held - self.first() } else { held }
     }
 
-    /// The server is free: the next packet's transmission begins. `busy`: it has just ended that of another.
-    fn begin(&mut self, now: Time, busy: bool, wire: &mut Wire<P>, tallies: &mut Tallies) {
+    /// Begins the next transmission. `busy` says that the previous one has just ended.
+    fn begin(&mut self, now: Time, busy: bool, wire: &mut Wire<P>, totals: &mut Totals) {
         let next = self.discipline.dequeue(now, &mut self.signals);
-        self.apply_signals(now, tallies);
+        self.apply_signals(now, totals);
         let Some(Waiting { arrival, mut packet }) = next else { return };
         let size = packet.size();
         wire.server.advance(now);
@@ -126,18 +127,18 @@ impl<P: Packet> EventDriven<P> {
         let delivery = wire.deliver(&departure);
         self.transmission = Some(Transmission { arrival, size, ends: departure.at });
         let total = departure.at - arrival;
-        let stay = Stay { wait: if self.transmits { now - arrival } else { total }, total };
-        self.fates.push_back(Fate::Departs { flow: packet.flow(), stay });
+        let queue_time = QueueTime { wait: if self.transmits { now - arrival } else { total }, total };
+        self.outcomes.push_back(PacketOutcome::Departs { flow: packet.flow(), queue_time });
         packet.set_departure(departure.at);
         wire.store(delivery, packet);
     }
 
-    fn apply_signals(&mut self, now: Time, tallies: &mut Tallies) {
-        tallies.marked = tallies.marked + std::mem::take(&mut self.signals.marked);
+    fn apply_signals(&mut self, now: Time, totals: &mut Totals) {
+        totals.marked = totals.marked + std::mem::take(&mut self.signals.marked);
         for (Waiting { arrival, packet }, reason) in self.signals.dropped.drain(..) {
             self.gauge.leave(now, arrival, packet.size());
-            tallies.take_back(packet.size(), reason);
-            self.fates.push_back(Fate::Dropped(Dropped { packet, reason }));
+            totals.drop_admitted(packet.size(), reason);
+            self.outcomes.push_back(PacketOutcome::Dropped(Dropped { packet, reason }));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Links with an AQM: what must hold for each, and both compositions against each other.
+//! Tests of links with an AQM: common properties, and both implementations against each other.
 
 use proptest::prelude::*;
 use units::{Bytes, Duration, Rate};
@@ -7,8 +7,8 @@ use super::tests::{configs, counted, limit_steps, limits};
 use super::*;
 use crate::aqm::fixtures::{Pkt, ms};
 use crate::aqm::{codel, dual_pi2, fq_codel, pie, red};
-use crate::counters::{DropReason, Stay};
-use crate::{Aqm, Limit, LimitCounts, Tally, Threshold};
+use crate::counters::{DropReason, QueueTime};
+use crate::{Aqm, Count, Limit, LimitCounts, Threshold};
 
 const MBIT: u64 = 1_000_000;
 
@@ -20,16 +20,16 @@ fn link(config: &LinkConfig) -> Link<Pkt> {
     Link::new(config, 1, "l")
 }
 
-fn fates(link: &mut Link<Pkt>) -> Vec<Fate<Pkt>> {
-    std::iter::from_fn(|| link.fate()).collect()
+fn outcomes(link: &mut Link<Pkt>) -> Vec<PacketOutcome<Pkt>> {
+    std::iter::from_fn(|| link.next_outcome()).collect()
 }
 
-/// A CoDel that never objects.
+/// A CoDel that never drops or marks.
 fn inert() -> Aqm {
     Aqm::Codel(codel::Params { target: Duration::MAX, ..codel::Params::default() })
 }
 
-/// All that is delivered, each at its time.
+/// Returns all deliveries, each with its time.
 fn drain(link: &mut Link<Pkt>) -> Vec<(Time, u64)> {
     let mut all = Vec::new();
     while let Some(at) = link.next() {
@@ -44,24 +44,26 @@ fn drain(link: &mut Link<Pkt>) -> Vec<(Time, u64)> {
 fn marks_and_drops_by_red_at_arrival() {
     let half = red::Params::mark_above(Threshold::OfLimit(0.5));
     let mut l = link(&config(12, Limit::Packets(10), Aqm::Red(half.clone())));
-    let answers: Vec<_> = (0..12).map(|i| l.push(ms(0), Pkt::new(i, 1500).with(Ecn::Ect0)).is_ok()).collect();
+    let answers: Vec<_> =
+        (0..12).map(|i| l.push(ms(0), Pkt::new(i, 1500).with_ecn(Ecn::Ect0)).is_ok()).collect();
     assert_eq!(answers, [[true; 11].as_slice(), &[false]].concat(), "drops only when ten wait");
     let c = l.counters(ms(0));
     assert_eq!(
         (c.marked.packets, c.dropped_full.packets, c.dropped_aqm.packets),
         (4, 1, 0),
-        "those that find 6 to 9 waiting"
+        "the packets that find 6 to 9 waiting"
     );
     let ce = drain_marks(&mut l);
     assert_eq!(ce, [7, 8, 9, 10]);
-    // Not ECN-capable: untouched with mark-only, dropped with mark, as with drop.
+    // Packets that are not ECN-capable pass with mark-only, and are dropped with mark and with
+    // drop.
     for (action, ecn, taken) in [
         (red::Action::MarkOnly, Ecn::NotEct, 11),
         (red::Action::Mark, Ecn::NotEct, 7),
         (red::Action::Drop, Ecn::Ect0, 7),
     ] {
         let mut l = link(&config(12, Limit::Packets(10), Aqm::Red(red::Params { action, ..half.clone() })));
-        let ok = (0..11).filter(|&i| l.push(ms(0), Pkt::new(i, 1500).with(ecn)).is_ok()).count();
+        let ok = (0..11).filter(|&i| l.push(ms(0), Pkt::new(i, 1500).with_ecn(ecn)).is_ok()).count();
         assert_eq!(ok, taken, "{action:?}");
         let c = l.counters(ms(0));
         assert_eq!((c.marked.packets, c.dropped_aqm.packets, c.pushed.packets), (0, 11 - taken as u64, 11));
@@ -82,47 +84,52 @@ fn bleaching_hides_the_flow_from_the_aqm() {
         Aqm::Red(red::Params { action: red::Action::Mark, ..red::Params::mark_above(Threshold::Packets(5)) });
     let mut l = link(&LinkConfig { bleach: true, ..config(12, Limit::Unlimited, aqm) });
     let dropped: Vec<_> =
-        (0..10).filter_map(|i| l.push(ms(0), Pkt::new(i, 1500).with(Ecn::Ect1)).err()).collect();
-    assert_eq!(dropped.len(), 3, "of those that find 0, 0, 1, 2 ... 8 waiting");
+        (0..10).filter_map(|i| l.push(ms(0), Pkt::new(i, 1500).with_ecn(Ecn::Ect1)).err()).collect();
+    assert_eq!(dropped.len(), 3, "the packets find 0, 0, 1, 2 ... 8 waiting");
     assert!(dropped.iter().all(|d| d.reason == DropReason::Aqm && d.packet.ecn() == Ecn::NotEct));
-    assert_eq!(l.counters(ms(0)).marked, Tally::default());
+    assert_eq!(l.counters(ms(0)).marked, Count::default());
     assert_eq!(l.pop(ms(1)).map(|p| p.ecn()), Some(Ecn::NotEct));
     let mut l = link(&LinkConfig { bleach: true, ..config(12, Limit::Unlimited, Aqm::default()) });
-    l.push(ms(0), Pkt::new(0, 1500).with(Ecn::Ce)).unwrap();
+    l.push(ms(0), Pkt::new(0, 1500).with_ecn(Ecn::Ce)).unwrap();
     assert_eq!(l.pop(ms(1)).map(|p| p.ecn()), Some(Ecn::NotEct), "with drop-tail too");
 }
 
-/// The packet whose transmission has begun is out of the discipline's reach; its delay is told then.
+/// The packet in transmission is out of the discipline's reach. Its time in the queue is reported
+/// when transmission begins.
 #[test]
-fn fates_come_in_order() {
+fn outcomes_come_in_order() {
     let mut l = link(&config(12, Limit::Packets(2), inert()));
     for i in 0..4 {
         let answer = l.push(ms(0), Pkt::new(i, 1500));
         assert_eq!(answer.is_ok(), i < 3);
-        assert_eq!(answer.map_or(None, |a| a.stay), None);
+        assert_eq!(answer.map_or(None, |a| a.queue_time), None);
     }
     let span = Duration::from_millis;
-    let departs = |n| Fate::Departs { flow: 0, stay: Stay { wait: span(n - 1), total: span(n) } };
-    assert_eq!(fates(&mut l), [departs(1)]);
+    let departs =
+        |n| PacketOutcome::Departs { flow: 0, queue_time: QueueTime { wait: span(n - 1), total: span(n) } };
+    assert_eq!(outcomes(&mut l), [departs(1)]);
     assert_eq!(l.backlog(ms(0)).packets, 3);
     assert_eq!((l.next(), l.pop(ms(0))), (Some(ms(1)), None));
     assert_eq!(drain(&mut l), [(ms(1), 0), (ms(2), 1), (ms(3), 2)]);
-    assert_eq!(fates(&mut l), [departs(2), departs(3)]);
+    assert_eq!(outcomes(&mut l), [departs(2), departs(3)]);
 }
 
-/// What CoDel drops was admitted, and is not any more; Little's law counts its time until then.
+/// A packet dropped by CoDel was admitted and no longer is. Little's law counts its time until the
+/// drop.
 #[test]
-fn drops_at_departure_are_told_and_counted() {
+fn drops_at_departure_are_reported_and_counted() {
     let mut l = link(&config(12, Limit::Unlimited, Aqm::Codel(codel::Params::default())));
     let (mut dropped, mut departed) = (0, 0);
     for now in 0..2000 {
         for id in 0..2 {
-            assert!(l.push(ms(now), Pkt::new(id, 1500).of(9)).is_ok());
+            assert!(l.push(ms(now), Pkt::new(id, 1500).with_flow(9)).is_ok());
         }
-        for fate in fates(&mut l) {
-            match fate {
-                Fate::Departs { flow, .. } => departed += u64::from(flow == 9),
-                Fate::Dropped(d) => dropped += u64::from(d.reason == DropReason::Aqm && d.packet.flow() == 9),
+        for outcome in outcomes(&mut l) {
+            match outcome {
+                PacketOutcome::Departs { flow, .. } => departed += u64::from(flow == 9),
+                PacketOutcome::Dropped(d) => {
+                    dropped += u64::from(d.reason == DropReason::Aqm && d.packet.flow() == 9)
+                }
             }
         }
     }
@@ -182,7 +189,7 @@ fn what_passes_on_tokens_was_never_in_the_backlog() {
     let mut l = link(&LinkConfig { burst: Bytes(3000), ..config(12, Limit::Packets(1), inert()) });
     let taken: Vec<_> = (0..4).map(|i| l.push(Time(5), Pkt::new(i, 1500)).is_ok()).collect();
     assert_eq!(taken, [true, true, true, false]);
-    assert_eq!(l.counters(Time(5)).max_backlog, Tally { packets: 1, bytes: 1500 });
+    assert_eq!(l.counters(Time(5)).max_backlog, Count { packets: 1, bytes: 1500 });
 }
 
 fn thresholds() -> impl Strategy<Value = Threshold> {
@@ -203,7 +210,7 @@ prop_compose! {
     }
 }
 
-/// Short times, so that scripts of some milliseconds see every state.
+/// Short times, so that scripts of a few milliseconds reach every state.
 fn aqms() -> impl Strategy<Value = Aqm> {
     let span = || (0..3_000_000_u64).prop_map(Duration);
     let codels = (span(), span(), any::<bool>(), 0..3000_u64)
@@ -252,14 +259,14 @@ fn aqms() -> impl Strategy<Value = Aqm> {
     ]
 }
 
-/// Gap in ns, size, mark, flow, whether to pop what is due.
+/// Script of (gap in ns, size, ECN field, flow, whether to pop due packets).
 fn scripts() -> impl Strategy<Value = Vec<(u64, u32, Ecn, u32, bool)>> {
     let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
     let gap = prop_oneof![Just(0), 0..2_000_000_u64];
     prop::collection::vec((gap, 1..3000_u32, ecn, 0..6_u32, any::<bool>()), 1..300)
 }
 
-/// What is delivered up to this time, each at its own, and its mark.
+/// Returns the deliveries up to `until`, each with its time and ECN field.
 fn delivered(link: &mut Link<Pkt>, until: Time) -> Vec<(Time, u64, Ecn)> {
     let mut all = Vec::new();
     while let Some(at) = link.next().filter(|at| *at <= until) {
@@ -269,10 +276,10 @@ fn delivered(link: &mut Link<Pkt>, until: Time) -> Vec<(Time, u64, Ecn)> {
 }
 
 proptest! {
-    /// A packet that stays with who brings it is marked and lost, waits and arrives as one that the link keeps, behind drop-tail and RED, and counts
-    /// as that does at any time.
+    /// A packet that the caller keeps is marked, lost, delayed and delivered like one that the link
+    /// keeps, behind drop-tail and RED. The counters agree at any time.
     #[test]
-    fn carried_or_kept(
+    fn kept_by_caller_or_link(
         link in configs(), red in prop::option::of(reds()), bleach in any::<bool>(), script in scripts(), after in 0..30_000_000_u64,
     ) {
         let (limit_counts, aqm) = match red {
@@ -285,10 +292,10 @@ proptest! {
         for (id, &(gap, size, ecn, _, look)) in (0..).zip(&script) {
             now += Duration(gap);
             kept.extend(delivered(&mut keeps, now));
-            let pushed = keeps.push(now, Pkt::new(id, size).with(ecn));
-            let taken = carries.carry(now, size, ecn).expect("the link changes nothing but its mark");
-            prop_assert_eq!(pushed.map(|a| a.stay).map_err(|d| d.reason), taken.map(|c| Some(c.stay)));
-            if let Ok(Carried { delivery, ecn, .. }) = taken {
+            let pushed = keeps.push(now, Pkt::new(id, size).with_ecn(ecn));
+            let taken = carries.transit(now, size, ecn).expect("the link changes nothing but the ECN field");
+            prop_assert_eq!(pushed.map(|a| a.queue_time).map_err(|d| d.reason), taken.map(|c| Some(c.queue_time)));
+            if let Ok(Transit { delivery, ecn, .. }) = taken {
                 let is_last = carried.last().is_none_or(|last: &(Time, u64, Ecn)| last.0 < delivery);
                 prop_assert!(is_last || delivery == Time::NEVER);
                 carried.push((delivery, id, ecn));
@@ -306,7 +313,8 @@ proptest! {
         prop_assert_eq!(carries.next(), None);
     }
 
-    /// Conservation, limits, fates and Little's law with any AQM on any link, for any script.
+    /// Checks conservation, limits, outcomes and Little's law with any AQM on any link, for any
+    /// script.
     #[test]
     fn any_aqm_any_link_any_script(
         link in configs(), aqm in aqms(), bleach in any::<bool>(), limit in limits(), script in scripts(),
@@ -317,7 +325,7 @@ proptest! {
         for (i, &(gap, size, ecn, flow, pop)) in script.iter().enumerate() {
             now += Duration(gap);
             sizes += u64::from(size);
-            refused += u64::from(l.push(now, Pkt::new(i as u64, size).with(ecn).of(flow)).is_err());
+            refused += u64::from(l.push(now, Pkt::new(i as u64, size).with_ecn(ecn).with_flow(flow)).is_err());
             while pop && l.pop(now).is_some() {}
             let counted = counted(&mut l, now);
             match config.limit {
@@ -343,10 +351,10 @@ proptest! {
         prop_assert!(marks <= c.marked.packets + c.duplicated.packets);
         prop_assert!(c.sojourn <= c.backlog_integral);
         let (mut departed, mut dropped) = (0, 0);
-        for fate in fates(&mut l) {
-            match fate {
-                Fate::Departs { .. } => departed += 1,
-                Fate::Dropped(_) => dropped += 1,
+        for outcome in outcomes(&mut l) {
+            match outcome {
+                PacketOutcome::Departs { .. } => departed += 1,
+                PacketOutcome::Dropped(_) => dropped += 1,
             }
         }
         prop_assert_eq!(refused + dropped, c.dropped().packets);
@@ -359,8 +367,8 @@ proptest! {
         }
     }
 
-    /// Both compositions are the same FIFO: a discipline that never objects delivers every packet at the nanosecond
-    /// that the analytic link had foretold, and counts the same.
+    /// Both implementations are the same FIFO. A discipline that never drops or marks delivers
+    /// every packet at the nanosecond that the analytic link predicted, with the same counters.
     #[test]
     fn an_inert_discipline_is_drop_tail(
         link in configs(), limit_steps in limit_steps(), script in scripts(),
@@ -370,10 +378,10 @@ proptest! {
         let (mut now, mut delays) = (Time::ZERO, Vec::new());
         for (i, &(gap, size, ecn, flow, pop)) in script.iter().enumerate() {
             now += Duration(gap);
-            let packet = Pkt::new(i as u64, size).with(ecn).of(flow);
+            let packet = Pkt::new(i as u64, size).with_ecn(ecn).with_flow(flow);
             let (a, b) = (analytic.push(now, packet), events.push(now, packet));
             prop_assert_eq!(a.as_ref().err(), b.as_ref().err());
-            delays.extend(a.ok().and_then(|a| a.stay));
+            delays.extend(a.ok().and_then(|a| a.queue_time));
             while let Some(packet) = pop.then(|| analytic.pop(now)).flatten() {
                 prop_assert_eq!(events.pop(now), Some(packet));
             }
@@ -384,26 +392,26 @@ proptest! {
         }
         let (a, b) = (drain(&mut analytic), drain(&mut events));
         prop_assert!(a.len() >= b.len());
-        // At rate zero the rest waits for ever, in the discipline instead of on the wire.
+        // At rate zero the rest waits forever, in the discipline instead of on the wire.
         prop_assert_eq!(&a[..], &b[..]);
         let end = b.last().map_or(now, |d| d.0.max(now));
         prop_assert_eq!(analytic.counters(end), events.counters(end));
-        let told: Vec<_> = fates(&mut events)
+        let told: Vec<_> = outcomes(&mut events)
             .into_iter()
-            .map(|fate| match fate {
-                Fate::Departs { stay, .. } => stay,
-                Fate::Dropped(_) => Stay::default(),
+            .map(|outcome| match outcome {
+                PacketOutcome::Departs { queue_time, .. } => queue_time,
+                PacketOutcome::Dropped(_) => QueueTime::default(),
             })
             .collect();
         prop_assert_eq!(&delays[..told.len()], &told[..]);
     }
 
-    /// No panic for values of any size.
+    /// Checks for panics with values of any size.
     #[test]
     fn huge_values(aqm in aqms(), rate in any::<u64>(), times in prop::collection::vec(any::<u64>(), 1..12)) {
         let mut l = link(&LinkConfig { aqm, ..LinkConfig::plain(Rate(rate)) });
         for time in times {
-            let _ = l.push(Time(time), Pkt::new(time, u32::MAX).with(Ecn::Ect1));
+            let _ = l.push(Time(time), Pkt::new(time, u32::MAX).with_ecn(Ecn::Ect1));
             l.pop(Time(time));
         }
         l.counters(Time::NEVER);

@@ -1,20 +1,23 @@
-//! A link: bleaching, loss, a queue with its limit and management, a server, a delay, damage and copies.
+//! A link: bleaching, loss, a queue with its limit and management, a server, a delay, damage and
+//! copies.
 //!
-//! One face, [`Link::push`], [`Link::next`], [`Link::pop`], and two compositions behind it:
+//! One interface ([`Link::push`], [`Link::next`], [`Link::pop`]) hides two implementations:
 //!
-//! | composition | queue | a packet is handled | [`Link::next`] |
+//! | implementation | queue | a packet is handled | [`Link::next`] |
 //! |---|---|---|---|
-//! | `analytic.rs` | drop-tail, RED | twice: `push` works out its delivery, `pop` hands it over | the next delivery |
+//! | `analytic.rs` | drop-tail, RED | twice: `push` computes its delivery, `pop` returns it | the next delivery |
 //! | `event_driven.rs` | CoDel, FQ-CoDel, PIE, DualPI2 | three times: also when its transmission begins | the next departure or delivery |
 //!
-//! The first assumes that the departure from a FIFO is known at arrival, and that the decision about a packet falls there
-//! too. In the second a departure is an event: it takes the next packet out of the queue discipline, which may drop
-//! some on the way. What `push` cannot say then, [`Link::fate`] tells afterwards. Updates on a timer (PIE, DualPI2) are
-//! no events: the discipline catches up with them before the next packet.
+//! The first relies on a FIFO's departures being known at arrival, when the decision about a packet
+//! is also made. In the second a departure is an event: it takes the next packet from the queue
+//! discipline, which may drop packets first. [`Link::next_outcome`] later reports what `push`
+//! cannot know yet. Periodic updates (PIE, DualPI2) are no events: the discipline catches up with
+//! them before the next packet.
 //!
-//! Both stand before the same server and delay (`wire.rs`). The driver keeps one event per link, that of
-//! [`Link::next`], and calls [`Link::pop`] until `None` when it is due; there need not be a packet each time. A driver that keeps its packets
-//! itself has no events of an analytic link at all ([`Link::carry`]).
+//! Both share the server and the delay (`wire.rs`). The driver keeps one event per link, at the
+//! time of [`Link::next`]. When it is due, the driver calls [`Link::pop`] until `None`; the event
+//! need not yield a packet. A driver that stores its packets itself needs no events for an analytic
+//! link at all ([`Link::transit`]).
 
 mod analytic;
 mod event_driven;
@@ -29,21 +32,22 @@ use crate::aqm::discipline::Discipline;
 use crate::aqm::red::Verdict;
 use crate::backlog::Backlog;
 use crate::config::LinkConfig;
-use crate::counters::{Admitted, Carried, Counters, DropReason, Dropped, Fate, Stay, Tallies};
+use crate::counters::{Admitted, Counters, DropReason, Dropped, PacketOutcome, QueueTime, Totals, Transit};
 use crate::faults::Faults;
 use crate::loss::Losses;
 use crate::packet::Packet;
 use crate::rate::Server;
 
 #[derive(Debug)]
-// One per link, and the large one is the fast one: no detour to it.
+// There is one per link, and the large variant is the fast one, so it is not boxed.
 #[allow(clippy::large_enum_variant)]
 enum Queue<P> {
     Analytic(Analytic),
     EventDriven(Box<EventDriven<P>>),
 }
 
-/// One direction of a link. Time must not run backwards: an earlier `now` counts as the latest one seen.
+/// One direction of a link. Time never runs backwards: an earlier `now` counts as the latest one
+/// seen.
 #[derive(Debug)]
 pub struct Link<P> {
     bleach: bool,
@@ -51,12 +55,13 @@ pub struct Link<P> {
     queue: Queue<P>,
     wire: Wire<P>,
     now: Time,
-    tallies: Tallies,
+    totals: Totals,
 }
 
 impl<P: Packet> Link<P> {
-    /// An empty link. Its random streams are named after `name`: `<name>.loss`, `<name>.jitter`, `<name>.slots`,
-    /// `<name>.aqm`, `<name>.corrupt`, `<name>.duplicate`, `<name>.bits`.
+    /// Creates an empty link. Its random streams are named after `name`: `<name>.loss`,
+    /// `<name>.jitter`, `<name>.slots`, `<name>.aqm`, `<name>.corrupt`, `<name>.duplicate`,
+    /// `<name>.bits`.
     pub fn new(config: &LinkConfig, rng_seed: u64, name: &str) -> Self {
         let stream = |element: &str| Rng::stream(rng_seed, &format!("{name}.{element}"));
         let server = Server::new(&config.rate, config.burst, stream("slots"));
@@ -70,14 +75,15 @@ impl<P: Packet> Link<P> {
             queue,
             wire: Wire::new(server, config.propagation(stream("jitter")), Faults::new(config, stream)),
             now: Time::ZERO,
-            tallies: Tallies::default(),
+            totals: Totals::default(),
         }
     }
 
-    /// A packet arrives. Packets that depart or are delivered at this very time have already made room.
+    /// Offers an arriving packet. Packets that depart or are delivered at this very time no longer
+    /// count.
     ///
     /// # Errors
-    /// The packet and the reason it was dropped.
+    /// Returns the packet and the reason it was dropped.
     #[inline(always)]
     pub fn push(&mut self, now: Time, mut packet: P) -> Result<Admitted, Dropped<P>> {
         if self.bleach {
@@ -85,48 +91,51 @@ impl<P: Packet> Link<P> {
         }
         self.now = clock(self.now, now);
         let now = self.now;
-        let Self { queue, losses, wire, tallies, .. } = self;
+        let Self { queue, losses, wire, totals, .. } = self;
         let analytic = match queue {
             Queue::Analytic(analytic) => analytic,
-            Queue::EventDriven(events) => return events.arrive(now, packet, losses, wire, tallies),
+            Queue::EventDriven(events) => return events.arrive(now, packet, losses, wire, totals),
         };
-        match take(now, packet.size(), packet.ecn(), analytic, losses, wire, tallies) {
-            Ok(Taken { stay, departure, delivery, marked }) => {
+        match take(now, packet.size(), packet.ecn(), analytic, losses, wire, totals) {
+            Ok(Taken { queue_time, departure, delivery, marked }) => {
                 if marked {
                     packet.set_ce();
                 }
                 packet.set_departure(departure);
                 wire.store(delivery, packet);
-                Ok(Admitted { stay: Some(stay) })
+                Ok(Admitted { queue_time: Some(queue_time) })
             }
             Err(reason) => Err(Dropped { packet, reason }),
         }
     }
 
-    /// The same for a packet that stays with who brings it, and is never popped; or why it was dropped. `None` where an AQM decides about its departure,
-    /// where it may be delivered before others, or where the link changes more of it than its mark: [`Link::push`] it.
+    /// Like [`Link::push`] for a packet that the caller keeps, so that it is never popped. Returns
+    /// the reason if it is dropped.
+    ///
+    /// Returns `None` if an AQM decides at departure, or if the link may reorder, damage or copy
+    /// packets. Then use [`Link::push`].
     #[inline(always)]
-    pub fn carry(&mut self, now: Time, size: u32, ecn: Ecn) -> Option<Result<Carried, DropReason>> {
+    pub fn transit(&mut self, now: Time, size: u32, ecn: Ecn) -> Option<Result<Transit, DropReason>> {
         if !self.wire.is_plain() {
             return None;
         }
         let latest = clock(self.now, now);
-        let Self { queue: Queue::Analytic(analytic), losses, wire, tallies, now, .. } = self else {
+        let Self { queue: Queue::Analytic(analytic), losses, wire, totals, now, .. } = self else {
             return None;
         };
         *now = latest;
         let now = latest;
         let ecn = if self.bleach { Ecn::NotEct } else { ecn };
-        let taken = take(now, size, ecn, analytic, losses, wire, tallies);
-        Some(taken.map(|Taken { stay, delivery, marked, .. }| {
-            wire.settle(now, &mut tallies.delivered);
-            wire.carry(delivery, size);
-            Carried { stay, delivery, ecn: if marked { Ecn::Ce } else { ecn } }
+        let taken = take(now, size, ecn, analytic, losses, wire, totals);
+        Some(taken.map(|Taken { queue_time, delivery, marked, .. }| {
+            wire.count_delivered(now, &mut totals.delivered);
+            wire.transit(delivery, size);
+            Transit { queue_time, delivery, ecn: if marked { Ecn::Ce } else { ecn } }
         }))
     }
 
-    /// When the link must be looked at next: a packet is delivered, or one departs and the queue moves on. Nothing
-    /// stored, or nothing that ever leaves: `None`.
+    /// Returns the time of the next event: a packet is delivered, or one departs and the queue
+    /// moves on. Returns `None` if nothing is stored, or nothing ever leaves.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         let delivery = self.wire.next();
@@ -136,31 +145,33 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// The next packet, if it is due by now. Call until `None`.
+    /// Returns the next packet if it is due by `now`. Call until `None`.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<P> {
         if let Queue::EventDriven(_) = self.queue {
             self.advance(now);
         }
         let packet = self.wire.pop(now)?;
-        self.tallies.delivered.add(packet.size());
-        if self.wire.doubles() && packet.is_copy() {
-            self.tallies.copies.add(packet.size());
+        self.totals.delivered.add(packet.size());
+        if self.wire.makes_copies() && packet.is_copy() {
+            self.totals.copies.add(packet.size());
         }
         Some(packet)
     }
 
-    /// What became of packets that [`Link::push`] took without knowing their departure, in the order in which it was
-    /// decided. They pile up until asked for: after each push and pop, call until `None`.
+    /// Returns the next outcome of a packet that [`Link::push`] admitted without knowing its
+    /// departure, in order of the decisions. Outcomes accumulate: call this until `None` after each
+    /// push and pop.
     #[inline]
-    pub fn fate(&mut self) -> Option<Fate<P>> {
+    pub fn next_outcome(&mut self) -> Option<PacketOutcome<P>> {
         match &mut self.queue {
             Queue::Analytic(_) => None,
-            Queue::EventDriven(events) => events.fates.pop_front(),
+            Queue::EventDriven(events) => events.outcomes.pop_front(),
         }
     }
 
-    /// Packets and bytes queued or in transmission (the latter whole), not those in propagation.
+    /// Returns the packets and bytes queued or in transmission, without those in propagation. The
+    /// packet in transmission counts in full.
     pub fn backlog(&mut self, now: Time) -> Backlog {
         let now = self.advance(now);
         match &mut self.queue {
@@ -169,39 +180,38 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// What happened up to now.
+    /// Returns the counters up to `now`.
     pub fn counters(&mut self, now: Time) -> Counters {
         let now = self.advance(now);
-        self.wire.settle(now, &mut self.tallies.delivered);
+        self.wire.count_delivered(now, &mut self.totals.delivered);
         let gauge = match &mut self.queue {
             Queue::Analytic(analytic) => analytic.queue.gauge(now),
             Queue::EventDriven(events) => &mut events.gauge,
         };
         let integral = gauge.integral(now);
         let faults = self.wire.faults.as_ref().map(|faults| (faults.corrupted, faults.duplicated));
-        self.tallies.with(gauge, integral, faults.unwrap_or_default())
+        self.totals.counters(gauge, integral, faults.unwrap_or_default())
     }
 
     #[inline]
     fn advance(&mut self, now: Time) -> Time {
         self.now = clock(self.now, now);
         if let Queue::EventDriven(events) = &mut self.queue {
-            events.run(self.now, &mut self.wire, &mut self.tallies);
+            events.run(self.now, &mut self.wire, &mut self.totals);
         }
         self.now
     }
 }
 
-/// A packet is taken at a queue whose departures are known.
+/// Packet admitted to a queue whose departures are known.
 struct Taken {
-    stay: Stay,
+    queue_time: QueueTime,
     departure: Time,
     delivery: Time,
-    /// It is to be marked.
     marked: bool,
 }
 
-/// What becomes of a packet at a queue whose departures are known.
+/// Offers a packet to a queue whose departures are known.
 #[inline(always)]
 fn take<P: Packet>(
     now: Time,
@@ -210,30 +220,30 @@ fn take<P: Packet>(
     analytic: &mut Analytic,
     losses: &mut Losses,
     wire: &mut Wire<P>,
-    tallies: &mut Tallies,
+    totals: &mut Totals,
 ) -> Result<Taken, DropReason> {
     wire.server.advance(now);
     let counted = analytic.drain(now);
-    let verdict = match wire.refuses(now, losses) {
+    let verdict = match wire.drop_reason(now, losses) {
         None => analytic.verdict(now, counted, size, ecn, wire.server.rate()),
         Some(lost) => Verdict::Drop(lost),
     };
     let marked = verdict == Verdict::Mark;
     if let Verdict::Drop(reason) = verdict {
-        tallies.refuse(size, reason);
+        totals.drop_at_arrival(size, reason);
         return Err(reason);
     }
     if marked {
-        tallies.marked.add(size);
+        totals.marked.add(size);
     }
-    tallies.admitted.add(size);
+    totals.admitted.add(size);
     let departure = wire.server.depart(size);
     let delivery = wire.deliver(&departure);
-    let stay = analytic.admit(now, departure.at, delivery, size);
-    Ok(Taken { stay, departure: departure.at, delivery, marked })
+    let queue_time = analytic.admit(now, departure.at, delivery, size);
+    Ok(Taken { queue_time, departure: departure.at, delivery, marked })
 }
 
-/// The time that counts: not before the latest seen, and before the end of time.
+/// Returns the effective time: not before the latest seen, and before the end of time.
 #[inline]
 fn clock(latest: Time, now: Time) -> Time {
     latest.max(now.min(Time(u64::MAX - 1)))

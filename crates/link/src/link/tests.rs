@@ -1,16 +1,16 @@
-//! The link against closed forms and random scripts.
+//! Tests of the link against closed forms and random scripts.
 
 use proptest::prelude::*;
 use units::{Bytes, Duration, Rate, Rng};
 
 use super::*;
-use crate::counters::{DropReason, Stay};
-use crate::{Aqm, Blackhole, Limit, LimitCounts, RateModel, Reorder, SlotModel, Steps, Tally};
+use crate::counters::{DropReason, QueueTime};
+use crate::{Aqm, Blackhole, Count, Limit, LimitCounts, RateModel, Reorder, SlotModel, Steps};
 
-/// Set in the number of a damaged packet.
+/// Flag in the number of a damaged packet.
 const DAMAGED: u64 = 1 << 63;
 
-/// Number and size.
+/// Packet with a number and a size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Pkt(u64, u32);
 
@@ -51,8 +51,8 @@ fn deliveries(link: &mut Link<Pkt>, until: Time) -> Vec<(Time, Pkt)> {
     all
 }
 
-/// What counts towards a link's limit.
-pub(super) fn counted<P: Packet>(l: &mut Link<P>, now: Time) -> Tally {
+/// Returns the packets that count towards a link's limit.
+pub(super) fn counted<P: Packet>(l: &mut Link<P>, now: Time) -> Count {
     l.backlog(now);
     match &mut l.queue {
         Queue::Analytic(analytic) => analytic.drain(now),
@@ -60,12 +60,12 @@ pub(super) fn counted<P: Packet>(l: &mut Link<P>, now: Time) -> Tally {
     }
 }
 
-fn stay_ms(wait: u64, total: u64) -> Stay {
-    Stay { wait: Duration::from_millis(wait), total: Duration::from_millis(total) }
+fn queue_ms(wait: u64, total: u64) -> QueueTime {
+    QueueTime { wait: Duration::from_millis(wait), total: Duration::from_millis(total) }
 }
 
-fn tally(packets: u64, size: u64) -> Tally {
-    Tally { packets, bytes: packets * size }
+fn count(packets: u64, size: u64) -> Count {
+    Count { packets, bytes: packets * size }
 }
 
 #[test]
@@ -74,37 +74,38 @@ fn one_packet_after_the_other() {
     for i in 0..5 {
         let answer = l.push(Time::ZERO, Pkt(i, 1500));
         match i {
-            0..3 => assert_eq!(answer, Ok(Admitted { stay: Some(stay_ms(i, i + 1)) })),
+            0..3 => assert_eq!(answer, Ok(Admitted { queue_time: Some(queue_ms(i, i + 1)) })),
             _ => assert_eq!(answer, Err(Dropped { packet: Pkt(i, 1500), reason: DropReason::QueueFull })),
         }
     }
-    // The packet in transmission is in the backlog, whole, until its last bit has left.
-    assert_eq!(l.backlog(Time(999_999)), tally(3, 1500));
-    assert_eq!(l.backlog(Time::from_millis(1)), tally(2, 1500));
-    assert!(l.push(Time::from_millis(1), Pkt(5, 1500)).is_ok(), "room from that very moment");
+    // The packet in transmission counts in full in the backlog until its last bit has left.
+    assert_eq!(l.backlog(Time(999_999)), count(3, 1500));
+    assert_eq!(l.backlog(Time::from_millis(1)), count(2, 1500));
+    assert!(l.push(Time::from_millis(1), Pkt(5, 1500)).is_ok(), "fits from that very moment");
     let at: Vec<_> = deliveries(&mut l, Time::NEVER).iter().map(|d| (d.0.0 / 1_000_000, d.1.0)).collect();
     assert_eq!(at, [(11, 0), (12, 1), (13, 2), (14, 5)]);
     let c = l.counters(Time::from_millis(14));
-    assert_eq!((c.pushed, c.admitted, c.delivered), (tally(6, 1500), tally(4, 1500), tally(4, 1500)));
-    assert_eq!((c.dropped_full, c.dropped()), (tally(2, 1500), tally(2, 1500)));
-    assert_eq!(c.max_backlog, tally(3, 1500));
+    assert_eq!((c.pushed, c.admitted, c.delivered), (count(6, 1500), count(4, 1500), count(4, 1500)));
+    assert_eq!((c.dropped_full, c.dropped()), (count(2, 1500), count(2, 1500)));
+    assert_eq!(c.max_backlog, count(3, 1500));
     assert_eq!(c.sojourn, 9_000_000);
 }
 
-/// 10.1: the last packet that fits waits for the one in transmission, which may have just begun, and leaves B/C
-/// later, itself the last of B.
+/// The last packet that fits waits for the one in transmission, which may have just begun, and
+/// leaves B/C later as the last of B.
 #[test]
 fn longest_queuing_delay() {
     let mut l = link(&config(10, Limit::Bytes(Bytes(62_500)), 25));
     let longest = (0..100_000)
         .filter_map(|i| l.push(Time(i * 900_000), Pkt(i, 1250)).ok())
-        .filter_map(|admitted| admitted.stay)
-        .max_by_key(|stay| stay.total);
-    assert_eq!(longest, Some(stay_ms(50, 51)), "B/C and a packet");
+        .filter_map(|admitted| admitted.queue_time)
+        .max_by_key(|queue_time| queue_time.total);
+    assert_eq!(longest, Some(queue_ms(50, 51)), "B/C plus one packet");
 }
 
-/// Linux' `pfifo limit 3` and `bfifo limit 4500` behind a device of 12 Mbit/s: one packet on the wire, three that wait.
-/// A small one fits where bytes are counted. At the moment at which a transmission ends, the next one has begun.
+/// Linux' `pfifo limit 3` and `bfifo limit 4500` behind a device of 12 Mbit/s: one packet on the
+/// wire, three that wait. A small packet fits where bytes are counted. When a transmission ends,
+/// the next one has begun.
 #[test]
 fn the_limit_counts_what_waits() {
     for (limit, small) in [(Limit::Packets(3), false), (Limit::Bytes(Bytes(4_600)), true)] {
@@ -115,22 +116,23 @@ fn the_limit_counts_what_waits() {
         assert_eq!(offer(500, 100), small, "{limit}");
         assert_eq!([999, 1000, 1000].map(|at| offer(at, 1500)), [false, true, false], "{limit}");
     }
-    // Of packets of unequal length it is the one on the wire that does not count, not the mean of them.
+    // The packet on the wire does not count, with its own length and not with the mean length.
     let mut l = link(&config(12, Limit::Bytes(Bytes(1_600)), 0));
     let taken = [3000, 100, 1500, 1].map(|size| l.push(Time::ZERO, Pkt(0, size)).is_ok());
     assert_eq!(
         taken,
         [false, true, true, true],
-        "what does not fit the queue does not pass it, though the link is idle"
+        "a packet larger than the queue is dropped even if the link is idle"
     );
 }
 
-/// Behind a token bucket the first packet waits for its tokens in the queue (Linux' tbf): with `limit` 2 no third.
+/// Behind a token bucket the first packet waits for its tokens in the queue (Linux' tbf), so a
+/// `limit` of 2 admits no third.
 #[test]
 fn what_waits_for_tokens_counts() {
     let mut l = link(&LinkConfig { burst: Bytes(1500), ..config(12, Limit::Packets(2), 0) });
     assert_eq!([0; 4].map(|i| l.push(Time::ZERO, Pkt(i, 1500)).is_ok()), [true, true, true, false]);
-    assert_eq!(l.backlog(Time::ZERO), tally(2, 1500), "the first has left");
+    assert_eq!(l.backlog(Time::ZERO), count(2, 1500), "the first has left");
 }
 
 /// netem as delay and queue in one: n packets per (delay + own transmission), like a window.
@@ -143,7 +145,8 @@ fn queue_and_delay_limit_is_a_window() {
     ] {
         config.limit_counts = counts;
         let mut l = link(&config);
-        // One offer per transmission time, on the same grid: saturating without a burst.
+        // Offers one packet per transmission time, on the same grid, to saturate the link without a
+        // burst.
         let seconds = 60;
         for i in 0..seconds * 1_000_000 / 120 {
             let now = Time(i * 120_000);
@@ -155,7 +158,8 @@ fn queue_and_delay_limit_is_a_window() {
     }
 }
 
-/// A closed loop hits the window's closed form exactly: 24 packets, then one per delivered one.
+/// A closed loop meets the closed form of the window exactly: 24 packets, then one per delivered
+/// packet.
 #[test]
 fn window_in_closed_loop() {
     let mut config = config(100, Limit::Packets(24), 50);
@@ -181,13 +185,14 @@ fn window_in_closed_loop() {
 #[test]
 fn what_passes_on_tokens_was_never_in_the_backlog() {
     let mut l = link(&LinkConfig { burst: Bytes(3000), ..config(12, Limit::Packets(1), 0) });
-    let waits: Vec<_> = (0..4).map(|i| l.push(Time(5), Pkt(i, 1500)).ok().and_then(|a| a.stay)).collect();
+    let waits: Vec<_> =
+        (0..4).map(|i| l.push(Time(5), Pkt(i, 1500)).ok().and_then(|a| a.queue_time)).collect();
     assert_eq!(
         waits,
-        [Some(stay_ms(0, 0)), Some(stay_ms(0, 0)), Some(stay_ms(1, 1)), None],
-        "tokens are waited for"
+        [Some(queue_ms(0, 0)), Some(queue_ms(0, 0)), Some(queue_ms(1, 1)), None],
+        "the packet that waits for tokens"
     );
-    assert_eq!(l.counters(Time(5)).max_backlog, tally(1, 1500));
+    assert_eq!(l.counters(Time(5)).max_backlog, count(1, 1500));
 }
 
 #[test]
@@ -199,7 +204,7 @@ fn reordering_overtakes_with_each_kth() {
         l.push(Time::ZERO, Pkt(i, 1500)).unwrap();
     }
     let order: Vec<_> = deliveries(&mut l, Time::NEVER).iter().map(|d| d.1.0).collect();
-    // One packet per ms, 2.5 ms early: each fifth comes before the two in front of it.
+    // With one packet per ms and 2.5 ms early, each fifth arrives before the two ahead of it.
     let expected: Vec<_> = (0..200).flat_map(|k| [1, 2, 5, 3, 4].map(|i| 5 * k + i)).collect();
     assert_eq!(order, expected);
 }
@@ -235,7 +240,7 @@ fn random_loss_spares_the_queue() {
     assert_eq!(c.sojourn, u128::from(c.admitted.packets) * 1_000_000);
 }
 
-/// Mean wait of M/D/1 is rho / (2 (1 - rho)) service times.
+/// The mean wait of M/D/1 is rho / (2 (1 - rho)) service times.
 #[test]
 fn m_d_1() {
     let service = 1_000_000.0;
@@ -269,7 +274,7 @@ fn outage_at_slot_boundaries() {
             l.push(Time::from_millis(ms), Pkt(ms, 1000)).is_err_and(|d| d.reason == DropReason::Outage);
         assert_eq!(lost, ms >= 12_000 && (ms - 12_000) % 15_000 < 100, "{ms} ms");
     }
-    assert_eq!(l.counters(Time::from_millis(60_000)).dropped_outage, tally(400, 1000));
+    assert_eq!(l.counters(Time::from_millis(60_000)).dropped_outage, count(400, 1000));
     // A lower extra delay in the next slot never reorders.
     assert!(deliveries(&mut l, Time::NEVER).is_sorted_by(|a, b| a.0 <= b.0 && a.1.0 < b.1.0));
 }
@@ -288,7 +293,7 @@ fn same_seed_same_run_and_streams_apart() {
     };
     assert_eq!(run(1, 0.1), run(1, 0.1));
     assert_ne!(run(1, 0.1), run(2, 0.1));
-    // The same packets are lost at another rate of loss, and more.
+    // At a higher loss rate the same packets are lost, and more.
     let (few, many) = (run(1, 0.01), run(1, 0.1));
     assert!(many.iter().all(|m| few.iter().any(|f| f.1 == m.1)));
 }
@@ -300,7 +305,7 @@ fn rate_zero_never_delivers() {
     assert!(l.push(Time(3), Pkt(1, 1500)).is_ok());
     assert!(l.push(Time::NEVER, Pkt(2, 1500)).is_err());
     assert_eq!((l.next(), l.pop(Time::NEVER)), (None, None));
-    assert_eq!(l.backlog(Time::NEVER), tally(2, 1500));
+    assert_eq!(l.backlog(Time::NEVER), count(2, 1500));
     assert_eq!(l.counters(Time::NEVER).sojourn, 0);
 }
 
@@ -309,10 +314,11 @@ fn time_never_runs_backwards() {
     let mut l = link(&config(12, Limit::Unlimited, 0));
     l.push(Time::from_millis(10), Pkt(0, 1500)).unwrap();
     let late = l.push(Time::from_millis(5), Pkt(1, 1500));
-    assert_eq!(late, Ok(Admitted { stay: Some(stay_ms(1, 2)) }));
+    assert_eq!(late, Ok(Admitted { queue_time: Some(queue_ms(1, 2)) }));
 }
 
-/// A smaller limit drops nothing that waits: it refuses until there is room. A larger one admits from its very time on.
+/// A smaller limit drops no waiting packet: it refuses arrivals until they fit. A larger one admits
+/// from its exact time on.
 #[test]
 fn steps_of_the_limit() {
     let steps = [(10, 2), (20, 6)].map(|(at, n)| (Time::from_millis(at), Limit::Packets(n)));
@@ -323,14 +329,15 @@ fn steps_of_the_limit() {
     };
     assert_eq!(offer(&mut l, 7, 12), 10, "nine wait behind one");
     assert_eq!(offer(&mut l, 9, 12), 2, "the old limit");
-    // A millisecond each: at 10 ms eight wait, at 16 ms two, at 17 ms one.
+    // Each takes a millisecond: at 10 ms eight wait, at 16 ms two, at 17 ms one.
     assert_eq!([10, 16, 17].map(|ms| offer(&mut l, ms, 1)), [0, 0, 1]);
     assert_eq!(l.backlog(Time::from_millis(17)).packets, 3, "two wait behind one");
     assert_eq!(offer(&mut l, 20, 12), 7);
     assert_eq!(deliveries(&mut l, Time::NEVER).len(), 20, "all that were admitted");
 }
 
-/// The delay of the departure, not of the arrival: what waits through the step has the new one. Both compositions.
+/// The delay is that at departure, not at arrival: a packet that waits through the step has the new
+/// one. Tests both implementations.
 #[test]
 fn steps_of_the_delay() {
     let codel = Aqm::Codel(crate::aqm::codel::Params::default());
@@ -346,17 +353,18 @@ fn steps_of_the_delay() {
     }
 }
 
-/// Steps that do not rise, thresholds in % of a queue that has some, reordering beyond the shortest delay.
+/// Rejects steps whose times do not increase, thresholds in % of a queue with steps, and reordering
+/// beyond the shortest delay.
 #[test]
 fn refuses_steps_in_words() {
     let ms = Time::from_millis;
     let plain = || LinkConfig { delay: Duration::from_millis(9), ..LinkConfig::plain(Rate(MBIT)) };
     let delay_steps = Steps(vec![(ms(5), Duration::from_millis(2)), (ms(5), Duration::from_millis(3))]);
     let falling = LinkConfig { delay_steps, ..plain() };
-    assert!(falling.check().unwrap_err().contains("steps of `delay` do not rise"));
+    assert!(falling.check().unwrap_err().contains("steps of `delay` must increase"));
     let limit_steps = Steps(vec![(ms(5), Limit::Packets(3)), (ms(4), Limit::Packets(2))]);
     let falling = LinkConfig { limit_steps, ..plain() };
-    assert!(falling.check().unwrap_err().contains("steps of `queue` do not rise"));
+    assert!(falling.check().unwrap_err().contains("steps of `queue` must increase"));
     let half = Aqm::Red(crate::aqm::red::Params::mark_above(crate::Threshold::OfLimit(0.5)));
     let limit_steps = Steps(vec![(ms(5), Limit::Packets(3))]);
     let part = LinkConfig { aqm: half, limit: Limit::Packets(9), limit_steps, ..plain() };
@@ -436,19 +444,19 @@ pub(super) fn rates() -> impl Strategy<Value = RateModel> {
     ]
 }
 
-/// In no order of time.
+/// Steps in any order.
 pub(super) fn limit_steps() -> impl Strategy<Value = Steps<Limit>> {
     prop::collection::vec((0..40_000_000_u64, limits()), 0..3)
         .prop_map(|s| Steps(s.into_iter().map(|(at, limit)| (Time(at), limit)).collect()))
 }
 
-/// In no order of time.
+/// Steps in any order.
 fn delay_steps() -> impl Strategy<Value = Steps<Duration>> {
     prop::collection::vec((0..40_000_000_u64, 0..20_000_000_u64), 0..3)
         .prop_map(|s| Steps(s.into_iter().map(|(at, delay)| (Time(at), Duration(delay))).collect()))
 }
 
-/// What is dropped by number, black holes, and what is damaged and doubled.
+/// Returns drops by number, black holes, and the probabilities of damage and copies.
 fn faults() -> impl Strategy<Value = (Vec<u64>, Vec<Blackhole>, f64, f64)> {
     let holes = prop::collection::vec((0..40_000_000_u64, 0..9_000_000_u64), 0..3)
         .prop_map(|holes| holes.into_iter().map(|(at, span)| (Time(at), Time(at + span))).collect());
@@ -476,7 +484,8 @@ prop_compose! {
     }
 }
 
-/// One packet of 1500 bytes each millisecond at 12 Mbit/s, so that each has left when the next comes: those that arrive.
+/// Offers one packet of 1500 bytes each millisecond at 12 Mbit/s, so that each has left when the
+/// next arrives. Returns the packets that arrive.
 fn arrivals(config: &LinkConfig, packets: u64) -> (Vec<Pkt>, Counters) {
     let mut l = link(config);
     let mut all = Vec::new();
@@ -493,7 +502,7 @@ fn arrivals(config: &LinkConfig, packets: u64) -> (Vec<Pkt>, Counters) {
     (all, counters)
 }
 
-/// Whatever drops a packet, the others draw as without: the random losses of both runs are the same.
+/// Planned losses do not change the random draws: the random losses of both runs are the same.
 #[test]
 fn losses_that_are_planned() {
     let blackhole =
@@ -504,19 +513,24 @@ fn losses_that_are_planned() {
     let (with, c) = arrivals(&planned, 50);
     let gone = |n: u64| [3, 7].contains(&n) || (10..13).contains(&n) || n >= 40;
     assert_eq!(with, without.into_iter().filter(|p| !gone(p.0)).collect::<Vec<_>>());
-    assert_eq!((c.dropped_listed.packets, c.dropped_blackhole.packets), (2, 3 + 11), "11 was in the hole");
+    assert_eq!(
+        (c.dropped_listed.packets, c.dropped_blackhole.packets),
+        (2, 3 + 11),
+        "11 fell into the black hole"
+    );
     assert_eq!(c.pushed, c.admitted + c.dropped());
 }
 
-/// So many are damaged and doubled as the shares say, the original before its copy, the copy whole and in order.
+/// The shares of damaged and duplicated packets match the probabilities. The original precedes its
+/// copy, and the copy is intact and in order.
 #[test]
 fn damage_and_copies() {
     let (packets, share) = (20_000, 0.1);
     let faulty = LinkConfig { corrupt: share, duplicate: share, ..config(12, Limit::Unlimited, 5) };
     let (all, c) = arrivals(&faulty, packets);
     let sigma = (packets as f64 * share * (1.0 - share)).sqrt();
-    for tally in [c.corrupted, c.duplicated] {
-        assert!((tally.packets as f64 - packets as f64 * share).abs() < 4.0 * sigma, "{tally:?}");
+    for count in [c.corrupted, c.duplicated] {
+        assert!((count.packets as f64 - packets as f64 * share).abs() < 4.0 * sigma, "{count:?}");
     }
     let damaged = all.iter().filter(|p| p.0 & DAMAGED > 0).count() as u64;
     assert_eq!((damaged, all.len() as u64), (c.corrupted.packets, packets + c.duplicated.packets));
@@ -526,17 +540,17 @@ fn damage_and_copies() {
     assert!(twice.iter().all(|w| w[1].0 & DAMAGED == 0) && twice.iter().any(|w| w[0].0 & DAMAGED > 0));
 }
 
-/// Gap in ns, size, whether to pop what is due.
+/// Script of (gap in ns, size, whether to pop due packets).
 fn scripts() -> impl Strategy<Value = Vec<(u64, u32, bool)>> {
     prop::collection::vec((prop_oneof![Just(0), 0..2_000_000_u64], 1..3000_u32, any::<bool>()), 1..300)
 }
 
 proptest! {
-    /// Conservation, limits and Little's law on any link, for any script.
+    /// Checks conservation, limits and Little's law on any link, for any script.
     #[test]
     fn any_link_any_script(config in configs(), script in scripts()) {
         let mut l = link(&config);
-        let (mut now, mut popped, mut last) = (Time::ZERO, Tally::default(), Time::ZERO);
+        let (mut now, mut popped, mut last) = (Time::ZERO, Count::default(), Time::ZERO);
         for (i, &(gap, size, pop)) in script.iter().enumerate() {
             now += Duration(gap);
             let _ = l.push(now, Pkt(i as u64, size));
@@ -573,7 +587,7 @@ proptest! {
         }
     }
 
-    /// No panic, and time order, for values of any size.
+    /// Checks for panics and time order with values of any size.
     #[test]
     fn huge_values(
         rate in any::<u64>(), burst in any::<u64>(), delay in any::<u64>(), jitter in any::<u64>(),

@@ -1,87 +1,87 @@
-//! What one flow's run leaves behind: counters inside the measuring window, distributions, packet events.
+//! Record of one flow: counters inside the measuring window, distributions, packet events.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use congestion::{Cause, Control, Detection};
-use link::Stay;
+use link::QueueTime;
 use recovery::{EcnCounts, Stats, Timers};
 use units::Ecn;
 use units::{Duration, Time};
 
-use super::totals::{FlowInside, MediaTotals, ObjectTotals, Totals};
+use super::totals::{FlowInWindow, MediaTotals, ObjectTotals, Totals};
 use crate::application::Application;
 use crate::topology::Scenario;
 use crate::trace::{Ack, Event, Handshake, Inner, Metrics, Trace};
 use crate::window::Window;
 
-/// A packet as it leaves.
+/// Packet that a sender sends.
 #[derive(Clone, Copy, Debug)]
 pub struct SentPacket {
-    /// Packet number.
     pub pn: u64,
-    /// What it counts in the window.
+    /// Bytes that the packet counts in the window.
     pub bytes: u32,
     /// Bytes on the wire.
     pub wire: u32,
-    /// First byte of its payload in the stream.
+    /// Stream offset of the first payload byte.
     pub offset: u64,
-    /// Payload, bytes.
+    /// Payload, in bytes.
     pub len: u32,
 }
 
-/// The record of one flow.
+/// Record of one flow.
 #[derive(Clone, Debug)]
-#[repr(C)] // in this order: what every packet touches lies together, before what few do
+#[repr(C)] // in this order: fields used by every packet are adjacent and come first
 pub struct Record {
     window: Window,
-    /// The same for other windows.
-    others: Vec<(Window, FlowInside)>,
-    /// What arrived with a gap before it: up to which byte, and when; ascending.
+    /// Counts for the other windows.
+    others: Vec<(Window, FlowInWindow)>,
+    /// Packets that arrived behind a gap: end offset and time of arrival, ascending.
     held: VecDeque<(u64, Time)>,
-    /// The same of what fills gaps behind the first: repeats.
+    /// Packets that fill later gaps (retransmissions), in the same form.
     filling: BinaryHeap<Reverse<(u64, Time)>>,
-    /// Packet events of the sender's end, if recorded.
+    /// Packet events at the sender's end, if recorded.
     pub trace: Option<Trace>,
-    /// Those of the receiver's end.
+    /// Packet events at the receiver's end, if recorded.
     pub far_trace: Option<Trace>,
-    /// Since the start, whatever the measuring window.
+    /// Stream bytes delivered since the start, whatever the measuring window.
     pub delivered: u64,
-    /// One-way delay of the newest packet that arrived since somebody asked.
+    /// One-way delay of the last packet that arrived since the last query.
     owd: Option<Duration>,
-    /// Marks that arrived with its packets, since the start.
+    /// ECN marks that arrived with its packets, since the start.
     pub ecn: EcnCounts,
     slow_start_over: bool,
-    /// Inside the measuring window.
+    /// Counts inside the measuring window.
     pub totals: Totals,
-    /// First packet.
+    /// Time of the first packet.
     pub started: Time,
-    /// Last byte arrived, or the flow was stopped.
+    /// Time at which the last byte arrived, or the flow was stopped.
     pub finished: Option<Time>,
-    /// When its connection was over though the flow was not, and why. Simulated flows never give up.
+    /// Time and reason if the connection ended before the flow did. Simulated flows never give up.
     pub broken: Option<(Time, String)>,
-    /// Of the ledger, since the start.
+    /// Counters of loss recovery, since the start.
     pub stats: Stats,
-    /// The largest window of the first slow start, bytes.
+    /// Largest window of the first slow start, in bytes.
     pub slow_start_window: u64,
-    /// The smallest window that a reduction left, bytes.
+    /// Smallest window after a reduction, in bytes.
     pub least_window: Option<u64>,
-    /// Of a media source.
+    /// Counts of a media source.
     pub media: Option<MediaTotals>,
-    /// Bytes of video that the encoder made since the start.
+    /// Bytes of video encoded since the start.
     pub made: u64,
-    /// Of an on-off source.
+    /// Counts of an on-off source.
     pub objects: Option<ObjectTotals>,
-    /// Memory of events that have been handed over: as much as was recorded at once.
+    /// Memory of events that have been handed over, for reuse.
     pub(crate) spare: Vec<Inner>,
 }
 
 impl Record {
-    /// Of a flow that has not begun.
+    /// Creates the record of a flow that has not begun.
     pub fn new(application: &Application, scenario: &Scenario) -> Self {
         let media = matches!(application, Application::Media(_)).then(MediaTotals::default);
         let objects = matches!(application, Application::OnOff(_)).then(ObjectTotals::default);
-        let inside = FlowInside { media: media.clone(), objects: objects.clone(), ..FlowInside::default() };
+        let inside =
+            FlowInWindow { media: media.clone(), objects: objects.clone(), ..FlowInWindow::default() };
         Self {
             started: Time::NEVER,
             finished: None,
@@ -107,30 +107,30 @@ impl Record {
         }
     }
 
-    /// The sentence about a connection that was over too early, of the flow of this name.
+    /// Returns the message for a connection that ended too early. `flow` is the name of the flow.
     pub fn why_broken(&self, flow: &str) -> Option<String> {
         let (when, why) = self.broken.as_ref()?;
         let after = when.as_secs_f64() - self.started.as_secs_f64();
-        Some(format!("the connection of {flow} was over after {after:.1} s: {why}"))
+        Some(format!("the connection of {flow} ended after {after:.1} s: {why}"))
     }
 
-    /// How long the flow ran inside the measuring window, of a run that ended at `end`.
+    /// Returns how long the flow ran inside the measuring window, in a run that ended at `end`.
     pub fn measured(&self, end: Time) -> Duration {
         self.measured_in(self.window, end)
     }
 
-    /// How long it ran inside this one.
+    /// Returns how long the flow ran inside `window`, in a run that ended at `end`.
     pub fn measured_in(&self, window: Window, end: Time) -> Duration {
         let until = self.finished.unwrap_or(end).min(window.to).min(end);
         until - self.started.max(window.from)
     }
 
-    /// What was counted in another window of the scenario's.
-    pub fn take_inside(&mut self, number: usize) -> FlowInside {
+    /// Takes the counts of another window of the scenario.
+    pub fn take_in_window(&mut self, number: usize) -> FlowInWindow {
         self.others.get_mut(number).map(|(_, inside)| std::mem::take(inside)).unwrap_or_default()
     }
 
-    /// Counts what happens now, in every window that it is in.
+    /// Counts an event at `now` in every window that contains it.
     #[inline]
     fn count(&mut self, now: Time, count: impl Fn(&mut Totals)) {
         if self.window.holds(now) {
@@ -141,7 +141,7 @@ impl Record {
         }
     }
 
-    #[cold] // out of the way of what every packet runs through, like the next ones
+    #[cold] // keeps the code that every packet runs small, as below
     fn count_in_others(&mut self, now: Time, count: impl Fn(&mut Totals)) {
         let open = self.others.iter_mut().filter(|(window, _)| window.holds(now));
         open.for_each(|(_, inside)| count(&mut inside.totals));
@@ -154,7 +154,7 @@ impl Record {
         }
     }
 
-    /// A packet leaves.
+    /// Notes that a packet is sent.
     #[inline]
     pub fn on_sent(&mut self, now: Time, packet: SentPacket) {
         let SentPacket { pn, bytes, wire, offset, len } = packet;
@@ -166,7 +166,7 @@ impl Record {
         self.log(now, || Event::Sent { pn, bytes, offset, len });
     }
 
-    /// An Initial or a SYN of so many bytes on the wire.
+    /// Notes that an Initial or a SYN of `size` bytes on the wire is sent.
     pub fn on_handshake_sent(&mut self, now: Time, packet: Handshake, size: u32) {
         self.log(now, || Event::Opens(packet));
         if self.window.holds(now) {
@@ -175,7 +175,7 @@ impl Record {
         }
     }
 
-    /// A packet of so many bytes on the wire that holds an ACK alone.
+    /// Notes that a packet with only an ACK is sent, of `size` bytes on the wire.
     pub fn on_ack_sent(&mut self, now: Time, size: u32) {
         self.count(now, |totals| {
             totals.packets += 1;
@@ -184,50 +184,50 @@ impl Record {
         });
     }
 
-    /// Such a packet finds no room on its first link.
+    /// Notes that the first link drops such a packet.
     pub fn on_ack_dropped(&mut self, now: Time) {
         self.count(now, |totals| totals.acks_dropped += 1);
         self.on_dropped(now);
     }
 
-    /// A packet leaves the queue of a link after so long.
+    /// Notes a packet's time in the queue of a link.
     #[inline]
-    pub fn on_queued(&mut self, now: Time, link: usize, stay: Stay) {
-        self.count(now, |totals| totals.queue_delay.add(link, stay));
+    pub fn on_queued(&mut self, now: Time, link: usize, queue_time: QueueTime) {
+        self.count(now, |totals| totals.queue_delay.add(link, queue_time));
     }
 
-    /// The path drops a packet.
+    /// Notes that the path drops a packet.
     pub fn on_dropped(&mut self, now: Time) {
         self.count(now, |totals| totals.dropped += 1);
     }
 
-    /// Feedback leaves for the links of the way back.
+    /// Notes that feedback enters the links of the return path.
     pub fn on_feedback_sent(&mut self, now: Time) {
         self.count(now, |totals| totals.feedback += 1);
     }
 
-    /// The path drops it.
+    /// Notes that the path drops feedback.
     pub fn on_feedback_dropped(&mut self, now: Time) {
         self.count(now, |totals| totals.feedback_dropped += 1);
     }
 
-    /// An Initial or a SYN arrives.
+    /// Notes that an Initial or a SYN arrives.
     pub fn on_handshake_received(&mut self, now: Time, packet: Handshake) {
         self.log_far(now, || Event::Opened(packet));
     }
 
-    /// It is answered.
+    /// Notes that an Initial or a SYN is answered.
     pub fn on_handshake_answered(&mut self, now: Time, packet: Handshake) {
         self.log_far(now, || Event::Opens(packet));
     }
 
-    /// A packet arrives.
+    /// Notes that a packet arrives.
     #[inline]
     pub fn on_packet(&mut self, now: Time, packet: impl FnOnce() -> Event) {
         self.log_far(now, packet);
     }
 
-    /// Feedback leaves the receiver, with an acknowledgement or without.
+    /// Notes that feedback leaves the receiver, with or without an acknowledgement.
     #[inline]
     pub fn on_feedback_leaving(&mut self, now: Time, ack: impl FnOnce() -> Option<Ack>) {
         if let Some(ack) = self.far_trace.is_some().then(ack).flatten() {
@@ -242,8 +242,9 @@ impl Record {
         }
     }
 
-    /// A packet arrives, `owd` after it left, with so many bytes that are new. `stream`: they are handed over in order, these end
-    /// here, and before the other byte everything has arrived.
+    /// Notes that a packet arrives `owd` after it was sent, with `fresh` new bytes. `stream` is set
+    /// for in-order delivery: the end offset of the packet, and the offset below which everything
+    /// has arrived.
     pub fn on_received(
         &mut self,
         now: Time,
@@ -293,41 +294,42 @@ impl Record {
         self.held.is_empty() && self.filling.is_empty()
     }
 
-    /// The stream begins anew, with another connection.
+    /// Notes that the stream restarts on another connection.
     pub fn on_reconnect(&mut self) {
         self.held.clear();
         self.filling.clear();
     }
 
-    /// The one-way delay of the newest packet that arrived since this was last asked.
+    /// Takes the one-way delay of the last packet that arrived since the previous call.
     pub fn take_owd(&mut self) -> Option<Duration> {
         self.owd.take()
     }
 
-    /// What to count of a media source, now.
+    /// Returns the counts of a media source in all windows that contain `now`.
     fn media(&mut self, now: Time) -> impl Iterator<Item = &mut MediaTotals> {
         let others = self.others.iter_mut().map(|(window, inside)| (*window, inside.media.as_mut()));
         let all = std::iter::once((self.window, self.media.as_mut())).chain(others);
         all.filter(move |(window, _)| window.holds(now)).filter_map(|(_, media)| media)
     }
 
-    /// The encoder made a frame.
+    /// Notes that the encoder made a frame.
     pub fn on_frame_made(&mut self, now: Time, bytes: u64) {
         self.made += bytes;
         self.media(now).for_each(|media| media.made += bytes);
     }
 
-    /// A frame waited too long to be sent.
+    /// Notes that a frame waited too long to be sent.
     pub fn on_frame_skipped(&mut self, now: Time) {
         self.media(now).for_each(|media| media.skipped += 1);
     }
 
-    /// A packet of a frame was lost.
+    /// Notes that a packet of a frame was lost.
     pub fn on_frame_lost(&mut self, now: Time) {
         self.media(now).for_each(|media| media.lost += 1);
     }
 
-    /// It had been counted as lost at that time, too early.
+    /// Notes that a frame arrived completely. `lost` is the time at which it was counted as lost,
+    /// too early.
     pub fn on_frame_complete(&mut self, now: Time, delay: Duration, lost: Option<Time>) {
         if let Some(lost) = lost {
             self.media(lost).for_each(|media| media.lost -= 1);
@@ -338,7 +340,7 @@ impl Record {
         });
     }
 
-    /// A short transfer is complete, after so long.
+    /// Notes that a short transfer is complete, and its duration.
     pub fn on_object(&mut self, now: Time, time: Duration) {
         let others = self.others.iter_mut().map(|(window, inside)| (*window, inside.objects.as_mut()));
         let all = std::iter::once((self.window, self.objects.as_mut())).chain(others);
@@ -346,8 +348,8 @@ impl Record {
         counted.for_each(|objects| objects.time.add(time));
     }
 
-    /// An acknowledgement has been processed, perhaps with a sample of the RTT and what it left of the estimator's variation: what
-    /// the sender's timers would wait.
+    /// Notes that an acknowledgement has been processed. `rtt` is its RTT sample, if any, and the
+    /// estimator's variation after it. `timers` are the current timeouts of the sender.
     #[inline]
     pub fn on_acknowledged(&mut self, now: Time, rtt: Option<(Duration, Duration)>, timers: &Timers) {
         self.count(now, |totals| {
@@ -359,28 +361,29 @@ impl Record {
         });
     }
 
-    /// An RTT sample of a sender whose estimator nobody sees.
+    /// Notes an RTT sample of a sender whose estimator cannot be observed.
     pub fn on_rtt_sample(&mut self, now: Time, sample: Duration) {
         self.count(now, |totals| totals.rtt.add(sample));
     }
 
-    /// A repeat leaves of what had arrived.
+    /// Notes a retransmission of data that had already arrived.
     pub fn on_redundant(&mut self, now: Time) {
         self.count(now, |totals| totals.redundant += 1);
     }
 
-    /// A packet was declared lost.
+    /// Notes that a packet was declared lost.
     pub fn on_lost(&mut self, now: Time, pn: u64, detection: Detection) {
         self.log(now, || Event::Lost { pn, detection });
     }
 
-    /// Whether the window of the first slow start may still grow.
+    /// Reports whether the window of the first slow start may still grow.
     #[inline]
     pub fn awaits_end_of_slow_start(&self) -> bool {
         !self.slow_start_over
     }
 
-    /// What the controller says after an ACK or a timer that did or did not reduce its window.
+    /// Notes the controller's state after an ACK or a timer. `reduced` says whether that reduced
+    /// its window.
     pub fn on_slow_start(&mut self, control: &Control, reduced: bool) {
         self.slow_start_over = !control.in_slow_start() || reduced;
         if !reduced {
@@ -388,18 +391,18 @@ impl Record {
         }
     }
 
-    /// To `cwnd`.
+    /// Notes a reduction of the window to `cwnd`.
     pub fn on_reduced(&mut self, now: Time, cause: Cause, cwnd: u64) {
         self.least_window = Some(self.least_window.map_or(cwnd, |least| least.min(cwnd)));
         self.log(now, || Event::Reduced(cause));
     }
 
-    /// Feedback arrives.
+    /// Notes that feedback arrives.
     pub fn on_feedback(&mut self, now: Time, event: impl FnOnce() -> Event) {
         self.log(now, event);
     }
 
-    /// What sender and controller are left with; the variables go into memory that was used before.
+    /// Notes the state of sender and controller. The variables are written into reused memory.
     #[inline]
     pub fn on_metrics(&mut self, now: Time, metrics: impl FnOnce(Inner) -> Metrics) {
         if let Some(trace) = &mut self.trace {

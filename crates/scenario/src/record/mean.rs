@@ -1,24 +1,24 @@
-//! A mean of times: exact up to 104 days of them together (2^53 ns), then to ten digits.
+//! A mean of times, exact up to a total of 104 days (2^53 ns), then to ten digits.
 
 use units::Duration;
 
-/// How many times there were, and their sum.
+/// Number of durations, and their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mean {
     count: u64,
-    /// Nanoseconds.
+    /// Sum in nanoseconds.
     sum: f64,
 }
 
 impl Mean {
-    /// One more.
+    /// Adds a duration.
     #[inline]
     pub fn add(&mut self, time: Duration) {
         self.count += 1;
         self.sum += time.0 as f64;
     }
 
-    /// Milliseconds; NaN of none.
+    /// Returns the mean in milliseconds; NaN if there are no durations.
     pub fn ms(&self) -> f64 {
         self.sum * 1e-6 / self.count as f64
     }

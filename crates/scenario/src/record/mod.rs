@@ -1,4 +1,4 @@
-//! What is kept of each flow while a run goes on, by whatever backend: plain values go in.
+//! Records of flows during a run, for any backend, from plain values.
 
 mod flow;
 mod histogram;
@@ -12,4 +12,4 @@ pub use histogram::Histogram;
 pub use mean::Mean;
 pub use queue_delay::QueueDelay;
 pub use timers::TimerMeans;
-pub use totals::{Delivery, FlowInside, MediaTotals, ObjectTotals, Totals};
+pub use totals::{Delivery, FlowInWindow, MediaTotals, ObjectTotals, Totals};

@@ -1,22 +1,22 @@
-//! Means of what loss recovery would have waited, taken at every ACK that reaches the sender.
+//! Means of the timeouts of loss recovery, sampled at every ACK that reaches the sender.
 
 use recovery::Timers;
 
 use super::mean::Mean;
 
-/// The means of a flow, inside the measuring window.
+/// Mean timeouts of a flow, inside a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimerMeans {
     /// Probe timeout, without backoff.
     pub pto: Mean,
     /// Retransmission timeout, without backoff.
     pub rto: Mean,
-    /// What a missing packet may be late.
+    /// Reordering window: how late a packet may arrive.
     pub reo_wnd: Mean,
 }
 
 impl TimerMeans {
-    /// One more look.
+    /// Adds a sample.
     #[inline]
     pub fn add(&mut self, timers: &Timers) {
         self.pto.add(timers.pto);

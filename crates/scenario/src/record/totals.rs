@@ -1,4 +1,4 @@
-//! What is counted of one flow inside a window.
+//! Counts of one flow inside a window.
 
 use recovery::Stats;
 use units::Duration;
@@ -10,54 +10,54 @@ use super::timers::TimerMeans;
 
 /// Totals of one flow.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[repr(C)] // in this order: what every packet touches lies together, before what few do
+#[repr(C)] // in this order: fields used by every packet are adjacent and come first
 pub struct Totals {
-    /// Packets sent.
     pub packets: u64,
-    /// Stream bytes sent, repeats included.
+    /// Stream bytes sent, retransmissions included.
     pub sent: u64,
-    /// Bytes sent, as they are on the wire.
+    /// Bytes sent, as on the wire.
     pub wire: u64,
     /// Stream bytes that arrived for the first time.
     pub delivered: u64,
-    /// Time each packet spent in the queues of its links and on their wires.
+    /// Time of each packet in the queues of its links and in transmission.
     pub queue_delay: QueueDelay,
-    /// From a packet's departure at the sender to its arrival at the receiver, by the simulator's clock.
+    /// One-way delay: from departure at the sender to arrival at the receiver, by the simulator's
+    /// clock.
     pub owd: Histogram,
-    /// From a packet's arrival until its payload is handed over in order.
+    /// Time from a packet's arrival until its payload is delivered in order.
     pub delivery: Delivery,
-    /// RTT samples.
     pub rtt: Histogram,
-    /// The estimator's `rttvar` after each of them (RFC 9002 section 5.3).
+    /// The estimator's `rttvar` after each RTT sample (RFC 9002 section 5.3).
     pub rtt_variation: Mean,
-    /// Timers of loss recovery.
+    /// Timeouts of loss recovery.
     pub timers: TimerMeans,
-    /// Those of them that held an ACK alone, for a PING of the receiver.
+    /// Packets sent that held only an ACK, in reply to a PING of the receiver.
     pub acks: u64,
-    /// Those of these that the first link dropped.
+    /// Packets with only an ACK that the first link dropped.
     pub acks_dropped: u64,
-    /// Packets that the path dropped.
+    /// Packets dropped by the path.
     pub dropped: u64,
-    /// Feedback packets that entered the links of the way back.
+    /// Feedback packets that entered the links of the return path.
     pub feedback: u64,
-    /// Those that the path dropped.
+    /// Feedback packets dropped by the path.
     pub feedback_dropped: u64,
-    /// Packets with a repeated payload, all of which had arrived when they left: the sender did not know it.
+    /// Retransmissions whose whole payload had already arrived when they were sent, unknown to the
+    /// sender.
     pub redundant: u64,
 }
 
-/// How long what had arrived was held back until all bytes before it had; a packet whose payload had arrived before does not
-/// count.
+/// Delay of in-order delivery: how long data that had arrived waited for all bytes before it.
+/// Packets whose payload had arrived before do not count.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Delivery {
-    /// Packets in order.
+    /// Packets that arrived in order.
     pub at_once: u64,
-    /// The others.
+    /// Waiting times of the other packets.
     pub waits: Histogram,
 }
 
 impl Delivery {
-    /// Of all of them.
+    /// Returns the times of all packets.
     pub fn times(&self) -> Histogram {
         let mut times = self.waits.clone();
         times.add_many(Duration::ZERO, self.at_once);
@@ -65,10 +65,10 @@ impl Delivery {
     }
 }
 
-/// What became of the frames of a media source inside the measuring window; each counts when its fate is known.
+/// Frames of a media source inside a window. Each counts when its outcome is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MediaTotals {
-    /// Bytes of video that the encoder made.
+    /// Bytes of video encoded.
     pub made: u64,
     /// Frames that arrived.
     pub complete: u64,
@@ -76,30 +76,30 @@ pub struct MediaTotals {
     pub skipped: u64,
     /// Frames of which a packet was lost.
     pub lost: u64,
-    /// From capture to the arrival of the last packet.
+    /// Delay from capture to the arrival of the last packet.
     pub delay: Histogram,
 }
 
-/// Short transfers that were completed inside the measuring window.
+/// Short transfers completed inside a window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ObjectTotals {
-    /// From the first byte offered to the last byte arrived.
+    /// Duration from the first byte offered to the last byte arrived.
     pub time: Histogram,
 }
 
-/// One flow in a window.
+/// Results of one flow in a window.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlowInside {
-    /// What is counted inside it.
+pub struct FlowInWindow {
+    /// Counts inside the window.
     pub totals: Totals,
-    /// Of a media source.
+    /// Counts of a media source.
     pub media: Option<MediaTotals>,
-    /// Of an on-off source.
+    /// Counts of an on-off source.
     pub objects: Option<ObjectTotals>,
-    /// The ledger where the window begins.
+    /// Counters of loss recovery at the start of the window.
     pub before: Stats,
-    /// The ledger where it ends.
+    /// Counters of loss recovery at the end of the window.
     pub after: Stats,
-    /// How long the flow ran inside it.
+    /// Time that the flow ran inside the window.
     pub measured: Duration,
 }

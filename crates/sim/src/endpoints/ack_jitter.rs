@@ -1,7 +1,8 @@
-//! How long a receiver takes to get a written acknowledgement out: nothing, or uniform from 0 to `ack.jitter`, in order.
+//! Delay until a receiver sends a written acknowledgement: none, or uniform from 0 to `ack.jitter`,
+//! in order.
 //!
 //! ```text
-//! leaves = max(the one before leaves, written + uniform[0, jitter])
+//! departure = max(departure of the previous one, written + uniform[0, jitter])
 //! ```
 
 use std::collections::VecDeque;
@@ -10,24 +11,24 @@ use units::{Duration, Rng, Time};
 
 use crate::packet::Feedback;
 
-/// The acknowledgements that are written and have not left.
+/// Acknowledgements that are written but not sent.
 #[derive(Debug)]
 pub(crate) struct AckJitter {
     jitter: Duration,
-    dice: Rng,
-    /// When the one before leaves.
+    rng: Rng,
+    /// Departure of the previous one.
     latest: Time,
     written: VecDeque<(Time, Feedback)>,
 }
 
 impl AckJitter {
-    /// Of flow number `id`.
+    /// Creates the jitter of flow number `id`.
     pub(crate) fn new(id: u32, jitter: Duration, seed: u64) -> Self {
-        let dice = Rng::stream(seed, &format!("flow.{id}.ack-jitter"));
-        Self { jitter, dice, latest: Time::ZERO, written: VecDeque::new() }
+        let rng = Rng::stream(seed, &format!("flow.{id}.ack-jitter"));
+        Self { jitter, rng, latest: Time::ZERO, written: VecDeque::new() }
     }
 
-    /// Whether there is any.
+    /// Reports whether there is any jitter.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.jitter > Duration::ZERO
@@ -35,25 +36,25 @@ impl AckJitter {
 
     #[cold]
     pub(crate) fn hold(&mut self, now: Time, feedback: Feedback) {
-        let extra = Duration(self.dice.below(self.jitter.0.saturating_add(1)));
+        let extra = Duration(self.rng.below(self.jitter.0.saturating_add(1)));
         self.latest = self.latest.max(now + extra);
         self.written.push_back((self.latest, feedback));
     }
 
-    /// When the next one leaves.
+    /// Returns the departure of the next acknowledgement.
     #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         self.written.front().map(|f| f.0)
     }
 
-    /// The next one, if it leaves now.
+    /// Returns the next acknowledgement if it leaves now.
     #[inline]
     pub(crate) fn leaving(&mut self, now: Time) -> Option<Feedback> {
         self.next().filter(|&at| at <= now)?;
         Some(self.written.pop_front()?.1)
     }
 
-    /// Whatever is written means nothing any more.
+    /// Discards everything that is written.
     pub(crate) fn forget(&mut self) {
         self.written.clear();
     }
@@ -62,15 +63,16 @@ impl AckJitter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Says;
+    use crate::packet::Content;
 
     const MS: Duration = Duration::from_millis(1);
 
     fn ack(number: u64) -> Feedback {
-        Feedback { number, says: Says::Tcp(Box::default()) }
+        Feedback { number, content: Content::Tcp(Box::default()) }
     }
 
-    /// Far apart, each draw shows: from 0 to the jitter, its mean the half. Close together, none overtakes another.
+    /// Far apart, each draw shows: from 0 to the jitter, with half of it as the mean. Close
+    /// together, none overtakes another.
     #[test]
     fn uniform_and_in_order() {
         let mut jitter = AckJitter::new(3, MS * 10, 1);
@@ -84,7 +86,7 @@ mod tests {
             assert_eq!(jitter.leaving(leaves).map(|f| f.number), Some(i));
             sum += (leaves - written).as_millis_f64();
         }
-        // Four standard errors of a uniform mean.
+        // Allows four standard errors of a uniform mean.
         assert!((sum / n as f64 - 5.0).abs() < 4.0 * 10.0 / (12.0 * n as f64).sqrt(), "{}", sum / n as f64);
         let start = Time::from_millis(11 * n);
         (0..100).for_each(|i| jitter.hold(start + Duration(i), ack(i)));

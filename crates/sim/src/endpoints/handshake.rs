@@ -3,27 +3,32 @@
 //! ```text
 //! QUIC   Initial, UDP payload 1200 bytes (RFC 9000 section 14.1)   the peer's reply, 1200 bytes
 //! TCP    SYN, a segment without payload                            SYN-ACK, the same
-//! again  QUIC: after 3 initial RTTs (2 with `pto = "mvfst"`), the PTO before any sample (RFC 9002 section 6.2.1: 999 ms);
+//! retry  QUIC: after 3 initial RTTs (2 with `pto = "mvfst"`), the PTO before any sample (RFC 9002 section 6.2.1: 999 ms);
 //!        TCP: after 1 s (RFC 6298 section 2.1); twice as long each time
 //! ```
 //!
-//! Whoever sends the data opens the connection, when its application first has something to send. All four cross the links
-//! of data and acknowledgements: they queue, and may be lost. The reply gives the sender its first RTT sample, also where
-//! it answers a repeat: QUIC's packet numbers and TCP's timestamps tell which. The first data, with the client's
-//! last flight of the handshake, leave at once.
+//! The sender of the data opens the connection when its application first has data to send. All
+//! four packets cross the links of data and acknowledgements: they queue, and may be lost. The
+//! reply gives the sender its first RTT sample, even if it answers a retransmission: QUIC's packet
+//! numbers and TCP's timestamps identify it. The first data leaves at once, with the client's last
+//! flight of the handshake.
 //!
-//! An Initial is a packet like others, in a number space of its own (RFC 9002 section 2): it is in flight, its acknowledgement is a round trip
-//! and a sample of the rate, and one that is lost answers for it. The first data comes in one datagram with the end of the handshake, for
-//! which the server's HANDSHAKE_DONE is due (RFC 9001 section 4.1.2): its acknowledgement rides on that. That end takes 150 bytes of the
-//! datagram. The 102 of its Handshake packet are in flight until the first ACK, whose HANDSHAKE_DONE lets their keys go before they are
-//! acknowledged themselves. So the first packet of data is smaller than others by 150 bytes, and a window that grows by what is acknowledged with it.
+//! An Initial is an ordinary packet in its own number space (RFC 9002 section 2). It is in flight,
+//! its acknowledgement is a round trip and a rate sample, and its loss is a congestion event. The
+//! first data shares a datagram with the end of the handshake, to which the server must reply with
+//! HANDSHAKE_DONE (RFC 9001 section 4.1.2). The acknowledgement of the data rides on that reply.
+//! The end takes 150 bytes of the datagram. The 102 bytes of its Handshake packet are in flight
+//! until the first ACK: HANDSHAKE_DONE lets the keys be discarded before they are acknowledged. The
+//! first data packet is therefore 150 bytes smaller than others, and so is the growth of a window
+//! by its acknowledgement.
 //!
-//! Deviations: one datagram holds the server's whole flight, certificates and all. The server repeats nothing by a timer
-//! of its own; a repeated Initial or SYN makes it answer again. The handshake is confirmed with
-//! the reply, and its end is not repeated: what follows it is acknowledged without, and a timer lets the keys go. Where a
-//! flow of QUIC has TCP's timeouts its end takes no bytes, and there and for TCP nothing counts in the window. TCP begins with its
-//! whole initial window after a SYN was lost, and its retransmission timeout is that of the sample (RFC 5681 section 3.1 has
-//! one segment, RFC 6298 section 5.7 three seconds).
+//! Deviations: one datagram holds the server's whole flight, certificates included. The server has
+//! no retransmission timer; a repeated Initial or SYN makes it answer again. The handshake is
+//! confirmed with the reply, and its end is not retransmitted: later packets are acknowledged
+//! without it, and a timer discards the keys. In QUIC flows with TCP's timeouts the end takes no
+//! bytes. There, and for TCP, nothing of the handshake counts in the window. TCP begins with its whole initial window after a lost SYN (RFC 5681 section 3.1: one
+//! segment). Its retransmission timeout is then that of the sample (RFC 6298 section 5.7: three
+//! seconds).
 
 use recovery::{Config, Timeout};
 use units::{Duration, Time};
@@ -31,47 +36,47 @@ use units::{Duration, Time};
 use crate::packet::{Chunk, Data};
 use scenario::Transport;
 
-/// Before the first repeat of a SYN.
+/// Timeout before the first retransmission of a SYN.
 const SYN_TIMEOUT: Duration = Duration::from_secs(1);
-/// Doublings of the timeout at most: days.
+/// Largest number of doublings of the timeout: it then lasts days.
 const MAX_BACKOFF: usize = 20;
 
-/// Bytes of the datagram with the first data that belong to the end of the handshake: an Initial packet with an ACK, 48 bytes, and a Handshake packet
-/// with an ACK and a Finished of 52 bytes, as the endpoint of the world `stack` sends them.
+/// Bytes of the datagram with the first data that belong to the end of the handshake. They are an Initial packet with an ACK (48 bytes), and a Handshake packet with an ACK and a
+/// Finished of 52 bytes. The endpoint of `--on stack` sends the same.
 pub(crate) const END_OF_HANDSHAKE: u32 = 48 + HANDSHAKE_PACKET;
-/// Of these in flight: an ACK alone is not (RFC 9002 section 2).
+/// Bytes of the end that are in flight: a packet with only an ACK is not (RFC 9002 section 2).
 pub(crate) const HANDSHAKE_PACKET: u32 = 102;
 
-/// Where that end is.
+/// State of the end of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// There is none, or it is over.
+    /// No end, or already acknowledged.
     None,
-    /// The next datagram has it.
+    /// The next datagram carries it.
     Due,
-    /// It is in flight.
-    UnderWay,
+    /// Already sent and in flight.
+    InFlight,
 }
 
-/// What the stream of a handshake's packet begins at: behind all there can be.
+/// Stream position of a handshake packet: beyond all data.
 pub(crate) const NO_STREAM: Chunk = Chunk { offset: u64::MAX, len: 0 };
 
-/// The opening of a connection, until it is answered.
+/// Opening of a connection, until it is answered.
 #[derive(Debug)]
 pub(crate) struct Handshake {
-    /// When each Initial or SYN left.
+    /// Departure of each Initial or SYN.
     sent: Vec<Time>,
     timeout: Duration,
     counts: bool,
 }
 
-/// Whether its packets count in the window.
+/// Reports whether handshake packets count in the window.
 pub(crate) fn counts(transport: Transport, recovery: &Config) -> bool {
     matches!(transport, Transport::Quic { .. }) && recovery.timeout == Timeout::Pto
 }
 
 impl Handshake {
-    /// Nothing has been sent.
+    /// Creates a handshake that has sent nothing.
     pub(crate) fn new(transport: Transport, recovery: &Config) -> Self {
         let timeout = match transport {
             Transport::Quic { .. } => recovery.first_timeout(),
@@ -80,7 +85,7 @@ impl Handshake {
         Self { sent: Vec::new(), timeout, counts: counts(transport, recovery) }
     }
 
-    /// Whether its packets count in the window.
+    /// Reports whether its packets count in the window.
     pub(crate) fn counts(&self) -> bool {
         self.counts
     }
@@ -89,20 +94,20 @@ impl Handshake {
         !self.sent.is_empty()
     }
 
-    /// When it is sent again.
+    /// Returns the time of the next retransmission.
     #[cold]
     pub(crate) fn due(&self) -> Time {
         let Some(last) = self.sent.last() else { return Time::NEVER };
         *last + self.timeout * (1 << (self.sent.len() - 1).min(MAX_BACKOFF))
     }
 
-    /// An Initial or a SYN leaves: the number it has among them.
+    /// Notes that an Initial or a SYN leaves. Returns its number.
     pub(crate) fn open(&mut self, now: Time) -> u64 {
         self.sent.push(now);
         self.sent.len() as u64 - 1
     }
 
-    /// The one of this number is answered: how long that took.
+    /// Returns the round-trip time of the Initial or SYN of this number, which is answered now.
     pub(crate) fn answered(&self, now: Time, number: u64) -> Option<Duration> {
         let sent = self.sent.get(usize::try_from(number).ok()?)?;
         Some(now - *sent)
@@ -110,14 +115,14 @@ impl Handshake {
 }
 
 impl Data {
-    /// It belongs to a handshake, `pn` being its number there.
+    /// Reports whether it belongs to a handshake, in which case `pn` is its number there.
     #[inline]
     pub(crate) fn is_handshake(&self) -> bool {
         self.chunk == NO_STREAM
     }
 
-    /// The same as a handshake's.
-    pub(crate) fn of_handshake(self) -> Self {
+    /// Turns it into a handshake packet.
+    pub(crate) fn into_handshake(self) -> Self {
         Self { chunk: NO_STREAM, ..self }
     }
 }

@@ -1,4 +1,4 @@
-//! A guest in the simulator: its datagrams on their ways, its times, its start and its end.
+//! A guest in the simulator: its datagrams in flight, its timers, its start and its end.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,7 +12,7 @@ use crate::engine::links::Links;
 use crate::guest::{Arrival, Datagram, Guest};
 use crate::packet::Data;
 
-/// Whether a guest still takes part.
+/// Stage of a guest in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Waiting,
@@ -20,28 +20,28 @@ enum Stage {
     Done,
 }
 
-/// A guest in the place of a flow.
+/// Guest in the place of a flow.
 pub(crate) struct Hosted {
     guest: Box<dyn Guest>,
     stage: Stage,
     flow: usize,
     start: Time,
     stop: Option<Time>,
-    /// When it wants to be called.
+    /// Time of the next requested call.
     due: Time,
-    /// Away from the sender, and back.
+    /// Paths from the sender, and back.
     ways: [Way; 2],
 }
 
 impl Hosted {
-    /// In the place of this flow, which takes no part from now on but for its record.
+    /// Puts a guest in the place of this flow, which from now on only keeps its record.
     pub(crate) fn new(guest: Box<dyn Guest>, flow: usize, place: &mut Flow) -> Self {
-        let (start, stop) = place.give_way();
+        let (start, stop) = place.hand_to_guest();
         let ways = place.ways().map(|(id, route, delay)| Way::new(id, route, delay));
         Self { guest, stage: Stage::Waiting, flow, start, stop, due: Time::NEVER, ways }
     }
 
-    /// Whose place it has.
+    /// Returns the number of the replaced flow.
     pub(crate) fn flow(&self) -> usize {
         self.flow
     }
@@ -54,7 +54,7 @@ impl Hosted {
         self.guest.stats()
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     pub(crate) fn next(&self) -> Time {
         match self.stage {
             Stage::Waiting => self.start,
@@ -66,7 +66,7 @@ impl Hosted {
         }
     }
 
-    /// Does what is due.
+    /// Processes what is due.
     pub(crate) fn on_time(&mut self, now: Time, record: &mut Record, links: &mut Links) {
         let begins = self.stage == Stage::Waiting;
         if begins {
@@ -89,7 +89,7 @@ impl Hosted {
         }
     }
 
-    /// A datagram of this end leaves its last link.
+    /// Takes a datagram from this end that leaves its last link.
     pub(crate) fn on_delivery(
         &mut self,
         now: Time,
@@ -112,18 +112,18 @@ impl Hosted {
         }
     }
 
-    /// A link has dropped one.
+    /// Notes that a link has dropped a datagram.
     pub(crate) fn on_dropped(&mut self, now: Time, from: End, data: &Data, record: &mut Record) {
         self.ways[from as usize].on_dropped(now, from, data, record);
     }
 
-    /// How it stands at the time of a sample.
+    /// Returns the state at the time of a sample.
     pub(crate) fn sample(&mut self, now: Time, record: &mut Record) -> FlowSample {
         let running = record.started <= now && !self.is_done();
         self.guest.observe().sample(running, record)
     }
 
-    /// The controller's own variables.
+    /// Reports the controller's own variables.
     pub(crate) fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         if let Some(controller) = self.guest.controller() {
             controller.trace(put);
@@ -140,7 +140,7 @@ impl Hosted {
         self.send(now, record, links);
     }
 
-    /// All that leaves now, and what comes next.
+    /// Sends all datagrams that leave now, and schedules the next call.
     fn send(&mut self, now: Time, record: &mut Record, links: &mut Links) {
         while !self.guest.is_done()
             && let Some(datagram) = self.guest.transmit(now, record)
@@ -159,7 +159,7 @@ impl Hosted {
     }
 }
 
-/// A datagram on its way.
+/// Datagram in flight.
 #[derive(Clone)]
 struct Flying {
     sent: Time,
@@ -169,7 +169,7 @@ struct Flying {
 }
 
 impl Flying {
-    /// One of its bits is another, unless `random` is 0.
+    /// Flips one of its bits, unless `random` is 0.
     fn damage(&mut self, random: u32) {
         let bits = 8 * self.bytes.len();
         if random > 0
@@ -180,17 +180,17 @@ impl Flying {
     }
 }
 
-/// From one end to the other: links, if there are any, and then a delay.
+/// Path from one end to the other: links, if any, and then a delay.
 struct Way {
-    /// The number of the end that sends among the senders of packets.
+    /// Number of the sending end among the senders of packets.
     id: u32,
     route: Option<Route>,
     delay: Duration,
-    /// On the links.
+    /// Datagrams on the links.
     waiting: Numbered<Flying>,
-    /// Of what there are two: the one has arrived or been dropped, the other has not yet.
+    /// Duplicated datagrams of which one copy has arrived or been dropped and the other has not.
     halves: BTreeSet<u64>,
-    /// Behind them.
+    /// Datagrams behind the links.
     arriving: VecDeque<(Time, Flying)>,
 }
 
@@ -228,14 +228,18 @@ impl Way {
         let data = Data { ecn, ..Data::bare(self.id, size.max(1), last, number, now) };
         match (links.push(now, entry, data), from) {
             (Ok(admitted), End::Sender) => {
-                admitted.stay.into_iter().for_each(|stay| record.on_queued(now, entry, stay));
+                admitted
+                    .queue_time
+                    .into_iter()
+                    .for_each(|queue_time| record.on_queued(now, entry, queue_time));
             }
             (Ok(_), End::Receiver) => {}
             (Err(_), _) => self.on_dropped(now, from, &data, record),
         }
     }
 
-    /// What this packet stands for is no longer on the links; of two the second still is.
+    /// Takes the datagram that this packet represents off the links. The second copy of a
+    /// duplicated one remains.
     fn take(&mut self, data: &Data) -> Option<Flying> {
         if data.fault.doubled && self.halves.insert(data.pn) {
             return self.waiting.get(data.pn).cloned();
@@ -244,7 +248,7 @@ impl Way {
         self.waiting.take(data.pn)
     }
 
-    /// A link has dropped this packet. A copy does not count.
+    /// Notes that a link has dropped this packet. Copies are not counted.
     fn on_dropped(&mut self, now: Time, from: End, data: &Data, record: &mut Record) {
         let bare = self.take(data).is_some_and(|flying| flying.bare);
         match from {

@@ -1,8 +1,8 @@
-//! What packets on the links stand for, by their numbers.
+//! Contents of packets on the links, by number.
 
 use std::collections::VecDeque;
 
-/// Things by their number, which counts up; those at the ends are the first to go.
+/// Values by their increasing number. Those at the front are usually taken first.
 #[derive(Debug)]
 pub(crate) struct Numbered<T> {
     oldest: u64,
@@ -21,7 +21,7 @@ impl<T> Numbered<T> {
         self.oldest + self.waiting.len() as u64 - 1
     }
 
-    /// The numbers of what was there are not given again.
+    /// Discards all values. Their numbers are not used again.
     pub(crate) fn forget(&mut self) {
         self.oldest += self.waiting.len() as u64;
         self.waiting.clear();

@@ -8,18 +8,18 @@ use recovery::{
 use scenario::Transport;
 use units::Time;
 
-use crate::endpoints::brief::{BriefFrame, BriefTcp};
+use crate::endpoints::inline_ack::{InlineFrame, InlineTcp};
 use crate::endpoints::setup::Setup;
-use crate::packet::{Chunk, Data, Says};
+use crate::packet::{Chunk, Content, Data};
 
-/// The receiving end.
+/// Receiving end of a flow.
 #[derive(Debug)]
 pub(crate) enum Receiver {
     Quic {
         receiver: QuicReceiver,
         stream: Reassembly,
-        /// The ranges of the latest ACK, if there were several.
-        told: Vec<(u64, u64)>,
+        /// Ranges of the latest ACK, if there were several.
+        last_ranges: Vec<(u64, u64)>,
     },
     Tcp(TcpReceiver),
 }
@@ -31,13 +31,13 @@ impl Receiver {
             Transport::Quic { .. } => Self::Quic {
                 receiver: QuicReceiver::new(ack, config.clock, config.rtt),
                 stream: Reassembly::default(),
-                told: Vec::new(),
+                last_ranges: Vec::new(),
             },
             Transport::Tcp { mss, .. } => Self::Tcp(TcpReceiver::new(ack, config.clock, mss, config.rtt)),
         }
     }
 
-    /// When a delayed acknowledgement is due.
+    /// Returns the time at which a delayed acknowledgement is due.
     #[inline]
     pub(crate) fn timer(&self) -> Option<Time> {
         match self {
@@ -46,7 +46,7 @@ impl Receiver {
         }
     }
 
-    /// Whether all of it has arrived.
+    /// Reports whether the whole chunk has arrived.
     pub(crate) fn holds(&self, chunk: &Chunk) -> bool {
         let range = chunk.range();
         match self {
@@ -55,7 +55,8 @@ impl Receiver {
         }
     }
 
-    /// A packet arrives: its bytes that are new, whether it is to be acknowledged now, and before which byte everything has arrived.
+    /// Takes an arriving packet. Returns its number of new bytes, whether to acknowledge it now,
+    /// and the offset below which everything has arrived.
     #[inline]
     pub(crate) fn on_packet(&mut self, now: Time, data: &Data) -> (u64, bool, u64) {
         let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
@@ -71,89 +72,91 @@ impl Receiver {
         }
     }
 
-    /// QUIC: the peer has acknowledged an ACK of what is below this number (RFC 9000 section 13.2.4).
+    /// Forgets packets below `pn`, since the peer has acknowledged an ACK of them (QUIC; RFC 9000
+    /// section 13.2.4).
     pub(crate) fn forget_below(&mut self, pn: u64) {
         if let Self::Quic { receiver, .. } = self {
             receiver.forget_below(pn);
         }
     }
 
-    /// Writes an acknowledgement, in memory of one that has been read. `in_order`: all of them are read, each after the one before.
+    /// Writes an acknowledgement, reusing the memory of one that has been read. `in_order` reports
+    /// whether all of them are read, in order.
     #[inline]
     pub(crate) fn acknowledge(
         &mut self,
         now: Time,
-        spent: &mut Spent,
+        pool: &mut AckPool,
         in_order: impl FnOnce() -> bool,
-    ) -> Says {
+    ) -> Content {
         match self {
-            Self::Quic { receiver, told, .. } => {
-                let frame = &mut spent.frame;
+            Self::Quic { receiver, last_ranges, .. } => {
+                let frame = &mut pool.frame;
                 receiver.write_ack(now, frame);
-                // Nobody is told more than the field says.
-                let field = AckFrame::delay_field(frame.ack_delay, DEFAULT_ACK_DELAY_EXPONENT);
-                frame.ack_delay = AckFrame::delay_of(field, DEFAULT_ACK_DELAY_EXPONENT);
-                let brief = BriefFrame::of(frame, told);
-                if frame.ranges.len() > 1 || !told.is_empty() {
-                    note(told, &frame.ranges, in_order());
+                // The sender sees the delay only as precisely as the field encodes it.
+                let field = AckFrame::encode_delay(frame.ack_delay, DEFAULT_ACK_DELAY_EXPONENT);
+                frame.ack_delay = AckFrame::decode_delay(field, DEFAULT_ACK_DELAY_EXPONENT);
+                let inline = InlineFrame::new(frame, last_ranges);
+                if frame.ranges.len() > 1 || !last_ranges.is_empty() {
+                    note(last_ranges, &frame.ranges, in_order());
                 }
-                match brief {
-                    Some(brief) => Says::BriefQuic(brief),
-                    None => spent.boxed_frame(),
+                match inline {
+                    Some(inline) => Content::InlineQuic(inline),
+                    None => pool.boxed_frame(),
                 }
             }
             Self::Tcp(receiver) => {
                 let ack = receiver.ack(now);
-                BriefTcp::of(&ack).map_or_else(|| spent.boxed_tcp(ack), Says::BriefTcp)
+                InlineTcp::new(&ack).map_or_else(|| pool.boxed_tcp(ack), Content::InlineTcp)
             }
         }
     }
 }
 
-/// Remembers what an ACK told, for the next one.
-fn note(told: &mut Vec<(u64, u64)>, ranges: &[(u64, u64)], in_order: bool) {
-    told.clear();
+/// Remembers the ranges of an ACK for the next one.
+fn note(last_ranges: &mut Vec<(u64, u64)>, ranges: &[(u64, u64)], in_order: bool) {
+    last_ranges.clear();
     if in_order && ranges.len() > 1 {
-        told.extend_from_slice(ranges);
+        last_ranges.extend_from_slice(ranges);
     }
 }
 
-/// Acknowledgements that have been read.
+/// Acknowledgements that have been read, for reuse of their memory.
 #[derive(Debug, Default)]
-#[expect(clippy::vec_box, reason = "they are handed on in their boxes")]
-pub(crate) struct Spent {
+#[expect(clippy::vec_box, reason = "the boxes themselves are reused")]
+pub(crate) struct AckPool {
     quic: Vec<Box<AckFrame>>,
     tcp: Vec<Box<TcpAck>>,
-    /// The one that is being written or read.
+    /// Frame that is being written or read.
     frame: AckFrame,
 }
 
-impl Spent {
-    fn boxed_frame(&mut self) -> Says {
+impl AckPool {
+    fn boxed_frame(&mut self) -> Content {
         let mut boxed = self.quic.pop().unwrap_or_default();
         std::mem::swap(&mut *boxed, &mut self.frame);
-        Says::Quic(boxed)
+        Content::Quic(boxed)
     }
 
-    fn boxed_tcp(&mut self, ack: TcpAck) -> Says {
+    fn boxed_tcp(&mut self, ack: TcpAck) -> Content {
         let mut boxed = self.tcp.pop().unwrap_or_default();
         *boxed = ack;
-        Says::Tcp(boxed)
+        Content::Tcp(boxed)
     }
 
-    /// The frame that this one stands for; the one before it had the ranges `before`.
+    /// Restores the frame from its inline form. `before` are the ranges of the previous frame.
     #[inline]
-    pub(crate) fn read(&mut self, brief: &BriefFrame, before: &[(u64, u64)]) -> &AckFrame {
-        brief.write(before, &mut self.frame);
+    pub(crate) fn read(&mut self, inline: &InlineFrame, before: &[(u64, u64)]) -> &AckFrame {
+        inline.write(before, &mut self.frame);
         &self.frame
     }
 
     #[inline]
-    pub(crate) fn take(&mut self, says: Says) {
-        match says {
-            Says::Quic(frame) => self.quic.push(frame),
-            Says::Tcp(ack) => self.tcp.push(ack),
-            Says::BriefQuic(_) | Says::BriefTcp(_) | Says::Open => {}
+    pub(crate) fn take(&mut self, content: Content) {
+        match content {
+            Content::Quic(frame) => self.quic.push(frame),
+            Content::Tcp(ack) => self.tcp.push(ack),
+            Content::InlineQuic(_) | Content::InlineTcp(_) | Content::Open => {}
         }
     }
 }

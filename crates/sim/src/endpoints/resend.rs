@@ -1,7 +1,7 @@
-//! What is lost and waits to be sent again: a queue, and an index of where its pieces lie in the stream.
+//! Lost data that waits to be sent again: a queue, and an index of its pieces by stream offset.
 //!
-//! After an overshoot thousands of pieces wait, and every acknowledgement asks which of them it covers. Mostly none: that
-//! must not cost a walk over the queue.
+//! After an overshoot thousands of pieces wait, and every acknowledgement must check which of them
+//! it covers. Usually it covers none, and that must not cost a walk over the queue.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,7 +12,7 @@ use crate::packet::Chunk;
 #[derive(Debug, Default)]
 pub(crate) struct Resend {
     queue: VecDeque<Chunk>,
-    /// First byte and end of each piece, and how often it is in the queue.
+    /// Start and end of each piece, with its number of occurrences in the queue.
     places: BTreeMap<(u64, u64), u32>,
 }
 
@@ -27,7 +27,7 @@ impl Resend {
         self.queue.is_empty()
     }
 
-    /// The next to be sent.
+    /// Returns the next piece to be sent.
     #[inline]
     pub(crate) fn front(&self) -> Option<Chunk> {
         self.queue.front().copied()
@@ -54,12 +54,12 @@ impl Resend {
         self.places.clear();
     }
 
-    /// The smallest stream offset that waits.
-    pub(crate) fn least(&self) -> Option<u64> {
+    /// Returns the smallest waiting stream offset.
+    pub(crate) fn min_offset(&self) -> Option<u64> {
         self.places.first_key_value().map(|(place, _)| place.0)
     }
 
-    /// What has arrived need not be sent again.
+    /// Removes pieces that the acknowledgement covers.
     pub(crate) fn drop_covered(&mut self, ack: &TcpAck) {
         let ends = self.places.first_key_value().zip(self.places.last_key_value());
         let Some(((first, _), (last, _))) = ends else { return };
@@ -72,7 +72,7 @@ impl Resend {
         }
     }
 
-    /// Whether a piece lies in `start..end`.
+    /// Reports whether a piece lies within `start..end`.
     fn is_covered(&self, start: u64, end: u64) -> bool {
         start <= end && self.places.range((start, 0)..=(end, end)).any(|(place, _)| place.1 <= end)
     }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever waits, and whatever the peer says.
+        /// Agrees with a walk over the queue, for any queue and any acknowledgement.
         #[test]
         fn like_a_walk(ops in prop::collection::vec(op(), 1..60)) {
             let (mut resend, mut walked) = (Resend::default(), VecDeque::new());
@@ -152,7 +152,7 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(&resend.queue, &walked);
-                prop_assert_eq!(resend.least(), walked.iter().map(|c| c.offset).min());
+                prop_assert_eq!(resend.min_offset(), walked.iter().map(|c| c.offset).min());
                 prop_assert_eq!(resend.places.values().sum::<u32>() as usize, walked.len());
             }
         }

@@ -1,23 +1,24 @@
-//! What a connection begins with.
+//! Parameters of a new connection.
 
 use std::sync::Arc;
 
 use congestion::PathInfo;
-use recovery::{AckConfig, Config, Role, Sender, skips_after};
+use recovery::{AckConfig, Config, Role, Sender, packets_until_skip};
 use scenario::{FlowConfig, Transport};
 use units::{Duration, Rng};
 
 use crate::endpoints::handshake::{Handshake, counts};
 use crate::packet::Chunk;
 
-/// The rules of both ends. Flows mostly have the same, and then share them: a packet touches fifty cache lines as it is.
+/// Rules of both ends. Most flows have equal rules and share them, because a packet touches fifty
+/// cache lines already.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     recovery: Vec<Arc<Config>>,
     ack: Vec<Arc<AckConfig>>,
 }
 
-/// Those that are like `wanted`.
+/// Returns the shared rules that equal `wanted`.
 fn share<T: Clone + PartialEq>(known: &mut Vec<Arc<T>>, wanted: &T) -> Arc<T> {
     if let Some(same) = known.iter().find(|rules| rules.as_ref() == wanted) {
         return Arc::clone(same);
@@ -27,16 +28,16 @@ fn share<T: Clone + PartialEq>(known: &mut Vec<Arc<T>>, wanted: &T) -> Arc<T> {
     new
 }
 
-/// What a connection begins with. Out of the way of what every packet asks for.
+/// Parameters of a new connection, stored apart from the fields that every packet uses.
 #[derive(Debug)]
 pub(crate) struct Setup {
     pub(super) config: FlowConfig,
     pub(super) recovery: Arc<Config>,
     pub(super) ack: Arc<AckConfig>,
     pub(super) path: PathInfo,
-    /// The first data comes with the end of a handshake that counts.
+    /// Whether the first data carries the end of a handshake that counts in the window.
     pub(super) ends_handshake: bool,
-    /// Which packet numbers are left out.
+    /// Random numbers that choose the skipped packet numbers.
     skips: Rng,
 }
 
@@ -49,19 +50,20 @@ impl Setup {
         Self { config, recovery, ack, path, ends_handshake, skips }
     }
 
-    /// How many packets leave before a number is left out; `again`: as one was before on this connection.
+    /// Returns the number of packets before a number is skipped. `again` says that this connection
+    /// has skipped one before.
     pub(super) fn next_skip(&mut self, again: bool) -> u64 {
         let every = self.recovery.skip_numbers;
-        every.map_or(u64::MAX, |every| skips_after(every, &mut self.skips, again))
+        every.map_or(u64::MAX, |every| packets_until_skip(every, &mut self.skips, again))
     }
 
-    /// The round trip before its first data, if there is to be one.
+    /// Returns the handshake before the first data, if there is one.
     pub(super) fn handshake(&self) -> Option<Handshake> {
         let FlowConfig { transport, recovery, .. } = &self.config;
         self.config.handshake.then(|| Handshake::new(*transport, recovery))
     }
 
-    /// Its sender. Its clock counts in what the timestamps do, where TCP has them.
+    /// Creates the sender. Its clock counts in the unit of the timestamps, where TCP has them.
     pub(super) fn sender(&self, path: PathInfo) -> Sender<Chunk> {
         let config = &self.config;
         let stamps = matches!(config.transport, Transport::Tcp { .. }) && config.ack.timestamps > 0;

@@ -1,30 +1,31 @@
-//! What happens next: a tournament over actors, each with one next time.
+//! The event queue: a tournament over actors, each with its next time.
 //!
-//! Links and delay lines are FIFOs and every timer belongs to somebody, so one entry per actor is enough: the queue
-//! stays as small as the topology whatever is in flight, nothing is ever cancelled, and an update costs one comparison
-//! per level. Ties go to the actor with the lower number: the same on every machine.
+//! Links and delay lines are FIFOs and every timer belongs to an actor, so one entry per actor is
+//! enough. The queue is as small as the topology, whatever is in flight. Nothing is ever cancelled,
+//! and an update costs one comparison per level. Ties go to the actor with the lower number, which
+//! is the same on every machine.
 //!
-//! Every packet crosses a link, and there are few of them: they play among themselves, a level or two high however many
-//! flows there are.
+//! Every packet crosses a link, and there are few links. They have a tournament of their own, only
+//! a level or two high, however many flows there are.
 
 use units::Time;
 
-/// The tournaments of the first few actors and of the many others.
+/// Tournaments of the few first actors and of the many others.
 #[derive(Clone, Debug)]
 pub struct EventQueue {
     few: Tournament,
     many: Tournament,
-    /// The first of the many.
+    /// Number of the first of the many.
     first_of_many: usize,
 }
 
 impl EventQueue {
-    /// For `few` actors and behind them `many` others, none of which has anything to do.
+    /// Creates a queue for `few` actors followed by `many` others, all idle.
     pub fn new(few: usize, many: usize) -> Self {
         Self { few: Tournament::new(few), many: Tournament::new(many), first_of_many: few }
     }
 
-    /// The actor whose turn it is, and when; `None` when nobody has anything to do.
+    /// Returns the next actor and its time, or `None` if all actors are idle.
     #[inline]
     pub fn first(&self) -> Option<(Time, usize)> {
         let (few, many) = (self.few.winner(), self.many.winner());
@@ -33,7 +34,7 @@ impl EventQueue {
         (time < Time::NEVER).then_some((time, before + actor as usize))
     }
 
-    /// The actor's next time is `time` from now on.
+    /// Sets the next time of an actor.
     #[inline]
     pub fn set(&mut self, actor: usize, time: Time) {
         match actor.checked_sub(self.first_of_many) {
@@ -43,15 +44,16 @@ impl EventQueue {
     }
 }
 
-/// One tournament.
+/// Tournament over actors by time.
 #[derive(Clone, Debug)]
 struct Tournament {
-    /// `nodes[1]` is the overall winner; the children of node `n` are `2n` and `2n + 1`, side by side in memory; the players are
-    /// the last half.
+    /// Tree of winners: `nodes[1]` is the overall winner. The children of node `n` are `2n` and `2n
+    /// + 1`, adjacent in memory. The players are the last half.
     nodes: Vec<Turn>,
 }
 
-/// Whose turn comes when. The time stands in every node that the actor has won, so that a match reads its two players alone.
+/// Next time of an actor. Every node that the actor has won stores the time, so that a match reads
+/// only its two players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Turn {
     time: Time,
@@ -81,7 +83,7 @@ impl Tournament {
         if self.nodes[node].time == time {
             return;
         }
-        // Who has won so far is at hand: a level costs a look at the other player and one at the old winner.
+        // The winner so far is at hand: a level reads only the other player and the old winner.
         let mut winner = Turn { time, actor: self.nodes[node].actor };
         self.nodes[node] = winner;
         while node > 1 {
@@ -92,7 +94,7 @@ impl Tournament {
             }
             node /= 2;
             if self.nodes[node] == winner {
-                return; // nothing above has changed
+                return; // no node above changes
             }
             self.nodes[node] = winner;
         }
@@ -105,7 +107,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Always the smallest time, ties to the lowest number.
+        /// Always returns the smallest time, with ties to the lowest number.
         #[test]
         fn like_a_scan(few in 0usize..8, many in 0usize..40, moves in prop::collection::vec((0usize..40, 0u64..50), 1..300)) {
             let count = (few + many).max(1);

@@ -1,5 +1,5 @@
-//! The guests of a run, in the places of flows. Such a flow is done from the beginning and keeps the record, so that what asks for guests is
-//! only what has found a flow that is done.
+//! The guests of a run, in the places of flows. Such a flow is done from the start and keeps the
+//! record. Guests are therefore looked up only for flows that are done.
 
 use scenario::{End, FlowSample};
 use units::Time;
@@ -10,22 +10,23 @@ use crate::engine::links::Links;
 use crate::guest::Guest;
 use crate::packet::Data;
 
-/// What became of a call.
+/// Result of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Called {
-    /// Which guest, from 0.
+    /// Number of the guest, from 0.
     pub(crate) index: usize,
-    /// It is done now.
+    /// Whether it is done now.
     pub(crate) done: bool,
-    /// When it is to be called next.
+    /// Time of the next call.
     pub(crate) next: Time,
 }
 
-/// The guests, ascending by their flows.
+/// Guests in order of their flows.
 pub(crate) struct Guests(Vec<Hosted>);
 
 impl Guests {
-    /// In the places of these flows, by their numbers: of several for one flow the first counts, those for none are left out.
+    /// Puts guests in the places of flows, by number. The first of several guests for a flow
+    /// counts. Guests for unknown flows are ignored.
     pub(crate) fn new(mut guests: Vec<(usize, Box<dyn Guest>)>, flows: &mut [Flow]) -> Self {
         guests.sort_by_key(|(flow, _)| *flow);
         guests.dedup_by_key(|(flow, _)| *flow);
@@ -37,7 +38,7 @@ impl Guests {
         self.0.len()
     }
 
-    /// When each is to be called.
+    /// Returns the time of each guest's next call.
     pub(crate) fn times(&self) -> impl Iterator<Item = Time> + '_ {
         self.0.iter().map(Hosted::next)
     }
@@ -51,15 +52,15 @@ impl Guests {
         Called { index, done: guest.is_done(), next: guest.next() }
     }
 
-    /// It is this one's turn.
-    #[cold] // out of the way of flows, like the next ones
+    /// Runs a turn of a guest.
+    #[cold] // keeps the code of flows small, as below
     pub(crate) fn turn(&mut self, now: Time, index: usize, flows: &mut [Flow], links: &mut Links) -> Called {
         let guest = &mut self.0[index];
         guest.on_time(now, &mut flows[guest.flow()].record, links);
         self.called(index)
     }
 
-    /// A packet arrives that its flow does not want: it is a guest's, or comes too late.
+    /// Delivers a packet whose flow is done: it belongs to a guest, or is late.
     #[cold]
     pub(crate) fn deliver(
         &mut self,
@@ -75,7 +76,7 @@ impl Guests {
         Some(self.called(index))
     }
 
-    /// A packet is dropped whose flow is done. Whether it was a guest's.
+    /// Notes a dropped packet whose flow is done. Reports whether it belonged to a guest.
     #[cold]
     pub(crate) fn on_dropped(
         &mut self,
@@ -89,14 +90,15 @@ impl Guests {
         true
     }
 
-    /// What they have counted so far, where their flows' counters are looked for.
+    /// Copies the guests' counters to their flows.
     pub(crate) fn count(&self, flows: &mut [Flow]) {
         for guest in &self.0 {
             flows[guest.flow()].set_stats(guest.stats());
         }
     }
 
-    /// A sample of this flow, if a guest has its place; and the controller's own variables.
+    /// Returns a sample of this flow, if a guest has its place, and the guest for its controller's
+    /// variables.
     pub(crate) fn sample(
         &mut self,
         now: Time,

@@ -1,9 +1,9 @@
-//! The links of a run, all in one row: the forward chain, then that of the way back. And which of them a turn touched:
-//! only those can have something new to tell.
+//! The links of a run in one list: the forward chain, then that of the return path. Tracks the
+//! links touched in a turn, because only those can have news.
 
 use std::ops::Range;
 
-use link::{Admitted, Carried, Counters, DropReason, Dropped, Fate, Link};
+use link::{Admitted, Counters, DropReason, Dropped, Link, PacketOutcome, Transit};
 use units::{Duration, Ecn, Time};
 
 use crate::packet::Data;
@@ -12,12 +12,12 @@ use scenario::Scenario;
 #[derive(Debug)]
 pub(crate) struct Links {
     links: Vec<Link<Data>>,
-    /// So many of them lead forward.
+    /// Number of forward links.
     forward: usize,
     touched: Range<usize>,
 }
 
-/// Nothing, and whatever is touched next becomes the whole of it.
+/// Empty range, which the next touched link replaces.
 #[expect(clippy::reversed_empty_ranges, reason = "the smallest and the largest number so far, of none")]
 const NONE: Range<usize> = usize::MAX..0;
 
@@ -33,7 +33,7 @@ impl Links {
         self.links.len()
     }
 
-    /// This turn does something to a link.
+    /// Returns a link and marks it as touched in this turn.
     #[inline]
     pub(crate) fn touch(&mut self, link: usize) -> &mut Link<Data> {
         self.touched.start = self.touched.start.min(link);
@@ -41,13 +41,14 @@ impl Links {
         &mut self.links[link]
     }
 
-    /// The links from the first to the last that were touched since this was last asked.
+    /// Takes the range of links touched since the previous call.
     #[inline]
     pub(crate) fn take_touched(&mut self) -> Range<usize> {
         std::mem::replace(&mut self.touched, NONE)
     }
 
-    /// A flow's packet enters a link. It has a copy of [`Link::push`] of its own: 2 % of the instructions.
+    /// Moves a flow's packet into a link. It inlines [`Link::push`] separately, which saves 2 % of
+    /// the instructions.
     #[inline(always)]
     pub(crate) fn push_data(
         &mut self,
@@ -58,43 +59,45 @@ impl Links {
         self.touch(link).push(now, data)
     }
 
-    /// A flow's packet enters a link and stays with the flow ([`Link::carry`]): the link has nothing new to tell.
+    /// Sends a flow's packet through a link while the flow keeps it ([`Link::transit`]). The link
+    /// then has no news.
     #[inline(always)]
-    pub(crate) fn carry(
+    pub(crate) fn transit(
         &mut self,
         now: Time,
         link: usize,
         size: u32,
         ecn: Ecn,
-    ) -> Option<Result<Carried, DropReason>> {
-        self.links[link].carry(now, size, ecn)
+    ) -> Option<Result<Transit, DropReason>> {
+        self.links[link].transit(now, size, ecn)
     }
 
-    /// A packet enters a link.
+    /// Moves a packet into a link.
     #[inline(never)]
     pub(crate) fn push(&mut self, now: Time, link: usize, data: Data) -> Result<Admitted, Dropped<Data>> {
         self.touch(link).push(now, data)
     }
 
-    /// The next packet that leaves a link, if it is due. The link is one that is touched already.
+    /// Returns the next packet that leaves a link, if it is due. The link must already be touched.
     #[inline]
     pub(crate) fn pop(&mut self, now: Time, link: usize) -> Option<Data> {
         self.links[link].pop(now)
     }
 
-    /// What an AQM decided about a packet after it had taken it.
+    /// Returns what an AQM decided about a packet after it had admitted it.
     #[inline]
-    pub(crate) fn fate(&mut self, link: usize) -> Option<Fate<Data>> {
-        self.links[link].fate()
+    pub(crate) fn next_outcome(&mut self, link: usize) -> Option<PacketOutcome<Data>> {
+        self.links[link].next_outcome()
     }
 
-    /// When a link wants to be looked at.
+    /// Returns the time of a link's next event.
     #[inline]
     pub(crate) fn next(&self, link: usize) -> Time {
         self.links[link].next().unwrap_or(Time::NEVER)
     }
 
-    /// Bytes in the queues of the forward links and packets that those have dropped.
+    /// Returns the bytes in the queues of the forward links, and the number of packets that those
+    /// have dropped.
     pub(crate) fn backlog_and_drops(&mut self, now: Time) -> (u64, u64) {
         let (mut bytes, mut drops) = (0, 0);
         for link in 0..self.forward {
@@ -105,13 +108,14 @@ impl Links {
         (bytes, drops)
     }
 
-    /// Bytes that have left each link before this time.
+    /// Returns the bytes that have left each link before this time.
     pub(crate) fn delivered(&mut self, time: Time) -> Vec<u64> {
         let last = time - Duration(1);
         (0..self.links.len()).map(|link| self.touch(link).counters(last).carried()).collect()
     }
 
-    /// The counters of the forward links and of the others at the end of the run, with what is delivered just then.
+    /// Returns the counters of the forward and of the reverse links at the end of the run,
+    /// including deliveries at that time.
     pub(crate) fn counters(&mut self, now: Time) -> (Vec<Counters>, Vec<Counters>) {
         for link in 0..self.links.len() {
             while self.touch(link).pop(now).is_some() {}
@@ -121,8 +125,9 @@ impl Links {
         (forward, reverse)
     }
 
-    /// Every run of a debug build ends with this: packets are conserved, and once the queue has drained the backlog
-    /// integrated over time is the sum of the packets' sojourns, to the nanosecond (Little's law).
+    /// Checks invariants at the end of every run of a debug build. Packets are conserved. Once the
+    /// queue has drained, the backlog integrated over time equals the sum of the packets' sojourn
+    /// times, to the nanosecond (Little's law).
     pub(crate) fn check(&mut self) {
         for link in &mut self.links {
             let mut now = Time::ZERO;
@@ -130,18 +135,19 @@ impl Links {
                 now = next;
                 while link.pop(now).is_some() {}
             }
-            // Those that flows keep are delivered too.
+            // Packets kept by flows are delivered too.
             let c = link.counters(now.max(Time(u64::MAX - 1)));
             assert_eq!(c.pushed, c.admitted + c.dropped(), "packets are conserved");
             if link.backlog(now).packets == 0 {
-                assert_eq!(c.delivered, c.admitted + c.duplicated, "what was admitted is delivered");
+                assert_eq!(c.delivered, c.admitted + c.duplicated, "all admitted packets are delivered");
                 assert_eq!(c.backlog_integral, c.sojourn, "Little's law");
             }
         }
     }
 }
 
-/// The name of a link's random streams: that of the first is older than chains.
+/// Returns the name of a link's random streams. The first has no number, because its name predates
+/// chains.
 fn stream(chain: &str, link: usize) -> String {
     if link == 0 { chain.to_owned() } else { format!("{chain}.{link}") }
 }

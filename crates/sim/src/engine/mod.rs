@@ -1,4 +1,4 @@
-//! Virtual time: what happens next, and where.
+//! Virtual time, the event loop and the links.
 
 mod event_loop;
 pub mod event_queue;

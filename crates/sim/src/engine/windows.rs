@@ -1,30 +1,31 @@
-//! Windows beside the measuring one: each has counts of its own, and what only ever grows is read off where it begins and
-//! where it ends.
+//! Windows other than the measuring one. Each has its own counts. Cumulative counters are read at
+//! its start and at its end.
 
 use recovery::Stats;
-use scenario::{FlowInside, Inside, ProbeRecord, Scenario, UdpRecord, Window};
+use scenario::{FlowInWindow, ProbeRecord, Scenario, UdpRecord, Window, WindowOutcome};
 use units::{Duration, Time};
 
 use crate::endpoints::flow::Flow;
 use crate::engine::links::Links;
 
-/// What only grows, at one moment.
+/// Cumulative counters at one time.
 #[derive(Clone, Debug, Default)]
-struct Moment {
+struct CounterSnapshot {
     stats: Vec<Stats>,
     delivered: Vec<u64>,
 }
 
-/// Where a window begins and ends, as far as time has come.
+/// Counters at the start and at the end of a window, once time has reached them.
 #[derive(Debug)]
 struct Edges {
     window: Window,
-    before: Option<Moment>,
-    after: Option<Moment>,
+    before: Option<CounterSnapshot>,
+    after: Option<CounterSnapshot>,
 }
 
 impl Edges {
-    /// The next moment that is wanted: the first nanosecond of the window, the first behind it.
+    /// Returns the next time to read the counters: the first nanosecond of the window, or the first
+    /// behind it.
     fn next(&self) -> Time {
         let (from, behind) = (self.window.from, self.window.to + Duration(1));
         [(&self.before, from), (&self.after, behind)]
@@ -34,7 +35,7 @@ impl Edges {
     }
 }
 
-/// The windows of a run.
+/// Windows of a run.
 #[derive(Debug)]
 pub(crate) struct Windows {
     edges: Vec<Edges>,
@@ -53,27 +54,27 @@ impl Windows {
         self.edges.iter().map(Edges::next).min().unwrap_or(Time::NEVER)
     }
 
-    /// Before anything happens at this time, somebody has to look.
+    /// Returns the time before whose events the counters must be read.
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.next
     }
 
-    /// Time has come to `now`, and nothing has happened at it yet.
+    /// Reads the counters due by `now`. Nothing has happened at `now` yet.
     #[cold]
-    pub(crate) fn look(&mut self, now: Time, flows: &[Flow], links: &mut Links) {
-        // In the order of their times: a link's does not go back.
+    pub(crate) fn read(&mut self, now: Time, flows: &[Flow], links: &mut Links) {
+        // In order of time, because that of a link never goes back.
         while self.due() <= now {
             let at = self.due();
             for edges in self.edges.iter_mut().filter(|edges| edges.next() == at) {
                 let slot = if edges.before.is_none() { &mut edges.before } else { &mut edges.after };
-                *slot = Some(Moment::of(at, flows, links));
+                *slot = Some(CounterSnapshot::take(at, flows, links));
             }
         }
         self.next = self.due();
     }
 
-    /// The run ends, and with it every window that is open.
+    /// Closes every open window at the end of the run.
     pub(crate) fn finish(
         self,
         end: Time,
@@ -81,20 +82,20 @@ impl Windows {
         links: &mut Links,
         mut probe: Option<Vec<ProbeRecord>>,
         mut udp: Vec<Vec<UdpRecord>>,
-    ) -> Vec<Inside> {
-        let last = Moment::of(end + Duration(1), flows, links);
+    ) -> Vec<WindowOutcome> {
+        let last = CounterSnapshot::take(end + Duration(1), flows, links);
         let mut insides = Vec::new();
         for (number, edges) in self.edges.into_iter().enumerate().rev() {
             let after = edges.after.unwrap_or_else(|| last.clone());
             let before = edges.before.unwrap_or_else(|| last.clone());
             let stats = before.stats.into_iter().zip(after.stats);
-            let inside = |(flow, (before, after)): (&mut Flow, (Stats, Stats))| FlowInside {
+            let inside = |(flow, (before, after)): (&mut Flow, (Stats, Stats))| FlowInWindow {
                 measured: flow.record.measured_in(edges.window, end),
                 before,
                 after,
-                ..flow.record.take_inside(number)
+                ..flow.record.take_in_window(number)
             };
-            insides.push(Inside {
+            insides.push(WindowOutcome {
                 flows: flows.iter_mut().zip(stats).map(inside).collect(),
                 delivered: before.delivered.iter().zip(&after.delivered).map(|(b, a)| a - b).collect(),
                 probe: probe.as_mut().and_then(Vec::pop),
@@ -106,9 +107,9 @@ impl Windows {
     }
 }
 
-impl Moment {
-    /// Before anything happens at this time.
-    fn of(at: Time, flows: &[Flow], links: &mut Links) -> Self {
+impl CounterSnapshot {
+    /// Reads the counters before anything happens at this time.
+    fn take(at: Time, flows: &[Flow], links: &mut Links) -> Self {
         Self { stats: flows.iter().map(Flow::stats).collect(), delivered: links.delivered(at) }
     }
 }

@@ -1,4 +1,4 @@
-//! What flows carry, and what runs beside them.
+//! Application data of flows, and traffic beside them.
 
 pub(crate) mod application;
 pub(crate) mod ping;

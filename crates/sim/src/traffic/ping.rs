@@ -6,15 +6,15 @@ use units::{Duration, Time};
 use crate::engine::links::Links;
 use crate::packet::Data;
 
-/// The ping of a run.
+/// Ping of a run.
 #[derive(Debug)]
 pub(crate) struct Ping {
-    /// Its number among the flows: the one after theirs.
+    /// Number among the senders of packets: the one after the flows.
     id: u32,
     config: ProbeConfig,
-    /// Number of the next packet, which decides when it leaves.
+    /// Number of the next packet, which determines its departure.
     next: u64,
-    /// What its links' delays leave of the base RTT.
+    /// Part of the base RTT that is not delay of its links.
     rest: Duration,
     answer: Option<Duration>,
     record: Windowed<ProbeRecord>,
@@ -34,7 +34,7 @@ impl Ping {
         }
     }
 
-    /// When the next packet leaves.
+    /// Returns the departure of the next packet.
     pub(crate) fn next(&self) -> Time {
         Time::ZERO + self.config.interval * self.next
     }
@@ -57,8 +57,8 @@ impl Ping {
         self.record.count(now, |record| record.dropped += 1);
     }
 
-    /// A packet leaves its last link: the answer begins its way or, if there are no links on that, its round trip is
-    /// known from here on.
+    /// Takes a packet that leaves its last link. The answer begins its way back or, if that has no
+    /// links, the round trip is known.
     pub(crate) fn on_delivery(&mut self, now: Time, data: &Data, links: &mut Links) {
         if let Some(back) = self.config.back.filter(|back| back.last != data.last_link) {
             return self.push(now, back, data.pn, data.sent, links);
@@ -68,12 +68,12 @@ impl Ping {
         self.record.count(now, |record| record.rtt.add(rtt));
     }
 
-    /// The newest answer since this was last asked.
+    /// Takes the newest answer since the previous call.
     pub(crate) fn take_answer(&mut self) -> Option<Duration> {
         self.answer.take()
     }
 
-    /// That of the measuring window, and those of the others.
+    /// Returns the records of the measuring window and of the others.
     pub(crate) fn into_records(self) -> (ProbeRecord, Vec<ProbeRecord>) {
         self.record.into_counts()
     }

@@ -1,30 +1,30 @@
 //! Unresponsive traffic: UDP through the bottleneck beside the flows.
 
-use link::Stay;
+use link::QueueTime;
 use scenario::{Emission, Route, Scenario, UdpConfig, UdpRecord, Windowed};
 use units::Time;
 
 use crate::engine::links::Links;
 use crate::packet::Data;
 
-/// One source and its sink.
+/// UDP source and its sink.
 #[derive(Debug)]
 pub(crate) struct Udp {
-    /// Its number among the flows: after theirs and the probe's.
+    /// Number among the senders of packets: after the flows and the ping.
     id: u32,
     size: u32,
     route: Route,
     emission: Emission,
-    /// When the next packet leaves.
+    /// Departure of the next packet.
     next: Time,
     pn: u64,
-    /// Bytes that arrived since somebody asked.
+    /// Bytes that arrived since the previous query.
     fresh: u64,
     record: Windowed<UdpRecord>,
 }
 
 impl Udp {
-    /// `number` among the sources of the run, from 0.
+    /// Creates a source. `number` is its number among the sources of the run, from 0.
     pub(crate) fn new(id: u32, number: usize, config: &UdpConfig, scenario: &Scenario) -> Self {
         let mut emission = Emission::new(config, number, scenario);
         Self {
@@ -39,7 +39,7 @@ impl Udp {
         }
     }
 
-    /// When the next packet leaves.
+    /// Returns the departure of the next packet.
     pub(crate) fn next(&self) -> Time {
         self.next
     }
@@ -51,34 +51,34 @@ impl Udp {
         self.pn += 1;
         match links.push(now, entry, data) {
             Ok(admitted) => {
-                admitted.stay.into_iter().for_each(|stay| self.on_queued(now, entry, stay));
+                admitted.queue_time.into_iter().for_each(|queue_time| self.on_queued(now, entry, queue_time));
             }
             Err(_) => self.on_dropped(now),
         }
         self.next = self.emission.next_departure();
     }
 
-    /// A packet leaves its last link.
+    /// Takes a packet that leaves its last link.
     pub(crate) fn on_delivery(&mut self, now: Time, data: &Data) {
         let bytes = u64::from(data.size);
         self.fresh += bytes;
         self.record.count(now, |record| record.delivered += bytes);
     }
 
-    pub(crate) fn on_queued(&mut self, now: Time, link: usize, stay: Stay) {
-        self.record.count(now, |record| record.queue_delay.add(link, stay));
+    pub(crate) fn on_queued(&mut self, now: Time, link: usize, queue_time: QueueTime) {
+        self.record.count(now, |record| record.queue_delay.add(link, queue_time));
     }
 
     pub(crate) fn on_dropped(&mut self, now: Time) {
         self.record.count(now, |record| record.dropped += 1);
     }
 
-    /// Bytes that arrived since this was last asked.
+    /// Takes the number of bytes that arrived since the previous call.
     pub(crate) fn take_fresh(&mut self) -> u64 {
         std::mem::take(&mut self.fresh)
     }
 
-    /// That of the measuring window, and those of the others.
+    /// Returns the records of the measuring window and of the others.
     pub(crate) fn into_records(self) -> (UdpRecord, Vec<UdpRecord>) {
         self.record.into_counts()
     }

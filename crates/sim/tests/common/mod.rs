@@ -1,5 +1,5 @@
 //! Scenarios for the tests: one bottleneck of 10 Mbit/s and 50 ms unless changed.
-#![allow(dead_code, unreachable_pub, reason = "shared by test binaries, each of which uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "shared by test binaries, each of which uses only a part")]
 
 use congestion::Algorithm;
 use link::{Limit, LinkConfig};
@@ -11,7 +11,7 @@ pub const TCP: Transport = Transport::Tcp { mss: 1448, overhead: 52 };
 pub const RTT: Duration = Duration::from_millis(50);
 pub const RATE: Rate = Rate(10_000_000);
 
-/// As an experiment file writes it: name and parameters.
+/// Parses an algorithm as written in an experiment file: name and parameters.
 pub fn algorithm(toml: &str) -> Algorithm {
     let mut table: toml::Table = toml.parse().unwrap();
     let name = table.remove("name").unwrap();
@@ -27,7 +27,7 @@ pub fn tcp_flow(toml: &str) -> FlowConfig {
     FlowConfig { group: String::new(), ..FlowConfig::new(toml, algorithm(toml), TCP, RTT) }
 }
 
-/// `bdp` bandwidth-delay products of buffer.
+/// Returns a scenario with a buffer of `bdp` bandwidth-delay products.
 pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
     let limit = RATE.bytes_in(RTT.mul_f64(bdp));
     let link =
@@ -39,7 +39,7 @@ pub fn run(scenario: &Scenario) -> Outcome {
     ackclock_sim::run(scenario, &Watch::default()).unwrap()
 }
 
-/// Stream bytes per second of flow `i`, Mbit/s.
+/// Returns the goodput of flow `i`, in Mbit/s.
 pub fn goodput(outcome: &Outcome, i: usize) -> f64 {
     let flow = &outcome.flows[i];
     flow.totals.delivered as f64 * 8e-6 / flow.measured(outcome.end).as_secs_f64()

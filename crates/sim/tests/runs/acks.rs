@@ -1,4 +1,4 @@
-//! When acknowledgements leave their receiver, against closed forms.
+//! Departure of acknowledgements from their receiver, against closed forms.
 
 use crate::common::*;
 use link::{Limit, LinkConfig, Reorder};
@@ -7,7 +7,7 @@ use scenario::trace::Event;
 use scenario::{Back, FlowConfig, Outcome, Route, Scenario};
 use units::{Duration, Rate, Time};
 
-/// A full QUIC packet on the wire, milliseconds at [`RATE`].
+/// Transmission time of a full QUIC packet at [`RATE`], in ms.
 const PACKET_MS: f64 = 1294.0 * 8.0 / 10e3;
 
 fn window(flow: FlowConfig) -> FlowConfig {
@@ -16,7 +16,8 @@ fn window(flow: FlowConfig) -> FlowConfig {
     flow
 }
 
-/// With acknowledgements of 99 bytes over a link of their own, fast enough to be none.
+/// Returns a scenario with acknowledgements of 99 bytes over a link of their own, fast enough to be
+/// negligible.
 fn over_a_link(seconds: u64, flow: FlowConfig) -> Scenario {
     let back = Back { route: Route { first: 1, last: u16::MAX }, size: 99 };
     let s = scenario(4.0, seconds, vec![FlowConfig { back: Some(back), ..flow }]);
@@ -24,7 +25,7 @@ fn over_a_link(seconds: u64, flow: FlowConfig) -> Scenario {
     Scenario { reverse: vec![reverse], reverse_names: vec!["reverse".to_owned()], ..s }
 }
 
-/// One packet per round trip: each draw shows.
+/// With one packet per round trip, each draw shows.
 ///
 /// ```text
 /// RTT = base RTT + packet + uniform[0, jitter],   rate = 1 / its mean
@@ -51,14 +52,14 @@ fn jitter_is_uniform_and_no_ack_delay() {
             });
             assert!(
                 delays.into_iter().all(|delay| delay == Duration::ZERO),
-                "jitter is nothing the peer reports"
+                "the peer does not report jitter as ACK delay"
             );
         }
     }
 }
 
-/// Acknowledgements that leave close together keep their order, whatever each draws: nothing looks lost, and the flow has
-/// what the largest delay leaves it.
+/// Acknowledgements that leave close together keep their order, whatever each draws. Nothing is
+/// declared lost, and the flow gets the rate that the largest delay allows.
 #[test]
 fn jitter_keeps_order() {
     for tcp in [false, true] {
@@ -78,7 +79,7 @@ fn packets_per_ack(out: &Outcome) -> f64 {
     t.packets as f64 / t.feedback as f64
 }
 
-/// The number of packets that an ACK is for changes at its time and at no other.
+/// The number of packets per ACK changes at the time of each step and at no other.
 #[test]
 fn steps_of_the_ack_frequency() {
     let step = |s: u64, packets: u64| (Time::from_millis(1000 * s), packets);
@@ -88,7 +89,7 @@ fn steps_of_the_ack_frequency() {
         flow.ack.ack_every = AckEvery::Steps(vec![step(5, 2), step(10, 10), step(20, 1)]);
         for (from, to, packets) in [(1, 10, 2.0), (10, 20, 10.0), (20, 30, 1.0)] {
             let mut s = over_a_link(30, flow.clone());
-            // The last acknowledgement of the step before leaves within 13 ms: ten packets.
+            // The last acknowledgement of the previous step leaves within 13 ms: ten packets.
             s.measure = Some((Time::from_millis(1000 * from + 20), Time::from_millis(1000 * to)));
             let ratio = packets_per_ack(&run(&s));
             assert!((ratio / packets - 1.0).abs() < 2e-3, "tcp {tcp}, from {from} s: {ratio}");
@@ -96,7 +97,7 @@ fn steps_of_the_ack_frequency() {
     }
 }
 
-/// The same dice in the same scenario, others with another seed.
+/// The same scenario draws the same jitter; another seed draws another.
 #[test]
 fn jitter_has_a_stream_of_its_own() {
     let mut flow = window(quic_flow("name = 'cubic'"));
@@ -121,9 +122,9 @@ fn a_quarter_of_the_rtt() {
     }
 }
 
-/// With a burst for each ACK, what overflows a queue is lost in pieces over more than a round trip: still one loss event. Were it two,
-/// goodput would fall by a tenth where the queue grows by one packet. Queues below a burst of nine are another matter: there each
-/// packet more is goodput.
+/// With a burst for each ACK, a queue overflow loses packets in pieces over more than a round trip.
+/// It is still one loss event. As two events, goodput would fall by a tenth where the queue grows
+/// by one packet. Queues below a burst of nine differ: there each additional packet adds goodput.
 #[test]
 fn a_larger_queue_costs_nothing() {
     for controller in ["name = 'new-reno'", "name = 'cubic'"] {
@@ -143,9 +144,10 @@ fn a_larger_queue_costs_nothing() {
     }
 }
 
-/// An ACK tells its delay in units of 8 microseconds, rounded down (RFC 9000 sections 18.2 and 19.3).
+/// An ACK reports its delay in units of 8 microseconds, rounded down (RFC 9000 sections 18.2 and
+/// 19.3).
 #[test]
-fn ack_delays_are_told_in_units() {
+fn ack_delays_are_reported_in_units() {
     let mut s = scenario(4.0, 20, vec![quic_flow("name = 'cubic'")]);
     s.trace = true;
     s.link.reorder = Some(Reorder { every: 100, by: Duration::from_micros(1555) });

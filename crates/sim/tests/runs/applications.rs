@@ -11,7 +11,7 @@ fn close(what: &str, got: f64, expected: f64, tolerance: f64) {
     assert!((got / expected - 1.0).abs() <= tolerance, "{what}: {got} for {expected}");
 }
 
-/// RFC 8867 section 4.3, without audio, sizes even.
+/// Media as in RFC 8867 section 4.3, without audio and with constant frame sizes.
 fn even() -> MediaConfig {
     MediaConfig {
         fps: 30,
@@ -25,7 +25,7 @@ fn even() -> MediaConfig {
     }
 }
 
-/// DCCC between equal limits is a fixed rate.
+/// Returns a flow at a fixed rate: DCCC between equal limits.
 fn at(kbit_s: u64, media: MediaConfig) -> FlowConfig {
     let rate = format!("'{kbit_s} kbit/s'");
     let dccc = format!(
@@ -44,7 +44,7 @@ fn objects(smallest: u64, largest: u64, idle_ms: u64) -> ObjectsConfig {
     }
 }
 
-/// A link that is in nobody's way. Counts from second 2.
+/// Returns a scenario whose link limits no flow. Counts from second 2.
 fn wide(seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
     let link =
         LinkConfig { delay: RTT / 2, limit: Limit::Unlimited, ..LinkConfig::plain(Rate(1_000_000_000)) };
@@ -56,12 +56,12 @@ fn media(out: &Outcome) -> &scenario::MediaTotals {
     out.flows[0].media.as_ref().unwrap()
 }
 
-fn of_objects(flow: &Record) -> &scenario::Histogram {
+fn object_times(flow: &Record) -> &scenario::Histogram {
     &flow.objects.as_ref().unwrap().time
 }
 
-/// Alone where nothing limits it: its largest rate, and each frame as late as propagation and its own wire time make it. The
-/// pacer's bucket of ten packets holds a frame.
+/// Alone and unlimited, media sends at its largest rate. Each frame is delayed by propagation and
+/// its own transmission: the pacer's bucket of ten packets holds a frame.
 #[test]
 fn media_alone_makes_its_largest_rate() {
     for variation in [0.0, 0.05] {
@@ -75,7 +75,7 @@ fn media_alone_makes_its_largest_rate() {
             1.5e6,
             if variation > 0.0 { 3e-3 } else { 1e-9 },
         );
-        // 6250 bytes in 6 packets of 79 bytes of headers each.
+        // 6250 bytes in 6 packets with 79 bytes of headers each.
         let expected = 25.0 + (6250.0 + 6.0 * 79.0) * 8e-4;
         close("delay", media(&out).delay.mean_ms(), expected, if variation > 0.0 { 2e-3 } else { 1e-9 });
         assert_eq!((media(&out).skipped, media(&out).lost), (0, 0));
@@ -83,7 +83,8 @@ fn media_alone_makes_its_largest_rate() {
     }
 }
 
-/// A bucket of one packet: what of a frame comes before its last packet is paced, the last waits for its own bytes.
+/// With a bucket of one packet, the packets of a frame before the last are paced, and the last
+/// waits for its own bytes.
 #[test]
 fn frame_delay_of_a_paced_frame() {
     for kbit_s in [2000, 4000] {
@@ -96,14 +97,16 @@ fn frame_delay_of_a_paced_frame() {
     }
 }
 
-/// Video, audio and all headers that the window counts make the controller's rate together; a window's rate is cwnd / RTT.
+/// Video, audio and all headers that the window counts amount to the controller's rate. A window's
+/// rate is cwnd / RTT.
 #[test]
 fn media_fills_the_allowed_rate() {
     let config = MediaConfig { audio: Rate(20_000), variation: 0.05, max_rate: Rate(4_000_000), ..even() };
     for kbit_s in [300, 500, 1000, 2000, 4000] {
         let out = run(&wide(62, vec![at(kbit_s, config.clone())]));
         let stats = &out.flows[0].stats;
-        // Two seconds less than all of it: the first 100 ms have the start rate, and the frames' bytes are random.
+        // Two seconds fewer than the window: the first 100 ms have the start rate, and the frame
+        // sizes are random.
         close("rate", stats.sent_bytes as f64 * 8.0 / 62.0, kbit_s as f64 * 1e3, 0.01);
         assert_eq!(media(&out).skipped, 0);
     }
@@ -116,8 +119,8 @@ fn media_fills_the_allowed_rate() {
     assert!(rate <= 8.0 * 1252.0 * 8.0 / 0.05 && rate > 0.9 * 8.0 * 1252.0 * 8.0 / 0.0625, "{rate}");
 }
 
-/// Less than the encoder's least: what waits a second is skipped, what is sent is as much as the rate carries, and no frame
-/// is later than the bound, its own sending and the way.
+/// The rate is below the encoder's minimum. Units that wait a second are skipped, and the sent data fills the rate. No frame is later than
+/// the bound, its own transmission and the path.
 #[test]
 fn skips_what_waits_too_long() {
     for ms in [200, 1000] {
@@ -132,7 +135,8 @@ fn skips_what_waits_too_long() {
     }
 }
 
-/// A frame in one packet is lost with it; nothing is sent again, and every frame has one fate.
+/// A frame in one packet is lost with it. Nothing is sent again, and every frame has exactly one
+/// outcome.
 #[test]
 fn lost_packets_are_lost_frames() {
     for loss in [0.02, 0.1] {
@@ -143,14 +147,14 @@ fn lost_packets_are_lost_frames() {
         let m = media(&out);
         let all = (m.complete + m.lost + m.skipped) as f64;
         assert!((all - 12_001.0).abs() < 12.0, "{all}");
-        // 12 000 packets: a standard deviation of 6 % and 3 % of the losses.
+        // 12 000 packets: the standard deviation is 6 % and 3 % of the losses.
         close("loss", m.lost as f64 / all, loss, 0.2);
         assert_eq!((out.flows[0].stats.retransmissions, m.skipped), (0, 0));
         assert!(out.flows[0].stats.lost() > 0);
     }
 }
 
-/// Declared lost and yet arrived: the frame was not lost.
+/// A frame whose packet was declared lost and arrived late was not lost.
 #[test]
 fn late_packets_make_their_frame_whole() {
     let mut s = wide(62, vec![at(10_000, even())]);
@@ -160,7 +164,8 @@ fn late_packets_make_their_frame_whole() {
     assert!(media(&out).lost <= 2, "{:?}", media(&out).lost);
 }
 
-/// Losses, pauses, a tail that only a PING can settle: frames are accounted for, and nothing is ever repeated.
+/// With losses, pauses and a tail that needs a PING, all frames are accounted for and nothing is
+/// sent again.
 #[test]
 fn media_pauses() {
     let mut flow = at(2000, MediaConfig { audio: Rate(20_000), ..even() });
@@ -170,7 +175,7 @@ fn media_pauses() {
     (s.link.loss, s.series) = (0.2, Some(S));
     let out = run(&s);
     assert_eq!(out.flows[0].stats.retransmissions, 0);
-    assert!(out.flows[0].stats.timeouts > 0, "a tail that is lost");
+    assert!(out.flows[0].stats.timeouts > 0, "the lost tail needs a timeout");
     let made = out.series.flows[0].media_mbit_s.to_vec();
     assert_eq!(made.len(), 62);
     for (second, rate) in made.iter().enumerate().take(60).skip(3) {
@@ -178,7 +183,8 @@ fn media_pauses() {
     }
 }
 
-/// Whatever the controller: frames still arrive long after a pause of 20 s, and beside a flow that has none.
+/// With every controller, frames still arrive long after a pause of 20 s, and beside a flow without
+/// one.
 #[test]
 fn every_controller_carries_media() {
     for algorithm in congestion::Algorithm::all() {
@@ -200,8 +206,9 @@ fn every_controller_carries_media() {
     }
 }
 
-/// 20 s of silence are no news of the network: a media controller that knows the source's largest rate is at it before and
-/// after, and never above. DCCC as printed takes the silence for packets held back.
+/// A silence of 20 s says nothing about the network. A media controller that knows the source's
+/// largest rate reaches it before and after, and never exceeds it. DCCC as printed takes the
+/// silence for packets held back.
 #[test]
 fn media_controllers_survive_a_pause() {
     let capped = [
@@ -233,8 +240,9 @@ fn media_controllers_survive_a_pause() {
     }
 }
 
-/// Frames and small packets of audio between them, at few packets per RTT and at many: the controllers reach the source's
-/// largest rate whatever the RTT. (DCCC as printed does not: its interarrival times take packets for equally long.)
+/// Frames with small audio packets in between, at few and at many packets per RTT: the controllers
+/// reach the source's largest rate whatever the RTT. (DCCC as printed does not: its interarrival
+/// times assume packets of equal length.)
 #[test]
 fn media_at_any_rtt() {
     for name in [
@@ -259,7 +267,8 @@ fn media_at_any_rtt() {
     }
 }
 
-/// A fixed size on an idle link: each object has the time of the first, so that each begins at the initial window.
+/// With a fixed size on an idle link, each object takes as long as the first, so each begins at the
+/// initial window.
 #[test]
 fn new_connections_begin_anew() {
     for flow in [quic_flow("name = 'cubic'"), tcp_flow("name = 'cubic'")] {
@@ -271,17 +280,17 @@ fn new_connections_begin_anew() {
             run(&s)
         };
         let (new, kept) = (on(Connection::New), on(Connection::Kept));
-        let times = of_objects(&new.flows[0]);
+        let times = object_times(&new.flows[0]);
         assert!(times.count() > 200);
         assert!(times.std_ms() < 1e-3, "{}", times.std_ms());
-        let again = of_objects(&kept.flows[0]);
+        let again = object_times(&kept.flows[0]);
         assert!(again.mean_ms() < 0.7 * times.mean_ms(), "{} {}", again.mean_ms(), times.mean_ms());
         assert!((again.max_ms() - times.max_ms()).abs() < 1e-3, "the first is the same");
         assert!(new.flows[0].stats.sent >= 208 * times.count(), "{:?}", new.flows[0].stats);
     }
 }
 
-/// Exponential idle times and uniform sizes have their means; another flow has its own.
+/// Exponential idle times and uniform sizes have the given means. Another flow has its own draws.
 #[test]
 fn idle_times_and_sizes() {
     for flow in [quic_flow("name = 'new-reno'"), tcp_flow("name = 'tcp-reno'")] {
@@ -290,9 +299,10 @@ fn idle_times_and_sizes() {
         s.measure = None;
         let out = run(&s);
         for flow in &out.flows {
-            let times = of_objects(flow);
+            let times = object_times(flow);
             let count = times.count() as f64;
-            // Some 2600: 2 % is the standard deviation of the mean idle time, 0.3 % that of the mean size.
+            // About 2600 objects: the standard deviation is 2 % for the mean idle time, 0.3 % for
+            // the mean size.
             close("idle", (3000.0 - count * times.mean_ms() / 1e3) / count, 1.0, 0.06);
             close("size", flow.delivered as f64 / count, 40_000.0, 0.01);
         }
@@ -300,7 +310,7 @@ fn idle_times_and_sizes() {
     }
 }
 
-/// Whatever is lost, each object ends before the next begins.
+/// Each object ends before the next begins, whatever is lost.
 #[test]
 fn every_object_completes() {
     for flow in [
@@ -315,7 +325,7 @@ fn every_object_completes() {
             let mut s = wide(300, vec![flow]);
             (s.link.loss, s.measure) = (0.05, None);
             let out = run(&s);
-            let (flow, times) = (&out.flows[0], of_objects(&out.flows[0]));
+            let (flow, times) = (&out.flows[0], object_times(&out.flows[0]));
             assert!(times.count() > 30 && flow.stats.retransmissions > 0, "{}", times.count());
             let per_object = flow.delivered as f64 / times.count() as f64;
             close("bytes", per_object, 40_000.0, 0.05);
@@ -333,11 +343,12 @@ fn begins_off() {
         measure: None,
         ..wide(10, vec![flow(config), flow(objects(30_000, 50_000, 10_000_000))])
     });
-    let counts = out.flows.iter().map(|f| of_objects(f).count()).collect::<Vec<_>>();
+    let counts = out.flows.iter().map(|f| object_times(f).count()).collect::<Vec<_>>();
     assert_eq!(counts, [0, 1]);
 }
 
-/// Nothing in between but what is under way when it begins; then as before. A transfer is as large as without it.
+/// In a pause only data in flight at its start arrives; afterwards the flow continues as before. A
+/// transfer delivers as much as without it.
 #[test]
 fn bulk_pauses() {
     for flow in [quic_flow("name = 'cubic'"), tcp_flow("name = 'cubic'"), quic_flow("name = 'bbr1'")] {
@@ -356,7 +367,7 @@ fn bulk_pauses() {
     }
 }
 
-/// What is lost before the pause is sent again in it.
+/// Data lost before the pause is sent again during it.
 #[test]
 fn repeats_go_out_in_a_pause() {
     let pauses = vec![(Time::from_millis(10_000), Time::from_millis(20_000))];

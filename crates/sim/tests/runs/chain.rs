@@ -1,12 +1,12 @@
-//! Several links in a row, against closed forms. Every run of a debug build also checks conservation and Little's law at
-//! each link.
+//! Several links in a row, against closed forms. Every run of a debug build also checks
+//! conservation and Little's law at each link.
 
 use crate::common::*;
 use link::{Limit, LinkConfig};
 use scenario::{FlowConfig, Outcome, ProbeConfig, Route, Scenario, UdpConfig};
 use units::{Bytes, Duration, Rate, Time};
 
-/// A full QUIC packet on the wire at [`RATE`].
+/// Transmission time of a full QUIC packet at [`RATE`].
 const PACKET: Duration = Duration::from_nanos(1_035_200);
 
 fn window(packets: u64) -> FlowConfig {
@@ -27,8 +27,9 @@ fn close(what: &str, got: f64, expected: f64, tolerance: f64) {
     assert!((got / expected - 1.0).abs() <= tolerance, "{what}: {got} for {expected}");
 }
 
-/// What waits, waits before the first; behind it packets come one transmission apart. So the second is a delay of one
-/// packet's transmission: to the nanosecond for a fixed window, and for a controller but for the rounding of times in ACKs.
+/// All queuing happens before the first link; behind it packets are one transmission apart. The
+/// second link is therefore a delay of one packet's transmission. This holds to the nanosecond for
+/// a fixed window, and for a controller except for the rounding of times in ACKs.
 #[test]
 fn two_equal_links_are_one_and_a_delay() {
     for flow in [window(10), window(80), quic_flow("name = 'cubic'")] {
@@ -61,7 +62,8 @@ fn the_narrow_link_is_the_bottleneck() {
     assert!(out.beyond[0].max_backlog.packets > 25);
 }
 
-/// The parking lot: a flow over two links, and one over each alone. Both links are full, so both queues are the same q:
+/// The parking lot: a flow over two links, and one over each alone. Both links are full, so both
+/// queues are the same q:
 ///
 /// ```text
 /// W_long = x (T_long + 2 q),  W_short = (C - x) (T_short + q)
@@ -74,7 +76,8 @@ fn parking_lot_of_fixed_windows() {
         let ms = Duration::from_millis;
         let flows = vec![
             of(long, route(0, 1), ms(80)),
-            // Not in step: packets of two flows that always arrive together would wait by their order.
+            // The flows are out of phase: packets of two flows that always arrive together would
+            // wait by their order.
             FlowConfig { start: Time(100_000), ..of(short, route(0, 0), ms(40)) },
             FlowConfig { start: Time(100_000), ..of(short, route(1, 1), ms(40)) },
         ];
@@ -84,7 +87,7 @@ fn parking_lot_of_fixed_windows() {
         let out = run(&s);
 
         let capacity = 1.0 / PACKET.as_secs_f64();
-        // x falls in q along the first equation and rises along the second: halve the interval.
+        // x falls in q along the first equation and rises along the second: bisect the interval.
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..60 {
             let q = (low + high) / 2.0;
@@ -105,7 +108,8 @@ fn parking_lot_of_fixed_windows() {
     }
 }
 
-/// Every drop at every link is somebody's, and what leaves a link enters the next, whatever the queue management.
+/// Every drop at every link is counted by a flow, and each packet that leaves a link enters the
+/// next, whatever the queue management.
 #[test]
 fn nothing_is_lost_unaccounted() {
     for aqm in link::Aqm::all() {

@@ -1,4 +1,5 @@
-//! The simulator against formulas. Every run of a debug build also checks conservation and Little's law itself.
+//! The simulator against closed forms. Every run of a debug build also checks conservation and
+//! Little's law itself.
 
 use crate::common::*;
 
@@ -6,7 +7,7 @@ use link::Limit;
 use scenario::Scenario;
 use units::{Bytes, Duration, Rate, Time};
 
-/// A full QUIC packet on the wire, seconds at [`RATE`].
+/// Transmission time of a full QUIC packet at [`RATE`], in seconds.
 const PACKET: f64 = 1294.0 * 8.0 / 10e6;
 
 fn close(what: &str, got: f64, expected: f64, tolerance: f64) {
@@ -20,7 +21,8 @@ fn settled(mut scenario: Scenario, from: u64) -> Scenario {
     scenario
 }
 
-/// Throughput = window / RTT below saturation and the link's rate above it, within 0.1 % (Little's law).
+/// Throughput is window / RTT below saturation and the link's rate above it, within 0.1 % (Little's
+/// law).
 #[test]
 fn fixed_window_is_window_per_rtt() {
     for packets in [1u64, 5, 10, 20, 30, 60] {
@@ -35,7 +37,8 @@ fn fixed_window_is_window_per_rtt() {
     }
 }
 
-/// The kernel's own figure of `platform.md`: 42 segments of 1448 bytes at 50.26 ms carry 9.68 Mbit/s.
+/// The kernel's own result in `platform.md`: 42 segments of 1448 bytes at 50.26 ms carry 9.68
+/// Mbit/s.
 #[test]
 fn fixed_window_of_the_kernel_rig() {
     let mut flow = tcp_flow("name = 'fixed-window'\nwindow = 42");
@@ -49,9 +52,11 @@ fn fixed_window_of_the_kernel_rig() {
     close("42 segments", goodput(&run(&s), 0), 9.68, 2e-3);
 }
 
-/// Reno on drop-tail with one BDP of buffer: full utilisation, a cycle of 3/8 W^2 packets and the W of the recovery round
-/// trip, packet-weighted mean RTT of 7/9 of its peak (window from W/2 to W, RTT proportional to the window). W is one more
-/// than what propagates, is in transmission and waits, and another, for the loss is seen a round trip later.
+/// Reno on drop-tail with one BDP of buffer: full utilisation, and a cycle of 3/8 W^2 packets plus
+/// the W of the recovery round trip. The packet-weighted mean RTT is 7/9 of its peak (window from
+/// W/2 to W, RTT proportional to the window). W is the packets in propagation, in transmission and
+/// in the queue, plus two: one overflows, and one more is sent because the loss is seen a round
+/// trip later.
 #[test]
 fn reno_sawtooth() {
     for bdp in [1.0, 2.0] {
@@ -64,15 +69,17 @@ fn reno_sawtooth() {
         let period = (3.0 / 8.0 * window * window + window) * PACKET;
         let flow = &out.flows[0];
         close("goodput", goodput(&out, 0), 10.0 * 1215.0 / 1294.0, 5e-3);
-        // For a buffer above one BDP the window never reaches the pipe's bottom: mean over W/2..W all the same.
+        // With a buffer above one BDP the window never drains the queue: the mean is over W/2..W
+        // all the same.
         close("mean RTT", flow.totals.rtt.mean_ms(), 7.0 / 9.0 * peak * 1e3, 0.02);
         close("period", 600.0 / flow.stats.loss_events as f64, period, 0.02);
     }
 }
 
-/// CUBIC on drop-tail. The loss is seen one RTT after the pipe overflows and W_max is the window then; that is its own
-/// fixed point only if the overflow happens one RTT before K. So the period is K (the lookahead of one RTT and the
-/// recovery round trip cancel) and the mean of W_cubic over 0..K is W_max - C K^3 / 4 = W_max (1 - 0.3 / 4).
+/// CUBIC on drop-tail. The loss is seen one RTT after the path overflows, and W_max is the window
+/// at that time. That is a fixed point only if the overflow happens one RTT before K. The period is
+/// therefore K (the lookahead of one RTT and the recovery round trip cancel). The mean of W_cubic
+/// over 0..K is W_max - C K^3 / 4 = W_max (1 - 0.3 / 4).
 #[test]
 fn cubic_sawtooth() {
     let rate = Rate(50_000_000);
@@ -87,13 +94,14 @@ fn cubic_sawtooth() {
     let k = libm::cbrt(w_max * 0.3 / 0.4);
     let events = out.flows[0].stats.loss_events as f64;
     close("period", 900.0 / events, k, 0.05);
-    // RTT = W * packet, and a time-weighted mean is a packet-weighted one while the link is full.
+    // RTT = W * packet, and a time-weighted mean equals a packet-weighted one while the link is
+    // full.
     close("mean RTT", out.flows[0].totals.rtt.mean_ms(), 0.925 * w_max * packet * 1e3, 0.02);
 }
 
-/// Mathis et al. 1997: rate = mds / RTT * C / sqrt(p), C = 1.31 for random loss and an ACK per packet; within 5 %.
-/// The formula knows no recovery round trip, in which the window stands still: one in W/2, so that at p = 0.003
-/// (24 packets) it is 8 % too high and no longer a judge.
+/// Mathis et al. 1997: rate = mds / RTT * C / sqrt(p), with C = 1.31 for random loss and an ACK per
+/// packet; within 5 %. The formula omits the recovery round trip, in which the window is constant:
+/// one in W/2. At p = 0.003 (24 packets) it is therefore 8 % too high and not used.
 #[test]
 fn mathis() {
     for p in [0.0001, 0.0003, 0.001] {
@@ -108,7 +116,7 @@ fn mathis() {
     }
 }
 
-/// Westwood+ after a loss: the window is the bandwidth-delay product, whatever the buffer.
+/// After a loss, the window of Westwood+ is the bandwidth-delay product, whatever the buffer.
 #[test]
 fn westwood_lands_on_the_bdp() {
     for bdp in [1.0, 2.0, 4.0] {
@@ -116,13 +124,15 @@ fn westwood_lands_on_the_bdp() {
         s.series = Some(Duration::from_millis(100));
         let out = run(&s);
         let ssthresh = *out.series.flows[0].inner["ssthresh"].values().last().unwrap();
-        // In window bytes: 1252 of the 1294 on the wire count; min_rtt holds one packet's transmission.
+        // In window bytes: 1252 of the 1294 on the wire count; min_rtt includes one packet's
+        // transmission.
         let expected = 10e6 / 8.0 * 1252.0 / 1294.0 * (0.05 + PACKET);
         close(&format!("{bdp} BDP"), ssthresh, expected, 0.03);
     }
 }
 
-/// QUIC-DC on an ideal queue: the fluid sawtooth of core.md 3.2, Q = th (T/2 + th/3) / (T + th/2), within 1.5 ms.
+/// QUIC-DC on an ideal queue: the fluid sawtooth of core.md 3.2, Q = th (T/2 + th/3) / (T + th/2),
+/// within 1.5 ms.
 #[test]
 fn quic_dc_mean_rtt() {
     for th in [10.0, 20.0, 40.0, 50.0, 80.0, 100.0, 160.0] {
@@ -136,7 +146,7 @@ fn quic_dc_mean_rtt() {
     }
 }
 
-/// Claim S0-15 in our words: what goodput lacks to throughput is what was lost, for every controller.
+/// Claim S0-15 in our words: for every controller, goodput is below throughput by what was lost.
 #[test]
 fn loss_is_what_goodput_lacks() {
     for algorithm in ["new-reno", "cubic", "westwood-plus", "quic-dc", "bbr2"] {
@@ -146,12 +156,13 @@ fn loss_is_what_goodput_lacks() {
         let t = &out.flows[0].totals;
         let lacks = 1.0 - t.delivered as f64 / t.sent as f64;
         let loss = t.dropped as f64 / t.packets as f64;
-        // What is in flight when the last byte arrives has been sent and does not count as delivered.
+        // Data in flight when the last byte arrives has been sent and does not count as delivered.
         assert!((lacks - loss).abs() < 0.001, "{algorithm}: {lacks} lacks, {loss} lost");
     }
 }
 
-/// A limit that counts propagation acts as a window on packets in flight: throughput <= limit / RTT-of-one-way.
+/// A limit that counts propagation acts as a window on packets in flight: throughput <= limit /
+/// one-way time.
 #[test]
 fn netem_limit_is_a_window() {
     let mut flow = quic_flow("name = 'fixed-window'\nwindow = 100");
@@ -165,7 +176,8 @@ fn netem_limit_is_a_window() {
     assert!(wire <= ceiling * 1.001 && wire > 0.5 * ceiling, "{wire} under {ceiling}");
 }
 
-/// Packets end up delivered, dropped or still under way, for every algorithm and buffer; debug builds check the link.
+/// Packets end up delivered, dropped or in flight, for every algorithm and buffer. Debug builds
+/// check the link.
 #[test]
 fn nothing_is_lost_unaccounted() {
     for algorithm in congestion::Algorithm::all() {
@@ -186,7 +198,7 @@ fn nothing_is_lost_unaccounted() {
     }
 }
 
-/// A flow's own RTT: half of it on the way there, whatever the link's delay; the other half on the way back.
+/// A flow has its own RTT: half of it forward, whatever the link's delay, and the other half back.
 #[test]
 fn each_flow_has_its_own_rtt() {
     for ms in [50, 80, 200] {

@@ -1,4 +1,4 @@
-//! A controller of somebody else's that moves its window by a timer, through the whole simulator.
+//! An external controller that changes its window by a timer, through the whole simulator.
 
 use crate::common::*;
 use congestion::{Ack, Cause, Congestion, Control, Controller, ParamDoc, Parameters, PathInfo};
@@ -40,7 +40,7 @@ impl Controller for Window {
     fn on_path_change(&mut self, _: PathInfo) {}
     fn on_timer(&mut self, now: Time) {
         if !self.past {
-            assert_eq!(now, self.wake, "called when it asked for it");
+            assert_eq!(now, self.wake, "called when it requested");
             self.packets += 1;
             self.wake = now + STEP;
         }
@@ -54,7 +54,8 @@ fn flow(past: bool) -> FlowConfig {
     FlowConfig::new("clockwork", Clockwork { past }, QUIC, RTT)
 }
 
-/// Windows of 2 to 21 packets for 100 ms each, in 2 s: so many packets per RTT, an empty path of 50 ms and 1.04 ms a packet.
+/// Windows of 2 to 21 packets for 100 ms each, in 2 s: that many packets per RTT, on an empty path
+/// of 50 ms with 1.04 ms a packet.
 #[test]
 fn a_packet_more_every_step() {
     let out = run(&scenario(4.0, 2, vec![flow(false)]));
@@ -64,7 +65,7 @@ fn a_packet_more_every_step() {
     assert_eq!(out.flows[0].stats.lost(), 0);
 }
 
-/// A time that is over holds nothing up and moves nothing: the run ends, with the window as it was.
+/// A timer in the past delays nothing and changes nothing: the run ends with the window as it was.
 #[test]
 fn a_time_that_is_over() {
     let out = run(&scenario(4.0, 2, vec![flow(true)]));

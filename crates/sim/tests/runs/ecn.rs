@@ -1,4 +1,5 @@
-//! ECN from the sender's mark over the link's AQM to the receiver's counts and the sender's answer.
+//! ECN from the sender's ECT mark over the link's AQM to the receiver's counts and the sender's
+//! response.
 
 use crate::common::*;
 
@@ -20,12 +21,12 @@ fn codel() -> Aqm {
     Aqm::Codel(codel::Params::default())
 }
 
-/// Marks all that find more than half of the buffer, drops none.
+/// Marks all packets that find more than half of the buffer, drops none.
 fn half() -> Aqm {
     Aqm::Red(red::Params::mark_above(Threshold::OfLimit(0.5)))
 }
 
-/// Four BDP of buffer, so that only the AQM acts.
+/// Returns a scenario with four BDP of buffer, so that only the AQM acts.
 fn managed(aqm: Aqm, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
     let mut s = scenario(4.0, seconds, flows);
     s.link.aqm = aqm;
@@ -37,7 +38,7 @@ fn from_second(mut s: Scenario, from: u64) -> Scenario {
     s
 }
 
-/// Mean wait in the queue and its own transmission, ms.
+/// Returns the mean time in the queue and in transmission, in ms.
 fn queue_ms(out: &Outcome, i: usize) -> f64 {
     out.flows[i].totals.queue_delay.mean_ms()
 }
@@ -47,9 +48,10 @@ fn run_checked(s: &Scenario) -> Outcome {
     run(s)
 }
 
-/// Debug builds compare every single ACK's totals with what has arrived (`flow.rs`). Here: under loss, reordering,
-/// jitter and one ACK for ten packets the marks that arrive are those the link made; none is invented, none is lost
-/// but with its packet, and validation stands.
+/// Debug builds compare the totals of every ACK with the packets that arrived (`receiving_end.rs`).
+/// Here, under loss, reordering, jitter and one ACK for ten packets, the marks that arrive are
+/// those the link made. None is invented, none is lost except with its packet, and validation
+/// succeeds.
 #[test]
 fn counts_are_exact() {
     for flow in [quic_flow("name = 'cubic'"), tcp_flow("name = 'tcp-reno'")] {
@@ -83,8 +85,8 @@ fn counts_are_exact() {
     }
 }
 
-/// Validation fails on a path that bleaches, and from the eleventh packet on the flow is one without ECN: the same
-/// losses, the same reductions, the same bytes.
+/// Validation fails on a path that bleaches. From the eleventh packet on, the flow behaves like one
+/// without ECN: the same losses, the same reductions, the same bytes.
 #[test]
 fn bleaching_is_no_ecn() {
     for flow in [quic_flow("name = 'cubic'"), tcp_flow("name = 'tcp-reno'")] {
@@ -99,8 +101,8 @@ fn bleaching_is_no_ecn() {
     }
 }
 
-/// Every packet is marked for as long as the queue is more than half full, which is longer than a round trip: still
-/// one reduction in each.
+/// Every packet is marked while the queue is more than half full, which lasts longer than a round
+/// trip. There is still one reduction in each round trip.
 #[test]
 fn one_reduction_per_round_trip() {
     for flow in [quic_flow("name = 'cubic'"), quic_flow("name = 'new-reno'"), tcp_flow("name = 'tcp-reno'")] {
@@ -120,13 +122,13 @@ fn one_reduction_per_round_trip() {
         assert!(reductions.len() > 3 && out.link.marked.packets > 5 * f.stats.ecn_events);
         assert_eq!(
             f.stats.loss_events, 0,
-            "only slow start's overshoot reaches the limit, in the same round trip"
+            "only the overshoot of slow start reaches the limit, in the same round trip"
         );
     }
 }
 
-/// CUBIC alone: drop-tail fills four BDP, each AQM holds the queue at its target; the link stays busy. Marks cost no
-/// packet.
+/// CUBIC alone: drop-tail fills four BDP, each AQM holds the queue near its target, and the link
+/// stays busy. Marks lose no packet.
 #[test]
 fn the_queue_stays_near_its_target() {
     let fq = Aqm::FqCodel(fq_codel::Params::default());
@@ -141,7 +143,8 @@ fn the_queue_stays_near_its_target() {
             assert!(queue > 1.0 && queue < most, "{what}");
             assert!(goodput > 0.9 * 10.0 * 1215.0 / 1294.0, "{what}");
             assert_eq!(out.link.marked.packets > 0, ecn, "{what}");
-            // PIE and DualPI2 also drop ECN-capable packets, but only while slow start overloads them.
+            // PIE and DualPI2 also drop ECN-capable packets, but only while slow start overloads
+            // them.
             assert_eq!(out.flows[0].totals.dropped == 0, ecn, "{what}");
         }
     }
@@ -149,7 +152,8 @@ fn the_queue_stays_near_its_target() {
     assert!(queue_ms(&out, 0) > 100.0);
 }
 
-/// A mark is answered like a loss: about as many reductions, the same throughput, but nothing to send again.
+/// A mark has the same effect as a loss: about as many reductions and the same throughput, but no
+/// retransmissions.
 #[test]
 fn marks_reduce_as_loss_does() {
     for name in ["new-reno", "cubic"] {
@@ -165,7 +169,7 @@ fn marks_reduce_as_loss_does() {
     }
 }
 
-/// An unresponsive window of four BDP takes half under FQ-CoDel; without it nearly all.
+/// An unresponsive window of four BDP gets half under FQ-CoDel, and nearly everything without it.
 #[test]
 fn fq_codel_isolates() {
     let flows =
@@ -195,8 +199,9 @@ fn dualpi2_keeps_l4s_short() {
     );
 }
 
-/// Every packet is delivered, dropped or still under way, with every AQM, with and without ECN; debug builds check
-/// conservation and Little's law at the end of each run. The same seed, the same run.
+/// Every packet is delivered, dropped or in flight, with every AQM, with and without ECN. Debug
+/// builds check conservation and Little's law at the end of each run. The same seed gives the same
+/// run.
 #[test]
 fn nothing_is_lost_unaccounted() {
     for aqm in Aqm::all() {

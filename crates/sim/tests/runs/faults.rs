@@ -1,4 +1,4 @@
-//! Links that lose by plan, damage and double.
+//! Links with planned losses, damage and copies.
 
 use link::LinkConfig;
 use scenario::{FlowConfig, Outcome};
@@ -8,7 +8,7 @@ use crate::common::{quic_flow, run, scenario, tcp_flow};
 
 const BYTES: u64 = 4_000_000;
 
-/// A transfer of 4 MB on this link, and a probe.
+/// Runs a transfer of 4 MB on this link, with a ping.
 fn transfer(flow: FlowConfig, change: impl Fn(&mut LinkConfig)) -> Outcome {
     let mut s = scenario(2.0, 60, vec![FlowConfig { transfer: Some(BYTES), ..flow }]);
     change(&mut s.link);
@@ -19,7 +19,7 @@ fn flows() -> [FlowConfig; 2] {
     [quic_flow("name = 'cubic'"), tcp_flow("name = 'cubic'")]
 }
 
-/// All arrives, once; what was damaged counts as dropped, and so does nothing else.
+/// All data arrives, once. Damaged packets count as dropped, and no others do.
 #[test]
 fn damage_is_loss() {
     for flow in flows() {
@@ -32,7 +32,7 @@ fn damage_is_loss() {
     }
 }
 
-/// Copies are no data, and nothing is declared lost or slowed down for them.
+/// Copies are not data. Nothing is declared lost or slowed down because of them.
 #[test]
 fn copies_change_nothing() {
     for flow in flows() {
@@ -46,15 +46,16 @@ fn copies_change_nothing() {
         assert!(with.link.duplicated.packets > 250);
         assert_eq!((b.delivered, b.totals.packets, b.totals.dropped), (BYTES, a.totals.packets, 0));
         assert_eq!((b.stats.lost(), b.stats.loss_events), (0, 0));
-        // The link carried no copy; the last ones are under way when the transfer is done.
+        // The link carried no copy. The last packets are in flight when the transfer is done.
         assert!(with.link.copies.packets > 250 && with.link.carried() <= with.link.admitted.bytes);
         let late = b.finished.unwrap() - a.finished.unwrap();
-        // Each takes a nanosecond; and TCP answers it, so that other ACKs leave with other packets.
+        // Each copy takes a nanosecond; TCP answers it, so that other ACKs leave with other
+        // packets.
         assert!(late < Duration::from_millis(5), "{late}");
     }
 }
 
-/// The second of two is whole whatever became of the first.
+/// The second copy is intact whether or not the first is damaged.
 #[test]
 fn a_copy_of_what_is_damaged() {
     for flow in flows() {
@@ -68,7 +69,7 @@ fn a_copy_of_what_is_damaged() {
     }
 }
 
-/// The packets of these numbers and no others, of any flow on the link.
+/// Drops exactly the packets of these numbers, of any flow on the link.
 #[test]
 fn packets_are_dropped_by_number() {
     for flow in flows() {
@@ -79,9 +80,9 @@ fn packets_are_dropped_by_number() {
     }
 }
 
-/// Nothing passes while the link is dark; all of it arrives in the end.
+/// Nothing passes while the link is dark, and all data arrives in the end.
 #[test]
-fn a_blackhole_swallows_everything() {
+fn a_blackhole_drops_everything() {
     let dark = (Time::from_millis(1000), Time::from_millis(3000));
     for flow in flows() {
         let out = transfer(flow.clone(), |link| link.blackhole = vec![dark]);

@@ -1,4 +1,4 @@
-//! Guests against closed forms: when their datagrams arrive, what becomes of marks and drops, when they begin and end.
+//! Guests against closed forms: arrival of their datagrams, marks and drops, start and end.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,16 +13,17 @@ use recovery::Stats;
 use scenario::{Back, End, FlowConfig, Outcome, Record, Route, Scenario, Watch};
 use units::{Duration, Ecn, Rate, Time};
 
-/// What a guest saw: when, at which end, the first byte, the mark, when it was sent.
+/// Datagrams that a guest received: time, end, first byte, ECN field, departure.
 type Seen = Rc<RefCell<Vec<(Time, End, u8, Ecn, Time)>>>;
 
-/// Sends so many datagrams at once at the start, and every interval; the other end answers each with one of 100 bytes.
+/// Sends a burst of datagrams at the start and at every interval. The other end answers each with
+/// one of 100 bytes.
 struct Echo {
     seen: Seen,
     burst: u8,
     size: u32,
     interval: Duration,
-    /// It is done after so many answers.
+    /// Number of answers after which it is done.
     enough: usize,
     answers: usize,
     next: Time,
@@ -78,12 +79,12 @@ impl Guest for Echo {
     }
 }
 
-/// 10 Mbit/s and 25 ms: a datagram of 1250 bytes takes 1 ms.
+/// Returns a link of 10 Mbit/s and 25 ms: a datagram of 1250 bytes takes 1 ms.
 fn link() -> LinkConfig {
     LinkConfig { delay: Duration::from_millis(25), ..LinkConfig::plain(RATE) }
 }
 
-/// A round trip of 60 ms, from 10 ms on.
+/// Returns a flow with a round trip of 60 ms, from 10 ms on.
 fn place() -> FlowConfig {
     FlowConfig { start: Time::from_millis(10), rtt: Duration::from_millis(60), ..quic_flow("name = 'cubic'") }
 }
@@ -114,12 +115,17 @@ fn datagrams_take_the_way_of_the_flow() {
     );
     let flow = &out.flows[0];
     assert_eq!((flow.started, flow.finished), (Time::from_millis(10), Some(Time::from_millis(73))));
-    assert_eq!((out.end, out.link.delivered.packets), (Time::from_millis(73), 3), "nobody else is there");
+    assert_eq!(
+        (out.end, out.link.delivered.packets),
+        (Time::from_millis(73), 3),
+        "there is no other traffic"
+    );
     assert_eq!((flow.stats.sent, flow.delivered, flow.totals.dropped), (5, 3750, 0));
     assert_eq!(flow.totals.queue_delay.mean_ms(), 2.0, "1, 2 and 3 ms in queue and transmission");
 }
 
-/// A link back of 1 Mbit/s: 100 bytes take 0.8 ms; with 10 ms there, 20 ms are left behind it.
+/// A return link of 1 Mbit/s: 100 bytes take 0.8 ms. With 10 ms of its own, 20 ms are left behind
+/// it.
 #[test]
 fn answers_cross_the_links_back() {
     let seen = Seen::default();
@@ -134,7 +140,7 @@ fn answers_cross_the_links_back() {
     assert_eq!((out.flows[0].totals.feedback, out.reverse[0].delivered.bytes), (2, 200));
 }
 
-/// A guest gets the bytes as the link leaves them, and both of two.
+/// A guest gets the bytes as the link leaves them, and both copies of a duplicated datagram.
 #[test]
 fn damaged_and_doubled_datagrams_arrive() {
     let seen = Seen::default();
@@ -144,23 +150,23 @@ fn damaged_and_doubled_datagrams_arrive() {
     let arrived: Vec<_> = seen.iter().filter(|seen| seen.1 == End::Receiver).collect();
     assert_eq!((arrived.len(), out.link.corrupted.packets, out.link.duplicated.packets), (6, 3, 3));
     let whole: Vec<u8> = arrived.iter().skip(1).step_by(2).map(|seen| seen.2).collect();
-    assert_eq!(whole, [0, 1, 2], "copies are whole");
+    assert_eq!(whole, [0, 1, 2], "copies are intact");
     assert_eq!(
         (out.flows[0].totals.dropped, out.flows[0].delivered),
         (0, 6 * 1250),
-        "whom to believe is the guest's"
+        "the guest itself must detect damage"
     );
 }
 
-/// One waits behind the one in transmission, and no more.
+/// One datagram waits behind the one in transmission, and no more.
 #[test]
-fn drops_are_told_by_kind() {
+fn drops_are_counted_by_kind() {
     let seen = Seen::default();
     let scenario =
         Scenario::new(LinkConfig { limit: Limit::Packets(1), ..link() }, [place()], Duration::from_secs(1));
     let out = with(&scenario, Echo::new(5, &seen));
     let totals = &out.flows[0].totals;
-    assert_eq!((totals.dropped, totals.acks_dropped), (3, 1), "2, 3 and 4, of which 3 was ACKs alone");
+    assert_eq!((totals.dropped, totals.acks_dropped), (3, 1), "2, 3 and 4, of which 3 held only ACKs");
     let arrived: Vec<u8> = seen.borrow().iter().filter(|s| s.1 == End::Receiver).map(|s| s.2).collect();
     assert_eq!(arrived, [0, 1]);
     assert_eq!(out.end, Time::ZERO + scenario.duration);
@@ -181,7 +187,7 @@ fn marks_change_on_the_way() {
     assert_eq!(out.flows[0].ecn.ce, marks.iter().filter(|mark| **mark == Ecn::Ce).count() as u64);
 }
 
-/// It is called at its start, in its intervals, and not after its stop.
+/// A guest is called at its start and at its intervals, and not after its stop.
 #[test]
 fn it_stops_with_its_flow() {
     let seen = Seen::default();
@@ -192,7 +198,8 @@ fn it_stops_with_its_flow() {
     assert_eq!((out.flows[0].finished, out.end), (Some(Time::from_millis(500)), Time::from_millis(500)));
 }
 
-/// A guest that always wants to be called now does not stop the time; those for flows that there are not are left out.
+/// A guest that always wants to be called now does not stop time. Guests for unknown flows are
+/// ignored.
 #[test]
 fn nobody_stops_the_time() {
     let seen = Seen::default();
@@ -202,10 +209,11 @@ fn nobody_stops_the_time() {
     let other = Echo::new(1, &seen);
     let guests: Vec<(usize, Box<dyn Guest>)> = vec![(9, Box::new(other)), (0, Box::new(guest))];
     let out = run_with_guests(&scenario, guests, &Watch::default(), None).unwrap();
-    assert_eq!((out.events, seen.borrow().len()), (1001, 0), "one a nanosecond");
+    assert_eq!((out.events, seen.borrow().len()), (1001, 0), "one event per nanosecond");
 }
 
-/// Without guests it is the same run; beside one that sends nothing too, but for the numbers of events.
+/// Without guests the run is the same. Beside a guest that sends nothing it is too, except for the
+/// number of events.
 #[test]
 fn flows_do_not_notice() {
     let flows = vec![quic_flow("name = 'cubic'"), tcp_flow("name = 'tcp-reno'"), quic_flow("name = 'bbr3'")];

@@ -10,10 +10,10 @@ use scenario::trace::{Event, Metrics};
 use scenario::{Application, Back, Connection, FlowConfig, ObjectsConfig, Outcome, Route, Scenario};
 use units::{Bytes, Duration, Rate, Time};
 
-/// What the end of a handshake takes of the datagram with the first data, in QUIC.
+/// Bytes that the end of a QUIC handshake takes of the datagram with the first data.
 const END: u32 = 150;
 
-/// A link's transmission of so many bytes, seconds at [`RATE`].
+/// Returns the transmission time of `bytes` at [`RATE`], in seconds.
 fn wire(bytes: u32) -> f64 {
     f64::from(bytes) * 8.0 / 10e6
 }
@@ -26,7 +26,7 @@ fn traced(flow: FlowConfig) -> Scenario {
     Scenario { trace: true, ..scenario(4.0, 30, vec![flow]) }
 }
 
-/// When the first state was logged, and what it was.
+/// Returns the first logged state and its time.
 fn first_metrics(out: &Outcome) -> (f64, Metrics) {
     let found = out.flows[0].trace.iter().flatten().find_map(|(time, event)| match event {
         Event::Metrics(metrics) => Some((time.as_secs_f64(), metrics.clone())),
@@ -46,7 +46,7 @@ fn close(what: &str, got: f64, expected: f64) {
 /// ```
 #[test]
 fn one_round_trip_before_the_data() {
-    // An Initial counts in the window, and opens it as a packet of data would.
+    // An Initial counts in the window, and increases it as a packet of data would.
     for (flow, initial, packet, end, counted, window) in [
         (quic_flow("name = 'cubic'"), 1242, 1079, END, 3, 12_520 + 1200),
         (tcp_flow("name = 'cubic'"), 52, 1052, 0, 1, 14_480),
@@ -68,8 +68,9 @@ fn one_round_trip_before_the_data() {
     }
 }
 
-/// RFC 9002 section 2: an Initial is a packet in flight. Its acknowledgement is a round trip and a sample of the rate for BBR, and of the first
-/// flight of data, for which the server's HANDSHAKE_DONE is due, the first packet is acknowledged alone.
+/// RFC 9002 section 2: an Initial is a packet in flight. Its acknowledgement is a round trip and a
+/// rate sample for BBR. In the first flight of data, whose server must reply with HANDSHAKE_DONE,
+/// the first packet is acknowledged alone.
 #[test]
 fn an_initial_is_a_packet() {
     let out = run(&traced(opens(quic_flow("name = 'bbr3'"))));
@@ -77,7 +78,7 @@ fn an_initial_is_a_packet() {
     let (at, metrics) = first_metrics(&out);
     let inner = |name| metrics.inner.iter().find(|(key, _)| *key == name).unwrap().1;
     assert_eq!(inner("round_count"), 1.0);
-    // In whole bits a second.
+    // In whole bit/s.
     assert!((inner("bw") - 8.0 * 1200.0 / at).abs() < 1.0);
     let acks = trace.iter().filter_map(|(_, event)| match event {
         Event::Acked(ack) => Some(ack.ranges.to_vec()),
@@ -86,7 +87,8 @@ fn an_initial_is_a_packet() {
     assert_eq!(acks.take(3).collect::<Vec<_>>(), [[(0, 0)], [(0, 2)], [(0, 4)]]);
 }
 
-/// What ends a handshake has a part of the first datagram with data, and no window grows by it: it is never acknowledged.
+/// The end of a handshake takes a part of the first datagram with data. It is never acknowledged,
+/// so no window grows by it.
 #[test]
 fn the_end_of_a_handshake() {
     let out = run(&traced(opens(quic_flow("name = 'new-reno'"))));
@@ -101,12 +103,13 @@ fn the_end_of_a_handshake() {
         _ => None,
     });
     let (first, end) = (12_520 + 1200, u64::from(END));
-    // Ten packets, of which the first is acknowledged: it has left room for one.
+    // Ten packets, of which the first is acknowledged, which lets one more be sent.
     let expected = [(first, 0), (first + 1252 - end, 9 * 1252)];
     assert_eq!(states.take(2).collect::<Vec<_>>(), expected);
 }
 
-/// The datagram with it is lost: its bytes leave the flight with an ACK of what follows it or, where nothing does, by the timer.
+/// When its datagram is lost, its bytes leave the flight with an ACK of later packets or, if there
+/// are none, by the timer.
 #[test]
 fn a_lost_end_of_a_handshake() {
     for transfer in [1000, 100_000] {
@@ -124,7 +127,8 @@ fn a_lost_end_of_a_handshake() {
         let flow = &found.unwrap().flows[0];
         assert!(flow.finished.is_some());
         assert_eq!(flow.stats.discarded, 1);
-        // After each ACK what is in flight is what was sent and has neither been acknowledged nor declared lost.
+        // After each ACK the bytes in flight are those sent and neither acknowledged nor declared
+        // lost.
         let mut flying = BTreeMap::new();
         for (time, event) in flow.trace.iter().flatten() {
             match event {
@@ -142,7 +146,8 @@ fn a_lost_end_of_a_handshake() {
     }
 }
 
-/// An Initial that is lost is a loss like others (RFC 9002 section 6.1): the window is halved when its repeat is answered. Not so of a SYN.
+/// A lost Initial is an ordinary loss (RFC 9002 section 6.1): the window is halved when its
+/// retransmission is answered. A lost SYN is not.
 #[test]
 fn a_lost_initial_is_a_loss() {
     for (flow, losses) in [(quic_flow("name = 'new-reno'"), 1), (tcp_flow("name = 'new-reno'"), 0)] {
@@ -160,7 +165,7 @@ fn a_lost_initial_is_a_loss() {
     }
 }
 
-/// Over a link back the reply has its size too; ACKs are smaller.
+/// Over a return link the reply takes its full size; ACKs are smaller.
 #[test]
 fn the_reply_crosses_the_links_back() {
     let back = Back { route: Route { first: 1, last: u16::MAX }, size: 99 };
@@ -173,8 +178,8 @@ fn the_reply_crosses_the_links_back() {
     assert_eq!((out.flows[0].totals.feedback, out.reverse[0].pushed.packets), (1, 1));
 }
 
-/// Half of the Initials are lost: the n-th leaves after 2^n - 1 timeouts, with a chance of 2^-(n+1) to be the one that arrives,
-/// and its own round trip is the sample.
+/// Half of the Initials are lost. The n-th leaves after 2^n - 1 timeouts and arrives first with
+/// probability 2^-(n+1). Its own round trip is the sample.
 #[test]
 fn lost_ones_are_repeated() {
     for (flow, timeout) in [(quic_flow("name = 'cubic'"), 0.999), (tcp_flow("name = 'cubic'"), 1.0)] {
@@ -198,7 +203,8 @@ fn lost_ones_are_repeated() {
     }
 }
 
-/// The pacer knows the round trip from the first packet on (RFC 9002 section 7.7), and a timeout does not guess.
+/// The pacer knows the round trip from the first packet on (RFC 9002 section 7.7), and a timeout
+/// needs no guess.
 #[test]
 fn the_first_sample_paces_and_times() {
     let spread = |flow: FlowConfig| {
@@ -220,7 +226,8 @@ fn the_first_sample_paces_and_times() {
     assert!((spread(opens(flow)) - expected).abs() < 0.5, "{expected}");
 }
 
-/// Each connection has its own: an object takes a round trip longer, on a kept connection the first alone.
+/// Each connection has its own handshake: every object takes a round trip longer, on a kept
+/// connection only the first.
 #[test]
 fn every_new_connection() {
     let objects = |connection, handshake| {
@@ -248,7 +255,8 @@ fn every_new_connection() {
     }
 }
 
-/// It is opened for the first data: after an idle time or a pause at the start, then and not before.
+/// The connection is opened for the first data: after an idle time or a pause at the start, and not
+/// before.
 #[test]
 fn opened_for_the_first_data() {
     let pauses = vec![(Time::ZERO, Time::from_millis(3000))];
@@ -257,7 +265,7 @@ fn opened_for_the_first_data() {
     close("sample at", first_metrics(&out).0, 3.0 + 0.05 + wire(1242));
 }
 
-/// Every controller takes a sample that acknowledges nothing, and every packet is accounted for.
+/// Every controller accepts a sample that acknowledges nothing, and every packet is accounted for.
 #[test]
 fn all_controllers_begin() {
     for algorithm in Algorithm::all() {
@@ -281,9 +289,10 @@ fn all_controllers_begin() {
     }
 }
 
-/// The window is reduced for the loss of a packet that left later than the reduction before, not for one that left at that moment (RFC 9002
-/// appendix B.5: `sent_time <= congestion_recovery_start_time`): as often as the log of what was sent and lost says, with a handshake as
-/// without. With few ACKs a pacer lets much leave between a reduction and the next ACK.
+/// The window is reduced for the loss of a packet only if it left later than the previous reduction,
+/// not at the same time (RFC 9002 appendix B.5: `sent_time <= congestion_recovery_start_time`). The
+/// log of sent and lost packets gives the number of reductions, with and without a handshake. With
+/// few ACKs a pacer sends much between a reduction and the next ACK.
 #[test]
 fn reductions_after_a_handshake() {
     for handshake in [false, true] {
@@ -308,8 +317,8 @@ fn reductions_after_a_handshake() {
     }
 }
 
-/// BBR's first pacing rate is its gain times the initial window over the handshake's round trip, not over a guess
-/// (`bbr_init_pacing_rate_from_rtt`).
+/// BBR's first pacing rate is its gain times the initial window over the handshake's round trip,
+/// not over a guess (`bbr_init_pacing_rate_from_rtt`).
 #[test]
 fn bbr_paces_by_the_handshake() {
     let mut flow = opens(tcp_flow("name = 'bbr1'"));

@@ -1,4 +1,4 @@
-//! Whole runs against closed forms and invariants; one program, so that it is linked once.
+//! Whole runs against closed forms and invariants, in one program, so that it is linked once.
 
 mod acks;
 mod applications;

@@ -1,5 +1,6 @@
-//! Senders act ahead of time where nothing but known acknowledgements tells them what to do. A sample is a look at every flow, and nobody is ahead
-//! of it: one each 50 us leaves no room for that. Whether somebody looks must change nothing.
+//! Senders act ahead of time where only known acknowledgements determine their actions. A sample
+//! observes every flow, and no flow is ahead of it: with one every 50 us no flow can run ahead.
+//! Observation must change nothing.
 
 use crate::common::*;
 
@@ -8,15 +9,15 @@ use congestion::{Algorithm, Registry};
 use link::aqm::{codel, dual_pi2, fq_codel, pie};
 use link::{Aqm, LinkConfig, Reorder};
 use scenario::trace::Trace;
-use scenario::{Back, End, FlowConfig, Outcome, Record, Recorder, Repeated, Route, Scenario, Series, Watch};
+use scenario::{Back, End, FlowConfig, Outcome, Record, Recorder, Route, RunLength, Scenario, Series, Watch};
 use units::{Duration, Rate, Time};
 
 const MS: Duration = Duration::from_millis(1);
-/// From one sample to the next, and how many times as often the other observer looks.
+/// Sampling interval, and the factor by which the other observer samples more often.
 const EACH: Duration = MS;
 const FINER: usize = 20;
 
-/// All that is known of a flow at the end, its packet events too.
+/// Returns everything known of a flow at the end, including its packet events.
 fn all(record: &Record) -> String {
     let Record { totals, trace, far_trace, delivered, ecn, stats, started, finished, .. } = record;
     let windows = (record.slow_start_window, record.least_window, &record.media, &record.objects);
@@ -28,7 +29,7 @@ fn all(record: &Record) -> String {
 fn same(what: &str, a: &Outcome, b: &Outcome) {
     for (i, (a, b)) in a.flows.iter().zip(&b.flows).enumerate() {
         assert!(a.stats.sent > 5, "{what}: flow {i} sends {} packets", a.stats.sent);
-        assert!(all(a) == all(b), "{what}: flow {i} is another one when it is watched");
+        assert!(all(a) == all(b), "{what}: flow {i} differs when it is observed");
     }
     assert_eq!(a.link, b.link, "{what}");
     assert_eq!(a.end, b.end, "{what}");
@@ -37,10 +38,10 @@ fn same(what: &str, a: &Outcome, b: &Outcome) {
     }
 }
 
-/// A column of both runs, and what many samples make of one.
-type Column<'a> = (&'static str, &'a Repeated, &'a Repeated, fn(&[f64]) -> Option<f64>);
+/// Column of both runs, and the value that many samples of it combine to.
+type Column<'a> = (&'static str, &'a RunLength, &'a RunLength, fn(&[f64]) -> Option<f64>);
 
-/// Samples of two runs, one of which was looked at more often.
+/// Compares samples of two runs, one of which was sampled more often.
 fn same_samples(what: &str, seldom: &Outcome, often: &Outcome) {
     for (i, (seldom, often)) in seldom.series.flows.iter().zip(&often.series.flows).enumerate() {
         let last = |values: &[f64]| values.last().copied();
@@ -62,7 +63,7 @@ fn same_samples(what: &str, seldom: &Outcome, often: &Outcome) {
             for (at, (one, many)) in seldom.iter().zip(often.chunks(FINER)).enumerate() {
                 let many = of(many).filter(|_| name == "goodput" || !runs[at].is_nan()).unwrap_or(f64::NAN);
                 let same = (one.is_nan() && many.is_nan()) || (one - many).abs() <= 1e-9 * one.abs();
-                assert!(same, "{what}: {name} of flow {i}, sample {at}: {one}, looked at more often {many}");
+                assert!(same, "{what}: {name} of flow {i}, sample {at}: {one}, sampled more often {many}");
             }
         }
     }
@@ -83,7 +84,8 @@ fn watched(what: &str, mut scenario: Scenario) {
     assert!(alone.link.dropped().packets > 0, "{what}: nothing is lost");
 }
 
-/// Begun one after the other; one with a longer way, one that is stopped, one with an end, one in bursts, one that pauses.
+/// Returns flows that begin one after the other: one with a longer path, one that is stopped, one
+/// with an end, one in bursts, one that pauses.
 fn flows(algorithm: &Algorithm) -> Vec<FlowConfig> {
     let changed = |flow: FlowConfig, change: fn(&mut FlowConfig)| {
         let mut flow = FlowConfig { algorithm: algorithm.clone(), ..flow };
@@ -148,10 +150,11 @@ fn on_more_links() {
     watched("late acknowledgements", late);
 }
 
-/// Nothing but a few packets on a long way, so that edges pass without an event: several windows, one of a run that ends later, one of a flow that
-/// has ended while its queue drains. Each counts what left the link in it.
+/// Only a few packets on a long path, so that edges pass without an event: several windows, one in
+/// a run that ends later, one of a flow that has ended while its queue drains. Each counts the
+/// packets that left the link in it.
 #[test]
-fn windows_whose_edges_nobody_sees() {
+fn windows_whose_edges_have_no_event() {
     let ms = Time::from_millis;
     let windows = [(0, 400), (505, 900), (0, 506), (503, 900), (0, 507), (700, 900), (100, 2950)];
     for (duration, stop) in [(900, None), (900, Some(480)), (3000, None), (3000, Some(480))] {
@@ -174,7 +177,8 @@ fn windows_whose_edges_nobody_sees() {
             assert_eq!(alone.delivered, watched.delivered, "{what}");
             assert_eq!(format!("{alone:?}"), format!("{watched:?}"), "{what}");
         }
-        // Sixty packets of 1294 bytes leave one after another, a millisecond and 35 us each, from 500 ms on.
+        // Sixty packets of 1294 bytes leave one after another, a millisecond and 35 us each, from
+        // 500 ms on.
         let until =
             |time: u64| (time.min(duration).saturating_sub(500) * 1_000_000 / 1_035_200).min(60) * 1294;
         assert_eq!(alone.windows[2].delivered, [until(506)], "{duration} ms");
@@ -182,7 +186,7 @@ fn windows_whose_edges_nobody_sees() {
     }
 }
 
-/// Takes samples, and how many come at once.
+/// Records the number of samples handed over at once.
 #[derive(Default)]
 struct Parts(Vec<usize>);
 
@@ -194,7 +198,8 @@ impl Recorder for Parts {
     fn events(&mut self, _: usize, _: End, _: &Trace) {}
 }
 
-/// Where samples are divided is seen in the order of rows: it is their number that counts, and not how many turns a run takes.
+/// The division of samples into parts shows in the order of rows. It depends on their number, and
+/// not on the number of turns in a run.
 #[test]
 fn samples_are_handed_over_by_their_number() {
     for controller in ["name = 'fixed-window'\nwindow = 3", "name = 'cubic'"] {

@@ -12,7 +12,7 @@ const PING: ProbeConfig = ProbeConfig {
     rtt: Duration::from_millis(50),
 };
 
-/// A full packet of 1294 bytes at 10 Mbit/s, a ping of 84: milliseconds on the wire.
+/// Transmission times in ms of a full packet of 1294 bytes and of a ping of 84 bytes, at 10 Mbit/s.
 const PACKET_MS: f64 = 1.0352;
 const PING_MS: f64 = 0.0672;
 
@@ -28,8 +28,8 @@ fn pinged(size: u32, window: u64, queue_bdp: f64) -> scenario::ProbeRecord {
     run(&scenario).probe.unwrap()
 }
 
-/// A window of W packets above the BDP makes an RTT of W packet times. A ping arrives between two of its packets, so
-/// that it waits half a packet less on average, and its own time on the wire.
+/// A window of W packets above the BDP makes an RTT of W packet times. A ping arrives between two
+/// of its packets. On average it therefore waits half a packet less, plus its own transmission.
 #[test]
 fn waits_in_the_queue_of_a_fixed_window() {
     let record = pinged(84, 80, 2.0);
@@ -45,12 +45,12 @@ fn an_idle_link_is_its_delay() {
     assert!((50.0 + PING_MS..50.0 + PING_MS + PACKET_MS).contains(&record.rtt.mean_ms()));
 }
 
-/// A window far above what the queue holds keeps it full: a ping as large as the data is dropped like any packet, and a
-/// small one finds the room that a full packet does not fill.
+/// A window far above the queue's limit keeps it full. A ping as large as the data is dropped like
+/// any packet, and a small one still fits where a full packet does not.
 #[test]
 fn is_dropped_at_a_full_queue() {
     let (large, small) = (pinged(1294, 2000, 1.0), pinged(84, 2000, 1.0));
     assert!(large.dropped > 10 && small.dropped == 0, "{} and {}", large.dropped, small.dropped);
-    // The last may be under way.
+    // The last one may be in flight.
     assert!((large.sent - 1..=large.sent).contains(&(large.dropped + large.rtt.count())));
 }

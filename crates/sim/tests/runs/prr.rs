@@ -1,4 +1,5 @@
-//! Proportional Rate Reduction (RFC 9937) where it matters: at a queue that a slow start has just overflowed.
+//! Proportional Rate Reduction (RFC 9937) where it matters: at a queue that slow start has just
+//! overflowed.
 
 use crate::common::{RTT, run, scenario, tcp_flow};
 use link::{Limit, LinkConfig, Reorder};
@@ -9,7 +10,7 @@ use units::{Bytes, Duration, Rate, Time};
 
 const RATE: Rate = Rate(100_000_000);
 
-/// One flow over half a BDP of queue; every hundredth packet arrives 5 ms early.
+/// Returns one flow over half a BDP of queue; every hundredth packet arrives 5 ms early.
 fn short_queue(algorithm: &str, reduction: Reduction) -> Scenario {
     let mut flow = tcp_flow(algorithm);
     flow.recovery.reduction = reduction;
@@ -22,7 +23,7 @@ fn short_queue(algorithm: &str, reduction: Reduction) -> Scenario {
     Scenario { link, trace: true, ..scenario(0.5, 20, vec![flow]) }
 }
 
-/// From the first reduction until all that had been sent by then is acknowledged.
+/// Returns the time from the first reduction until all packets sent by then are acknowledged.
 fn first_recovery(trace: &Trace) -> Option<Duration> {
     let (mut sent, mut begun): (u64, Option<(Time, u64)>) = (0, None);
     for (now, event) in trace {
@@ -45,8 +46,8 @@ fn recovery_of(outcome: &Outcome) -> Duration {
     outcome.flows[0].trace.as_ref().and_then(first_recovery).unwrap_or(Duration::MAX)
 }
 
-/// A window that falls at once below what is in flight, but not below what the path holds, fills the queue anew with
-/// every burst of repeats: they are dropped again, and again, for seconds. PRR is through in a few round trips.
+/// A window that falls at once below the bytes in flight but not below the capacity of the path, refills the queue with every burst of retransmissions. They are dropped repeatedly, for seconds.
+/// PRR recovers in a few round trips.
 #[test]
 fn recovery_from_slow_start() {
     let cubic = "name = 'cubic'\nslow-start = 'standard'";
@@ -61,7 +62,7 @@ fn recovery_from_slow_start() {
     assert_eq!(spread.flows[0].stats.timeouts, 0);
 }
 
-/// Reno gives up half, and what is left is about what the path holds: a few round trips either way.
+/// Reno gives up half, and the rest is about what the path holds: a few round trips either way.
 #[test]
 fn half_a_window_is_enough() {
     for reduction in [Reduction::AtOnce, Reduction::Prr] {
@@ -70,13 +71,13 @@ fn half_a_window_is_enough() {
     }
 }
 
-/// Controllers that shape their window themselves do not notice the switch.
+/// Controllers that shape their window themselves are not affected by the option.
 #[test]
-fn only_where_the_ledger_spreads() {
+fn only_where_recovery_spreads_the_reduction() {
     for name in ["bbr1", "bbr2", "bbr3", "dstar"] {
         let [a, b] = [Reduction::AtOnce, Reduction::Prr].map(|reduction| {
             let outcome = run(&short_queue(&format!("name = '{name}'"), reduction));
-            assert!(outcome.flows[0].stats.loss_events > 0, "{name}: nothing to spread");
+            assert!(outcome.flows[0].stats.loss_events > 0, "{name}: no reduction to spread");
             outcome.flows[0].totals.clone()
         });
         assert_eq!(a, b, "{name}");

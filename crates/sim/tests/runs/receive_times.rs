@@ -1,21 +1,22 @@
-//! Controllers of one-way delay: on TCP's timestamps, and on clocks that count in milliseconds.
+//! Controllers based on one-way delay: on TCP's timestamps, and on clocks that count in
+//! milliseconds.
 
 use crate::common::*;
 use recovery::Clock;
 use scenario::{FlowConfig, Outcome, Scenario};
 use units::{Duration, Time};
 
-/// A full packet on the wire, milliseconds at [`RATE`].
+/// Transmission time of a full TCP packet at [`RATE`], in ms.
 const TCP_PACKET_MS: f64 = 1500.0 * 8.0 / 10e3;
 
-/// An ACK for each packet, with timestamps of this unit.
+/// Returns a flow with an ACK for each packet, and with timestamps of this unit.
 fn stamped(toml: &str, unit: Duration) -> FlowConfig {
     let mut flow = tcp_flow(toml);
     (flow.ack.timestamps, flow.ack.timestamp_granularity, flow.ack.ack_every) = (1, unit, 1.into());
     flow
 }
 
-/// Counted from second 30 on.
+/// Counts from second 30 on.
 fn settled(flow: FlowConfig) -> Scenario {
     let mut s = scenario(16.0, 90, vec![flow]);
     s.measure = Some((Time::from_millis(30_000), Time::from_millis(90_000)));
@@ -30,9 +31,10 @@ fn owd(out: &Outcome) -> f64 {
 const US: Duration = Duration::from_micros(1);
 const MS: Duration = Duration::from_millis(1);
 
-/// RFC 6817: alone, it rests where its queue is TARGET. On TCP as on QUIC, whatever the unit up to its rounding.
+/// RFC 6817: alone, it settles where its queue is TARGET. The same holds on TCP and on QUIC,
+/// whatever the unit, up to its rounding.
 #[test]
-fn ledbat_on_tcp_rests_at_its_target() {
+fn ledbat_on_tcp_settles_at_its_target() {
     for (unit, tolerance) in [(US, 1.5), (MS, 2.5)] {
         for target in [25.0, 60.0] {
             let out = run(&settled(stamped(&format!("name = 'ledbat'\ntarget = '{target} ms'"), unit)));
@@ -43,16 +45,16 @@ fn ledbat_on_tcp_rests_at_its_target() {
     }
 }
 
-/// On 1 Mbit/s, where the price of a rate is no small number.
+/// Returns the result of DCCC at 1 Mbit/s, where the price of a rate is not small.
 fn dccc(flow: FlowConfig) -> f64 {
     let mut s = settled(flow);
     s.link.rate = link::RateModel::Constant(units::Rate(1_000_000));
     owd(&run(&s))
 }
 
-/// Equation 19 of D'Aronco et al., e = T_r + RTT h / (beta x), h = 20 kbit/s, beta = 0.1, for a controller that sees `late`
-/// ms more of one-way delay than its RTT has: RTT = e - late + 25 ms. Returns the true delay, e - late. x counts what the window
-/// does, so many bit/s of 1 Mbit/s on the wire.
+/// Returns the true delay, e - late, of equation 19 of D'Aronco et al.: e = T_r + RTT h / (beta x),
+/// h = 20 kbit/s, beta = 0.1. The controller sees `late` ms more of one-way delay than its RTT has:
+/// RTT = e - late + 25 ms. x counts what the window counts, a part of the 1 Mbit/s on the wire.
 fn equation_19(x: f64, late: f64) -> f64 {
     let price = 20e3 / (0.1 * x);
     (100.0 + (25.0 - late) * price) / (1.0 - price) - late
@@ -61,7 +63,7 @@ fn equation_19(x: f64, late: f64) -> f64 {
 const TCP_RATE: f64 = 1e6 * 1448.0 / 1500.0;
 
 #[test]
-fn dccc_on_tcp_rests_at_equation_19() {
+fn dccc_on_tcp_settles_at_equation_19() {
     for unit in [US, MS] {
         let rests = dccc(stamped("name = 'dccc'\nthreshold = '100 ms'", unit));
         let expected = equation_19(TCP_RATE, 0.0);
@@ -69,8 +71,9 @@ fn dccc_on_tcp_rests_at_equation_19() {
     }
 }
 
-/// A delayed ACK's timestamps are those of its first packet and of its own departure: the wait for the third packet, two
-/// transmissions of 12 ms, counts as delay, while the RTT is the newest packet's.
+/// A delayed ACK's timestamps are those of its first packet and of its own departure. The wait for
+/// the third packet, two transmissions of 12 ms, therefore counts as delay, whereas the RTT is that
+/// of the newest packet.
 #[test]
 fn delayed_acks_count_as_delay() {
     let mut flow = stamped("name = 'dccc'\nthreshold = '100 ms'", US);
@@ -79,7 +82,8 @@ fn delayed_acks_count_as_delay() {
     assert!((rests / expected - 1.0).abs() < 0.01, "{rests} for {expected}");
 }
 
-/// QUIC-DC cuts where the queue is over its threshold: the largest queue is hardly above, on TCP as on QUIC.
+/// QUIC-DC reduces when the queue exceeds its threshold: the largest queue is hardly above it, on
+/// TCP and on QUIC.
 #[test]
 fn quic_dc_on_tcp_keeps_its_threshold() {
     for unit in [US, MS] {
@@ -91,8 +95,9 @@ fn quic_dc_on_tcp_keeps_its_threshold() {
     }
 }
 
-/// Both ends cut down: the errors of a delay are those of two clocks, without bias where arrivals and departures fall anywhere
-/// in a millisecond. Two clocks apart have a bias: of their offset, like any.
+/// Both ends round down. The errors of a delay are those of two clocks, without bias where arrivals
+/// and departures fall anywhere in a millisecond. Two clocks with an offset have a bias, like any
+/// clocks.
 #[test]
 fn coarse_clocks_at_both_ends() {
     let at = |clock: Clock| dccc(FlowConfig { clock, ..quic_flow("name = 'dccc'\nthreshold = '100 ms'") });
@@ -103,8 +108,8 @@ fn coarse_clocks_at_both_ends() {
     assert!((exact - apart - 3.0).abs() < 1.0, "{exact} {apart}");
 }
 
-/// In units of a millisecond at both ends, a controller sees delays of whole milliseconds: of QUIC's receive times and of TCP's
-/// timestamps. Without them it sees fractions.
+/// With units of a millisecond at both ends, a controller sees delays in whole milliseconds, from
+/// QUIC's receive times and from TCP's timestamps. Without them it sees fractions.
 #[test]
 fn the_controller_sees_whole_milliseconds() {
     let seen = |flow: FlowConfig| {

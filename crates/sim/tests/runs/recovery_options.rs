@@ -1,4 +1,4 @@
-//! Rules of loss recovery that show in what a sender puts on the wire.
+//! Options of loss recovery that show in what a sender puts on the wire.
 
 use crate::common::*;
 use link::{Limit, RateModel, Reorder};
@@ -7,7 +7,7 @@ use scenario::trace::Event;
 use scenario::{FlowConfig, Outcome, Transport};
 use units::{Duration, Time};
 
-/// An unpaced QUIC flow that carries 1 MB.
+/// Returns an unpaced QUIC flow that carries 1 MB.
 fn transfer() -> FlowConfig {
     let mut flow = quic_flow("name = 'new-reno'");
     (flow.recovery.paced, flow.transfer) = (Paced::Never, Some(1_000_000));
@@ -19,8 +19,8 @@ fn sent_before(out: &Outcome, until: Duration) -> Vec<u32> {
     trace.filter_map(|(_, e)| if let Event::Sent { bytes, .. } = e { Some(*bytes) } else { None }).collect()
 }
 
-/// The initial window of 1500-byte packets is 14 720 bytes (RFC 9002 section 7.2): nine packets, and 1220 bytes that
-/// either wait or fill a tenth.
+/// The initial window of 1500-byte packets is 14 720 bytes (RFC 9002 section 7.2): nine packets,
+/// and 1220 bytes that either wait or fill a tenth packet.
 #[test]
 fn small_last_packet_fills_the_window() {
     for (small, last) in [(false, 1500), (true, 1220)] {
@@ -37,7 +37,7 @@ fn small_last_packet_fills_the_window() {
     }
 }
 
-/// Repeats are cut to what is left of the window too, and the stream arrives whole all the same.
+/// Retransmissions are cut to the rest of the window too, and the stream still arrives completely.
 #[test]
 fn small_last_packet_cuts_repeats() {
     let mut flow = transfer();
@@ -47,11 +47,11 @@ fn small_last_packet_cuts_repeats() {
     let out = run(&s);
     let flow = &out.flows[0];
     assert_eq!(flow.delivered, 1_000_000);
-    assert!(flow.stats.retransmissions > flow.stats.lost(), "a piece each of some");
+    assert!(flow.stats.retransmissions > flow.stats.lost(), "some are sent in pieces");
     assert_eq!(flow.stats.spurious, 0);
 }
 
-/// TCP has no smaller segments to fill its window with.
+/// TCP does not fill its window with smaller segments.
 #[test]
 fn tcp_sends_whole_segments() {
     let bytes = |small| {
@@ -62,7 +62,8 @@ fn tcp_sends_whole_segments() {
     assert_eq!(bytes(true), bytes(false));
 }
 
-/// A PING asks for a packet that holds an ACK alone: 99 bytes on the link, neither in flight nor in the stream.
+/// A PING requests a packet with only an ACK: 99 bytes on the link, neither in flight nor in the
+/// stream.
 #[test]
 fn separate_acks() {
     for every in [None, Some(8), Some(1)] {
@@ -78,9 +79,10 @@ fn separate_acks() {
     }
 }
 
-/// RFC 9000 section 13.2.4: with the answer to its PING a receiver knows that its ACK was read, and tells the ranges below no more. A window of 40
-/// packets loses two: for a round trip ACKs have several ranges, each with a PING here. As long as the sender remembers the lost packets, which might
-/// come late, there were 110.
+/// RFC 9000 section 13.2.4: with the answer to its PING a receiver knows that its ACK was read, and
+/// stops reporting the ranges below. A window of 40 packets loses two. For a round trip ACKs have
+/// several ranges, each with a PING here. When ranges were kept until the sender forgot the lost packets, which
+/// might arrive late, there would be 110.
 #[test]
 fn answers_let_a_receiver_forget() {
     let mut flow = quic_flow("name = 'fixed-window'\nwindow = 40");
@@ -93,8 +95,9 @@ fn answers_let_a_receiver_forget() {
     assert!((15..=25).contains(&totals.acks), "{}", totals.acks);
 }
 
-/// HyStart's trains are of ACKs at most 2 ms apart. Those of single packets are 1.2 ms apart on 10 Mbit/s, of pairs 2.4 ms:
-/// with Linux's quick ACKs CUBIC leaves slow start at 63 segments on the wire, whatever the queue; a packet or two more here.
+/// HyStart's trains are ACKs at most 2 ms apart. On 10 Mbit/s ACKs of single packets are 1.2 ms
+/// apart, of pairs 2.4 ms. With Linux's quick ACKs CUBIC leaves slow start at 63 segments on the
+/// wire, whatever the queue; a packet or two later here.
 #[test]
 fn quick_acks_make_trains() {
     let window = |bdp, quick_acks| {
@@ -108,8 +111,8 @@ fn quick_acks_make_trains() {
     }
 }
 
-/// Two congestion events leave a quarter of the largest window of slow start, and what it grew between them; without any, no
-/// window is the least.
+/// Two congestion events leave a quarter of the largest window of slow start, plus its growth
+/// between them. Without any event there is no smallest window.
 #[test]
 fn windows_of_the_first_slow_start() {
     let mut flow = quic_flow("name = 'new-reno'");
@@ -120,14 +123,15 @@ fn windows_of_the_first_slow_start() {
     assert_eq!(out.flows[0].least_window, None);
     let out = run(&scenario(1.0, 1, vec![quic_flow("name = 'new-reno'")]));
     let flow = &out.flows[0];
-    assert_eq!(flow.stats.loss_events, 2, "QUIC's exit: a repeat is lost too");
+    assert_eq!(flow.stats.loss_events, 2, "QUIC's exit: a retransmission is lost too");
     let quarter = flow.slow_start_window / 4;
     let least = flow.least_window.unwrap();
     assert!((quarter..quarter + 2 * 1252).contains(&least), "{least} of {quarter}");
 }
 
-/// What arrives early makes what it overtakes look lost to a packet threshold of three. BBRv1's rate does not suffer, its goodput does:
-/// two in five packets are repeats. A sender whose threshold follows late arrivals, as google/quiche's and lsquic's do, has both.
+/// Packets that arrive early make those they overtake look lost to a packet threshold of three.
+/// BBRv1's rate does not suffer, but its goodput does: two in five packets are retransmissions. A
+/// sender whose threshold adapts to late arrivals, as in google/quiche and lsquic, keeps both.
 #[test]
 fn late_acks_cost_repeats_and_not_rate() {
     let measured = |threshold: Option<u64>, most: Option<u64>| {
@@ -148,8 +152,9 @@ fn late_acks_cost_repeats_and_not_rate() {
     assert!(adapted > 0.98 * alone, "{adapted} and {alone}");
 }
 
-/// A number is left out by a chance of 1 in 100, and never within 100 of the last: one in 200 in the mean. Where packets keep their order
-/// what is missing is nobody's loss, and the packet behind it is acknowledged at once.
+/// A number is skipped with probability 1/100, and never within 100 of the last: one in 200 on
+/// average. Where packets keep their order a missing number is no loss, and the packet after it is
+/// acknowledged at once.
 #[test]
 fn numbers_left_out() {
     let numbers = |skip| {
@@ -173,10 +178,11 @@ fn numbers_left_out() {
     let out: Vec<u64> = gaps.windows(2).filter(|two| two[1] > two[0] + 1).map(|two| two[0] + 1).collect();
     assert_eq!(gaps.last().unwrap() + 1, (gaps.len() + out.len()) as u64, "one at a time");
     let expected = all.len() as f64 / 200.0;
-    // The spread of a chance of 1 in 100 is 100, so of so many gaps half their root.
+    // The standard deviation of a gap with probability 1/100 is 100, so the number of gaps varies
+    // by half its square root.
     assert!((out.len() as f64 - expected).abs() < 1.5 * expected.sqrt(), "{} {expected}", out.len());
     assert!(out.windows(2).all(|two| two[1] - two[0] > 100), "{out:?}");
-    // Half of them would have been acknowledged anyway, and the timer's ACKs come in other places.
+    // Half of them would have been acknowledged anyway, and the timer's ACKs come at other packets.
     let more = (with_gaps - answers) as f64;
     assert!((0.1..0.6).contains(&(more / out.len() as f64)), "{more} of {}", out.len());
 }

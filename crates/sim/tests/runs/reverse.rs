@@ -1,5 +1,5 @@
-//! Links on the way back, against closed forms. Every run of a debug build also checks conservation and Little's law at
-//! each link.
+//! Links on the return path, against closed forms. Every run of a debug build also checks
+//! conservation and Little's law at each link.
 
 use crate::common::*;
 use link::{Limit, LinkConfig, RateModel};
@@ -8,9 +8,9 @@ use scenario::trace::Event;
 use scenario::{Back, FlowConfig, Outcome, ProbeConfig, Route, Scenario, UdpConfig};
 use units::{Bytes, Duration, Rate, Time};
 
-/// A full QUIC packet on the wire.
+/// A full QUIC packet on the wire, in bits.
 const PACKET: f64 = 1294.0 * 8.0;
-/// An acknowledgement on the wire, bytes.
+/// Size of an acknowledgement on the wire, in bytes.
 const ACK: u32 = 99;
 const ACK_BITS: f64 = 99.0 * 8.0;
 
@@ -36,7 +36,7 @@ fn link(rate: f64, kilobytes: u64) -> LinkConfig {
     LinkConfig { delay: RTT / 2, limit, ..LinkConfig::plain(Rate(rate as u64)) }
 }
 
-/// 10 Mbit/s and 50 ms there, `reverse` back.
+/// Returns a scenario with 10 Mbit/s and 50 ms forward, and `reverse` back.
 fn both_ways(seconds: u64, reverse: LinkConfig, flows: Vec<FlowConfig>) -> Scenario {
     let s = scenario(1.0, seconds, flows);
     Scenario { reverse: vec![reverse], reverse_names: vec!["reverse".to_owned()], ..s }
@@ -55,7 +55,8 @@ fn rtt(out: &Outcome, flow: usize) -> f64 {
     out.flows[flow].totals.rtt.mean_ms()
 }
 
-/// An empty link back adds the transmission of an acknowledgement to each round trip, and nothing else.
+/// An empty return link adds the transmission of an acknowledgement to each round trip, and nothing
+/// else.
 ///
 /// ```text
 /// RTT = base RTT + packet / forward rate + ACK / reverse rate
@@ -69,14 +70,14 @@ fn an_empty_link_back_is_its_transmission() {
         close("rtt", rtt(&linked, 0), 50.0 + PACKET / 1e4 + ack_ms, 1e-6);
         let (a, b) = (&pure.flows[0].totals, &linked.flows[0].totals);
         close("rtt beside the pure delay", b.rtt.mean_ms(), a.rtt.mean_ms() + ack_ms, 1e-6);
-        assert_eq!(a.owd.mean_ms(), b.owd.mean_ms(), "the way of the data is the same");
+        assert_eq!(a.owd.mean_ms(), b.owd.mean_ms(), "the path of the data is the same");
         assert_eq!(a.queue_delay.mean_ms(), b.queue_delay.mean_ms(), "acknowledgements queue, data do not");
         assert_eq!((b.dropped, b.feedback_dropped), (0, 0));
         assert_eq!(b.feedback, linked.reverse[0].pushed.packets);
         assert_eq!(linked.reverse[0].pushed.bytes, b.feedback * u64::from(ACK));
         assert_eq!((a.feedback, pure.reverse.len()), (0, 0));
     }
-    // A controller on a fast link back does what it does on none.
+    // With a fast return link a controller does the same as with none.
     let cubic = |flow: FlowConfig| FlowConfig { transfer: Some(20_000_000), ..flow };
     let pure = run(&scenario(1.0, 60, vec![cubic(quic_flow("name = 'cubic'"))]));
     let linked = run(&both_ways(60, link(1e12, 1000), vec![cubic(forward(quic_flow("name = 'cubic'")))]));
@@ -84,7 +85,8 @@ fn an_empty_link_back_is_its_transmission() {
     close("goodput", goodput(&linked, 0), goodput(&pure, 0), 1e-3);
 }
 
-/// A slow link back is the bottleneck of a flow with a fixed window, in acknowledgements per second.
+/// A slow return link is the bottleneck of a flow with a fixed window, in acknowledgements per
+/// second.
 ///
 /// ```text
 /// ACKs per second = reverse rate / ACK,   RTT = window / that
@@ -101,13 +103,15 @@ fn a_slow_link_back_limits_the_acknowledgements() {
         let out_of = out.reverse[0].delivered.bytes as f64 * 8.0;
         close("utilization", out_of, rate * 60.0, 0.01);
         assert_eq!(out.flows[0].totals.feedback_dropped, 0);
-        // An acknowledgement of two lets two go at once; all other waiting is that of acknowledgements.
+        // An acknowledgement of two packets releases two at once; all other queuing is that of
+        // acknowledgements.
         let burst = (every as f64 + 1.0) / 2.0;
         close("the data's queue", out.flows[0].totals.queue_delay.mean_ms(), burst * PACKET / 1e4, 2e-3);
     }
 }
 
-/// What is forward is a matter of the point of view: the same flow the other way round, to the nanosecond.
+/// Forward and backward are symmetric: the same flow in the other direction agrees to the
+/// nanosecond.
 #[test]
 fn directions_are_alike() {
     let there = |flow: FlowConfig| run(&both_ways(20, link(3e6, 20), vec![forward(flow)]));
@@ -130,9 +134,10 @@ fn directions_are_alike() {
     }
 }
 
-/// The rest of a longer RTT is a delay: half of it or what the links there leave, and the remainder behind those back.
+/// The rest of a longer RTT is a delay: half of it, or what the forward links leave of that, and
+/// the remainder behind the return links.
 #[test]
-fn what_links_leave_of_the_rtt() {
+fn the_rest_of_the_rtt_is_delay() {
     let ms = Duration::from_millis;
     for (there, back, rtt_ms, owd) in
         [(25, 25, 100, 50.0), (25, 5, 100, 50.0), (5, 60, 100, 40.0), (60, 5, 80, 60.0)]
@@ -146,7 +151,7 @@ fn what_links_leave_of_the_rtt() {
     }
 }
 
-/// Gaps between the acknowledgements that arrive at a sender, milliseconds.
+/// Returns the gaps between the acknowledgements that arrive at a sender, in ms.
 fn gaps(out: &Outcome, flow: usize) -> Vec<f64> {
     let trace = out.flows[flow].trace.as_ref().unwrap();
     let times: Vec<Time> =
@@ -154,8 +159,9 @@ fn gaps(out: &Outcome, flow: usize) -> Vec<f64> {
     times.windows(2).map(|pair| (pair[1] - pair[0]).as_millis_f64()).collect()
 }
 
-/// Data both ways: acknowledgements wait behind the other's packets and arrive in a bunch (Zhang, Shenker and Clark 1991),
-/// one transmission of an ACK apart instead of that of the data that they acknowledge.
+/// With data in both directions, acknowledgements wait behind the other's packets and arrive in a
+/// bunch (Zhang, Shenker and Clark 1991). They are then one transmission of an ACK apart, instead
+/// of one of the data that they acknowledge.
 #[test]
 fn data_both_ways_compress_acknowledgements() {
     let transfer = |flow| FlowConfig { transfer: Some(5_000_000), ..flow };
@@ -182,14 +188,15 @@ fn data_both_ways_compress_acknowledgements() {
         let shortest = gaps(&both, flow).into_iter().filter(|gap| *gap > 0.0).fold(f64::INFINITY, f64::min);
         close("the shortest gap", shortest, ack_ms, 1e-3);
     }
-    // What each direction carried is what was sent along it.
+    // Each direction carried what was sent along it.
     let sent = |out: &Outcome, flow: usize| out.flows[flow].totals.packets;
     let acks = |out: &Outcome, flow: usize| out.flows[flow].totals.feedback;
     assert_eq!(both.link.pushed.packets, sent(&both, 0) + acks(&both, 1));
     assert_eq!(both.reverse[0].pushed.packets, sent(&both, 1) + acks(&both, 0));
 }
 
-/// Acknowledgements say what those before them said: a lost one is a delay of what it acknowledged.
+/// Later acknowledgements repeat the contents of earlier ones: a lost one only delays what it
+/// acknowledged.
 #[test]
 fn lost_acknowledgements_do_no_harm() {
     for (flow, quic) in [
@@ -201,7 +208,7 @@ fn lost_acknowledgements_do_no_harm() {
     ] {
         let flow = FlowConfig { transfer: Some(10_000_000), ..forward(flow) };
         let mut s = both_ways(120, link(1e9, 1000), vec![flow]);
-        // No packet is lost for want of a queue: what is repeated, is repeated in vain.
+        // With an unlimited queue no packet is lost, so every retransmission is unnecessary.
         s.link.limit = Limit::Unlimited;
         s.flows[0].recovery.max_ack_delay = s.flows[0].ack.max_ack_delay;
         s.reverse[0].loss = 0.2;
@@ -221,8 +228,8 @@ fn lost_acknowledgements_do_no_harm() {
     }
 }
 
-/// Acknowledgements that overtake each other, and losses both ways: the transfer still completes, and every drop is
-/// somebody's, whatever the queue management on either side.
+/// With acknowledgements that overtake each other, and losses in both directions, the transfer
+/// still completes. Every drop is counted by a flow, whatever the queue management on either side.
 #[test]
 fn nothing_is_lost_unaccounted() {
     for aqm in link::Aqm::all() {
@@ -234,7 +241,7 @@ fn nothing_is_lost_unaccounted() {
         ];
         let twice = Route { first: 2, last: 3 };
         for flow in &mut flows {
-            // Two links each way: the first of the reverse ones is number 2.
+            // There are two links in each direction: the first of the reverse ones is number 2.
             let ahead = flow.route == Route::ALL;
             flow.route = if ahead { Route::ALL } else { twice };
             flow.back = Some(Back { route: if ahead { twice } else { Route::ALL }, size: ACK });
@@ -292,7 +299,7 @@ fn nothing_is_lost_unaccounted() {
     }
 }
 
-/// The probe's answer waits behind backward data, and backward UDP takes just its own way.
+/// The ping's answer waits behind backward data. Backward UDP crosses only its own links.
 #[test]
 fn the_answer_waits_on_the_way_back() {
     let mut s = both_ways(20, link(1e7, 1000), vec![forward(window(1))]);
@@ -303,10 +310,11 @@ fn the_answer_waits_on_the_way_back() {
     close("idle", rtt(&idle), 50.0 + 2.0 * 84.0 * 8.0 / 1e4, 0.01);
     s.flows.push(FlowConfig { start: Time(7_000_000), ..backward(window(80)) });
     let busy = run(&from_second(s, 2));
-    // The window is 80 packets, 48.3 of which are on the way: the others wait on the reverse link.
+    // The window is 80 packets, 48.3 of which are in propagation: the others wait on the reverse
+    // link.
     close("busy", rtt(&busy), 80.0 * PACKET / 1e4, 0.02);
     close(
-        "the queue is of the reverse link",
+        "the queue is that of the reverse link",
         busy.flows[1].totals.owd.mean_ms(),
         80.0 * PACKET / 1e4 - 25.0,
         0.02,

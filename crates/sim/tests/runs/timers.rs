@@ -1,4 +1,5 @@
-//! Means of the timers, against closed forms. One packet per round trip R: no variation, no reordering.
+//! Means of the timers, against closed forms. With one packet per round trip R there is no
+//! variation and no reordering.
 //!
 //! ```text
 //! QUIC   PTO = R + max(4 rttvar, granularity) + max_ack_delay      time threshold beyond R = R / 8
@@ -44,9 +45,10 @@ fn at_rest() {
     assert!(rfc.reo_wnd.ms().is_nan());
 }
 
-/// What happens at the receiver's end does not move the sender's pacer: only what the sender sees lets it reckon anew. DCCC begins with a
-/// packet each 100 ms; the ACK that raises its rate comes 75.5 ms after the last packet, and at the new rate that has been enough. The
-/// receiver's delayed ACK, 25 ms before, had been reckoned at the old rate.
+/// Events at the receiver's end do not affect the sender's pacer, which recalculates only on events
+/// that the sender sees. DCCC begins with a packet each 100 ms. The ACK that raises its rate
+/// arrives 75.5 ms after the last packet, and at the new rate enough time has passed. The
+/// receiver's delayed ACK, 25 ms before, falls into the time of the old rate.
 #[test]
 fn the_receiver_does_not_pace() {
     let scenario = Scenario { trace: true, ..scenario(4.0, 1, vec![quic_flow("name = 'dccc'")]) };

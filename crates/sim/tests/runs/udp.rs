@@ -1,4 +1,4 @@
-//! Traffic that does not react to congestion, and one-way delays, against closed forms.
+//! Unresponsive traffic and one-way delays, against closed forms.
 
 use crate::common::*;
 use link::{Limit, LinkConfig};
@@ -19,14 +19,15 @@ fn udp(kbit_s: u64, size: u32) -> UdpConfig {
     }
 }
 
-/// A flow of a fixed window, an ACK for each packet.
+/// Returns a flow with a fixed window and an ACK for each packet.
 fn window(packets: u64) -> FlowConfig {
     let mut flow = quic_flow(&format!("name = 'fixed-window'\nwindow = {packets}"));
     (flow.ack.ack_every, flow.recovery.paced) = (1.into(), recovery::Paced::Never);
     flow
 }
 
-/// Nobody but these sources: a flow that never starts keeps the run going. Counts from second 2.
+/// Returns a scenario with only these sources: a flow that never starts keeps the run going. Counts
+/// from second 2.
 fn alone(seconds: u64, udp: Vec<UdpConfig>) -> Scenario {
     let never = FlowConfig { start: Time::NEVER, ..window(1) };
     let measure = Some((Time::from_millis(2000), Time::from_millis(1000 * seconds)));
@@ -37,22 +38,23 @@ fn close(got: f64, expected: f64, tolerance: f64) {
     assert!((got / expected - 1.0).abs() <= tolerance, "{got} for {expected}");
 }
 
-/// Twice what the link carries: every other packet is dropped, and each of the others finds a queue that is full but for
-/// itself, and a transmission that begins. Departures fall on arrivals, so that all this is exact.
+/// At twice the link's rate every other packet is dropped. Each of the others finds a full queue
+/// except for its own place, and a transmission that begins. Departures coincide with arrivals, so
+/// all this is exact.
 #[test]
 fn overload_fills_the_queue() {
     let mut s = alone(42, vec![udp(4000, 1000)]);
     s.link = LinkConfig { limit: Limit::Packets(24), delay: RTT / 2, ..LinkConfig::plain(Rate(2_000_000)) };
     let out = run(&s);
     let record = &out.udp[0];
-    // Both ends of the window count, and at both a packet is dropped.
+    // Both ends of the window count, and a packet is dropped at both.
     assert_eq!((record.sent, record.dropped), (20_001, 10_001));
     assert_eq!((record.queue_delay.mean_ms(), record.queue_delay.max_ms()), (100.0, 100.0));
     close(record.delivered as f64 * 8.0 / 40.0, 2e6, 1e-4);
     assert_eq!(out.link.dropped().packets + out.link.admitted.packets, 21_000);
 }
 
-/// Below the link's rate: nothing queues, and as many packets leave as the rate says, to the packet.
+/// Below the link's rate nothing queues, and exactly as many packets leave as the rate says.
 #[test]
 fn below_the_rate_it_is_alone_on_the_wire() {
     let out = run(&alone(62, vec![udp(7777, 1294)]));
@@ -63,7 +65,8 @@ fn below_the_rate_it_is_alone_on_the_wire() {
     assert_eq!(record.queue_delay.max_ms(), 1.0352);
 }
 
-/// A fixed window beside UDP gets what UDP leaves, and its RTT is its window over that (Little's law).
+/// A fixed window beside UDP gets what UDP leaves, and its RTT is its window over that (Little's
+/// law).
 #[test]
 fn a_fixed_window_gets_exactly_the_rest() {
     for kbit_s in [1000, 4000, 8000] {
@@ -80,7 +83,7 @@ fn a_fixed_window_gets_exactly_the_rest() {
     }
 }
 
-/// Steps and spans of silence show in the series, second by second.
+/// Steps and silent phases show in the series, second by second.
 #[test]
 fn steps_and_silence_over_time() {
     let mut stepped = udp(1000, 1000);
@@ -98,7 +101,8 @@ fn steps_and_silence_over_time() {
     assert!(run(&Scenario { series, ..alone(8, vec![]) }).series.udp_mbit_s.iter().all(|r| r.is_nan()));
 }
 
-/// Every packet of every sender is somewhere, whatever the queue management; debug builds check the link.
+/// Every packet of every sender is accounted for, whatever the queue management. Debug builds check
+/// the link.
 #[test]
 fn nothing_is_lost_unaccounted() {
     for aqm in link::Aqm::all() {
@@ -114,7 +118,7 @@ fn nothing_is_lost_unaccounted() {
         };
         assert_eq!((out.link.pushed.packets, out.link.dropped().packets), sent(&out), "{aqm:?}");
         assert!(out.udp.iter().all(|u| u.dropped > 0 && u.queue_delay.mean_ms() > 0.0), "{aqm:?}");
-        // Fair queues give small and large packets of one rate the same.
+        // Fair queues give small and large packets of one rate the same share.
         let share = out.udp[0].delivered as f64 / out.udp[1].delivered as f64;
         assert!(aqm.name() != "fq-codel" || (share - 1.0).abs() < 0.02, "{share}");
     }
@@ -133,7 +137,8 @@ fn silence_moves_nobody() {
     assert_eq!(after.udp[0], scenario::UdpRecord::default());
 }
 
-/// Propagation, queue, transmission: half the RTT and a packet on an idle link; a window above the BDP adds its queue.
+/// One-way delay is propagation, queue and transmission: half the RTT and a packet on an idle link.
+/// A window above the BDP adds its queue.
 #[test]
 fn one_way_delays() {
     for (rtt, packets) in [(50, 1), (80, 1), (50, 80), (80, 100)] {
@@ -151,7 +156,7 @@ fn one_way_delays() {
     }
 }
 
-/// The link's jitter is in it; the receiver's clock and its ACK delay are not.
+/// One-way delay includes the link's jitter, but not the receiver's clock and its ACK delay.
 #[test]
 fn one_way_delay_is_by_the_simulators_clock() {
     let owd = |mut flow: FlowConfig, jitter: u64| {

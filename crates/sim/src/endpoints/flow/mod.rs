@@ -1,9 +1,9 @@
-//! One flow: application, sender, the way back, receiver, and the counters of what happened.
+//! One flow: application, sender, return path, receiver, and counters.
 
 mod opening;
 mod receiving_end;
+mod scheduled;
 mod sending_end;
-mod under_way;
 
 use std::collections::VecDeque;
 
@@ -14,16 +14,16 @@ use units::{Duration, Time};
 
 use crate::endpoints::ack_jitter::AckJitter;
 use crate::endpoints::ack_path::AckPath;
-use crate::endpoints::flow::under_way::UnderWay;
+use crate::endpoints::flow::scheduled::Scheduled;
 use crate::endpoints::handshake::{Ending, Handshake};
-use crate::endpoints::receiver::{Receiver, Spent};
+use crate::endpoints::receiver::{AckPool, Receiver};
 use crate::endpoints::resend::Resend;
 use crate::endpoints::setup::{Rules, Setup};
 use crate::engine::links::Links;
 use crate::packet::{Chunk, Data};
 use crate::traffic::application::Source;
 
-/// Whether a flow still takes part.
+/// Stage of a flow in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Waiting,
@@ -31,58 +31,60 @@ enum Stage {
     Done,
 }
 
-/// What flows have in common: the links, and memory that none of them needs between two events.
+/// State shared by all flows: the links, and memory that none of them needs between two events.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) links: Links,
     effects: AckEffects<Chunk>,
-    /// Acknowledgements that have been read, to be written anew.
-    spent: Spent,
+    /// Memory of acknowledgements that have been read, for reuse.
+    pool: AckPool,
 }
 
 impl Shared {
     pub(crate) fn new(links: Links) -> Self {
-        Self { links, effects: AckEffects::default(), spent: Spent::default() }
+        Self { links, effects: AckEffects::default(), pool: AckPool::default() }
     }
 }
 
-/// One flow.
+/// One simulated flow.
 #[derive(Debug)]
-#[repr(C, align(128))] // in this order: what every packet touches lies together, before what few do
+#[repr(C, align(128))] // in this order: fields used by every packet are adjacent and come first
 pub(crate) struct Flow {
     stage: Stage,
-    /// Its sender is ahead of the links, and what arrives may wait.
+    /// Whether the sender is ahead of the links, so that arriving packets may wait.
     ahead: bool,
-    /// Its sender has acted, or a packet was received, since it was sampled last.
-    news: bool,
+    /// Whether the sender has acted, or a packet was received, since the last sample.
+    changed: bool,
     id: u32,
     route: Route,
-    /// Which connection it is on, from 0.
+    /// Number of the current connection, from 0.
     connection: u32,
-    /// Behind the last link, for flows whose way is longer than that of their links.
+    /// Delay behind the last link, for flows whose path is longer than its links.
     propagation_delay: Duration,
-    /// What its sender has decided to send, and of what arrives over one link that which stays with the flow.
-    under_way: UnderWay,
-    /// All else that is behind the last link: on its way to the receiver, or waiting to be received.
+    /// Packets that the sender has scheduled, and those in transit over a single link that stay
+    /// with the flow.
+    scheduled: Scheduled,
+    /// All other packets behind the last link: in propagation, or waiting to be received.
     arriving: VecDeque<(Time, Data)>,
-    /// So many of them are too many.
+    /// Number of arriving packets at which the receiver catches up.
     too_many: usize,
     transport: Transport,
     stop: Option<Time>,
-    /// When the sending end acts next of its own, beside its application. What arrives at the other end does not move it.
+    /// Next time that the sending end acts on its own, its application aside. Arrivals at the other
+    /// end do not change it.
     near_next: Time,
     pacer_at: Time,
-    /// When a timer of loss recovery or of the controller is due, as of the sender's last turn.
+    /// Next timer of loss recovery or of the controller, as of the sender's last turn.
     timer_at: Time,
     /// Next new byte of the stream.
     fresh: u64,
-    /// ACKs written on this connection.
+    /// Number of ACKs written on this connection.
     written: u64,
-    /// The packet number behind which one is left out.
+    /// Packet number after which the next number is skipped.
     skip_behind: u64,
-    /// Lost, to be sent again.
+    /// Lost data to be sent again.
     resend: Resend,
-    /// Until the connection is open.
+    /// Handshake, until the connection is open.
     handshake: Option<Handshake>,
     ending: Ending,
     source: Source,
@@ -91,14 +93,16 @@ pub(crate) struct Flow {
     receiver: Receiver,
     pub(crate) record: Record,
     setup: Box<Setup>,
-    /// What the senders of the connections before counted.
+    /// Counters of the senders of previous connections.
     closed: Stats,
-    /// What arrived although its packet had been declared lost: not to be sent again, whatever becomes of its repeats.
+    /// Data that arrived although its packet had been declared lost. It is not sent again, whatever
+    /// happens to its retransmissions.
     arrived_late: Reassembly,
 }
 
 impl Flow {
-    /// Packets are numbered by their sender: data with `id`, feedback with `feedback_id`.
+    /// Creates a flow. Packets are numbered by their sender: data with `id`, feedback with
+    /// `feedback_id`.
     pub(crate) fn new(
         id: u32,
         feedback_id: u32,
@@ -138,11 +142,11 @@ impl Flow {
             pacer_at: Time::NEVER,
             timer_at: Time::NEVER,
             near_next: config.start,
-            news: true,
+            changed: true,
             receiver: Receiver::new(&setup),
             arriving: VecDeque::new(),
             too_many: 0,
-            under_way: UnderWay::default(),
+            scheduled: Scheduled::default(),
             ahead: false,
             propagation_delay: forward - delay,
             back: AckPath::new(
@@ -158,18 +162,19 @@ impl Flow {
         }
     }
 
-    /// A guest takes its place: from now on it keeps the record, and nothing else. When it was to begin and to stop.
-    pub(crate) fn give_way(&mut self) -> (Time, Option<Time>) {
+    /// Hands the flow's place to a guest. From now on the flow only keeps the record. Returns the
+    /// start and stop times.
+    pub(crate) fn hand_to_guest(&mut self) -> (Time, Option<Time>) {
         self.stage = Stage::Done;
         (self.setup.config.start, self.stop)
     }
 
-    /// The ways of data and of feedback: the number of who sends among the senders of packets, the links, the delay behind them.
+    /// Returns the paths of data and of feedback: sender number, links, and the delay behind them.
     pub(crate) fn ways(&self) -> [(u32, Option<Route>, Duration); 2] {
         [(self.id, Some(self.route), self.propagation_delay), self.back.way()]
     }
 
-    /// What a guest in its place counts.
+    /// Sets the counters of the guest in the flow's place.
     pub(crate) fn set_stats(&mut self, stats: Stats) {
         self.closed = stats;
     }
@@ -178,12 +183,13 @@ impl Flow {
         &self.sender
     }
 
-    /// How it stands at the time of a sample, unless it is as it was at the one before.
+    /// Returns the state at the time of a sample, or `None` if it has not changed since the
+    /// previous one.
     pub(crate) fn sample(&mut self, now: Time, shared: &mut Shared) -> Option<FlowSample> {
         if self.next_arrival() <= now {
             self.catch_up_before_turn(now, shared);
         }
-        if !std::mem::take(&mut self.news) {
+        if !std::mem::take(&mut self.changed) {
             return None;
         }
         let owd = self.record.take_owd();
@@ -205,15 +211,15 @@ impl Flow {
         self.stage == Stage::Done
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     pub(crate) fn next(&self) -> Time {
         match self.stage {
             Stage::Done => return Time::NEVER,
             Stage::Waiting => return self.near_next,
             Stage::Running => {}
         }
-        // Its sender has nothing else to do before.
-        if let Some(leaves) = self.under_way.leaves() {
+        // The sender has nothing else to do earlier.
+        if let Some(leaves) = self.scheduled.leaves() {
             return leaves;
         }
         let due = |time: Option<Time>| time.unwrap_or(Time::NEVER);
@@ -222,14 +228,14 @@ impl Flow {
         far.min(self.next_act())
     }
 
-    /// Does what is due. Nothing may be ahead of `bound`.
+    /// Processes what is due. Nothing may run ahead of `bound`.
     pub(crate) fn on_time(&mut self, now: Time, bound: Time, shared: &mut Shared) {
         if self.stage == Stage::Waiting {
             self.stage = Stage::Running;
             self.record.started = now;
         }
         self.depart(now, shared);
-        if self.under_way.leaves().is_some() {
+        if self.scheduled.leaves().is_some() {
             return;
         }
         self.receive_due(now, shared);
@@ -238,7 +244,7 @@ impl Flow {
         self.depart(now, shared);
     }
 
-    /// The run ends now.
+    /// Completes the record at the end of the run.
     pub(crate) fn conclude(&mut self, now: Time, shared: &mut Shared) {
         if !self.is_done() {
             self.receive_due(now, shared);
@@ -247,7 +253,7 @@ impl Flow {
         self.record.stats = self.stats();
     }
 
-    /// From here on it is a new connection; of the old one nothing is heard any more.
+    /// Starts a new connection. Nothing more arrives from the old one.
     fn reconnect(&mut self) {
         self.connection += 1;
         self.closed += self.sender.stats();
@@ -266,7 +272,7 @@ impl Flow {
         self.record.on_reconnect();
     }
 
-    /// Of the senders of all its connections.
+    /// Returns the counters of the senders of all its connections.
     pub(crate) fn stats(&self) -> Stats {
         let mut stats = self.closed.clone();
         stats += self.sender.stats();

@@ -1,4 +1,4 @@
-//! Opening a connection: an Initial or a SYN, repeats of it, and the answer.
+//! Opening a connection: an Initial or a SYN, its retransmissions, and the reply.
 
 use recovery::{AckEffects, AckFrame, SpaceId};
 use scenario::Route;
@@ -8,7 +8,7 @@ use units::{Ecn, Time};
 use super::{Flow, Shared};
 use crate::endpoints::handshake::{END_OF_HANDSHAKE, Ending, HANDSHAKE_PACKET, Handshake, NO_STREAM};
 use crate::engine::links::Links;
-use crate::packet::{Chunk, Data, Feedback, Says};
+use crate::packet::{Chunk, Content, Data, Feedback};
 
 impl Flow {
     #[inline(never)]
@@ -17,10 +17,10 @@ impl Flow {
         let packet = trace::Handshake { number, bytes };
         self.record.on_handshake_received(now, packet);
         self.record.on_handshake_answered(now, packet);
-        self.send_back(now, Feedback { number, says: Says::Open }, shared);
+        self.send_back(now, Feedback { number, content: Content::Open }, shared);
     }
 
-    /// The Initial or SYN of this number is answered.
+    /// Notes that the Initial or SYN of this number is answered.
     #[cold]
     pub(super) fn opened(
         &mut self,
@@ -31,7 +31,7 @@ impl Flow {
     ) {
         if handshake.counts() {
             let frame = AckFrame { ranges: vec![(number, number)], ..AckFrame::default() };
-            // Only of what was sent: there is nothing that could refuse it.
+            // It acknowledges only what was sent, so nothing can reject it.
             let _ = self.sender.on_ack_in(now, SpaceId::Initial, &frame, None, out);
             self.sender.discard(now, SpaceId::Initial);
             self.sender.on_handshake_confirmed(now);
@@ -48,7 +48,7 @@ impl Flow {
         }
     }
 
-    /// An Initial or a SYN leaves, the first or a repeat.
+    /// Sends an Initial or a SYN, the first or a retransmission.
     #[inline(never)]
     fn open(&mut self, now: Time, links: &mut Links) {
         let Some(handshake) = &mut self.handshake else { return };
@@ -63,46 +63,46 @@ impl Flow {
             self.sender.mark_app_limited();
         }
         self.record.on_handshake_sent(now, trace::Handshake { number, bytes }, size);
-        let packet = Data { connection: self.connection, ..bare }.of_handshake();
+        let packet = Data { connection: self.connection, ..bare }.into_handshake();
         let entry = usize::from(first);
         match links.push(now, entry, packet) {
             Ok(admitted) => {
-                if let Some(stay) = admitted.stay {
-                    self.record.on_queued(now, entry, stay);
+                if let Some(queue_time) = admitted.queue_time {
+                    self.record.on_queued(now, entry, queue_time);
                 }
             }
             Err(_) => self.record.on_dropped(now),
         }
     }
 
-    /// What the next datagram carries besides its packet.
+    /// Returns the bytes of the handshake's end that the next datagram carries besides its packet.
     pub(super) fn end_of_handshake(&self) -> u32 {
         if self.ending == Ending::Due { END_OF_HANDSHAKE.min(self.transport.payload() / 2) } else { 0 }
     }
 
-    /// The same, when that datagram leaves.
+    /// Sends the end of the handshake with the datagram that leaves now. Returns its bytes.
     pub(super) fn end_handshake(&mut self, now: Time) -> u32 {
         let bytes = self.end_of_handshake();
         if bytes > 0 {
             let in_flight = bytes.min(HANDSHAKE_PACKET).into();
             self.sender.on_sent_in(now, SpaceId::Handshake, in_flight, Ecn::NotEct, NO_STREAM, true);
             self.sender.on_handshake_confirmed(now);
-            self.ending = Ending::UnderWay;
+            self.ending = Ending::InFlight;
         }
         bytes
     }
 
-    /// The first ACK has come, or a timer is due: the keys of the handshake go, and with them what was sent with them.
+    /// Discards the handshake keys, and the packets sent with them, at the first ACK or timer.
     #[inline]
     pub(super) fn forget_handshake(&mut self, now: Time) {
-        if self.ending == Ending::UnderWay {
+        if self.ending == Ending::InFlight {
             self.sender.discard(now, SpaceId::Handshake);
             self.sender.on_handshake_confirmed(now);
             self.ending = Ending::None;
         }
     }
 
-    /// Nothing leaves before the connection is open; it is opened for the first that wants to.
+    /// Nothing leaves before the connection is open. It is opened when data is first available.
     #[inline(never)]
     pub(super) fn wait_for_handshake(&mut self, now: Time, links: &mut Links) {
         let begun = self.handshake.as_ref().is_some_and(Handshake::has_begun);

@@ -1,8 +1,9 @@
-//! The receiving end of a flow: packets that arrive, acknowledgements, and their way back.
+//! The receiving end of a flow: packets that arrive, acknowledgements, and their return path.
 //!
-//! Where the sender is ahead ([`Flow::act_ahead`]) what arrives may wait: nobody asks before its acknowledgement would arrive, a sample is taken,
-//! or a repeat leaves, of which it is counted whether the receiver has it already. What stayed with the flow while its sender was ahead
-//! ([`super::under_way`]) arrives in the flow's own turns afterwards.
+//! Where the sender is ahead ([`Flow::act_ahead`]) arriving packets may wait. They are needed only when their acknowledgement would arrive, when a sample is taken, or when a
+//! retransmission leaves. The latter counts as redundant if the receiver already has the data. Packets that stayed
+//! with the flow while its sender was ahead ([`super::scheduled`]) arrive later, in the flow's own
+//! turns.
 
 use scenario::Transport;
 use units::{Duration, Time};
@@ -10,18 +11,20 @@ use units::{Duration, Time};
 use super::{Flow, Shared, Stage};
 use crate::packet::{ACK_ALONE, Data, Feedback};
 
-/// So many more packets behind the last link than there were when the receiving end came to the present last, and it does so again.
+/// Number of additional packets behind the last link after which the receiving end catches up with
+/// the present again.
 const WAITING: usize = 32;
 
 impl Flow {
-    /// A packet leaves its last link. Whether that may move the time of the flow's next turn.
+    /// Takes a packet that leaves its last link. Reports whether that may change the time of the
+    /// flow's next turn.
     pub(crate) fn on_delivery(&mut self, now: Time, data: &Data, shared: &mut Shared) -> bool {
         if self.propagation_delay == Duration::ZERO && !self.ahead {
             self.catch_up(now, shared);
             self.receive(now, data, shared);
             return true;
         }
-        let first = self.arriving.is_empty() && self.under_way.leaves().is_none();
+        let first = self.arriving.is_empty() && self.scheduled.leaves().is_none();
         self.arriving.push_back((now + self.propagation_delay, *data));
         let too_many = self.ahead && self.arriving.len() >= self.too_many;
         if too_many {
@@ -30,11 +33,12 @@ impl Flow {
         first || too_many
     }
 
-    /// A second one of a packet that leaves its last link. A QUIC receiver knows its number and throws it away; TCP answers. Deviation: it comes
-    /// without the delay beyond the links, and what it costs there and on links behind the one that made it is not counted.
+    /// Takes a copy of a packet that leaves its last link. A QUIC receiver recognises its number
+    /// and discards it; TCP answers. Deviation: it skips the delay beyond the links. Its cost there
+    /// and on links behind the one that copied it is not counted.
     #[cold]
     pub(crate) fn on_copy(&mut self, now: Time, data: &Data, shared: &mut Shared) {
-        self.news = true;
+        self.changed = true;
         self.catch_up_before_turn(now, shared);
         let is_tcp = matches!(self.transport, Transport::Tcp { .. });
         if is_tcp && self.stage != Stage::Done && data.connection == self.connection && !data.is_handshake() {
@@ -44,15 +48,16 @@ impl Flow {
         }
     }
 
-    /// Where something may wait, this end comes to the present: what has arrived by now is received, and what was to be acknowledged before
-    /// now has been.
+    /// Catches up with the present if packets may wait: receives what has arrived by now, and sends
+    /// acknowledgements that were due before now.
     pub(super) fn catch_up(&mut self, now: Time, shared: &mut Shared) {
         if self.waits() {
             self.receive_until(now, now, shared);
         }
     }
 
-    /// The same before a turn of the flow: what comes from behind the links at this very time comes later, like all that flows do.
+    /// Does the same before a turn of the flow. Packets that arrive from behind the links at this
+    /// very time come later, like everything that flows do.
     pub(super) fn catch_up_before_turn(&mut self, now: Time, shared: &mut Shared) {
         if self.waits() {
             let beyond = Duration(u64::from(self.propagation_delay > Duration::ZERO));
@@ -60,14 +65,16 @@ impl Flow {
         }
     }
 
-    /// Whether there may be something that is due and waits: what comes right from a link is received before anybody's turn.
+    /// Reports whether due packets may wait. Packets that come directly from a link are received
+    /// before any turn.
     fn waits(&self) -> bool {
         self.ahead
-            || self.under_way.leaves().is_some()
+            || self.scheduled.leaves().is_some()
             || (self.propagation_delay == Duration::ZERO && self.next_arrival() < Time::NEVER)
     }
 
-    /// What has arrived by one time is received, each packet at its own, and what was to be acknowledged before the other.
+    /// Receives packets that arrive by `arrived`, each at its own time, and sends acknowledgements
+    /// due before `now`.
     fn receive_until(&mut self, arrived: Time, now: Time, shared: &mut Shared) {
         while self.next_arrival() <= arrived
             && let Some((at, data)) = self.arrive()
@@ -79,27 +86,28 @@ impl Flow {
         self.too_many = self.arriving.len() + WAITING;
     }
 
-    /// When the next packet arrives that has left its last link, or will and says when.
+    /// Returns the arrival of the next packet, if it has left its last link or its arrival is
+    /// known.
     #[inline]
     pub(super) fn next_arrival(&self) -> Time {
         let behind = self.arriving.front().map_or(Time::NEVER, |first| first.0);
-        behind.min(self.under_way.arrival())
+        behind.min(self.scheduled.arrival())
     }
 
-    /// That packet.
+    /// Takes that packet.
     #[inline]
     fn arrive(&mut self) -> Option<(Time, Data)> {
         match self.arriving.front() {
-            Some(first) if first.0 < self.under_way.arrival() => self.arriving.pop_front(),
+            Some(first) if first.0 < self.scheduled.arrival() => self.arriving.pop_front(),
             _ => {
-                let (at, packet) = self.under_way.arrive()?;
+                let (at, packet) = self.scheduled.arrive()?;
                 Some((at, packet.data(self.id, self.route.last)))
             }
         }
     }
 
     fn receive(&mut self, now: Time, data: &Data, shared: &mut Shared) {
-        self.news = true;
+        self.changed = true;
         if self.stage == Stage::Done || data.connection != self.connection {
             return;
         }
@@ -123,7 +131,7 @@ impl Flow {
         }
     }
 
-    /// The delayed acknowledgement that was due before this time; none once the flow is done.
+    /// Sends the delayed acknowledgement due before this time, unless the flow is done.
     fn acknowledge_late(&mut self, before: Time, shared: &mut Shared) {
         if self.stage != Stage::Done {
             self.acknowledge_due(before, shared);
@@ -136,7 +144,8 @@ impl Flow {
         }
     }
 
-    /// All that is due at this end by now, the delayed acknowledgement too, even if the last packet has just come.
+    /// Processes all that is due at this end by now, including the delayed acknowledgement, even if
+    /// the last packet has just arrived.
     pub(super) fn receive_due(&mut self, now: Time, shared: &mut Shared) {
         self.receive_until(now, now, shared);
         self.acknowledge_due(now + Duration(1), shared);
@@ -146,12 +155,13 @@ impl Flow {
     }
 
     fn acknowledge(&mut self, now: Time, shared: &mut Shared) {
-        let says = self.receiver.acknowledge(now, &mut shared.spent, || {
-            self.back.is_plain() && self.record.trace.is_none() // a log has each in full
+        let content = self.receiver.acknowledge(now, &mut shared.pool, || {
+            self.back.is_plain() && self.record.trace.is_none() // a log contains each in full
         });
-        let feedback = Feedback { number: self.written, says };
+        let feedback = Feedback { number: self.written, content };
         self.written += 1;
-        // No packet arrives twice, so the receiver's totals are those of all that arrived; but for what comes below that which it has forgotten.
+        // No packet arrives twice, so the receiver's totals are those of all arrivals, except
+        // packets below the number that it has forgotten.
         let forgets = self.setup.ack.ping_every.is_some();
         debug_assert!(self.connection > 0 || forgets || feedback.ecn() == self.record.ecn);
         if self.back.jitter.is_on() {
@@ -160,7 +170,7 @@ impl Flow {
         self.send_back(now, feedback, shared);
     }
 
-    #[inline(always)] // moves what it is given
+    #[inline(always)] // moves its argument
     pub(super) fn send_back(&mut self, now: Time, feedback: Feedback, shared: &mut Shared) {
         self.record.on_feedback_leaving(now, || feedback.ack());
         match self.back.entry() {
@@ -179,7 +189,7 @@ impl Flow {
         }
     }
 
-    /// The feedback of this number leaves its last link.
+    /// Takes feedback that leaves its last link.
     pub(crate) fn on_feedback_delivery(&mut self, now: Time, number: u64) {
         if let Some(feedback) = self.back.take(number) {
             self.back.delay(now, feedback);
@@ -189,7 +199,7 @@ impl Flow {
     pub(crate) fn on_feedback_dropped(&mut self, now: Time, number: u64, shared: &mut Shared) {
         self.record.on_feedback_dropped(now);
         if let Some(feedback) = self.back.take(number) {
-            shared.spent.take(feedback.says);
+            shared.pool.take(feedback.content);
         }
     }
 }

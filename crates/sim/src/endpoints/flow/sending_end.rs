@@ -1,80 +1,84 @@
-//! The sending end of a flow: application, acknowledgements, timers, packets that leave.
+//! The sending end of a flow: application, acknowledgements, timers, departing packets.
 //!
-//! Acknowledgements that arrive within the delay behind the last link of the way back have left already: nothing that happens on the links until
-//! then tells the sender anything. So it acts ahead of time where nothing else can change what it does, and its packets wait for theirs
-//! ([`super::under_way`]). A flow's memory is then fetched once for many packets, where others' turns come between any two.
+//! Acknowledgements that arrive within the delay behind the last return link have left already:
+//! nothing that happens on the links until then reaches the sender. It therefore acts ahead of time
+//! where nothing else can change its actions, and its packets wait for their departure
+//! ([`super::scheduled`]). The flow's memory is then fetched once for many packets, instead of
+//! again after every turn of another flow.
 
-use link::{Carried, Stay};
+use link::{QueueTime, Transit};
 use recovery::{AckEffects, Payload, SendDecision, SpaceId};
 use scenario::trace::Metrics;
 use scenario::{Route, SentPacket};
 use units::Time;
 
-use super::under_way::Packet;
+use super::scheduled::Packet;
 use super::{Flow, Shared, Stage};
 use crate::endpoints::handshake::{Handshake, NO_STREAM};
 use crate::engine::links::Links;
-use crate::packet::{ACK_ALONE, Chunk, Feedback, Says};
+use crate::packet::{ACK_ALONE, Chunk, Content, Feedback};
 use crate::traffic::application::allowed_rate;
 
-/// A sender that has decided on so many packets goes no further ahead.
+/// Number of scheduled packets at which a sender stops running ahead.
 const AHEAD: usize = 32;
 
-/// The frame in a packet that holds an ACK alone, as long as those of the way back.
+/// Size of the frame in a packet with only an ACK, as on the return path.
 const ACK_FRAME: u32 = 20;
 
-/// What became of a packet at its first link.
+/// Result of entering the first link.
 enum Entry {
-    /// It waits there, for so long where that is known.
-    Stored(Option<Stay>),
-    /// It stays with the flow.
-    Carried(Carried),
+    /// Stored in the link, with the time in the queue where known.
+    Stored(Option<QueueTime>),
+    /// Kept by the flow.
+    Kept(Transit),
     Refused,
 }
 
 impl Flow {
-    /// When something happens next at the sending end.
+    /// Returns the time of the next event at the sending end.
     pub(super) fn next_act(&self) -> Time {
         self.near_next.min(self.source.next()).min(self.back.next_arrival())
     }
 
-    /// What [`Flow::near_next`] holds.
+    /// Computes [`Flow::near_next`].
     fn due_near(&self) -> Time {
         let handshake = self.handshake.as_ref().map(Handshake::due);
         let others = [handshake, self.stop];
         others.into_iter().flatten().fold(self.pacer_at.min(self.timer_at), Time::min)
     }
 
-    /// Whether nothing but acknowledgements can change what the sender does next, and those come after a delay.
-    fn leads(&self) -> bool {
+    /// Reports whether only acknowledgements can change what the sender does next, and those arrive
+    /// after a delay.
+    fn can_run_ahead(&self) -> bool {
         self.stage == Stage::Running
             && self.handshake.is_none()
-            && self.source.leads(self.fresh)
+            && self.source.can_run_ahead(self.fresh)
             && self.back.is_plain()
     }
 
-    /// The sending end does what is due, and what will be before the acknowledgements that have not left yet can arrive; not what is due at
-    /// `bound`, when somebody looks at it, or when it is stopped.
+    /// Processes what is due at the sending end, and what will be due before acknowledgements that
+    /// have not left can arrive. It stops before `bound`, when the flow is next observed, and
+    /// before the flow's stop.
     pub(super) fn act_ahead(&mut self, now: Time, bound: Time, shared: &mut Shared) {
         if self.next_act() <= now {
             self.act(now, shared);
         }
         let horizon = bound.min(now + self.back.lag()).min(self.stop.unwrap_or(Time::NEVER));
-        self.ahead = self.leads();
-        while self.ahead && self.under_way.waiting() < AHEAD {
+        self.ahead = self.can_run_ahead();
+        while self.ahead && self.scheduled.waiting() < AHEAD {
             let next = self.next_act();
             if next >= horizon {
                 break;
             }
             self.act(next, shared);
-            self.ahead = self.leads();
+            self.ahead = self.can_run_ahead();
         }
     }
 
-    /// The sending end does what is due.
+    /// Processes what is due at the sending end.
     fn act(&mut self, now: Time, shared: &mut Shared) {
-        self.news = true;
-        // Whether `timer_at` holds what it must.
+        self.changed = true;
+        // Whether `timer_at` is up to date.
         let mut settled = false;
         if self.source.next() <= now {
             self.on_application(now);
@@ -99,16 +103,17 @@ impl Flow {
         let sent = self.sender.stats().sent;
         if self.stage == Stage::Running {
             self.send(now, &mut shared.links);
-            self.sender.answered();
+            self.sender.end_response();
         }
-        // What is only asked for moves no timer, unless the sender was idle: then the controller is told.
+        // A refused send changes no timer, unless the sender was idle: then the controller is
+        // notified.
         if !settled || self.sender.stats().sent != sent || self.sender.bytes_in_flight() == 0 {
             self.timer_at = self.timer();
         }
         self.near_next = self.due_near();
     }
 
-    /// When a timer of loss recovery or of the controller is due. A handshake has its own.
+    /// Returns the next timer of loss recovery or of the controller. A handshake has its own.
     fn timer(&self) -> Time {
         if self.handshake.is_some() {
             return Time::NEVER;
@@ -116,7 +121,7 @@ impl Flow {
         self.sender.next_timer().unwrap_or(Time::NEVER)
     }
 
-    /// The application has something to do.
+    /// Lets the application act.
     #[inline(never)]
     fn on_application(&mut self, now: Time) {
         let sender = &self.sender;
@@ -128,18 +133,18 @@ impl Flow {
     fn on_feedback(&mut self, now: Time, feedback: Feedback, shared: &mut Shared) {
         let bytes = self.transport.handshake_payload();
         self.record.on_feedback(now, || feedback.event(bytes));
-        let Shared { effects, spent, .. } = shared;
-        let brief;
-        let (frame, ack) = match &feedback.says {
-            Says::Quic(frame) => (Some(&**frame), None),
-            Says::BriefQuic(brief) => (Some(spent.read(brief, self.sender.acked_ranges())), None),
-            Says::Tcp(ack) => (None, Some(&**ack)),
-            Says::BriefTcp(ack) => {
-                brief = ack.whole();
-                (None, Some(&brief))
+        let Shared { effects, pool, .. } = shared;
+        let inline;
+        let (frame, ack) = match &feedback.content {
+            Content::Quic(frame) => (Some(&**frame), None),
+            Content::InlineQuic(inline) => (Some(pool.read(inline, self.sender.acked_ranges())), None),
+            Content::Tcp(ack) => (None, Some(&**ack)),
+            Content::InlineTcp(ack) => {
+                inline = ack.whole();
+                (None, Some(&inline))
             }
-            Says::Open => {
-                // It is open already: a repeat was answered too.
+            Content::Open => {
+                // The connection is already open: a retransmission was answered too.
                 let Some(handshake) = self.handshake.take() else { return };
                 self.opened(now, feedback.number, &handshake, effects);
                 (None, None)
@@ -149,7 +154,7 @@ impl Flow {
             if frame.ping {
                 self.answer_ping(now, frame.ranges.last().map_or(0, |newest| newest.1 + 1));
             }
-            self.sender.on_ack(now, frame, self.resend.least(), effects);
+            self.sender.on_ack(now, frame, self.resend.min_offset(), effects);
             self.forget_handshake(now);
         }
         if let Some(ack) = ack {
@@ -158,7 +163,7 @@ impl Flow {
                 self.resend.drop_covered(ack);
             }
         }
-        shared.spent.take(feedback.says);
+        shared.pool.take(feedback.content);
         self.apply(now, &shared.effects);
         let rtt = shared.effects.rtt;
         self.record.on_acknowledged(
@@ -166,19 +171,20 @@ impl Flow {
             rtt.map(|sample| (sample, self.sender.rtt().variation())),
             &self.sender.timers(),
         );
-        self.record.on_metrics(now, |spare| Metrics::of(&self.sender, rtt, spare));
+        self.record.on_metrics(now, |spare| Metrics::new(&self.sender, rtt, spare));
     }
 
-    /// A packet with an ACK alone, of a packet that acknowledged what is below this number. It is not in flight: all that it does is cross the
-    /// links, and tell the receiver that it is read. Deviation: it takes no packet number.
+    /// Sends a packet with only an ACK, which acknowledges a packet that acknowledged everything
+    /// below `below`. It is not in flight: it only crosses the links and tells the receiver that
+    /// its ACK was read. Deviation: it takes no packet number.
     #[inline(never)]
     fn answer_ping(&mut self, now: Time, below: u64) {
         let size = self.transport.wire_bytes(ACK_FRAME);
         self.record.on_ack_sent(now, size);
-        self.under_way.push(Packet::new(now, below, ACK_ALONE, size, self.connection));
+        self.scheduled.push(Packet::new(now, below, ACK_ALONE, size, self.connection));
     }
 
-    /// Takes over what loss recovery found out.
+    /// Applies the effects of loss recovery.
     fn apply(&mut self, now: Time, effects: &AckEffects<Chunk>) {
         for (_, chunk) in &effects.late {
             self.arrived_late.insert(chunk.range().start, chunk.range().end);
@@ -209,7 +215,8 @@ impl Flow {
         }
     }
 
-    /// Nothing new to send, and the peer must answer: a repeat or, where nothing is repeated, a PING.
+    /// Queues a probe when there is nothing new to send: a retransmission or, for unreliable data,
+    /// a PING.
     fn probe(&mut self) {
         if self.source.is_reliable() {
             self.sender.probe_payload().into_iter().for_each(|chunk| self.resend.push_back(chunk));
@@ -224,7 +231,7 @@ impl Flow {
         (offered > 0).then(|| Chunk { offset: self.fresh, len: offered.min(full) as u32 })
     }
 
-    /// Sends until window, pacer or application stop it.
+    /// Sends until window, pacer or application stops it.
     fn send(&mut self, now: Time, links: &mut Links) {
         self.pacer_at = Time::NEVER;
         if self.handshake.is_some() {
@@ -262,12 +269,13 @@ impl Flow {
             } else {
                 self.fresh += u64::from(chunk.len);
             }
-            // A PING repeats nothing.
+            // A PING repeats no data.
             self.transmit(now, chunk, bytes, repeat.is_some_and(|chunk| chunk.len > 0));
         }
     }
 
-    /// The payload of a packet that just fits into what is left of the window, where smaller packets may fill it.
+    /// Returns the payload of a packet that just fits into the rest of the window, if smaller
+    /// packets may fill it.
     fn fitting(&self) -> Option<u32> {
         if !self.setup.recovery.small_last_packet {
             return None;
@@ -288,31 +296,31 @@ impl Flow {
         let least_unacked = self.sender.least_unacked();
         let mut packet = Packet::new(now, pn, chunk, size, self.connection);
         (packet.ecn, packet.repeat, packet.least_unacked) = (ecn, repeat, least_unacked);
-        self.under_way.push(packet);
+        self.scheduled.push(packet);
     }
 
-    /// The number behind this one is no packet's.
+    /// Skips the next packet number.
     #[cold]
     fn leave_number_out(&mut self, pn: u64) {
         self.sender.skip_number(SpaceId::Application);
         self.skip_behind = (pn + 1).saturating_add(self.setup.next_skip(true));
     }
 
-    /// What leaves now enters the first link.
+    /// Moves departing packets into the first link.
     pub(super) fn depart(&mut self, now: Time, shared: &mut Shared) {
-        while let Some(packet) = self.under_way.due(now) {
+        while let Some(packet) = self.scheduled.due(now) {
             let ack_alone = packet.chunk == ACK_ALONE;
-            let (stay, arrival) = match self.enter(now, &packet, shared) {
-                Entry::Stored(stay) => (stay, None),
-                Entry::Carried(Carried { stay, delivery, ecn }) => {
-                    (Some(stay), Some((delivery + self.propagation_delay, ecn)))
+            let (queue_time, arrival) = match self.enter(now, &packet, shared) {
+                Entry::Stored(queue_time) => (queue_time, None),
+                Entry::Kept(Transit { queue_time, delivery, ecn }) => {
+                    (Some(queue_time), Some((delivery + self.propagation_delay, ecn)))
                 }
                 Entry::Refused => {
                     self.on_refused(now, ack_alone);
                     (None, None)
                 }
             };
-            self.under_way.leave(now, stay.filter(|_| !ack_alone), arrival);
+            self.scheduled.leave(now, queue_time.filter(|_| !ack_alone), arrival);
             if packet.repeat {
                 self.catch_up(now, shared);
                 if self.receiver.holds(&packet.chunk) {
@@ -322,25 +330,25 @@ impl Flow {
         }
     }
 
-    /// A packet enters its first link. Of a sender that is ahead nothing but the links can change what arrives: over one link that says when that
-    /// is, it stays with the flow.
+    /// Moves a packet into its first link. While the sender is ahead, only the link can change the
+    /// arrival. If a single link knows the arrival at once, the packet stays with the flow.
     #[inline(always)]
     fn enter(&self, now: Time, packet: &Packet, shared: &mut Shared) -> Entry {
         let Route { first, last } = self.route;
         if self.ahead && first == last {
-            match shared.links.carry(now, first.into(), packet.size, packet.ecn) {
-                Some(Ok(carried)) => return Entry::Carried(carried),
+            match shared.links.transit(now, first.into(), packet.size, packet.ecn) {
+                Some(Ok(transit)) => return Entry::Kept(transit),
                 Some(Err(_)) => return Entry::Refused,
                 None => {}
             }
         }
         match shared.links.push_data(now, first.into(), packet.data(self.id, last)) {
-            Ok(admitted) => Entry::Stored(admitted.stay),
+            Ok(admitted) => Entry::Stored(admitted.queue_time),
             Err(_) => Entry::Refused,
         }
     }
 
-    /// The first link has no room.
+    /// Counts a packet that the first link drops.
     #[cold]
     fn on_refused(&mut self, now: Time, ack_alone: bool) {
         if ack_alone {
@@ -350,9 +358,11 @@ impl Flow {
         }
     }
 
-    /// What the first link has said of packets is counted.
+    /// Counts the queue times reported by the first link.
     pub(super) fn settle(&mut self) {
         let entry = usize::from(self.route.first);
-        self.under_way.take_stays().for_each(|(sent, stay)| self.record.on_queued(sent, entry, stay));
+        self.scheduled
+            .take_queue_times()
+            .for_each(|(sent, queue_time)| self.record.on_queued(sent, entry, queue_time));
     }
 }

@@ -1,43 +1,43 @@
-//! Packets that come out of links or are dropped there, and who hears of it.
+//! Packets that leave links or are dropped there, and their owners.
 
-use link::{Fate, Stay};
+use link::{PacketOutcome, QueueTime};
 use units::Time;
 
 use super::World;
 use crate::packet::{Data, Fault};
 use scenario::End;
 
-/// Whose packet it is.
+/// Owner of a packet.
 enum Owner {
     Flow(usize),
     Ping,
     Udp(usize),
-    /// A flow's acknowledgement.
+    /// Acknowledgements of a flow.
     Feedback(usize),
 }
 
 impl World {
-    /// Tells the senders what an AQM decided about their packets after it had taken them.
+    /// Tells the senders what an AQM decided about packets after it had admitted them.
     #[inline]
-    pub(super) fn on_fates(&mut self, now: Time, link: usize) {
-        while let Some(fate) = self.shared.links.fate(link) {
-            self.hear(now, link, &fate);
+    pub(super) fn on_outcomes(&mut self, now: Time, link: usize) {
+        while let Some(outcome) = self.shared.links.next_outcome(link) {
+            self.on_outcome(now, link, &outcome);
         }
     }
 
     #[inline(never)]
-    fn hear(&mut self, now: Time, link: usize, fate: &Fate<Data>) {
-        match fate {
-            Fate::Departs { flow, stay } => self.on_queued(now, *flow, link, *stay),
-            Fate::Dropped(dropped) => self.on_dropped(now, &dropped.packet),
+    fn on_outcome(&mut self, now: Time, link: usize, outcome: &PacketOutcome<Data>) {
+        match outcome {
+            PacketOutcome::Departs { flow, queue_time } => self.on_queued(now, *flow, link, *queue_time),
+            PacketOutcome::Dropped(dropped) => self.on_dropped(now, &dropped.packet),
         }
     }
 
-    fn on_queued(&mut self, now: Time, id: u32, link: usize, stay: Stay) {
+    fn on_queued(&mut self, now: Time, id: u32, link: usize, queue_time: QueueTime) {
         match self.owner(id) {
-            Owner::Flow(i) => self.flows[i].record.on_queued(now, link, stay),
+            Owner::Flow(i) => self.flows[i].record.on_queued(now, link, queue_time),
             Owner::Ping | Owner::Feedback(_) => {}
-            Owner::Udp(i) => self.udp[i].on_queued(now, link, stay),
+            Owner::Udp(i) => self.udp[i].on_queued(now, link, queue_time),
         }
     }
 
@@ -45,7 +45,7 @@ impl World {
         match self.owner(data.flow) {
             Owner::Flow(i) if self.flows[i].is_done() => self.on_late_drop(now, i, End::Sender, data),
             Owner::Feedback(i) if self.flows[i].is_done() => self.on_late_drop(now, i, End::Receiver, data),
-            _ if data.fault.copy => {} // the packet that it was made of has been counted
+            _ if data.fault.copy => {} // the original packet has been counted
             Owner::Flow(i) => self.flows[i].record.on_dropped(now),
             Owner::Ping => self.probe.iter_mut().for_each(|probe| probe.on_dropped(now)),
             Owner::Udp(i) => self.udp[i].on_dropped(now),
@@ -53,7 +53,8 @@ impl World {
         }
     }
 
-    /// Packets come out of a link: to their receivers or, in the same instant, into the next link of their route.
+    /// Moves packets out of a link: to their receivers or, in the same instant, into the next link
+    /// of their route.
     pub(super) fn deliver(&mut self, now: Time, link: usize) {
         let last = link + 1 == self.shared.links.len();
         self.shared.links.touch(link);
@@ -78,8 +79,9 @@ impl World {
         }
     }
 
-    /// Whether anybody wants a packet that a link has damaged or doubled. What is damaged is thrown away, which counts as a drop of the path,
-    /// and of copies only TCP hears; guests find out for themselves.
+    /// Reports whether the receiver takes a packet that a link has damaged or copied. Damaged
+    /// packets are discarded and count as drops of the path. Only TCP takes copies. Guests decide
+    /// for themselves.
     #[cold]
     fn is_wanted(&mut self, now: Time, data: &Data) -> bool {
         let Fault { damage, copy, .. } = data.fault;
@@ -98,7 +100,10 @@ impl World {
     fn forward(&mut self, now: Time, link: usize, data: Data) {
         match self.shared.links.push(now, link, data) {
             Ok(admitted) => {
-                admitted.stay.into_iter().for_each(|stay| self.on_queued(now, data.flow, link, stay));
+                admitted
+                    .queue_time
+                    .into_iter()
+                    .for_each(|queue_time| self.on_queued(now, data.flow, link, queue_time));
             }
             Err(_) => self.on_dropped(now, &data),
         }
@@ -135,7 +140,7 @@ impl World {
         called.into_iter().for_each(|called| self.after_guest(called));
     }
 
-    /// A packet is dropped of a guest, or of a flow that is done.
+    /// Counts a dropped packet of a guest, or of a flow that is done.
     #[cold]
     fn on_late_drop(&mut self, now: Time, number: usize, from: End, data: &Data) {
         if self.guests.on_dropped(now, (number, from), data, &mut self.flows) || data.fault.copy {
@@ -148,8 +153,8 @@ impl World {
         }
     }
 
-    /// Packets are numbered like their senders: the flows from 0, then the probe, the sources of UDP, and at last each flow's
-    /// receiver.
+    /// Returns the owner of a packet. Senders are numbered: the flows from 0, then the ping, the
+    /// UDP sources, and last each flow's receiver.
     #[inline]
     fn owner(&self, id: u32) -> Owner {
         let id = id as usize;

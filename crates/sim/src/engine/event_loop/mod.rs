@@ -1,10 +1,14 @@
-//! The event loop: virtual time, a chain of links and perhaps one back, as many flows as the scenario names.
+//! The event loop: virtual time, a chain of links and an optional one back, and the flows of the
+//! scenario.
 //!
-//! Actors in the queue, lowest first: the links, the sampler, the probe, the sources of UDP, the flows, the guests.
+//! Actors in the queue, lowest first: the links, the sampler, the ping, the UDP sources, the flows,
+//! the guests.
 //!
-//! A link does what it does in the order of time. Between two links a flow may go its own ways: its sender acts ahead of time where it knows
-//! what will arrive (`endpoints/flow/sending_end.rs`), and where a link tells at once when that is, its packets are no event of the link
-//! (`under_way.rs`); its receiver looks at them when somebody asks (`receiving_end.rs`). Whoever looks at flows sees them as they are at that time.
+//! Links process events in order of time. Between two links a flow may deviate from that order: its
+//! sender acts ahead of time where it knows what will arrive (`endpoints/flow/sending_end.rs`).
+//! Where a link knows the arrival at once, packets are no events of the link (`scheduled.rs`). The
+//! receiver processes them when its state is needed (`receiving_end.rs`). Observers of flows see
+//! them as they are at that time.
 
 mod delivery;
 
@@ -24,13 +28,13 @@ use crate::traffic::udp::Udp;
 use scenario::Scenario;
 use scenario::{Outcome, Recorder, Sampler, Seconds, Watch, mbit_s};
 
-/// Turns of flows between two looks at the [`Watch`].
+/// Number of turns between two checks of the [`Watch`].
 const LOOK_EVERY: u64 = 1 << 16;
-/// The same where each leaves packet events, which stay in the cache until then.
+/// The same when packet events are recorded, so that they stay in the cache until then.
 const LOOK_AT_EVENTS_EVERY: u64 = 1 << 9;
-/// Samples of flows that a recorder takes at once.
+/// Number of flow samples that are handed to a recorder at once.
 const PART: usize = 1 << 16;
-/// Who comes after the links, counted from there.
+/// Actors behind the links, counted from there.
 const SAMPLER: usize = 0;
 const PING: usize = 1;
 const UDP: usize = 2;
@@ -42,7 +46,7 @@ struct World {
     guests: Guests,
     probe: Option<Ping>,
     udp: Vec<Udp>,
-    /// The actor of the first flow.
+    /// Actor number of the first flow.
     first_flow: usize,
     windows: Windows,
     sampler: Option<Sampler>,
@@ -50,24 +54,27 @@ struct World {
     running: usize,
     end: Time,
     next_sample: Time,
-    /// When somebody looks at the flows next. None is ahead of it.
+    /// Next time at which the flows are observed. No flow is ahead of it.
     bound: Time,
 }
 
-/// Runs a scenario; `None` when `watch.stop` ended it early. Time series and packet events are in the outcome.
+/// Runs a scenario. Time series and packet events are in the outcome. Returns `None` if
+/// `watch.stop` ended the run early.
 pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
     run_events(scenario, watch, &mut None, Vec::new())
 }
 
-/// The same with time series and packet events handed to a recorder while the run goes on: they are not in the outcome.
+/// Like [`run`], but hands time series and packet events to a recorder during the run. They are not
+/// in the outcome.
 pub fn run_recorded(scenario: &Scenario, watch: &Watch, recorder: &mut dyn Recorder) -> Option<Outcome> {
     let mut outcome = run_events(scenario, watch, &mut Some(recorder), Vec::new())?;
     outcome.hand_over(recorder);
     Some(outcome)
 }
 
-/// The same with guests in the place of some flows, each with its flow's number; of several for one flow the first counts, those for
-/// flows that there are not are left out. With a recorder as [`run_recorded`], without one as [`run`].
+/// Like [`run`] or, with a recorder, [`run_recorded`], with guests in the place of some flows, each
+/// given with its flow's number. The first of several guests for a flow counts. Guests for unknown
+/// flows are ignored.
 pub fn run_with_guests(
     scenario: &Scenario,
     guests: Vec<(usize, Box<dyn Guest>)>,
@@ -91,27 +98,27 @@ fn run_events(
     let mut now = Time::ZERO;
     let (mut events, mut work) = (0, 0);
     let sampler = world.shared.links.len() + SAMPLER;
-    // A look at events is one at every flow.
+    // Checking events visits every flow.
     let look_at_events_every = LOOK_AT_EVENTS_EVERY.max(scenario.flows.len() as u64);
     let look_every = if scenario.trace { look_at_events_every } else { LOOK_EVERY };
     world.set_bound();
     while world.running > 0 {
         let Some((time, actor)) = world.queue.first().filter(|next| next.0 <= world.end) else {
             now = world.end;
-            world.look_at_windows(now);
+            world.read_windows(now);
             break;
         };
         now = time;
-        world.look_at_windows(now);
+        world.read_windows(now);
         world.turn(now, actor);
         events += 1;
-        // By samples alone: where a part ends is seen in the order of rows.
+        // Only after samples, because the division into parts shows in the order of rows.
         if actor == sampler
             && let Some(recorder) = recorder
         {
             world.hand_over_samples(*recorder);
         }
-        // A sample is a look at every flow.
+        // A sample visits every flow.
         work += if actor == sampler { world.flows.len() as u64 } else { 1 };
         if work >= look_every {
             work = 0;
@@ -131,7 +138,7 @@ fn run_events(
 impl World {
     fn new(scenario: &Scenario, guests: Vec<(usize, Box<dyn Guest>)>) -> Self {
         let links = Links::new(scenario);
-        // The numbers of the senders of packets, see `owner`.
+        // Numbers of the senders of packets, see `owner`.
         let first_udp = scenario.flows.len() as u32 + 1;
         let first_feedback = first_udp + scenario.udp.len() as u32;
         let configs = scenario.flows.iter().cloned().zip(0..);
@@ -175,29 +182,31 @@ impl World {
         }
     }
 
-    /// A sample, the edge of a window, the end of the run, which has what happens at that time.
+    /// Updates the bound: the next sample, the next edge of a window, or the end of the run, whose
+    /// events still count.
     fn set_bound(&mut self) {
         self.bound = self.windows.next().min(self.next_sample).min(self.end + Duration(1));
     }
 
-    /// Before anything happens at this time: windows that begin or end by then are looked at.
+    /// Reads the counters of windows that begin or end by `now`, before anything happens at that
+    /// time.
     #[inline]
-    fn look_at_windows(&mut self, now: Time) {
+    fn read_windows(&mut self, now: Time) {
         if now >= self.windows.next() {
             self.guests.count(&mut self.flows);
-            self.windows.look(now, &self.flows, &mut self.shared.links);
+            self.windows.read(now, &self.flows, &mut self.shared.links);
             self.set_bound();
         }
     }
 
-    /// Hands over the samples, once they are many.
+    /// Hands over the samples once there are enough.
     fn hand_over_samples(&mut self, recorder: &mut dyn Recorder) {
         if let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.rows() >= PART) {
             recorder.series(sampler.take());
         }
     }
 
-    /// Hands over the events.
+    /// Hands over the packet events.
     fn hand_over_events(&mut self, recorder: &mut dyn Recorder) {
         for (number, flow) in self.flows.iter_mut().enumerate() {
             flow.record.hand_over(number, recorder);
@@ -228,7 +237,7 @@ impl World {
             }
         }
         for link in self.shared.links.take_touched() {
-            self.on_fates(now, link);
+            self.on_outcomes(now, link);
             self.queue.set(link, self.shared.links.next(link));
         }
     }
@@ -245,7 +254,7 @@ impl World {
         self.queue.set(self.shared.links.len() + UDP + source, udp.next());
     }
 
-    /// A guest that was not done before has been called.
+    /// Updates the queue after a call of a guest that was not done before.
     fn after_guest(&mut self, Called { index, done, next }: Called) {
         self.running -= usize::from(done);
         self.queue.set(self.first_flow + self.flows.len() + index, next);
@@ -283,7 +292,7 @@ impl World {
         self.guests.count(&mut self.flows);
         self.flows.iter_mut().for_each(|flow| flow.conclude(now, &mut self.shared));
         let (mut counters, reverse) = self.shared.links.counters(now);
-        self.shared.links.take_touched().for_each(|link| self.on_fates(now, link));
+        self.shared.links.take_touched().for_each(|link| self.on_outcomes(now, link));
         let (probe, probe_inside) = self.probe.map(Ping::into_records).unzip();
         let (udp, udp_inside) = self.udp.into_iter().map(Udp::into_records).unzip();
         let windows =

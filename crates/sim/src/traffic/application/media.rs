@@ -1,32 +1,34 @@
-//! Video that follows the controller's rate, and audio: the source of RFC 8867 section 4.3, close to the synthetic codec of
-//! RFC 8593 in its steady state.
+//! Video that follows the controller's rate, and audio: the source of RFC 8867 section 4.3, close
+//! to the synthetic codec of RFC 8593 in its steady state.
 //!
 //! ```text
 //! frame k     at start + k / fps; size = V / (8 fps) * (1 + variation u), u uniform in -1..1               bytes
-//! V           what was asked for at the newest frame that is at least `reaction` old; start-rate before     bit/s
-//! asked for   at each frame: budget B = (A - audio with headers) / fps                                     bytes
+//! V           rate requested at the newest frame that is at least `reaction` old; start-rate before         bit/s
+//! request     at each frame: budget B =  (A - audio with headers) / fps                                     bytes
 //!             n = ceil(B / (payload + header)) packets,  V = 8 fps max(B - n header, (n - 1) payload),
 //!             from min-rate to max-rate
-//! A           the pacing rate of a controller that has one: that is its answer, the window behind it is slack
-//!             or else cwnd / smoothed_rtt: what a flow that always has data would send            bytes/s
+//! A           the pacing rate of a controller that has one: that is its decision, and its window only a bound
+//!             or else cwnd / smoothed_rtt: the rate of a flow that always has data                bytes/s
 //! audio       a packet each 20 ms
 //! ```
 //!
-//! A counts what the window counts, headers included, so that video, audio and headers together make A. It is not known
-//! before the first RTT sample. Frames and audio wait in one queue, first in, first out. What waits longer than `max-queue`
-//! is skipped, unless a part of it has left: sent in full, it is still of use. Nothing is sent again.
+//! A counts what the window counts, headers included, so that video, audio and headers together
+//! amount to A. It is unknown before the first RTT sample. Frames and audio wait in one FIFO queue.
+//! Units that wait longer than `max-queue` are skipped, unless a part of them has left: a frame
+//! sent in full is still of use. Nothing is sent again.
 //!
-//! Left out of RFC 8593's model: the large frames after a step of the rate, and Laplacian sizes. RFC 8867 asks for +-5 %.
+//! The model omits two features of RFC 8593: the large frames after a step of the rate, and
+//! Laplacian sizes. RFC 8867 asks for +-5 %.
 
 use std::collections::VecDeque;
 
 use scenario::{AUDIO_INTERVAL, FlowConfig, MediaConfig, Record, Transport};
 use units::{Duration, Rate, Rng, Time};
 
-/// Frames on the way that may still be completed. What is older than so many frames is not coming.
+/// Number of frames in flight that may still be completed. Older frames no longer arrive.
 const ON_THE_WAY: usize = 4096;
 
-/// A frame or a packet of audio that waits.
+/// Frame or audio packet that waits.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     captured: Time,
@@ -34,31 +36,31 @@ struct Unit {
     is_video: bool,
 }
 
-/// A frame of which a part at least has left.
+/// Frame of which at least a part has left.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     captured: Time,
     start: u64,
     end: u64,
     arrived: u64,
-    /// When the sender found the first of its packets lost.
+    /// Time at which the sender detected the first loss among its packets.
     lost: Option<Time>,
 }
 
-/// The source of one flow, and the part of its receiver that knows frames.
+/// Media source of one flow, and the part of its receiver that knows frames.
 #[derive(Debug)]
 pub(crate) struct Media {
     config: MediaConfig,
     start: Time,
     /// Stream bytes of a full packet.
     payload: u64,
-    /// What each packet counts in the window besides.
+    /// Additional bytes that each packet counts in the window.
     header: u64,
     frames: u64,
     audio_packets: u64,
-    /// V, bit/s.
+    /// V, in bit/s.
     rate: f64,
-    /// What was asked for and has not taken effect.
+    /// Requested rates that have not taken effect.
     asked: VecDeque<(Time, f64)>,
     sizes: Rng,
     waiting: VecDeque<Unit>,
@@ -105,7 +107,7 @@ impl Media {
         self.frame_at().min(self.audio_at())
     }
 
-    /// Captures what is due, unless it pauses. `allowed` is A, bytes per second.
+    /// Captures the units that are due, unless paused. `allowed` is A, in bytes per second.
     pub(super) fn on_time(&mut self, now: Time, paused: bool, allowed: Option<f64>, record: &mut Record) {
         while self.audio_at() <= now {
             let bytes = self.audio_bytes();
@@ -129,7 +131,7 @@ impl Media {
         }
     }
 
-    /// The next packet of audio: fractions of a byte are carried on.
+    /// Returns the size of the next audio packet. Fractions of a byte carry over.
     fn audio_bytes(&self) -> u64 {
         let until = |packets: u64| self.config.audio.bytes_in(AUDIO_INTERVAL * packets);
         until(self.audio_packets + 1) - until(self.audio_packets)
@@ -140,7 +142,7 @@ impl Media {
         ((self.rate / (8.0 * f64::from(self.config.fps)) * odd + 0.5) as u64).max(1)
     }
 
-    /// Asks for a new rate; what was asked for long enough ago takes effect.
+    /// Requests a new rate, and applies requests that are old enough.
     fn ask(&mut self, now: Time, allowed: Option<f64>) {
         if let Some(allowed) = allowed {
             self.asked.push_back((now, self.video_rate(allowed)));
@@ -152,7 +154,7 @@ impl Media {
         }
     }
 
-    /// V for an A, bit/s.
+    /// Returns V for a given A, in bit/s.
     fn video_rate(&self, allowed: f64) -> f64 {
         let fps = f64::from(self.config.fps);
         let (payload, header) = (self.payload as f64, self.header as f64);
@@ -162,7 +164,7 @@ impl Media {
         (8.0 * fps * frame).min(self.config.max_rate.0 as f64).max(self.config.min_rate.0 as f64)
     }
 
-    /// With headers, bytes per second.
+    /// Returns the audio rate with headers, in bytes per second.
     fn audio_rate(&self) -> f64 {
         match self.config.audio {
             Rate(0) => 0.0,
@@ -170,7 +172,8 @@ impl Media {
         }
     }
 
-    /// Bytes from `fresh` on that may go into one packet: none of two units.
+    /// Returns the number of bytes from `fresh` on that fit into one packet, which never holds two
+    /// units.
     pub(super) fn offered(&mut self, now: Time, fresh: u64, record: &mut Record) -> u64 {
         while let Some(&unit) = self.waiting.front() {
             let end = self.front + unit.bytes;
@@ -197,14 +200,14 @@ impl Media {
         self.on_the_way.back().is_some_and(|frame| frame.start == self.front)
     }
 
-    /// The unit at the front will never leave.
+    /// Notes that the unit at the front will never leave.
     fn forget_front(&mut self) {
         if self.is_front_known() {
             self.on_the_way.pop_back();
         }
     }
 
-    /// The unit at the front may leave from now on.
+    /// Notes that the unit at the front may leave from now on.
     fn note(&mut self, unit: Unit) {
         if unit.is_video && !self.is_front_known() {
             let end = self.front + unit.bytes;
@@ -216,7 +219,7 @@ impl Media {
         }
     }
 
-    /// The frame that holds this byte.
+    /// Returns the frame that holds this byte.
     fn frame(&mut self, at: u64) -> Option<&mut Frame> {
         let index = self.on_the_way.partition_point(|frame| frame.end <= at);
         self.on_the_way.get_mut(index).filter(|frame| frame.start <= at)
@@ -233,7 +236,7 @@ impl Media {
         }
     }
 
-    /// Counts a frame at the first of its packets that is declared lost.
+    /// Counts a frame as lost at the first of its packets that is declared lost.
     pub(super) fn on_lost(&mut self, now: Time, start: u64, record: &mut Record) {
         if let Some(frame) = self.frame(start).filter(|frame| frame.lost.is_none()) {
             frame.lost = Some(now);
@@ -283,11 +286,12 @@ mod tests {
         let sizes: Vec<u64> = (0..10_000).map(|_| media.frame_bytes()).collect();
         assert!(sizes.iter().all(|size| (4750..=5250).contains(size)));
         assert!(sizes.iter().any(|size| *size < 4760) && sizes.iter().any(|size| *size > 5240));
-        // Deviation of a uniform one: 500 / sqrt(12), of their mean a hundredth of that.
+        // The standard deviation of a uniform size is 500 / sqrt(12), and that of the mean a
+        // hundredth of it.
         assert!((sizes.iter().sum::<u64>() as f64 / 1e4 - 5000.0).abs() < 5.0);
     }
 
-    /// With headers and audio a frame fills its budget, or the packets that it has.
+    /// With headers and audio a frame fills its budget, or the packets that it needs.
     #[test]
     fn video_rate_leaves_room() {
         let media = media(MediaConfig { max_rate: Rate(100_000_000), ..rfc8867() });
@@ -303,7 +307,8 @@ mod tests {
         }
     }
 
-    /// A step of what is allowed shows at the third frame: 100 ms at 30 per second. Without reaction time at once.
+    /// A step of the allowed rate shows at the third frame, 100 ms at 30 frames per second; without
+    /// reaction time at once.
     #[test]
     fn reaction() {
         for (ms, frames) in [(100, 3), (101, 4), (0, 0)] {

@@ -1,8 +1,9 @@
-//! What an application offers its flow, and when.
+//! Data that an application offers its flow over time.
 //!
-//! The stream of a flow is bytes from 0 on. An application says up to where the next packet may go (`limit`): all at once
-//! (bulk), frame by frame ([`media`]), object by object ([`short_transfers`]), or nothing more while it pauses. Simulated flows and guests
-//! carry the same.
+//! The stream of a flow consists of bytes from 0 on. An application sets the offset up to which the
+//! next packet may send (`limit`): all at once (bulk), frame by frame ([`media`]), object by object
+//! ([`short_transfers`]), or no further while it pauses. Simulated flows and guests carry the same
+//! applications.
 
 pub(crate) mod media;
 mod pauses;
@@ -23,21 +24,21 @@ enum Kind {
     ShortTransfers(Box<ShortTransfers>),
 }
 
-/// The application of one flow.
+/// Application of one flow.
 #[derive(Debug)]
 pub struct Source {
     kind: Kind,
     pauses: Pauses,
-    /// The next packet may carry the stream up to here.
+    /// Offset up to which the next packet may send.
     limit: u64,
-    /// The receiver waits for all bytes before this one.
+    /// Offset up to which the receiver waits for all bytes.
     goal: u64,
-    /// When it has something to do.
+    /// Time of the next event.
     next: Time,
 }
 
 impl Source {
-    /// Of flow number `id`, which names its random numbers.
+    /// Creates the application of flow number `id`, which also names its random streams.
     pub fn new(id: u32, config: &FlowConfig, scenario: &Scenario) -> Self {
         let kind = match &config.application {
             Application::Bulk => Kind::Bulk,
@@ -56,7 +57,7 @@ impl Source {
         source
     }
 
-    /// When it has something to do; [`Time::NEVER`] while it has nothing.
+    /// Returns the time of the next event; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next(&self) -> Time {
         self.next
@@ -65,7 +66,7 @@ impl Source {
     fn due(&self) -> Time {
         let own = match &self.kind {
             Kind::Bulk => Time::NEVER,
-            // A camera goes on during a pause, only unheard.
+            // A camera continues during a pause, but its frames are dropped.
             Kind::Media(media) => media.next(),
             Kind::ShortTransfers(_) if self.pauses.is_on() => Time::NEVER,
             Kind::ShortTransfers(objects) => objects.next(),
@@ -73,8 +74,8 @@ impl Source {
         own.min(self.pauses.next())
     }
 
-    /// Does what is due; true if that asks for a new connection. `fresh` is the next byte to be sent, `allowed` what the
-    /// controller lets it send, bytes per second, if that is known.
+    /// Processes what is due. Reports whether that needs a new connection. `fresh` is the next byte
+    /// to send. `allowed` is the rate that the controller allows, in bytes per second, if known.
     pub fn on_time(
         &mut self,
         now: Time,
@@ -103,7 +104,7 @@ impl Source {
         reconnects
     }
 
-    /// How many bytes from `fresh` on the next packet may carry.
+    /// Returns the number of bytes from `fresh` on that the next packet may carry.
     #[inline]
     pub fn offered(&mut self, now: Time, fresh: u64, record: &mut Record) -> u64 {
         if let Kind::Media(media) = &mut self.kind {
@@ -112,19 +113,20 @@ impl Source {
         self.limit.saturating_sub(fresh)
     }
 
-    /// Whether nothing that arrives before the byte `fresh` has been sent can change what it offers.
+    /// Reports whether no arrival before byte `fresh` is sent can change what it offers.
     #[inline]
-    pub(crate) fn leads(&self, fresh: u64) -> bool {
+    pub(crate) fn can_run_ahead(&self, fresh: u64) -> bool {
         matches!(self.kind, Kind::Bulk) && fresh < self.goal
     }
 
-    /// Lost bytes are sent again.
+    /// Reports whether lost bytes are sent again.
     #[inline]
     pub fn is_reliable(&self) -> bool {
         !matches!(self.kind, Kind::Media(_))
     }
 
-    /// Bytes from `start` to `end` arrive; true if those were the last that the receiver waits for, of all it will ever get.
+    /// Takes the bytes from `start` to `end`. Reports whether the receiver has now received all
+    /// that it will ever wait for.
     #[inline]
     pub fn on_received(
         &mut self,
@@ -150,7 +152,7 @@ impl Source {
         }
     }
 
-    /// A packet with the byte at `start` counts as lost.
+    /// Notes that a packet with the byte at `start` was declared lost.
     pub fn on_lost(&mut self, now: Time, start: u64, record: &mut Record) {
         if let Kind::Media(media) = &mut self.kind {
             media.on_lost(now, start, record);
@@ -158,8 +160,9 @@ impl Source {
     }
 }
 
-/// What the controller lets a flow send, bytes per second as the window counts them. Before the first RTT sample a window
-/// is no rate, and rates that controllers derive from their first window are none that anybody should follow.
+/// Returns the rate that the controller allows, in bytes per second as the window counts them.
+/// Before the first RTT sample a window is not a rate, and pacing rates derived from the initial
+/// window should not be followed.
 pub fn allowed_rate<P: recovery::Payload>(sender: &Sender<P>) -> Option<f64> {
     let (control, rtt) = (sender.control(), sender.rtt());
     let by_window = || control.cwnd as f64 / rtt.smoothed().as_secs_f64().max(1e-9);

@@ -1,13 +1,13 @@
-//! Spans in which an application offers nothing.
+//! Intervals in which an application offers no data.
 
 use units::Time;
 
-/// Where it is in its list of pauses.
+/// Position in a list of pauses.
 #[derive(Debug)]
 pub(super) struct Pauses {
-    /// Beginning and end of each, times of the run, ascending.
+    /// Start and end of each pause, in time of the run, ascending.
     spans: Vec<(Time, Time)>,
-    /// Those that are over.
+    /// Number of pauses that are over.
     over: usize,
     on: bool,
 }
@@ -17,12 +17,12 @@ impl Pauses {
         Self { spans: spans.to_vec(), over: 0, on: false }
     }
 
-    /// It pauses.
+    /// Reports whether the application pauses.
     pub(super) fn is_on(&self) -> bool {
         self.on
     }
 
-    /// When that changes.
+    /// Returns the time of the next change.
     pub(super) fn next(&self) -> Time {
         self.spans.get(self.over).map_or(Time::NEVER, |span| if self.on { span.1 } else { span.0 })
     }

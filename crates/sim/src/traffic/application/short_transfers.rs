@@ -1,29 +1,29 @@
-//! Short transfers, like those of somebody who reads web pages: RFC 8868 has sizes uniform from 30 to 50 kB and
-//! idle times exponential with a mean of 10 s.
+//! Short transfers, like those of a user who reads web pages: RFC 8868 has sizes uniform from 30 to
+//! 50 kB and exponential idle times with a mean of 10 s.
 //!
 //! ```text
 //! on    an object of uniform size, from its first byte offered to its last byte arrived
 //! off   idle, exponential, from then on
 //! ```
 //!
-//! With a `new` connection each object begins like a flow: its own controller, sender and receiver, packet numbers from 0.
-//! The old connection hears its last acknowledgements until then. A handshake, if the flow has one, is part of the object's
-//! time.
+//! With a `new` connection each object begins like a flow: with its own controller, sender and
+//! receiver, and packet numbers from 0. The old connection receives its last acknowledgements until
+//! then. A handshake, if the flow has one, counts in the object's time.
 
 use scenario::{Connection, ObjectsConfig, Record};
 use units::{Bytes, Duration, Rng, Time};
 
-/// The source of one flow.
+/// Source of one flow.
 #[derive(Debug)]
 pub(crate) struct ShortTransfers {
     config: ObjectsConfig,
     sizes: Rng,
     idles: Rng,
-    /// When the next one begins; never while one is under way.
+    /// Start of the next transfer; never while one is active.
     next: Time,
     begun: Option<Time>,
     size: u64,
-    /// ShortTransfers that have begun.
+    /// Number of transfers that have begun.
     count: u64,
 }
 
@@ -53,17 +53,17 @@ impl ShortTransfers {
         self.next
     }
 
-    /// One is under way.
+    /// Reports whether a transfer is active.
     pub(super) fn is_on(&self) -> bool {
         self.begun.is_some()
     }
 
-    /// Bytes of the newest.
+    /// Returns the size of the newest transfer, in bytes.
     pub(super) fn size(&self) -> u64 {
         self.size
     }
 
-    /// One begins; true if on another connection than the one before.
+    /// Begins a transfer. Reports whether it needs a new connection.
     pub(super) fn begin(&mut self, now: Time) -> bool {
         let Bytes(smallest) = self.config.smallest;
         let span = self.config.largest.0.saturating_sub(smallest);

@@ -1,23 +1,26 @@
-//! What a sender has decided to send, until it arrives, where both times are known.
+//! Packets scheduled ahead of time: departure and arrival are known.
 //!
-//! A sender may be ahead of the links: it decides on packets that leave later, and each waits here for its time. Over one link that says at once
-//! when a packet arrives it stays here until then, so that nothing is moved and no event is needed; others leave for their first link. How long
-//! the link keeps packets is noted for when the sender acts again: the flow's record is elsewhere in memory, and is fetched once for all.
+//! A sender may be ahead of the links: it schedules packets that leave later, and each waits here
+//! for its departure. Over a single link that knows the arrival at once, the packet stays here until then: nothing is
+//! moved and no event is needed. Other packets leave for their first
+//! link. Queue times are collected until the sender acts again, because the flow's record is
+//! elsewhere in memory and is then fetched only once.
 
 use std::collections::VecDeque;
 
-use link::Stay;
+use link::QueueTime;
 use units::{Ecn, Time};
 
 use crate::packet::{Chunk, Data, Fault};
 
-/// A packet, without what all of its flow have in common: a line of the cache, of which a window is full.
+/// Packet without the properties common to its flow: one cache line, of which a whole window is
+/// stored.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Packet {
-    /// When it leaves.
+    /// Departure.
     pub(super) sent: Time,
-    /// Once it has left: when it arrives, [`Time::NEVER`] if that is not known here.
+    /// Arrival, once it has left; [`Time::NEVER`] if not known here.
     arrives: Time,
     pub(super) pn: u64,
     pub(super) chunk: Chunk,
@@ -26,19 +29,19 @@ pub(super) struct Packet {
     pub(super) size: u32,
     pub(super) connection: u32,
     pub(super) ecn: Ecn,
-    /// It repeats what was sent before.
+    /// Whether it is a retransmission.
     pub(super) repeat: bool,
 }
 
 impl Packet {
-    /// That leaves at this time.
+    /// Creates a packet that leaves at `sent`.
     #[inline]
     pub(super) fn new(sent: Time, pn: u64, chunk: Chunk, size: u32, connection: u32) -> Self {
         let (arrives, ecn) = (Time::NEVER, Ecn::NotEct);
         Self { sent, arrives, pn, chunk, least_unacked: 0, size, connection, ecn, repeat: false }
     }
 
-    /// It, as a packet of this flow that leaves the network behind this link.
+    /// Converts it to a packet of this flow that leaves the network behind `last_link`.
     #[inline]
     pub(super) fn data(&self, flow: u32, last_link: u16) -> Data {
         let &Self { sent, pn, chunk, least_unacked, size, connection, ecn, .. } = self;
@@ -46,45 +49,47 @@ impl Packet {
     }
 }
 
-/// Packets in the order of their times.
+/// Packets in order of departure.
 #[derive(Debug, Default)]
-pub(super) struct UnderWay {
+pub(super) struct Scheduled {
     packets: VecDeque<Packet>,
-    /// So many of them have left. The first of these arrives here, the others if they say when.
+    /// Number of packets that have left. The first of them arrives here, the others only if their
+    /// arrival is known.
     left: usize,
-    /// Since the sender acted last: when packets entered the first link, and how long it keeps them.
-    stays: Vec<(Time, Stay)>,
+    /// Entry into the first link and time in its queue, for packets since the sender last acted.
+    queue_times: Vec<(Time, QueueTime)>,
 }
 
-impl UnderWay {
-    /// It leaves later than, or with, all others.
+impl Scheduled {
+    /// Adds a packet that leaves no earlier than all others.
     #[inline]
     pub(super) fn push(&mut self, packet: Packet) {
         self.packets.push_back(packet);
     }
 
-    /// How many have not left.
+    /// Returns the number of packets that have not left.
     #[inline]
     pub(super) fn waiting(&self) -> usize {
         self.packets.len() - self.left
     }
 
-    /// When the next one leaves.
+    /// Returns the departure of the next packet.
     #[inline]
     pub(super) fn leaves(&self) -> Option<Time> {
         self.packets.get(self.left).map(|next| next.sent)
     }
 
-    /// The next one, if it leaves now. [`UnderWay::leave`] it.
+    /// Returns the next packet if it leaves now. Call [`Scheduled::leave`] for it.
     #[inline]
     pub(super) fn due(&self, now: Time) -> Option<Packet> {
         self.packets.get(self.left).filter(|next| next.sent <= now).copied()
     }
 
-    /// The next one has left. `arrival`: when it arrives, later than those before it, and with which mark, where it stays here until then.
+    /// Notes that the next packet has left. `arrival` is its arrival, later than those before, and
+    /// its ECN field then, if it stays here until it arrives.
     #[inline]
-    pub(super) fn leave(&mut self, now: Time, stay: Option<Stay>, arrival: Option<(Time, Ecn)>) {
-        self.stays.extend(stay.map(|stay| (now, stay)));
+    pub(super) fn leave(&mut self, now: Time, queue_time: Option<QueueTime>, arrival: Option<(Time, Ecn)>) {
+        self.queue_times.extend(queue_time.map(|queue_time| (now, queue_time)));
         let arrival = arrival.filter(|(at, _)| *at < Time::NEVER);
         match (arrival, self.packets.get_mut(self.left)) {
             (Some(arrival), Some(packet)) => (packet.arrives, packet.ecn) = arrival,
@@ -97,7 +102,7 @@ impl UnderWay {
         self.left += 1;
     }
 
-    /// When the next of those that stay here arrives.
+    /// Returns the arrival of the next packet that stays here.
     #[inline]
     pub(super) fn arrival(&self) -> Time {
         if self.left == 0 {
@@ -106,7 +111,7 @@ impl UnderWay {
         self.packets.front().map_or(Time::NEVER, |first| first.arrives)
     }
 
-    /// That one.
+    /// Takes that packet.
     #[inline]
     pub(super) fn arrive(&mut self) -> Option<(Time, Packet)> {
         self.left = self.left.checked_sub(1)?;
@@ -118,10 +123,10 @@ impl UnderWay {
         Some((packet.arrives, packet))
     }
 
-    /// How long the first link keeps what has entered it since this was last asked.
+    /// Takes the queue times of packets that entered the first link since the previous call.
     #[inline]
-    pub(super) fn take_stays(&mut self) -> impl Iterator<Item = (Time, Stay)> + '_ {
-        self.stays.drain(..)
+    pub(super) fn take_queue_times(&mut self) -> impl Iterator<Item = (Time, QueueTime)> + '_ {
+        self.queue_times.drain(..)
     }
 }
 
@@ -134,34 +139,34 @@ mod tests {
     /// Packets 1, 3 and 6 stay here, others leave for a link.
     #[test]
     fn what_stays_arrives_in_order() {
-        let mut under_way = UnderWay::default();
+        let mut scheduled = Scheduled::default();
         let chunk = Chunk { offset: 0, len: 1 };
-        (0..8).for_each(|pn| under_way.push(Packet::new(Time(10 * pn + 10), pn, chunk, 1, 0)));
+        (0..8).for_each(|pn| scheduled.push(Packet::new(Time(10 * pn + 10), pn, chunk, 1, 0)));
         assert_eq!(
-            (under_way.waiting(), under_way.leaves(), under_way.arrival()),
+            (scheduled.waiting(), scheduled.leaves(), scheduled.arrival()),
             (8, Some(Time(10)), Time::NEVER)
         );
-        let stay = Stay { wait: Duration(0), total: Duration(2) };
+        let queue_time = QueueTime { wait: Duration(0), total: Duration(2) };
         let mut arrived = Vec::new();
         for now in (1..9).map(|turn| Time(10 * turn)) {
-            assert!(under_way.due(now - Duration(1)).is_none());
-            let packet = under_way.due(now).unwrap();
+            assert!(scheduled.due(now - Duration(1)).is_none());
+            let packet = scheduled.due(now).unwrap();
             let stays = [1, 3, 6].contains(&packet.pn);
-            under_way.leave(now, Some(stay), stays.then_some((now + Duration(25), Ecn::Ce)));
-            if under_way.arrival() <= now {
-                arrived.extend(under_way.arrive().map(|(at, packet)| (at.0, packet.pn, packet.ecn)));
+            scheduled.leave(now, Some(queue_time), stays.then_some((now + Duration(25), Ecn::Ce)));
+            if scheduled.arrival() <= now {
+                arrived.extend(scheduled.arrive().map(|(at, packet)| (at.0, packet.pn, packet.ecn)));
             }
         }
-        assert_eq!((under_way.waiting(), under_way.leaves(), under_way.arrival()), (0, None, Time(95)));
+        assert_eq!((scheduled.waiting(), scheduled.leaves(), scheduled.arrival()), (0, None, Time(95)));
         assert_eq!(
-            under_way.take_stays().map(|(at, _)| at.0 / 10).collect::<Vec<_>>(),
+            scheduled.take_queue_times().map(|(at, _)| at.0 / 10).collect::<Vec<_>>(),
             [1, 2, 3, 4, 5, 6, 7, 8]
         );
-        while let Some((at, packet)) = under_way.arrive() {
+        while let Some((at, packet)) = scheduled.arrive() {
             arrived.push((at.0, packet.pn, packet.ecn));
         }
         assert_eq!(arrived, [(45, 1, Ecn::Ce), (65, 3, Ecn::Ce), (95, 6, Ecn::Ce)]);
-        assert!(under_way.packets.is_empty() && under_way.left == 0);
+        assert!(scheduled.packets.is_empty() && scheduled.left == 0);
     }
 
     #[test]

@@ -1,17 +1,19 @@
-//! Acknowledgements that are small enough to travel themselves: without marks, and without gaps or, of QUIC, with nearly those of the one before.
+//! Small acknowledgements, stored inline instead of boxed: without ECN counts, and without gaps.
+//! QUIC ones may also have gaps that follow from those of the previous ACK.
 //!
-//! On a path of a large window a hundred thousand of them are under way. In boxes each would be waited for when it is read, some
-//! 18 % of the run (docs/performance.md): they lie in no cache, and the processor cannot know where the next is. Side by side in the queue it fetches them
-//! ahead. What does not fit keeps its box.
+//! On a path with a large window a hundred thousand of them are in flight. Reading boxed ones
+//! stalls on a cache miss each, about 18 % of the run (docs/src/notebook/performance.md): they are not cached,
+//! and the processor cannot predict the next address. Stored in sequence, the queue is prefetched.
+//! An acknowledgement that does not fit stays boxed.
 
 use recovery::{AckFrame, SACK_BLOCKS, TcpAck};
 use units::Duration;
 
-/// Receive times that fit: of an acknowledgement every two packets.
+/// Number of receive times stored: enough for an acknowledgement every two packets.
 const STAMPS: usize = 2;
 
-/// The ranges below the newest, by those of the ACK before: of these the first `gone` are left out, then `kept` are told again, the last of them
-/// with `grown` more packets at its end.
+/// Ranges below the newest, relative to those of the previous ACK. The first `gone` of these are
+/// dropped and the next `kept` are repeated. The last of them has `grown` more packets at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Older {
     gone: u16,
@@ -20,8 +22,8 @@ struct Older {
 }
 
 impl Older {
-    /// Of all ranges of an ACK, where those of the one before were `before`.
-    fn of(ranges: &[(u64, u64)], before: &[(u64, u64)]) -> Option<Self> {
+    /// Encodes all ranges of an ACK. `before` are the ranges of the previous ACK.
+    fn new(ranges: &[(u64, u64)], before: &[(u64, u64)]) -> Option<Self> {
         let first = ranges.first()?;
         let gone = before.iter().take_while(|known| known.1 < first.0).count();
         let known = &before[gone..];
@@ -37,7 +39,8 @@ impl Older {
         (usize::from(kept) == older).then_some(Self { gone, kept, grown })
     }
 
-    /// With another short number, in one word: what is stored in pieces and then copied as a whole is waited for.
+    /// Packs this and another short number into one word. A value stored in parts and then copied
+    /// as a whole would stall.
     #[inline]
     fn pack(self, other: u16) -> u64 {
         let Self { gone, kept, grown } = self;
@@ -50,7 +53,7 @@ impl Older {
         (Self { gone: short(16), kept: short(32), grown: short(48) }, short(0))
     }
 
-    /// Writes them into a frame that has the newest.
+    /// Inserts the older ranges into a frame that has the newest.
     #[inline(never)]
     fn write(self, before: &[(u64, u64)], frame: &mut AckFrame) {
         let ranges = &mut frame.ranges;
@@ -66,33 +69,36 @@ impl Older {
     }
 }
 
-/// An ACK frame of one range, or of several that follow from those of the one before, with the receive times of its newest packets.
+/// ACK frame with one range, or with several that follow from those of the previous ACK, and the
+/// receive times of its newest packets.
 #[derive(Clone, Copy, Debug)]
-pub struct BriefFrame {
-    /// The newest.
+pub struct InlineFrame {
+    /// Newest range.
     range: (u64, u64),
     ack_delay: Duration,
     stamps: [i64; STAMPS],
-    /// The older ranges, and how many of the stamps are there.
+    /// The older ranges, and the number of stamps in use.
     packed: u64,
 }
 
-impl BriefFrame {
-    /// Of a frame, if it says no more. `before`: the ranges of the ACK that is read before it, where that is certain.
+impl InlineFrame {
+    /// Converts a frame that fits. `before` are the ranges of the ACK that is read before it, where
+    /// that is certain.
     #[inline]
-    pub(crate) fn of(frame: &AckFrame, before: &[(u64, u64)]) -> Option<Self> {
+    pub(crate) fn new(frame: &AckFrame, before: &[(u64, u64)]) -> Option<Self> {
         match frame.ranges.as_slice() {
             &[range] => Self::with(frame, range, Older::default(), None),
-            ranges => Self::of_several(frame, ranges, before),
+            ranges => Self::from_several(frame, ranges, before),
         }
     }
 
     #[inline(never)]
-    fn of_several(frame: &AckFrame, ranges: &[(u64, u64)], before: &[(u64, u64)]) -> Option<Self> {
-        Self::with(frame, *ranges.last()?, Older::of(ranges, before)?, below(ranges))
+    fn from_several(frame: &AckFrame, ranges: &[(u64, u64)], before: &[(u64, u64)]) -> Option<Self> {
+        Self::with(frame, *ranges.last()?, Older::new(ranges, before)?, below(ranges))
     }
 
-    /// Of a frame whose newest range is this one. `next`: the second newest packet, if it is not in there.
+    /// Converts a frame whose newest range is `range`. `next` is the second newest packet if it is
+    /// in another range.
     #[inline(always)]
     fn with(frame: &AckFrame, range: (u64, u64), older: Older, next: Option<u64>) -> Option<Self> {
         let stamped = frame.timestamps.len();
@@ -110,7 +116,7 @@ impl BriefFrame {
         Some(Self { range, ack_delay: frame.ack_delay, stamps, packed })
     }
 
-    /// Writes what it says. `before`: the ranges of the ACK that was read before it.
+    /// Writes the whole frame. `before` are the ranges of the ACK that was read before it.
     #[inline]
     pub(crate) fn write(&self, before: &[(u64, u64)], frame: &mut AckFrame) {
         let &Self { range, ack_delay, stamps, packed } = self;
@@ -126,54 +132,54 @@ impl BriefFrame {
         }
     }
 
-    /// The newest of the packets that it acknowledges; all of them, if it came from a frame of one range.
+    /// Returns the newest range, which is the only one if the frame had a single range.
     pub(crate) fn range(&self) -> (u64, u64) {
         self.range
     }
 
-    /// Whether its range is all that it acknowledges.
+    /// Reports whether the newest range is the only one.
     pub(crate) fn is_whole(&self) -> bool {
         Older::unpack(self.packed).0 == Older::default()
     }
 
-    /// How long the largest was held back.
+    /// Returns the time for which the acknowledgement of the largest packet was delayed.
     pub(crate) fn ack_delay(&self) -> Duration {
         self.ack_delay
     }
 }
 
-/// The packet below the newest, if that is a range of its own.
+/// Returns the packet below the newest, if the newest is a range of its own.
 fn below(ranges: &[(u64, u64)]) -> Option<u64> {
     let (newest, others) = ranges.split_last()?;
     others.last().filter(|_| newest.0 == newest.1).map(|range| range.1)
 }
 
-/// A TCP acknowledgement without SACK blocks.
+/// TCP acknowledgement without SACK blocks.
 #[derive(Clone, Copy, Debug)]
-pub struct BriefTcp {
+pub struct InlineTcp {
     cumulative: u64,
     echo: u64,
     duplicate: bool,
     timestamps: Option<(u64, i64)>,
 }
 
-impl BriefTcp {
-    /// Of an acknowledgement, if it says no more.
+impl InlineTcp {
+    /// Converts an acknowledgement that fits.
     #[inline]
-    pub(crate) fn of(ack: &TcpAck) -> Option<Self> {
+    pub(crate) fn new(ack: &TcpAck) -> Option<Self> {
         let &TcpAck { cumulative, sacks, echo, duplicate, timestamps, ecn } = ack;
-        let is_brief = ecn.is_none() && sacks == [(0, 0); SACK_BLOCKS];
-        is_brief.then_some(Self { cumulative, echo, duplicate, timestamps })
+        let fits = ecn.is_none() && sacks == [(0, 0); SACK_BLOCKS];
+        fits.then_some(Self { cumulative, echo, duplicate, timestamps })
     }
 
-    /// What it says.
+    /// Returns the whole acknowledgement.
     #[inline]
     pub(crate) fn whole(&self) -> TcpAck {
         let &Self { cumulative, echo, duplicate, timestamps } = self;
         TcpAck { cumulative, echo, duplicate, timestamps, ..TcpAck::default() }
     }
 
-    /// All bytes before this one have arrived.
+    /// Returns the number of the first byte that has not arrived.
     pub(crate) fn cumulative(&self) -> u64 {
         self.cumulative
     }
@@ -190,22 +196,23 @@ mod tests {
         AckFrame { ranges, timestamps, ack_delay: Duration(8000), ..AckFrame::default() }
     }
 
-    /// Whatever was in the memory before.
+    /// Reading overwrites all that the memory held before.
     #[test]
-    fn says_the_same_again() {
+    fn reads_back_the_same() {
         for stamps in [&[][..], &[(9, -5)], &[(8, 70), (9, 60)]] {
             let frame = frame(stamps);
             let mut read = AckFrame { ranges: vec![(0, 1), (3, 4)], ping: true, ..AckFrame::default() };
-            BriefFrame::of(&frame, &[(0, 1), (3, 7)]).unwrap().write(&[], &mut read);
+            InlineFrame::new(&frame, &[(0, 1), (3, 7)]).unwrap().write(&[], &mut read);
             assert_eq!(format!("{read:?}"), format!("{frame:?}"));
         }
         for timestamps in [None, Some((6, -1))] {
             let ack = TcpAck { cumulative: 5000, echo: 7, duplicate: true, timestamps, ..TcpAck::default() };
-            assert_eq!(format!("{:?}", BriefTcp::of(&ack).unwrap().whole()), format!("{ack:?}"));
+            assert_eq!(format!("{:?}", InlineTcp::new(&ack).unwrap().whole()), format!("{ack:?}"));
         }
     }
 
-    /// As a receiver writes them: gaps, what closes them, ranges that are forgotten.
+    /// Ranges as a receiver writes them: gaps, late packets that close them, ranges that are
+    /// forgotten.
     #[test]
     fn several_ranges_follow_from_those_before() {
         let acks: [&[(u64, u64)]; 9] = [
@@ -214,10 +221,10 @@ mod tests {
             &[(0, 3), (5, 6), (8, 10)],
             &[(5, 6), (8, 10), (12, 12)],
             &[(12, 13), (15, 15)],
-            &[(12, 13), (15, 15), (17, 17), (19, 19)], // two new ones
-            &[(12, 17), (19, 19)],                     // late ones close gaps, and the first grows
-            &[(10, 17), (19, 20)],                     // a late one before it
-            &[(40, 41), (43, 44)],                     // nothing is known of these
+            &[(12, 13), (15, 15), (17, 17), (19, 19)], // two new ranges
+            &[(12, 17), (19, 19)],                     // late packets close gaps, and the first range grows
+            &[(10, 17), (19, 20)],                     // a late packet before the first range
+            &[(40, 41), (43, 44)],                     // no relation to the previous ranges
         ];
         let fits = [true, true, true, true, true, false, true, false, false];
         let mut before: &[(u64, u64)] = &[(0, 3)];
@@ -227,17 +234,17 @@ mod tests {
             assert!(low < high || second < low);
             let timestamps = vec![(second, 70), (ranges.last().unwrap().1, 75)];
             let frame = AckFrame { ranges: ranges.to_vec(), timestamps, ..AckFrame::default() };
-            let brief = BriefFrame::of(&frame, before);
-            assert_eq!(brief.is_some(), fits, "{before:?} {ranges:?}");
+            let inline = InlineFrame::new(&frame, before);
+            assert_eq!(inline.is_some(), fits, "{before:?} {ranges:?}");
             let mut read = AckFrame::default();
-            brief.into_iter().for_each(|brief| brief.write(before, &mut read));
+            inline.into_iter().for_each(|inline| inline.write(before, &mut read));
             assert!(!fits || format!("{read:?}") == format!("{frame:?}"), "{before:?} {frame:?} {read:?}");
             before = ranges;
         }
     }
 
     #[test]
-    fn what_says_more_is_not_brief() {
+    fn what_does_not_fit_stays_boxed() {
         let ecn = Some(EcnCounts { ce: 1, ..EcnCounts::default() });
         let more = [
             AckFrame { ecn, ..frame(&[]) },
@@ -249,9 +256,9 @@ mod tests {
             frame(&[(8, 1)]),
             frame(&[(u64::MAX, 1), (9, 1)]),
         ];
-        assert!(more.iter().all(|frame| BriefFrame::of(frame, &[]).is_none()));
-        assert!(BriefTcp::of(&TcpAck { ecn, ..TcpAck::default() }).is_none());
+        assert!(more.iter().all(|frame| InlineFrame::new(frame, &[]).is_none()));
+        assert!(InlineTcp::new(&TcpAck { ecn, ..TcpAck::default() }).is_none());
         let sacks = [(0, 0), (0, 0), (1, 2)];
-        assert!(BriefTcp::of(&TcpAck { sacks, ..TcpAck::default() }).is_none());
+        assert!(InlineTcp::new(&TcpAck { sacks, ..TcpAck::default() }).is_none());
     }
 }
