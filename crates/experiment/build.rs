@@ -1,4 +1,4 @@
-//! Builds anew when a file changes that the crate carries inside (`src/library.rs`).
+//! Rebuilds the crate when one of the files embedded by `src/library.rs` changes.
 
 fn main() {
     println!("cargo::rerun-if-changed=experiments");

@@ -1,37 +1,38 @@
-//! Where an experiment's runs take place: the backend of a row.
+//! Backends: what runs an experiment, and what ran a row of its results.
 
 use serde::{Deserialize, Serialize};
 
-/// What runs a scenario.
+/// A way to run a scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
     /// The deterministic simulator.
     #[default]
     Sim,
-    /// The kernel's TCP, our QUIC over real UDP, and UDP, through the emulator in real time (Linux); the simulator's rows stand beside, and of QUIC
-    /// those of the stack.
+    /// Real-time runs through the emulator (Linux): the kernel's TCP, our QUIC over real UDP, and
+    /// UDP sources. Results are shown next to those of the simulator and, for QUIC, of the stack.
     Wire,
-    /// Real QUIC stacks, TLS and all, in the simulator's virtual time; the simulator's rows stand beside. As the backend of a row: ours.
+    /// Real QUIC stacks with TLS in the simulator's virtual time, shown next to the simulator's
+    /// rows. As the backend of a row: our own stack.
     Stack,
-    /// A row of that world: noq, unmodified, with our controllers.
+    /// noq, unmodified, with our controllers, in virtual time.
     Noq,
-    /// The same of quinn.
+    /// quinn, unmodified, with our controllers, in virtual time.
     Quinn,
-    /// A row of that world: aioquic, unmodified, with its own controllers.
+    /// aioquic, unmodified, with its own controllers, in virtual time.
     Aioquic,
-    /// A row of the wire: aioquic as processes, with its own controllers.
+    /// aioquic as processes in real time, with its own controllers.
     AioquicWire,
-    /// The same of quinn.
+    /// quinn as processes in real time, with its own controllers.
     QuinnWire,
-    /// The same of noq.
+    /// noq as processes in real time, with its own controllers.
     NoqWire,
-    /// The same of s2n-quic.
+    /// s2n-quic as processes in real time, with its own controllers.
     #[serde(rename = "s2n-quic")]
     S2nQuic,
-    /// The same of quic-go.
+    /// quic-go as processes in real time, with its own controllers.
     QuicGo,
-    /// The same of ngtcp2.
+    /// ngtcp2 as processes in real time, with its own controllers.
     Ngtcp2,
 }
 
@@ -51,10 +52,10 @@ impl Backend {
         Self::QuicGo,
         Self::Ngtcp2,
     ];
-    /// Those that an experiment as a whole can run in.
+    /// The backends in which a whole experiment can run.
     pub const WORLDS: [Self; 3] = [Self::Sim, Self::Wire, Self::Stack];
 
-    /// Its word in files, JSON and on the command line.
+    /// Returns the name used in files, JSON and on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Sim => "sim",
@@ -72,12 +73,12 @@ impl Backend {
         }
     }
 
-    /// The backend of this word.
+    /// Returns the backend with this name.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|backend| backend.word() == word)
     }
 
-    /// The world in which rows of it stand.
+    /// Returns the world that this backend's rows belong to: the simulator, the stack or the wire.
     pub fn world(self) -> Self {
         match self {
             Self::Sim => Self::Sim,
@@ -92,7 +93,8 @@ impl Backend {
         }
     }
 
-    /// The name of the stack; none where nobody's protocol code is in it. On the wire our row is the kernel's where its flows are of TCP.
+    /// Returns the name of the stack, or `None` for the simulator, which runs no protocol code. On
+    /// the wire, our row is the kernel's if its flows are TCP.
     pub fn stack(self) -> Option<&'static str> {
         match self {
             Self::Sim => None,
@@ -104,25 +106,25 @@ impl Backend {
         }
     }
 
-    /// Whether somebody else's stack is in its rows.
-    pub fn is_of_others(self) -> bool {
+    /// Reports whether the rows come from a third-party stack.
+    pub fn is_external(self) -> bool {
         !matches!(self, Self::Sim | Self::Wire | Self::Stack)
     }
 
-    /// The backend of this stack's rows in a world.
-    pub fn of(world: Self, stack: &str) -> Option<Self> {
+    /// Returns the backend that runs this stack in a world.
+    pub fn for_stack(world: Self, stack: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|backend| backend.world() == world && backend.stack() == Some(stack))
     }
 
-    /// What it is, for the help of the command.
+    /// Describes the backend, for the command's help.
     pub fn doc(self) -> &'static str {
         match self {
             Self::Sim => "The deterministic simulator",
             Self::Wire => {
-                "The kernel's TCP, our QUIC over UDP, or other stacks as processes (--stack), through the emulator in real time (Linux); the simulator's rows stand beside"
+                "The kernel's TCP, our QUIC over UDP, or other stacks as processes (--stack), through the emulator in real time (Linux), next to the simulator's rows"
             }
             Self::Stack => {
-                "Real QUIC stacks, TLS and all, in the simulator's virtual time: our endpoints, or others (--stack); the simulator's rows stand beside"
+                "Real QUIC stacks with TLS in the simulator's virtual time: our endpoints, or others (--stack), next to the simulator's rows"
             }
             Self::Noq => "noq with our controllers, in the simulator's virtual time",
             Self::Quinn => "quinn with our controllers, in the simulator's virtual time",
@@ -136,15 +138,15 @@ impl Backend {
         }
     }
 
-    /// What titles of its results end with.
-    pub fn title_end(self) -> String {
+    /// Returns the suffix for the titles of this backend's results.
+    pub fn title_suffix(self) -> String {
         match self {
             Self::Sim => String::new(),
             other => format!(", on {}", other.place()),
         }
     }
 
-    /// Where a run takes place, in a sentence: `nothing can run on noq`.
+    /// Returns the place of a run as used in a sentence: `nothing can run on noq`.
     pub fn place(self) -> &'static str {
         match self {
             Self::Sim => "the simulator",
@@ -154,10 +156,11 @@ impl Backend {
         }
     }
 
-    /// Whether the rows of `other` stand in its tables: its own do, and beside them the simulator's.
+    /// Reports whether tables of this backend also show rows of `other`. They always show their own
+    /// and the simulator's.
     pub fn shows(self, other: Self) -> bool {
         match self {
-            // QUIC on the wire has its endpoints in virtual time beside it.
+            // QUIC on the wire is compared with the same endpoints in virtual time.
             Self::Wire => other.world() == Self::Wire || matches!(other, Self::Sim | Self::Stack),
             Self::Stack => other.world() == Self::Stack || other == Self::Sim,
             _ => other == self || other == Self::Sim,
@@ -169,7 +172,7 @@ impl Backend {
 mod tests {
     use super::*;
 
-    /// The word of the command line is that of the stored summary.
+    /// The command line and the stored summary use the same word.
     #[test]
     fn one_word_everywhere() {
         for backend in Backend::ALL {
@@ -186,13 +189,13 @@ mod tests {
         assert!(Backend::Stack.shows(Backend::Noq) && !Backend::Wire.shows(Backend::Quinn));
     }
 
-    /// A stack and a world lead to one backend, and back.
+    /// A stack and a world determine one backend, and the reverse.
     #[test]
     fn a_row_for_each_stack_and_world() {
         for backend in Backend::ALL.into_iter().filter(|backend| *backend != Backend::Sim) {
             let stack = backend.stack().unwrap();
-            assert_eq!(Backend::of(backend.world(), stack), Some(backend));
+            assert_eq!(Backend::for_stack(backend.world(), stack), Some(backend));
         }
-        assert_eq!(Backend::of(Backend::Stack, "quic-go"), None);
+        assert_eq!(Backend::for_stack(Backend::Stack, "quic-go"), None);
     }
 }

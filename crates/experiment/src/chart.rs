@@ -1,5 +1,7 @@
-//! Charts that an experiment file asks for: a mark, and what it is drawn from. The reader of the file has decided the channels
-//! by then: who draws a chart finds axes, series and panels here, and no words of the file.
+//! Charts requested by an experiment file: a mark, and the data it draws.
+//!
+//! The reader of the file has already decided the channels. Drawing code finds axes, series and
+//! panels here, and no words of the file.
 
 use serde::{Deserialize, Serialize};
 use units::Duration;
@@ -8,10 +10,10 @@ use crate::backend::Backend;
 use crate::metric::Metric;
 use crate::row::RowLabel;
 
-/// Instead of a metric: the RTT samples, of which there are many in a run.
+/// Pseudo-metric for the RTT samples, of which a run has many.
 pub const RTT_SAMPLES: &str = "rtt";
 
-/// What a value looks like.
+/// Graphical form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
@@ -21,16 +23,16 @@ pub enum Mark {
     Bar,
     /// Areas on top of each other.
     Area,
-    /// A point each.
+    /// One point per value.
     Point,
-    /// Quartiles, the least and the most.
+    /// Quartiles, minimum and maximum.
     Box,
-    /// A field in the colour of its value.
+    /// A rectangle coloured by its value.
     Rect,
 }
 
 impl Mark {
-    /// As files have it.
+    /// Returns the word used in files.
     pub fn word(self) -> &'static str {
         match self {
             Self::Line => "line",
@@ -43,14 +45,14 @@ impl Mark {
     }
 }
 
-/// How values lie along an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScaleKind {
-    /// Equal differences are equally far apart.
+    /// Equal differences have equal lengths.
     #[default]
     Linear,
-    /// Equal ratios are.
+    /// Equal ratios have equal lengths.
     Log,
 }
 
@@ -58,124 +60,118 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// What an axis of cells goes along.
+/// Meaning of the positions along an axis of table cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Along {
     /// The values of a varied key.
     #[default]
     Key,
-    /// The rows of the table.
     Rows,
-    /// The variants.
     Variants,
 }
 
-/// An axis on which cells of the table stand.
+/// An axis along which table cells are placed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// The key, as variants call it: `queue`.
+    /// The key, named as in variants: `queue`.
     pub name: String,
-    /// The unit that all its values have: `BDP`; empty for plain numbers, and for words.
+    /// The unit shared by all values: `BDP`. Empty for plain numbers and for words.
     pub unit: String,
-    /// What it goes along.
+    /// Meaning of its positions.
     #[serde(default, skip_serializing_if = "is_default")]
     pub along: Along,
-    /// How they lie along it.
+    /// Scale of the axis.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scale: ScaleKind,
-    /// The words, where the values are no numbers of one unit: each stands at its index, from 0.
+    /// Labels, if the values are not numbers of one unit. Each label stands at its index, counted
+    /// from 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
 }
 
-/// Where a row of a variant stands in a chart of the table's cells.
+/// Position of a row of a variant in a chart of table cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spot {
-    /// The variant's name.
     pub variant: String,
-    /// The row's label.
     pub row: RowLabel,
-    /// Its place on the axes, in their units: x, and y of a chart with two.
+    /// Position on the axes, in their units: x, and y in a chart with two axes.
     pub at: Vec<f64>,
-    /// The colour that it has; empty if there is but one.
+    /// The series, which decides the colour. Empty if there is only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub series: String,
-    /// The panel that it belongs to, likewise.
+    /// The panel. Empty if there is only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub facet: String,
 }
 
-/// What colours tell apart in a chart of runs.
+/// Meaning of the colours in a chart of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Colour {
-    /// Rows.
     Row,
-    /// Variants.
     Variant,
-    /// Flows of a run.
     Flow,
 }
 
-/// What a chart is drawn from.
+/// Data of a chart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "from", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Data {
-    /// Columns of the series over time, a panel each; the first repetition.
+    /// Columns of the series over time, one panel per column, from the first repetition.
     Series {
-        /// `cwnd_bytes`, `latest_rtt_ms`, `queue_bytes`, `goodput_mbit_s`, ...
+        /// Columns such as `cwnd_bytes`, `latest_rtt_ms`, `queue_bytes` and `goodput_mbit_s`.
         columns: Vec<String>,
-        /// By default rows, and flows where a row has several.
+        /// Meaning of the colours. By default rows, or flows if a row has several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         colour: Option<Colour>,
-        /// A strip for each row; by default where there is much to see.
+        /// Whether each row gets its own strip. By default, if a single panel would be crowded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         strips: Option<bool>,
-        /// Values are averaged over this much time.
+        /// Interval over which values are averaged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interval: Option<Duration>,
     },
-    /// The share of RTT samples up to each RTT, of all repetitions.
+    /// Cumulative distribution of the RTT samples of all repetitions.
     Samples {
         /// Rows or variants.
         colour: Colour,
     },
-    /// Two metrics against each other: of each flow of each repetition, or of each row where flows do not have them.
+    /// Two metrics plotted against each other, with one point per flow and repetition, or per row
+    /// if the metrics are not measured per flow.
     Flows {
-        /// To the right.
+        /// The horizontal metric.
         x: Metric,
-        /// Upwards.
+        /// The vertical metric.
         y: Metric,
-        /// Whether flows have both.
+        /// Whether both metrics are measured per flow.
         of_flows: bool,
-        /// By default rows, and kinds of flows where a row has several.
+        /// Meaning of the colours. By default rows, or kinds of flows if a row has several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         colour: Option<Colour>,
     },
-    /// How the flows of a run divide its sum of a metric; the first repetition.
+    /// Shares of the flows of a run in a metric's sum, from the first repetition.
     Shares {
-        /// One that adds up.
+        /// A metric that can be summed over flows.
         metric: Metric,
     },
-    /// Cells of the table along an axis, a panel per metric and facet.
+    /// Table cells along an axis, one panel per metric and facet.
     Cells {
-        /// The axis.
         x: Axis,
         /// Metrics of the table, or [`RTT_SAMPLES`].
         metrics: Vec<Metric>,
-        /// The metrics share a panel, and differ in colour.
+        /// Whether the metrics share a panel and differ in colour.
         #[serde(default, skip_serializing_if = "is_default")]
         overlaid: bool,
-        /// With the source's own numbers beside ours.
+        /// Whether the source's own numbers are drawn next to ours.
         #[serde(default, skip_serializing_if = "is_default")]
         published: bool,
-        /// The rows of the variants that are shown.
+        /// The displayed rows of each variant.
         spots: Vec<Spot>,
     },
-    /// A metric as the colour of fields on two axes, a panel per facet.
+    /// A metric shown as the colour of rectangles on two axes, one panel per facet.
     Fields {
         /// From left to right.
         x: Axis,
@@ -183,37 +179,37 @@ pub enum Data {
         y: Axis,
         /// A metric of the table.
         metric: Metric,
-        /// The rows of the variants that are shown.
+        /// The displayed rows of each variant.
         spots: Vec<Spot>,
     },
 }
 
-/// A chart that the experiment's file asks for.
+/// A chart requested by the experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chart {
-    /// Title; the paper's figure.
+    /// Title, usually the paper's figure.
     pub title: String,
-    /// How a value looks.
+    /// Graphical form of a value.
     pub mark: Mark,
-    /// Row labels; empty: all.
+    /// Labels of the displayed rows. Empty for all rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<RowLabel>,
-    /// Of the x axis, if it is no varied key's.
+    /// Scale of the x axis, unless the axis is a varied key.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scale: ScaleKind,
-    /// Of the y axis.
+    /// Scale of the y axis.
     #[serde(default, skip_serializing_if = "is_default")]
     pub y_scale: ScaleKind,
-    /// One picture of all variants instead of one for each.
+    /// Whether all variants share one picture instead of one picture each.
     #[serde(default, skip_serializing_if = "is_default")]
     pub together: bool,
-    /// What it shows.
+    /// Data of the chart.
     pub data: Data,
 }
 
 impl Chart {
-    /// The columns of the series that it draws.
+    /// Returns the columns of the series that the chart draws.
     pub fn columns(&self) -> &[String] {
         match &self.data {
             Data::Series { columns, .. } => columns,
@@ -221,7 +217,7 @@ impl Chart {
         }
     }
 
-    /// The same with the rows of these other backends beside the simulator's.
+    /// Returns the chart with rows of these other backends next to the simulator's.
     #[must_use]
     pub fn with_rows_on(&self, others: &[Backend]) -> Self {
         let mut chart = self.clone();
@@ -241,7 +237,8 @@ impl Chart {
     }
 }
 
-/// Beside each row those of other backends: on the axis of the rows, else in a colour or panel of their own.
+/// Adds the rows of other backends next to each row: on the axis of rows if there is one, otherwise
+/// as a separate colour or panel.
 fn add_rows(others: &[Backend], axes: &mut [&mut Axis], spots: &mut Vec<Spot>) {
     let of_rows = axes.iter().position(|axis| axis.along == Along::Rows);
     let on_other = |spot: &Spot, other: Backend| {

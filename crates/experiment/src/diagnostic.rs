@@ -1,4 +1,4 @@
-//! What is wrong with an input, said to a person: where, what, and what is right.
+//! Error messages about an input: where the problem is, what it is, and what to write instead.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ use crate::text::Place;
 /// `experiments/x.toml:12: link.quue: unknown key; did you mean "queue"? known: rate, delay, queue`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The file, or the argument of the command line: `--set link.rate=20`.
+    /// The file, or the command-line argument: `--set link.rate=20`.
     pub file: String,
-    /// Line of the file, from 1, if one is to blame.
+    /// Line of the file, counted from 1, if a line is at fault.
     pub line: Option<usize>,
-    /// Dotted path of the key, empty if none is to blame: `flow.0.controller.beta`.
+    /// Dotted path of the key, empty if no key is at fault: `flow.0.controller.beta`.
     pub key: String,
-    /// What is wrong.
+    /// The problem.
     pub wrong: String,
-    /// What is right; empty if `wrong` says it.
+    /// The advice: what to write instead. Empty if `wrong` already says it.
     pub right: String,
-    /// What of the file's text is to blame.
+    /// The part of the file's text that is at fault.
     blame: Option<Box<Blame>>,
 }
 
@@ -31,67 +31,67 @@ struct Blame {
     reach: Reach,
 }
 
-/// What else of a file a problem depends on.
+/// The parts of a file that a problem depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Nothing: an unknown key, a wrong unit.
+    /// The value alone: an unknown key, a wrong unit.
     Value,
-    /// Other keys of its table, like one that is missing.
+    /// Other keys of the same table: a missing key.
     Table,
     /// Other tables.
     File,
 }
 
 impl Diagnostic {
-    /// With a file as a whole.
+    /// Creates a problem with a whole file.
     pub fn new(file: impl Into<String>, wrong: impl Into<String>, right: impl Into<String>) -> Self {
         let (wrong, right) = (wrong.into(), right.into());
         Self { file: file.into(), line: None, key: String::new(), wrong, right, blame: None }
     }
 
-    /// The same on a line of the file.
+    /// Sets the line of the file.
     #[must_use]
     pub fn on_line(self, line: usize) -> Self {
         Self { line: Some(line), ..self }
     }
 
-    /// The same at a place of the file's text.
+    /// Sets the place in the file's text.
     pub(crate) fn at_place(self, place: Place) -> Self {
         let line = Some(place.line());
         Self { line, blame: Some(Box::new(Blame { place, reach: Reach::File })), ..self }
     }
 
-    /// The same, where it is clear what it depends on.
+    /// Sets the part of the file that the problem depends on.
     pub(crate) fn reaching(mut self, reach: Reach) -> Self {
         self.blame.iter_mut().for_each(|blame| blame.reach = reach);
         self
     }
 
-    /// What of the file's text is to blame.
+    /// Returns the part of the file's text that is at fault.
     pub(crate) fn place(&self) -> Option<&Place> {
         self.blame.as_ref().map(|blame| &blame.place)
     }
 
-    /// What else of the file it depends on.
+    /// Returns the part of the file that the problem depends on.
     pub(crate) fn reach(&self) -> Reach {
         self.blame.as_ref().map_or(Reach::File, |blame| blame.reach)
     }
 
-    /// The same with other words for what is right.
+    /// Replaces the advice.
     pub(crate) fn with_right(self, right: impl Into<String>) -> Self {
         Self { right: right.into(), ..self }
     }
 
-    /// The same without line: of a text that the user has not written.
+    /// Removes the line, for a text that the user has not written.
     #[must_use]
     pub fn without_line(self) -> Self {
         Self { line: None, blame: None, ..self }
     }
 
-    /// The message in one line, below it the line of the file with a caret under what is wrong. `columns` is the width of the screen;
-    /// with `colour` it has escape codes.
+    /// Renders the message on one line, followed by the line of the file with a caret under the
+    /// problem. `columns` is the width of the screen. With `colour` the text has escape codes.
     pub fn shown(&self, columns: usize, colour: bool) -> String {
-        // Keys and words of a file may have several lines.
+        // Keys and strings of a file may contain line breaks.
         let message = printable(&self.to_string()).replace('\n', "␊");
         match self.place().and_then(|place| snippet::draw(place, columns, colour)) {
             Some(drawn) => format!("{message}\n{drawn}"),
@@ -99,7 +99,7 @@ impl Diagnostic {
         }
     }
 
-    /// The same at a key.
+    /// Sets the key.
     #[must_use]
     pub fn at_key(self, key: impl Into<String>) -> Self {
         Self { key: key.into(), ..self }
@@ -125,30 +125,34 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// How many known names an error lists before it stops.
-const LISTED: usize = 30;
+/// Most known names that an error lists.
+const MAX_LISTED: usize = 30;
 
-/// `did you mean "queue"? known: rate, delay, queue`; the question only if something is near.
+/// Suggests a known name: `did you mean "queue"? known: rate, delay, queue`. The question appears
+/// only if a name is similar.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let question = nearest(word, &known).map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
-    let more = if known.len() > LISTED { ", ..." } else { "" };
-    format!("{question}known: {}{more}", known.iter().take(LISTED).copied().collect::<Vec<_>>().join(", "))
+    let more = if known.len() > MAX_LISTED { ", ..." } else { "" };
+    format!(
+        "{question}known: {}{more}",
+        known.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", ")
+    )
 }
 
-/// The known name that a typo most likely meant.
+/// Returns the known name most similar to a misspelt one.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let (word, most) = (fold(word), (word.chars().count() / 3).max(1));
     let distance = |name: &str| {
         let name = fold(name);
-        // A longer name that contains the word needs no typo at all.
+        // A longer name that contains the word counts as one typo.
         if word.len() >= 3 && name.contains(&word) { 1 } else { strsim::damerau_levenshtein(&word, &name) }
     };
     let near = known.iter().map(|name| (distance(name), *name)).min_by_key(|(distance, _)| *distance)?;
     (near.0 <= most).then_some(near.1)
 }
 
-/// Case, dashes and underscores are the commonest mistakes.
+/// Removes the most common differences: case, dashes, underscores.
 fn fold(word: &str) -> String {
     word.trim().to_lowercase().replace(['_', ' '], "-")
 }

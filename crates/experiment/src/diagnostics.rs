@@ -1,67 +1,69 @@
-//! All that is wrong with a file.
+//! All problems of a file.
 
 use std::fmt;
 
 use crate::diagnostic::Diagnostic;
 
-/// As many are shown at most.
-const SHOWN: usize = 20;
+/// Most problems that are shown.
+const MAX_SHOWN: usize = 20;
 
-/// The width of what is shown without a screen.
+/// Width of messages in columns, if there is no screen.
 const COLUMNS: usize = 80;
 
-/// The problems of a file in the order of its lines, at least one.
+/// The problems of a file, at least one, in the order of its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics {
     all: Vec<Diagnostic>,
-    /// There may be more.
-    is_part: bool,
+    /// Whether the search stopped early, so that there may be more.
+    is_incomplete: bool,
 }
 
 impl Diagnostics {
-    /// `first` and these others.
+    /// Creates a list from `first` and other problems.
     pub(crate) fn new(first: Diagnostic, others: impl IntoIterator<Item = Diagnostic>) -> Self {
         let mut all: Vec<Diagnostic> = std::iter::once(first).chain(others).collect();
         let file = all[0].file.clone();
         all.sort_by_key(|p| (p.file != file, p.line, p.place().map(crate::text::Place::start)));
-        Self { all, is_part: false }
+        Self { all, is_incomplete: false }
     }
 
-    /// The same, where the search for more has been given up.
-    pub(crate) fn given_up(self, is_part: bool) -> Self {
-        Self { is_part, ..self }
+    /// Sets whether the search for more problems stopped early.
+    pub(crate) fn with_incomplete(self, is_incomplete: bool) -> Self {
+        Self { is_incomplete, ..self }
     }
 
-    /// These, if there are any.
-    pub fn of(all: Vec<Diagnostic>) -> Option<Self> {
+    /// Creates a list from these problems, or returns `None` if there are none.
+    pub fn from_vec(all: Vec<Diagnostic>) -> Option<Self> {
         let mut all = all.into_iter();
         all.next().map(|first| Self::new(first, all))
     }
 
-    /// Each of them.
+    /// Returns all problems.
     pub fn all(&self) -> &[Diagnostic] {
         &self.all
     }
 
-    /// The one on the first line.
+    /// Returns the problem on the first line.
     pub fn first(&self) -> &Diagnostic {
         &self.all[0]
     }
 
-    /// The same without lines: of a text that the user has not written.
+    /// Removes the lines, for a text that the user has not written.
     #[must_use]
     pub fn without_lines(self) -> Self {
         Self { all: self.all.into_iter().map(Diagnostic::without_line).collect(), ..self }
     }
 
-    /// The first of them as [`Diagnostic::shown`], and how many there are if there are several.
+    /// Renders the first problems as [`Diagnostic::shown`] does, and their number if there are
+    /// several.
     pub fn shown(&self, columns: usize, colour: bool) -> String {
-        let mut text: Vec<String> = self.all.iter().take(SHOWN).map(|p| p.shown(columns, colour)).collect();
+        let mut text: Vec<String> =
+            self.all.iter().take(MAX_SHOWN).map(|p| p.shown(columns, colour)).collect();
         let file = &self.first().file;
-        let least = if self.is_part { "at least " } else { "" };
+        let least = if self.is_incomplete { "at least " } else { "" };
         match self.all.len() {
             1 => {}
-            n if n > SHOWN => text.push(format!("the first {SHOWN} of {least}{n} errors in {file}")),
+            n if n > MAX_SHOWN => text.push(format!("the first {MAX_SHOWN} of {least}{n} errors in {file}")),
             n => text.push(format!("{least}{n} errors in {file}")),
         }
         text.join("\n")
@@ -74,7 +76,6 @@ impl From<Diagnostic> for Diagnostics {
     }
 }
 
-/// Without colours.
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown(COLUMNS, false))

@@ -1,4 +1,5 @@
-//! What is read: texts from files, pipes and standard input, of bounded size and in UTF-8. What has no end is refused.
+//! Reads texts of bounded size in UTF-8 from files, pipes and standard input. Refuses inputs
+//! without an end.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, IsTerminal, Read};
@@ -6,13 +7,13 @@ use std::path::Path;
 
 use crate::diagnostic::Diagnostic;
 
-/// No experiment, no published table is larger.
-const MOST: u64 = 4 << 20;
+/// Largest input, in bytes. No experiment and no published table is larger.
+const MAX_BYTES: u64 = 4 << 20;
 
-/// The text of a file, or of a pipe that somebody writes to.
+/// Reads the text of a file, or of a pipe that has a writer.
 ///
-/// # Errors
-/// A folder, a device, a socket, a pipe without a writer; what cannot be read, is too large, is not UTF-8: the message names the file.
+/// # Errors Fails for a folder, a device, a socket, a pipe without a writer, and a file that cannot
+/// be read, is too large or is not UTF-8. The message names the file.
 pub fn read(path: &Path) -> Result<String, Diagnostic> {
     let label = path.display().to_string();
     let refuse = |e: &io::Error| Diagnostic::new(&label, unreadable(e), "");
@@ -23,8 +24,8 @@ pub fn read(path: &Path) -> Result<String, Diagnostic> {
     if is_pipe(kind) {
         let pipe = open_pipe(path).map_err(|e| refuse(&e))?;
         let nobody = || {
-            let right = "start what writes to it first, or give the text on standard input as `-`";
-            Diagnostic::new(&label, "a pipe that nobody writes to", right)
+            let right = "start the writer first, or pass the text on standard input as `-`";
+            Diagnostic::new(&label, "a pipe without a writer", right)
         };
         return read_from(&label, pipe.ok_or_else(nobody)?);
     }
@@ -36,16 +37,19 @@ pub fn read(path: &Path) -> Result<String, Diagnostic> {
     read_from(&label, file)
 }
 
-/// The text that comes from `reader`; `label` stands for it in messages.
+/// Reads a text from `reader`. `label` names it in messages.
 ///
-/// # Errors
-/// See [`read`].
+/// # Errors See [`read`].
 pub fn read_from(label: &str, reader: impl Read) -> Result<String, Diagnostic> {
     let mut bytes = Vec::new();
-    let read = reader.take(MOST + 1).read_to_end(&mut bytes);
+    let read = reader.take(MAX_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|e| Diagnostic::new(label, unreadable(&e), ""))?;
-    if bytes.len() as u64 > MOST {
-        return Err(Diagnostic::new(label, format!("larger than {} MiB", MOST >> 20), "a text, not data"));
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Diagnostic::new(
+            label,
+            format!("larger than {} MiB", MAX_BYTES >> 20),
+            "a text, not data",
+        ));
     }
     String::from_utf8(bytes).map_err(|e| {
         let valid = e.utf8_error().valid_up_to();
@@ -57,10 +61,9 @@ pub fn read_from(label: &str, reader: impl Read) -> Result<String, Diagnostic> {
     })
 }
 
-/// A file of the disk. What is none, like a pipe or a device, may have no end.
+/// Opens a regular file. Others, such as pipes and devices, may have no end.
 ///
-/// # Errors
-/// What the file system refuses, and what is no such file.
+/// # Errors Fails if the file system refuses, or if the file is not regular.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     match fs::metadata(path)?.is_file() {
         true => File::open(path),
@@ -68,7 +71,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Why a file cannot be read, in words.
+/// Describes why a file cannot be read.
 pub(crate) fn unreadable(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".to_owned(),
@@ -77,7 +80,7 @@ pub(crate) fn unreadable(error: &io::Error) -> String {
     }
 }
 
-/// What can be told not to be a text without opening it.
+/// Returns the kind of a file that is certainly not a text, without opening it.
 fn special(kind: FileType) -> Option<&'static str> {
     #[cfg(unix)]
     {
@@ -102,7 +105,8 @@ fn is_pipe(_: FileType) -> bool {
     false
 }
 
-/// A pipe, unless nobody writes to it: to open it in the usual way would wait for a writer without an end.
+/// Opens a pipe, or returns `None` if it has no writer. The usual way of opening would wait forever
+/// for a writer.
 #[cfg(unix)]
 fn open_pipe(path: &Path) -> io::Result<Option<impl Read>> {
     use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
@@ -113,7 +117,7 @@ fn open_pipe(path: &Path) -> io::Result<Option<impl Read>> {
     match file.read(&mut first) {
         Ok(0) => return Ok(None),
         Ok(_) => {}
-        // A writer that has not written yet.
+        // The pipe has a writer that has not written yet.
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => first.clear(),
         Err(e) => return Err(e),
     }
@@ -145,6 +149,6 @@ mod tests {
     fn a_text_has_an_end() {
         let said = read_from("x.toml", io::repeat(b'a')).unwrap_err().to_string();
         assert_eq!(said, "x.toml: larger than 4 MiB; a text, not data");
-        assert!(read_from("x.toml", io::repeat(b'a').take(MOST)).is_ok());
+        assert!(read_from("x.toml", io::repeat(b'a').take(MAX_BYTES)).is_ok());
     }
 }

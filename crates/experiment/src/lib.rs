@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod aggregate;
 pub mod backend;
 pub mod chart;
 pub mod controllers;
@@ -9,7 +10,6 @@ pub mod file;
 pub mod input;
 pub mod library;
 pub mod metric;
-pub mod over_runs;
 pub mod printable;
 pub mod prose;
 pub mod published;

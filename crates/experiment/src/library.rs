@@ -1,4 +1,4 @@
-//! The experiments and published tables inside the program, and those on disk beside them.
+//! Experiments and published tables embedded in the program, and those on disk.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -7,39 +7,39 @@ use include_dir::{Dir, include_dir};
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::input::{self, unreadable};
-use crate::printable::is_obeyed;
+use crate::printable::is_terminal_control;
 
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/published");
 
-/// What the file of a shipped experiment is called in messages, before its path.
+/// Prefix of a shipped experiment's path in messages.
 const SHIPPED: &str = "shipped:";
 
-/// The name that means a file on standard input.
+/// Name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// An experiment file that has been found.
+/// An experiment file found by [`Library`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The experiment's name: `quic-dc/table-1`.
     pub name: String,
-    /// Its file, for messages and as the place beside which published tables are looked for.
+    /// The file, for messages. Published tables are searched next to it.
     pub file: PathBuf,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
 }
 
-/// Where the numbers in the prose of the shipped experiments come from.
+/// Returns the register of numbers in the prose of shipped experiments, with the origin of each.
 pub fn prose_numbers() -> &'static str {
     EXPERIMENTS.get_file("prose-numbers.csv").and_then(include_dir::File::contents_utf8).unwrap_or_default()
 }
 
-/// All experiments that can be named.
+/// All experiments that can be named on a command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Library;
 
 impl Library {
-    /// The shipped experiments by name.
+    /// Returns the shipped experiments, sorted by name.
     pub fn shipped(&self) -> Vec<Source> {
         let mut sources = Vec::new();
         collect_shipped(&EXPERIMENTS, &mut sources);
@@ -47,17 +47,24 @@ impl Library {
         sources
     }
 
-    /// The experiments that the words of a command line mean: files, `-` for one on standard input, folders (all `.toml` below), shipped names and
-    /// prefixes of them, numbers in shipped names (`thesis/table-9` is in `thesis/table-9-10`), in this order. None twice.
+    /// Resolves words of a command line to experiments, without duplicates.
     ///
-    /// # Errors
-    /// A word that means nothing, a file that cannot be read or is empty, a folder without experiments.
+    /// A word can be, in this order:
+    ///
+    /// * a file, or `-` for one on standard input;
+    /// * a folder, for all `.toml` files below it;
+    /// * a shipped name, or a prefix of shipped names;
+    /// * a number in a shipped name: `thesis/table-9` is in `thesis/table-9-10`.
+    ///
+    /// # Errors Fails for a word that resolves to nothing, a file that is empty or cannot be read,
+    /// and a folder without experiments.
     pub fn resolve(&self, names: &[String]) -> Result<Vec<Source>, Diagnostic> {
         let (found, wrong) = self.resolve_each(names);
         wrong.into_iter().next().map_or(Ok(found), Err)
     }
 
-    /// The same, with what is wrong with each of the other words.
+    /// Resolves words as [`Library::resolve`] does, and also returns the problem of each word that
+    /// fails.
     pub fn resolve_each(&self, names: &[String]) -> (Vec<Source>, Vec<Diagnostic>) {
         let (mut found, mut wrong): (Vec<Source>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
         for name in names {
@@ -91,14 +98,17 @@ impl Library {
         let shipped = self.named(name);
         match shipped.is_empty() {
             false => Ok(shipped),
-            true if path.is_dir() => {
-                Err(Diagnostic::new(name, "a folder without experiments", "no .toml file in it or below it"))
-            }
+            true if path.is_dir() => Err(Diagnostic::new(
+                name,
+                "folder contains no experiments",
+                "no .toml file in it or below it",
+            )),
             true => Err(self.unknown(name)),
         }
     }
 
-    /// The shipped ones of this name or with this prefix at a `/`, or else those that hold this table or figure.
+    /// Returns the shipped experiments with this name or prefix, where a prefix ends at a `/`. If
+    /// there are none, returns those that contain this table or figure.
     fn named(&self, name: &str) -> Vec<Source> {
         let name = name.trim_end_matches('/');
         if name.is_empty() {
@@ -114,7 +124,7 @@ impl Library {
         let (numbered, others): (Vec<Source>, Vec<Source>) =
             others.into_iter().partition(|s| holds(&s.name, name));
         match numbered.is_empty() {
-            // The beginning of a name that ends with a number: `rfc8867/5-1`.
+            // A prefix that ends with a number: `rfc8867/5-1`.
             true => others.into_iter().filter(|s| begins(&s.name, name)).collect(),
             false => numbered,
         }
@@ -126,21 +136,22 @@ impl Library {
         let mut known: Vec<&str> = shipped.iter().map(|s| s.name.as_str()).chain(prefixes).collect();
         known.sort_unstable();
         known.dedup();
-        let wrong = "neither a file, nor a folder, nor a shipped experiment";
+        let wrong = "not a file, folder or shipped experiment";
         let name = if name.is_empty() { "\"\"" } else { name };
         Diagnostic::new(name, wrong, format!("{}; see `ackclock list`", did_you_mean(name, known)))
     }
 }
 
-/// Whether a name in a folder begins so, up to a number.
+/// Reports whether a name starts with the requested one, which ends with a number.
 fn begins(name: &str, asked: &str) -> bool {
     asked.contains('/')
         && asked.ends_with(|c: char| c.is_ascii_digit())
         && name.strip_prefix(asked).is_some_and(|rest| rest.starts_with('-'))
 }
 
-/// Whether the experiment of this name holds the one table or figure that is asked for: `thesis/table-9-10` holds
-/// `thesis/table-9`, and `dstar/figure-3-table-1` holds `dstar/table-1`. Numbers count for the word before them.
+/// Reports whether an experiment contains the requested table or figure. `thesis/table-9-10`
+/// contains `thesis/table-9`, and `dstar/figure-3-table-1` contains `dstar/table-1`. A number
+/// belongs to the last word before it.
 fn holds(name: &str, asked: &str) -> bool {
     let (Some((folder, name)), Some((of, asked))) = (name.rsplit_once('/'), asked.rsplit_once('/')) else {
         return false;
@@ -179,19 +190,19 @@ fn read(path: &Path) -> Result<Source, Diagnostic> {
     })?;
     let name = name_of(path);
     check_name(&name, path).map_err(|wrong| {
-        let right = "rename the file: experiment and results folder are called like it";
+        let right = "rename the file: the experiment and its results folder take its name";
         Diagnostic::new(path.display().to_string(), wrong, right)
     })?;
     source(&name, path, text)
 }
 
-/// A folder of results can be called so, and a line of a table shows it.
+/// Checks that a name can name a results folder and be shown in a table.
 fn check_name(name: &str, file: &Path) -> Result<(), &'static str> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     match name {
-        _ if stem.trim_matches('.').is_empty() => Err("a file without a name"),
-        _ if name.chars().any(|c| c.is_control() || is_obeyed(c)) => {
-            Err("a file name with a character that no line shows")
+        _ if stem.trim_matches('.').is_empty() => Err("the file name is empty"),
+        _ if name.chars().any(|c| c.is_control() || is_terminal_control(c)) => {
+            Err("the file name contains a control character")
         }
         _ => Ok(()),
     }
@@ -204,8 +215,9 @@ fn source(name: &str, file: &Path, text: String) -> Result<Source, Diagnostic> {
     Ok(Source { name: name.to_owned(), file: file.to_owned(), text })
 }
 
-/// `experiments/quic-dc/table-1.toml` is `quic-dc/table-1`, as if it were shipped. Elsewhere a relative path is the name,
-/// and the last part of an absolute one: results folders are called so.
+/// Returns the name of an experiment file. `experiments/quic-dc/table-1.toml` is `quic-dc/table-1`,
+/// as if it were shipped. Elsewhere the name is the relative path, or the last part of an absolute
+/// path. Results folders have this name.
 fn name_of(file: &Path) -> String {
     let path = file.with_extension("");
     let parts: Vec<String> = path
@@ -224,7 +236,8 @@ fn slashed(path: &Path) -> String {
     path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
-/// Every experiment file below a folder, sorted. Links to folders are not followed: they may lead in circles.
+/// Returns all experiment files below a folder, sorted. Does not follow links to folders, which may
+/// form a cycle.
 fn files_below(dir: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     let refuse = |e: std::io::Error| Diagnostic::new(dir.display().to_string(), unreadable(&e), "");
     let mut files = Vec::new();
@@ -240,8 +253,9 @@ fn files_below(dir: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     Ok(files)
 }
 
-/// Label and text of a published table: from a folder `published` beside the experiment file or above it, else the shipped
-/// one. A shipped experiment takes the shipped one.
+/// Returns label and text of a published table. It is searched in a folder `published` next to the
+/// experiment file or above it, then among the shipped tables. A shipped experiment uses only the
+/// shipped tables.
 pub fn published(experiment: &str, table: &str) -> Result<(String, String), (String, String)> {
     let on_disk = if experiment.starts_with(SHIPPED) { None } else { beside(Path::new(experiment), table) };
     if let Some(path) = on_disk {
@@ -257,7 +271,7 @@ pub fn published(experiment: &str, table: &str) -> Result<(String, String), (Str
         let right = did_you_mean(table, known);
         (
             format!(
-                "no published table `{table}`, neither in a folder `published` beside the file nor shipped"
+                "published table `{table}` not found, neither in a `published` folder next to the file nor among the shipped tables"
             ),
             right,
         )

@@ -1,5 +1,6 @@
-//! A metric: a quantity, perhaps of some flows alone, perhaps inside a window. `goodput of BBR` is the goodput of the flows with
-//! that label, `goodput of BBR @ before` that in the window `before`.
+//! Metrics: a quantity, optionally restricted to some flows and to a window. `goodput of BBR` is
+//! the goodput of the flows with that label. `goodput of BBR @ before` is the same in the window
+//! `before`.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -9,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::Quantity;
 
-/// A metric of a run. It is what its text says: equal texts are equal metrics, and tables are in the order of the texts.
+/// A metric of a run, identified by its text. Metrics with equal texts are equal, and tables are
+/// sorted by text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Metric {
@@ -19,24 +21,24 @@ pub struct Metric {
     window: Option<String>,
 }
 
-/// Before the label of those that it is of.
+/// Separator before the label.
 const OF: &str = " of ";
-/// Before its window; no name of a window holds it.
+/// Separator before the window. Names of windows do not contain it.
 const AT: &str = " @ ";
 
 impl Metric {
-    /// The quantity of this word, of all that there is, in the window that metrics have without another.
+    /// Creates a metric of all flows in the default window.
     pub fn new(word: &str) -> Self {
         Self { text: word.to_owned(), word: word.to_owned(), scope: None, window: None }
     }
 
-    /// The same of those with this label alone: flows, sources of UDP, a link.
+    /// Restricts the metric to this label: flows, UDP sources or a link.
     #[must_use]
-    pub fn of(self, label: &str) -> Self {
+    pub fn for_label(self, label: &str) -> Self {
         Self { scope: Some(label.to_owned()), ..self }.written()
     }
 
-    /// The same in this window.
+    /// Restricts the metric to this window.
     #[must_use]
     pub fn inside(self, window: &str) -> Self {
         Self { window: Some(window.to_owned()), ..self }.written()
@@ -50,43 +52,44 @@ impl Metric {
         self
     }
 
-    /// As files, tables and JSON have it.
+    /// Returns the text used in files, tables and JSON.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The word of its quantity.
+    /// Returns the name of the quantity.
     pub fn word(&self) -> &str {
         &self.word
     }
 
-    /// Its quantity; none of a word that this program does not know.
+    /// Returns the quantity, or `None` if this program does not know it.
     pub fn quantity(&self) -> Option<&'static Quantity> {
         Quantity::find(&self.word)
     }
 
-    /// The label of those that it is of, if not of all.
+    /// Returns the label that the metric is restricted to, if any.
     pub fn scope(&self) -> Option<&str> {
         self.scope.as_deref()
     }
 
-    /// Its window, if it has one.
+    /// Returns the window that the metric is restricted to, if any.
     pub fn window(&self) -> Option<&str> {
         self.window.as_deref()
     }
 
-    /// Its unit; empty for a ratio and for what is not known.
+    /// Returns the unit, empty for a ratio and for an unknown quantity.
     pub fn unit(&self) -> &'static str {
         self.quantity().map_or("", |quantity| quantity.unit)
     }
 
-    /// Decimals worth printing of this value, see [`Quantity::decimals`].
+    /// Returns the number of decimals worth printing, see [`Quantity::decimals`].
     pub fn decimals(&self, value: f64) -> usize {
         self.quantity().map_or(3, |quantity| quantity.decimals(value))
     }
 }
 
-/// Of a text that a file or a stored table has. Any text is a metric; that its quantity is known is for who reads to check.
+/// Parses a text of a file or a stored table. Any text is a metric; callers must check that its
+/// quantity is known.
 impl From<String> for Metric {
     fn from(text: String) -> Self {
         let (rest, window) = match text.rsplit_once(AT) {
@@ -139,7 +142,7 @@ impl Ord for Metric {
     }
 }
 
-/// Tables are looked up by text too.
+/// Lets tables be searched by text.
 impl Borrow<str> for Metric {
     fn borrow(&self) -> &str {
         &self.text
@@ -168,10 +171,10 @@ mod tests {
         assert_eq!([shown("goodput", 0.001), shown("no such", 0.001)], ["0.00", "0.001"]);
     }
 
-    /// What is written is what is read, whichever part comes first.
+    /// Writing and reading preserve the parts, in whichever order they were set.
     #[test]
     fn a_text_leads_back_to_its_parts() {
-        let made = Metric::new("goodput").inside("before").of("BBR of Ann");
+        let made = Metric::new("goodput").inside("before").for_label("BBR of Ann");
         assert_eq!(made.as_str(), "goodput of BBR of Ann @ before");
         let read = Metric::from(made.as_str());
         assert_eq!(
@@ -182,10 +185,10 @@ mod tests {
         assert_eq!((plain.word(), plain.scope(), plain.window()), ("jain", None, None));
     }
 
-    /// JSON has the text, also as a key.
+    /// JSON contains the text, also as a key.
     #[test]
     fn stored_as_its_text() {
-        let table = std::collections::BTreeMap::from([(Metric::new("loss").of("BBR"), 1)]);
+        let table = std::collections::BTreeMap::from([(Metric::new("loss").for_label("BBR"), 1)]);
         let stored = serde_json::to_string(&table).unwrap();
         assert_eq!(stored, r#"{"loss of BBR":1}"#);
         let read: std::collections::BTreeMap<Metric, u8> = serde_json::from_str(&stored).unwrap();

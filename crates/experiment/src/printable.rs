@@ -1,28 +1,28 @@
-//! Text of others on a terminal: what it would obey instead of showing it is replaced.
+//! Makes foreign text safe for a terminal, by replacing the characters that control it.
 
 use std::borrow::Cow;
 
-/// A control character other than tab and line feed, or a mark that turns the direction of the text around it.
-pub fn is_obeyed(c: char) -> bool {
+/// Reports whether a character controls the terminal: a control character other than tab and line
+/// feed, or a mark that changes the text direction.
+pub fn is_terminal_control(c: char) -> bool {
     let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || (c.is_control() && !matches!(c, '\t' | '\n'))
 }
 
 /// Refuses a text with such a character.
 ///
-/// # Errors
-/// What is wrong, in words.
+/// # Errors Describes the character.
 pub fn check(text: &str) -> Result<(), String> {
-    let wrong = |c| format!("U+{:04X} in a text, which terminals obey and do not show", u32::from(c));
-    text.chars().find(|c| is_obeyed(*c)).map_or(Ok(()), |c| Err(wrong(c)))
+    let wrong = |c| format!("the text contains the control character U+{:04X}", u32::from(c));
+    text.chars().find(|c| is_terminal_control(*c)).map_or(Ok(()), |c| Err(wrong(c)))
 }
 
-/// A sign for each such character: `␛` for escape.
+/// Replaces each such character by a visible symbol: `␛` for escape.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if text.contains(is_obeyed) { text.chars().map(sign).collect() } else { text.into() }
+    if text.contains(is_terminal_control) { text.chars().map(symbol_for).collect() } else { text.into() }
 }
 
-/// The same of a text that this program has coloured: what sets colours stays.
+/// Does the same for a text that this program has coloured. Escape sequences that set colours stay.
 pub fn printable_in_colour(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -38,16 +38,17 @@ pub fn printable_in_colour(text: &str) -> String {
 
 const ESCAPE: char = '\u{1b}';
 
-/// The length of the escape sequence here if it sets colours, `ESC [ 3 1 m`, else 0.
+/// Returns the length of the escape sequence at the start if it sets colours (`ESC [ 3 1 m`), else
+/// 0.
 fn colour_code(text: &str) -> usize {
     let numbers = |rest: &str| rest.find(|c: char| !c.is_ascii_digit() && c != ';');
     let Some(rest) = text.strip_prefix("\u{1b}[") else { return 0 };
     numbers(rest).filter(|at| rest[*at..].starts_with('m')).map_or(0, |at| at + "\u{1b}[m".len())
 }
 
-fn sign(c: char) -> char {
+fn symbol_for(c: char) -> char {
     match c {
-        c if !is_obeyed(c) => c,
+        c if !is_terminal_control(c) => c,
         '\u{7f}' => '␡',
         c if c.is_ascii() => char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER),
         _ => char::REPLACEMENT_CHARACTER,
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signs_for_what_is_obeyed() {
+    fn symbols_for_control_characters() {
         assert_eq!(
             printable("a\u{1b}[31m\r\u{7}\u{7f}\u{9b}2J\u{202e}b\tc\n"),
             "a␛[31m␍␇␡\u{fffd}2J\u{fffd}b\tc\n"

@@ -1,26 +1,25 @@
-//! Sentences with numbers of the run in them: `{BBRv2: rtt_mean}` in a reason or a note becomes what the table has.
+//! Sentences with placeholders for numbers of the run. `{BBRv2: rtt_mean}` in a reason or a note becomes the
+//! number in the table.
 //!
 //! ```text
-//! {row: metric}                     ours, with the table's decimals
-//! {row: published metric}           the source's
+//! {row: metric}                     our number, with the table's decimals
+//! {row: published metric}           the source's number
 //! {row: metric | variant}           in another variant: a pattern with `*`, the first that matches
 //! ```
 //!
-//! Without a variant it is the one whose table the sentence stands under, or the first of the reference.
+//! Without a variant, the number comes from the table above the sentence, or from the first reference variant.
 
 use crate::metric::Metric;
 use crate::row::RowLabel;
 
-/// A number that a sentence asks for.
+/// A number that a sentence refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place<'t> {
-    /// The row.
     pub row: RowLabel,
-    /// The metric.
     pub metric: Metric,
-    /// The source's number, not ours.
+    /// Whether it is the source's number instead of ours.
     pub published: bool,
-    /// A pattern of variants.
+    /// Pattern of the variant, if it is another one.
     pub variant: Option<&'t str>,
 }
 
@@ -50,22 +49,24 @@ fn place(inside: &str) -> Option<Place<'_>> {
     Some(Place { row: row.trim().into(), metric: metric.into(), published: published.is_some(), variant })
 }
 
-/// What a sentence says itself, between the numbers that it asks for.
+/// Returns the literal parts of a sentence, between its placeholders.
 pub fn texts(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).filter_map(|piece| if let Piece::Text(text) = piece { Some(text) } else { None })
 }
 
-/// The numbers that a sentence asks for, or what stands in its braces and asks for none.
+/// Returns the placeholders of a sentence. An error holds the text in braces that is not a valid
+/// placeholder.
 pub fn places(text: &str) -> impl Iterator<Item = Result<Place<'_>, &str>> {
     pieces(text).filter_map(|piece| if let Piece::Number(place) = piece { Some(place) } else { None })
 }
 
-/// The sentence with its numbers, as `number` writes them.
+/// Fills the placeholders of a sentence with the results of `number`.
 pub fn fill(text: &str, number: impl Fn(&Place<'_>) -> Option<String>) -> String {
     let shown = |piece| match piece {
         Piece::Text(text) => text.to_owned(),
         Piece::Number(Ok(place)) => number(&place).unwrap_or_else(|| "(no value)".to_owned()),
-        // Files have none of these; a note that quotes `--set` has what was given there.
+        // Checked files have no invalid placeholders, but a note that quotes `--set` may contain
+        // braces.
         Piece::Number(Err(inside)) => format!("{{{inside}}}"),
     };
     pieces(text).map(shown).collect()

@@ -1,36 +1,34 @@
-//! Tables of the papers, as CSV.
+//! Published tables of the papers, as CSV.
 
 use std::collections::BTreeMap;
 
 use crate::diagnostic::Diagnostic;
 
-/// A table as it stands in its file.
+/// The raw table of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Csv {
     file: String,
     header: Vec<String>,
-    /// Line and cells.
+    /// Line number and cells.
     records: Vec<(usize, Vec<String>)>,
 }
 
-/// The numbers of a table by row and column.
+/// Numbers of a table, by row and column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Published {
-    /// Row key, `QUIC-DC 10`, to column name to number; an empty cell is absent.
+    /// Row key (`QUIC-DC 10`) to column name to number. Empty cells are absent.
     pub rows: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
 impl Csv {
-    /// Reads a file's text.
+    /// Parses a file's text.
     ///
-    /// # Errors
-    /// What is wrong with it, and on which line.
+    /// # Errors Returns the problem and its line.
     pub fn parse(file: &str, text: &str) -> Result<Self, Diagnostic> {
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
         let refuse = |e: &csv::Error| {
             let line = e.position().map_or(1, |p| usize::try_from(p.line()).unwrap_or(1));
-            Diagnostic::new(file, e.to_string(), "a table has as many cells on each line as its header")
-                .on_line(line)
+            Diagnostic::new(file, e.to_string(), "every line needs as many cells as the header").on_line(line)
         };
         let header = reader.headers().map_err(|e| refuse(&e))?.iter().map(str::to_owned).collect();
         let mut records = Vec::new();
@@ -42,16 +40,15 @@ impl Csv {
         Ok(Self { file: file.to_owned(), header, records })
     }
 
-    /// The column names.
+    /// Returns the column names.
     pub fn header(&self) -> impl Iterator<Item = &str> {
         self.header.iter().map(String::as_str)
     }
 
-    /// Its numbers. A row's key is the cells of the `rows` columns, empty ones left out, with a space between:
-    /// `QUIC-DC 10`, `Westwood+`. Columns that are not in the header give nothing.
+    /// Returns the numbers. A row's key joins the cells of the `rows` columns with spaces and skips
+    /// empty ones: `QUIC-DC 10`, `Westwood+`. Columns that are not in the header are ignored.
     ///
-    /// # Errors
-    /// A cell that is not a number, two rows with one key.
+    /// # Errors Fails for a cell that is not a number, and for two rows with the same key.
     pub fn numbers(&self, rows: &[String], columns: &[String]) -> Result<Published, Diagnostic> {
         let index = |name: &String| self.header.iter().position(|h| h == name);
         let keys: Vec<usize> = rows.iter().filter_map(index).collect();
@@ -67,9 +64,9 @@ impl Csv {
             }
             let key = parts.join(" ");
             if all.insert(key.clone(), numbers).is_some() {
-                let right = "let `published.rows` name more columns";
+                let right = "add columns to `published.rows` to tell the rows apart";
                 return Err(
-                    Diagnostic::new(&self.file, format!("two rows are called `{key}`"), right).on_line(*line)
+                    Diagnostic::new(&self.file, format!("duplicate row `{key}`"), right).on_line(*line)
                 );
             }
         }
@@ -83,9 +80,13 @@ impl Csv {
         let number = cell.parse().ok().filter(|n: &f64| n.is_finite());
         let refuse = || {
             let wrong = format!("`{cell}` is not a number");
-            Diagnostic::new(&self.file, wrong, "a number, or nothing if the paper has none")
-                .on_line(line)
-                .at_key(column)
+            Diagnostic::new(
+                &self.file,
+                wrong,
+                "write a number, or leave the cell empty if the paper has none",
+            )
+            .on_line(line)
+            .at_key(column)
         };
         number.map(Some).ok_or_else(refuse)
     }
@@ -114,7 +115,7 @@ mod tests {
     fn says_where() {
         let bad = |from: &str, to: &str| numbers(&TABLE.replace(from, to)).unwrap_err().to_string();
         assert!(bad("9.18", "fast").starts_with("t.csv:3: goodput: `fast` is not a number"));
-        assert!(bad("Westwood+,", "QUIC-DC,10").starts_with("t.csv:3: two rows are called `QUIC-DC 10`"));
+        assert!(bad("Westwood+,", "QUIC-DC,10").starts_with("t.csv:3: duplicate row `QUIC-DC 10`"));
         assert!(bad(",9.18,", ",9.18").starts_with("t.csv:3: "));
     }
 }

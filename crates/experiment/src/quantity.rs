@@ -1,64 +1,73 @@
-//! What can be measured, defined once: the words of metrics. Without a window ([`crate::metric`]) rates, losses, RTTs, queue delays,
-//! frames and objects count inside the measuring window, what the sender counts (retransmissions, losses by rule, reductions)
-//! and `utilization` in the whole run; with one, all of them in that window, but for those that [`Quantity::has_windows`] says no of.
+//! Measurable quantities: the names that metrics are made of.
+//!
+//! By default, rates, losses, RTTs, queue delays, frames and objects are measured inside the
+//! measuring window. Counters of the sender (retransmissions, losses by rule, reductions) and
+//! `utilization` cover the whole run. A metric with a window ([`crate::metric`]) is measured in
+//! that window, unless [`Quantity::has_windows`] is false.
 
-/// What can be measured of a flow or a run.
+/// A quantity that can be measured for a flow or a run.
 #[derive(Debug)]
 pub struct Quantity {
-    /// The word in experiment files, tables and JSON.
+    /// Name in experiment files, tables and JSON.
     pub name: &'static str,
-    /// Unit; empty for a ratio.
+    /// Unit, empty for a ratio.
     pub unit: &'static str,
-    /// What it is.
+    /// Description, shown to users.
     pub doc: &'static str,
-    /// Decimals worth printing; of short times more, see [`Quantity::decimals`].
+    /// Decimals worth printing. Short times have more, see [`Quantity::decimals`].
     pub decimals: usize,
-    /// What it can be of.
+    /// Things that it can be measured for.
     pub subject: Subject,
-    /// Whether it can be of a window; `slow_start_window` is of the run as a whole.
+    /// Whether it can be restricted to a window. `slow_start_window`, for example, always covers
+    /// the whole run.
     pub has_windows: bool,
-    /// The largest value that it can have, if there is one: a share is at most 100 %, an index at most 1.
-    pub most: Option<f64>,
+    /// Largest possible value, if it is bounded: 100 % for a share, 1 for an index.
+    pub max: Option<f64>,
 }
 
-/// What a quantity can be of: whom the label behind `of` names.
+/// Things that a quantity can be measured for, named by the label after `of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// All flows, or those of one label.
+    /// All flows, or those with a label.
     Flows,
-    /// The flows of one label, of all: it says nothing without the label.
+    /// The flows with a label, relative to all. The label is required.
     SomeFlows,
-    /// The bottleneck, or the link of a name.
+    /// The bottleneck, or the link with a name.
     Links,
-    /// All sources of UDP, or those of one label.
+    /// All UDP sources, or those with a label.
     Udp,
-    /// The probe, or all flows together: some flows have it not alone.
+    /// The probe, or all flows together. It cannot be restricted to some flows.
     Run,
 }
 
-/// Every quantity.
+/// All quantities.
 pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "goodput",
         "Mbit/s",
-        "stream bytes that arrived for the first time, per second; mean over flows",
+        "rate of stream bytes that arrived for the first time; mean over flows",
         2,
     ),
     quantity(
         "total_goodput",
         "Mbit/s",
-        "stream bytes of all the flows that arrived for the first time, per second of the window, whenever each of them ran",
+        "rate of stream bytes of all flows together that arrived for the first time, over the whole window even if a flow ran for only part of it",
         2,
     ),
-    quantity("throughput", "Mbit/s", "stream bytes sent, repeats included, per second; mean over flows", 2),
+    quantity(
+        "throughput",
+        "Mbit/s",
+        "rate of stream bytes sent, including retransmissions; mean over flows",
+        2,
+    ),
     quantity(
         "wire_throughput",
         "Mbit/s",
-        "bytes sent as they are on the wire, headers and repeats included, per second; mean over flows",
+        "rate of bytes sent on the wire, including headers and retransmissions; mean over flows",
         3,
     ),
-    quantity("loss", "%", "packets that the path dropped, of those sent", 3),
-    quantity("ack_loss", "%", "feedback packets that the links of the way back dropped, of those sent", 3),
+    quantity("loss", "%", "share of sent packets that the path dropped", 3),
+    quantity("ack_loss", "%", "share of sent feedback packets that links of the return path dropped", 3),
     quantity("rtt_mean", "ms", "mean of the RTT samples, one per acknowledgement; mean over flows", 2),
     quantity("rtt_std", "ms", "standard deviation of a flow's RTT samples; mean over flows", 2),
     quantity(
@@ -93,125 +102,139 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "pto_mean",
         "ms",
-        "QUIC's probe timeout, TCP's wait for a tail loss probe, without backoff: mean over the ACKs that a sender heard",
+        "probe timeout of QUIC, or the tail loss probe timer of TCP, without backoff; mean over the ACKs that a sender received",
         1,
     ),
-    quantity("rto_mean", "ms", "TCP's retransmission timeout, without backoff; mean as of `pto_mean`", 1),
+    quantity(
+        "rto_mean",
+        "ms",
+        "retransmission timeout of TCP, without backoff; mean over the ACKs that a sender received",
+        1,
+    ),
     quantity(
         "reo_wnd_mean",
         "ms",
-        "what a missing packet may be late: RACK's reordering window, or the time threshold beyond an RTT; mean as of `pto_mean`",
+        "time that a packet may arrive late before it is declared lost: RACK's reordering window, or the part of the time threshold above one RTT; mean over the ACKs that a sender received",
         2,
     ),
     quantity(
         "queue_delay",
         "ms",
-        "mean time in a link's queue and on its wire, added up over the flow's links",
+        "mean time in a link's queue and in transmission, summed over the flow's links",
         2,
     ),
     quantity(
         "queue_wait",
         "ms",
-        "the same without the packet's own time on the wire: until its transmission begins (q of source 003, equation 2)",
+        "mean time in a link's queue until transmission begins, summed over the flow's links (q of source 003, equation 2)",
         2,
     ),
     quantity(
         "delivery_delay_mean",
         "ms",
-        "mean time from a packet's arrival until all bytes before it have arrived too and it is handed over in order; mean over flows",
+        "mean time from a packet's arrival to its in-order delivery, when all bytes before it have arrived; mean over flows",
         2,
     ),
     quantity(
         "delivery_delay_p95",
         "ms",
-        "95th percentile of that time, the packets of all flows together",
+        "95th percentile of the time from a packet's arrival to its in-order delivery, over the packets of all flows",
         1,
     ),
     quantity(
         "utilization",
         "%",
-        "bytes that left the bottleneck, or the first of several, of what it could carry",
+        "share of the bottleneck's capacity that was used; of the first link if there are several",
         2,
     )
-    .of(Subject::Links),
+    .with_subject(Subject::Links),
     quantity(
         "share",
         "%",
-        "of the stream bytes of all flows that arrived for the first time; only `share of X`",
+        "share of the flows with a label in the stream bytes of all flows that arrived for the first time; only as `share of X`",
         1,
     )
-    .of(Subject::SomeFlows),
+    .with_subject(Subject::SomeFlows),
     quantity("jain", "", "Jain's fairness index of the flows' goodputs", 3).at_most(1.0),
-    quantity("rate_ratio", "", "smallest goodput of the flows over the largest", 3).at_most(1.0),
+    quantity("rate_ratio", "", "smallest goodput of a flow divided by the largest", 3).at_most(1.0),
     quantity(
         "jain_1s",
         "",
-        "Jain's index of the goodputs in each second, mean over the seconds; needs a series",
+        "Jain's fairness index of the flows' goodputs in each second; mean over the seconds; needs a series",
         3,
     )
-    .of(Subject::Run)
+    .with_subject(Subject::Run)
     .at_most(1.0),
-    quantity("retransmissions", "packets", "packets with a payload sent before", 0),
+    quantity("retransmissions", "packets", "packets that carry data sent before", 0),
     quantity(
         "spurious_retransmissions",
         "packets",
-        "packets declared lost that arrived after all, repeated or not",
+        "packets that were declared lost but arrived, whether or not they were retransmitted",
         0,
     ),
     quantity(
         "redundant_retransmissions",
         "packets",
-        "repeats that left after all of their payload had arrived; what is acknowledged before it is repeated is not repeated",
+        "retransmissions sent after all of their data had already arrived; data acknowledged in time is not retransmitted",
         0,
     ),
-    quantity("declared_lost", "packets", "declared lost, whatever the rule", 0),
-    quantity("lost_by_packet_threshold", "packets", "declared lost by packet threshold", 0),
-    quantity("lost_by_time_threshold", "packets", "declared lost by time threshold", 0),
-    quantity("time_threshold_share", "%", "of the packets declared lost, those by time threshold", 0),
-    quantity("lost_by_timeout", "packets", "declared lost by timeout", 0),
+    quantity("declared_lost", "packets", "packets declared lost by any rule", 0),
+    quantity("lost_by_packet_threshold", "packets", "packets declared lost by packet threshold", 0),
+    quantity("lost_by_time_threshold", "packets", "packets declared lost by time threshold", 0),
+    quantity(
+        "time_threshold_share",
+        "%",
+        "share of packets declared lost that were found by time threshold",
+        0,
+    ),
+    quantity("lost_by_timeout", "packets", "packets declared lost by timeout", 0),
     quantity(
         "receive_times",
         "%",
-        "of the packets acknowledged, those whose receive time came in an ACK frame; real endpoints alone: where there are none, a controller of one-way delay goes on without",
+        "share of acknowledged packets whose receive time was reported in an ACK frame; real endpoints only, where a controller of one-way delay runs without missing times",
         1,
     ),
     quantity("reductions", "events", "window reductions of any cause, per flow", 1),
     quantity("slow_start_window", "kB", "largest window of a flow's first slow start; mean over flows", 1)
-        .of_whole_run(),
-    quantity("least_window", "kB", "smallest window that a reduction left; mean over flows", 1)
-        .of_whole_run(),
+        .for_whole_run(),
+    quantity("least_window", "kB", "smallest window after a reduction; mean over flows", 1).for_whole_run(),
     quantity(
         "separate_acks",
         "packets",
-        "packets sent that hold an ACK alone, for a PING of the receiver",
+        "packets sent that carry only an ACK, in response to a PING of the receiver",
         0,
     ),
-    quantity("separate_acks_lost", "packets", "of those, dropped by the first link", 0),
-    quantity("power", "Mbit/s per ms", "goodput over mean RTT (Kleinrock), never to be read alone", 4),
-    quantity("ping_mean", "ms", "mean round-trip time of the probe's answers", 2).of(Subject::Run),
-    quantity("ping_p50", "ms", "median round-trip time of the probe's answers", 1).of(Subject::Run),
-    quantity("ping_p95", "ms", "95th percentile of the probe's answers", 1).of(Subject::Run),
-    quantity("ping_p99", "ms", "99th percentile of the probe's answers", 1).of(Subject::Run),
-    quantity("ping_loss", "%", "probes that the path dropped, of those sent", 3).of(Subject::Run),
+    quantity("separate_acks_lost", "packets", "packets that carry only an ACK, dropped by the first link", 0),
+    quantity(
+        "power",
+        "Mbit/s per ms",
+        "goodput divided by mean RTT (Kleinrock); not meaningful without goodput and RTT",
+        4,
+    ),
+    quantity("ping_mean", "ms", "mean RTT of the probe", 2).with_subject(Subject::Run),
+    quantity("ping_p50", "ms", "median RTT of the probe", 1).with_subject(Subject::Run),
+    quantity("ping_p95", "ms", "95th percentile of the probe's RTT", 1).with_subject(Subject::Run),
+    quantity("ping_p99", "ms", "99th percentile of the probe's RTT", 1).with_subject(Subject::Run),
+    quantity("ping_loss", "%", "share of sent probes that the path dropped", 3).with_subject(Subject::Run),
     quantity(
         "udp_throughput",
         "Mbit/s",
-        "bytes of UDP on the wire that arrived, per second of the run; sum",
+        "rate of UDP bytes on the wire that arrived, over the whole run; sum over sources",
         2,
     )
-    .of(Subject::Udp),
-    quantity("udp_loss", "%", "UDP packets that the path dropped, of those sent", 3).of(Subject::Udp),
+    .with_subject(Subject::Udp),
+    quantity("udp_loss", "%", "share of sent UDP packets that the path dropped", 3).with_subject(Subject::Udp),
     quantity(
         "udp_queue_delay",
         "ms",
-        "mean time of UDP packets in a link's queue and on its wire, added up over its links",
+        "mean time of UDP packets in a link's queue and in transmission, summed over their links",
         2,
     )
-    .of(Subject::Udp),
+    .with_subject(Subject::Udp),
     quantity(
         "media_rate",
         "Mbit/s",
-        "video that the encoder made, without headers and audio; mean over the media flows",
+        "rate of the video that the encoder produced, without headers and audio; mean over the media flows",
         3,
     ),
     quantity(
@@ -220,54 +243,66 @@ pub static QUANTITIES: &[Quantity] = &[
         "mean time from a frame's capture to the arrival of its last packet; mean over flows",
         2,
     ),
-    quantity("frame_delay_p95", "ms", "95th percentile of that time, the frames of all flows together", 1),
+    quantity(
+        "frame_delay_p95",
+        "ms",
+        "95th percentile of the time from a frame's capture to the arrival of its last packet, over the frames of all flows",
+        1,
+    ),
     quantity(
         "frame_loss",
         "%",
-        "frames that waited too long to be sent or lost a packet, of those whose fate is known",
+        "share of frames that were skipped after waiting too long or that lost a packet; frames still in transit are not counted",
         3,
     ),
     quantity("objects", "objects", "short transfers completed; sum over the on-off flows", 0),
     quantity(
         "object_time_mean",
         "ms",
-        "mean time from an object's first byte offered to its last byte arrived; mean over flows",
+        "mean time from when an object's first byte is offered to when its last byte arrives; mean over flows",
         1,
     ),
-    quantity("object_time_p95", "ms", "95th percentile of that time, the objects of all flows together", 1),
-    quantity("completion", "s", "from the first packet to the last byte; mean over flows", 2).of_whole_run(),
+    quantity(
+        "object_time_p95",
+        "ms",
+        "95th percentile of the time from when an object's first byte is offered to when its last byte arrives, over the objects of all flows",
+        1,
+    ),
+    quantity("completion", "s", "time from the first packet to the last byte; mean over flows", 2)
+        .for_whole_run(),
 ];
 
 const fn quantity(name: &'static str, unit: &'static str, doc: &'static str, decimals: usize) -> Quantity {
-    let most = if matches!(unit.as_bytes(), b"%") { Some(100.0) } else { None };
-    Quantity { name, unit, doc, decimals, subject: Subject::Flows, has_windows: true, most }
+    let max = if matches!(unit.as_bytes(), b"%") { Some(100.0) } else { None };
+    Quantity { name, unit, doc, decimals, subject: Subject::Flows, has_windows: true, max }
 }
 
 impl Quantity {
-    const fn of(self, subject: Subject) -> Self {
+    const fn with_subject(self, subject: Subject) -> Self {
         Self { subject, ..self }
     }
 
-    const fn of_whole_run(self) -> Self {
+    const fn for_whole_run(self) -> Self {
         Self { has_windows: false, ..self }
     }
 
-    const fn at_most(self, most: f64) -> Self {
-        Self { most: Some(most), ..self }
+    const fn at_most(self, max: f64) -> Self {
+        Self { max: Some(max), ..self }
     }
 
-    /// The quantity of this name.
+    /// Returns the quantity with this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         QUANTITIES.iter().find(|quantity| quantity.name == name)
     }
 
-    /// Whether it counts things: of one flow it is a whole number.
+    /// Reports whether the quantity is a count, so that it is a whole number for one flow.
     pub fn counts(&self) -> bool {
         matches!(self.unit, "packets" | "events" | "objects")
     }
 
-    /// Decimals worth printing of this value. Times below a millisecond have more, three digits below a tenth of one: in a data
-    /// centre 30 us are an RTT, not 0.0 ms.
+    /// Returns the number of decimals worth printing for this value. Times below 1 ms have more,
+    /// and times below 0.1 ms have three significant digits: an RTT of 30 us in a data centre must
+    /// not become 0.0 ms.
     pub fn decimals(&self, value: f64) -> usize {
         const SHORT: [(f64, usize); 4] = [(1.0, 0), (0.1, 2), (0.01, 4), (0.001, 5)];
         if self.unit != "ms" || value == 0.0 || !value.is_finite() {

@@ -1,4 +1,4 @@
-//! A row of results: its label in the experiment's file, and what ran it.
+//! Rows of results: the label in the experiment's file, and the backend that ran it.
 
 use std::cmp::Ordering;
 use std::fmt::{self, Display};
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::Backend;
 
-/// What a row is called. Equal texts are equal rows: no label of a file ends like the row of another backend.
+/// Label of a row. Rows with equal texts are equal: no label in a file may end like the row of
+/// another backend.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct RowLabel {
@@ -17,47 +18,48 @@ pub struct RowLabel {
 }
 
 impl RowLabel {
-    /// The row that the file calls `in_file`, run by this backend: `QUIC-DC 10`, `QUIC-DC 10 (wire)`.
+    /// Creates the label of the file's row `in_file` on this backend: `QUIC-DC 10`, `QUIC-DC 10
+    /// (wire)`.
     pub fn new(in_file: &str, backend: Backend) -> Self {
-        Self { text: format!("{in_file}{}", end(backend)), in_file: in_file.to_owned(), backend }
+        Self { text: format!("{in_file}{}", suffix(backend)), in_file: in_file.to_owned(), backend }
     }
 
-    /// The same row, run by this backend.
+    /// Returns the same row on another backend.
     #[must_use]
     pub fn on(&self, backend: Backend) -> Self {
         Self::new(&self.in_file, backend)
     }
 
-    /// As tables, JSON and patterns of files have it.
+    /// Returns the text used in tables, JSON and patterns.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// As the experiment's file and the published table have it.
+    /// Returns the label in the experiment's file and in the published table.
     pub fn in_file(&self) -> &str {
         &self.in_file
     }
 
-    /// What ran it.
+    /// Returns the backend that ran the row.
     pub fn backend(&self) -> Backend {
         self.backend
     }
 }
 
-/// What the text of a row ends with.
-fn end(backend: Backend) -> String {
+/// Returns the suffix that marks rows of a backend.
+fn suffix(backend: Backend) -> String {
     match backend {
         Backend::Sim => String::new(),
         other => format!(" ({})", other.word()),
     }
 }
 
-/// Why a label of a file is refused: it would be read as the row of another backend.
-pub(crate) fn refused(label: &str) -> Option<String> {
+/// Returns the problem with a label that would be read as the row of another backend.
+pub(crate) fn reserved(label: &str) -> Option<String> {
     let row = RowLabel::from(label.trim());
     let backend = Some(row.backend).filter(|backend| *backend != Backend::Sim)?;
     let world = backend.world().word();
-    Some(format!("`{row}` would be taken for a row of `run --on {world}`"))
+    Some(format!("label `{row}` is reserved for a row of `run --on {world}`"))
 }
 
 impl PartialOrd for RowLabel {
@@ -72,11 +74,11 @@ impl Ord for RowLabel {
     }
 }
 
-/// Of a text that a file or a stored table has.
+/// Parses a text of a file or a stored table.
 impl From<&str> for RowLabel {
     fn from(text: &str) -> Self {
         let others = Backend::ALL.into_iter().filter(|backend| *backend != Backend::Sim);
-        let found = others.filter_map(|backend| Some((text.strip_suffix(&end(backend))?, backend))).next();
+        let found = others.filter_map(|backend| Some((text.strip_suffix(&suffix(backend))?, backend))).next();
         let (in_file, backend) = found.unwrap_or((text, Backend::Sim));
         Self::new(in_file, backend)
     }

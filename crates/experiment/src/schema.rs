@@ -1,5 +1,6 @@
-//! The JSON Schema of experiment files, for completion and checks in an editor, and the reference of their keys for people. Both come from
-//! the structs that the reader takes its keys from ([`crate::file`]), and the registry of controllers.
+//! JSON Schema of experiment files, for completion and checks in an editor, and the reference of
+//! their keys as Markdown. Both are generated from the structs that define the reader's keys
+//! ([`crate::file`]) and from the registry of controllers.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +11,11 @@ use serde_json::{Map, Value, json};
 use crate::controllers::controllers;
 use crate::file::tables::File;
 
-/// JSON Schema (draft 2020-12) of an experiment file, controllers of this program with it.
+/// Returns the JSON Schema (draft 2020-12) of an experiment file, including the controllers of this
+/// program.
 ///
-/// It knows keys, forms and words. What depends on several keys at once (a queue below a packet, a claim without rows) is the reader's.
+/// The schema covers keys, forms and words. Rules that involve several keys at once, such as a
+/// queue below one packet or a claim without rows, are checked by the reader only.
 pub fn schema() -> Value {
     let mut schema = SchemaGenerator::default().into_root_schema_for::<File<'static>>().to_value();
     schema["title"] = "Ackclock experiment".into();
@@ -24,8 +27,10 @@ pub fn schema() -> Value {
 fn controller(entry: &Entry) -> Value {
     let mut properties = parameters(entry.params);
     properties.insert("name".to_owned(), json!({ "const": entry.name }));
-    properties
-        .insert("label".to_owned(), json!({ "type": "string", "description": "What tables call the flow." }));
+    properties.insert(
+        "label".to_owned(),
+        json!({ "type": "string", "description": "Name of the flow in tables." }),
+    );
     json!({
         "type": "object",
         "description": entry.doc.trim(),
@@ -46,12 +51,13 @@ fn parameter(param: &ParamDoc) -> Value {
     }
 }
 
-/// Every table with its keys, as Markdown: `docs/keys.md`.
+/// Returns every table with its keys as Markdown, for `docs/src/reference/keys.md`.
 pub fn reference() -> String {
     let schema = SchemaGenerator::default().into_root_schema_for::<File<'static>>().to_value();
     let mut text = String::from(
-        "# Keys of experiment files\n\nMade by `ackclock schema --markdown` from the structs that read the files. \
-         `docs/experiments.md` says how they play together, `ackclock algorithms NAME` what a controller has.\n",
+        "# Keys\n\nMade by `ackclock schema --markdown` from the structs that define experiment files.\n\
+         [Experiment files](experiment-files.md) explains how the keys work together.\n\
+         `ackclock algorithms NAME` lists the keys of a controller.\n",
     );
     table(&mut text, &schema, "The file", &schema);
     for (title, name) in TABLES {
@@ -62,7 +68,7 @@ pub fn reference() -> String {
     text
 }
 
-/// Headings and definitions, in the order in which a reader meets them.
+/// Headings and schema definitions, in reading order.
 const TABLES: [(&str, &str); 26] = [
     ("`[measure]`, `[windows]`", "window"),
     ("`[link]`, `[[link]]`, `[reverse]`", "link"),
@@ -98,7 +104,8 @@ fn table(text: &mut String, schema: &Value, title: &str, definition: &Value) {
         definition["oneOf"].as_array().map_or_else(|| vec![definition], |kinds| kinds.iter().collect());
     for kind in kinds {
         if let Some(name) = kind["properties"]["name"]["const"].as_str() {
-            text.push_str(&format!("\n`{name}`: {}\n", kind["description"].as_str().unwrap_or_default()));
+            let says = kind["description"].as_str().unwrap_or_default().replace('\n', " ");
+            text.push_str(&format!("\n`{name}`: {says}\n"));
         }
         rows(text, schema, kind);
     }
@@ -106,7 +113,7 @@ fn table(text: &mut String, schema: &Value, title: &str, definition: &Value) {
 
 fn rows(text: &mut String, schema: &Value, definition: &Value) {
     let required = definition["required"].as_array().cloned().unwrap_or_default();
-    // In the order of their names, however a map of the JSON crate is built.
+    // Sorted by name, independently of the map type in the JSON crate.
     let known: BTreeMap<&String, &Value> =
         definition["properties"].as_object().into_iter().flatten().collect();
     let known: Vec<_> = known.into_iter().filter(|(_, property)| property.get("const").is_none()).collect();
@@ -129,7 +136,7 @@ fn rows(text: &mut String, schema: &Value, definition: &Value) {
     }
 }
 
-/// The words that a key may have, if its type has a list of them.
+/// Returns the words that a key accepts, if its type lists them.
 fn words_of(schema: &Value, property: &Value) -> Vec<String> {
     let target = property["$ref"].as_str().and_then(|path| schema.pointer(path.trim_start_matches('#')));
     let variants = target.and_then(|t| t["oneOf"].as_array());

@@ -1,4 +1,4 @@
-//! A line of a file with a caret below what is wrong in it.
+//! Renders a line of a file with a caret below the problem.
 
 use std::ops::Range;
 
@@ -7,10 +7,11 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use crate::printable::printable;
 use crate::text::{Place, boundary};
 
-/// Columns on each side of what is wrong that are worth a look: what is longer is cut before it is drawn.
+/// Columns kept on each side of the problem. Longer lines are cut before rendering.
 const AROUND: usize = 500;
 
-/// Within so many columns, with escape codes if it may have `colour`. `None` where no part of a line is to blame.
+/// Renders the line within `columns`, with escape codes if `colour` is set. Returns `None` if no
+/// part of a line is at fault.
 pub(crate) fn draw(place: &Place, columns: usize, colour: bool) -> Option<String> {
     let (line, span) = place.first_line()?;
     let [before, blamed, after] = cut(line, span).map(printable);
@@ -22,7 +23,7 @@ pub(crate) fn draw(place: &Place, columns: usize, colour: bool) -> Option<String
     Some(drawn.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
 }
 
-/// What is meant, and what of its line stands around it.
+/// Splits a line into the text before, inside and after the span, each of bounded length.
 fn cut(line: &str, span: Range<usize>) -> [&str; 3] {
     let from = boundary(line, span.start.saturating_sub(AROUND));
     let end = boundary(line, span.end.min(span.start + AROUND)).max(span.start);

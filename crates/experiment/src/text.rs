@@ -1,10 +1,10 @@
-//! A file's text, and places in it.
+//! The text of a file, and places in it.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A text, and where each of its lines begins.
+/// A text with the start of each line.
 pub(crate) struct Text {
     text: String,
     starts: Vec<usize>,
@@ -16,24 +16,24 @@ impl Text {
         Arc::new(Self { text: text.to_owned(), starts })
     }
 
-    /// A part of it, of whole characters.
+    /// Returns a place in the text, extended to whole characters.
     pub(crate) fn place(self: &Arc<Self>, span: Range<usize>) -> Place {
         let start = boundary(&self.text, span.start);
         Place { text: Arc::clone(self), start, end: boundary(&self.text, span.end).max(start) }
     }
 
-    /// The line of a byte, from 0.
+    /// Returns the line of a byte, counted from 0.
     fn line(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start <= at).saturating_sub(1)
     }
 }
 
-/// The last place up to this byte where a character begins.
+/// Returns the last character boundary at or before this byte.
 pub(crate) fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// A part of a text.
+/// A span of a text.
 #[derive(Clone)]
 pub(crate) struct Place {
     text: Arc<Text>,
@@ -42,17 +42,18 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The line where it begins, from 1.
+    /// Returns the line of the start, counted from 1.
     pub(crate) fn line(&self) -> usize {
         self.text.line(self.start) + 1
     }
 
-    /// Where it begins.
+    /// Returns the byte offset of the start.
     pub(crate) fn start(&self) -> usize {
         self.start
     }
 
-    /// That line without its end, and the part of it that is meant; none if the text as a whole is.
+    /// Returns the first line without its line end, and the span within it. Returns `None` if the
+    /// place is the text as a whole.
     pub(crate) fn first_line(&self) -> Option<(&str, Range<usize>)> {
         let from = self.text.starts[self.text.line(self.start)];
         let line = self.text.text[from..].lines().next()?;
@@ -69,7 +70,7 @@ impl PartialEq for Place {
 
 impl Eq for Place {}
 
-/// Without the text, which is the whole file.
+/// Omits the text, which is the whole file.
 impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}..{}", self.start, self.end)

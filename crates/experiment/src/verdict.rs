@@ -1,47 +1,47 @@
-//! Whether a check holds, by how much, and whether that is more than chance.
+//! Decides whether a check holds, by how much, and whether the difference exceeds the spread of the runs.
 //!
 //! ```text
 //! left is below right       slack = right - left          spread = sqrt(s_left^2 + s_right^2)
 //! left is above right       slack = left - right          s: sample deviation over the repetitions
 //! left is near right        slack = ln f - |ln(left / right)|, s relative to its value
-//! a is increasing           the smallest step less its spread
+//! a is increasing           the smallest step minus its spread
 //!
 //! holds   slack > spread        missed   slack < -spread        within the spread   otherwise
 //! ```
 //!
-//! `right` is the rows' number times the claim's factor. What nothing was lost of cannot be some times as large as nothing: a
-//! factor of 0 is not judged, and two zeros are no difference.
+//! `right` is the number of the rows times the claim's factor. A multiple of a measured 0 is not judged, because
+//! nothing can be some times as large as 0. Two zeros are equal.
 
 use crate::file::{Check, Fold, Relation, Side};
 use crate::metric::Metric;
 use crate::row::RowLabel;
 use serde::{Deserialize, Serialize};
 
-/// How a check came out in a variant.
+/// Result of a check in a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// By more than the spread.
+    /// The check holds by more than the spread.
     Holds,
-    /// Neither way by more than the spread.
+    /// The difference is within the spread.
     WithinSpread,
-    /// Not, by more than the spread.
+    /// The check fails by more than the spread.
     Missed,
     /// A number is missing, or there is nothing to compare.
     NotJudged,
 }
 
-/// A number and its deviation over the repetitions.
+/// A number with its deviation over the repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// What stands for the runs.
+    /// Aggregate over the runs.
     pub value: f64,
-    /// Sample deviation; none of one run.
+    /// Sample deviation, `None` for a single run.
     pub spread: Option<f64>,
 }
 
 impl Sample {
-    /// A number that no run changes.
+    /// Creates a number that does not vary between runs.
     pub fn exact(value: f64) -> Self {
         Self { value, spread: Some(0.0) }
     }
@@ -55,27 +55,28 @@ impl Sample {
     }
 }
 
-/// Of a difference; unknown if one of the two is.
-fn both(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+/// Returns the deviation of a difference, unknown if one of the two is unknown.
+fn combined_spread(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     Some(a?.hypot(b?))
 }
 
-/// What became of a check.
+/// Judgement on a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// With the spread.
+    /// Result with the spread taken into account.
     pub outcome: Outcome,
-    /// Without: what the two numbers say.
+    /// Whether the check holds on the numbers alone, without the spread.
     pub stands: bool,
     /// Slack, relative to the right side.
     pub margin: f64,
-    /// Its deviation, likewise; none where a row was run once.
+    /// Deviation of the slack, relative to the right side. `None` if a row was run once.
     pub spread: Option<f64>,
-    /// In words.
+    /// The compared numbers, in words.
     pub numbers: String,
 }
 
-/// Judges a check of `metric`. `value` gives a row's number in a metric, `published` the source's. `None` if one is missing.
+/// Judges a check of `metric`. `value` returns a row's number for a metric, `published` the
+/// source's number. Returns `None` if a number is missing.
 pub fn judge(
     check: &Check,
     metric: &Metric,
@@ -132,19 +133,19 @@ fn mean(samples: &[Sample]) -> Option<Sample> {
 
 fn compare(metric: &Metric, left: Sample, is: Relation, times: f64, right: Sample, typed: bool) -> Judgement {
     let right = right.times(times);
-    let apart = both(left.spread, right.spread);
+    let apart = combined_spread(left.spread, right.spread);
     let (slack, spread, scale) = match is {
         Relation::Below | Relation::AtMost => (right.value - left.value, apart, right.value.abs()),
         Relation::Above | Relation::AtLeast => (left.value - right.value, apart, right.value.abs()),
         Relation::Near(factor) => {
-            (near(left.value, right.value, factor), both(left.relative(), right.relative()), 1.0)
+            (near(left.value, right.value, factor), combined_spread(left.relative(), right.relative()), 1.0)
         }
     };
     let stands = is.stands(left.value, right.value);
     let nothing = right.value == 0.0 && !typed;
     let outcome = match nothing && (times != 1.0 || matches!(is, Relation::Near(_))) {
         true => Outcome::NotJudged,
-        // "None at all", against a number that the sentence has.
+        // An exact tie with a typed limit holds: "at most 0" when nothing was lost.
         false
             if typed
                 && is == Relation::AtMost
@@ -160,15 +161,15 @@ fn compare(metric: &Metric, left: Sample, is: Relation, times: f64, right: Sampl
     Judgement { outcome, stands, margin: slack / scale, spread: spread.map(|s| s / scale), numbers }
 }
 
-/// Of the logarithms; NaN becomes no slack at all.
+/// Returns the slack between logarithms. NaN becomes minus infinity.
 fn near(left: f64, right: f64, factor: f64) -> f64 {
     let distance = libm::log(left / right).abs();
     if distance.is_nan() { f64::NEG_INFINITY } else { libm::log(factor) - distance }
 }
 
-/// Of one run there is no spread: what the numbers say counts.
+/// Compares a slack with its spread. A single run has no spread, so the numbers alone decide.
 fn outcome(slack: f64, spread: Option<f64>) -> Outcome {
-    let spread = known(spread);
+    let spread = finite_or_zero(spread);
     match slack {
         slack if slack > spread => Outcome::Holds,
         slack if slack >= -spread => Outcome::WithinSpread,
@@ -176,12 +177,12 @@ fn outcome(slack: f64, spread: Option<f64>) -> Outcome {
     }
 }
 
-fn known(spread: Option<f64>) -> f64 {
+fn finite_or_zero(spread: Option<f64>) -> f64 {
     spread.filter(|spread| spread.is_finite()).unwrap_or(0.0)
 }
 
-/// Of several checks that must hold together.
-fn together(outcomes: &(impl Iterator<Item = Outcome> + Clone)) -> Outcome {
+/// Returns the result of several checks that must all hold.
+fn worst_outcome(outcomes: &(impl Iterator<Item = Outcome> + Clone)) -> Outcome {
     let has = |wanted| outcomes.clone().any(|outcome| outcome == wanted);
     [Outcome::Missed, Outcome::NotJudged, Outcome::WithinSpread]
         .into_iter()
@@ -191,12 +192,13 @@ fn together(outcomes: &(impl Iterator<Item = Outcome> + Clone)) -> Outcome {
 
 fn increasing(metric: &Metric, samples: &[Sample]) -> Judgement {
     let steps = samples.windows(2).map(|pair| {
-        (pair[1].value - pair[0].value, both(pair[0].spread, pair[1].spread), pair[0].value.abs())
+        (pair[1].value - pair[0].value, combined_spread(pair[0].spread, pair[1].spread), pair[0].value.abs())
     });
-    let tightest = steps.clone().min_by(|a, b| (a.0 - known(a.1)).total_cmp(&(b.0 - known(b.1))));
+    let tightest =
+        steps.clone().min_by(|a, b| (a.0 - finite_or_zero(a.1)).total_cmp(&(b.0 - finite_or_zero(b.1))));
     let (slack, spread, scale) = tightest.unwrap_or((0.0, None, 1.0));
     Judgement {
-        outcome: together(&steps.map(|(slack, spread, _)| outcome(slack, spread))),
+        outcome: worst_outcome(&steps.map(|(slack, spread, _)| outcome(slack, spread))),
         stands: samples.is_sorted_by(|a, b| a.value < b.value),
         margin: slack / scale,
         spread: spread.map(|spread| spread / scale),
@@ -206,13 +208,14 @@ fn increasing(metric: &Metric, samples: &[Sample]) -> Judgement {
 
 fn near_published(metric: &Metric, pairs: &[(&RowLabel, Sample, f64)], factor: f64) -> Judgement {
     let slacks = pairs.iter().map(|(_, ours, theirs)| (near(ours.value, *theirs, factor), ours.relative()));
-    let tightest = slacks.clone().min_by(|a, b| (a.0 - known(a.1)).total_cmp(&(b.0 - known(b.1))));
+    let tightest =
+        slacks.clone().min_by(|a, b| (a.0 - finite_or_zero(a.1)).total_cmp(&(b.0 - finite_or_zero(b.1))));
     let (margin, spread) = tightest.unwrap_or_default();
     let texts = pairs.iter().map(|(row, ours, theirs)| {
         format!("{row} {} for {}", significant(ours.value), shown(metric, Sample::exact(*theirs)))
     });
     Judgement {
-        outcome: together(&slacks.map(|(slack, spread)| outcome(slack, spread))),
+        outcome: worst_outcome(&slacks.map(|(slack, spread)| outcome(slack, spread))),
         stands: pairs.iter().all(|(_, ours, theirs)| near(ours.value, *theirs, factor) >= 0.0),
         margin,
         spread,
@@ -228,7 +231,7 @@ fn listed(metric: &Metric, texts: impl Iterator<Item = String>) -> String {
     format!("{} {}", texts.collect::<Vec<_>>().join(", "), metric.unit()).trim_end().to_owned()
 }
 
-/// Four digits: more than any claim needs.
+/// Formats a number with four significant digits.
 fn significant(number: f64) -> String {
     let size = number.abs();
     let decimals = [1000.0, 100.0, 10.0, 1.0, 0.1, 0.01].iter().position(|limit| size >= *limit).unwrap_or(6);

@@ -1,4 +1,4 @@
-//! The `application` of a flow and its `pauses`.
+//! Reads the `application` of a flow and its `pauses`.
 
 use scenario::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig, Transport};
 use units::{Bytes, Duration, Rate, Time};
@@ -14,9 +14,9 @@ const MEDIA: &[&str] =
     &["name", "fps", "min-rate", "max-rate", "start-rate", "reaction", "variation", "audio", "max-queue"];
 const ON_OFF: &[&str] = &["name", "object", "idle", "begins", "connection"];
 
-/// Frames per second at most.
+/// Most frames per second.
 const MAX_FPS: i64 = 1000;
-/// More objects a second than this are none that anybody means.
+/// Shortest mean idle time. Nobody means more objects per second than this allows.
 const SHORTEST_IDLE: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy)]
@@ -26,13 +26,14 @@ enum Name {
     OnOff,
 }
 
-/// A name, or a table with a name; bulk without it. `flow` are the keys of the flow.
+/// Reads a name, or a table with a name. Without the key, the application is bulk. `flow` holds the
+/// keys of the flow.
 pub(crate) fn read(flow: &Fields<'_>, transport: Transport) -> Result<Application, Diagnostic> {
     let Some(cursor) = flow.get("application") else { return Ok(Application::Bulk) };
     let name = read_name(&cursor)?;
     if let (Name::Media | Name::OnOff, Some(transfer)) = (name, flow.get("transfer")) {
-        let right = "leave one of them out; `stop` or `lasts` ends any flow";
-        return Err(transfer.problem("a transfer is of bulk data, but the flow has an `application`", right));
+        let right = "remove one of them; `stop` or `lasts` ends any flow";
+        return Err(transfer.problem("`transfer` needs bulk data, but the flow has an `application`", right));
     }
     match name {
         Name::Bulk => {
@@ -51,22 +52,22 @@ fn read_name(cursor: &Cursor<'_>) -> Result<Name, Diagnostic> {
     if cursor.node().as_str().is_some() {
         return cursor.word("application", &names);
     }
-    let right = "an application is \"bulk\", \"media\" or \"on-off\", or { name = \"media\", ... }";
-    let entries = cursor.entries().map_err(|_| cursor.invalid("neither a name nor a table", right))?;
+    let right = "write \"bulk\", \"media\" or \"on-off\", or { name = \"media\", ... }";
+    let entries = cursor.entries().map_err(|_| cursor.invalid("expected a name or a table", right))?;
     match entries.into_iter().find(|(entry, _)| entry.key == "name") {
         Some((_, name)) => name.word("application", &names),
-        None => Err(cursor.invalid("no `name`", right)),
+        None => Err(cursor.invalid("`name` is missing", right)),
     }
 }
 
-/// Its keys; none where it is but a name.
+/// Keys of an application; `fields` is `None` if only its name is given.
 struct Keys<'a> {
     at: Cursor<'a>,
     fields: Option<Fields<'a>>,
 }
 
 impl<'a> Keys<'a> {
-    fn of(cursor: &Cursor<'a>, known: &[&str]) -> Result<Self, Diagnostic> {
+    fn new(cursor: &Cursor<'a>, known: &[&str]) -> Result<Self, Diagnostic> {
         let fields = match cursor.node().as_str() {
             Some(_) => None,
             None => Some(cursor.table(known)?),
@@ -78,7 +79,7 @@ impl<'a> Keys<'a> {
         self.fields.as_ref()?.get(key)
     }
 
-    /// Where the key stands, or else the application.
+    /// Returns the place of the key, or of the application if the key is absent.
     fn at(&self, key: &str) -> Cursor<'a> {
         self.get(key).unwrap_or_else(|| self.at.clone())
     }
@@ -89,10 +90,10 @@ impl<'a> Keys<'a> {
 }
 
 fn read_media(cursor: &Cursor<'_>, transport: Transport) -> Result<MediaConfig, Diagnostic> {
-    let keys = Keys::of(cursor, MEDIA)?;
+    let keys = Keys::new(cursor, MEDIA)?;
     if matches!(transport, Transport::Tcp { .. }) {
-        let right = "transport = \"quic\", whose datagrams may be lost";
-        return Err(cursor.problem("media over TCP, which sends again what is lost", right));
+        let right = "use transport = \"quic\", whose datagrams are unreliable";
+        return Err(cursor.problem("media cannot run over TCP, which retransmits lost packets", right));
     }
     let min_rate = read_rate(&keys, "min-rate", Rate(150_000))?;
     let max_rate = read_rate(&keys, "max-rate", Rate(1_500_000))?;
@@ -104,8 +105,8 @@ fn read_media(cursor: &Cursor<'_>, transport: Transport) -> Result<MediaConfig, 
     let default = Rate(150_000).max(min_rate).min(max_rate);
     let start_rate = read_rate(&keys, "start-rate", default)?;
     if start_rate < min_rate || start_rate > max_rate {
-        let right = format!("from min-rate {min_rate} to max-rate {max_rate}");
-        return Err(keys.at("start-rate").problem(format!("starts at {start_rate}"), right));
+        let right = format!("must be between min-rate {min_rate} and max-rate {max_rate}");
+        return Err(keys.at("start-rate").problem(format!("{start_rate} is out of range"), right));
     }
     Ok(MediaConfig {
         fps: read_fps(&keys)?,
@@ -121,9 +122,11 @@ fn read_media(cursor: &Cursor<'_>, transport: Transport) -> Result<MediaConfig, 
 
 fn read_rate(keys: &Keys<'_>, key: &str, default: Rate) -> Result<Rate, Diagnostic> {
     match keys.read(key, default)? {
-        Rate(0) => Err(keys.at(key).invalid("an encoder of rate 0", "a rate above 0, like \"150 kbit/s\"")),
+        Rate(0) => {
+            Err(keys.at(key).invalid("the encoder's rate is 0", "must be above 0, like \"150 kbit/s\""))
+        }
         rate if rate > MAX_RATE => {
-            Err(keys.at(key).invalid(format!("{rate} is beyond any link"), "at most 1000 Gbit/s"))
+            Err(keys.at(key).invalid(format!("{rate} is too high"), "must be at most 1000 Gbit/s"))
         }
         rate => Ok(rate),
     }
@@ -132,19 +135,20 @@ fn read_rate(keys: &Keys<'_>, key: &str, default: Rate) -> Result<Rate, Diagnost
 fn read_fps(keys: &Keys<'_>) -> Result<u32, Diagnostic> {
     let fps = keys.read("fps", 30_i64)?;
     let known = u32::try_from(fps).ok().filter(|_| (1..=MAX_FPS).contains(&fps));
-    known.ok_or_else(|| keys.at("fps").invalid(format!("{fps} frames per second"), "from 1 to 1000"))
+    known
+        .ok_or_else(|| keys.at("fps").invalid(format!("{fps} is out of range"), "must be between 1 and 1000"))
 }
 
 fn read_variation(keys: &Keys<'_>) -> Result<f64, Diagnostic> {
     match keys.read("variation", Percent(5.0))? {
         Percent(percent) if percent <= 100.0 => Ok(percent / 100.0),
-        percent => {
-            Err(keys.at("variation").invalid(format!("frame sizes within {percent}"), "at most \"100 %\""))
-        }
+        percent => Err(keys
+            .at("variation")
+            .invalid(format!("{percent} is out of range"), "must be at most \"100 %\"")),
     }
 }
 
-/// `"0"` and `"off"` are no audio.
+/// Reads the audio rate; `"0"` and `"off"` disable audio.
 fn read_audio(keys: &Keys<'_>, transport: Transport) -> Result<Rate, Diagnostic> {
     let audio = match keys.get("audio") {
         Some(cursor) if matches!(cursor.node().as_str(), Some("0" | "off")) => Rate(0),
@@ -155,20 +159,20 @@ fn read_audio(keys: &Keys<'_>, transport: Transport) -> Result<Rate, Diagnostic>
     if audio.bytes_in(AUDIO_INTERVAL) < room {
         return Ok(audio);
     }
-    let right = format!("a packet of audio leaves every {AUDIO_INTERVAL} and holds less than {room} bytes");
-    Err(keys.at("audio").problem(format!("{audio} of audio"), right))
+    let right = format!("an audio packet leaves every {AUDIO_INTERVAL} and must hold less than {room} bytes");
+    Err(keys.at("audio").problem(format!("an audio rate of {audio} is too high"), right))
 }
 
 fn read_objects(cursor: &Cursor<'_>) -> Result<ObjectsConfig, Diagnostic> {
-    let keys = Keys::of(cursor, ON_OFF)?;
+    let keys = Keys::new(cursor, ON_OFF)?;
     let (smallest, largest) = match keys.get("object") {
         Some(object) => read_sizes(&object)?,
         None => (Bytes(30_000), Bytes(50_000)),
     };
     let idle = keys.read("idle", Duration::from_secs(10))?;
     if idle < SHORTEST_IDLE {
-        let right = format!("a mean of at least {SHORTEST_IDLE}");
-        return Err(keys.at("idle").invalid(format!("an idle time of {idle}"), right));
+        let right = format!("must be at least {SHORTEST_IDLE}");
+        return Err(keys.at("idle").invalid(format!("an idle time of {idle} is too short"), right));
     }
     let word = |key, default, words: &[(&str, bool)]| {
         keys.get(key).map_or(Ok(default), |cursor| cursor.word(key, words))
@@ -183,7 +187,7 @@ fn read_objects(cursor: &Cursor<'_>) -> Result<ObjectsConfig, Diagnostic> {
     })
 }
 
-/// `"40 kB"`, or `["30 kB", "50 kB"]`.
+/// Reads `"40 kB"`, or `["30 kB", "50 kB"]`.
 fn read_sizes(cursor: &Cursor<'_>) -> Result<(Bytes, Bytes), Diagnostic> {
     let (smallest, largest) = match cursor.list() {
         Err(_) => {
@@ -193,19 +197,19 @@ fn read_sizes(cursor: &Cursor<'_>) -> Result<(Bytes, Bytes), Diagnostic> {
         Ok(list) => match list.as_slice() {
             [smallest, largest] => (smallest.read()?, largest.read()?),
             _ => {
-                let right = "the smallest and the largest, like [\"30 kB\", \"50 kB\"]";
-                return Err(cursor.invalid(format!("{} sizes", list.len()), right));
+                let right = "write the smallest and the largest, like [\"30 kB\", \"50 kB\"]";
+                return Err(cursor.invalid(format!("expected two sizes, found {}", list.len()), right));
             }
         },
     };
     if smallest == Bytes(0) || smallest > largest {
-        let right = "at least 1 byte, the smallest first";
-        return Err(cursor.invalid(format!("objects from {smallest} to {largest}"), right));
+        let right = "write sizes of at least 1 byte, the smallest first";
+        return Err(cursor.invalid(format!("invalid object sizes: {smallest} to {largest}"), right));
     }
     Ok((smallest, largest))
 }
 
-/// `[["40 s", "60 s"]]`: beginning and end of each, in times of the run.
+/// Reads `[["40 s", "60 s"]]`: start and end of each pause, in times of the run.
 pub(crate) fn pauses(flow: &Fields<'_>) -> Result<Vec<(Time, Time)>, Diagnostic> {
     flow.get("pauses").map_or(Ok(Vec::new()), |cursor| spans(&cursor, "pause"))
 }

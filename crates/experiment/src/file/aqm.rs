@@ -1,4 +1,4 @@
-//! `link.aqm`: the queue's management with its parameters, or just its name.
+//! Reads `link.aqm`: active queue management with its parameters, or only its name.
 
 use link::{Aqm, Limit};
 
@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::merge::merge;
 
-/// `limit` is the queue's: a threshold in % is a part of it.
+/// Reads the queue management. `limit` is the queue's limit, which thresholds in % refer to.
 pub(crate) fn read(cursor: &Cursor<'_>, limit: Limit) -> Result<Aqm, Diagnostic> {
     let all = Aqm::all();
     let named = |at: &Cursor<'_>| {
@@ -19,8 +19,8 @@ pub(crate) fn read(cursor: &Cursor<'_>, limit: Limit) -> Result<Aqm, Diagnostic>
         let aqm = named(cursor)?;
         return check(&aqm).map(|()| aqm).map_err(|wrong| cursor.problem(wrong, ""));
     }
-    let right = "queue management is { name = \"codel\" } with its parameters, or just \"codel\"";
-    let entries = cursor.entries().map_err(|_| cursor.invalid("not a queue management", right))?;
+    let right = "write \"codel\", or { name = \"codel\", ... } with parameters";
+    let entries = cursor.entries().map_err(|_| cursor.invalid("expected a name or a table", right))?;
     let name = entries.iter().find(|(entry, _)| entry.key == "name").map(|(_, below)| below);
     let name = name.ok_or_else(|| cursor.invalid("`name` is missing", right))?;
     merge(&named(name)?, cursor, &["name"], check)

@@ -1,35 +1,41 @@
-//! `--controller`: candidates in the place of the controllers that a file tries.
+//! `--controller`: replaces the controllers that a file compares by candidates.
 
 use std::cell::Cell;
 
 use crate::diagnostic::Diagnostic;
 use crate::file::experiment::Experiment;
-use crate::file::node::{At, Entry, Node, Value, join};
+use crate::file::node::{Entry, Node, Origin, Value, join};
 use crate::file::unknown_rows::UnknownRows;
+use crate::file::vary::controller_label;
 
 impl Experiment {
-    /// The same experiment with these controllers in the list of `[vary]` that names controllers, or in the axis whose values set one.
-    /// A value is TOML, or else an algorithm's name. Claims, known deviations and charts that name controllers of the file are left out, and
-    /// all reasons; what else a value of the axis sets was for its own controller.
+    /// Returns the experiment with these controllers in the list of `[vary]` that names
+    /// controllers, or in the axis whose values set one.
     ///
-    /// # Errors
-    /// A file that varies no controller or several, and what the changed file would give.
+    /// A candidate is TOML, or otherwise the name of an algorithm. Claims, known deviations and
+    /// charts that name controllers of the file are dropped, and so are all reasons. Other keys set
+    /// by a value of the axis are dropped too, because they were chosen for the original
+    /// controller.
+    ///
+    /// # Errors Fails for a file that varies no list of controllers or several, and for mistakes in
+    /// the changed file.
     pub fn with_controllers(&self, candidates: &[String]) -> Result<Self, Diagnostic> {
         let mut document = (*self.document).clone();
-        let whole = At::Set(format!("--controller {}", candidates.join(" --controller ")).into());
+        let whole = Origin::Argument(format!("--controller {}", candidates.join(" --controller ")).into());
         let mut lists = Vec::new();
         if let Value::Table(entries) = &mut document.value {
             let vary = entries.iter_mut().filter(|e| e.key == "vary");
             vary.for_each(|e| collect(&mut e.node, "", &mut lists));
         }
         let [list] = &mut lists[..] else {
-            let wrong = format!("{} varies {} lists of controllers", self.file, lists.len());
-            let right = "a file for --controller has one in [vary], like \"flow.0.controller\" = [...] or an axis that sets it";
+            let wrong = format!("{} has {} lists of controllers in [vary]", self.file, lists.len());
+            let right =
+                "--controller needs exactly one, like \"flow.0.controller\" = [...] or an axis that sets it";
             return Err(whole.problem(&self.file, "", wrong, right));
         };
         let candidate = |text: &String| {
-            let at = At::Set(format!("--controller {text}").into());
-            list.value(&at, Node::argument(&at, text), text)
+            let at = Origin::Argument(format!("--controller {text}").into());
+            list.value(&at, Node::argument(&at, text))
         };
         *list.node = Node { at: whole, value: Value::Array(candidates.iter().map(candidate).collect()) };
         without_reasons(&mut document);
@@ -37,13 +43,13 @@ impl Experiment {
         Ok(changed.trial_of(self, candidates))
     }
 
-    /// Reasons on record are of the file's own controllers. The note says what is left out.
+    /// Drops reasons, which describe the file's own controllers. The note lists what is dropped.
     fn trial_of(mut self, file: &Self, candidates: &[String]) -> Self {
         let left_out = file.claims.len() - self.claims.len();
         let without = if left_out == 0 {
             String::new()
         } else {
-            format!("; {left_out} claims name others and are left out")
+            format!("; {left_out} claims that name other controllers are left out")
         };
         self.note =
             format!("{} Candidates: {}{without}.", self.note, candidates.join(", ")).trim().to_owned();
@@ -51,7 +57,7 @@ impl Experiment {
     }
 }
 
-/// Reasons on record are of the file's own controllers, and name them.
+/// Removes all reasons, which describe the file's own controllers.
 fn without_reasons(document: &mut Node) {
     let Value::Table(entries) = &mut document.value else { return };
     entries.retain(|e| e.key != "miss" && e.key != "bias");
@@ -65,19 +71,18 @@ fn without_reasons(document: &mut Node) {
     }
 }
 
-/// A list of `[vary]` whose values are controllers, or set one.
+/// A list of `[vary]` whose values are controllers, or that set one.
 struct List<'n> {
     node: &'n mut Node,
-    /// The key that each value of an axis sets.
+    /// The key that each value of an axis sets; `None` for a list of controllers.
     axis: Option<String>,
 }
 
 impl List<'_> {
-    /// A value of the list: the controller, or what sets it under its name.
-    fn value(&self, at: &At, controller: Node, text: &str) -> Node {
+    /// Creates a value of the list: the controller, or a labelled value that sets it.
+    fn value(&self, at: &Origin, controller: Node) -> Node {
         let Some(key) = &self.axis else { return controller };
-        let name = controller.get("label").or_else(|| controller.get("name")).and_then(Node::as_str);
-        let label = Node::text(at.clone(), name.unwrap_or(text));
+        let label = Node::text(at.clone(), &controller_label(&controller));
         let table = |entries: Vec<(&str, Node)>| {
             let entry = |(key, node): (&str, Node)| Entry { key: key.to_owned(), at: at.clone(), node };
             Node { at: at.clone(), value: Value::Table(entries.into_iter().map(entry).collect()) }
@@ -87,7 +92,7 @@ impl List<'_> {
     }
 }
 
-/// Lists of controllers below a table of `[vary]`.
+/// Collects the lists of controllers below a table of `[vary]`.
 fn collect<'n>(node: &'n mut Node, above: &str, lists: &mut Vec<List<'n>>) {
     let Value::Table(entries) = &mut node.value else { return };
     for Entry { key, node, .. } in entries {
@@ -102,7 +107,7 @@ fn collect<'n>(node: &'n mut Node, above: &str, lists: &mut Vec<List<'n>>) {
     }
 }
 
-/// The one controller that every value of an axis sets.
+/// Returns the key of the one controller that every value of an axis sets.
 fn set_by_each(node: &Node) -> Option<String> {
     let Value::Array(values) = &node.value else { return None };
     let mut keys = values.iter().map(|value| {
@@ -115,7 +120,7 @@ fn set_by_each(node: &Node) -> Option<String> {
     same.then(|| first.concat())
 }
 
-/// Keys of controllers, with dots or as tables.
+/// Collects keys of controllers, written with dots or as tables.
 fn controllers(node: &Node, above: &str, keys: &mut Vec<String>) {
     let Value::Table(entries) = &node.value else { return };
     for Entry { key, node, .. } in entries {

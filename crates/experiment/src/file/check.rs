@@ -1,4 +1,4 @@
-//! What a claim compares: sides, relations, and how a file writes them.
+//! Checks of claims: sides, relations, and their syntax.
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
@@ -7,27 +7,23 @@ use crate::file::rows::Rows;
 use crate::metric::Metric;
 use crate::row::RowLabel;
 
-/// What must hold.
+/// A condition that must hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Check {
     /// `left is times * right`.
     Compare {
-        /// Left side.
         left: Side,
-        /// The relation.
         is: Relation,
         /// Factor of the right side.
         times: f64,
-        /// Right side.
         right: Side,
     },
-    /// The rows of these labels have rising values.
+    /// The values of these rows increase in this order.
     Increasing(Vec<RowLabel>),
-    /// Ours and the published value differ by no more than this factor, in every one of these rows.
+    /// Our value and the published one differ by at most this factor, in every one of these rows.
     Near {
-        /// The rows.
         rows: Rows,
-        /// At least 1.
+        /// Largest ratio, at least 1.
         factor: f64,
     },
 }
@@ -37,40 +33,38 @@ pub enum Check {
 pub enum Side {
     /// A number in the metric's unit.
     Number(f64),
-    /// One number from the rows.
+    /// A number aggregated from rows.
     Rows {
-        /// How they become one.
+        /// Aggregation of the rows.
         fold: Fold,
-        /// Which.
         rows: Rows,
-        /// In this metric; `None`: in that of the claim.
+        /// The metric; `None` for the claim's metric.
         metric: Option<Box<Metric>>,
     },
 }
 
-/// How many numbers become one.
+/// Aggregation of several numbers to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
     /// The largest.
     Max,
     /// The smallest.
     Min,
-    /// Their mean.
     Mean,
 }
 
-/// A relation of two numbers.
+/// A relation between two numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Relation {
-    /// Less.
+    /// Less than.
     Below,
-    /// More.
+    /// Greater than.
     Above,
-    /// Not more.
+    /// Less than or equal to.
     AtMost,
-    /// Not less.
+    /// Greater than or equal to.
     AtLeast,
-    /// No further away than this factor (at least 1), either way.
+    /// Equal within this factor (at least 1), in either direction.
     Near(f64),
 }
 
@@ -83,10 +77,10 @@ const RELATIONS: &[(&str, Relation)] = &[
     ("near", Relation::Near(1.0)),
 ];
 
-const FORMS: &str = "a claim has left, is and right; or increasing = [rows]; or rows and within-factor";
+const FORMS: &str = "a claim needs left, is and right; or increasing = [rows]; or rows and within-factor";
 const WITHIN: &str = "1.05 means within 5 % either way";
-/// What may be an order of magnitude away is not near.
-const MOST_FACTOR: f64 = 10.0;
+/// Largest factor. Values an order of magnitude apart are not near each other.
+const MAX_FACTOR: f64 = 10.0;
 
 impl Check {
     pub(crate) fn read(fields: &Fields<'_>, labels: &Labels, metric: &Metric) -> Result<Self, Diagnostic> {
@@ -100,7 +94,7 @@ impl Check {
         }
     }
 
-    /// Which of the three forms it has; keys of two of them are one too many.
+    /// Returns the number of the check's form. Refuses keys of more than one form.
     fn only_form(fields: &Fields<'_>) -> Result<usize, Diagnostic> {
         let forms: [&[&str]; 3] = [&["left", "is", "times", "right"], &["increasing"], &["rows"]];
         let mut found = None;
@@ -109,7 +103,7 @@ impl Check {
                 continue;
             };
             if let Some((_, other)) = found.replace((form, key)) {
-                return Err(cursor.problem(format!("both `{other}` and `{key}`"), FORMS));
+                return Err(cursor.problem(format!("`{other}` and `{key}` cannot be combined"), FORMS));
             }
         }
         Ok(found.map_or(0, |(form, _)| form))
@@ -118,16 +112,14 @@ impl Check {
     fn read_increasing(increasing: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
         let rows = increasing.filled_list()?;
         if rows.len() < 2 {
-            return Err(increasing.problem("one row alone does not increase", "name at least two rows"));
+            return Err(increasing.problem("`increasing` needs at least two rows", ""));
         }
         let known = || labels.rows.iter().map(RowLabel::as_str);
         let mut seen: Vec<RowLabel> = Vec::new();
         let mut label = |row: &Cursor<'_>| {
             let label: RowLabel = row.read::<String>()?.into();
             if seen.contains(&label) {
-                return Err(
-                    row.problem(format!("`{label}` a second time"), "a row is not compared with itself")
-                );
+                return Err(row.problem(format!("row `{label}` appears twice"), "list each row once"));
             }
             seen.push(label.clone());
             if labels.rows.contains(&label) {
@@ -148,30 +140,30 @@ impl Check {
         let right_at = fields.need("right", FORMS)?;
         let left = Side::read(&fields.need("left", FORMS)?, labels)?;
         let right = Side::read(&right_at, labels)?;
-        if let Some(row) = own_rival(&left, &right, metric, &labels.rows) {
-            let wrong = format!("`{row}` is on both sides: a row is not compared with itself");
-            return Err(right_at.problem(wrong, format!("take it away from one side with \"!{row}\"")));
+        if let Some(row) = row_on_both_sides(&left, &right, metric, &labels.rows) {
+            let wrong = format!("row `{row}` is on both sides");
+            return Err(right_at.problem(wrong, format!("exclude it from one side with \"!{row}\"")));
         }
         let is = Relation::read(fields)?;
         let times = fields.get("times").map_or(Ok(1.0), |c| read_factor_above_0(&c))?;
         if let Some(why) = always_holds(&left, is, times, &right, metric) {
             let wrong = format!("{why}, so this always holds");
-            return Err(right_at.problem(wrong, "name a bound that it can miss"));
+            return Err(right_at.problem(wrong, "choose a bound that can fail"));
         }
         Ok(Self::Compare { left, is, times, right })
     }
 }
 
-/// Why a comparison cannot be missed: no metric is negative, shares and indices have a largest value, and two numbers are what they
-/// are.
+/// Explains why a comparison always holds, or returns `None`. No metric is negative, shares and
+/// indices have a largest value, and two numbers never change.
 fn always_holds(left: &Side, is: Relation, times: f64, right: &Side, metric: &Metric) -> Option<String> {
     let (metric, is, bound) = match (left, right) {
-        (Side::Number(_), Side::Number(_)) => return Some("two numbers stay what they are".to_owned()),
+        (Side::Number(_), Side::Number(_)) => return Some("two numbers never change".to_owned()),
         (rows, Side::Number(bound)) => (rows.rows(metric)?.2, is, bound * times),
         (Side::Number(bound), rows) => (rows.rows(metric)?.2, is.mirrored(), bound / times),
         _ => return None,
     };
-    let most = metric.quantity().and_then(|quantity| quantity.most);
+    let most = metric.quantity().and_then(|quantity| quantity.max);
     let below_all = |least: f64| {
         matches!(is, Relation::AtLeast if bound <= least) || matches!(is, Relation::Above if bound < least)
     };
@@ -188,12 +180,13 @@ fn always_holds(left: &Side, is: Relation, times: f64, right: &Side, metric: &Me
 fn read_factor_above_0(cursor: &Cursor<'_>) -> Result<f64, Diagnostic> {
     match read_number(cursor)? {
         number if number > 0.0 => Ok(number),
-        number => Err(cursor.invalid(format!("{number} is no factor"), "a number above 0")),
+        number => Err(cursor.invalid(format!("{number} is out of range"), "must be above 0")),
     }
 }
 
-/// The row that stands on both sides. The least and the most of one set of rows are another matter: how far they are apart.
-fn own_rival(left: &Side, right: &Side, metric: &Metric, labels: &[RowLabel]) -> Option<RowLabel> {
+/// Returns a row that appears on both sides. The maximum and the minimum of one set of rows may be
+/// compared: that tells how far apart they are.
+fn row_on_both_sides(left: &Side, right: &Side, metric: &Metric, labels: &[RowLabel]) -> Option<RowLabel> {
     let (left, right) = (left.rows(metric)?, right.rows(metric)?);
     let (left_rows, right_rows) = (left.1.pick(labels), right.1.pick(labels));
     let ends = matches!((left.0, right.0), (Fold::Max, Fold::Min) | (Fold::Min, Fold::Max));
@@ -204,16 +197,16 @@ fn own_rival(left: &Side, right: &Side, metric: &Metric, labels: &[RowLabel]) ->
 
 fn read_number(cursor: &Cursor<'_>) -> Result<f64, Diagnostic> {
     let number: f64 = cursor.read()?;
-    if number.is_finite() { Ok(number) } else { Err(cursor.invalid("not a finite number", "")) }
+    if number.is_finite() { Ok(number) } else { Err(cursor.invalid("must be a finite number", "")) }
 }
 
-/// How far two numbers may be apart.
+/// Reads the largest ratio of two numbers.
 fn read_factor(fields: &Fields<'_>) -> Result<f64, Diagnostic> {
     let cursor = fields.need("within-factor", WITHIN)?;
     let wrong = match read_number(&cursor)? {
-        number if number < 1.0 => format!("{number} is less than 1"),
-        1.0 => "with 1 nothing is near by more than a spread; 1.001 for equal numbers".to_owned(),
-        number if number > MOST_FACTOR => format!("{number} is no nearness; at most {MOST_FACTOR}"),
+        number if number < 1.0 => "`within-factor` must be above 1".to_owned(),
+        1.0 => "`within-factor` must be above 1; use 1.001 for equal numbers".to_owned(),
+        number if number > MAX_FACTOR => format!("`within-factor` must be at most {MAX_FACTOR}"),
         number => return Ok(number),
     };
     Err(cursor.invalid(wrong, WITHIN))
@@ -222,17 +215,19 @@ fn read_factor(fields: &Fields<'_>) -> Result<f64, Diagnostic> {
 fn refuse_factor(fields: &Fields<'_>) -> Result<(), Diagnostic> {
     match fields.get("within-factor") {
         None => Ok(()),
-        Some(cursor) => Err(cursor.problem("`within-factor` is for `is = \"near\"` and for `rows`", FORMS)),
+        Some(cursor) => {
+            Err(cursor.problem("`within-factor` applies only to `is = \"near\"` and to `rows`", FORMS))
+        }
     }
 }
 
 impl Side {
     fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
-        let right = "a number, or one of { max = [rows] }, { min = [rows] }, { mean = [rows] }, with `metric` if it is another";
+        let right = "write a number, or one of { max = [rows] }, { min = [rows] }, { mean = [rows] }, with `metric` to use another metric";
         if cursor.entries().is_err() {
             return read_number(cursor)
                 .map(Self::Number)
-                .map_err(|_| cursor.invalid("not a side of a claim", right));
+                .map_err(|_| cursor.invalid("expected a number or a table", right));
         }
         let words = FOLDS.iter().map(|(word, _)| *word).chain(["metric"]);
         let fields = cursor.table(&words.collect::<Vec<_>>())?;
@@ -240,12 +235,14 @@ impl Side {
         let folds: Vec<_> =
             FOLDS.iter().filter_map(|(word, fold)| Some((*fold, fields.get(word)?))).collect();
         let [(fold, rows)] = &folds[..] else {
-            return Err(cursor.problem(format!("{} numbers", folds.len()), right));
+            return Err(
+                cursor.problem(format!("expected one of max, min and mean, found {}", folds.len()), right)
+            );
         };
         Ok(Self::Rows { fold: *fold, rows: Rows::read(rows, "row", &labels.rows)?, metric })
     }
 
-    /// What it takes from the table: rows and metric.
+    /// Returns the rows and the metric that it takes from the table.
     fn rows<'s>(&'s self, metric: &'s Metric) -> Option<(Fold, &'s Rows, &'s Metric)> {
         match self {
             Self::Number(_) => None,
@@ -263,7 +260,7 @@ impl Relation {
         refuse_factor(fields).map(|()| is)
     }
 
-    /// Whether `left` stands in this relation to `right`.
+    /// Reports whether the relation holds between `left` and `right`.
     pub fn stands(self, left: f64, right: f64) -> bool {
         match self {
             Self::Below => left < right,
@@ -274,7 +271,7 @@ impl Relation {
         }
     }
 
-    /// The same with the sides exchanged.
+    /// Returns the relation with the sides exchanged.
     fn mirrored(self) -> Self {
         match self {
             Self::Below => Self::Above,
@@ -285,7 +282,7 @@ impl Relation {
         }
     }
 
-    /// As a sentence has it.
+    /// Returns the words used in sentences.
     pub fn words(self) -> &'static str {
         match self {
             Self::Below => "below",
@@ -298,7 +295,7 @@ impl Relation {
 }
 
 impl Check {
-    /// The metrics that it needs, where the claim's is `metric`.
+    /// Returns the metrics that it needs; `metric` is the claim's metric.
     pub(crate) fn metrics<'c>(&'c self, metric: &'c Metric) -> impl Iterator<Item = &'c Metric> {
         let sides = match self {
             Self::Compare { left, right, .. } => [left.rows(metric), right.rows(metric)],

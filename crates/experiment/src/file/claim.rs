@@ -1,4 +1,4 @@
-//! `[[claim]]`: a sentence of the source as a check, or as several.
+//! Reads `[[claim]]`: a statement of the source, written as one check or several.
 
 use crate::backend::Backend;
 use crate::diagnostic::Diagnostic;
@@ -13,41 +13,39 @@ use crate::prose;
 use crate::row::RowLabel;
 use crate::verdict::{self, Sample};
 
-/// A sentence of the source.
+/// A statement of the source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// `S0-02`.
+    /// Identifier, like `S0-02`.
     pub id: String,
-    /// The sentence.
     pub says: String,
-    /// It is not the source's but this project's own.
+    /// Whether the statement is this project's own and not the source's.
     pub ours: bool,
-    /// One of the few sentences that the source itself puts first, in its abstract or conclusion.
+    /// Whether the source puts the statement first, in its abstract or conclusion.
     pub main: bool,
-    /// What must hold together for it.
+    /// The checks, all of which must hold.
     pub parts: Vec<Part>,
-    /// It speaks of every variant that it is judged in, whatever the file's reference.
+    /// Whether it applies to every variant, not only to the reference variants.
     pub everywhere: bool,
-    /// The world it is about.
+    /// The backend whose rows it is about.
     pub on: Backend,
-    /// Why it does not hold, or not everywhere.
+    /// Reason why it does not hold, or does not hold everywhere.
     pub reason: Option<String>,
-    /// The cause is not known: the reason says what was tried.
+    /// Whether the cause is unknown. The reason then lists what was tried.
     pub open: bool,
 }
 
 /// A check on a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Which part of the sentence, if it has several.
+    /// The part of the statement, if it has several.
     pub says: Option<String>,
-    /// The metric it speaks of.
     pub metric: Metric,
-    /// What must hold.
+    /// The condition that must hold.
     pub check: Check,
     /// Whether it holds on the source's own numbers, if the file says so.
     pub holds_published: Option<bool>,
-    /// The variants it is judged in; `None`: all.
+    /// Variants in which it is judged; `None` for all.
     pub variants: Option<Rows>,
 }
 
@@ -55,7 +53,7 @@ known_keys!(KEYS: tables::judgement::Claim);
 known_keys!(PART_KEYS: tables::judgement::Part);
 known_keys!(CHECK_KEYS: tables::judgement::Check);
 
-/// Keys of a check that hold for every part of a claim.
+/// Keys of a check that apply to every part of a claim.
 const FOR_EVERY_PART: [&str; 2] = ["metric", "variants"];
 
 impl Claim {
@@ -66,7 +64,7 @@ impl Claim {
         Ok(Self {
             on,
             id: fields.need("id", "a name like \"S0-01\"")?.read()?,
-            says: fields.need("says", "the sentence of the source")?.read()?,
+            says: fields.need("says", "the statement of the source")?.read()?,
             ours: fields.read("ours")?.unwrap_or_default(),
             main: fields.read("main")?.unwrap_or_default(),
             parts: read_parts(&fields, labels)?,
@@ -76,42 +74,42 @@ impl Claim {
         })
     }
 
-    /// Whether any part of it is judged in this variant.
+    /// Reports whether any part is judged in this variant.
     pub fn applies_to(&self, variant: &str) -> bool {
         self.parts.iter().any(|part| part.applies_to(variant))
     }
 
-    /// The metrics that it needs.
+    /// Returns the metrics that it needs.
     pub(crate) fn metrics(&self) -> impl Iterator<Item = &Metric> {
         self.parts.iter().flat_map(|part| part.check.metrics(&part.metric))
     }
 }
 
 impl Part {
-    /// Judges it on the rows that the source prints: whether it holds, and the numbers.
+    /// Judges the part on the source's own numbers. Returns whether it holds, and the numbers in
+    /// words.
     pub(crate) fn judged_by(&self, source: &Reference) -> Option<(bool, String)> {
         let value = |row: &RowLabel| source.value(row, &self.metric);
         let rows = source.numbers.rows.keys().map(|row| RowLabel::new(row, Backend::Sim));
         let printed: Vec<RowLabel> = rows.filter(|row| value(row).is_some()).collect();
         if matches!(self.check, Check::Near { .. }) {
-            return None; // the published numbers are near themselves
+            return None; // published numbers always equal themselves
         }
         let sample = |row: &RowLabel, metric: &Metric| source.value(row, metric).map(Sample::exact);
         let judgement = verdict::judge(&self.check, &self.metric, &printed, sample, value)?;
         Some((judgement.stands, judgement.numbers))
     }
 
-    /// `metric` and `variants` of the claim hold for every part that has none of its own.
+    /// Reads a part. The claim's `metric` and `variants` apply to every part that does not set its
+    /// own.
     fn read(fields: &Fields<'_>, claim: Option<&Fields<'_>>, labels: &Labels) -> Result<Self, Diagnostic> {
         let inherited = |key: &str| fields.get(key).or_else(|| claim?.get(key));
-        let right = "the metric that the claim speaks of";
+        let right = "the metric of the claim";
         let metric_at = inherited("metric").map_or_else(|| fields.need("metric", right), Ok)?;
         let metric = labels.groups.read_metric(&metric_at)?;
         let variants = inherited("variants");
         Ok(Self {
-            says: claim
-                .map(|_| fields.need("says", "which part of the sentence it is")?.read())
-                .transpose()?,
+            says: claim.map(|_| fields.need("says", "the part of the statement")?.read()).transpose()?,
             check: Check::read(fields, labels, &metric)?,
             metric,
             holds_published: fields.read("holds-published")?,
@@ -119,29 +117,30 @@ impl Part {
         })
     }
 
-    /// Whether it is judged in this variant.
+    /// Reports whether it is judged in this variant.
     pub fn applies_to(&self, variant: &str) -> bool {
         self.variants.as_ref().is_none_or(|v| v.matches(variant))
     }
 
-    /// The rows that it compares with the published ones.
+    /// Returns the rows that it compares with the published ones.
     pub(crate) fn rows_to_compare<'l>(&self, labels: &'l [RowLabel]) -> impl Iterator<Item = &'l RowLabel> {
         let rows = if let Check::Near { rows, .. } = &self.check { rows.pick(labels) } else { Vec::new() };
         rows.into_iter()
     }
 }
 
-/// The claim's own check, or those of `[[claim.part]]`.
+/// Reads the claim's own check, or those of `[[claim.part]]`.
 fn read_parts(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<Part>, Diagnostic> {
     let Some(parts) = fields.get("part") else { return Ok(vec![Part::read(fields, None, labels)?]) };
     let own = CHECK_KEYS.iter().filter(|key| !FOR_EVERY_PART.contains(key));
     if let Some(check) = own.into_iter().find_map(|key| fields.get(key)) {
-        return Err(check.problem("beside [[claim.part]]", "each part has a check of its own"));
+        return Err(check.problem("not allowed together with [[claim.part]]", "write the check in each part"));
     }
     parts.tables()?.iter().map(|part| Part::read(&part.table(&PART_KEYS)?, Some(fields), labels)).collect()
 }
 
-/// A claim or a known deviation is about the simulator's rows, unless it names another backend: `on = "wire"` is about those of `run --on wire`.
+/// Reads `on`. A claim or a known deviation is about the simulator's rows, unless `on` names
+/// another backend. For example, `on = "wire"` means the rows of `run --on wire`.
 pub(crate) fn read_world(fields: &Fields<'_>) -> Result<Backend, Diagnostic> {
     let worlds = Backend::WORLDS.map(|backend| (backend.word(), backend));
     fields.get("on").map_or(Ok(Backend::Sim), |cursor| cursor.word("world", &worlds))
@@ -151,8 +150,8 @@ pub(crate) fn read_variants(fields: &Fields<'_>, labels: &Labels) -> Result<Opti
     fields.get("variants").map(|c| Rows::read(&c, "variant", &labels.variants)).transpose()
 }
 
-/// A metric that the experiment's table shows.
-pub(crate) fn read_metric_of(cursor: &Cursor<'_>, labels: &Labels) -> Result<Metric, Diagnostic> {
+/// Reads a metric that the experiment's table shows.
+pub(crate) fn read_table_metric(cursor: &Cursor<'_>, labels: &Labels) -> Result<Metric, Diagnostic> {
     let metric = labels.groups.read_metric(cursor)?;
     if labels.metrics.contains(&metric) {
         return Ok(metric);
@@ -165,7 +164,7 @@ fn listed(metrics: &[Metric]) -> String {
     metrics.iter().map(Metric::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// A sentence whose `{row: metric}` are numbers of the table.
+/// Reads a sentence with placeholders like `{row: metric}`, and checks each of them.
 pub(crate) fn read_prose(cursor: &Cursor<'_>, labels: &Labels) -> Result<String, Diagnostic> {
     let text: String = cursor.read()?;
     let depth = text.chars().try_fold(0_i32, |depth, c| match (c, depth) {
@@ -175,11 +174,12 @@ pub(crate) fn read_prose(cursor: &Cursor<'_>, labels: &Labels) -> Result<String,
         _ => Some(depth),
     });
     if depth != Some(0) {
-        return Err(cursor.invalid("a brace without its other", "{row: metric} is a number of the run"));
+        return Err(cursor.invalid("unbalanced brace", "write {row: metric} for a number of the run"));
     }
     for place in prose::places(&text) {
-        let right = "{row: metric}, {row: published metric} or {row: metric | variant}";
-        let place = place.map_err(|inside| cursor.invalid(format!("`{{{inside}}}` is no number"), right))?;
+        let right = "write {row: metric}, {row: published metric} or {row: metric | variant}";
+        let place =
+            place.map_err(|inside| cursor.invalid(format!("invalid placeholder `{{{inside}}}`"), right))?;
         if !labels.rows.contains(&place.row) {
             return Err(cursor.unknown_name(
                 "row",
@@ -189,8 +189,8 @@ pub(crate) fn read_prose(cursor: &Cursor<'_>, labels: &Labels) -> Result<String,
         }
         labels.groups.check_metric(cursor, &place.metric)?;
         if place.published && labels.published(&place.row, &place.metric).is_none() {
-            let wrong = format!("no published {} of `{}`", place.metric, place.row);
-            let right = "name the metric in published.columns, and only rows that the table has";
+            let wrong = format!("no published {} for `{}`", place.metric, place.row);
+            let right = "add the metric to published.columns, and name a row that the table has";
             return Err(cursor.problem(wrong, right));
         }
         let known = |pattern: &str| labels.variants.iter().any(|variant| matches(pattern, variant));

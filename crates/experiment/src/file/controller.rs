@@ -1,50 +1,51 @@
-//! The `controller` of a flow: an algorithm with its parameters, and optionally a label.
+//! Reads the `controller` of a flow: an algorithm with its parameters, and optionally a label.
 
 use congestion::components::slow_start::Kind;
 use congestion::{Algorithm, Entry, ParamDoc};
 use units::{Duration, split_number};
 
-use crate::controllers::{controllers, find};
+use crate::controllers::{controllers, find, refusal};
 use crate::diagnostic::Diagnostic;
-use crate::file::cursor::{Cursor, words};
+use crate::file::cursor::{Cursor, error_text};
 use crate::file::merge::{merge_as, put_at};
 use crate::file::node::{Node, Value};
 
-/// An algorithm and what tables call it.
+/// An algorithm and its name in tables.
 #[derive(Clone, Debug)]
 pub(crate) struct Controller {
     pub(crate) label: Option<String>,
-    /// Delays that are a part of the buffer are 0 until [`Shares::resolve`].
+    /// Delays given as a share of the buffer are 0 until [`Shares::resolve`].
     pub(crate) algorithm: Algorithm,
     pub(crate) shares: Shares,
 }
 
-/// The parameters that are a part of the buffer.
+/// The parameters given as a share of the buffer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shares(Vec<Share>);
 
-/// A delay given as a part of the bottleneck's buffer: `"20 % of buffer"`.
+/// A delay given as a share of the bottleneck's buffer: `"20 % of buffer"`.
 #[derive(Clone, Debug)]
 struct Share {
     path: Vec<String>,
     percent: f64,
 }
 
-/// What follows the number of a part of the buffer.
-const OF_BUFFER: &str = "% of buffer";
+/// Unit of a share of the buffer.
+const SHARE_UNIT: &str = "% of buffer";
 
 const RIGHT: &str =
-    "a controller is { name = \"cubic\" } with its parameters, or just \"cubic\"; see `ackclock algorithms`";
+    "write \"cubic\", or { name = \"cubic\", ... } with parameters; see `ackclock algorithms`";
 
 impl Controller {
-    /// `slow_start` is that of the flow: the default of every algorithm that has this parameter.
+    /// Reads a controller. `slow_start` is the flow's: it is the default of every algorithm with
+    /// this parameter.
     pub(crate) fn read(cursor: &Cursor<'_>, slow_start: Option<&Cursor<'_>>) -> Result<Self, Diagnostic> {
         let slow_start: Option<Kind> = slow_start.map(Cursor::read).transpose()?;
         if let Some(name) = cursor.node().as_str() {
             let algorithm = starting(named(cursor, name)?, slow_start);
             return Ok(Self { label: None, algorithm, shares: Shares::default() });
         }
-        let entries = cursor.entries().map_err(|_| cursor.invalid("not a controller", RIGHT))?;
+        let entries = cursor.entries().map_err(|_| cursor.invalid("expected a name or a table", RIGHT))?;
         let find = |key: &str| entries.iter().find(|(e, _)| e.key == key).map(|(_, below)| below);
         let name_at = find("name").ok_or_else(|| cursor.invalid("`name` is missing", RIGHT))?;
         let entry = named(name_at, &name_at.read::<String>()?)?;
@@ -65,12 +66,12 @@ impl Controller {
 }
 
 impl Shares {
-    /// The first of them.
+    /// Returns the path of the first parameter.
     pub(crate) fn first(&self) -> Option<&[String]> {
         self.0.first().map(|share| &share.path[..])
     }
 
-    /// The algorithm with the delays that are a part of this buffer.
+    /// Returns the algorithm with its shares replaced by delays for this buffer.
     pub(crate) fn resolve(&self, algorithm: &Algorithm, buffer: Duration) -> Result<Algorithm, String> {
         let mut table = toml::Table::try_from(algorithm).map_err(|e| e.to_string())?;
         for Share { path, percent } in &self.0 {
@@ -82,7 +83,7 @@ impl Shares {
     }
 }
 
-/// The same value, and 0 in place of every part of the buffer.
+/// Returns the value with 0 in place of every share of the buffer, and collects the shares.
 fn without_shares(
     cursor: &Cursor<'_>,
     path: &mut Vec<String>,
@@ -98,13 +99,13 @@ fn without_shares(
             }
         }
         Value::Leaf(leaf) => match leaf.as_str().map(split_number) {
-            Some(Ok((percent, OF_BUFFER))) => {
+            Some(Ok((percent, SHARE_UNIT))) => {
                 shares.push(Share { path: path.clone(), percent });
                 *leaf = toml::Value::String(Duration::ZERO.to_string());
             }
             Some(Ok((_, unit))) if unit.starts_with("% of") => {
-                let right = format!("a part of the buffer is written \"20 {OF_BUFFER}\"");
-                return Err(cursor.invalid(format!("`{unit}` is not known"), right));
+                let right = format!("write a share of the buffer as \"20 {SHARE_UNIT}\"");
+                return Err(cursor.invalid(format!("unknown unit `{unit}`"), right));
             }
             _ => {}
         },
@@ -114,15 +115,17 @@ fn without_shares(
 }
 
 fn named(cursor: &Cursor<'_>, name: &str) -> Result<&'static Entry, Diagnostic> {
-    let known = controllers().iter().map(|entry| entry.name);
-    find(name).ok_or_else(|| cursor.unknown("algorithm", name, known))
+    find(name).ok_or_else(|| {
+        let (wrong, right) = refusal(name);
+        cursor.invalid(wrong, right)
+    })
 }
 
 fn read(entry: &Entry, table: toml::Table) -> Result<Algorithm, String> {
-    entry.read(toml::Value::Table(table)).map_err(|e| words(&e))
+    entry.read(toml::Value::Table(table)).map_err(|e| error_text(&e))
 }
 
-/// The algorithm with another default for slow start, if it has one to choose.
+/// Returns the algorithm with another default for slow start, if it offers a choice.
 fn starting(entry: &Entry, slow_start: Option<Kind>) -> Algorithm {
     const KEY: &str = "slow-start";
     let algorithm = entry.algorithm();
@@ -137,13 +140,14 @@ fn starting(entry: &Entry, slow_start: Option<Kind>) -> Algorithm {
 pub(crate) fn label(cursor: &Cursor<'_>) -> Result<String, Diagnostic> {
     let label: String = cursor.read()?;
     let empty = || label.trim().is_empty().then(|| "the label is empty".to_owned());
-    match empty().or_else(|| crate::row::refused(&label)) {
-        Some(wrong) => Err(cursor.invalid(wrong, "give it another label")),
+    match empty().or_else(|| crate::row::reserved(&label)) {
+        Some(wrong) => Err(cursor.invalid(wrong, "choose another label")),
         None => Ok(label),
     }
 }
 
-/// Each number against the range that its parameter declares; also those of a controller inside (`base`).
+/// Checks each number against the range of its parameter, including those of a controller inside
+/// (`base`).
 fn check_numbers(cursor: &Cursor<'_>, params: &[ParamDoc]) -> Result<(), Diagnostic> {
     for (entry, below) in cursor.entries()? {
         let Some(param) = params.iter().find(|p| p.name.replace('_', "-") == entry.key) else { continue };
@@ -155,7 +159,7 @@ fn check_numbers(cursor: &Cursor<'_>, params: &[ParamDoc]) -> Result<(), Diagnos
     Ok(())
 }
 
-/// A number, or each of an array.
+/// Checks a number, or each number of an array.
 fn check_value(cursor: &Cursor<'_>, value: &toml::Value, param: &ParamDoc) -> Result<(), Diagnostic> {
     if let toml::Value::Array(values) = value {
         return values.iter().try_for_each(|value| check_value(cursor, value, param));

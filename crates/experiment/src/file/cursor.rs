@@ -1,11 +1,12 @@
-//! A reader's finger on a value: it knows file, line and key path, so that every error says where.
+//! A cursor on a value of the document. It knows file, line and key path, so that every error can
+//! name them.
 
 use serde::de::DeserializeOwned;
 
 use crate::diagnostic::{Diagnostic, Reach, did_you_mean};
-use crate::file::node::{At, Entry, Node, Value, join};
+use crate::file::node::{Entry, Node, Origin, Value, join};
 
-/// A value, and the way to it.
+/// A value and its key path.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     file: &'a str,
@@ -14,12 +15,12 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// On a whole document.
+    /// Creates a cursor on a whole document.
     pub(crate) fn root(file: &'a str, node: &'a Node) -> Self {
         Self { file, path: String::new(), node }
     }
 
-    /// On another value in the same place.
+    /// Returns a cursor on another value in the same place.
     pub(crate) fn over<'b>(&self, node: &'b Node) -> Cursor<'b>
     where
         'a: 'b,
@@ -27,7 +28,7 @@ impl<'a> Cursor<'a> {
         Cursor { file: self.file, path: self.path.clone(), node }
     }
 
-    /// On what these keys lead to, as far as they do.
+    /// Follows these keys as far as they exist.
     pub(crate) fn below(&self, path: &[String]) -> Self {
         let down = |at: Self, key: &String| match at.node.get(key) {
             Some(node) => Self { file: at.file, path: join(&at.path, key), node },
@@ -36,7 +37,7 @@ impl<'a> Cursor<'a> {
         path.iter().fold(self.clone(), down)
     }
 
-    /// On something inside this value.
+    /// Returns a cursor on a child of this value.
     fn down(&self, key: &str, node: &'a Node) -> Self {
         Self { file: self.file, path: join(&self.path, key), node }
     }
@@ -49,17 +50,17 @@ impl<'a> Cursor<'a> {
         self.file
     }
 
-    /// A problem with this value beside others of the file.
+    /// Creates a problem that depends on this value and on other parts of the file.
     pub(crate) fn problem(&self, wrong: impl Into<String>, right: impl Into<String>) -> Diagnostic {
         self.node.at.problem(self.file, &self.path, wrong, right)
     }
 
-    /// A problem with this value, whatever else the file says.
+    /// Creates a problem that depends on this value alone.
     pub(crate) fn invalid(&self, wrong: impl Into<String>, right: impl Into<String>) -> Diagnostic {
         self.problem(wrong, right).reaching(Reach::Value)
     }
 
-    /// A word here that is none of the program's.
+    /// Creates a problem for a word that the program does not know.
     pub(crate) fn unknown<'n>(
         &self,
         what: &str,
@@ -69,7 +70,7 @@ impl<'a> Cursor<'a> {
         self.unknown_name(what, word, known).reaching(Reach::Value)
     }
 
-    /// A name here that nothing in the file has.
+    /// Creates a problem for a name that the file does not define.
     pub(crate) fn unknown_name<'n>(
         &self,
         what: &str,
@@ -79,21 +80,21 @@ impl<'a> Cursor<'a> {
         self.problem(format!("unknown {what} `{name}`"), did_you_mean(name, known))
     }
 
-    /// A problem with one of this table's keys.
+    /// Creates a problem with one of this table's keys.
     fn key_problem(
         &self,
         key: &str,
-        at: &At,
+        at: &Origin,
         wrong: impl Into<String>,
         right: impl Into<String>,
     ) -> Diagnostic {
         at.problem(self.file, &join(&self.path, key), wrong, right)
     }
 
-    /// The keys of a table, none of them unknown.
+    /// Returns the keys of a table. Refuses unknown keys.
     pub(crate) fn table(&self, known: &[&str]) -> Result<Fields<'a>, Diagnostic> {
         let Value::Table(entries) = &self.node.value else {
-            return Err(self.invalid("not a table", format!("keys: {}", known.join(", "))));
+            return Err(self.invalid("expected a table", format!("keys: {}", known.join(", "))));
         };
         match entries.iter().find(|e| !known.contains(&e.key.as_str())) {
             Some(e) => {
@@ -104,54 +105,55 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The entries of a table whose keys are free.
+    /// Returns the entries of a table with arbitrary keys.
     pub(crate) fn entries(&self) -> Result<Vec<(&'a Entry, Self)>, Diagnostic> {
         match &self.node.value {
             Value::Table(entries) => Ok(entries.iter().map(|e| (e, self.down(&e.key, &e.node))).collect()),
-            _ => Err(self.invalid("not a table", "")),
+            _ => Err(self.invalid("expected a table", "")),
         }
     }
 
-    /// The value of a key, if this is a table that has it.
+    /// Returns the value of a key, if this is a table that has it.
     pub(crate) fn get(&self, key: &str) -> Option<Self> {
         self.node.get(key).map(|node| self.down(key, node))
     }
 
-    /// The elements of a list.
+    /// Returns the elements of a list.
     pub(crate) fn list(&self) -> Result<Vec<Self>, Diagnostic> {
         match &self.node.value {
             Value::Array(list) => {
                 let all = list.iter().enumerate().filter(|(_, node)| !node.is_gone());
                 Ok(all.map(|(i, node)| self.down(&i.to_string(), node)).collect())
             }
-            _ => Err(self.invalid("not a list", "a list stands in brackets: [...]")),
+            _ => Err(self.invalid("expected a list", "write it in brackets: [...]")),
         }
     }
 
-    /// The elements of a list of tables, written `[[key]]`.
+    /// Returns the elements of a list of tables, written `[[key]]`.
     pub(crate) fn tables(&self) -> Result<Vec<Self>, Diagnostic> {
         let key = &self.path;
-        // Perhaps the header that makes the list is misspelt, and only one of a table inside it is not.
-        let otherwise = || self.problem("not a list of tables", format!("write [[{key}]] for each"));
+        // The header that makes the list may be misspelt, while that of a table inside it is
+        // correct.
+        let otherwise = || self.problem("expected a list of tables", format!("write [[{key}]] for each"));
         self.list().map_err(|_| otherwise().reaching(Reach::Table))
     }
 
-    /// A value of a type.
+    /// Deserialises the value.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Diagnostic> {
         let value = self.node.to_toml();
         T::deserialize(value.clone())
-            .map_err(|e| self.invalid(without_unit::<T>(&value).unwrap_or_else(|| words(&e)), ""))
+            .map_err(|e| self.invalid(without_unit::<T>(&value).unwrap_or_else(|| error_text(&e)), ""))
     }
 
-    /// A list that must not be empty.
+    /// Returns the elements of a list. Refuses an empty list.
     pub(crate) fn filled_list(&self) -> Result<Vec<Self>, Diagnostic> {
         match self.list()? {
-            list if list.is_empty() => Err(self.invalid("the list is empty", "name at least one")),
+            list if list.is_empty() => Err(self.invalid("the list is empty", "write at least one element")),
             list => Ok(list),
         }
     }
 
-    /// One of these words.
+    /// Reads one of these words.
     pub(crate) fn word<T: Copy>(&self, what: &str, words: &[(&str, T)]) -> Result<T, Diagnostic> {
         let text: String = self.read()?;
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
@@ -167,35 +169,35 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The table itself.
+    /// Returns a cursor on the table itself.
     pub(crate) fn cursor(&self) -> &Cursor<'a> {
         &self.cursor
     }
 
-    /// The value of a key that may be absent.
+    /// Returns the value of an optional key.
     pub(crate) fn get(&self, key: &str) -> Option<Cursor<'a>> {
         self.entries.iter().find(|e| e.key == key).map(|e| self.cursor.down(key, &e.node))
     }
 
-    /// The value of a key that must be there.
+    /// Returns the value of a required key. `right` says what to write if it is missing.
     pub(crate) fn need(&self, key: &str, right: &str) -> Result<Cursor<'a>, Diagnostic> {
         let missing = || self.cursor.key_problem(key, &self.cursor.node.at, "missing", right);
         self.get(key).ok_or_else(|| missing().reaching(Reach::Table))
     }
 
-    /// Reads the value of a key that may be absent.
+    /// Reads the value of an optional key.
     pub(crate) fn read<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, Diagnostic> {
         self.get(key).map(|c| c.read()).transpose()
     }
 }
 
-/// What serde says, without its program's words.
-pub(crate) fn words(error: &toml::de::Error) -> String {
+/// Returns serde's message without implementation terms.
+pub(crate) fn error_text(error: &toml::de::Error) -> String {
     let message = error.message().trim().replace('\n', " ");
-    if message.contains("did not match any variant") { "not a value of this key".to_owned() } else { message }
+    if message.contains("did not match any variant") { "invalid value".to_owned() } else { message }
 }
 
-/// For a bare number where a unit is needed: what the unit's own parser says about it.
+/// Returns the message of the unit's own parser, for a bare number that needs a unit.
 fn without_unit<T: DeserializeOwned>(value: &toml::Value) -> Option<String> {
     let number = match value {
         toml::Value::Integer(n) => n.to_string(),
@@ -203,5 +205,5 @@ fn without_unit<T: DeserializeOwned>(value: &toml::Value) -> Option<String> {
         _ => return None,
     };
     let error = T::deserialize(toml::Value::String(number)).err()?;
-    Some(words(&error)).filter(|message| !message.starts_with("invalid"))
+    Some(error_text(&error)).filter(|message| !message.starts_with("invalid"))
 }

@@ -1,4 +1,4 @@
-//! A checked experiment file: what it says, and the runs it stands for.
+//! A checked experiment file and its runs.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use scenario::Scenario;
 
+use crate::aggregate::Aggregate;
 use crate::backend::Backend;
 use crate::chart::Chart;
 use crate::diagnostic::{Diagnostic, did_you_mean};
@@ -15,26 +16,26 @@ use crate::file::cursor::{Cursor, Fields};
 use crate::file::groups::Groups;
 use crate::file::labels::Labels;
 use crate::file::miss::{Bias, Miss};
-use crate::file::node::{At, Node, Value};
+use crate::file::node::{Node, Origin, Value};
 use crate::file::reference::Reference;
 use crate::file::resolved::Head;
 use crate::file::rows::Rows;
 use crate::file::setup::Setup;
-use crate::file::swept::Swept;
+use crate::file::sweep::SweepAxes;
 use crate::file::tables::judgement::{ReferenceTable, TableTable};
 use crate::file::tables::{File, known_keys};
 use crate::file::unknown_rows::{UnknownRows, each};
 use crate::file::vary::{Case, Combination, Override};
 use crate::file::{chart, mistakes, node, reference, resolved, vary};
 use crate::metric::Metric;
-use crate::over_runs::OverRuns;
 use crate::row::RowLabel;
 
 known_keys!(KEYS: File<'static>);
 known_keys!(TABLE_KEYS: TableTable);
 known_keys!(REFERENCE_KEYS: ReferenceTable);
 
-/// What `--set` may change: what `[vary]` may, and how often it runs. Claims and tables belong to the file.
+/// Keys that `--set` may change: those of `[vary]`, and the number of runs. Claims and tables
+/// belong to the file.
 const SETTABLE: &[&str] = &[
     "duration",
     "transfer",
@@ -51,75 +52,75 @@ const SETTABLE: &[&str] = &[
 
 const DEFAULT_METRICS: &[&str] = &["goodput", "loss", "rtt_mean", "rtt_std"];
 const MAX_REPETITIONS: i64 = 10_000;
-/// A file with mistakes is not read again once so many cases have been: the largest files are read three times.
-const MOST_CASES: usize = 2 * vary::MAX_CASES;
+/// Most cases that are read to find all mistakes of a file. Even the largest files are read three
+/// times.
+const MAX_CASES_READ: usize = 2 * vary::MAX_CASES;
 
 /// A checked experiment file.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// `quic-dc/table-1`.
+    /// Name, like `quic-dc/table-1`.
     pub name: String,
-    /// Where its text comes from, for messages.
+    /// Source of its text, for messages.
     pub file: String,
-    /// Its title.
     pub title: String,
-    /// The document it comes from.
+    /// The document that it reproduces.
     pub source: String,
-    /// How to read it; may be empty.
+    /// Explanation for readers, may be empty.
     pub note: String,
-    /// Runs of each case of the reference variants.
+    /// Number of runs of each case of the reference variants.
     pub repetitions: u32,
-    /// Of each other case, if fewer.
+    /// Number of runs of each other case, if fewer.
     others: Option<u32>,
     /// Seed of the first repetition.
     pub seed: u64,
     /// Metrics of its table, in order.
     pub metrics: Vec<Metric>,
-    /// What stands for the repetitions.
-    pub over_runs: OverRuns,
+    /// Aggregation of the repetitions.
+    pub aggregate: Aggregate,
     /// The source's own numbers.
     pub published: Option<Reference>,
-    /// Its checks.
+    /// Statements of the source, as checks.
     pub claims: Vec<Claim>,
-    /// Known differences.
+    /// Known differences from the published numbers.
     pub misses: Vec<Miss>,
     /// Known differences of whole columns.
     pub biases: Vec<Bias>,
-    /// Why the reference variants are what they are; may be empty.
+    /// Reason for the choice of the reference variants, may be empty.
     pub why_reference: String,
-    /// The variants that claims are judged in; `None`: all.
+    /// Variants in which claims are judged; `None` for all.
     reference: Option<Rows>,
-    /// Its charts.
+    /// Charts of the report.
     pub charts: Vec<Chart>,
     cases: Vec<Case>,
     groups: Vec<String>,
-    /// Names of windows that some metric is of.
+    /// Names of the windows used by metrics.
     windows: Vec<String>,
     pub(super) document: Arc<Node>,
-    /// What `--set` changed of the network and its traffic, each key once.
+    /// Keys of the network and its traffic changed by `--set`, each once.
     sets: Vec<(String, String)>,
     unknown: UnknownRows,
 }
 
 impl Experiment {
-    /// Reads a file's text. Published tables are looked for beside `file`, then among the shipped ones.
+    /// Parses a file's text. Published tables are searched next to `file`, then among the shipped
+    /// ones.
     ///
-    /// # Errors
-    /// All mistakes in the file that do not follow from another.
+    /// # Errors Returns all mistakes of the file that do not follow from another.
     pub fn parse(name: &str, file: &Path, text: &str) -> Result<Self, Diagnostics> {
         let file = file.display().to_string();
         let counted = Cell::new(0);
-        mistakes::told(node::parse(&file, text)?, |document| {
+        mistakes::read_or_report(node::parse(&file, text)?, |document| {
             let read = || Self::read(name, &file, document, UnknownRows::Refused, &counted);
-            (counted.get() <= MOST_CASES).then(read)
+            (counted.get() <= MAX_CASES_READ).then(read)
         })
     }
 
-    /// The same experiment with other values: `("link.rate", "20 Mbit/s")`, from `--set`. A value is TOML, or else text. What the
-    /// file says of the source's numbers is left out, unless `keep_published`.
+    /// Returns the experiment with other values, as in `--set`: `("link.rate", "20 Mbit/s")`. A
+    /// value is TOML, or otherwise text. Statements about the source's numbers are dropped, unless
+    /// `keep_published`.
     ///
-    /// # Errors
-    /// What the changed file would give; the message names the argument.
+    /// # Errors Returns the mistakes of the changed file. The message names the argument.
     pub fn with_overrides(
         &self,
         sets: &[(String, String)],
@@ -127,7 +128,7 @@ impl Experiment {
     ) -> Result<Self, Diagnostic> {
         let mut document = (*self.document).clone();
         for (key, value) in sets {
-            let at = At::Set(format!("--set {key}={value}").into());
+            let at = Origin::Argument(format!("--set {key}={value}").into());
             let path = vary::path_of(key);
             let refuse = |wrong: String, right: String| at.problem(&self.file, "", wrong, right);
             self.check_settable(&path).map_err(|(wrong, right)| refuse(wrong, right))?;
@@ -141,7 +142,8 @@ impl Experiment {
         Ok(changed.without_judgement(sets, keep_published))
     }
 
-    /// Of a changed document. Reasons on record are of the file's own controllers, not of candidates.
+    /// Reads a changed document. With candidates, drops reasons, which describe the file's own
+    /// controllers.
     fn read_again(&self, document: Node) -> Result<Self, Diagnostic> {
         let mut changed = Self::read(&self.name, &self.file, document, self.unknown, &Cell::new(0))?;
         changed.sets.clone_from(&self.sets);
@@ -154,8 +156,9 @@ impl Experiment {
         Ok(changed)
     }
 
-    /// On another network the source's numbers, the claims about them and the reasons on record say nothing: they are
-    /// left out, and the note says so. More repetitions, another seed or sampling change no such thing.
+    /// Drops the source's numbers, the claims about them and the recorded reasons, which do not
+    /// apply to another network. The note says so. Changing only repetitions, seed or sampling
+    /// keeps them.
     fn without_judgement(mut self, sets: &[(String, String)], keep: bool) -> Self {
         let harmless = ["repetitions", "seed", "series"];
         let is_harmless = |key: &str| harmless.contains(&vary::path_of(key)[0].as_str());
@@ -169,21 +172,22 @@ impl Experiment {
             self.sets.push((key.clone(), value.trim_matches('"').to_owned()));
         }
         let remark = if keep {
-            "published values, claims and reasons are those of the file as it is"
+            "published values, claims and reasons are those of the unchanged file"
         } else {
             self.published = None;
             self.claims.clear();
             self.misses.clear();
             self.biases.clear();
-            "published values and claims, which speak of the file as it is, are left out"
+            "published values and claims describe the unchanged file and are left out"
         };
         self.note = format!("{} Changed: {}; {remark}.", self.note, changes.join(", ")).trim().to_owned();
         self
     }
 
-    /// The keys that vary over these cases, and those that `--set` changed, with what each is in each case.
-    pub fn swept(&self, cases: &[Case]) -> Swept {
-        Swept::new(cases, &self.sets)
+    /// Returns the keys that vary over these cases or were changed by `--set`, with their values in
+    /// each case.
+    pub fn sweep_axes(&self, cases: &[Case]) -> SweepAxes {
+        SweepAxes::new(cases, &self.sets)
     }
 
     fn check_settable(&self, path: &[String]) -> Result<(), (String, String)> {
@@ -198,12 +202,12 @@ impl Experiment {
         varied.map_or(Ok(()), |o| {
             let wrong =
                 format!("`{}` is varied by {}, so this would have no effect", o.path.join("."), self.file);
-            let right = "change [vary] in a copy of the file, where published values and claims stay beside what varies";
+            let right = "change [vary] in a copy of the file, which keeps published values and claims";
             Err((wrong, right.to_owned()))
         })
     }
 
-    /// `counted` grows with each case.
+    /// Reads a document. Increments `counted` for each case.
     pub(super) fn read(
         name: &str,
         file: &str,
@@ -212,7 +216,7 @@ impl Experiment {
         counted: &Cell<usize>,
     ) -> Result<Self, Diagnostic> {
         let root = Cursor::root(file, &document).table(&KEYS)?;
-        let title = root.need("title", "what the experiment is, in a few words")?.read()?;
+        let title = root.need("title", "a title for the experiment, in a few words")?.read()?;
         let source = root.read("source")?.unwrap_or_default();
         let (repetitions, seed) = (read_repetitions(&root)?, read_seed(&root)?);
         let varied = vary::read(root.get("vary").as_ref())?;
@@ -227,9 +231,9 @@ impl Experiment {
         }
         let columns = reference::metrics(root.get("published").as_ref())?;
         let metrics = read_metrics(table.as_ref(), columns, &groups)?;
-        let over_runs = table.as_ref().and_then(|t| t.get("over-runs"));
-        let over_runs = over_runs.map(|c| read_over_runs(&c, &groups)).transpose()?.unwrap_or_default();
-        let mut labels = Labels::of(&cases, metrics, groups);
+        let aggregate = table.as_ref().and_then(|t| t.get("over-runs"));
+        let aggregate = aggregate.map(|c| read_aggregate(&c, &groups)).transpose()?.unwrap_or_default();
+        let mut labels = Labels::new(&cases, metrics, groups);
         let published =
             root.get("published").map(|c| Reference::read(&c, file, &labels.rows, &labels.groups));
         labels.published = unknown.kept(published.into_iter())?.pop();
@@ -239,13 +243,13 @@ impl Experiment {
         let (reference, why_reference, others) = reference.unwrap_or_default();
         Ok(Self {
             windows: match table {
-                // A file without a table, like that of a manifest, may be read for any of its windows.
+                // A file without a table, like a manifest's, may be read for any of its windows.
                 None => labels.groups.windows.clone(),
-                Some(_) => windows_of(
+                Some(_) => distinct_windows(
                     labels
                         .metrics
                         .iter()
-                        .chain(over_runs.metric())
+                        .chain(aggregate.metric())
                         .chain(claims.iter().flat_map(Claim::metrics)),
                 ),
             },
@@ -264,7 +268,7 @@ impl Experiment {
             misses: each(&root, "miss", unknown, |c| Miss::read(c, &labels))?,
             charts: read_charts(&root, &labels, &cases, unknown)?,
             metrics: labels.metrics,
-            over_runs,
+            aggregate,
             groups: labels.groups.flows,
             published: labels.published,
             cases,
@@ -274,42 +278,44 @@ impl Experiment {
         })
     }
 
-    /// Every combination of the varied values: the rows of the first variant, then those of the next.
+    /// Returns every combination of the varied values: all rows of the first variant, then those of
+    /// the next.
     pub fn cases(&self) -> Vec<Case> {
         self.cases.clone()
     }
 
-    /// Labels of flows that run beside others: their metrics are also taken alone.
+    /// Returns the labels of flows in runs with several labels. Their metrics are also measured
+    /// separately.
     pub fn groups(&self) -> &[String] {
         &self.groups
     }
 
-    /// The run of a case: `repetition` counts from 0.
+    /// Returns the run of a case. `repetition` counts from 0.
     pub fn scenario(&self, case: &Case, repetition: u32) -> Scenario {
         case.setup.scenario(self.seed.wrapping_add(u64::from(repetition)), &self.windows)
     }
 
-    /// The experiment file of one run alone, with every default written out.
+    /// Returns the experiment file of a single run, with every default written out.
     ///
-    /// # Errors
-    /// A value that TOML cannot hold.
+    /// # Errors Fails for a value that TOML cannot hold.
     pub fn resolved(&self, case: &Case, seed: u64) -> Result<toml::Table, Diagnostic> {
         let names = [&self.name, &case.variant, &case.row].map(String::as_str);
         let names: Vec<_> = names.into_iter().filter(|name| !name.is_empty()).collect();
-        // In a note, what stands in braces is a number of the run.
+        // Braces in a note are placeholders.
         let note = names.join(", ").replace('{', "(").replace('}', ")");
         let head = Head { title: &self.title, source: &self.source, note, seed };
         resolved::table(head, &case.setup).map_err(|e| Diagnostic::new(&self.file, e.to_string(), ""))
     }
 
-    /// All that decides how its runs are read, and nothing that decides the runs: for telling two results apart.
+    /// Returns everything that decides how results are read but not what runs, to compare two
+    /// results.
     pub fn reading(&self) -> String {
-        let table = (&self.title, &self.source, &self.note, &self.metrics, &self.over_runs, &self.published);
+        let table = (&self.title, &self.source, &self.note, &self.metrics, &self.aggregate, &self.published);
         let judgement = (&self.claims, &self.misses, &self.biases, &self.reference, &self.why_reference);
         format!("{table:?}{judgement:?}{:?}{:?}", self.charts, self.windows)
     }
 
-    /// Its note, the reason of its reference, and those of its claims and known deviations.
+    /// Returns all prose: the note, and the reasons of the reference, claims and known deviations.
     pub fn prose(&self) -> impl Iterator<Item = &str> {
         let claims = self.claims.iter().filter_map(|claim| claim.reason.as_ref());
         let misses = self.misses.iter().map(|miss| &miss.reason);
@@ -322,34 +328,35 @@ impl Experiment {
             .map(String::as_str)
     }
 
-    /// What the source prints for a cell.
+    /// Returns the source's number for a cell.
     pub fn published(&self, row: &RowLabel, metric: &Metric) -> Option<f64> {
         self.published.as_ref()?.value(row, metric)
     }
 
-    /// Why ours differs in a cell, if it is on record.
+    /// Returns the recorded reason for a difference in a cell.
     pub fn miss(&self, variant: &str, row: &RowLabel, metric: &Metric) -> Option<&Miss> {
         self.misses.iter().find(|m| m.explains(variant, row, metric))
     }
 
-    /// Whether a part of a claim holds on the source's own numbers: as its file says, else as they say.
+    /// Reports whether a part of a claim holds on the source's own numbers: as the file says, or
+    /// else as computed from them.
     pub fn holds_published(&self, part: &Part) -> Option<bool> {
         part.holds_published.or_else(|| part.judged_by(self.published.as_ref()?).map(|(holds, _)| holds))
     }
 
-    /// Runs of a case.
+    /// Returns the number of runs of a case.
     pub fn repetitions_of(&self, case: &Case) -> u32 {
         let others = self.others.filter(|_| !self.is_reference(&case.variant));
         others.map_or(self.repetitions, |others| others.min(self.repetitions))
     }
 
-    /// Whether the file's claims are judged in this variant.
+    /// Reports whether the file's claims are judged in this variant.
     pub fn is_reference(&self, variant: &str) -> bool {
         self.reference.as_ref().is_none_or(|rows| rows.matches(variant))
     }
 }
 
-/// The cases, each of which can run, with what they take from their first flow.
+/// Reads and checks every case.
 fn checked(
     combinations: impl Iterator<Item = Combination>,
     groups: &mut Groups,
@@ -357,10 +364,10 @@ fn checked(
     document: &Node,
 ) -> Result<Vec<Case>, Diagnostic> {
     let document = run_part(document);
-    combinations.map(|combination| case_of(combination, groups, file, &document)).collect()
+    combinations.map(|combination| read_case(combination, groups, file, &document)).collect()
 }
 
-/// The file without what no run reads: each case changes a copy.
+/// Removes the tables that no run reads, because each case changes a copy of the document.
 fn run_part(document: &Node) -> Node {
     let mut document = document.clone();
     if let Value::Table(entries) = &mut document.value {
@@ -370,14 +377,14 @@ fn run_part(document: &Node) -> Node {
     document
 }
 
-fn case_of(
+fn read_case(
     combination: Combination,
     groups: &mut Groups,
     file: &str,
     document: &Node,
 ) -> Result<Case, Diagnostic> {
     let Combination { variant, row, values, overrides } = combination;
-    let setup = setup_of(file, document, &overrides)?;
+    let setup = read_setup(file, document, &overrides)?;
     groups.add(setup.present().map(|flow| flow.config.group.as_str()));
     groups.add_links(setup.link_names.iter().chain(&setup.reverse_names).map(String::as_str));
     groups.add_windows(setup.windows.iter().map(|(name, ..)| name.as_str()));
@@ -394,8 +401,8 @@ fn case_of(
     })
 }
 
-/// The windows that these metrics are of, in their order.
-fn windows_of<'m>(metrics: impl Iterator<Item = &'m Metric>) -> Vec<String> {
+/// Returns the distinct windows of these metrics, in order.
+fn distinct_windows<'m>(metrics: impl Iterator<Item = &'m Metric>) -> Vec<String> {
     let mut windows: Vec<String> = Vec::new();
     for window in metrics.filter_map(Metric::window) {
         if !windows.iter().any(|known| known == window) {
@@ -405,19 +412,19 @@ fn windows_of<'m>(metrics: impl Iterator<Item = &'m Metric>) -> Vec<String> {
     windows
 }
 
-/// Results are found by these names.
+/// Refuses two cases with the same name, because results are found by name.
 fn check_names(cases: &[Case], vary_at: &Cursor<'_>) -> Result<(), Diagnostic> {
     let mut names = std::collections::BTreeSet::new();
     match cases.iter().find(|case| !names.insert((&case.variant, &case.row))) {
         Some(case) => {
-            let wrong = format!("two combinations are called `{}`, `{}`", case.variant, case.row);
-            Err(vary_at.problem(wrong, "give the values other labels"))
+            let wrong = format!("two combinations have the name `{}`, `{}`", case.variant, case.row);
+            Err(vary_at.problem(wrong, "give the values distinct labels"))
         }
         None => Ok(()),
     }
 }
 
-/// Of a run in which nothing varies: its flows' labels.
+/// Returns the row's label for an experiment in which nothing varies: the labels of its flows.
 fn row_label(setup: &Setup) -> String {
     let mut labels: Vec<&str> = Vec::new();
     for flow in setup.present() {
@@ -428,8 +435,8 @@ fn row_label(setup: &Setup) -> String {
     labels.join(", ")
 }
 
-/// The file with these values in it, read.
-fn setup_of(file: &str, document: &Node, overrides: &[Override]) -> Result<Setup, Diagnostic> {
+/// Reads the file with these values set.
+fn read_setup(file: &str, document: &Node, overrides: &[Override]) -> Result<Setup, Diagnostic> {
     let mut document = document.clone();
     for o in overrides {
         let key = o.path.join(".");
@@ -438,7 +445,7 @@ fn setup_of(file: &str, document: &Node, overrides: &[Override]) -> Result<Setup
     Setup::read(&Cursor::root(file, &document).table(&KEYS)?)
 }
 
-/// A line of the file may be wrong only because of an argument.
+/// Adds the arguments to a problem in the file, which may occur only because of them.
 fn with_cause(mut problem: Diagnostic, sets: &[(String, String)]) -> Diagnostic {
     if problem.line.is_some() {
         let sets: Vec<String> = sets.iter().map(|(key, value)| format!("--set {key}={value}")).collect();
@@ -455,17 +462,21 @@ fn repetitions(cursor: &Cursor<'_>) -> Result<u32, Diagnostic> {
     let number: i64 = cursor.read()?;
     let fits = u32::try_from(number).ok().filter(|_| (1..=MAX_REPETITIONS).contains(&number));
     fits.ok_or_else(|| {
-        cursor.invalid(format!("{number} repetitions"), format!("from 1 to {MAX_REPETITIONS}"))
+        cursor
+            .invalid(format!("{number} is out of range"), format!("must be between 1 and {MAX_REPETITIONS}"))
     })
 }
 
 fn read_seed(root: &Fields<'_>) -> Result<u64, Diagnostic> {
     let Some(cursor) = root.get("seed") else { return Ok(1) };
     let seed: i64 = cursor.read()?;
-    // TOML integers end at 2^63: the seed of the last repetition must fit too, for the manifest.
+    // TOML integers are signed 64-bit, and the seed of the last repetition must fit too, for the
+    // manifest.
     let most = i64::MAX - MAX_REPETITIONS;
     let fits = u64::try_from(seed).ok().filter(|_| seed <= most);
-    fits.ok_or_else(|| cursor.invalid(format!("the seed is {seed}"), format!("from 0 to {most}")))
+    fits.ok_or_else(|| {
+        cursor.invalid(format!("{seed} is out of range"), format!("must be between 0 and {most}"))
+    })
 }
 
 fn read_metrics(
@@ -480,20 +491,20 @@ fn read_metrics(
     cursor.filled_list()?.iter().map(|c| groups.read_metric(c)).collect()
 }
 
-/// `"mean"`, `"median"`, or `{ median-of = "goodput" }`.
-fn read_over_runs(cursor: &Cursor<'_>, groups: &Groups) -> Result<OverRuns, Diagnostic> {
+/// Reads `"mean"`, `"median"`, or `{ median-of = "goodput" }`.
+fn read_aggregate(cursor: &Cursor<'_>, groups: &Groups) -> Result<Aggregate, Diagnostic> {
     if let Value::Table(_) = cursor.node().value {
         let fields = cursor.table(&["median-of"])?;
-        let metric = fields.need("median-of", "the metric of which the run has the median")?;
-        return groups.read_metric(&metric).map(OverRuns::MedianRun);
+        let metric = fields.need("median-of", "the metric whose median selects the run")?;
+        return groups.read_metric(&metric).map(Aggregate::MedianRun);
     }
-    match cursor.word("way over the runs", &[("mean", false), ("median", true)])? {
-        true => Ok(OverRuns::Median),
-        false => Ok(OverRuns::Mean),
+    match cursor.word("aggregate", &[("mean", false), ("median", true)])? {
+        true => Ok(Aggregate::Median),
+        false => Ok(Aggregate::Mean),
     }
 }
 
-/// Those that the file asks for; one that asks for none gets one that fits.
+/// Reads the charts of the file. A file without charts gets a suitable default.
 fn read_charts(
     root: &Fields<'_>,
     labels: &Labels,
@@ -513,7 +524,7 @@ fn read_claims(root: &Fields<'_>, labels: &Labels, unknown: UnknownRows) -> Resu
         let claim = Claim::read(cursor, labels)?;
         if ids.contains(&claim.id) {
             return Err(
-                cursor.problem(format!("a second claim `{}`", claim.id), "give each an id of its own")
+                cursor.problem(format!("duplicate claim id `{}`", claim.id), "give each claim its own id")
             );
         }
         ids.push(claim.id.clone());
@@ -522,13 +533,14 @@ fn read_claims(root: &Fields<'_>, labels: &Labels, unknown: UnknownRows) -> Resu
     })
 }
 
-/// What a claim says of the published numbers is what they say.
+/// Checks that a claim's statement about the published numbers is true.
 fn check_published(cursor: &Cursor<'_>, part: &Part, labels: &Labels) -> Result<(), Diagnostic> {
     let published = labels.published.as_ref();
     let has_none = |row: &&RowLabel| published.and_then(|p| p.value(row, &part.metric)).is_none();
     if let Some(row) = part.rows_to_compare(&labels.rows).find(has_none) {
-        let wrong = format!("no published {} of `{row}` to be near to", part.metric);
-        return Err(cursor.problem(wrong, "name the metric in published.columns, and only rows that it has"));
+        let wrong = format!("no published {} for `{row}` to compare with", part.metric);
+        return Err(cursor
+            .problem(wrong, "add the metric to published.columns, and list only rows that the table has"));
     }
     match published.and_then(|p| part.judged_by(p)).zip(part.holds_published) {
         Some(((holds, numbers), says)) if holds != says => {
@@ -540,16 +552,16 @@ fn check_published(cursor: &Cursor<'_>, part: &Part, labels: &Labels) -> Result<
     }
 }
 
-/// `[reference]`: the variants that are what the source states, why they are, and how often the others run.
+/// Reads `[reference]`: the variants that match the source, the reason, and the number of runs of
+/// the others.
 fn read_reference(
     root: &Fields<'_>,
     labels: &Labels,
 ) -> Result<(Option<Rows>, String, Option<u32>), Diagnostic> {
     let Some(cursor) = root.get("reference") else { return Ok((None, String::new(), None)) };
     let fields = cursor.table(&REFERENCE_KEYS)?;
-    let variants =
-        fields.need("variants", "the variants that are what the source states, like [\"hystart,*\"]")?;
-    let why = fields.need("why", "what the source states, and where it is silent, whose default is taken")?;
+    let variants = fields.need("variants", "the variants that match the source, like [\"hystart,*\"]")?;
+    let why = fields.need("why", "what the source states and, if it says nothing, whose default is used")?;
     let others = fields.get("repetitions-of-others").map(|cursor| repetitions(&cursor)).transpose()?;
     Ok((Some(Rows::read(&variants, "variant", &labels.variants)?), read_prose(&why, labels)?, others))
 }

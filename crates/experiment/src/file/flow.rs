@@ -1,4 +1,4 @@
-//! A `[[flow]]` table.
+//! Reads a `[[flow]]` table.
 
 use std::sync::LazyLock;
 
@@ -19,51 +19,52 @@ use crate::file::tables::{self, known_keys};
 
 known_keys!(KEYS: FlowTable<'static>);
 
-/// Keys with a reader of their own: all but those that [`FlowConfig`] takes as they are.
-static READ_APART: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+/// Keys with a reader of their own: all except those that [`FlowConfig`] takes unchanged.
+static READ_SEPARATELY: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let plain = tables::keys::<FlowConfig>();
     KEYS.iter().copied().filter(|key| !plain.contains(key)).collect()
 });
 
-/// What counts in more is no clock to measure delays by.
+/// Coarsest clock granularity that is still useful for delay measurement.
 const MAX_CLOCK_UNIT: Duration = Duration::from_secs(1);
-/// Coarser timers keep no delay.
+/// Coarsest timer that can still keep a delay.
 const MAX_TIMER_TICK: Duration = Duration::from_secs(1);
-/// RFC 7323 section 5.4.
+/// Coarsest timestamp clock (RFC 7323 section 5.4).
 const MAX_TIMESTAMP_UNIT: Duration = Duration::from_secs(1);
-/// A guest tells them apart by a byte.
+/// Most NAT rebindings of a flow. Guests identify them by one byte.
 const MAX_REBINDINGS: usize = 200;
 
 /// Most flows of one run.
 pub(crate) const MAX_FLOWS: u64 = 100_000;
 
-/// Flows that differ in their start only. A count of 0 leaves them out: so that `[vary]` can choose among flows.
+/// Flows that differ only in their start. A count of 0 leaves them out, so that `[vary]` can choose
+/// among flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    /// All but each one's start and stop, and its own label; `group` is the label that they share.
+    /// Everything except each flow's start, stop and label. `group` is the label that they share.
     pub(crate) config: FlowConfig,
     pub(crate) shares: Shares,
     pub(crate) count: u64,
     pub(crate) start: Duration,
     pub(crate) stagger: Duration,
-    /// Each starts up to this much later, by the seed: real flows never start together to the nanosecond, and where
-    /// they do, who fills the queue first decides a run.
+    /// Upper bound of each flow's random start delay. Real flows never start at exactly the same
+    /// nanosecond, and if they did, the order in which they fill the queue would decide the run.
     pub(crate) start_jitter: Duration,
     pub(crate) stop: Stop,
 }
 
-/// When a flow ends, unless its transfer ends it.
+/// End of a flow, unless its transfer ends it first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Stop {
     Never,
     /// `stop`: at this time of the run.
     At(Duration),
-    /// `lasts`: so long after its own start.
+    /// `lasts`: this long after its own start.
     After(Duration),
 }
 
 impl Flow {
-    /// `transfer` is the experiment's.
+    /// Reads a flow. `transfer` is the experiment's default.
     pub(crate) fn read(
         cursor: &Cursor<'_>,
         network: &Network<'_>,
@@ -80,7 +81,7 @@ impl Flow {
         let application = application::read(&fields, transport)?;
         let bulk = application == Application::Bulk;
         let group = read_label(&fields)?.unwrap_or_else(default);
-        // That of the whole file is for those that carry bulk data.
+        // The transfer of the whole file applies only to flows that carry bulk data.
         let transfer = read_transfer(fields.get("transfer").as_ref())?.or(transfer.filter(|_| bulk));
         let config = FlowConfig {
             label: group.clone(),
@@ -107,12 +108,13 @@ impl Flow {
         })
     }
 
-    /// The latest start of the last of them.
+    /// Returns the latest possible start of the last flow.
     pub(crate) fn last_start(&self) -> Duration {
         self.start + self.stagger * self.count.saturating_sub(1) + self.start_jitter
     }
 
-    /// The flow of this number among its likes; `jitter` is where in its span it starts, 0..1.
+    /// Returns the flow with this number. `jitter` (0 to 1) selects its start within the random
+    /// delay.
     pub(crate) fn config(&self, number: u64, label: String, jitter: f64) -> FlowConfig {
         let start = Time::ZERO + self.start + self.stagger * number + self.start_jitter.mul_f64(jitter);
         let stop = match self.stop {
@@ -123,26 +125,30 @@ impl Flow {
         FlowConfig { label, start, stop, ..self.config.clone() }
     }
 
-    /// A full packet on the wire.
+    /// Returns the size of a full packet on the wire.
     pub(crate) fn wire_bytes(&self) -> u32 {
         self.config.transport.wire_bytes(self.config.transport.payload())
     }
 }
 
-/// The keys that a run takes as they are; those that the file does not give are the stack's.
+/// Reads the keys that a run takes unchanged. Defaults are the stack's.
 fn read_plain(cursor: &Cursor<'_>, fields: &Fields<'_>, stack: Stack) -> Result<FlowConfig, Diagnostic> {
     let mut default = FlowConfig { ack: stack.ack(), recovery: stack.recovery(), ..FlowConfig::default() };
-    // The sender knows its peer's delay: one transport parameter, unless the file parts them on purpose.
+    // The sender knows its peer's delay, as a transport parameter, unless the file sets them to
+    // different values.
     let delay = fields.get("ack").and_then(|ack| ack.get("max-ack-delay")?.read().ok());
     default.recovery.max_ack_delay = delay.unwrap_or(default.ack.max_ack_delay);
     let tcp = stack == Stack::Linux;
     let check = |config: &FlowConfig| {
         if tcp { check_tcp_ack(&config.ack) } else { check_quic_ack(&config.ack) }?;
         check_recovery(&config.recovery)?;
-        rule(!tcp || config.recovery.skip_numbers.is_none(), "TCP numbers bytes and leaves none out")?;
+        rule(
+            !tcp || config.recovery.skip_numbers.is_none(),
+            "`skip-numbers` applies to QUIC only; TCP numbers bytes and skips none",
+        )?;
         check_clock(&config.clock)
     };
-    merge(&default, cursor, &READ_APART, check)
+    merge(&default, cursor, &READ_SEPARATELY, check)
 }
 
 fn rule(holds: bool, otherwise: &str) -> Result<(), String> {
@@ -153,9 +159,13 @@ fn read_rebind(fields: &Fields<'_>, tcp: bool) -> Result<Vec<(Duration, Rebind)>
     let Some(cursor) = fields.get("rebind") else { return Ok(Vec::new()) };
     let all: Vec<(Duration, Rebind)> = cursor.read()?;
     let rules = [
-        (!tcp || all.is_empty(), "a NAT that rebinds ends a connection of TCP", "it goes with QUIC"),
-        (all.len() <= MAX_REBINDINGS, "too many", "a NAT rebinds a flow at most 200 times"),
-        (all.is_sorted_by(|a, b| a.0 < b.0), "out of order", "each rebinding comes after the one before"),
+        (!tcp || all.is_empty(), "a NAT rebinding breaks a TCP connection", "use transport = \"quic\""),
+        (all.len() <= MAX_REBINDINGS, "too many rebindings", "at most 200 per flow"),
+        (
+            all.is_sorted_by(|a, b| a.0 < b.0),
+            "rebindings out of order",
+            "each must be later than the one before",
+        ),
     ];
     let broken = rules.iter().find(|(holds, ..)| !holds);
     broken.map_or(Ok(all), |(_, wrong, right)| Err(cursor.invalid(*wrong, *right)))
@@ -163,64 +173,85 @@ fn read_rebind(fields: &Fields<'_>, tcp: bool) -> Result<Vec<(Duration, Rebind)>
 
 fn check_recovery(config: &Config) -> Result<(), String> {
     let above_zero = |factor: f64| factor > 0.0 && factor.is_finite();
-    rule(above_zero(config.pacing.factor), "the pacing factor must be a number above 0")?;
-    rule(above_zero(config.pacing.slow_start_factor), "the pacing factor must be a number above 0")?;
+    rule(above_zero(config.pacing.factor), "`factor` must be a number above 0")?;
+    rule(above_zero(config.pacing.slow_start_factor), "`slow-start-factor` must be a number above 0")?;
     rule(
         above_zero(config.pacing.slow_start_until),
         "`slow-start-until` must be a share of ssthresh above 0",
     )?;
-    rule(config.pacing.min_burst >= 1, "a burst is at least 1 packet")?;
+    rule(config.pacing.min_burst >= 1, "`min-burst` must be at least 1 packet")?;
     let blind = config.packet_threshold.is_none() && config.time_threshold == TimeThreshold::Off;
     rule(
         !(blind && config.timeout == Timeout::Pto),
-        "with packet-threshold and time-threshold off and a timeout that only probes, no loss is ever found",
+        "no loss would ever be detected: packet-threshold and time-threshold are off, and the timeout only sends probes",
     )?;
-    rule(config.packet_threshold != Some(0), "the threshold is at least 1 packet, or \"off\"")?;
-    rule(config.max_packet_threshold != Some(0), "the threshold is at least 1 packet, or \"off\"")?;
-    rule(config.skip_numbers != Some(0), "one number in 1 or more is left out, or \"off\"")?;
+    rule(config.packet_threshold != Some(0), "`packet-threshold` must be at least 1 packet, or \"off\"")?;
+    rule(
+        config.max_packet_threshold != Some(0),
+        "`max-packet-threshold` must be at least 1 packet, or \"off\"",
+    )?;
+    rule(config.skip_numbers != Some(0), "`skip-numbers` must be at least 1, or \"off\"")?;
     let growth = config.max_time_threshold;
-    rule(growth.is_none_or(|f| f >= 1.0 && f.is_finite()), "the threshold is at least 1 RTT, or \"off\"")?;
-    rule(config.initial_rtt > Duration::ZERO, "the initial RTT must be above 0")
+    rule(
+        growth.is_none_or(|f| f >= 1.0 && f.is_finite()),
+        "`max-time-threshold` must be at least 1 RTT, or \"off\"",
+    )?;
+    rule(config.initial_rtt > Duration::ZERO, "`initial-rtt` must be above 0")
 }
 
 fn check_ack(config: &AckConfig) -> Result<(), String> {
     config.ack_every.check()?;
-    rule(config.max_ranges >= 1, "an ACK holds at least 1 range")?;
-    rule(config.ping_every != Some(0), "a PING with every ACK is 1, none is \"off\"")?;
-    rule(config.timestamp_exponent <= 20, "the exponent is at most 20")
+    rule(config.max_ranges >= 1, "`max-ranges` must be at least 1")?;
+    rule(
+        config.ping_every != Some(0),
+        "`ping-every` must be at least 1, for a PING with every ACK, or \"off\"",
+    )?;
+    rule(config.timestamp_exponent <= 20, "`timestamp-exponent` must be at most 20")
 }
 
 fn check_quic_ack(config: &AckConfig) -> Result<(), String> {
-    rule(!config.quick_acks, "a rule of Linux TCP; QUIC has `ack-every = 1` and `immediate-on-gap`")?;
+    rule(
+        !config.quick_acks,
+        "`quick-acks` applies to TCP only; for QUIC use `ack-every = 1` and `immediate-on-gap`",
+    )?;
     let default = AckConfig::default().timestamp_granularity;
-    rule(config.timestamp_granularity == default, "of TCP's timestamps; QUIC's have a `timestamp-exponent`")?;
+    rule(
+        config.timestamp_granularity == default,
+        "`timestamp-granularity` applies to TCP only; for QUIC use `timestamp-exponent`",
+    )?;
     let share = config.delay_factor;
     rule(
         share.is_none_or(|f| f > 0.0 && f.is_finite()),
-        "the factor is a number of RTTs above 0, or \"off\"",
+        "`delay-factor` must be a number of RTTs above 0, or \"off\"",
     )?;
-    rule(config.timer_tick <= MAX_TIMER_TICK, "a timer ticks at least once per second")?;
+    rule(config.timer_tick <= MAX_TIMER_TICK, "`timer-tick` must be at most 1 s")?;
     check_ack(config)
 }
 
 fn check_tcp_ack(config: &AckConfig) -> Result<(), String> {
     let waits = config.delay_factor.is_none() && config.timer_tick == Duration::ZERO;
-    rule(waits, "a rule of QUIC receivers; TCP's wait for `max-ack-delay`")?;
-    rule(config.timestamps <= 1, "TCP's option holds 1 receive time, or there are none: 0")?;
-    rule(config.timestamp_exponent == 0, "of QUIC's timestamps; TCP's have a `timestamp-granularity`")?;
-    rule(config.timestamp_granularity <= MAX_TIMESTAMP_UNIT, "RFC 7323 has timestamps of at most 1 s")?;
+    rule(waits, "`delay-factor` and `timer-tick` apply to QUIC only; for TCP use `max-ack-delay`")?;
+    rule(config.timestamps <= 1, "`timestamps` must be 0 or 1 for TCP, whose option holds 1 receive time")?;
+    rule(
+        config.timestamp_exponent == 0,
+        "`timestamp-exponent` applies to QUIC only; for TCP use `timestamp-granularity`",
+    )?;
+    rule(
+        config.timestamp_granularity <= MAX_TIMESTAMP_UNIT,
+        "`timestamp-granularity` must be at most 1 s (RFC 7323)",
+    )?;
     check_ack(config)
 }
 
 fn check_clock(clock: &Clock) -> Result<(), String> {
-    // A reading is nanoseconds in 64 bits; half of them are left to the run's time.
+    // A clock reading is nanoseconds in 64 bits. Half of the range is left for the run's time.
     let offset_fits = clock.offset_seconds.abs() <= 4e9;
-    rule(offset_fits, "the offset must be a number of seconds between -4e9 and 4e9")?;
-    rule(clock.drift_ppm.abs() <= 1e5, "the drift must be between -100 000 and 100 000 ppm")?;
-    rule(clock.granularity <= MAX_CLOCK_UNIT, "a clock counts in at most 1 s")
+    rule(offset_fits, "`offset-seconds` must be between -4e9 and 4e9")?;
+    rule(clock.drift_ppm.abs() <= 1e5, "`drift-ppm` must be between -100 000 and 100 000")?;
+    rule(clock.granularity <= MAX_CLOCK_UNIT, "`granularity` must be at most 1 s")
 }
 
-/// Feedback crosses the links of the way back, if there are any, as packets of one size.
+/// Reads the return path. Feedback crosses its links, if there are any, in packets of one size.
 fn read_back(fields: &Fields<'_>, way: &Way, transport: Transport) -> Result<Option<Back>, Diagnostic> {
     let size = packet::read_ack(fields)?;
     match (way.back, size) {
@@ -228,7 +259,7 @@ fn read_back(fields: &Fields<'_>, way: &Way, transport: Transport) -> Result<Opt
             Ok(Some(Back { route, size: size.map_or_else(|| packet::ack(transport), |s| s.0) }))
         }
         (None, Some((_, at))) => Err(
-            at.problem("there are no links on the way back, where its size matters", "[reverse] makes them")
+            at.problem("the size of an ACK has no effect without links on the return path", "add [reverse]")
         ),
         (None, None) => Ok(None),
     }
@@ -244,7 +275,7 @@ fn read_label(fields: &Fields<'_>) -> Result<Option<String>, Diagnostic> {
 fn read_count(cursor: Option<&Cursor<'_>>) -> Result<u64, Diagnostic> {
     let Some(cursor) = cursor else { return Ok(1) };
     match cursor.read::<i64>()? {
-        n if n < 0 => Err(cursor.invalid(format!("{n} flows"), "a count is at least 0")),
+        n if n < 0 => Err(cursor.invalid(format!("{n} is out of range"), "must be at least 0")),
         n => Ok(n.unsigned_abs()),
     }
 }
@@ -252,24 +283,26 @@ fn read_count(cursor: Option<&Cursor<'_>>) -> Result<u64, Diagnostic> {
 fn read_stop(fields: &Fields<'_>) -> Result<Stop, Diagnostic> {
     let start: Duration = fields.read("start")?.unwrap_or(Duration::ZERO);
     match (fields.get("stop"), fields.get("lasts")) {
-        (Some(_), Some(lasts)) => Err(lasts.problem("both `stop` and `lasts`", "give one of them")),
+        (Some(_), Some(lasts)) => {
+            Err(lasts.problem("`stop` and `lasts` cannot be combined", "remove one of them"))
+        }
         (Some(stop), None) => match stop.read()? {
             time if time <= start => Err(stop.problem(format!("stops at {time}, but starts at {start}"), "")),
             time => Ok(Stop::At(time)),
         },
         (None, Some(lasts)) => match lasts.read()? {
-            Duration::ZERO => Err(lasts.invalid("lasts no time", "a flow must last longer than 0 s")),
+            Duration::ZERO => Err(lasts.invalid("the flow lasts 0 s", "must be longer than 0 s")),
             span => Ok(Stop::After(span)),
         },
         (None, None) => Ok(Stop::Never),
     }
 }
 
-/// Bytes to send, at least one.
+/// Reads the number of bytes to send, at least one.
 pub(crate) fn read_transfer(cursor: Option<&Cursor<'_>>) -> Result<Option<Bytes>, Diagnostic> {
     let Some(cursor) = cursor else { return Ok(None) };
     match cursor.read()? {
-        Bytes(0) => Err(cursor.invalid("nothing to transfer", "leave `transfer` out for a flow without end")),
+        Bytes(0) => Err(cursor.invalid("the transfer is 0 bytes", "remove `transfer` for unlimited data")),
         bytes => Ok(Some(bytes)),
     }
 }
@@ -284,7 +317,7 @@ fn read_rtt(fields: &Fields<'_>, way: &Way) -> Result<Duration, Diagnostic> {
     };
     let rtt: Duration = cursor.read()?;
     if rtt == Duration::ZERO {
-        return Err(cursor.invalid("the base RTT is 0", "an RTT like \"50 ms\""));
+        return Err(cursor.invalid("the base RTT is 0", "must be above 0, like \"50 ms\""));
     }
     let least = way.least_rtt();
     if rtt >= least {
@@ -293,11 +326,11 @@ fn read_rtt(fields: &Fields<'_>, way: &Way) -> Result<Duration, Diagnostic> {
     Err(match way.back {
         None => cursor.problem(
             format!("an RTT of {rtt} is shorter than the link's delay of {least}"),
-            "the link is on the way: at least its delay",
+            "must be at least that delay",
         ),
         Some(_) => cursor.problem(
-            format!("an RTT of {rtt} is shorter than the links' delay there and back of {least}"),
-            "the links are on the way: at least their delay",
+            format!("an RTT of {rtt} is shorter than the links' round-trip delay of {least}"),
+            "must be at least that delay",
         ),
     })
 }

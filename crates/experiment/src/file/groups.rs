@@ -1,13 +1,13 @@
-//! Groups of flows: those with one label, in a run with several. `goodput of BBR` is the goodput of such a group.
-//! Sources of UDP have labels of their own: `udp_loss of video`; links
-//! have names: `utilization of left`.
+//! Groups: labels that metrics may refer to. In a run with several labels, flows with the same
+//! label form a group: `goodput of BBR`. UDP sources have labels of their own (`udp_loss of
+//! video`), and links have names (`utilization of left`).
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::file::cursor::Cursor;
 use crate::metric::Metric;
 use crate::quantity::{QUANTITIES, Quantity, Subject};
 
-/// The labels, in the order in which they are met.
+/// The labels, in order of appearance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Groups {
     pub(crate) flows: Vec<String>,
@@ -16,13 +16,13 @@ pub(crate) struct Groups {
     pub(crate) windows: Vec<String>,
 }
 
-/// Windows that every experiment has: the whole run, and `[measure]`.
+/// Predefined window: the whole run.
 pub(crate) const RUN: &str = "run";
-/// See [`RUN`].
+/// Predefined window: the measuring window, `[measure]`.
 pub(crate) const MEASURE: &str = "measure";
 
 impl Groups {
-    /// Adds the labels of one run, unless there is but one: its flows are all flows.
+    /// Adds the labels of a run, unless there is only one, because then it means all flows.
     pub(crate) fn add<'l>(&mut self, labels: impl Iterator<Item = &'l str>) {
         let labels: Vec<&str> = labels.collect();
         if labels.iter().all(|label| *label == labels[0]) {
@@ -31,12 +31,12 @@ impl Groups {
         add_new(&mut self.flows, labels);
     }
 
-    /// Adds the labels of one run's UDP.
+    /// Adds the labels of a run's UDP sources.
     pub(crate) fn add_udp<'l>(&mut self, labels: impl Iterator<Item = &'l str>) {
         add_new(&mut self.udp, labels);
     }
 
-    /// Adds the names of one run's links.
+    /// Adds the names of a run's links.
     pub(crate) fn add_links<'l>(&mut self, names: impl Iterator<Item = &'l str>) {
         add_new(&mut self.links, names);
     }
@@ -46,12 +46,13 @@ impl Groups {
         add_new(&mut self.windows, names);
     }
 
-    /// Refuses a metric of a window that is not there, or that has none.
+    /// Refuses a metric with an unknown window, or with a window that the quantity does not
+    /// support.
     pub(crate) fn check_window(&self, cursor: &Cursor<'_>, metric: &Metric) -> Result<(), Diagnostic> {
         let Some(window) = metric.window() else { return Ok(()) };
         let known = || self.windows.iter().map(String::as_str).chain([RUN, MEASURE]);
         if let Some(Quantity { name, has_windows: false, .. }) = metric.quantity() {
-            return Err(cursor.invalid(format!("`{name}` is of the whole run, not of a window"), ""));
+            return Err(cursor.invalid(format!("`{name}` covers the whole run and takes no window"), ""));
         }
         match known().any(|name| name == window) {
             true => Ok(()),
@@ -59,13 +60,13 @@ impl Groups {
         }
     }
 
-    /// A word of [`QUANTITIES`], or `word of label`; perhaps `@` a window.
+    /// Reads a metric: a name of [`QUANTITIES`], optionally with `of label` and `@ window`.
     pub(crate) fn read_metric(&self, cursor: &Cursor<'_>) -> Result<Metric, Diagnostic> {
         let metric = cursor.read::<String>()?.into();
         self.check_metric(cursor, &metric).map(|()| metric)
     }
 
-    /// Refuses what is no such metric.
+    /// Refuses an unknown metric.
     pub(crate) fn check_metric(&self, cursor: &Cursor<'_>, metric: &Metric) -> Result<(), Diagnostic> {
         self.check_window(cursor, metric)?;
         let Some(quantity) = metric.quantity() else {
@@ -74,20 +75,20 @@ impl Groups {
         match metric.scope() {
             Some(label) => self.check_scope(cursor, quantity, label),
             None if quantity.subject == Subject::SomeFlows => {
-                Err(cursor.invalid("a share of whom?", "\"share of BBR\", with the label of a flow"))
+                Err(cursor.invalid("`share` needs the label of a flow", "write \"share of BBR\""))
             }
             None => Ok(()),
         }
     }
 
-    /// Refuses a label of nothing that the quantity can be of.
+    /// Refuses a label that the quantity cannot refer to.
     fn check_scope(&self, cursor: &Cursor<'_>, quantity: &Quantity, label: &str) -> Result<(), Diagnostic> {
         let (what, known) = match quantity.subject {
             Subject::Links if !self.links.is_empty() => ("link has the name", &self.links),
             Subject::Udp => ("UDP has the label", &self.udp),
             Subject::Flows | Subject::SomeFlows => ("flow has the label", &self.flows),
             Subject::Links | Subject::Run => {
-                let wrong = format!("`{}` is of the whole run, not of some flows", quantity.name);
+                let wrong = format!("`{}` covers the whole run and takes no label", quantity.name);
                 return Err(cursor.problem(wrong, ""));
             }
         };
@@ -96,7 +97,7 @@ impl Groups {
         }
         let right = match quantity.subject {
             Subject::Flows | Subject::SomeFlows if known.is_empty() => {
-                "`of` picks flows by label where a run has several labels".to_owned()
+                "`of` needs a run with several flow labels".to_owned()
             }
             _ => did_you_mean(label, known.iter().map(String::as_str)),
         };

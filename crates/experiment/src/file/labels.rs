@@ -1,4 +1,4 @@
-//! What claims, charts and sentences of a file may name: rows, variants, metrics, groups.
+//! Names that claims, charts and sentences of a file may use: rows, variants, metrics, groups.
 
 use crate::backend::Backend;
 use crate::file::groups::Groups;
@@ -7,7 +7,7 @@ use crate::file::vary::Case;
 use crate::metric::Metric;
 use crate::row::RowLabel;
 
-/// What a table has: for checking that a claim or a known deviation speaks of it.
+/// Contents of a table, used to check that a claim or a known deviation refers to them.
 #[derive(Clone, Debug)]
 pub(crate) struct Labels {
     pub(crate) rows: Vec<RowLabel>,
@@ -18,7 +18,7 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
-    /// With the rows of this world beside the simulator's.
+    /// Adds the rows of this backend next to the simulator's.
     pub(crate) fn on(&self, world: Backend) -> Self {
         let mut labels = self.clone();
         if world != Backend::Sim {
@@ -27,12 +27,12 @@ impl Labels {
         labels
     }
 
-    /// What the source prints for a row of any world.
+    /// Returns the source's number for a row, whichever backend ran it.
     pub(crate) fn published(&self, row: &RowLabel, metric: &Metric) -> Option<f64> {
         self.published.as_ref()?.value(row, metric)
     }
 
-    pub(super) fn of(cases: &[Case], metrics: Vec<Metric>, groups: Groups) -> Self {
+    pub(super) fn new(cases: &[Case], metrics: Vec<Metric>, groups: Groups) -> Self {
         let mut labels = Self { rows: Vec::new(), variants: Vec::new(), metrics, groups, published: None };
         for case in cases {
             if labels.variants.last() != Some(&case.variant) {

@@ -1,4 +1,4 @@
-//! A `[link]` table.
+//! Reads a `[link]` table.
 
 use link::{Limit, LimitCounts, LinkConfig, RateModel, Reorder, SlotModel, Steps};
 use serde::de::DeserializeOwned;
@@ -16,41 +16,41 @@ use units::Percent;
 
 known_keys!(KEYS: tables::network::Link<'static>);
 
-/// A packet at this rate takes 12 ns: the simulator's nanoseconds end here.
+/// Highest rate. A packet then takes 12 ns, close to the simulator's resolution of 1 ns.
 pub(crate) const MAX_RATE: Rate = Rate(1_000_000_000_000);
 
-/// What a link's queue is measured by: who crosses it, with data or with feedback.
+/// Traffic on a link, which converts its queue limit to bytes. Includes data and feedback.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Traffic {
-    /// The base RTT of the first flow of the file that does.
+    /// Base RTT of the first flow in the file that crosses the link.
     pub(crate) rtt: Option<Duration>,
-    /// The largest packet on the wire, bytes.
+    /// Largest packet on the wire, in bytes.
     pub(crate) packet: u32,
 }
 
-/// A link whose queue is not in bytes yet: that takes the flows' RTT and packet size.
+/// A link whose queue is not yet converted to bytes, which needs the flows' RTT and packet size.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
-    /// All but the limit, and the management that may refer to it.
+    /// Everything except the limit, and the queue management, which may refer to the limit.
     pub(crate) config: LinkConfig,
     queue: Queue,
-    /// What it becomes later.
+    /// Later steps of the queue.
     queue_steps: Steps<Queue>,
-    /// The rate that BDP and buffer time refer to: the first step's, the slots' median.
+    /// Rate used for BDP and buffer time: the first step's, or the slots' median.
     pub(crate) rate: Rate,
 }
 
 impl Link {
-    /// From the keys of its table.
+    /// Reads a link from the keys of its table.
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Diagnostic> {
         let rate_at = fields.need("rate", "the bottleneck's rate, like \"10 Mbit/s\"")?;
         let model = read_rate(&rate_at)?;
         let rate = model.nominal();
         if rate == Rate(0) {
-            return Err(rate_at.invalid("the rate is 0", "a link needs a rate above 0, like \"10 Mbit/s\""));
+            return Err(rate_at.invalid("the rate is 0", "must be above 0, like \"10 Mbit/s\""));
         }
         if rate > MAX_RATE {
-            return Err(rate_at.invalid(format!("{rate} is beyond any link"), "at most 1000 Gbit/s"));
+            return Err(rate_at.invalid(format!("{rate} is too high"), "must be at most 1000 Gbit/s"));
         }
         let (delay, delay_steps) = read_delay(fields)?;
         let config = LinkConfig {
@@ -68,15 +68,15 @@ impl Link {
         let (queue, queue_steps) =
             read_changing(fields, "queue", "\"1 BDP\"", Queue::Limit(Limit::Unlimited))?;
         let mut link = Self { config, queue, queue_steps, rate };
-        link.config.loss = share(fields, "loss")?;
-        link.config.corrupt = share(fields, "corrupt")?;
-        link.config.duplicate = share(fields, "duplicate")?;
+        link.config.loss = read_probability(fields, "loss")?;
+        link.config.corrupt = read_probability(fields, "corrupt")?;
+        link.config.duplicate = read_probability(fields, "duplicate")?;
         link.read_planned(fields)?;
         link.read_reorder(fields.get("reorder").as_ref())?;
         Ok(link)
     }
 
-    /// With the queue and its management in the units of the traffic.
+    /// Converts the queue and its management to the units of the traffic.
     pub(crate) fn resolve(&self, fields: &Fields<'_>, traffic: Traffic) -> Result<LinkConfig, Diagnostic> {
         let mut config = self.config.clone();
         let packet = traffic.packet;
@@ -94,7 +94,7 @@ impl Link {
         Ok(config)
     }
 
-    /// A BDP is the same one in every step.
+    /// Returns the queue limits. All steps use the same BDP.
     fn limits(
         &self,
         fields: &Fields<'_>,
@@ -102,7 +102,7 @@ impl Link {
     ) -> Result<(Limit, Steps<Limit>), Diagnostic> {
         let in_bdp = self.queue_steps.values(self.queue).any(|queue| matches!(queue, Queue::Bdp(_)));
         if in_bdp && rtt.is_none() {
-            let right = "give the queue in bytes, packets or ms";
+            let right = "write the queue in bytes, packets or ms";
             let at = fields.need("queue", right)?;
             return Err(at.problem("no flow crosses this link, so it has no BDP", right));
         }
@@ -110,7 +110,7 @@ impl Link {
         Ok((limit(self.queue), self.queue_steps.map(limit)))
     }
 
-    /// What is lost by number or for a while.
+    /// Reads planned losses: by packet number, or for a period.
     fn read_planned(&mut self, fields: &Fields<'_>) -> Result<(), Diagnostic> {
         if let Some(cursor) = fields.get("blackhole") {
             self.config.blackhole = spans(&cursor, "blackhole")?;
@@ -118,7 +118,10 @@ impl Link {
         for number in fields.get("drop").map_or(Ok(Vec::new()), |cursor| cursor.list())? {
             let packet: u64 = number.read()?;
             if packet == 0 {
-                return Err(number.invalid("no packet has number 0", "the first that arrives is number 1"));
+                return Err(number.invalid(
+                    "packet number 0 does not exist",
+                    "packets are counted from 1, in order of arrival",
+                ));
             }
             self.config.drop.push(packet);
         }
@@ -127,7 +130,7 @@ impl Link {
 
     fn read_reorder(&mut self, cursor: Option<&Cursor<'_>>) -> Result<(), Diagnostic> {
         let Some(cursor) = cursor else { return Ok(()) };
-        let right = "reorder is { every = 100, by = \"5 ms\" }";
+        let right = "write reorder as { every = 100, by = \"5 ms\" }";
         let fields = cursor.table(&["every", "by"])?;
         let every = fields.need("every", right)?.read()?;
         let by = fields.need("by", right)?.read()?;
@@ -136,23 +139,23 @@ impl Link {
     }
 }
 
-/// A probability; 0 where it is left out.
-fn share(fields: &Fields<'_>, key: &str) -> Result<f64, Diagnostic> {
+/// Reads a probability, 0 if absent.
+fn read_probability(fields: &Fields<'_>, key: &str) -> Result<f64, Diagnostic> {
     let Some(cursor) = fields.get(key) else { return Ok(0.0) };
     let share = cursor.read::<Percent>()?.0 / 100.0;
     if share > 1.0 {
-        let right = "from \"0 %\" to \"100 %\"";
-        return Err(cursor.invalid("more than 100 %", right));
+        let right = "must be between \"0 %\" and \"100 %\"";
+        return Err(cursor.invalid("above 100 %", right));
     }
     Ok(share)
 }
 
 fn read_counts(cursor: Option<&Cursor<'_>>) -> Result<LimitCounts, Diagnostic> {
     let words = [("queue", LimitCounts::Queue), ("queue+delay", LimitCounts::QueueAndDelay)];
-    cursor.map_or(Ok(LimitCounts::Queue), |c| c.word("way to count", &words))
+    cursor.map_or(Ok(LimitCounts::Queue), |c| c.word("counting mode", &words))
 }
 
-/// A rate, steps or slots.
+/// Reads a rate, steps or slots.
 pub(crate) fn read_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     match &cursor.node().value {
         Value::Array(_) => read_rate_steps(cursor),
@@ -165,7 +168,7 @@ fn read_rate_steps(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     read_steps(cursor, "rate", "\"5 Mbit/s\"").map(RateModel::Steps)
 }
 
-/// Times and values; `key` and `like` say what is right.
+/// Reads times and values. `key` and `like` are used in messages.
 fn read_steps<T: DeserializeOwned>(
     cursor: &Cursor<'_>,
     key: &str,
@@ -174,20 +177,20 @@ fn read_steps<T: DeserializeOwned>(
     let mut steps = Vec::new();
     for step in cursor.filled_list()? {
         let [at, value] = &step.list()?[..] else {
-            let right = format!("a step is [\"30 s\", {like}]: its time and its {key}");
-            return Err(step.invalid("not a step", right));
+            let right = format!("write a step as [\"30 s\", {like}]: its time and its {key}");
+            return Err(step.invalid("invalid step", right));
         };
         steps.push((Time::ZERO + at.read()?, value.read()?));
     }
     Ok(steps)
 }
 
-/// The propagation delay, and what it becomes; or half of `rtt`.
+/// Reads the propagation delay and its later steps, or half of `rtt`.
 pub(crate) fn read_delay(fields: &Fields<'_>) -> Result<(Duration, Steps<Duration>), Diagnostic> {
     match (fields.get("rtt"), fields.get("delay")) {
         (Some(rtt), Some(_)) => {
-            let wrong = "the link has a delay and an rtt";
-            return Err(rtt.problem(wrong, "`rtt` is twice the delay: give one"));
+            let wrong = "`rtt` and `delay` cannot be combined";
+            return Err(rtt.problem(wrong, "remove one of them; `rtt` is twice the delay"));
         }
         (Some(rtt), None) => return Ok((rtt.read::<Duration>()? / 2, Steps::default())),
         (None, _) => {}
@@ -195,7 +198,8 @@ pub(crate) fn read_delay(fields: &Fields<'_>) -> Result<(Duration, Steps<Duratio
     read_changing(fields, "delay", "\"80 ms\"", Duration::ZERO)
 }
 
-/// A value that may have steps: the first, which also holds before its time, and the later ones.
+/// Reads a value that may have steps. Returns the first value, which also applies before its time,
+/// and the later steps.
 fn read_changing<T: DeserializeOwned + Copy>(
     fields: &Fields<'_>,
     key: &str,
@@ -208,14 +212,14 @@ fn read_changing<T: DeserializeOwned + Copy>(
     }
     let mut steps = read_steps(&cursor, key, like)?;
     if !steps.is_sorted_by(|a, b| a.0 < b.0) {
-        return Err(cursor.invalid(format!("the times of the steps of `{key}` do not rise"), ""));
+        return Err(cursor.invalid(format!("the times of the steps of `{key}` must increase"), ""));
     }
     let (_, first) = steps.remove(0);
     Ok((first, Steps(steps)))
 }
 
 fn read_slots(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
-    // The median has no default; the number only stands in until the file's own is laid over it.
+    // The median has no default. This number is a placeholder until the file's own replaces it.
     let plain = SlotModel::plain(Rate(1_000_000));
     let check = |slots: &SlotModel| {
         LinkConfig { rate: RateModel::Slots(slots.clone()), ..LinkConfig::plain(Rate(1)) }.check()

@@ -1,30 +1,31 @@
-//! A struct's defaults with a file's keys laid over them; every mistake is found at the key that makes it.
+//! Merges a file's keys into a struct's defaults, and attributes every mistake to the key that
+//! causes it.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::diagnostic::{Diagnostic, Reach};
-use crate::file::cursor::{Cursor, words};
+use crate::file::cursor::{Cursor, error_text};
 
-/// A key of the file and where its value goes.
+/// A key of the file and the destination of its value.
 struct Overlay<'a> {
     path: Vec<String>,
     cursor: Cursor<'a>,
 }
 
-/// The defaults with the cursor's table over them. `also` are keys that somebody else reads, `check` says what is out of
-/// range.
+/// Merges the cursor's table into the defaults. `also` are keys with another reader. `check` tests
+/// the ranges.
 pub(crate) fn merge<T: Serialize + DeserializeOwned>(
     default: &T,
     cursor: &Cursor<'_>,
     also: &[&str],
     check: impl Fn(&T) -> Result<(), String>,
 ) -> Result<T, Diagnostic> {
-    let read = |table| T::deserialize(toml::Value::Table(table)).map_err(|e| words(&e));
+    let read = |table| T::deserialize(toml::Value::Table(table)).map_err(|e| error_text(&e));
     merge_as(default, cursor, also, read, check)
 }
 
-/// The same for what only `read` can read.
+/// Does the same for a type that only `read` can construct.
 pub(crate) fn merge_as<T: Serialize>(
     default: &T,
     cursor: &Cursor<'_>,
@@ -37,7 +38,7 @@ pub(crate) fn merge_as<T: Serialize>(
     collect(&base, cursor, also, &mut Vec::new(), &mut overlays)?;
     let mut all = base.clone();
     overlays.iter().for_each(|overlay| put(&mut all, overlay));
-    // Which key cannot be read is asked only where one cannot.
+    // The key at fault is searched only after a failure.
     let merged = read(all)
         .map_err(|wrong| unreadable(&base, &overlays, &read).unwrap_or_else(|| cursor.problem(wrong, "")))?;
     let checked = |table| read(table).map_or(Ok(()), |value| check(&value));
@@ -49,7 +50,7 @@ pub(crate) fn merge_as<T: Serialize>(
     }
 }
 
-/// The first key, in the order of the file, whose value cannot be read over the defaults.
+/// Returns the first key, in file order, whose value cannot be read over the defaults.
 fn unreadable<T>(
     base: &toml::Table,
     overlays: &[Overlay<'_>],
@@ -62,7 +63,7 @@ fn unreadable<T>(
     })
 }
 
-/// The first key, in the order of the file, with which the values are out of range.
+/// Returns the first key, in file order, that makes the values out of range.
 fn blame(
     mut table: toml::Table,
     overlays: &[Overlay<'_>],
@@ -74,7 +75,7 @@ fn blame(
     })
 }
 
-/// The file's keys down to those that are no tables; unknown ones are refused.
+/// Collects the file's keys down to those that are not tables. Refuses unknown keys.
 fn collect<'a>(
     base: &toml::Table,
     cursor: &Cursor<'a>,
@@ -100,7 +101,7 @@ fn put(table: &mut toml::Table, overlay: &Overlay<'_>) {
     put_at(table, &overlay.path, overlay.cursor.node().to_toml());
 }
 
-/// Sets a value in a table that is there.
+/// Sets a value in an existing table.
 pub(crate) fn put_at(table: &mut toml::Table, path: &[String], value: toml::Value) {
     let [above @ .., key] = path else { return };
     let mut inner = Some(table);

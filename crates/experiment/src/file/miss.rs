@@ -1,8 +1,8 @@
-//! `[[miss]]` and `[[bias]]`: why ours differs from the published numbers.
+//! Reads `[[miss]]` and `[[bias]]`: reasons for differences from the published numbers.
 
 use crate::backend::Backend;
 use crate::diagnostic::Diagnostic;
-use crate::file::claim::{read_metric_of, read_prose, read_variants, read_world};
+use crate::file::claim::{read_prose, read_table_metric, read_variants, read_world};
 use crate::file::cursor::Cursor;
 use crate::file::labels::Labels;
 use crate::file::rows::Rows;
@@ -13,20 +13,17 @@ use crate::row::RowLabel;
 known_keys!(MISS_KEYS: judgement::Miss);
 known_keys!(BIAS_KEYS: judgement::Bias);
 
-/// Why cells of the table differ from the published ones.
+/// A reason why cells of the table differ from the published ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Miss {
-    /// Of these rows.
     pub rows: Rows,
-    /// These metrics.
     pub metrics: Vec<Metric>,
-    /// The world of the rows.
+    /// Backend of the rows.
     pub on: Backend,
-    /// In these variants; `None`: all.
+    /// The variants; `None` for all.
     pub variants: Option<Rows>,
-    /// The reason.
     pub reason: String,
-    /// The cause is not known: the reason says what was tried.
+    /// Whether the cause is unknown. The reason then lists what was tried.
     pub open: bool,
 }
 
@@ -43,14 +40,14 @@ impl Miss {
                 "row",
                 &labels.rows,
             )?,
-            metrics: metrics.iter().map(|m| read_metric_of(m, labels)).collect::<Result<_, _>>()?,
+            metrics: metrics.iter().map(|m| read_table_metric(m, labels)).collect::<Result<_, _>>()?,
             variants: read_variants(&fields, labels)?,
-            reason: read_prose(&fields.need("reason", "why ours differs")?, labels)?,
+            reason: read_prose(&fields.need("reason", "the reason for the difference")?, labels)?,
             open: fields.read("open")?.unwrap_or_default(),
         })
     }
 
-    /// Whether this cell is one of them.
+    /// Reports whether the reason applies to this cell.
     pub fn explains(&self, variant: &str, row: &RowLabel, metric: &Metric) -> bool {
         self.metrics.contains(metric)
             && row.backend() == self.on
@@ -59,16 +56,14 @@ impl Miss {
     }
 }
 
-/// Why a whole column is above or below the published one.
+/// A reason why a whole column is above or below the published one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bias {
-    /// Of these metrics.
     pub metrics: Vec<Metric>,
-    /// In these variants; `None`: all.
+    /// The variants; `None` for all.
     pub variants: Option<Rows>,
-    /// The reason.
     pub reason: String,
-    /// The cause is not known: the reason says what was tried.
+    /// Whether the cause is unknown. The reason then lists what was tried.
     pub open: bool,
 }
 
@@ -77,14 +72,14 @@ impl Bias {
         let fields = cursor.table(&BIAS_KEYS)?;
         let metrics = fields.need("metrics", "the metrics whose columns are biased")?.filled_list()?;
         Ok(Self {
-            metrics: metrics.iter().map(|m| read_metric_of(m, labels)).collect::<Result<_, _>>()?,
+            metrics: metrics.iter().map(|m| read_table_metric(m, labels)).collect::<Result<_, _>>()?,
             variants: read_variants(&fields, labels)?,
-            reason: read_prose(&fields.need("reason", "why the whole column differs")?, labels)?,
+            reason: read_prose(&fields.need("reason", "the reason why the whole column differs")?, labels)?,
             open: fields.read("open")?.unwrap_or_default(),
         })
     }
 
-    /// Whether this column is one of them.
+    /// Reports whether the reason applies to this column.
     pub fn explains(&self, variant: &str, metric: &Metric) -> bool {
         self.metrics.contains(metric) && self.variants.as_ref().is_none_or(|v| v.matches(variant))
     }

@@ -1,27 +1,30 @@
-//! All mistakes of a file at once: what the first one blames is taken out of the document, which is then read again.
+//! Finds all mistakes of a file at once: removes the part of the document that the first mistake
+//! concerns, and reads the rest again.
 //!
-//! The first is always told. Of the others those that do not follow from what is missing by then: a value that is wrong by itself,
-//! or beside keys of its own table, of which none has been taken out, or beside other tables, if those are as they were.
+//! The first mistake is always reported. Others are reported only if they do not follow from a
+//! removal. A wrong value alone always qualifies. A mistake that involves keys of its own table
+//! qualifies if none of these was removed. A mistake that involves other tables qualifies if they
+//! are unchanged.
 
 use crate::diagnostic::{Diagnostic, Reach};
 use crate::diagnostics::Diagnostics;
-use crate::file::node::{At, Node, Value, join};
+use crate::file::node::{Node, Origin, Value, join};
 use crate::file::tables::{File, known_keys};
 use crate::text::Place;
 
 known_keys!(KEYS: File<'static>);
 
-/// A document is not read more often.
-const READINGS: usize = 100;
+/// Most readings of a document.
+const MAX_READINGS: usize = 100;
 
-/// Keys that decide what the other keys of their table mean, which is taken out with them.
+/// Keys that decide the meaning of the other keys of their table, which is then removed with them.
 const DECISIVE: &[&str] = &["name", "kind", "transport", "stack"];
 
-/// A key and the value that it gets so that the rest can be read.
-pub(super) type StandIns = &'static [(&'static [&'static str], &'static str)];
+/// Keys with values that replace a removed one, so that the rest can be read.
+pub(super) type Placeholders = &'static [(&'static [&'static str], &'static str)];
 
-/// What stands where a key of a file must be.
-const STAND_INS: StandIns = &[
+/// Placeholders for the required keys of a file.
+const PLACEHOLDERS: Placeholders = &[
     (&["title"], "none"),
     (&["duration"], "60 s"),
     (&["link"], "{ rate = \"10 Mbit/s\", delay = \"1 ms\" }"),
@@ -34,66 +37,66 @@ const STAND_INS: StandIns = &[
     (&["chart", "*", "title"], "none"),
 ];
 
-/// Tables that nothing else depends on, and no two of them on each other.
+/// Tables that nothing else depends on, and that do not depend on each other.
 const LAST: &[&str] = &["note", "claim", "miss", "bias", "chart"];
 
-/// Keys, and numbers in lists.
+/// Keys, and indices of lists.
 type Path = Vec<String>;
 
-/// What is read of a file, or all that is wrong with it. `read` is `None` when it has been asked for too much.
-pub(super) fn told<T>(
+/// Reads a file, or returns all its mistakes. `read` returns `None` when it has done too much work.
+pub(super) fn read_or_report<T>(
     document: Node,
     read: impl FnMut(Node) -> Option<Result<T, Diagnostic>>,
 ) -> Result<T, Diagnostics> {
-    told_with(document, STAND_INS, read)
+    read_or_report_with(document, PLACEHOLDERS, read)
 }
 
-/// The same of any document, with what stands in its place for a key that must be there.
-pub(super) fn told_with<T>(
+/// Does the same for any document, with its own placeholders for required keys.
+pub(super) fn read_or_report_with<T>(
     mut document: Node,
-    stand_ins: StandIns,
+    placeholders: Placeholders,
     mut read: impl FnMut(Node) -> Option<Result<T, Diagnostic>>,
 ) -> Result<T, Diagnostics> {
     let mut found: Vec<Diagnostic> = Vec::new();
     let mut taken: Vec<Path> = Vec::new();
-    let mut is_part = true;
-    for _ in 0..READINGS {
+    let mut is_incomplete = true;
+    for _ in 0..MAX_READINGS {
         let problem = match read(document.clone()) {
             Some(Ok(read)) if found.is_empty() => return Ok(read),
             Some(Err(problem)) => problem,
             rest => {
-                is_part = rest.is_none();
+                is_incomplete = rest.is_none();
                 break;
             }
         };
         let at = blamed(&document, &problem);
-        if found.is_empty() || at.as_ref().is_some_and(|at| stands_alone(&document, &problem, at, &taken)) {
+        if found.is_empty() || at.as_ref().is_some_and(|at| is_independent(&document, &problem, at, &taken)) {
             found.push(problem);
         }
-        match at.and_then(|at| take_out(&mut document, at, &taken, stand_ins)) {
+        match at.and_then(|at| remove(&mut document, at, &taken, placeholders)) {
             Some(path) => taken.push(path),
             None => break,
         }
     }
     let mut found = found.into_iter();
     let first = found.next().unwrap_or_else(|| Diagnostic::new("", "not read", ""));
-    Err(Diagnostics::new(first, found).given_up(is_part))
+    Err(Diagnostics::new(first, found).with_incomplete(is_incomplete))
 }
 
-/// Whether a problem is there whatever stood where something has been taken out.
-fn stands_alone(document: &Node, problem: &Diagnostic, at: &Path, taken: &[Path]) -> bool {
+/// Reports whether a problem is independent of everything that was removed.
+fn is_independent(document: &Node, problem: &Diagnostic, at: &Path, taken: &[Path]) -> bool {
     let is_own = |t: &Path| t.starts_with(at);
-    // Of a table on the way to it, but not of the whole file.
+    // A key of a table on the path, but not of the root table.
     let is_beside = |t: &Path| {
         let table = &t[..t.len() - 1];
         at.starts_with(table) && (!table.is_empty() || at.len() == 1)
     };
-    // A key of [vary]; what is misspelt may have been that table.
+    // A key of [vary]. A misspelt key may have been that table.
     let is_unknown = |t: &Path| t.len() == 1 && !KEYS.contains(&t[0].as_str());
     let is_varied = |t: &Path| t[0] == "vary" || is_unknown(t) && document.get("vary").is_none();
     match problem.reach() {
         Reach::Value => !taken.iter().any(is_own),
-        // Not where `[vary]` has made the table.
+        // A table that `[vary]` has created does not qualify.
         Reach::Table => {
             dotted(at) == problem.key && !taken.iter().any(|t| is_own(t) || is_beside(t) || is_varied(t))
         }
@@ -103,10 +106,11 @@ fn stands_alone(document: &Node, problem: &Diagnostic, at: &Path, taken: &[Path]
     }
 }
 
-/// Where the document has what a problem blames; for a key that is missing, where it would be.
+/// Returns the path that a problem concerns. For a missing key, returns the path that it would
+/// have.
 fn blamed(document: &Node, problem: &Diagnostic) -> Option<Path> {
     let Some(place) = problem.place() else {
-        // Of another file, which only this table names.
+        // The problem is in another file, which only this table names.
         return document.get("published").map(|_| vec!["published".to_owned()]);
     };
     let mut all = Vec::new();
@@ -121,13 +125,14 @@ fn dotted(path: &Path) -> String {
     path.iter().fold(String::new(), |above, key| join(&above, key))
 }
 
-/// The paths of all that stands at a place: a list begins where its first element does.
+/// Collects the paths of everything at a place. A list starts at the same place as its first
+/// element.
 fn at_place(node: &Node, place: &Place, path: &mut Path, all: &mut Vec<Path>) {
-    let is_here = |at: &At| matches!(at, At::File(known) if known == place);
+    let is_here = |at: &Origin| matches!(at, Origin::File(known) if known == place);
     if is_here(&node.at) {
         all.push(path.clone());
     }
-    let mut below = |key: String, node: &Node, at: Option<&At>| {
+    let mut below = |key: String, node: &Node, at: Option<&Origin>| {
         path.push(key);
         if at.is_some_and(is_here) && !is_here(&node.at) {
             all.push(path.clone());
@@ -144,24 +149,24 @@ fn at_place(node: &Node, place: &Place, path: &mut Path, all: &mut Vec<Path>) {
     }
 }
 
-/// Takes out what stands at a path, or what it is a part of where that has been tried; returns what it was.
-fn take_out(document: &mut Node, mut path: Path, taken: &[Path], stand_ins: StandIns) -> Option<Path> {
+/// Removes the value at a path, or its parent if that was already tried. Returns the removed path.
+fn remove(document: &mut Node, mut path: Path, taken: &[Path], placeholders: Placeholders) -> Option<Path> {
     let is_decisive = |path: &Path| path.last().is_some_and(|key| DECISIVE.contains(&key.as_str()));
     while path.len() > 1 && is_decisive(&path) || taken.contains(&path) {
         path.pop();
     }
     let (key, above) = path.split_last()?;
-    let stand_in = stand_in(&path, stand_ins);
+    let placeholder = placeholder(&path, placeholders);
     let table = above.iter().try_fold(&mut *document, |node, key| child(node, key))?;
     let at = table.at.clone();
-    match (&mut table.value, stand_in) {
+    match (&mut table.value, placeholder) {
         (Value::Table(_), Some(text)) => {
             table.set(std::slice::from_ref(key), &at, &Node::argument(&at, text)).ok()?;
         }
         (Value::Table(entries), None) => match entries.iter().position(|e| e.key == *key) {
             Some(known) => drop(entries.remove(known)),
-            // It is missing: then its table goes.
-            None => return take_out(document, above.to_vec(), taken, stand_ins),
+            // The key is missing, so remove its table.
+            None => return remove(document, above.to_vec(), taken, placeholders),
         },
         (Value::Array(list), _) => list.get_mut(key.parse::<usize>().ok()?)?.value = Value::Gone,
         (Value::Leaf(_) | Value::Gone, _) => return None,
@@ -177,9 +182,9 @@ fn child<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
     }
 }
 
-fn stand_in(path: &Path, stand_ins: StandIns) -> Option<&'static str> {
+fn placeholder(path: &Path, placeholders: Placeholders) -> Option<&'static str> {
     let fits = |pattern: &[&str]| {
         pattern.len() == path.len() && pattern.iter().zip(path).all(|(p, key)| *p == "*" || p == key)
     };
-    stand_ins.iter().find(|(pattern, _)| fits(pattern)).map(|(_, text)| *text)
+    placeholders.iter().find(|(pattern, _)| fits(pattern)).map(|(_, text)| *text)
 }

@@ -1,20 +1,20 @@
-//! The experiment file: TOML in, runs out.
+//! The experiment file: parses and checks TOML, and produces runs.
 //!
 //! ```text
-//! title, source, note         what it is; note is optional
-//! duration, transfer          the run ends at `duration`; flows without `transfer` have data without end
-//! repetitions, seed           default 1 and 1; repetition n has the seed plus n
+//! title, source, note         description; source and note are optional
+//! duration, transfer          the run ends at `duration`; flows without `transfer` have unlimited data
+//! repetitions, seed           default 1 and 1; repetition n uses the seed plus n
 //! series                      sampling interval of the time series, default "100 ms", or "off"
-//! [measure]  from, to         metrics count only this window
-//! [windows]  name = { from, to }    other windows: `goodput @ name`
+//! [measure]  from, to         window in which metrics are measured
+//! [windows]  name = { from, to }    additional windows: `goodput @ name`
 //! [link]     rate, burst, delay, queue, limit-counts, aqm, bleach, jitter, loss, reorder     see `link`, `queue`
 //!            [[link]] with a `name` each: a chain of links                               see `chain`
-//! [reverse]  the same for the way back, also [[reverse]]                                     see `network`
+//! [reverse]  the same for the return path, also [[reverse]]                                  see `network`
 //! [[flow]]   label, controller, transport, stack, count, start, stagger, start-jitter, stop, lasts, transfer, application,
 //!            pauses, rtt, direction, route, back-route, slow-start, [flow.packet], [flow.recovery], [flow.ack],
 //!            [flow.clock]                                                       see `flow`, `application`
-//! [probe]    interval, size, rtt, route, back-route    a ping beside the flows                                  see `probe`
-//! [[udp]]    label, rate, on-off, size, start, stop, route    traffic that heeds no congestion    see `udp`
+//! [probe]    interval, size, rtt, route, back-route    a ping alongside the flows                               see `probe`
+//! [[udp]]    label, rate, on-off, size, start, stop, route    traffic without congestion control    see `udp`
 //! [vary]     "link.rate" = [...]    "flow." means every flow, "flow.0." the first            see `vary`
 //!            name = [{ label, set = { "link.rate" = "..." } }]    several keys together
 //! [table]    rows = "flow.controller", metrics = [...], over-runs = "mean", "median" or { median-of = "goodput" }
@@ -22,8 +22,9 @@
 //! [[claim]], [[miss]], [[chart]]                                                             see `claim`, `chart`
 //! ```
 //!
-//! Every key is checked when the file is read, for every combination of varied values, so that nothing fails later; every
-//! error is a [`Diagnostic`](crate::diagnostic::Diagnostic) with line and key, and all of a file are told at once.
+//! Every key is checked when the file is read, for every combination of varied values, so that nothing fails later.
+//! Every error is a [`Diagnostic`](crate::diagnostic::Diagnostic) with line and key. All errors of a file are
+//! reported at once.
 
 mod application;
 mod aqm;
@@ -55,7 +56,7 @@ pub mod rows;
 mod setup;
 mod spans;
 mod stack;
-mod swept;
+mod sweep;
 pub(crate) mod tables;
 mod udp;
 mod unknown_rows;
@@ -71,6 +72,6 @@ pub use self::queue::Queue;
 pub use self::reference::Reference;
 pub use self::rows::Rows;
 pub use self::rows::matches;
-pub use self::swept::{Swept, SweptKey, SweptValues};
+pub use self::sweep::{SweepAxes, SweepKey, SweepValues};
 pub use self::vary::Case;
 pub use self::words::Words;

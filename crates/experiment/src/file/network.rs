@@ -1,6 +1,6 @@
-//! The links of both directions, and the ways of traffic along them.
+//! The links of both directions, and the routes along them.
 //!
-//! Numbers of links count on from the forward ones to those of `[reverse]`, as in [`scenario::Scenario`].
+//! Links are numbered from the forward ones to those of `[reverse]`, as in [`scenario::Scenario`].
 
 use link::LinkConfig;
 use scenario::Route;
@@ -11,37 +11,38 @@ use crate::file::chain::Chain;
 use crate::file::cursor::Fields;
 use crate::file::link::Traffic;
 
-/// Links whose queues are not in bytes yet.
+/// Links with queues not yet converted to bytes.
 pub(crate) struct Network<'a> {
     forward: Chain<'a>,
     reverse: Option<Chain<'a>>,
 }
 
-/// There and back.
+/// A path: forward route and return route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     pub(crate) there: Route,
-    /// Links of the way back, if there are any.
+    /// Route along the links of the return path, if there are any.
     pub(crate) back: Option<Route>,
-    /// Their propagation delays.
+    /// Propagation delay of the forward links.
     pub(crate) delay_there: Duration,
     pub(crate) delay_back: Duration,
 }
 
 impl Way {
-    /// No round trip is shorter.
+    /// Returns the smallest possible RTT.
     pub(crate) fn least_rtt(&self) -> Duration {
         self.delay_there + self.delay_back
     }
 
-    /// That of the links; where the way back has none, it takes as long as the way there.
+    /// Returns the RTT of the links. Without return links, the return delay equals the forward
+    /// delay.
     pub(crate) fn default_rtt(&self) -> Duration {
         if self.back.is_some() { self.least_rtt() } else { self.delay_there * 2 }
     }
 }
 
 impl<'a> Network<'a> {
-    /// `root` are the keys of the whole file.
+    /// Reads the links from the keys of the whole file.
     pub(crate) fn read(root: &Fields<'a>) -> Result<Self, Diagnostic> {
         let at = root.need("link", "the bottleneck: [link] with its rate, delay and queue")?;
         let forward = Chain::read("link", 0, &at)?;
@@ -52,8 +53,8 @@ impl<'a> Network<'a> {
         Ok(Self { forward, reverse })
     }
 
-    /// The way of a table's packets: along the links of its `direction` and `route`, and back over those of the other
-    /// direction, or its `back-route`.
+    /// Returns the path of a table's packets: along the links of its `direction` and `route`, and
+    /// back over those of the other direction, or over its `back-route`.
     pub(crate) fn way(&self, table: &Fields<'_>) -> Result<Way, Diagnostic> {
         let (there, back) = self.chains(table)?;
         let route = there.route(table.get("route"))?;
@@ -65,12 +66,12 @@ impl<'a> Network<'a> {
                 (way.back, way.delay_back) = (Some(route), back.delay(route));
                 Ok(way)
             }
-            (None, Some(at)) => Err(at.problem("there are no links on the way back", "[reverse] makes them")),
+            (None, Some(at)) => Err(at.problem("there are no links on the return path", "add [reverse]")),
             (None, None) => Ok(way),
         }
     }
 
-    /// The links of a table's direction and those of the other one.
+    /// Returns the links of a table's direction, and those of the other direction.
     fn chains(&self, table: &Fields<'_>) -> Result<(&Chain<'a>, Option<&Chain<'a>>), Diagnostic> {
         let Some(at) = table.get("direction") else { return Ok((&self.forward, self.reverse.as_ref())) };
         let backward = at.word("direction", &[("forward", false), ("backward", true)])?;
@@ -78,29 +79,29 @@ impl<'a> Network<'a> {
             (false, reverse) => Ok((&self.forward, reverse.as_ref())),
             (true, Some(reverse)) => Ok((reverse, Some(&self.forward))),
             (true, None) => {
-                let right = "[reverse] makes them, with the keys of [link]";
+                let right = "add [reverse], with the keys of [link]";
                 Err(at.problem("there are no links in that direction", right))
             }
         }
     }
 
-    /// Whether a route is one of the way back.
+    /// Reports whether a route is along the return links.
     pub(crate) fn is_backward(&self, route: Route) -> bool {
         usize::from(route.first) >= self.forward.end()
     }
 
-    /// The names of the forward links, none for one `[link]`.
+    /// Returns the names of the forward links, none for a single `[link]`.
     pub(crate) fn names(&self) -> Vec<String> {
         self.forward.names()
     }
 
-    /// The names of the links of the way back, and whether the file gives them.
+    /// Returns the names of the return links, and whether the file gives them.
     pub(crate) fn reverse_names(&self) -> (Vec<String>, bool) {
         self.reverse.as_ref().map_or((Vec::new(), false), |chain| (chain.names(), chain.is_named()))
     }
 
-    /// Puts queues and their management into the units of the traffic: the base RTT of the first flow that crosses a link,
-    /// and the largest packet. Forward links, then the others.
+    /// Converts queues and their management to the units of the traffic: the base RTT of the first
+    /// flow that crosses a link, and the largest packet. Returns forward links and return links.
     pub(crate) fn resolve(
         &self,
         traffic: impl Fn(usize) -> Traffic,
@@ -110,7 +111,8 @@ impl<'a> Network<'a> {
         Ok((forward, reverse))
     }
 
-    /// The usable buffer in time, if one link leads forward. In a row of them, or with steps, there is no one buffer.
+    /// Returns the usable buffer as a time, if there is a single forward link. Several links, or
+    /// steps, have no single buffer.
     pub(crate) fn buffer(&self, configs: &[LinkConfig], packet: u32) -> Option<Duration> {
         self.forward.buffer(configs, packet)
     }

@@ -1,4 +1,5 @@
-//! A TOML document in which every value knows its line, and whose values can be replaced (`[vary]`, `--set`).
+//! A TOML document in which every value knows its line, and whose values can be replaced (`[vary]`,
+//! `--set`).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,17 +13,17 @@ use crate::diagnostics::Diagnostics;
 use crate::printable;
 use crate::text::{Place, Text};
 
-/// Where something was written.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum At {
-    /// In the file.
+pub(crate) enum Origin {
+    /// A place in the file.
     File(Place),
-    /// `--set key=value`, whole.
-    Set(Arc<str>),
+    /// The whole argument, `--set key=value`.
+    Argument(Arc<str>),
 }
 
-impl At {
-    /// A problem here.
+impl Origin {
+    /// Creates a problem at this origin.
     pub(crate) fn problem(
         &self,
         file: &str,
@@ -32,28 +33,28 @@ impl At {
     ) -> Diagnostic {
         match self {
             Self::File(place) => Diagnostic::new(file, wrong, right).at_place(place.clone()).at_key(key),
-            Self::Set(argument) => Diagnostic::new(&**argument, wrong, right).at_key(key),
+            Self::Argument(argument) => Diagnostic::new(&**argument, wrong, right).at_key(key),
         }
     }
 }
 
-/// A value and where it stands.
+/// A value and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    pub(crate) at: At,
+    pub(crate) at: Origin,
     pub(crate) value: Value,
 }
 
-/// What can stand in a file.
+/// A value of a document.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
-    /// Text, number, truth value, date.
+    /// A string, number, boolean or date.
     Leaf(toml::Value),
-    /// A list, also that of `[[flow]]`.
+    /// A list, including lists of tables such as `[[flow]]`.
     Array(Vec<Node>),
-    /// Keys in the order of the file.
+    /// A table with keys in file order.
     Table(Vec<Entry>),
-    /// An element of a list that is left out, so that those behind it keep their numbers.
+    /// A removed element of a list, kept so that later elements keep their numbers.
     Gone,
 }
 
@@ -61,19 +62,19 @@ pub(crate) enum Value {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) key: String,
-    /// Where the key stands; the value may stand on a later line.
-    pub(crate) at: At,
+    /// Origin of the key. The value may be on a later line.
+    pub(crate) at: Origin,
     pub(crate) node: Node,
 }
 
-/// Reads a whole file.
+/// Parses a whole file.
 pub(crate) fn parse(file: &str, text: &str) -> Result<Node, Diagnostics> {
     if text.trim().is_empty() {
         return Err(empty(file).into());
     }
     let mut reader = Reader { file, text: Text::new(text), problems: Vec::new() };
     if let Some(at) = too_deep(text) {
-        reader.problem(at..at, "", "a key of too many parts".to_owned(), "");
+        reader.problem(at..at, "", "the key is nested too deeply".to_owned(), "");
         return reader.done(Vec::new());
     }
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -88,19 +89,20 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Node, Diagnostics> {
     reader.done(entries)
 }
 
-/// The problem with a file without content.
+/// Creates the problem with an empty file.
 pub(crate) fn empty(file: &str) -> Diagnostic {
     Diagnostic::new(file, "the file is empty", "an experiment needs title, duration, [link] and [[flow]]")
         .on_line(1)
 }
 
-/// More are not kept.
-const MOST_PROBLEMS: usize = 1000;
+/// Most problems that are kept.
+const MAX_PROBLEMS: usize = 1000;
 
-/// Most dots in one key. The parser bounds the nesting of brackets, not that of dotted keys, and walks them recursively.
+/// Most dots in one key. The parser bounds the nesting of brackets but not of dotted keys, and
+/// walks both recursively.
 const MAX_DOTS: usize = 100;
 
-/// Where a dotted key is deeper than any sensible one. Dots in strings and comments are none of a key.
+/// Returns the position of a key nested too deeply. Dots in strings and comments do not count.
 fn too_deep(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut at, mut dots) = (0, 0);
@@ -120,18 +122,19 @@ fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
-/// Where the next occurrence of an ASCII text ends, or the last byte.
+/// Returns the end of the next occurrence of an ASCII text, or the last byte.
 fn find(text: &str, from: usize, what: &str) -> usize {
     let found = text.as_bytes()[from..].windows(what.len()).position(|window| window == what.as_bytes());
     found.map_or(text.len() - 1, |at| from + at + what.len() - 1)
 }
 
-/// The last byte of the string that begins here. An escaped quote may end it early, which at worst counts a few dots.
+/// Returns the last byte of the string that starts here. An escaped quote may end it early, which
+/// at worst counts a few dots.
 fn end_of_string(text: &str, at: usize) -> usize {
     for quotes in ["\"\"\"", "'''", "\"", "'"] {
         if text.as_bytes()[at..].starts_with(quotes.as_bytes()) && at + quotes.len() < text.len() {
             let end = find(text, at + quotes.len(), quotes);
-            // A string of one line whose quote is never closed: the parser will say so.
+            // A single-line string without a closing quote is left to the parser to report.
             let open = quotes.len() == 1 && text.as_bytes()[at..end].contains(&b'\n');
             return if open { at } else { end };
         }
@@ -139,26 +142,27 @@ fn end_of_string(text: &str, at: usize) -> usize {
     at
 }
 
-/// Makes nodes of what the parser finds.
+/// Builds nodes from the parser's output.
 struct Reader<'a> {
     file: &'a str,
     text: Arc<Text>,
-    /// What is wrong so far.
+    /// The problems so far.
     problems: Vec<Diagnostic>,
 }
 
 impl Reader<'_> {
-    fn at(&self, span: Range<usize>) -> At {
-        At::File(self.text.place(span))
+    fn at(&self, span: Range<usize>) -> Origin {
+        Origin::File(self.text.place(span))
     }
 
     fn problem(&mut self, span: Range<usize>, path: &str, wrong: String, right: &str) {
-        if self.problems.len() < MOST_PROBLEMS {
+        if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(self.at(span).problem(self.file, path, wrong, right));
         }
     }
 
-    /// What the parser says. Behind its first error it guesses: another one is told if its line is no TOML by itself either.
+    /// Reports the parser's errors. After the first error the parser guesses, so another error
+    /// counts only if its line alone is invalid TOML too.
     fn not_toml(&mut self, mut errors: Vec<toml::de::Error>) {
         errors.sort_by_key(|error| error.span().map(|span| span.start));
         let mut last = 0;
@@ -168,7 +172,7 @@ impl Reader<'_> {
             let is_own = || place.first_line().is_some_and(|(line, _)| DeTable::parse(line).is_err());
             if self.problems.is_empty() || place.line() > last && is_own() {
                 let message = error.message().trim().replace('\n', ", ");
-                self.problem(span, "", format!("not TOML: {message}"), "");
+                self.problem(span, "", format!("invalid TOML: {message}"), "");
             }
             last = place.line();
         }
@@ -176,9 +180,11 @@ impl Reader<'_> {
 
     fn done(self, entries: Vec<Entry>) -> Result<Node, Diagnostics> {
         let root = Node { at: self.at(0..0), value: Value::Table(entries) };
-        let is_part = self.problems.len() == MOST_PROBLEMS;
+        let is_incomplete = self.problems.len() == MAX_PROBLEMS;
         let mut problems = self.problems.into_iter();
-        problems.next().map_or(Ok(root), |first| Err(Diagnostics::new(first, problems).given_up(is_part)))
+        problems
+            .next()
+            .map_or(Ok(root), |first| Err(Diagnostics::new(first, problems).with_incomplete(is_incomplete)))
     }
 
     fn entries(&mut self, table: DeTable<'_>, path: &str) -> Vec<Entry> {
@@ -193,11 +199,11 @@ impl Reader<'_> {
         spanned.into_iter().map(entry).collect()
     }
 
-    /// A text that can be shown anywhere. Line ends are those of Unix.
+    /// Returns a text that is safe to display, with Unix line ends.
     fn shown(&mut self, text: Spanned<Cow<'_, str>>, path: &str) -> String {
         let (span, text) = (text.span(), text.into_inner().replace("\r\n", "\n"));
         if let Err(wrong) = printable::check(&text) {
-            self.problem(span, path, wrong, "write it without");
+            self.problem(span, path, wrong, "remove it");
         }
         text
     }
@@ -229,31 +235,31 @@ impl Reader<'_> {
 
     fn number(&mut self, span: Range<usize>, text: &str, read: Option<toml::Value>, path: &str) -> Value {
         if read.is_none() {
-            self.problem(span, path, format!("`{text}` is too large a number"), "");
+            self.problem(span, path, format!("the number `{text}` is too large"), "");
         }
         read.map_or(Value::Gone, Value::Leaf)
     }
 }
 
-/// `link` and `rate` make `link.rate`.
+/// Joins `link` and `rate` to `link.rate`.
 pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
 impl Node {
-    /// Text written at a place.
-    pub(crate) fn text(at: At, text: &str) -> Self {
+    /// Creates a text.
+    pub(crate) fn text(at: Origin, text: &str) -> Self {
         Self { at, value: Value::Leaf(toml::Value::String(text.to_owned())) }
     }
 
-    /// What an argument of the command line means: TOML if it is, else text.
-    pub(crate) fn argument(at: &At, text: &str) -> Self {
+    /// Parses a command-line argument as TOML, or takes it as text.
+    pub(crate) fn argument(at: &Origin, text: &str) -> Self {
         let parsed = format!("value = {text}").parse::<toml::Table>().ok();
         let value = parsed.filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
         value.map_or_else(|| Self::text(at.clone(), text), |value| Self::from_toml(at, value))
     }
 
-    fn from_toml(at: &At, value: toml::Value) -> Self {
+    fn from_toml(at: &Origin, value: toml::Value) -> Self {
         let value = match value {
             toml::Value::Array(list) => {
                 Value::Array(list.into_iter().map(|v| Self::from_toml(at, v)).collect())
@@ -269,7 +275,7 @@ impl Node {
         Self { at: at.clone(), value }
     }
 
-    /// Without the places.
+    /// Returns the value without origins.
     pub(crate) fn to_toml(&self) -> toml::Value {
         match &self.value {
             Value::Leaf(leaf) => leaf.clone(),
@@ -283,12 +289,12 @@ impl Node {
         }
     }
 
-    /// Whether it is left out.
+    /// Reports whether the element was removed.
     pub(crate) fn is_gone(&self) -> bool {
         matches!(self.value, Value::Gone)
     }
 
-    /// The value of a key, if this is a table that has it.
+    /// Returns the value of a key, if this is a table that has it.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         match &self.value {
             Value::Table(entries) => entries.iter().find(|e| e.key == key).map(|e| &e.node),
@@ -296,7 +302,7 @@ impl Node {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if the value is one.
     pub(crate) fn as_str(&self) -> Option<&str> {
         match &self.value {
             Value::Leaf(leaf) => leaf.as_str(),
@@ -304,12 +310,11 @@ impl Node {
         }
     }
 
-    /// Writes a value at a path; tables on the way are made. A list on the way: into each of its tables, or into one if
-    /// the path says which.
+    /// Sets a value at a path and creates missing tables. A list on the path means each of its
+    /// tables, or one of them if the path contains its number.
     ///
-    /// # Errors
-    /// What stands in the way, in words.
-    pub(crate) fn set(&mut self, path: &[String], at: &At, value: &Self) -> Result<(), String> {
+    /// # Errors Describes the obstacle on the path.
+    pub(crate) fn set(&mut self, path: &[String], at: &Origin, value: &Self) -> Result<(), String> {
         let [key, rest @ ..] = path else {
             *self = value.clone();
             return Ok(());
@@ -334,7 +339,7 @@ impl Node {
         }
     }
 
-    /// `"cubic"` is short for `{ name = "cubic" }`, `"media"` for `{ name = "media" }`.
+    /// Expands `"cubic"` to `{ name = "cubic" }`, and `"media"` to `{ name = "media" }`.
     fn open_name(&mut self) {
         if let Some(name) = self.as_str() {
             let entry = Entry {
@@ -347,7 +352,7 @@ impl Node {
     }
 }
 
-fn entry<'a>(entries: &'a mut Vec<Entry>, key: &str, at: &At) -> &'a mut Entry {
+fn entry<'a>(entries: &'a mut Vec<Entry>, key: &str, at: &Origin) -> &'a mut Entry {
     let index = entries.iter().position(|e| e.key == key).unwrap_or_else(|| {
         let node = Node { at: at.clone(), value: Value::Table(Vec::new()) };
         entries.push(Entry { key: key.to_owned(), at: at.clone(), node });
@@ -356,12 +361,12 @@ fn entry<'a>(entries: &'a mut Vec<Entry>, key: &str, at: &At) -> &'a mut Entry {
     &mut entries[index]
 }
 
-fn set_in_list(list: &mut [Node], path: &[String], at: &At, value: &Node) -> Result<(), String> {
+fn set_in_list(list: &mut [Node], path: &[String], at: &Origin, value: &Node) -> Result<(), String> {
     let count = list.len();
     match path[0].parse::<usize>() {
         Ok(index) => match list.get_mut(index) {
             Some(node) => node.set(&path[1..], at, value),
-            None => Err(format!("has no number {index}: there are {count}, counted from 0")),
+            None => Err(format!("has no element {index}: it has {count}, counted from 0")),
         },
         Err(_) => list.iter_mut().try_for_each(|node| node.set(path, at, value)),
     }

@@ -1,4 +1,4 @@
-//! `transport` and `packet` of a flow: sizes of its packets.
+//! Reads `transport` and `packet` of a flow: the sizes of its packets.
 
 use scenario::Transport;
 use units::Bytes;
@@ -6,19 +6,19 @@ use units::Bytes;
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
 
-/// An ACK frame with a range or two and an ECN count is about so long (RFC 9000 section 19.3).
+/// Typical size of an ACK frame with one or two ranges and ECN counts (RFC 9000 section 19.3).
 const ACK_FRAME: u32 = 20;
 
 /// IP and TCP headers without options.
 const TCP_HEADERS: u32 = 40;
 
-/// Whether `transport` says TCP.
+/// Reports whether `transport` is TCP.
 pub(crate) fn is_tcp(fields: &Fields<'_>) -> Result<bool, Diagnostic> {
     let transports = [("quic", false), ("tcp", true)];
     fields.get("transport").map_or(Ok(false), |cursor| cursor.word("transport", &transports))
 }
 
-/// The sizes that `packet` says, the others as in `default`.
+/// Reads the sizes in `packet`, with the others as in `default`.
 pub(crate) fn read(fields: &Fields<'_>, default: Transport) -> Result<Transport, Diagnostic> {
     let Some(packet) = fields.get("packet") else { return Ok(default) };
     let known: &[&str] = match default {
@@ -45,7 +45,8 @@ pub(crate) fn read(fields: &Fields<'_>, default: Transport) -> Result<Transport,
     }
 }
 
-/// The size of a feedback packet on the wire and where the file gives it, if it does. [`read`] has checked the keys.
+/// Returns the size of a feedback packet on the wire and its place in the file, if given. [`read`]
+/// has already checked the keys.
 pub(crate) fn read_ack<'a>(fields: &Fields<'a>) -> Result<Option<(u32, Cursor<'a>)>, Diagnostic> {
     let Some((_, at)) = fields
         .get("packet")
@@ -54,12 +55,13 @@ pub(crate) fn read_ack<'a>(fields: &Fields<'a>) -> Result<Option<(u32, Cursor<'a
         return Ok(None);
     };
     match read_size(&at)? {
-        0 => Err(at.invalid("a packet of no bytes", "from 1 to 65 535 bytes")),
+        0 => Err(at.invalid("the packet is empty", "must be between 1 and 65 535 bytes")),
         size => Ok(Some((size, at))),
     }
 }
 
-/// The size that a feedback packet has by default: QUIC's headers and an ACK frame, or a TCP segment without payload.
+/// Returns the default size of a feedback packet: QUIC's headers and an ACK frame, or a TCP segment
+/// without payload.
 pub(crate) fn ack(transport: Transport) -> u32 {
     match transport {
         Transport::Quic { header, overhead, .. } => header + ACK_FRAME + overhead,
@@ -70,5 +72,7 @@ pub(crate) fn ack(transport: Transport) -> u32 {
 fn read_size(cursor: &Cursor<'_>) -> Result<u32, Diagnostic> {
     let Bytes(bytes) = cursor.read()?;
     let size = u32::try_from(bytes).ok().filter(|size| *size <= 65_535);
-    size.ok_or_else(|| cursor.invalid(format!("{bytes} bytes in one packet"), "at most 65 535 bytes"))
+    size.ok_or_else(|| {
+        cursor.invalid(format!("a packet of {bytes} bytes is too large"), "must be at most 65 535 bytes")
+    })
 }

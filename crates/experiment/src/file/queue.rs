@@ -1,4 +1,4 @@
-//! How much the bottleneck's queue holds, in the words of the papers, and what that is in time.
+//! The size of a bottleneck's queue, in the notation of the papers, and the same as a time.
 //!
 //! ```text
 //! BDP            = rate * base RTT of the first flow
@@ -8,8 +8,8 @@
 //!                = limit / rate - delay of the link          limit-counts = "queue+delay"
 //! ```
 //!
-//! In the second case the packets in propagation occupy the limit too: a full link takes `rate * delay` of it, and only
-//! the rest is left to queue in. That usable part is what a threshold such as `"20 % of buffer"` refers to.
+//! In the second case, packets in propagation count toward the limit too. A full link takes `rate * delay` of it, and
+//! only the rest is available for queueing. A threshold such as `"20 % of buffer"` refers to that usable part.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,12 +18,12 @@ use link::{Limit, LimitCounts};
 use units::split_number;
 use units::{Bytes, Duration, Rate};
 
-/// The `queue` of a link, as its file writes it.
+/// The `queue` of a link, as written in a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Queue {
     /// `"4 BDP"`.
     Bdp(f64),
-    /// `"100 ms"`: bytes that take so long at the link's rate.
+    /// `"100 ms"`: the bytes sent in this time at the link's rate.
     Time(Duration),
     /// `"62.5 kB"`, `"24 packets"`, `"unlimited"`.
     Limit(Limit),
@@ -43,7 +43,7 @@ impl FromStr for Queue {
         text.parse().map(Self::Limit).map_err(|_| match split_number(text) {
             Ok((_, "")) => format!("`{text}` has no unit; {FORMS}"),
             Err(e) if e.contains("negative") => format!("{e}; {FORMS}"),
-            _ => format!("`{text}` is not the size of a queue; {FORMS}"),
+            _ => format!("`{text}` is not a queue size; {FORMS}"),
         })
     }
 }
@@ -61,7 +61,7 @@ impl fmt::Display for Queue {
 }
 
 impl Queue {
-    /// What it is on this link.
+    /// Converts the queue to a limit on this link.
     pub fn limit(self, rate: Rate, base_rtt: Duration) -> Limit {
         let bytes = |time: Duration| Limit::Bytes(Bytes(rate.bytes_in(time)));
         match self {
@@ -72,7 +72,7 @@ impl Queue {
     }
 }
 
-/// Bytes that a limit admits, if there is one; packets are of this size on the wire.
+/// Returns the limit in bytes, if there is one. `packet` is the size of a packet on the wire.
 pub(crate) fn bytes(limit: Limit, packet: u32) -> Option<u64> {
     match limit {
         Limit::Bytes(Bytes(bytes)) => Some(bytes),
@@ -81,7 +81,7 @@ pub(crate) fn bytes(limit: Limit, packet: u32) -> Option<u64> {
     }
 }
 
-/// The usable buffer in time, see above.
+/// Returns the usable buffer as a time, see the module documentation.
 pub(crate) fn in_time(
     limit: Limit,
     counts: LimitCounts,
@@ -89,7 +89,7 @@ pub(crate) fn in_time(
     delay: Duration,
     packet: u32,
 ) -> Option<Duration> {
-    // In 128 bits: a file may ask for a queue whose bits, times nanoseconds, are more than 64 hold.
+    // 128 bits, because a queue's bits times nanoseconds may exceed 64.
     let ns = u128::from(bytes(limit, packet)?) * 8_000_000_000 / u128::from(rate.0.max(1));
     let whole = Duration(u64::try_from(ns).unwrap_or(u64::MAX));
     Some(match counts {
@@ -109,7 +109,7 @@ mod tests {
         text.parse::<Queue>().unwrap().limit(RATE, RTT)
     }
 
-    /// The QUIC-DC testbed: 4 BDP of 10 Mbit/s and 50 ms are 250 000 bytes, 200 ms.
+    /// The QUIC-DC testbed: 4 BDP of 10 Mbit/s and 50 ms are 250 000 bytes, or 200 ms.
     #[test]
     fn bandwidth_delay_products() {
         for (text, bytes) in
@@ -137,9 +137,7 @@ mod tests {
         for text in ["4 BDP", "62.5 kB", "24 packets", "100 ms", "unlimited"] {
             assert_eq!(text.parse::<Queue>().unwrap().to_string(), text);
         }
-        for (text, wrong) in
-            [("4", "has no unit"), ("-1 BDP", "negative"), ("4 PDB", "not the size of a queue")]
-        {
+        for (text, wrong) in [("4", "has no unit"), ("-1 BDP", "negative"), ("4 PDB", "not a queue size")] {
             let error = text.parse::<Queue>().unwrap_err();
             assert!(error.contains(wrong) && error.contains("24 packets"), "{error}");
         }

@@ -1,4 +1,4 @@
-//! `[published]`: which table of the source belongs to the experiment, and which of its columns is which metric.
+//! Reads `[published]`: the source's table for the experiment, and the column of each metric.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::file::cursor::Cursor;
@@ -15,15 +15,15 @@ use crate::row::RowLabel;
 pub struct Reference {
     /// File name of the table.
     pub table: String,
-    /// Metric and its column.
+    /// Metrics with their columns.
     pub columns: Vec<(Metric, String)>,
-    /// The table's numbers.
+    /// Numbers of the table.
     pub numbers: Published,
 }
 
 known_keys!(KEYS: judgement::Published);
 
-/// The metrics that `[published]` names, in the order of the file.
+/// Returns the metrics named by `[published]`, in file order.
 pub(crate) fn metrics(cursor: Option<&Cursor<'_>>) -> Result<Vec<Metric>, Diagnostic> {
     let Some(columns) = cursor.map(|c| c.table(&KEYS)).transpose()?.and_then(|fields| fields.get("columns"))
     else {
@@ -46,7 +46,7 @@ impl Reference {
         let (label, text) =
             library::published(file, &table).map_err(|(wrong, right)| table_at.invalid(wrong, right))?;
         let csv = Csv::parse(&label, &text)?;
-        let rows_at = fields.need("rows", "the columns that name a row")?;
+        let rows_at = fields.need("rows", "the columns that identify a row")?;
         let rows: Vec<String> =
             rows_at.filled_list()?.iter().map(|c| read_column(c, &table, &csv)).collect::<Result<_, _>>()?;
         let columns_at = fields.need("columns", "{ metric = \"column\" }")?;
@@ -56,7 +56,7 @@ impl Reference {
         let numbers = csv.numbers(&rows, &names)?;
         if !known.iter().any(|row| numbers.rows.contains_key(row.in_file())) {
             let rows = |keys: Vec<&str>| keys.join(", ");
-            let wrong = format!("no row of {table} is a row of the experiment");
+            let wrong = format!("no row of {table} matches a row of the experiment");
             let ours = rows(known.iter().map(RowLabel::in_file).collect());
             let theirs = rows(numbers.rows.keys().map(String::as_str).collect());
             return Err(
@@ -66,7 +66,7 @@ impl Reference {
         Ok(Self { table, columns, numbers })
     }
 
-    /// What the source prints for a row, whatever ran ours.
+    /// Returns the source's number for a row, whichever backend ran ours.
     pub fn value(&self, row: &RowLabel, metric: &Metric) -> Option<f64> {
         let (_, column) = self.columns.iter().find(|(name, _)| name == metric)?;
         self.numbers.rows.get(row.in_file())?.get(column).copied()

@@ -1,4 +1,4 @@
-//! One run as an experiment file of its own, with every default written out: what its manifest keeps.
+//! Writes one run as an experiment file with every default written out, for its manifest.
 
 use link::{LinkConfig, RateModel};
 use scenario::{Application, Route, Transport, UdpConfig};
@@ -10,16 +10,16 @@ use crate::file::tables::flow::{AppTable, FlowTable, Named, Packet};
 use crate::file::tables::network::{Changing, Link, Links, OnOff, Probe, Udp};
 use crate::file::tables::{File, Window};
 
-/// What the file says of its runs.
+/// The descriptive keys of the file.
 pub(crate) struct Head<'a> {
     pub(crate) title: &'a str,
     pub(crate) source: &'a str,
-    /// Which of its runs this is.
+    /// Identification of the run.
     pub(crate) note: String,
     pub(crate) seed: u64,
 }
 
-/// The file. Optional values that are not there have no key, for want of a word that means "none".
+/// Returns the file. Absent optional values have no key, because TOML has no null.
 pub(crate) fn table(head: Head<'_>, setup: &Setup) -> Result<toml::Table, toml::ser::Error> {
     let file = File {
         title: head.title,
@@ -27,7 +27,7 @@ pub(crate) fn table(head: Head<'_>, setup: &Setup) -> Result<toml::Table, toml::
         note: head.note,
         duration: setup.duration,
         repetitions: 1,
-        // TOML integers have a sign; a seed past the middle is written as it is read: not at all larger.
+        // TOML integers are signed. A seed beyond their range becomes the largest integer.
         seed: i64::try_from(head.seed).unwrap_or(i64::MAX),
         series: setup.series.map_or_else(|| "off".to_owned(), |interval| interval.to_string()),
         measure: setup.measure.map(|(from, to)| Window { from, to }),
@@ -69,7 +69,7 @@ fn links<'a>(links: &'a [LinkConfig], names: &'a [String]) -> Links<'a> {
     }
 }
 
-/// Those that the file gives.
+/// Returns the names of the return links, if the file gives them.
 fn reverse_names(setup: &Setup) -> &[String] {
     if setup.reverse_named { &setup.reverse_names } else { &[] }
 }
@@ -96,9 +96,9 @@ fn link<'a>(config: &'a LinkConfig, name: Option<&'a str>) -> Link<'a> {
         name,
         rate: &config.rate,
         burst: config.burst,
-        delay: Changing::of(config.delay, &config.delay_steps),
+        delay: Changing::new(config.delay, &config.delay_steps),
         rtt: None,
-        queue: Changing::of(config.limit, &config.limit_steps),
+        queue: Changing::new(config.limit, &config.limit_steps),
         limit_counts: config.limit_counts,
         jitter: config.jitter,
         loss: Percent(config.loss * 100.0),

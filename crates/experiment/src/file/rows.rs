@@ -1,14 +1,15 @@
-//! Which rows a claim, a known deviation or a chart speaks of: `["QUIC-DC *"]`, `["!QUIC-DC *"]`.
+//! Row patterns of claims, known deviations and charts: `["QUIC-DC *"]`, `["!QUIC-DC *"]`.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::file::cursor::Cursor;
 
-/// Patterns of labels. `*` stands for any text; `!` takes labels away. Only negative patterns: all labels but those.
+/// Patterns of labels. `*` matches any text, and `!` excludes labels. A list with only negative
+/// patterns matches all other labels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows(Vec<String>);
 
 impl Rows {
-    /// Whether a label is meant.
+    /// Reports whether a label matches.
     pub fn matches(&self, label: &str) -> bool {
         let hit = |p: &String| matches(p, label);
         let taken_away = self.0.iter().filter_map(|p| p.strip_prefix('!')).any(|p| matches(p, label));
@@ -19,12 +20,13 @@ impl Rows {
         !taken_away && (no_wanted || wanted.next().is_some())
     }
 
-    /// The labels that are meant, in order.
+    /// Returns the matching labels, in order.
     pub fn pick<'l, L: AsRef<str>>(&self, labels: &'l [L]) -> Vec<&'l L> {
         labels.iter().filter(|label| self.matches(label.as_ref())).collect()
     }
 
-    /// Reads a list of patterns, each of which must match one of the labels. `what` are the labels: rows, variants.
+    /// Reads a list of patterns, each of which must match one of the labels. `what` names the
+    /// labels in messages: row, variant.
     pub(crate) fn read(
         cursor: &Cursor<'_>,
         what: &str,
@@ -45,13 +47,13 @@ impl Rows {
         }
         let rows = Self(patterns);
         if rows.pick(labels).is_empty() {
-            return Err(cursor.problem(format!("no {what} is left"), ""));
+            return Err(cursor.problem(format!("the patterns match no {what}"), ""));
         }
         Ok(rows)
     }
 }
 
-/// Whether a label is the pattern with texts for its asterisks.
+/// Reports whether a label matches a pattern, in which each asterisk matches any text.
 pub fn matches(pattern: &str, label: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| label.strip_prefix(first)) else { return false };

@@ -1,4 +1,5 @@
-//! What a run needs of an experiment file once the varied keys have their values: network, flows, times.
+//! Reads the part of an experiment file that a run needs, after varied keys have their values:
+//! network, flows, times.
 
 use std::collections::BTreeMap;
 
@@ -21,35 +22,35 @@ use crate::file::{probe, udp};
 
 known_keys!(WINDOW_KEYS: Window);
 
-/// Samples of one run's time series at most.
+/// Most samples in the time series of a run.
 const MAX_SAMPLES: u64 = 1_000_000;
 
-/// A run, decided but for its seed; flows of a count still together.
+/// A run without its seed. Flows with a count are still together.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(crate) duration: Duration,
     pub(crate) measure: Option<(Duration, Duration)>,
-    /// Other windows by name.
+    /// Additional windows by name.
     pub(crate) windows: Vec<(String, Duration, Duration)>,
     pub(crate) series: Option<Duration>,
-    /// In order, at least one.
+    /// Links in order, at least one.
     pub(crate) links: Vec<LinkConfig>,
-    /// Their names, if there are several.
+    /// Names of the links, if there are several.
     pub(crate) link_names: Vec<String>,
-    /// The links of the way back, in order.
+    /// Links of the return path, in order.
     pub(crate) reverse: Vec<LinkConfig>,
-    /// Their names, one each.
+    /// Names of the return links, one each.
     pub(crate) reverse_names: Vec<String>,
-    /// Whether the file gives them: `[[reverse]]`.
+    /// Whether the file gives these names, as in `[[reverse]]`.
     pub(crate) reverse_named: bool,
-    /// Also those with a count of 0.
+    /// Flows, including those with a count of 0.
     pub(crate) flows: Vec<Flow>,
     pub(crate) probe: Option<ProbeConfig>,
     pub(crate) udp: Vec<UdpConfig>,
 }
 
 impl Setup {
-    /// `root` are the keys of the whole file.
+    /// Reads a run from the keys of the whole file.
     pub(crate) fn read(root: &Fields<'_>) -> Result<Self, Diagnostic> {
         let duration = read_duration(root)?;
         let network = Network::read(root)?;
@@ -82,12 +83,12 @@ impl Setup {
         })
     }
 
-    /// The flows that run.
+    /// Returns the flows with a count above 0.
     pub(crate) fn present(&self) -> impl Iterator<Item = &Flow> {
         self.flows.iter().filter(|flow| flow.count > 0)
     }
 
-    /// The window of this name.
+    /// Returns the window with this name.
     fn window(&self, name: &str) -> (Time, Time) {
         let whole = (Time::ZERO, Time::NEVER);
         let span = |(from, to): (Duration, Duration)| (Time::ZERO + from, Time::ZERO + to);
@@ -99,7 +100,7 @@ impl Setup {
         }
     }
 
-    /// With these windows beside the measuring one.
+    /// Returns the scenario, with these windows in addition to the measuring window.
     pub(crate) fn scenario(&self, seed: u64, windows: &[String]) -> Scenario {
         let window = |name: &String| {
             let (from, to) = self.window(name);
@@ -123,7 +124,7 @@ impl Setup {
         }
     }
 
-    /// Every flow on its own. Where several have one label, they are numbered from 1.
+    /// Expands counts to single flows. Flows with the same label are numbered from 1.
     fn expand(&self, seed: u64) -> Vec<FlowConfig> {
         let mut jitter = Rng::stream(seed, "start-jitter");
         let mut likes: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
@@ -145,9 +146,9 @@ impl Setup {
 }
 
 fn read_duration(root: &Fields<'_>) -> Result<Duration, Diagnostic> {
-    let cursor = root.need("duration", "the run ends then at the latest, like \"60 s\"")?;
+    let cursor = root.need("duration", "the length of the run, like \"60 s\"")?;
     match cursor.read()? {
-        Duration::ZERO => Err(cursor.invalid("the run lasts no time", "a duration like \"60 s\"")),
+        Duration::ZERO => Err(cursor.invalid("the run lasts 0 s", "must be longer, like \"60 s\"")),
         duration => Ok(duration),
     }
 }
@@ -157,7 +158,7 @@ fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> R
     let transfer = read_transfer(root.get("transfer").as_ref())?;
     let tables = cursor.tables()?;
     if tables.is_empty() {
-        return Err(cursor.problem("no flows", "at least one [[flow]] with its controller"));
+        return Err(cursor.problem("no flows", "add at least one [[flow]] with its controller"));
     }
     let mut flows = Vec::new();
     let mut count = 0_u64;
@@ -165,7 +166,7 @@ fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> R
         let flow = Flow::read(table, network, transfer)?;
         count = count.saturating_add(flow.count);
         if count > MAX_FLOWS {
-            return Err(table.problem(format!("{count} flows"), format!("at most {MAX_FLOWS}")));
+            return Err(table.problem(format!("{count} flows are too many"), format!("at most {MAX_FLOWS}")));
         }
         check_start(table, &flow, duration)?;
         flows.push(flow);
@@ -180,7 +181,7 @@ fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> R
 fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(), Diagnostic> {
     let last = flow.last_start();
     let (end, ends) = match flow.stop {
-        Stop::At(stop) if stop < duration => (stop, "they stop"),
+        Stop::At(stop) if stop < duration => (stop, "the flows stop"),
         _ => (duration, "the run ends"),
     };
     if last < end {
@@ -189,10 +190,10 @@ fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(
     let fields = cursor.table(&flow::KEYS)?;
     let keys = ["stagger", "start", "start-jitter"];
     let at = keys.iter().find_map(|key| fields.get(key)).unwrap_or_else(|| cursor.clone());
-    Err(at.problem(format!("the last flow starts at {last}"), format!("{ends} at {end}: start before it")))
+    Err(at.problem(format!("the last flow starts at {last}"), format!("must be before {end}, when {ends}")))
 }
 
-/// Delays that are a part of the buffer, which needs a buffer to be a part of.
+/// Replaces shares of the buffer by delays, and refuses them if there is no buffer.
 fn resolve_shares(
     root: &Fields<'_>,
     flows: &mut [Flow],
@@ -207,9 +208,9 @@ fn resolve_shares(
         let controller = cursor.table(&flow::KEYS)?.need("controller", "")?;
         let at = controller.below(share);
         let Some(buffer) = buffer else {
-            let right = "give it as a delay, like \"20 ms\", or the link a queue like \"4 BDP\"";
+            let right = "write a delay like \"20 ms\", or give the link a queue like \"4 BDP\"";
             return Err(
-                at.problem(format!("a delay in % of buffer, but {}", no_buffer(links, backward)), right)
+                at.problem(format!("`% of buffer` is undefined: {}", no_buffer(links, backward)), right)
             );
         };
         let resolved = flow.shares.resolve(&flow.config.algorithm, buffer);
@@ -218,25 +219,26 @@ fn resolve_shares(
     Ok(())
 }
 
-/// Why there is no buffer to be a part of.
+/// Explains why there is no buffer.
 fn no_buffer(links: &[LinkConfig], backward: bool) -> String {
     match links[0].limit {
-        _ if backward => "its packets do not cross [link]".to_owned(),
+        _ if backward => "the flow does not cross [link]".to_owned(),
         _ if links.len() > 1 => "there are several links".to_owned(),
         _ if !links[0].limit_steps.is_empty() => "the queue has steps".to_owned(),
         Limit::Unlimited => "the queue is unlimited".to_owned(),
-        limit => format!("the link's delay fills the limit of {limit} by itself"),
+        limit => format!("packets in propagation alone fill the limit of {limit}"),
     }
 }
 
-/// Without receive times controllers of one-way delay do nothing, or something else under their name.
+/// Refuses controllers of one-way delay without receive times: they would do nothing, or something
+/// else under their name.
 fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Diagnostic> {
     for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
         let FlowConfig { algorithm, ack, transport, .. } = &flow.config;
         let (name, needs) = (algorithm.name(), algorithm.build(PathInfo::default()).needs());
         let at = || cursor.table(&flow::KEYS)?.need("controller", "");
         if needs.receive_times && ack.timestamps == 0 {
-            // What has a threshold of delay does without when it is off.
+            // A controller with a delay threshold needs no receive times if the threshold is off.
             let off = if algorithm.docs().iter().any(|p| p.name == "threshold") {
                 ", or threshold = \"off\""
             } else {
@@ -244,17 +246,15 @@ fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Diagnostic> {
             };
             return Err(at()?.problem(
                 format!("{name} needs the receive times of its packets, which this flow's receiver does not report"),
-                format!("give it ack.timestamps = 1, or transport = \"quic\", which has them{off}"),
+                format!("set ack.timestamps = 1, or transport = \"quic\", which reports them{off}"),
             ));
         }
-        // TCP's timestamps are one for each ACK.
+        // TCP reports one receive time per ACK.
         let each = ack.ack_every == AckEvery::Constant(1) || matches!(transport, Transport::Quic { .. });
         if needs.every_receive_time && !each {
             return Err(at()?.problem(
-                format!(
-                    "{name} needs the receive time of every packet, and TCP has one for each acknowledgement"
-                ),
-                "give it ack.ack-every = 1",
+                format!("{name} needs the receive time of every packet, but TCP reports one per ACK"),
+                "set ack.ack-every = 1",
             ));
         }
     }
@@ -267,16 +267,19 @@ fn read_window(cursor: &Cursor<'_>, duration: Duration) -> Result<(Duration, Dur
     let to = fields.read("to")?.unwrap_or(duration);
     if to > duration {
         let at = fields.get("to").unwrap_or_else(|| cursor.clone());
-        return Err(at.problem(format!("measures until {to}"), format!("the run ends at {duration}")));
+        return Err(at.problem(
+            format!("the window ends at {to}, after the run"),
+            format!("the run ends at {duration}"),
+        ));
     }
     if from >= to {
         let at = fields.get("from").unwrap_or_else(|| cursor.clone());
-        return Err(at.problem(format!("measures from {from} to {to}"), "`from` must be before `to`"));
+        return Err(at.problem(format!("the window goes from {from} to {to}"), "`from` must be before `to`"));
     }
     Ok((from, to))
 }
 
-/// `[windows]`: a name each.
+/// Reads `[windows]`, each with a name.
 fn read_windows(
     root: &Fields<'_>,
     duration: Duration,
@@ -285,8 +288,8 @@ fn read_windows(
     let read = |(entry, below): (&Entry, Cursor<'_>)| {
         let name = &entry.key;
         if [RUN, MEASURE].contains(&name.as_str()) || name.contains(" @ ") {
-            let right = format!("`{RUN}` and `{MEASURE}` are always there, and ` @ ` stands before a name");
-            return Err(below.invalid(format!("a window cannot be called `{name}`"), right));
+            let right = format!("`{RUN}` and `{MEASURE}` are predefined, and a name cannot contain ` @ `");
+            return Err(below.invalid(format!("invalid window name `{name}`"), right));
         }
         read_window(&below, duration).map(|(from, to)| (name.clone(), from, to))
     };
@@ -294,7 +297,7 @@ fn read_windows(
 }
 
 fn read_series(root: &Fields<'_>, duration: Duration) -> Result<Option<Duration>, Diagnostic> {
-    let right = "an interval like \"100 ms\", or \"off\"";
+    let right = "set `series` to an interval like \"100 ms\", or to \"off\"";
     let cursor = root.get("series");
     let interval = match &cursor {
         Some(cursor) if cursor.node().as_str() == Some("off") => return Ok(None),
@@ -306,9 +309,9 @@ fn read_series(root: &Fields<'_>, duration: Duration) -> Result<Option<Duration>
         return Ok(Some(interval));
     }
     let wrong = format!("a sample every {interval} for {duration} is more than {MAX_SAMPLES} samples");
-    // Without the key it is the duration's fault.
+    // Without the key, the duration is at fault.
     match cursor.or_else(|| root.get("duration")) {
-        Some(at) => Err(at.problem(wrong, format!("`series` is {right}"))),
+        Some(at) => Err(at.problem(wrong, right)),
         None => Ok(Some(interval)),
     }
 }

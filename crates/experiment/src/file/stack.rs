@@ -1,7 +1,8 @@
-//! `stack` of a flow: which QUIC implementation's values the keys of `packet`, `recovery` and `ack` have that the file does not give.
+//! `stack` of a flow: the QUIC implementation that supplies the defaults of `packet`, `recovery` and `ack`.
 //!
-//! `"mvfst"` is facebook/mvfst as of May 2025 under `hq`, the stack of source 000's testbed. Its values, and where each was read (the
-//! fact sheet is `algorithms/mvfst.md` of the notes, its numbers those of its sections; files are mvfst's):
+//! `"mvfst"` is facebook/mvfst as of May 2025 under `hq`, the stack of source 000's testbed. The table lists its values
+//! and their origin. Numbers in the last column are sections of the fact sheet, `algorithms/mvfst.md` of the notes. Files
+//! are mvfst's.
 //!
 //! | key | value | fact |
 //! |---|---|---|
@@ -25,18 +26,21 @@
 //! | `recovery.pacing.style`, `.min-burst` | bursts, 5 | 3: CongestionControlFunctions.cpp:25-54, QuicConstants.h:451 |
 //! | `recovery.pacing.interval` | 200 us | 3: HQCommandLine.cpp:77-78 |
 //!
-//! What it leaves as it is, with mvfst's rule in brackets:
+//! Rules that are not modelled, with mvfst's rule in brackets:
 //!
-//! * the mean takes the ACK delay off a sample that exceeds the minimum by as much or more (5: by more), and off at most
-//!   `max-ack-delay` (5: all of it; no ACK here is later than its timer);
-//! * persistent congestion is RFC 9002's (5: it looks at one ACK), a reduction lets one packet leave beside the window (RFC 9002
-//!   section 7.3.2; 6: none), what was declared lost may come back within three PTOs and is then not sent again (5: one PTO, and it is);
-//! * packets that leave in one instant have one send time (4: those of one write do): nothing to choose;
-//! * receive times are cut to their unit one by one (9: their differences are, which adds up to 80 us), late packets have one too
-//!   (9: none), and a lost ACK takes its own along (9: the last ten stay);
-//! * a number that was left out is forgotten after 1000 packets (2: with an ACK above it), and counts in the packet threshold (5: not).
+//! * The smoothed RTT subtracts the ACK delay from a sample that exceeds the minimum by at least that delay (5: by more).
+//!   It subtracts at most `max-ack-delay` (5: all of it; no ACK here is later than its timer).
+//! * Persistent congestion follows RFC 9002 (5: a single ACK is examined).
+//! * A reduction allows one packet beyond the window (RFC 9002 section 7.3.2; 6: none).
+//! * A packet declared lost may arrive within three PTOs, and is then not retransmitted (5: one PTO, and it is).
+//! * Packets sent at the same instant share a send time (4: packets of one write do), so there is nothing to choose.
+//! * Receive times are truncated to their unit one by one (9: differences are, which adds up to 80 us). Late packets have
+//!   a receive time too (9: none). A lost ACK loses its receive times (9: the last ten are kept).
+//! * A skipped packet number is forgotten after 1000 packets (2: with an ACK above it), and counts for the packet
+//!   threshold (5: does not).
 //!
-//! What it lacks: alarms in whole milliseconds (5), a receiver that reads several packets at once (2). The controller is the file's.
+//! Also missing: alarms in whole milliseconds (5), and a receiver that reads several packets at once (2). The controller
+//! is the file's.
 
 use recovery::{AckConfig, Config, OnGap, Paced, Pacing, Pto, Style, TimeThreshold};
 use scenario::Transport;
@@ -45,32 +49,31 @@ use units::Duration;
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Fields;
 
-/// Whose values.
+/// A source of default values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stack {
-    /// RFC 9000 and RFC 9002 as they are written, QUIC's default.
+    /// RFC 9000 and RFC 9002 as written, the default for QUIC.
     Rfc9002,
-    /// facebook/mvfst.
     Mvfst,
-    /// Linux, TCP's only one. It has no name in files.
+    /// Linux, the only choice for TCP. It has no name in files.
     Linux,
 }
 
 impl Stack {
-    /// That of a flow whose `transport` is this one.
+    /// Reads the stack of a flow with this transport.
     pub(crate) fn read(fields: &Fields<'_>, tcp: bool) -> Result<Self, Diagnostic> {
         let Some(cursor) = fields.get("stack") else {
             return Ok(if tcp { Self::Linux } else { Self::Rfc9002 });
         };
         let stack = cursor.word("stack", &[("rfc9002", Self::Rfc9002), ("mvfst", Self::Mvfst)])?;
         if tcp {
-            let right = "leave `stack` out: TCP is that of Linux, by its keys `recovery` and `ack`";
-            return Err(cursor.problem("a stack of QUIC, but the flow is TCP", right));
+            let right = "remove `stack`: TCP uses the defaults of Linux, changed by `recovery` and `ack`";
+            return Err(cursor.problem("`stack` applies to QUIC only, but the flow is TCP", right));
         }
         Ok(stack)
     }
 
-    /// Sizes of packets.
+    /// Returns the packet sizes.
     pub(crate) fn transport(self) -> Transport {
         match self {
             Self::Rfc9002 => Transport::default(),
@@ -79,7 +82,7 @@ impl Stack {
         }
     }
 
-    /// How the receiver acknowledges.
+    /// Returns the receiver's ACK behaviour.
     pub(crate) fn ack(self) -> AckConfig {
         match self {
             Self::Rfc9002 => AckConfig::default(),
@@ -97,7 +100,7 @@ impl Stack {
         }
     }
 
-    /// How the sender recovers from losses.
+    /// Returns the sender's loss recovery.
     pub(crate) fn recovery(self) -> Config {
         match self {
             Self::Rfc9002 => Config::quic(),

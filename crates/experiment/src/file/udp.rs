@@ -1,4 +1,4 @@
-//! A `[[udp]]` table: traffic that heeds no congestion.
+//! Reads a `[[udp]]` table: traffic without congestion control.
 
 use link::{LinkConfig, RateModel};
 use scenario::{OnOff, UdpConfig};
@@ -14,28 +14,31 @@ use crate::file::tables::{self, known_keys};
 known_keys!(KEYS: Udp<'static>);
 known_keys!(ON_OFF_KEYS: tables::network::OnOff);
 
-/// More phases a second than this are none that anybody means.
+/// Shortest phase.
 const SHORTEST_PHASE: Duration = Duration::from_millis(1);
 
-/// `duration` is that of the run.
+/// Reads a source. `duration` is that of the run.
 pub(crate) fn read(
     cursor: &Cursor<'_>,
     network: &Network<'_>,
     duration: Duration,
 ) -> Result<UdpConfig, Diagnostic> {
     let fields = cursor.table(&KEYS)?;
-    let rate_at = fields.need("rate", "how fast it sends, like \"500 kbit/s\"")?;
-    let size_at = fields.need("size", "a packet on the wire, like \"1054 bytes\"")?;
+    let rate_at = fields.need("rate", "the sending rate, like \"500 kbit/s\"")?;
+    let size_at = fields.need("size", "the size of a packet on the wire, like \"1054 bytes\"")?;
     let rate = read_steps(&rate_at)?;
     let Bytes(size) = size_at.read()?;
     if size == 0 || size > 65_535 {
-        return Err(size_at.invalid(format!("packets of {}", Bytes(size)), "from 1 to 65 535 bytes"));
+        return Err(size_at.invalid(
+            format!("a size of {} is out of range", Bytes(size)),
+            "must be between 1 and 65 535 bytes",
+        ));
     }
     let fastest = rate.iter().map(|step| step.1).max().unwrap_or_default();
     let apart = fastest.time_for(size);
     if apart < Duration::from_micros(1) {
-        let wrong = format!("{fastest} in packets of {} is one every {apart}", Bytes(size));
-        return Err(rate_at.problem(wrong, "at least 1 us apart: a lower rate or larger packets"));
+        let wrong = format!("{fastest} in packets of {} sends one every {apart}", Bytes(size));
+        return Err(rate_at.problem(wrong, "use a lower rate or larger packets, at least 1 us apart"));
     }
     let (start, stop) = read_times(&fields, duration)?;
     Ok(UdpConfig {
@@ -49,7 +52,7 @@ pub(crate) fn read(
     })
 }
 
-/// A constant rate is one step.
+/// Reads the rate as steps. A constant rate is a single step.
 fn read_steps(cursor: &Cursor<'_>) -> Result<Vec<(Time, Rate)>, Diagnostic> {
     let model = read_rate(cursor)?;
     LinkConfig { rate: model.clone(), ..LinkConfig::plain(Rate(1)) }
@@ -59,25 +62,25 @@ fn read_steps(cursor: &Cursor<'_>) -> Result<Vec<(Time, Rate)>, Diagnostic> {
         RateModel::Constant(rate) => vec![(Time::ZERO, rate)],
         RateModel::Steps(steps) => steps,
         RateModel::Slots(_) => {
-            let right =
-                "a rate like \"500 kbit/s\", or steps [[\"0 s\", \"500 kbit/s\"], [\"40 s\", \"2 Mbit/s\"]]";
-            return Err(cursor.invalid("slots are rates of a link, not of a source", right));
+            let right = "write a rate like \"500 kbit/s\", or steps [[\"0 s\", \"500 kbit/s\"], [\"40 s\", \"2 Mbit/s\"]]";
+            return Err(cursor.invalid("slots apply to links, not to UDP sources", right));
         }
     };
     match steps.iter().find(|step| step.1 > MAX_RATE) {
-        Some((_, rate)) => Err(cursor.invalid(format!("{rate} is beyond any link"), "at most 1000 Gbit/s")),
+        Some((_, rate)) => Err(cursor.invalid(format!("{rate} is too high"), "must be at most 1000 Gbit/s")),
         None => Ok(steps),
     }
 }
 
 fn read_on_off(cursor: &Cursor<'_>) -> Result<OnOff, Diagnostic> {
-    let right = "on-off is { on = \"5 s\", off = \"10 s\" }, with random = true for exponential spans";
+    let right =
+        "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods";
     let fields = cursor.table(&ON_OFF_KEYS)?;
     let span = |key: &str| {
         let at = fields.need(key, right)?;
         match at.read()? {
             span if span < SHORTEST_PHASE => {
-                Err(at.invalid(format!("a span of {span}"), format!("at least {SHORTEST_PHASE}")))
+                Err(at.invalid(format!("{span} is too short"), format!("must be at least {SHORTEST_PHASE}")))
             }
             span => Ok(span),
         }
@@ -90,7 +93,7 @@ fn read_times(fields: &Fields<'_>, duration: Duration) -> Result<(Duration, Opti
     let stop: Option<Duration> = fields.read("stop")?;
     let at = |key| fields.get(key).unwrap_or_else(|| fields.cursor().clone());
     if start >= duration {
-        let right = format!("the run ends at {duration}: start before it");
+        let right = format!("must be before {duration}, when the run ends");
         return Err(at("start").problem(format!("starts at {start}"), right));
     }
     match stop {

@@ -1,9 +1,9 @@
-//! Lists of tables, and what happens to those that speak of rows which are not there.
+//! Reads lists of tables, and handles tables that refer to unknown rows.
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
 
-/// Reads each table of a list that may be absent.
+/// Reads each table of an optional list.
 pub(super) fn each<T>(
     root: &Fields<'_>,
     key: &str,
@@ -13,12 +13,12 @@ pub(super) fn each<T>(
     root.get(key).map_or(Ok(Vec::new()), |c| unknown.kept(c.tables()?.iter().map(read)))
 }
 
-/// What happens to claims, known deviations and charts that speak of rows which are not there.
+/// Treatment of claims, known deviations and charts that refer to unknown rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnknownRows {
-    /// It is a mistake in the file.
+    /// Report a mistake in the file.
     Refused,
-    /// They are left out: the rows are others than those of the file.
+    /// Drop them, because the rows differ from those of the file.
     LeftOut,
 }
 

@@ -4,23 +4,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::backend::Backend;
+use crate::controllers;
 use crate::diagnostic::{Diagnostic, Reach, did_you_mean};
 use crate::file::cursor::Cursor;
-use crate::file::node::{At, Node, Value};
+use crate::file::node::{Node, Origin, Value};
 use crate::file::setup::Setup;
 use crate::row::{self, RowLabel};
 use units::{Bytes, Duration, Rate, split_number};
 
-/// Cases of one experiment at most.
+/// Most cases of one experiment.
 pub(crate) const MAX_CASES: usize = 10_000;
 
-/// What may vary: it decides a run. The rest of a file says how to read the results.
+/// Keys that may vary, because they affect a run. The other keys describe how to read the results.
 const VARIABLE: &[&str] = &["duration", "transfer", "measure", "link", "reverse", "probe", "udp", "flow"];
 
-/// Lists of tables: a number may follow.
+/// Lists of tables, whose name may be followed by an index.
 const NUMBERED: &[&str] = &["flow", "udp", "link", "reverse"];
 
-/// The key that rows come from if it varies and nothing else is said.
+/// The key whose values are the rows by default, if it varies.
 const CONTROLLER: &str = "flow.controller";
 
 /// One combination of the varied values.
@@ -32,15 +33,15 @@ pub struct Case {
     pub row: String,
     /// The name of the first flow's algorithm, `quic-dc`.
     pub algorithm: String,
-    /// The varied keys and what their values are called here, the key of the rows last.
+    /// Varied keys with the labels of their values, the key of the rows last.
     pub values: Vec<(String, String)>,
-    /// Where it runs.
+    /// Backend that runs it.
     pub on: Backend,
     pub(crate) setup: Arc<Setup>,
     pub(crate) overrides: Vec<Override>,
 }
 
-/// A combination that has not been read yet.
+/// A combination before it is read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Combination {
     pub(crate) variant: String,
@@ -50,23 +51,23 @@ pub(crate) struct Combination {
 }
 
 impl Case {
-    /// The same on another backend, as a row of its own.
+    /// Returns the same case on another backend, as a row of its own.
     #[must_use]
     pub fn run_on(&self, backend: Backend) -> Self {
         Self { on: backend, ..self.clone() }
     }
 
-    /// What its row is called in results.
+    /// Returns the label of its row in results.
     pub fn label(&self) -> RowLabel {
         RowLabel::new(&self.row, self.on)
     }
 }
 
-/// A value and the key that it goes to.
+/// A value and the key that it sets.
 #[derive(Clone, Debug)]
 pub(crate) struct Override {
     pub(crate) path: Vec<String>,
-    pub(crate) at: At,
+    pub(crate) at: Origin,
     pub(crate) value: Node,
 }
 
@@ -83,12 +84,12 @@ struct Choice {
     overrides: Vec<Override>,
 }
 
-/// `link.rate` as its parts.
+/// Splits a dotted key such as `link.rate`.
 pub(crate) fn path_of(key: &str) -> Vec<String> {
     key.split('.').map(|part| part.trim().to_owned()).collect()
 }
 
-/// The lists of `[vary]`, in the order of the file.
+/// Reads the lists of `[vary]`, in file order.
 pub(crate) fn read(cursor: Option<&Cursor<'_>>) -> Result<Vec<Varied>, Diagnostic> {
     let Some(cursor) = cursor else { return Ok(Vec::new()) };
     let mut all = Vec::new();
@@ -100,7 +101,8 @@ pub(crate) fn read(cursor: Option<&Cursor<'_>>) -> Result<Vec<Varied>, Diagnosti
     Ok(all)
 }
 
-/// Keys are dotted words in quotes; without the quotes TOML makes tables of them, which say the same.
+/// Collects varied keys. They are dotted names in quotes; without quotes, TOML turns them into
+/// tables, which mean the same.
 fn collect(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Varied>) -> Result<(), Diagnostic> {
     for (entry, below) in cursor.entries()? {
         let key = crate::file::node::join(above, &entry.key);
@@ -116,26 +118,27 @@ fn collect(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Varied>) -> Result<()
         };
         for o in choices.iter().flat_map(|c| &c.overrides) {
             let before = all.iter().flat_map(|v| &v.choices).flat_map(|c| &c.overrides);
-            check_undone(o, before, cursor.file())?;
+            check_overwritten(o, before, cursor.file())?;
         }
         all.push(Varied { key, choices });
     }
     Ok(())
 }
 
-/// A name of the file's own, whose values say themselves what they set.
+/// Reports whether the key is an axis: a name chosen by the file, whose values list the keys that
+/// they set.
 fn is_axis(key: &str, cursor: &Cursor<'_>) -> bool {
     let sets = |c: &Cursor<'_>| c.node().get("set").is_some();
     !VARIABLE.contains(&key) && cursor.list().is_ok_and(|list| list.iter().any(sets))
 }
 
-fn check_key(key: &str, at: &At, file: &str) -> Result<(), Diagnostic> {
+fn check_key(key: &str, at: &Origin, file: &str) -> Result<(), Diagnostic> {
     let root = key.split('.').next().unwrap_or("");
     if VARIABLE.contains(&root) && key.split('.').all(|part| !part.trim().is_empty()) {
         return Ok(());
     }
     let right = format!(
-        "{}, each with a dotted key like \"link.rate\"; or a name of your own for keys that vary together, \
+        "{}, each with a dotted key like \"link.rate\"; or use a name of your own for keys that vary together, \
          {key} = [{{ label = \"...\", set = {{ \"link.rate\" = \"...\" }} }}]",
         did_you_mean(root, VARIABLE.iter().copied())
     );
@@ -143,8 +146,8 @@ fn check_key(key: &str, at: &At, file: &str) -> Result<(), Diagnostic> {
     Err(problem.reaching(Reach::Value))
 }
 
-/// A later key that contains an earlier one would undo it.
-fn check_undone<'o>(
+/// Refuses a later key that contains an earlier one, because it would overwrite it.
+fn check_overwritten<'o>(
     new: &Override,
     mut before: impl Iterator<Item = &'o Override>,
     file: &str,
@@ -152,18 +155,18 @@ fn check_undone<'o>(
     let undone = |o: &&Override| overlap(&o.path, &new.path) && new.path.len() <= o.path.len();
     match before.find(undone) {
         Some(o) => {
-            let wrong = format!("undoes `{}`, which is set above", o.path.join("."));
-            let right = "vary the longer key after the shorter one, and each once";
+            let wrong = format!("overwrites `{}`, which is set above", o.path.join("."));
+            let right = "set each key once, and a shorter key before a longer one";
             Err(new.at.problem(file, &format!("vary.\"{}\"", new.path.join(".")), wrong, right))
         }
         None => Ok(()),
     }
 }
 
-/// What is right where two values are the same.
-const SAME_TWICE: &str = "the same runs twice: leave one of them out";
+/// Advice if two values are the same.
+const DUPLICATE_VALUE: &str = "the runs would be the same: remove one of them";
 
-fn read_values(key: &str, at: &At, cursor: &Cursor<'_>) -> Result<Vec<Choice>, Diagnostic> {
+fn read_values(key: &str, at: &Origin, cursor: &Cursor<'_>) -> Result<Vec<Choice>, Diagnostic> {
     let choice = |value: &Cursor<'_>| Ok(Choice::new(key, at, value.node()));
     let choices = distinct(cursor, choice, "{ label = \"...\", name = \"...\" }")?;
     let mut seen: BTreeMap<(String, u64), String> = BTreeMap::new();
@@ -174,13 +177,13 @@ fn read_values(key: &str, at: &At, cursor: &Cursor<'_>) -> Result<Vec<Choice>, D
             continue;
         };
         if let Some(before) = seen.insert(quantity, text.clone()) {
-            return Err(value.problem(format!("`{text}` is `{before}` again"), SAME_TWICE));
+            return Err(value.problem(format!("`{text}` equals `{before}`"), DUPLICATE_VALUE));
         }
     }
     Ok(choices)
 }
 
-/// Unit and number of a text, the same of `1 s` and `1000 ms`.
+/// Returns unit and number of a text. They are equal for `1 s` and `1000 ms`.
 fn quantity(text: &str) -> Option<(String, u64)> {
     let known = |unit: &str, number: u64| (unit.to_owned(), number);
     let duration = text.parse().map(|Duration(ns)| known("ns", ns));
@@ -192,7 +195,7 @@ fn quantity(text: &str) -> Option<(String, u64)> {
 }
 
 fn read_axis(cursor: &Cursor<'_>) -> Result<Vec<Choice>, Diagnostic> {
-    let right = "a value of an axis is { label = \"...\", set = { \"link.rate\" = \"...\" } }";
+    let right = "write a value of an axis as { label = \"...\", set = { \"link.rate\" = \"...\" } }";
     let choice = |value: &Cursor<'_>| {
         let fields = value.table(&["label", "set"]).map_err(|e| e.with_right(right))?;
         let mut overrides = Vec::new();
@@ -203,7 +206,7 @@ fn read_axis(cursor: &Cursor<'_>) -> Result<Vec<Choice>, Diagnostic> {
     distinct(cursor, choice, right)
 }
 
-/// Keys with dots, in quotes or as tables.
+/// Collects keys with dots, in quotes or as tables.
 fn collect_sets(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Override>) -> Result<(), Diagnostic> {
     for (entry, below) in cursor.entries()? {
         let key = crate::file::node::join(above, &entry.key);
@@ -213,13 +216,14 @@ fn collect_sets(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Override>) -> Re
         }
         check_key(&key, &entry.at, cursor.file())?;
         let new = Override { path: path_of(&key), at: entry.at.clone(), value: entry.node.clone() };
-        check_undone(&new, all.iter(), cursor.file())?;
+        check_overwritten(&new, all.iter(), cursor.file())?;
         all.push(new);
     }
     Ok(())
 }
 
-/// Tables that are values and no parts of a dotted key: what was there before is gone.
+/// Reports whether a table is a value and not part of a dotted key. It then replaces the previous
+/// value.
 fn is_value(key: &str, table: &Node) -> bool {
     match key.rsplit('.').next() {
         Some("controller" | "aqm") => table.get("name").is_some(),
@@ -236,15 +240,15 @@ fn distinct(
     let mut choices: Vec<Choice> = Vec::new();
     for value in cursor.filled_list()? {
         let choice = choice(&value)?;
-        if let Some(wrong) = row::refused(&choice.label) {
-            return Err(value.invalid(wrong, "give it another label"));
+        if let Some(wrong) = row::reserved(&choice.label) {
+            return Err(value.invalid(wrong, "choose another label"));
         }
         if choices.iter().any(|c| c.label == choice.label) {
             let right = match value.node().value {
-                Value::Table(_) => format!("give each a label of its own: {right}"),
-                _ => SAME_TWICE.to_owned(),
+                Value::Table(_) => format!("give each its own label: {right}"),
+                _ => DUPLICATE_VALUE.to_owned(),
             };
-            return Err(value.problem(format!("two values are called `{}`", choice.label), right));
+            return Err(value.problem(format!("two values have the label `{}`", choice.label), right));
         }
         choices.push(choice);
     }
@@ -252,18 +256,19 @@ fn distinct(
 }
 
 impl Choice {
-    fn new(key: &str, at: &At, node: &Node) -> Self {
+    fn new(key: &str, at: &Origin, node: &Node) -> Self {
         let mut value = node.clone();
-        let label = label(node);
-        // Only a controller has a label of its own; elsewhere it names the value and is none of its keys.
-        if let (Value::Table(entries), false) = (&mut value.value, key.ends_with("controller")) {
+        let is_controller = key.ends_with("controller");
+        let label = if is_controller { controller_label(node) } else { label(node) };
+        // Only controllers have a key `label`. Elsewhere it names the value and is removed.
+        if let (Value::Table(entries), false) = (&mut value.value, is_controller) {
             entries.retain(|e| e.key != "label");
         }
         Self { label, overrides: vec![Override { path: path_of(key), at: at.clone(), value }] }
     }
 }
 
-/// What a value is called: its label, its name, or itself.
+/// Returns the label of a value: its `label`, its `name`, or its text.
 fn label(node: &Node) -> String {
     let named = node.get("label").or_else(|| node.get("name")).and_then(Node::as_str);
     match named.or_else(|| node.as_str()) {
@@ -272,7 +277,14 @@ fn label(node: &Node) -> String {
     }
 }
 
-/// The key whose values are the rows, as `[table]` says or by default.
+/// Returns the label of a controller: its `label`, or the canonical name of its algorithm.
+pub(crate) fn controller_label(node: &Node) -> String {
+    let text = label(node);
+    let entry = controllers::find(&text).filter(|_| node.get("label").is_none());
+    entry.map_or(text, |entry| entry.name.to_owned())
+}
+
+/// Returns the key whose values are the rows, as `[table]` says or by default.
 pub(crate) fn rows_key<'v>(
     varied: &'v [Varied],
     cursor: Option<&Cursor<'_>>,
@@ -284,12 +296,13 @@ pub(crate) fn rows_key<'v>(
     let known = varied.iter().map(|v| v.key.as_str());
     let found = varied.iter().find(|v| v.key == key);
     found.map(Some).ok_or_else(|| {
-        let right = format!("rows are the values of a key of [vary]; {}", did_you_mean(&key, known));
+        let right = format!("choose a key of [vary]; {}", did_you_mean(&key, known));
         cursor.problem(format!("`{key}` does not vary"), right)
     })
 }
 
-/// Every combination: variants one after the other, their rows together, each in the order of the file.
+/// Returns every combination: all rows of the first variant, then those of the next, each in file
+/// order.
 pub(crate) fn combinations(varied: &[Varied], rows: Option<&Varied>) -> Vec<Combination> {
     let mut cases = vec![Combination::default()];
     let is_row = |v: &Varied| rows.is_some_and(|r| r.key == v.key);
@@ -320,8 +333,8 @@ fn extend(cases: &[Combination], varied: &Varied, name: impl Fn(&mut Combination
     all
 }
 
-/// Whether two keys speak of the same value, or one of a part of the other's. `flow.` is every flow, so that of any
-/// number too; `udp.` and `link.` likewise.
+/// Reports whether two keys refer to the same value, or one to a part of the other's. `flow.` means
+/// every flow, and so does `udp.` and `link.` for theirs. It therefore overlaps with any index.
 pub(crate) fn overlap(a: &[String], b: &[String]) -> bool {
     let bare = |path: &[String]| -> Vec<String> {
         let numbered = path.first().is_some_and(|root| NUMBERED.contains(&root.as_str()))
@@ -337,7 +350,7 @@ pub(crate) fn overlap(a: &[String], b: &[String]) -> bool {
     !other_flow && bare(a).iter().zip(&bare(b)).all(|(a, b)| a == b)
 }
 
-/// For each key its last part, or as many as tell it from the others.
+/// Returns for each key its last part, or as many parts as make it unique.
 pub(crate) fn short_names(keys: &[&str]) -> Vec<String> {
     let suffix = |key: &str, parts: usize| {
         let all: Vec<&str> = key.split('.').collect();

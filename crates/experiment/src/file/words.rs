@@ -1,14 +1,14 @@
-//! A link in words, as a command line has it: `rate=10 Mbit/s delay=25 ms queue=2 BDP`.
+//! A link written as words on a command line: `rate=10 Mbit/s delay=25 ms queue=2 BDP`.
 //!
-//! The words become the TOML of a `[link]` table and are read as that, so that keys, units and errors are those of experiment files. A
-//! value goes on until the next `key=`; a table or list is written as in TOML.
+//! The words are converted to the TOML of a `[link]` table, so that keys, units and errors are those of experiment
+//! files. A value extends to the next `key=`. Tables and lists are written as in TOML.
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostics::Diagnostics;
 
 const EXAMPLE: &str = "write it like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\"";
 
-/// Keys with their values.
+/// A sequence of keys with values.
 #[derive(Clone, Debug)]
 pub struct Words<'a> {
     text: &'a str,
@@ -16,10 +16,9 @@ pub struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Takes a line apart.
+    /// Splits a line into keys and values, without checking their meaning.
     ///
-    /// # Errors
-    /// A word that belongs to no key, keys without a value. What keys and values mean is not looked at.
+    /// # Errors Fails for a word that belongs to no key, and for keys without a value.
     pub fn split(text: &'a str) -> Result<Self, Diagnostics> {
         let problem = |wrong: String| Diagnostic::new(format!("link \"{text}\""), wrong, EXAMPLE);
         let mut pairs: Vec<(String, String)> = Vec::new();
@@ -30,7 +29,7 @@ impl<'a> Words<'a> {
                 Some((key, value)) => pairs.push((key.to_owned(), value.to_owned())),
                 None => {
                     let Some((_, value)) = pairs.last_mut() else {
-                        return Err(problem(format!("`{word}` is no key with a value")).into());
+                        return Err(problem(format!("`{word}` is not a `key=value` pair")).into());
                     };
                     if !value.is_empty() {
                         value.push(' ');
@@ -41,21 +40,21 @@ impl<'a> Words<'a> {
             depth.read(word);
         }
         if pairs.is_empty() {
-            return Err(problem("nothing is said of the link".to_owned()).into());
+            return Err(problem("the link is empty".to_owned()).into());
         }
         let bare = pairs.iter().filter(|(_, value)| value.is_empty());
-        match Diagnostics::of(bare.map(|(key, _)| problem(format!("`{key}` has no value"))).collect()) {
+        match Diagnostics::from_vec(bare.map(|(key, _)| problem(format!("`{key}` has no value"))).collect()) {
             Some(problems) => Err(problems),
             None => Ok(Self { text, pairs }),
         }
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.pairs.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
     }
 
-    /// The key and its value, if there is one alone.
+    /// Returns the key and its value, if there is exactly one.
     pub fn single(&self) -> Option<(&str, &str)> {
         match self.pairs.as_slice() {
             [(key, value)] => Some((key, value)),
@@ -63,7 +62,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// With a value for a key that is not there.
+    /// Adds a value for a key that is absent.
     #[must_use]
     pub fn with_default(mut self, key: &str, value: Option<&str>) -> Self {
         if let (None, Some(value)) = (self.get(key), value) {
@@ -72,12 +71,12 @@ impl<'a> Words<'a> {
         self
     }
 
-    /// The keys of a `[link]` table, a line each.
+    /// Returns the keys of a `[link]` table as TOML, one per line.
     pub fn toml(&self) -> String {
         self.pairs.iter().map(|(key, value)| format!("{key} = {}\n", toml_value(value))).collect()
     }
 
-    /// What stands for the file in messages.
+    /// Returns the name used for the file in messages.
     pub fn name(&self) -> String {
         format!("link \"{}\"", self.text)
     }
@@ -87,13 +86,13 @@ fn is_key(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
-/// What is TOML already stays; all else is text.
+/// Returns the value as TOML: unchanged if it is TOML already, otherwise as a string.
 fn toml_value(value: &str) -> String {
     let is_toml = value.starts_with(['{', '[', '"', '\'']) || ["true", "false"].contains(&value);
     if is_toml { value.to_owned() } else { toml::Value::String(value.to_owned()).to_string() }
 }
 
-/// How deep in brackets, and whether in quotes: a `key=` in there is not one of the link's.
+/// Nesting in brackets and quotes, where `key=` does not start a new key.
 #[derive(Debug, Default)]
 struct Depth {
     brackets: u32,

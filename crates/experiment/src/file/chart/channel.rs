@@ -1,15 +1,16 @@
-//! What the words of a chart's channels mean: rows, variants and keys of `[vary]`, and on the x axis time, RTT and metrics.
+//! Reads the channels of a chart: rows, variants and keys of `[vary]`, and on the x axis also time,
+//! RTT and metrics.
 
 use crate::chart::Mark;
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::swept;
+use crate::file::sweep;
 use crate::file::vary::Case;
 use crate::quantity::Quantity;
 
-pub(super) use crate::file::swept::Channel;
+pub(super) use crate::file::sweep::Channel;
 
-/// What an x axis goes along.
+/// Meaning of an x axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum X {
     Time,
@@ -21,7 +22,7 @@ pub(super) enum X {
 const ROW: &str = "row";
 const VARIANT: &str = "variant";
 
-/// The x axis and its word; without the key, what the mark mostly stands along.
+/// Reads the x axis. Also returns its word. Without the key, uses the mark's usual axis.
 pub(super) fn read_x(fields: &Fields<'_>, mark: Mark, cases: &[Case]) -> Result<(X, String), Diagnostic> {
     let (x, word) = match (fields.get("x"), mark) {
         (Some(at), _) => return read_axis(&at, cases),
@@ -51,13 +52,13 @@ fn read_axis(at: &Cursor<'_>, cases: &[Case]) -> Result<(X, String), Diagnostic>
     Ok((x, word))
 }
 
-/// Whether a text reads like a metric; which one, is checked where it is taken.
+/// Reports whether a text looks like a metric. The metric itself is checked where it is used.
 fn is_metric(text: &str) -> bool {
     let word = text.split([' ', '@']).next().unwrap_or(text);
     Quantity::find(word).is_some()
 }
 
-/// Rows, variants, or a key.
+/// Reads rows, variants, or a key.
 pub(super) fn read_channel(at: &Cursor<'_>, cases: &[Case], others: &[&str]) -> Result<Channel, Diagnostic> {
     let word: String = at.read()?;
     named(&word, cases).ok_or_else(|| {
@@ -70,20 +71,21 @@ fn named(word: &str, cases: &[Case]) -> Option<Channel> {
     match word {
         ROW => Some(Channel::Row),
         VARIANT => Some(Channel::Variant),
-        key => swept::find(&swept::keys(cases), key).map(Channel::Key),
+        key => sweep::find(&sweep::keys(cases), key).map(Channel::Key),
     }
 }
 
-/// No word of a channel, and no key that varies.
+/// Creates a problem for a word that is neither a channel nor a varied key.
 fn unknown(at: &Cursor<'_>, word: &str, cases: &[Case], own: &[&str]) -> Diagnostic {
-    let keys = swept::keys(cases);
-    let known = own.iter().copied().chain(keys.iter().map(swept::Key::key));
+    let keys = sweep::keys(cases);
+    let known = own.iter().copied().chain(keys.iter().map(sweep::Key::key));
     let right = format!("{}, or a key of [vary]; {}", own.join(", "), did_you_mean(word, known));
     at.problem(format!("`{word}` does not vary"), right)
 }
 
-/// `facet` of charts that have a picture for each variant: whether all variants stand in one.
+/// Reads `facet` of charts with one picture per variant. Returns whether all variants share one
+/// picture.
 pub(super) fn read_together(fields: &Fields<'_>) -> Result<bool, Diagnostic> {
     let facet = fields.get("facet");
-    facet.map_or(Ok(false), |at| at.word("facet of such a chart", &[(VARIANT, true)]))
+    facet.map_or(Ok(false), |at| at.word("facet of this chart", &[(VARIANT, true)]))
 }

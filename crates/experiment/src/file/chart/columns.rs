@@ -1,4 +1,4 @@
-//! Which columns a time series has: those of every run, and what the controllers of the file tell of themselves.
+//! Columns of a time series: those of every run, and the variables of the file's controllers.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::vary::Case;
 
-/// Of each flow.
-const OF_FLOWS: [&str; 7] = [
+/// Columns of each flow.
+const FLOW_COLUMNS: [&str; 7] = [
     "cwnd_bytes",
     "bytes_in_flight",
     "smoothed_rtt_ms",
@@ -18,9 +18,9 @@ const OF_FLOWS: [&str; 7] = [
     "media_mbit_s",
     "owd_ms",
 ];
-/// Of the path: they stand in the track of each flow.
-const OF_THE_PATH: [&str; 4] = ["queue_bytes", "drops", "ping_ms", "udp_mbit_s"];
-/// One or several columns of the file's series.
+/// Columns of the path, repeated for each flow.
+const PATH_COLUMNS: [&str; 4] = ["queue_bytes", "drops", "ping_ms", "udp_mbit_s"];
+/// Reads one or several columns of the file's series.
 pub(super) fn read(at: &Cursor<'_>, cases: &[Case]) -> Result<Vec<String>, Diagnostic> {
     let all = if at.node().as_str().is_some() { vec![at.clone()] } else { at.filled_list()? };
     all.iter().map(|column| read_one(column, cases)).collect()
@@ -28,7 +28,7 @@ pub(super) fn read(at: &Cursor<'_>, cases: &[Case]) -> Result<Vec<String>, Diagn
 
 fn read_one(at: &Cursor<'_>, cases: &[Case]) -> Result<String, Diagnostic> {
     let column: String = at.read()?;
-    let common = || OF_FLOWS.iter().chain(&OF_THE_PATH).copied();
+    let common = || FLOW_COLUMNS.iter().chain(&PATH_COLUMNS).copied();
     if common().any(|name| name == column) {
         return Ok(column);
     }
@@ -41,7 +41,8 @@ fn read_one(at: &Cursor<'_>, cases: &[Case]) -> Result<String, Diagnostic> {
     }
 }
 
-/// What the controllers of these cases tell; `None` with one that does not list it: it may tell more than a fresh one does.
+/// Returns the variables of the controllers of these cases. Returns `None` if a controller does not
+/// list them, because it may report more than a new instance does.
 fn variables(cases: &[Case]) -> Option<Vec<&'static str>> {
     let mut names: BTreeSet<&'static str> = BTreeSet::new();
     for flow in cases.iter().flat_map(|case| case.setup.present()) {
@@ -61,18 +62,18 @@ fn variables(cases: &[Case]) -> Option<Vec<&'static str>> {
     Some(names.into_iter().collect())
 }
 
-/// A column that flows have each for themselves and that adds up: what areas on top of each other need.
+/// Reads a column that each flow has and that can be summed, as stacked areas require.
 pub(super) fn read_stackable(at: &Cursor<'_>, cases: &[Case]) -> Result<String, Diagnostic> {
     let column = read_one(at, cases)?;
-    let right = "a column of flows in bytes, packets or Mbit/s, like \"goodput_mbit_s\" or \"cwnd_bytes\"";
-    if OF_THE_PATH.contains(&column.as_str()) {
-        return Err(at.problem(format!("`{column}` is of the path, not of each flow"), right));
+    let right = "use a flow's column in bytes, packets or Mbit/s, like \"goodput_mbit_s\" or \"cwnd_bytes\"";
+    if PATH_COLUMNS.contains(&column.as_str()) {
+        return Err(at.problem(format!("`{column}` belongs to the path, not to each flow"), right));
     }
     let adds_up =
         ["_bytes", "_packets", "_mbit_s", "bytes_in_flight"].iter().any(|end| column.ends_with(end));
     if adds_up {
         Ok(column)
     } else {
-        Err(at.problem(format!("`{column}` of several flows does not add up"), right))
+        Err(at.problem(format!("`{column}` cannot be summed over flows"), right))
     }
 }

@@ -1,12 +1,12 @@
-//! `[[chart]]`: a mark, and channels for what it stands at and looks like. Which channels a chart has depends on what it is drawn from:
+//! Reads `[[chart]]`: a mark, and channels for its position and look. The data of a chart decides its channels:
 //!
 //! ```text
 //! mark   x                       y                   colour                  drawn from
 //! line   "time"                  columns             "row", "flow"           the series, first repetition
-//! area   "time"                  a column            "flow"                  the same, on top of each other
+//! area   "time"                  a column            "flow"                  the same, stacked
 //! line   "rtt"                   "cdf"               "row", "variant"        the RTT samples
 //! point  a metric, "rtt"         a metric            "row", "flow"           flows of all repetitions
-//! bar    "row"                   a metric            "flow"                  what the flows of a run divide
+//! bar    "row"                   a metric            "flow"                  shares of the flows of a run
 //! line   a key                   metrics             anything else           cells of the table
 //! point, "row", "variant",       metrics             anything else, "source" the same
 //! bar    a key                                       (bars), "metric"
@@ -14,7 +14,7 @@
 //! rect   the same                the same            a metric                the same
 //! ```
 //!
-//! `old.rs` says what the kinds of charts of older files are now.
+//! `old.rs` translates the chart kinds of older files.
 
 mod cells;
 mod channel;
@@ -49,7 +49,7 @@ const MARKS: &[(&str, Mark)] = &[
 
 const SCALES: &[(&str, ScaleKind)] = &[("linear", ScaleKind::Linear), ("log", ScaleKind::Log)];
 
-/// What a chart is drawn from, which decides its keys.
+/// Data of a chart, which decides its keys.
 #[derive(Clone, Copy)]
 enum View {
     Series,
@@ -62,7 +62,7 @@ enum View {
 }
 
 impl View {
-    /// The keys beside `mark`, `title`, `x`, `y` and `rows`, which all have.
+    /// Returns the keys in addition to `mark`, `title`, `x`, `y` and `rows`, which all charts have.
     fn keys(self, mark: Mark) -> &'static [&'static str] {
         match self {
             Self::Series => &["colour", "facet", "y-scale", "interval"],
@@ -73,13 +73,13 @@ impl View {
             Self::Cells(Channel::Key(_)) if matches!(mark, Mark::Line | Mark::Point) => {
                 &["colour", "facet", "scale", "y-scale"]
             }
-            // A bar begins at zero, which has no place on a logarithmic scale.
+            // A bar starts at zero, which a logarithmic scale does not have.
             Self::Cells(_) if mark == Mark::Bar => &["colour", "facet"],
             Self::Cells(_) => &["colour", "facet", "y-scale"],
         }
     }
 
-    fn of(mark: Mark, x: X, colour: Option<&str>) -> Option<Self> {
+    fn for_channels(mark: Mark, x: X, colour: Option<&str>) -> Option<Self> {
         Some(match (mark, x) {
             (Mark::Line, X::Time) => Self::Series,
             (Mark::Area, X::Time) => Self::Areas,
@@ -94,7 +94,7 @@ impl View {
     }
 }
 
-/// What can stand along the x axis of a mark.
+/// Describes the possible x axes of a mark.
 fn axes(mark: Mark) -> &'static str {
     match mark {
         Mark::Line => "\"time\", \"rtt\" or a key of [vary]",
@@ -104,19 +104,20 @@ fn axes(mark: Mark) -> &'static str {
     }
 }
 
-/// Row patterns become the labels that they match: who draws the chart looks for labels.
+/// Reads a chart. Row patterns are replaced by the matching labels, because drawing code looks up
+/// labels.
 pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels, cases: &[Case]) -> Result<Chart, Diagnostic> {
     old::refuse(cursor)?;
     let fields = cursor.table(&KEYS)?;
     let words: Vec<&str> = MARKS.iter().map(|(word, _)| *word).collect();
     let mark = fields.need("mark", &format!("one of {}", words.join(", ")))?.word("mark", MARKS)?;
-    let title = fields.need("title", "what the chart shows; the paper's figure")?.read()?;
+    let title = fields.need("title", "the chart's title, usually the paper's figure")?.read()?;
     let (x, word) = channel::read_x(&fields, mark, cases)?;
     let colour: Option<String> = fields.read("colour")?;
-    let Some(view) = View::of(mark, x, colour.as_deref()) else {
+    let Some(view) = View::for_channels(mark, x, colour.as_deref()) else {
         let at = fields.get("x").unwrap_or_else(|| cursor.clone());
-        let wrong = format!("mark = \"{}\" has no place for x = \"{word}\"", mark.word());
-        return Err(at.problem(wrong, format!("x = {}", axes(mark))));
+        let wrong = format!("mark = \"{}\" does not support x = \"{word}\"", mark.word());
+        return Err(at.problem(wrong, format!("use x = {}", axes(mark))));
     };
     check_keys(cursor, view, mark, &word)?;
     let scale = |key: &str| fields.get(key).map(|at| at.word("scale", SCALES)).transpose();
@@ -133,7 +134,7 @@ pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels, cases: &[Case]) -> Resu
     Ok(asked.chart(title, scale("y-scale")?, together, data))
 }
 
-/// What all charts may ask for.
+/// Settings that all charts share.
 struct Asked {
     mark: Mark,
     scale: Option<ScaleKind>,
@@ -144,7 +145,7 @@ impl Asked {
     fn chart(self, title: String, y_scale: Option<ScaleKind>, together: bool, mut data: Data) -> Chart {
         let mut scale = self.scale.unwrap_or_default();
         if let Data::Cells { spots, .. } | Data::Fields { spots, .. } = &mut data {
-            // Its axis has the scale, and the rows are those of its spots.
+            // The axis holds the scale, and the spots hold the rows.
             scale = ScaleKind::Linear;
             spots.retain(|spot| self.rows.is_empty() || self.rows.contains(&spot.row));
         }
@@ -153,14 +154,14 @@ impl Asked {
     }
 }
 
-/// A key that the program knows but that says nothing here.
+/// Refuses a known key that has no effect in this chart.
 fn check_keys(cursor: &Cursor<'_>, view: View, mark: Mark, x: &str) -> Result<(), Diagnostic> {
     let all = ["mark", "title", "x", "y", "rows"];
     let own = view.keys(mark);
     let idle = KEYS.iter().find(|key| !all.contains(key) && !own.contains(key) && cursor.get(key).is_some());
     let Some((key, at)) = idle.and_then(|key| Some((key, cursor.get(key)?))) else { return Ok(()) };
-    let wrong = format!("mark = \"{}\" over x = \"{x}\" has no {key}", mark.word());
-    Err(at.problem(wrong, format!("it has {}, {}", all.join(", "), own.join(", "))))
+    let wrong = format!("mark = \"{}\" over x = \"{x}\" does not use `{key}`", mark.word());
+    Err(at.problem(wrong, format!("its keys: {}, {}", all.join(", "), own.join(", "))))
 }
 
 fn read_rows(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<RowLabel>, Diagnostic> {

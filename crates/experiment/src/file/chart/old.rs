@@ -1,9 +1,9 @@
-//! What stood in charts before they had marks: an error that says what to write instead.
+//! Rejects the syntax that charts had before marks, and says what to write instead.
 
 use crate::diagnostic::{Diagnostic, Reach, nearest};
 use crate::file::cursor::Cursor;
 
-/// A kind, and the keys that draw the same.
+/// Kinds, with the keys that draw the same chart.
 const KINDS: &[(&str, &str)] = &[
     ("rtt-cdf", "mark = \"line\", x = \"rtt\""),
     ("over-time", "mark = \"line\", x = \"time\", and y for metrics"),
@@ -17,7 +17,7 @@ const KINDS: &[(&str, &str)] = &[
     ("shares", "mark = \"bar\", y = \"goodput\", colour = \"flow\""),
 ];
 
-/// Refuses `kind`, and `metrics` beside a mark.
+/// Refuses `kind` and `metrics`.
 pub(super) fn refuse(cursor: &Cursor<'_>) -> Result<(), Diagnostic> {
     if let Some(at) = cursor.get("kind") {
         let kind: String = at.read()?;
@@ -25,12 +25,12 @@ pub(super) fn refuse(cursor: &Cursor<'_>) -> Result<(), Diagnostic> {
         let meant = nearest(&kind, &words).and_then(|word| KINDS.iter().find(|(known, _)| *known == word));
         let right = meant
             .map_or("mark = \"line\", \"bar\", \"area\", \"point\", \"box\" or \"rect\"", |(_, now)| now);
-        // Without its kind nothing is known of the rest.
-        let wrong = at.problem("a chart has a mark, no kind", format!("write {right}"));
+        // Without its kind, the other keys cannot be checked.
+        let wrong = at.problem("unknown key; charts have a `mark`", format!("write {right}"));
         return Err(wrong.reaching(Reach::Table));
     }
     match cursor.get("metrics") {
-        Some(at) => Err(at.invalid("a chart has channels, no metrics", "write y = [...]")),
+        Some(at) => Err(at.invalid("unknown key", "write y = [...]")),
         None => Ok(()),
     }
 }

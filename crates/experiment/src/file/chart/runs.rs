@@ -1,4 +1,5 @@
-//! Charts of runs: their series, RTT samples and flows. There is a picture for each variant, unless `facet` puts all into one.
+//! Charts of runs: series, RTT samples and flows. Each variant has its own picture, unless `facet`
+//! puts all into one.
 
 use units::Duration;
 
@@ -6,24 +7,24 @@ use crate::chart::{Colour, Data};
 use crate::diagnostic::Diagnostic;
 use crate::file::chart::channel::read_together;
 use crate::file::chart::columns;
-use crate::file::claim::read_metric_of;
+use crate::file::claim::read_table_metric;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::labels::Labels;
 use crate::file::vary::Case;
 use crate::metric::Metric;
 use crate::quantity::Subject;
 
-/// What lines over time show without `y`.
+/// Columns of lines over time without `y`.
 pub(super) const DEFAULT_COLUMNS: [&str; 3] = ["goodput_mbit_s", "latest_rtt_ms", "cwnd_bytes"];
 const GOODPUT: &str = "goodput_mbit_s";
-/// What is said of several flows, and says nothing of one.
-const OF_SEVERAL: [&str; 6] =
+/// Metrics of several flows, which are meaningless for one.
+const GROUP_METRICS: [&str; 6] =
     ["jain", "rate_ratio", "power", "rtt_flow_std", "goodput_flow_std", "loss_flow_std"];
 
-/// What a chart is drawn from, and whether all variants stand in one picture.
+/// The data of a chart, and whether all variants share one picture.
 type Drawn = Result<(Data, bool), Diagnostic>;
 
-/// `mark = "line", x = "time"`.
+/// Reads `mark = "line", x = "time"`.
 pub(super) fn series(fields: &Fields<'_>, cases: &[Case]) -> Drawn {
     let columns = match fields.get("y") {
         Some(at) => columns::read(&at, cases)?,
@@ -42,7 +43,7 @@ pub(super) fn series(fields: &Fields<'_>, cases: &[Case]) -> Drawn {
     Ok((Data::Series { columns, colour, strips, interval: read_interval(fields)? }, facet == Some(false)))
 }
 
-/// `mark = "area", x = "time"`.
+/// Reads `mark = "area", x = "time"`.
 pub(super) fn areas(fields: &Fields<'_>, cases: &[Case]) -> Drawn {
     let column = fields.get("y").map(|at| columns::read_stackable(&at, cases)).transpose()?;
     let columns = vec![column.unwrap_or_else(|| GOODPUT.to_owned())];
@@ -51,23 +52,22 @@ pub(super) fn areas(fields: &Fields<'_>, cases: &[Case]) -> Drawn {
     Ok((Data::Series { columns, colour, strips: None, interval }, read_together(fields)?))
 }
 
-/// `mark = "line", x = "rtt"`.
+/// Reads `mark = "line", x = "rtt"`.
 pub(super) fn samples(fields: &Fields<'_>) -> Drawn {
     let y = fields.get("y");
-    y.map(|at| at.word("share of RTT samples", &[("cdf", ())])).transpose()?;
+    y.map(|at| at.word("y axis of this chart", &[("cdf", ())])).transpose()?;
     let colour = read_colour(fields, &[("row", Colour::Row), ("variant", Colour::Variant)])?;
     let colour = colour.unwrap_or(Colour::Row);
     let together = read_together(fields)?;
     match fields.get("facet").filter(|_| colour == Colour::Variant) {
         Some(at) => {
-            Err(at
-                .problem("the variants have colours already", "leave it out: there is a panel for each row"))
+            Err(at.problem("the colours already show the variants", "remove `facet`: each row has a panel"))
         }
         None => Ok((Data::Samples { colour }, together || colour == Colour::Variant)),
     }
 }
 
-/// `mark = "point"`, a metric against another.
+/// Reads `mark = "point"`: one metric plotted against another.
 pub(super) fn flows(fields: &Fields<'_>, labels: &Labels) -> Drawn {
     let metric = |key: &str, default: &str| match fields.get(key) {
         Some(at) if at.node().as_str() == Some("rtt") => Ok(Metric::new("rtt_mean")),
@@ -77,7 +77,7 @@ pub(super) fn flows(fields: &Fields<'_>, labels: &Labels) -> Drawn {
     let (x, y) = (metric("x", "rtt_mean")?, metric("y", "goodput")?);
     let of_flows = is_of_flows(&x) && is_of_flows(&y);
     for (key, metric) in [("x", &x), ("y", &y)] {
-        // Flows have metrics of their own; of rows the table decides what there is.
+        // Each flow has its own metrics. For rows, only metrics of the table exist.
         if let (false, Some(at)) = (of_flows || labels.metrics.contains(metric), fields.get(key)) {
             return Err(at.problem(format!("`{metric}` is not in the table"), "add it to [table] metrics"));
         }
@@ -86,7 +86,7 @@ pub(super) fn flows(fields: &Fields<'_>, labels: &Labels) -> Drawn {
     Ok((Data::Flows { x, y, of_flows, colour }, read_together(fields)?))
 }
 
-/// `mark = "bar", colour = "flow"`.
+/// Reads `mark = "bar", colour = "flow"`.
 pub(super) fn shares(fields: &Fields<'_>, labels: &Labels) -> Drawn {
     let metric = match fields.get("y") {
         None => Metric::new("goodput"),
@@ -94,8 +94,8 @@ pub(super) fn shares(fields: &Fields<'_>, labels: &Labels) -> Drawn {
             let metric = labels.groups.read_metric(&at)?;
             let adds_up = matches!(metric.unit(), "Mbit/s" | "packets" | "objects" | "events" | "kB");
             if !adds_up || !is_of_flows(&metric) {
-                let wrong = format!("`{metric}` is nothing that flows divide");
-                return Err(at.problem(wrong, "a sum over flows, like \"goodput\" or \"retransmissions\""));
+                let wrong = format!("`{metric}` is not a sum over flows");
+                return Err(at.problem(wrong, "use a metric like \"goodput\" or \"retransmissions\""));
             }
             metric
         }
@@ -105,24 +105,24 @@ pub(super) fn shares(fields: &Fields<'_>, labels: &Labels) -> Drawn {
 
 fn read_any(at: &Cursor<'_>, labels: &Labels) -> Result<Metric, Diagnostic> {
     let metric = labels.groups.read_metric(at)?;
-    if is_of_flows(&metric) { Ok(metric) } else { read_metric_of(at, labels) }
+    if is_of_flows(&metric) { Ok(metric) } else { read_table_metric(at, labels) }
 }
 
-/// Whether each flow has it, over the whole run: what `flows.parquet` holds.
+/// Reports whether `flows.parquet` has the metric: measured for each flow over the whole run.
 fn is_of_flows(metric: &Metric) -> bool {
     let subject = metric.quantity().map(|quantity| quantity.subject);
-    let is_of_one = subject == Some(Subject::Flows) && !OF_SEVERAL.contains(&metric.word());
+    let is_of_one = subject == Some(Subject::Flows) && !GROUP_METRICS.contains(&metric.word());
     is_of_one && metric.scope().is_none() && metric.window().is_none()
 }
 
 fn read_colour(fields: &Fields<'_>, words: &[(&str, Colour)]) -> Result<Option<Colour>, Diagnostic> {
-    fields.get("colour").map(|at| at.word("colour of such a chart", words)).transpose()
+    fields.get("colour").map(|at| at.word("colour of this chart", words)).transpose()
 }
 
 fn read_interval(fields: &Fields<'_>) -> Result<Option<Duration>, Diagnostic> {
     let Some(cursor) = fields.get("interval") else { return Ok(None) };
     match cursor.read()? {
-        Duration::ZERO => Err(cursor.invalid("an average over no time", "more than 0, like \"1 s\"")),
+        Duration::ZERO => Err(cursor.invalid("the interval is 0 s", "must be above 0, like \"1 s\"")),
         interval => Ok(Some(interval)),
     }
 }

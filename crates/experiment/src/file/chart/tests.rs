@@ -1,4 +1,4 @@
-//! Every combination of mark and channels is read or refused with what can be written instead.
+//! Every combination of mark and channels is either read, or refused with a valid alternative.
 
 use std::path::Path;
 
@@ -16,17 +16,17 @@ fn charts(text: &str) -> Result<Vec<Chart>, String> {
     file.map(|exp| exp.charts).map_err(|problem| problem.to_string())
 }
 
-/// Of a file that varies a queue, a delay and the controller of the rows.
+/// Reads a chart of a file that varies a queue, a delay and the controller of the rows.
 fn swept(keys: &str) -> Result<Chart, String> {
     charts(&format!("{HEAD}{VARY}[[chart]]\ntitle = \"T\"\n{keys}\n")).map(|mut charts| charts.remove(0))
 }
 
-/// Of a file in which nothing varies.
+/// Reads a chart of a file in which nothing varies.
 fn plain(keys: &str) -> Result<Chart, String> {
     charts(&format!("{HEAD}[[chart]]\ntitle = \"T\"\n{keys}\n")).map(|mut charts| charts.remove(0))
 }
 
-/// Marks along what they can stand along, with every colour and facet.
+/// Every mark with all its axes, and with every colour and facet.
 #[test]
 fn what_can_be_combined_is_read_and_stored() {
     let cells = ["x = \"row\"", "x = \"variant\"", "x = \"queue\"", "x = \"link.queue\"\ncolour = \"delay\""];
@@ -101,42 +101,45 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
         ("mark = \"lin\"", &["t.toml:13", "unknown mark `lin`", "did you mean \"line\"?"]),
         (
             "mark = \"area\"\nx = \"row\"",
-            &["t.toml:14", "chart.0.x: mark = \"area\" has no place for x = \"row\"", "x = \"time\""],
+            &["t.toml:14", "chart.0.x: mark = \"area\" does not support x = \"row\"", "x = \"time\""],
         ),
         ("mark = \"line\"\nx = \"row\"", &["\"time\", \"rtt\" or a key of [vary]"]),
-        ("mark = \"line\"\nx = \"goodput\"", &["no place for x = \"goodput\""]),
+        ("mark = \"line\"\nx = \"goodput\"", &["does not support x = \"goodput\""]),
         ("mark = \"bar\"\nx = \"time\"", &["\"row\", \"variant\" or a key of [vary]"]),
         ("mark = \"rect\"", &["chart.0.x: missing"]),
         ("mark = \"rect\"\nx = \"queue\"", &["chart.0.y: missing"]),
-        ("mark = \"rect\"\nx = \"queue\"\ny = \"queue\"", &["the key of the x axis"]),
+        ("mark = \"rect\"\nx = \"queue\"\ny = \"queue\"", &["the x axis already uses this key"]),
         (
             "mark = \"line\"\nx = \"link.queu\"",
             &["`link.queu` does not vary", "did you mean \"link.queue\"?"],
         ),
-        ("mark = \"line\"\nx = \"queue\"\ncolour = \"queue\"", &["t.toml:15", "the key of the x axis"]),
-        ("mark = \"line\"\nx = \"queue\"\ncolour = \"variant\"", &["the key of the x axis"]),
+        (
+            "mark = \"line\"\nx = \"queue\"\ncolour = \"queue\"",
+            &["t.toml:15", "the x axis already uses this key"],
+        ),
+        ("mark = \"line\"\nx = \"queue\"\ncolour = \"variant\"", &["the x axis already uses this key"]),
         (
             "mark = \"line\"\nx = \"queue\"\ncolour = \"delay\"\nfacet = \"delay\"",
-            &["t.toml:16", "the key of the colour"],
+            &["t.toml:16", "the colour already uses this key"],
         ),
         ("mark = \"line\"\nx = \"queue\"\nscale = \"lg\"", &["unknown scale `lg`"]),
         (
             "mark = \"line\"\nx = \"queue\"\ninterval = \"1 s\"",
             &[
                 "t.toml:15",
-                "has no interval",
-                "it has mark, title, x, y, rows, colour, facet, scale, y-scale",
+                "does not use `interval`",
+                "its keys: mark, title, x, y, rows, colour, facet, scale, y-scale",
             ],
         ),
-        ("mark = \"bar\"\ny-scale = \"log\"", &["mark = \"bar\" over x = \"row\" has no y-scale"]),
-        ("mark = \"area\"\ny-scale = \"log\"", &["has no y-scale"]),
-        ("mark = \"area\"\ny = \"latest_rtt_ms\"", &["does not add up", "goodput_mbit_s"]),
-        ("mark = \"area\"\ny = \"queue_bytes\"", &["of the path, not of each flow"]),
-        ("mark = \"area\"\ncolour = \"row\"", &["unknown colour of such a chart `row`", "flow"]),
+        ("mark = \"bar\"\ny-scale = \"log\"", &["mark = \"bar\" over x = \"row\" does not use `y-scale`"]),
+        ("mark = \"area\"\ny-scale = \"log\"", &["does not use `y-scale`"]),
+        ("mark = \"area\"\ny = \"latest_rtt_ms\"", &["cannot be summed over flows", "goodput_mbit_s"]),
+        ("mark = \"area\"\ny = \"queue_bytes\"", &["belongs to the path, not to each flow"]),
+        ("mark = \"area\"\ncolour = \"row\"", &["unknown colour of this chart `row`", "flow"]),
         ("mark = \"line\"\nx = \"rtt\"\ny = \"goodput\"", &["known: cdf"]),
         (
             "mark = \"line\"\nx = \"rtt\"\ncolour = \"variant\"\nfacet = \"variant\"",
-            &["the variants have colours already"],
+            &["the colours already show the variants"],
         ),
         (
             "mark = \"line\"\ny = [\"cwnd\"]",
@@ -147,12 +150,12 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
         ("mark = \"point\"\nx = \"godput\"", &["`godput` does not vary"]),
         ("mark = \"bar\"\ncolour = \"source\"", &["no published values"]),
         ("mark = \"box\"\ncolour = \"source\"", &["only bars show the published values"]),
-        ("mark = \"box\"\ncolour = \"flow\"", &["cells of the table are of all flows together"]),
-        ("mark = \"bar\"\ncolour = \"flow\"\ny = \"rtt_mean\"", &["`rtt_mean` is nothing that flows divide"]),
+        ("mark = \"box\"\ncolour = \"flow\"", &["cells of the table cover all flows together"]),
+        ("mark = \"bar\"\ncolour = \"flow\"\ny = \"rtt_mean\"", &["`rtt_mean` is not a sum over flows"]),
         ("mark = \"bar\"\ny = \"rtt\"", &["only boxes show RTT samples"]),
         ("mark = \"bar\"\ny = \"jain\"", &["`jain` is not in the table"]),
         ("mark = \"bar\"\ny = [\"goodput\", \"loss\"]\ncolour = \"metric\"", &["different units"]),
-        ("mark = \"line\"\ninterval = \"0 s\"", &["t.toml:14", "over no time"]),
+        ("mark = \"line\"\ninterval = \"0 s\"", &["t.toml:14", "the interval is 0 s"]),
         ("mark = \"line\"\ninterval = 1", &["chart.0.interval", "`1` has no unit"]),
         ("mark = \"line\"\nfacet = \"delay\"", &["unknown facet of lines over time `delay`", "row"]),
         ("mark = \"point\"\nrows = [\"x\"]", &["`x` matches no row"]),
@@ -165,7 +168,8 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
     assert!(plain("mark = \"line\"\nx = \"link.queue\"").unwrap_err().contains("does not vary"));
 }
 
-/// The columns are those of the file's controllers, also what a fresh one has no value of yet.
+/// Columns are those of the file's controllers, including variables that a new controller does not
+/// have yet.
 #[test]
 fn columns_are_what_the_controllers_list() {
     let drawn = |controller: &str, column: &str| {
@@ -182,7 +186,7 @@ fn columns_are_what_the_controllers_list() {
     assert!(drawn("new-reno", "state").is_err() && drawn("bbr3", "state").is_ok());
 }
 
-/// Every kind that files had says what it is now, and that can be read.
+/// Every former kind names its replacement, which is valid.
 #[test]
 fn an_old_kind_names_its_mark() {
     let kinds = [
@@ -200,7 +204,7 @@ fn an_old_kind_names_its_mark() {
     for (kind, now) in kinds {
         let told = plain(&format!("kind = \"{kind}\"\nmetrics = [\"loss\"]")).unwrap_err();
         assert!(told.contains("t.toml:9") && told.contains(&format!("write {now}")), "{told}");
-        // Without its axes a field is none.
+        // A `rect` chart needs its axes.
         assert_eq!(plain(&now.replace(", ", "\n")).is_ok(), kind != "heatmap", "{now}");
     }
 }
@@ -277,7 +281,8 @@ fn a_file_without_a_chart_gets_one_that_fits() {
     assert!(matches!(sampled, Chart { mark: Mark::Line, data: Data::Series { .. }, .. }));
 }
 
-/// On the axis of the rows beside their own, else in a colour of their own.
+/// Rows of another backend appear on the axis of rows next to their own, or otherwise in a separate
+/// colour.
 #[test]
 fn rows_of_another_world_stand_beside_those_of_this() {
     use crate::backend::Backend;

@@ -10,68 +10,77 @@ use units::{Bytes, Duration, Percent, Rate};
 use crate::file::tables::Needs;
 use crate::file::tables::network::NameOr;
 
-/// `[[flow]]`. Keys that a run takes as they are come from [`FlowConfig`].
+/// `[[flow]]`. Keys that a run uses unchanged come from [`FlowConfig`].
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "flow", transform = Needs(""))]
 pub(crate) struct FlowTable<'a> {
-    /// Its name in tables; flows of one label are a group (`goodput of BBR`). Default: that of the controller.
+    /// Name of the flow in tables. Flows with the same label form a group (`goodput of BBR`).
+    /// Default: the controller's label or name.
     pub(crate) label: &'a str,
-    /// Needed, here or in `[vary]`. Its algorithm: `"cubic"`, or `{ name = "cubic", beta = 0.8, label = "CUBIC 0.8" }`; see `ackclock algorithms`.
+    /// Congestion controller, required here or in `[vary]`: `"cubic"`, or `{ name = "cubic", beta =
+    /// 0.8, label = "CUBIC 0.8" }`. See `ackclock algorithms`.
     #[schemars(with = "NameOr<ControllerTable>")]
     pub(crate) controller: Named<'a>,
-    /// That of every controller that has a choice: `"standard"`, `"hystart"` (Linux), `"hystart++"` (RFC 9406),
-    /// `"hystart-picoquic"`, `"hystart-mvfst"` (a smallest RTT above that of the round before; eight ACKs per round).
+    /// Slow start of all controllers that offer a choice: `"standard"`, `"hystart"` (Linux),
+    /// `"hystart++"` (RFC 9406), `"hystart-picoquic"`, `"hystart-mvfst"` (exits when the minimum
+    /// RTT exceeds the previous round's; eight ACKs per round).
     #[schemars(extend("enum" = ["standard", "hystart", "hystart++", "hystart-picoquic", "hystart-mvfst"]))]
     pub(crate) slow_start: Option<String>,
-    /// `"quic"` (default) or `"tcp"`.
+    /// Transport protocol: `"quic"` (default) or `"tcp"`.
     #[schemars(extend("enum" = ["quic", "tcp"]))]
     pub(crate) transport: &'static str,
-    /// QUIC: whose values the keys of `packet`, `ack` and `recovery` have that the file does not give: `"rfc9002"` (default) or
-    /// `"mvfst"`.
+    /// QUIC only. Implementation that supplies the defaults of `packet`, `ack` and `recovery`:
+    /// `"rfc9002"` (default) or `"mvfst"`.
     #[schemars(extend("enum" = ["rfc9002", "mvfst"]))]
     pub(crate) stack: Option<String>,
-    /// `"forward"` (default), or `"backward"`: over the links of `[reverse]`.
+    /// Direction of the data: `"forward"` (default), or `"backward"`, over the links of
+    /// `[reverse]`.
     #[schemars(extend("enum" = ["forward", "backward"]))]
     pub(crate) direction: Option<&'static str>,
-    /// Links that its data cross, where there are several: neighbours in their order.
+    /// Links that the data crosses, if there are several. They must be adjacent and in order.
     pub(crate) route: Option<&'a [String]>,
-    /// Links that its acknowledgements cross.
+    /// Links that the acknowledgements cross.
     pub(crate) back_route: Option<&'a [String]>,
-    /// How many, that differ in their start alone; 0 leaves it out, so that `[vary]` can choose among flows. Default 1.
+    /// Number of flows, which differ only in their start. Default 1. With 0 the flow is left out,
+    /// so that `[vary]` can choose among flows.
     pub(crate) count: u64,
-    /// First start; default 0.
+    /// Start of the first flow, default 0.
     pub(crate) start: Duration,
-    /// From the start of one to that of the next; default 0.
+    /// Time between the starts of consecutive flows, default 0.
     pub(crate) stagger: Duration,
-    /// Each starts up to so much later, by the seed: real flows never start together to the nanosecond. Default 0.
+    /// Upper bound of a random start delay, drawn from the seed for each flow. Real flows never
+    /// start at exactly the same nanosecond. Default 0.
     pub(crate) start_jitter: Duration,
-    /// It ends at this time of the run.
+    /// Time of the run at which the flow ends.
     pub(crate) stop: Option<Duration>,
-    /// It ends so long after its own start.
+    /// Time after its own start at which the flow ends.
     pub(crate) lasts: Option<Duration>,
-    /// It ends after so many bytes.
+    /// Number of bytes after which the flow ends.
     pub(crate) transfer: Option<Bytes>,
-    /// What it carries: `"bulk"` (default), `"media"`, `"on-off"`, with keys of their own.
+    /// Application: `"bulk"` (default), `"media"` or `"on-off"`, each with its own keys.
     #[schemars(with = "NameOr<AppTable>")]
     pub(crate) application: AppTable,
-    /// `[["40 s", "60 s"]]`, times of the run: nothing new is offered in between, what was lost is sent again all the same.
+    /// Pauses, in times of the run: `[["40 s", "60 s"]]`. During a pause the application offers no
+    /// new data. Lost data is still retransmitted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) pauses: Vec<(Duration, Duration)>,
-    /// When, in the time of the run, a NAT gives its sender another source port or another address, and forgets the one before: `[["5 s", "port"], ["9 s",
-    /// "address"]]`. For `--on stack`, where the server has to find out and to validate the path; a flow of the simulator has no addresses, and
-    /// goes on.
+    /// NAT rebindings, in times of the run: `[["5 s", "port"], ["9 s", "address"]]`. The NAT gives
+    /// the sender a new source port or address and forgets the old one. With `--on stack` the
+    /// server must detect this and validate the path. A flow of the simulator has no addresses and
+    /// simply continues.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) rebind: &'a [(Duration, Rebind)],
-    /// Base RTT; half of it is the way there, or the delay of its links if that is more. Default: that of its links.
+    /// Base RTT. The forward delay is half of it, or the delay of its links if that is larger.
+    /// Default: the delay of its links.
     pub(crate) rtt: Duration,
-    /// Sizes of its packets.
+    /// Packet sizes.
     pub(crate) packet: Packet,
     #[serde(flatten)]
     pub(crate) config: &'a FlowConfig,
 }
 
-/// An algorithm with its name before its parameters.
+/// An algorithm, serialised with its name before its parameters.
 pub(crate) struct Named<'a>(pub(crate) &'a Algorithm);
 
 impl Serialize for Named<'_> {
@@ -83,64 +92,66 @@ impl Serialize for Named<'_> {
     }
 }
 
-/// A controller by its name, its label and the parameters that `ackclock algorithms NAME` lists.
+/// A controller: its name, its label, and the parameters listed by `ackclock algorithms NAME`.
 #[derive(JsonSchema)]
 #[schemars(rename = "controller")]
 #[expect(dead_code, reason = "a form of a file, for the schema alone")]
 pub(crate) struct ControllerTable {
     /// The algorithm.
     name: String,
-    /// What tables call the flow.
+    /// Name of the flow in tables.
     label: Option<String>,
 }
 
-/// Keys in the order of the file's documentation.
+/// Applications, with keys in the order of the documentation.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 #[schemars(rename = "application", transform = only_the_name)]
 pub(crate) enum AppTable {
-    /// All there is, at once.
+    /// All data is available at once.
     Bulk,
-    /// A video encoder that follows the controller's rate, and audio (RFC 8867 section 4.3). QUIC alone.
+    /// A video encoder that follows the controller's rate, and audio (RFC 8867 section 4.3). QUIC
+    /// only.
     Media {
-        /// Frames per second, 1 to 1000; default 30.
+        /// Frames per second, 1 to 1000, default 30.
         fps: u32,
-        /// Smallest rate of the encoder, without headers; default 150 kbit/s.
+        /// Lowest rate of the encoder, without headers. Default 150 kbit/s.
         min_rate: Rate,
-        /// Largest; default 1.5 Mbit/s.
+        /// Highest rate of the encoder, without headers. Default 1.5 Mbit/s.
         max_rate: Rate,
-        /// Before it knows better; default 150 kbit/s.
+        /// Initial rate of the encoder. Default 150 kbit/s.
         start_rate: Rate,
-        /// From asking for a rate to the frame that has it, at least; default 100 ms.
+        /// Minimum delay between a rate request and the first frame encoded at it. Default 100 ms.
         reaction: Duration,
-        /// Frame sizes are uniform within this part of their mean; default 5 %.
+        /// Variation of frame sizes: uniform within this share of their mean. Default 5 %.
         variation: Percent,
-        /// A packet every 20 ms at this rate, without headers; `"0"`: none. Default 20 kbit/s.
+        /// Audio rate, without headers, sent as one packet every 20 ms. `"0"` disables audio.
+        /// Default 20 kbit/s.
         #[schemars(schema_with = "rate_or_none")]
         audio: Rate,
-        /// What waits longer to be sent is skipped in whole frames; default 1 s.
+        /// Longest time that a frame waits to be sent. A frame that waits longer is skipped whole. Default 1 s.
         max_queue: Duration,
     },
-    /// Objects with idle times in between (RFC 8868).
+    /// Objects separated by idle times (RFC 8868).
     OnOff {
-        /// Smallest and largest, or one size; default 30 kB to 50 kB.
+        /// Object size: the smallest and the largest, or one size. Default 30 kB to 50 kB.
         #[schemars(with = "serde_json::Value")]
         object: (Bytes, Bytes),
-        /// Mean of the exponential idle time; default 10 s.
+        /// Mean of the exponentially distributed idle time. Default 10 s.
         idle: Duration,
-        /// `"on"` (default): the first object comes at the flow's start; `"off"`: after an idle time.
+        /// Start of the flow: `"on"` (default) with an object, `"off"` with an idle time.
         begins: &'static str,
-        /// What carries an object.
+        /// Connection that carries an object.
         connection: Connection,
     },
 }
 
-/// A rate, or the words for none.
+/// A rate, or a word that disables it.
 fn rate_or_none(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [generator.subschema_for::<Rate>(), { "enum": ["0", "off"] }] })
 }
 
-/// Of an application nothing but its name is needed.
+/// Makes only the name of an application required.
 fn only_the_name(schema: &mut Schema) {
     let kinds = schema.get_mut("oneOf").and_then(serde_json::Value::as_array_mut);
     for kind in kinds.into_iter().flatten() {
@@ -153,14 +164,17 @@ fn only_the_name(schema: &mut Schema) {
 #[derive(Default, Serialize, JsonSchema)]
 #[schemars(rename = "packet", transform = Needs(""))]
 pub(crate) struct Packet {
-    /// QUIC: UDP payload of a full packet; default 1252 bytes.
+    /// QUIC: UDP payload of a full packet, default 1252 bytes.
     pub(crate) datagram: Option<Bytes>,
-    /// QUIC: its header, AEAD tag and frame header, which carry no data; default 37 bytes.
+    /// QUIC: bytes of the payload that carry no data (packet header, AEAD tag, frame header),
+    /// default 37 bytes.
     pub(crate) header: Option<Bytes>,
-    /// TCP: payload of a full segment; default 1448 bytes.
+    /// TCP: payload of a full segment, default 1448 bytes.
     pub(crate) mss: Option<Bytes>,
-    /// Headers below: IP, UDP and link (42 bytes), or IP, TCP and link (52 bytes).
+    /// Headers below the transport, default 42 bytes (UDP, IP and link) or 52 bytes (TCP, IP and
+    /// link).
     pub(crate) overhead: Bytes,
-    /// An acknowledgement on the wire, where there is a `[reverse]`; default 99 and 52 bytes.
+    /// Size of an acknowledgement on the wire, if there is a `[reverse]`. Default 99 bytes for
+    /// QUIC, 52 bytes for TCP.
     pub(crate) ack: Option<Bytes>,
 }

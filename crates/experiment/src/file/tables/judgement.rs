@@ -1,4 +1,5 @@
-//! `[table]`, `[published]`, `[reference]`, `[[claim]]`, `[[miss]]`, `[[bias]]` and `[[chart]]`: keys that a manifest's run does not have.
+//! `[table]`, `[published]`, `[reference]`, `[[claim]]`, `[[miss]]`, `[[bias]]` and `[[chart]]`:
+//! tables that a manifest's run does not have.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +13,14 @@ use crate::file::tables::Needs;
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "table", transform = Needs(""))]
 pub(crate) struct TableTable {
-    /// The key or axis of `[vary]` that makes the rows; every other combination is a table of its own.
+    /// The key or axis of `[vary]` whose values are the rows. Every combination of the other keys
+    /// gets its own table.
     rows: Option<String>,
-    /// Metric words, `word of label` for a group of flows, `... @ window`. Default: goodput, loss, RTT.
+    /// Metrics: names, `name of label` for a group of flows, `... @ window`. Default: goodput,
+    /// loss, RTT.
     metrics: Option<Vec<String>>,
-    /// What stands for the repetitions: `"mean"` (default), `"median"`, or `{ median-of = "wire_throughput" }`.
+    /// Aggregation of the repetitions: `"mean"` (default), `"median"`, or `{ median-of =
+    /// "wire_throughput" }`.
     over_runs: Option<serde_json::Value>,
 }
 
@@ -25,11 +29,11 @@ pub(crate) struct TableTable {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "published", transform = Needs("table rows columns"))]
 pub(crate) struct Published {
-    /// A file of `published/`, of the experiment's folder or shipped.
+    /// File name of the table in a folder `published/`, next to the experiment or shipped.
     table: String,
-    /// The columns that name a row.
+    /// The columns that identify a row.
     rows: Vec<String>,
-    /// `{ metric = "column" }`.
+    /// The column of each metric: `{ metric = "column" }`.
     columns: BTreeMap<String, String>,
 }
 
@@ -38,42 +42,44 @@ pub(crate) struct Published {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "reference", transform = Needs("variants why"))]
 pub(crate) struct ReferenceTable {
-    /// Patterns of the variants' names.
+    /// Patterns of the names of the reference variants.
     variants: Vec<String>,
-    /// What the source states and, where it is silent, whose default is taken.
+    /// Statement of the source that identifies these variants and, if it says nothing, whose
+    /// default is used.
     why: String,
-    /// How often each other variant runs, if less often: claims are judged by the spread of the reference variants alone. `--repeat` and
-    /// `--set repetitions` hold for all.
+    /// Number of runs of each other variant, if fewer. Claims are judged by the spread of the
+    /// reference variants only. `--repeat` and `--set repetitions` apply to all variants.
     repetitions_of_others: Option<u32>,
 }
 
 /// A side of a comparison: a number, or an aggregate of rows.
 type Side = serde_json::Value;
 
-/// What is checked, of a claim or a part of one.
+/// The check of a claim or of a part of it.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "check")]
 pub(crate) struct Check {
-    /// Of both sides, unless a side has its own.
+    /// Metric of both sides, unless a side has its own.
     metric: Option<String>,
-    /// A number, or `max`, `min`, `mean` of rows: `{ min = ["b: *"], metric = "goodput" }`.
+    /// Left side: a number, or `max`, `min` or `mean` of rows: `{ min = ["b: *"], metric =
+    /// "goodput" }`.
     left: Option<Side>,
-    /// `"below"`, `"above"`, `"at-most"`, `"at-least"`, `"near"`.
+    /// Relation: `"below"`, `"above"`, `"at-most"`, `"at-least"` or `"near"`.
     is: Option<String>,
-    /// Of `near`, or of rows beside their published values.
+    /// Largest ratio between the values, for `near` and for `rows`: `1.05` means within 5 %.
     within_factor: Option<f64>,
-    /// A factor of the right side.
+    /// Factor applied to the right side.
     times: Option<f64>,
-    /// As `left`.
+    /// Right side, as `left`.
     right: Option<Side>,
-    /// Rows whose values rise in this order.
+    /// Rows whose values must increase in this order.
     increasing: Option<Vec<String>>,
-    /// Rows that are near their published values.
+    /// Rows that must be near their published values.
     rows: Option<Vec<String>>,
-    /// Whether it holds on the source's own numbers, where the file knows it.
+    /// Whether the check holds on the source's own numbers, if the file knows.
     holds_published: Option<bool>,
-    /// Where it is judged; all without it.
+    /// Patterns of the variants in which it is judged. Default: all.
     variants: Option<Vec<String>>,
 }
 
@@ -82,23 +88,24 @@ pub(crate) struct Check {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "claim", transform = Needs("id says"))]
 pub(crate) struct Claim {
-    /// A name like `"S0-01"`.
+    /// Identifier, like `"S0-01"`.
     id: String,
-    /// The sentence of the source.
+    /// The statement, quoted from the source.
     says: String,
-    /// No sentence of the source but our own; counted apart.
+    /// Whether the statement is ours and not the source's. Such claims are counted separately.
     ours: Option<bool>,
-    /// One of the few sentences that the source itself puts first, in its abstract or conclusion; shown first.
+    /// Whether the source puts the statement first, in its abstract or conclusion. Main claims are
+    /// shown first.
     main: Option<bool>,
-    /// It speaks of all variants, not of the reference alone.
+    /// Whether the claim is judged in all variants, not only in the reference variants.
     everywhere: Option<bool>,
-    /// The world whose rows it speaks of: `"wire"`; without it the simulator's.
+    /// Backend whose rows are judged, like `"wire"`. Default: the simulator.
     on: Option<String>,
-    /// Why it does not hold, or not everywhere.
+    /// Reason why the claim does not hold, or does not hold everywhere.
     reason: Option<String>,
-    /// The cause is not known; the reason says what was tried.
+    /// Whether the cause is unknown. The reason then lists what was tried.
     open: Option<bool>,
-    /// Several checks, each with its words.
+    /// Several checks, each with its own statement.
     part: Option<Vec<Part>>,
     #[serde(flatten)]
     check: Check,
@@ -109,7 +116,7 @@ pub(crate) struct Claim {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "claim-part", transform = Needs("says"))]
 pub(crate) struct Part {
-    /// Which part of the sentence it is.
+    /// The part of the statement that is checked.
     says: String,
     #[serde(flatten)]
     check: Check,
@@ -124,13 +131,13 @@ pub(crate) struct Miss {
     rows: Vec<String>,
     /// The metrics that differ.
     metrics: Vec<String>,
-    /// Patterns of the variants; all without it.
+    /// Patterns of the variants. Default: all.
     variants: Option<Vec<String>>,
-    /// The world whose rows it speaks of.
+    /// Backend whose rows are meant. Default: the simulator.
     on: Option<String>,
-    /// Why ours differs.
+    /// Reason for the difference.
     reason: String,
-    /// The cause is not known; the reason says what was tried.
+    /// Whether the cause is unknown. The reason then lists what was tried.
     open: Option<bool>,
 }
 
@@ -141,11 +148,11 @@ pub(crate) struct Miss {
 pub(crate) struct Bias {
     /// The metrics whose columns are biased.
     metrics: Vec<String>,
-    /// Patterns of the variants; all without it.
+    /// Patterns of the variants. Default: all.
     variants: Option<Vec<String>>,
-    /// Why the whole column differs.
+    /// Reason why the whole column differs.
     reason: String,
-    /// The cause is not known; the reason says what was tried.
+    /// Whether the cause is unknown. The reason then lists what was tried.
     open: Option<bool>,
 }
 
@@ -157,26 +164,28 @@ type Names = serde_json::Value;
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "chart", transform = Needs("mark title"))]
 pub(crate) struct Chart {
-    /// `"line"`, `"bar"`, `"area"`, `"point"`, `"box"` or `"rect"`.
+    /// Graphical form: `"line"`, `"bar"`, `"area"`, `"point"`, `"box"` or `"rect"`.
     mark: String,
-    /// What the chart shows; the paper's figure.
+    /// Title, usually the paper's figure.
     title: String,
-    /// `"time"`, `"rtt"`, `"row"`, `"variant"`, a key of `[vary]`; of points a metric too. Default: `"time"` of lines and areas, `"row"` of bars
-    /// and boxes, `"rtt"` of points.
+    /// X axis: `"time"`, `"rtt"`, `"row"`, `"variant"` or a key of `[vary]`; for points also a
+    /// metric. Default: `"time"` for lines and areas, `"row"` for bars and boxes, `"rtt"` for
+    /// points.
     x: Option<String>,
-    /// Metrics of the table; over `"time"` columns of the series; of `rect` a second axis.
+    /// Y axis: metrics of the table; over `"time"`, columns of the series; for `rect`, a second
+    /// axis.
     y: Option<Names>,
-    /// What colours tell apart: `"row"`, `"variant"`, `"flow"`, `"source"` (ours and published), `"metric"`, a key of `[vary]`; of `rect` the
-    /// metric.
+    /// Meaning of the colours: `"row"`, `"variant"`, `"flow"`, `"source"` (ours and published),
+    /// `"metric"` or a key of `[vary]`; for `rect`, the metric.
     colour: Option<String>,
-    /// A panel for each `"variant"`, `"row"` or value of a key of `[vary]`.
+    /// Panels: one for each `"variant"`, `"row"` or value of a key of `[vary]`.
     facet: Option<String>,
-    /// Patterns of the rows; all without it.
+    /// Patterns of the rows. Default: all.
     rows: Option<Vec<String>>,
-    /// Of x: `"linear"` or `"log"`.
+    /// Scale of x: `"linear"` or `"log"`.
     scale: Option<String>,
-    /// Of y: `"linear"` or `"log"`.
+    /// Scale of y: `"linear"` or `"log"`.
     y_scale: Option<String>,
-    /// Over time: the mean of each such interval.
+    /// Interval over which values over time are averaged.
     interval: Option<String>,
 }

@@ -1,8 +1,9 @@
-//! The tables of an experiment file: one struct each, which says what keys there are. From it come the names that the reader knows,
-//! the JSON Schema, the tables of `docs/keys.md` and, with every default written out, a manifest's run.
+//! The tables of an experiment file, one struct each. They define the keys that the reader knows,
+//! the JSON Schema, the tables of `docs/src/reference/keys.md` and, with every default written out, a manifest's
+//! run.
 //!
-//! The structs hold a run that is decided. Keys of the file that are decided by then (`stack`, `[vary]`, claims) have a field too, which
-//! stays empty.
+//! Each struct holds a fully resolved run. Keys that are resolved by then (`stack`, `[vary]`,
+//! claims) have a field too, which stays empty.
 
 pub(crate) mod flow;
 pub(crate) mod judgement;
@@ -19,76 +20,79 @@ use flow::FlowTable;
 use judgement::{Bias, Chart, Claim, Miss, Published, ReferenceTable, TableTable};
 use network::{Links, Probe, Udp};
 
-/// A whole file.
+/// A whole experiment file.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "experiment", transform = Needs("title link flow"))]
 pub(crate) struct File<'a> {
-    /// What it is, in a few words.
+    /// Title of the experiment, in a few words.
     pub(crate) title: &'a str,
-    /// The document it comes from; a question of one's own has none.
+    /// The document that the experiment reproduces. Omit it for your own experiments.
     pub(crate) source: &'a str,
-    /// How to read it.
+    /// Explanation for readers of the results.
     pub(crate) note: String,
-    /// The run ends then, or when every transfer is done.
+    /// Length of the run. The run ends earlier if every transfer is complete.
     pub(crate) duration: Duration,
-    /// Of every flow, like `"100 MB"`; without it there is data without end.
+    /// Bytes that each flow transfers, like `"100 MB"`. Default: unlimited data.
     pub(crate) transfer: Option<Bytes>,
-    /// Runs of each case, 1 by default; repetition n has the seed plus n.
+    /// Number of runs of each case, default 1. Repetition n uses the seed plus n.
     #[schemars(range(min = 1, max = 10_000))]
     pub(crate) repetitions: u32,
-    /// Of the first repetition; default 1.
+    /// Seed of the first repetition, default 1.
     pub(crate) seed: i64,
-    /// Sampling of the time series, `"100 ms"` by default, or `"off"`.
+    /// Sampling interval of the time series, default `"100 ms"`, or `"off"`.
     pub(crate) series: String,
-    /// Rates, losses, RTTs, Jain and shares count only this window; what loss recovery counts, `completion` and `utilization` the whole
-    /// run.
+    /// Measuring window. Rates, losses, RTTs, Jain's index and shares are measured only in this
+    /// window. Counters of loss recovery, `completion` and `utilization` cover the whole run.
     pub(crate) measure: Option<Window>,
-    /// Other windows by name, for metrics like `goodput @ before`.
+    /// Additional windows by name, for metrics like `goodput @ before`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) windows: BTreeMap<&'a str, Window>,
     /// The bottleneck, or several links in a row, each with a name.
     pub(crate) link: Links<'a>,
-    /// The links of the way back, with the keys of `[link]`. Without it the way back is a delay.
+    /// Links of the return path, with the keys of `[link]`. Without them the return path is a
+    /// constant delay.
     pub(crate) reverse: Option<Links<'a>>,
-    /// A ping beside the flows, as Flent sends one.
+    /// A ping that runs alongside the flows, as in Flent.
     pub(crate) probe: Option<Probe<'a>>,
-    /// Traffic that does not respond to congestion.
+    /// UDP traffic that does not respond to congestion.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) udp: Vec<Udp<'a>>,
-    /// One flow each or, with `count`, several that differ in their start alone.
+    /// The flows. With `count`, one table stands for several flows that differ only in their start.
     pub(crate) flow: Vec<FlowTable<'a>>,
-    /// Dotted keys and their values, like `"link.queue" = ["1 BDP", "3 BDP"]`, or an axis of your own: a list of
-    /// `{ label = "...", set = { "flow.0.count" = 1 } }`.
+    /// Varied parameters. Each entry is a dotted key with its values, like `"link.queue" = ["1
+    /// BDP", "3 BDP"]`, or an axis of your own: a list of `{ label = "...", set = { "flow.0.count"
+    /// = 1 } }`.
     pub(crate) vary: Option<BTreeMap<String, serde_json::Value>>,
-    /// What the printed table shows.
+    /// Contents of the printed table.
     pub(crate) table: Option<TableTable>,
     /// The source's own numbers.
     pub(crate) published: Option<Published>,
-    /// The variants that are what the source states.
+    /// The variants that match the source's setup.
     pub(crate) reference: Option<ReferenceTable>,
-    /// A sentence of the source as a check.
+    /// Statements of the source, written as checks.
     pub(crate) claim: Option<Vec<Claim>>,
-    /// Cells that differ from the published ones, and why.
+    /// Cells that differ from the published ones, with the reason.
     pub(crate) miss: Option<Vec<Miss>>,
-    /// Columns that are off to one side, and why.
+    /// Columns that are consistently above or below the published ones, with the reason.
     pub(crate) bias: Option<Vec<Bias>>,
-    /// What the report draws.
+    /// Charts of the report.
     pub(crate) chart: Option<Vec<Chart>>,
 }
 
-/// A span of the run.
+/// A time window of the run.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "window", transform = Needs(""))]
 pub(crate) struct Window {
-    /// Its beginning; default 0.
+    /// Start of the window, default 0.
     pub(crate) from: Duration,
-    /// Its end; default that of the run.
+    /// End of the window, default the end of the run.
     pub(crate) to: Duration,
 }
 
-/// The keys that a table must have, with spaces between, but for those that `[vary]` may give; the structs themselves hold decided runs, in which nothing is left out.
+/// The required keys of a table, separated by spaces. Keys that `[vary]` can supply are not
+/// required. The structs cannot tell, because they hold resolved runs in which nothing is omitted.
 #[derive(Clone)]
 pub(crate) struct Needs(pub(crate) &'static str);
 
@@ -99,7 +103,7 @@ impl Transform for Needs {
     }
 }
 
-/// The names of a table's keys. They live as long as the program, so each table asks once.
+/// Returns the names of a table's keys. The names are leaked, so each table should ask only once.
 pub(crate) fn keys<T: JsonSchema>() -> Vec<&'static str> {
     let schema = SchemaGenerator::default().into_root_schema_for::<T>();
     let properties = schema.get("properties").and_then(serde_json::Value::as_object);
@@ -108,7 +112,7 @@ pub(crate) fn keys<T: JsonSchema>() -> Vec<&'static str> {
     names.into_iter().map(|name| &*name.leak()).collect()
 }
 
-/// `known_keys!(KEYS: FlowTable)`: the names of the keys of a table.
+/// Defines a static with the names of a table's keys: `known_keys!(KEYS: FlowTable)`.
 macro_rules! known_keys {
     ($name:ident: $table:ty) => {
         pub(crate) static $name: std::sync::LazyLock<Vec<&'static str>> =

@@ -16,7 +16,8 @@ pub(crate) enum Links<'a> {
     Chain(Vec<Link<'a>>),
 }
 
-/// A value, or all its steps: `[["0 s", "20 ms"], ["30 s", "80 ms"]]`, times rising; the first also holds before its time.
+/// A value, or a list of steps: `[["0 s", "20 ms"], ["30 s", "80 ms"]]`. Times must increase. The
+/// first value also applies before its time.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Changing<T> {
@@ -25,7 +26,7 @@ pub(crate) enum Changing<T> {
 }
 
 impl<T: Copy> Changing<T> {
-    pub(crate) fn of(first: T, later: &Steps<T>) -> Self {
+    pub(crate) fn new(first: T, later: &Steps<T>) -> Self {
         if later.is_empty() {
             return Self::Never(first);
         }
@@ -39,48 +40,52 @@ impl<T: Copy> Changing<T> {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "link", transform = Needs(""))]
 pub(crate) struct Link<'a> {
-    /// What routes call it; needed where there are several, and only there.
+    /// Name used in routes. Required if there are several links, not allowed otherwise.
     pub(crate) name: Option<&'a str>,
-    /// Needed, here or in `[vary]`: `"10 Mbit/s"`; steps `[["0 s", "10 Mbit/s"], ["30 s", "5 Mbit/s"]]`; slots `{ median = "100 Mbit/s", ... }` (Starlink).
+    /// Rate of the link, required here or in `[vary]`: `"10 Mbit/s"`, steps `[["0 s", "10 Mbit/s"],
+    /// ["30 s", "5 Mbit/s"]]`, or slots `{ median = "100 Mbit/s", ... }` (as on Starlink).
     pub(crate) rate: &'a RateModel,
-    /// Token bucket, bytes (default 0: a plain serialiser).
+    /// Size of the token bucket. Default 0, a plain serialiser.
     pub(crate) burst: Bytes,
-    /// Propagation one way; the base RTT is twice that unless there is a `[reverse]` or a flow has an `rtt`; or steps
-    /// `[["0 s", "20 ms"], ["30 s", "80 ms"]]`.
+    /// One-way propagation delay, or steps `[["0 s", "20 ms"], ["30 s", "80 ms"]]`. The base RTT is
+    /// twice this delay, unless there is a `[reverse]` or the flow has an `rtt`.
     pub(crate) delay: Changing<Duration>,
-    /// Instead of `delay`: twice that.
+    /// Twice the propagation delay, as an alternative to `delay`.
     pub(crate) rtt: Option<Duration>,
-    /// How much may wait: `"2 BDP"` (of the first flow's RTT), `"62.5 kB"`, `"24 packets"`, `"100 ms"`, `"unlimited"` (default); or
-    /// steps `[["0 s", "1 BDP"], ["10 s", "0.2 BDP"]]`.
+    /// Queue limit: `"2 BDP"` (computed with the first flow's RTT), `"62.5 kB"`, `"24 packets"`,
+    /// `"100 ms"`, `"unlimited"` (default), or steps `[["0 s", "1 BDP"], ["10 s", "0.2 BDP"]]`.
     #[schemars(with = "Changing<QueueText>")]
     pub(crate) queue: Changing<Limit>,
-    /// `"queue"` (default): what waits; or `"queue+delay"`: what waits, is sent or propagates, as netem's limit does.
+    /// Packets that count toward the queue limit. `"queue"` (default): waiting packets.
+    /// `"queue+delay"`: packets waiting, in transmission or in propagation, like netem's limit.
     pub(crate) limit_counts: LimitCounts,
-    /// The queue's management, `"codel"`, or `{ name = "red", min = "50 %", ... }`: `drop-tail`, `red`, `codel`, `fq-codel`, `pie`,
-    /// `dualpi2`.
+    /// Active queue management, `"codel"` or `{ name = "red", min = "50 %", ... }`: `drop-tail`,
+    /// `red`, `codel`, `fq-codel`, `pie`, `dualpi2`.
     #[schemars(with = "NameOr<Aqm>")]
     pub(crate) aqm: &'a Aqm,
-    /// The link erases ECN marks.
+    /// Whether the link erases ECN marks.
     pub(crate) bleach: bool,
-    /// Extra delay that keeps the order, uniform from 0 to this.
+    /// Extra random delay that preserves the order of packets, uniform from 0 to this.
     pub(crate) jitter: Duration,
-    /// At random, before the queue: `"0.1 %"`.
+    /// Probability of random loss before the queue: `"0.1 %"`.
     pub(crate) loss: Percent,
     /// Packets that overtake others: `{ every = 500, by = "12 ms" }`.
     pub(crate) reorder: Option<Reorder>,
-    /// Packets that are lost before the queue, by their numbers in the order of arrival, the first is 1: `[3, 4, 20]`.
+    /// Packets that are lost before the queue, given by arrival number, counted from 1: `[3, 4,
+    /// 20]`.
     #[serde(skip_serializing_if = "<[u64]>::is_empty")]
     pub(crate) drop: &'a [u64],
-    /// When all that arrives is lost: `[["2 s", "3 s"]]`.
+    /// Periods in which all arriving packets are lost: `[["2 s", "3 s"]]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) blackhole: Vec<(Duration, Duration)>,
-    /// Packets that are delivered with a wrong bit, at random, so that their receivers throw them away: `"0.1 %"`.
+    /// Probability that a packet is delivered with a bit error and discarded by its receiver: `"0.1
+    /// %"`.
     pub(crate) corrupt: Option<Percent>,
-    /// Packets that are delivered twice, at random: `"0.1 %"`.
+    /// Probability that a packet is delivered twice: `"0.1 %"`.
     pub(crate) duplicate: Option<Percent>,
 }
 
-/// The size of a queue in the forms that a file may have it in.
+/// The size of a queue, in all forms that a file may use.
 struct QueueText;
 
 impl JsonSchema for QueueText {
@@ -100,7 +105,7 @@ impl JsonSchema for QueueText {
     }
 }
 
-/// A table with a `name`, or the name alone.
+/// A table with a `name`, or only the name.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "a form of a file, for the schema alone")]
@@ -114,15 +119,15 @@ pub(crate) enum NameOr<T> {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "probe", transform = Needs(""))]
 pub(crate) struct Probe<'a> {
-    /// Links that it crosses, as of a flow.
+    /// Links that the probe crosses, as for a flow.
     pub(crate) route: Option<&'a [String]>,
-    /// Links that its answer crosses.
+    /// Links that the reply crosses.
     pub(crate) back_route: Option<&'a [String]>,
-    /// From one to the next; default 200 ms.
+    /// Time between probes, default 200 ms.
     pub(crate) interval: Duration,
-    /// On the wire; default 84 bytes, those of `ping`.
+    /// Size on the wire, default 84 bytes, as for `ping`.
     pub(crate) size: Bytes,
-    /// Base RTT; default as of a flow.
+    /// Base RTT, default as for a flow.
     pub(crate) rtt: Duration,
 }
 
@@ -131,21 +136,24 @@ pub(crate) struct Probe<'a> {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "udp", transform = Needs(""))]
 pub(crate) struct Udp<'a> {
-    /// Its name in tables; default `"UDP"`.
+    /// Name of the source in tables, default `"UDP"`.
     pub(crate) label: &'a str,
-    /// As of a flow.
+    /// Direction, as for a flow.
     pub(crate) direction: Option<&'static str>,
-    /// As of a flow.
+    /// Links that the packets cross, as for a flow.
     pub(crate) route: Option<&'a [String]>,
-    /// Needed: of a packet on the wire, `"1054 bytes"`; one leaves whenever the rate has filled it, to the nanosecond.
+    /// Packet size on the wire, required: `"1054 bytes"`. A packet leaves as soon as the rate
+    /// allows, with nanosecond precision.
     pub(crate) size: Bytes,
-    /// Its first bit; default 0.
+    /// Time of the first bit, default 0.
     pub(crate) start: Duration,
-    /// Its last packet; default the end of the run.
+    /// Time of the last packet, default the end of the run.
     pub(crate) stop: Option<Duration>,
-    /// `{ on = "5 s", off = "10 s" }`, beginning with on; `random = true`: means of exponential spans. Default: always on.
+    /// Alternation of sending and silence, starting with sending: `{ on = "5 s", off = "10 s" }`.
+    /// With `random = true`, the times are means of exponential distributions. Default: always on.
     pub(crate) on_off: Option<OnOff>,
-    /// Needed: on the wire, `"500 kbit/s"`, or steps `[["0 s", "500 kbit/s"], ["40 s", "2 Mbit/s"]]`; rate 0 is silence.
+    /// Rate on the wire, required: `"500 kbit/s"`, or steps `[["0 s", "500 kbit/s"], ["40 s", "2
+    /// Mbit/s"]]`. A rate of 0 means silence.
     pub(crate) rate: RateModel,
 }
 
@@ -153,10 +161,10 @@ pub(crate) struct Udp<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "udp-on-off", transform = Needs("on off"))]
 pub(crate) struct OnOff {
-    /// How long it sends, at least 1 ms.
+    /// Length of a sending period, at least 1 ms.
     pub(crate) on: Duration,
-    /// How long it is silent, at least 1 ms.
+    /// Length of a silent period, at least 1 ms.
     pub(crate) off: Duration,
-    /// These are means of exponential distributions; default no.
+    /// Whether the lengths are means of exponential distributions, default false.
     pub(crate) random: bool,
 }

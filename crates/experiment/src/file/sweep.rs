@@ -1,5 +1,5 @@
-//! What varied keys are in each case, as numbers where they have one unit: for tables, and for charts over them: where each row of each
-//! variant stands.
+//! Values of the varied keys in each case, for tables and for charts over them. They are numbers if
+//! they share a unit.
 
 use units::split_number;
 use units::{Bytes, Duration, Rate};
@@ -8,71 +8,72 @@ use crate::chart::{Along, Axis, ScaleKind, Spot};
 use crate::file::vary::{Case, short_names};
 use crate::row::RowLabel;
 
-/// From this ratio of its ends on, a range above zero is shown on a logarithmic axis.
-const WIDE: f64 = 20.0;
-/// Numbers of a key that make a line.
-const LEAST_POINTS: usize = 3;
+/// Smallest ratio between the ends of a positive range that is shown on a logarithmic axis.
+const LOG_RATIO: f64 = 20.0;
+/// Fewest numbers of a key that make a line.
+const MIN_POINTS: usize = 3;
 
-/// What the cases of a study differ in, and what was set for all of them.
+/// Varied keys of a study, and keys that were set for all cases.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Swept {
+pub struct SweepAxes {
     /// Variant and row of each case.
     pub cases: Vec<(String, RowLabel)>,
-    /// Varied keys in the file's order, the key of the rows last; then those that were set.
-    pub keys: Vec<SweptKey>,
+    /// Varied keys in file order, with the key of the rows last, followed by the keys that were
+    /// set.
+    pub keys: Vec<SweepKey>,
 }
 
 /// A key with its value in each case.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SweptKey {
-    /// `link.queue`, or the file's own name for keys that vary together.
+pub struct SweepKey {
+    /// The key, like `link.queue`, or the file's own name for keys that vary together.
     pub key: String,
-    /// Of its numbers; empty for words and for numbers without one.
+    /// Unit of the numbers, empty for words and for plain numbers.
     pub unit: String,
-    /// One for each case, in their order.
-    pub values: SweptValues,
+    /// Values, one for each case.
+    pub values: SweepValues,
 }
 
 /// The values of a key.
 #[derive(Clone, Debug, PartialEq)]
-pub enum SweptValues {
-    /// All are numbers of one unit.
+pub enum SweepValues {
+    /// Numbers of one unit.
     Numbers(Vec<f64>),
-    /// As the file calls them.
+    /// Labels, as in the file.
     Words(Vec<String>),
 }
 
-impl Swept {
+impl SweepAxes {
     pub(crate) fn new(cases: &[Case], sets: &[(String, String)]) -> Self {
         let varied = cases.first().map_or(&[][..], |case| &case.values).iter().enumerate();
         let varied = varied.map(|(i, (key, _))| {
-            SweptKey::new(key, cases.iter().map(|case| case.values[i].1.as_str()).collect())
+            SweepKey::new(key, cases.iter().map(|case| case.values[i].1.as_str()).collect())
         });
-        let set = sets.iter().map(|(key, value)| SweptKey::new(key, vec![value.as_str(); cases.len()]));
+        let set = sets.iter().map(|(key, value)| SweepKey::new(key, vec![value.as_str(); cases.len()]));
         let names = cases.iter().map(|case| (case.variant.clone(), case.label()));
         Self { cases: names.collect(), keys: varied.chain(set).collect() }
     }
 }
 
-impl SweptKey {
+impl SweepKey {
     fn new(key: &str, values: Vec<&str>) -> Self {
         let (values, unit) = match numbers(&values) {
-            Some((numbers, unit)) => (SweptValues::Numbers(numbers), unit),
-            None => (SweptValues::Words(values.into_iter().map(str::to_owned).collect()), String::new()),
+            Some((numbers, unit)) => (SweepValues::Numbers(numbers), unit),
+            None => (SweepValues::Words(values.into_iter().map(str::to_owned).collect()), String::new()),
         };
         Self { key: key.to_owned(), unit, values }
     }
 }
 
-/// A varied key with what its values are called, each once.
+/// A varied key with the distinct labels of its values.
 pub(crate) struct Key<'a> {
     key: &'a str,
-    /// Its last parts: what variants call it.
+    /// Short name used in variants: the last parts of the key.
     name: String,
     values: Vec<&'a str>,
 }
 
-/// The keys that the cases vary, the key of the rows last.
+/// Returns the keys that the cases vary, with the key of the rows last.
 pub(crate) fn keys(cases: &[Case]) -> Vec<Key<'_>> {
     let Some(first) = cases.first() else { return Vec::new() };
     let words: Vec<&str> = first.values.iter().map(|(key, _)| key.as_str()).collect();
@@ -90,35 +91,35 @@ pub(crate) fn keys(cases: &[Case]) -> Vec<Key<'_>> {
 }
 
 impl<'a> Key<'a> {
-    /// As the file has it.
+    /// Returns the key as written in the file.
     pub(crate) fn key(&self) -> &'a str {
         self.key
     }
 }
 
-/// The number of the key that a word names, in full or as variants call it.
+/// Returns the index of the key with this full or short name.
 pub(crate) fn find(keys: &[Key<'_>], word: &str) -> Option<usize> {
     keys.iter().position(|k| k.key == word).or_else(|| keys.iter().position(|k| k.name == word))
 }
 
-/// The first key that makes a line.
+/// Returns the index of the first key that makes a line.
 pub(crate) fn first_numeric(keys: &[Key<'_>]) -> Option<usize> {
-    keys.iter().position(|key| key.values.len() >= LEAST_POINTS && numbers(&key.values).is_some())
+    keys.iter().position(|key| key.values.len() >= MIN_POINTS && numbers(&key.values).is_some())
 }
 
-/// What places, colours and panels of a chart are values of.
+/// A dimension that positions, colours or panels of a chart represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Channel {
-    /// The rows of the table, also where nothing varies.
+    /// The rows of the table, even if nothing varies.
     Row,
     /// The variants, by all their keys.
     Variant,
-    /// One key, by its number.
+    /// One key, by its index.
     Key(usize),
 }
 
 impl Channel {
-    /// The numbers of its keys, of so many: the last is that of the rows.
+    /// Returns the indices of its keys. The last of `count` keys is the one of the rows.
     fn keys(self, count: usize) -> std::ops::Range<usize> {
         let last = count.saturating_sub(1);
         match self {
@@ -128,7 +129,7 @@ impl Channel {
         }
     }
 
-    /// Its value in a case.
+    /// Returns its value in a case.
     fn value(self, case: &Case) -> String {
         match self {
             Self::Row => case.label().to_string(),
@@ -137,7 +138,7 @@ impl Channel {
         }
     }
 
-    /// The same as the heading of a panel.
+    /// Returns its value in a case, formatted as the heading of a panel.
     fn heading(self, case: &Case, keys: &[Key<'_>]) -> String {
         match self {
             Self::Key(key) => format!("{} = {}", keys[key].name, case.values[key].1),
@@ -146,19 +147,19 @@ impl Channel {
     }
 }
 
-/// Whether two channels, of so many keys, are values of the same one.
+/// Reports whether two channels share one of the `count` keys.
 pub(crate) fn share_keys(count: usize, a: Channel, b: Channel) -> bool {
     let b = b.keys(count);
     a.keys(count).any(|key| b.contains(&key))
 }
 
-/// The keys that these channels leave.
+/// Returns the keys that these channels do not use.
 pub(crate) fn rest(keys: &[Key<'_>], taken: &[Channel]) -> Vec<Channel> {
     let is_left = |key: &usize| taken.iter().all(|channel| !channel.keys(keys.len()).contains(key));
     (0..keys.len()).filter(is_left).map(Channel::Key).collect()
 }
 
-/// The values of a channel that are words, each once.
+/// Returns the distinct values of a channel, as words.
 fn words(cases: &[Case], channel: Channel) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in cases.iter().map(|case| channel.value(case)) {
@@ -169,7 +170,8 @@ fn words(cases: &[Case], channel: Channel) -> Vec<String> {
     words
 }
 
-/// The axis of a channel: numbers if all values of a key are of one unit, else words. Without a scale asked for, one that fits.
+/// Returns the axis of a channel: numeric if all values of its key share a unit, otherwise words.
+/// Without a requested scale, chooses one.
 pub(crate) fn axis(cases: &[Case], keys: &[Key<'_>], channel: Channel, scale: Option<ScaleKind>) -> Axis {
     let along = match channel {
         Channel::Row => Along::Rows,
@@ -185,13 +187,14 @@ fn key_axis(key: &Key<'_>, scale: Option<ScaleKind>) -> Axis {
         return Axis { name: key.name.clone(), words, ..Axis::default() };
     };
     let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(*v), h.max(*v)));
-    let fits = if low > 0.0 && high >= WIDE * low { ScaleKind::Log } else { ScaleKind::Linear };
-    // Who asked for a logarithmic one over a zero is told by the chart.
+    let fits = if low > 0.0 && high >= LOG_RATIO * low { ScaleKind::Log } else { ScaleKind::Linear };
+    // The chart itself reports a logarithmic axis that contains 0.
     let scale = scale.unwrap_or(fits);
     Axis { name: key.name.clone(), unit, scale, ..Axis::default() }
 }
 
-/// The values as numbers of one unit: the one that all have, or else ms, Mbit/s or kB.
+/// Converts the values to numbers of one unit: the unit that all have, or otherwise ms, Mbit/s or
+/// kB.
 fn numbers(values: &[&str]) -> Option<(Vec<f64>, String)> {
     let split: Vec<(f64, &str)> = values.iter().map(|v| split_number(v).ok()).collect::<Option<_>>()?;
     let unit = split.first()?.1;
@@ -202,25 +205,26 @@ fn numbers(values: &[&str]) -> Option<(Vec<f64>, String)> {
         let values: Option<Vec<f64>> = values.iter().map(|v| read(v)).collect();
         values.map(|values| (values, unit.to_owned()))
     };
-    // Divided, not multiplied by 1e-6: then 100 us are 0.1 ms to the last bit, and can be looked for.
+    // Division instead of multiplication by 1e-6 makes 100 us exactly 0.1 ms, so that it can be
+    // searched for.
     all(&|v| v.parse::<Duration>().ok().map(|time| time.0 as f64 / 1e6), "ms")
         .or_else(|| all(&|v| v.parse::<Rate>().ok().map(|rate| rate.0 as f64 / 1e6), "Mbit/s"))
         .or_else(|| all(&|v| v.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64 / 1e3), "kB"))
 }
 
-/// What the channels of a chart are.
+/// Channels of a chart, by role.
 pub(crate) struct Roles {
-    /// The axes.
+    /// Channels of the axes.
     pub(crate) axes: Vec<Channel>,
-    /// What colours tell apart in a panel.
+    /// Channels of the colours within a panel.
     pub(crate) series: Vec<Channel>,
-    /// What the panels are values of.
+    /// Channels of the panels.
     pub(crate) facets: Vec<Channel>,
 }
 
-/// Every case on these axes.
+/// Returns the position of every case on these axes.
 pub(crate) fn spots(cases: &[Case], keys: &[Key<'_>], roles: &Roles) -> Vec<Spot> {
-    let axes: Vec<Places> = roles.axes.iter().map(|channel| Places::of(cases, keys, *channel)).collect();
+    let axes: Vec<Places> = roles.axes.iter().map(|channel| Places::new(cases, keys, *channel)).collect();
     let spot = |case: &Case| {
         let series: Vec<String> = roles.series.iter().map(|channel| channel.value(case)).collect();
         let facets: Vec<String> = roles.facets.iter().map(|channel| channel.heading(case, keys)).collect();
@@ -235,14 +239,14 @@ pub(crate) fn spots(cases: &[Case], keys: &[Key<'_>], roles: &Roles) -> Vec<Spot
     cases.iter().map(spot).collect()
 }
 
-/// Where the values of a channel stand.
+/// Positions of the values of a channel.
 struct Places {
     channel: Channel,
     places: Vec<(String, f64)>,
 }
 
 impl Places {
-    fn of(cases: &[Case], keys: &[Key<'_>], channel: Channel) -> Self {
+    fn new(cases: &[Case], keys: &[Key<'_>], channel: Channel) -> Self {
         let words = match channel {
             Channel::Key(key) => keys[key].values.iter().map(|v| (*v).to_owned()).collect(),
             _ => words(cases, channel),
@@ -260,7 +264,7 @@ impl Places {
     }
 }
 
-/// The rows' key, unless it is the axis: then the first of the others.
+/// Returns the key of the rows, unless it is the axis, and then the first other key.
 pub(crate) fn default_series(keys: &[Key<'_>], x: Channel) -> Option<Channel> {
     let last = keys.len().checked_sub(1)?;
     std::iter::once(last).chain(0..last).map(Channel::Key).find(|channel| *channel != x)
@@ -285,11 +289,11 @@ mod tests {
 
     #[test]
     fn swept_keys_have_a_value_in_each_case() {
-        let key = SweptKey::new("link.queue", vec!["0.1 BDP", "1 BDP", "1 BDP"]);
-        assert_eq!((key.unit.as_str(), key.values), ("BDP", SweptValues::Numbers(vec![0.1, 1.0, 1.0])));
-        let key = SweptKey::new("flow.controller", vec!["cubic"]);
-        assert_eq!((key.unit.as_str(), key.values), ("", SweptValues::Words(vec!["cubic".to_owned()])));
-        assert_eq!(Swept::new(&[], &[("link.rate".into(), "5 Mbit/s".into())]).keys[0].key, "link.rate");
+        let key = SweepKey::new("link.queue", vec!["0.1 BDP", "1 BDP", "1 BDP"]);
+        assert_eq!((key.unit.as_str(), key.values), ("BDP", SweepValues::Numbers(vec![0.1, 1.0, 1.0])));
+        let key = SweepKey::new("flow.controller", vec!["cubic"]);
+        assert_eq!((key.unit.as_str(), key.values), ("", SweepValues::Words(vec!["cubic".to_owned()])));
+        assert_eq!(SweepAxes::new(&[], &[("link.rate".into(), "5 Mbit/s".into())]).keys[0].key, "link.rate");
     }
 
     #[test]
@@ -302,7 +306,8 @@ mod tests {
         assert_eq!(key_axis(&key(&["0.1 BDP", "1 BDP", "2 BDP"]), None).scale, ScaleKind::Log);
         assert_eq!(key_axis(&key(&["0.1 BDP", "1 BDP"]), None).scale, ScaleKind::Linear);
         assert_eq!(key_axis(&key(&["0.1 BDP", "1 BDP"]), Some(ScaleKind::Log)).scale, ScaleKind::Log);
-        // Zero has no place on one: unless asked for it is not chosen, and if asked for the chart says why it is not drawn.
+        // A logarithmic axis has no 0. It is not chosen by default, and if requested, the chart
+        // explains why it is not drawn.
         assert_eq!(key_axis(&key(&["0 ms", "1 ms", "90 ms"]), None).scale, ScaleKind::Linear);
         assert_eq!(key_axis(&key(&["0 ms", "1 ms"]), Some(ScaleKind::Log)).scale, ScaleKind::Log);
         assert_eq!(key_axis(&key(&["smoothed", "latest"]), None).words, ["smoothed", "latest"]);

@@ -1,32 +1,33 @@
-//! What stands for the repetitions of a row.
+//! Aggregation of the repetitions of a row.
 
 use crate::metric::Metric;
 
-/// What stands for the repetitions of a row.
+/// Method that turns the repetitions of a row into one number per metric.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum OverRuns {
+pub enum Aggregate {
     /// The mean of each metric.
     #[default]
     Mean,
     /// The median of each metric.
     Median,
-    /// One run: that with the median of this metric, of an even number the larger of the two in the middle.
+    /// The run with the median of this metric. Of an even number of runs, the larger of the middle
+    /// two.
     MedianRun(Metric),
 }
 
-impl OverRuns {
-    /// The metric that decides which run it is.
+impl Aggregate {
+    /// Returns the metric that selects the run.
     pub fn metric(&self) -> Option<&Metric> {
         if let Self::MedianRun(metric) = self { Some(metric) } else { None }
     }
 
-    /// What a reader of the table must know.
+    /// Returns a remark for readers of the table, if it is needed.
     pub fn remark(&self) -> Option<String> {
         match self {
             Self::Mean => None,
             Self::Median => Some("Numbers are medians over the repetitions.".to_owned()),
             Self::MedianRun(metric) => {
-                Some(format!("Numbers are of the repetition that has the median {metric}."))
+                Some(format!("Numbers come from the repetition with the median {metric}."))
             }
         }
     }
