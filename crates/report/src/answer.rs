@@ -1,45 +1,40 @@
-//! The answer to a question, before everything else on its page: sentences and small tables, then the main pictures of the parts that
-//! it is made of, and where these are.
+//! The answer to a question, at the top of its page.
+//!
+//! It consists of sentences, small tables and the main charts, with links to the pages of all
+//! parts.
 
 use maud::{Markup, html};
 
 use super::chart::{self, Cloud, Figure};
 use super::section::{self, Section};
 
-/// A part of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// A paragraph.
     Text(String),
-    /// The names of the columns, the first of which names the rows, and the rows: as wide as their words.
+    /// A table. The first column names the rows.
     Table {
-        /// What it is of.
         caption: String,
-        /// Of the columns.
+        /// Names of the columns.
         head: Vec<String>,
-        /// As many cells as there are names.
+        /// Cells, one per column.
         rows: Vec<Vec<String>>,
     },
-    /// The main picture of the first part, of this variant: in the place of those that stand there else.
-    Chart {
-        /// The variant's name.
-        variant: String,
-    },
-    /// Clouds of samples in a plane, with their hulls.
+    /// The main chart of the first part, for one variant. It replaces the default charts.
+    Chart { variant: String },
+    /// Clouds of samples in a plane, with their convex hulls.
     Envelopes {
-        /// What it shows.
         title: String,
-        /// The axis from left to right.
+        /// Name of the horizontal axis.
         x: String,
-        /// The axis upwards.
+        /// Name of the vertical axis.
         y: String,
-        /// Each in a colour of its own.
         clouds: Vec<Cloud>,
     },
 }
 
 impl Block {
-    /// What is drawn for it alone.
+    /// Returns the figure that a block draws itself.
     pub(super) fn figure(&self) -> Option<Figure> {
         match self {
             Self::Envelopes { title, x, y, clouds } => Some(chart::draw_envelopes(title, [x, y], clouds)),
@@ -47,16 +42,16 @@ impl Block {
         }
     }
 
-    /// The name of its file.
+    /// Returns the name of the figure's file.
     pub(super) fn file(figure: &Figure) -> String {
         format!("{}.svg", figure.kind)
     }
 }
 
-/// Pictures of the first part, and of each other.
+/// Number of charts shown of the first part and of each other part.
 const PICTURES: (usize, usize) = (2, 1);
 
-/// All of it.
+/// Draws the whole answer.
 pub(super) fn draw(heading: &str, answer: &[Block], sections: &[Section<'_>]) -> Markup {
     let chosen = answer.iter().any(|block| matches!(block, Block::Chart { .. }));
     html! {
@@ -75,14 +70,15 @@ pub(super) fn draw(heading: &str, answer: &[Block], sections: &[Section<'_>]) ->
     }
 }
 
-/// Without what the page is called.
+/// Returns the title of a part without the page's heading.
 fn title(heading: &str, part: &Section<'_>) -> String {
     let title = &part.summary.title;
-    let own = title.strip_prefix(heading).map_or(title.as_str(), |rest| rest.trim_start_matches([':', ' ']));
+    let own =
+        title.strip_prefix(heading).map_or(title.as_str(), |rest| rest.trim_start_matches([':', ',', ' ']));
     if own.is_empty() { part.summary.experiment.clone() } else { own.to_owned() }
 }
 
-/// A block that is a picture.
+/// Draws a block that is a chart.
 fn picture(block: &Block, sections: &[Section<'_>]) -> Markup {
     html! {
         @if let (Block::Chart { variant }, Some(part)) = (block, sections.first()) {
@@ -125,7 +121,8 @@ fn one(block: &Block) -> Markup {
 mod tests {
     use super::*;
 
-    /// The picture of the variant that is asked for and the envelopes, as files too, and one part has a page of its own.
+    /// Charts of a variant and envelopes are drawn on the page and as files. The only part has its
+    /// own page.
     #[test]
     fn pictures_that_are_asked_for() {
         let all = vec![crate::fixture::realistic().remove(0)];

@@ -1,4 +1,4 @@
-//! The claims of an experiment and where they stand.
+//! The claims of an experiment and their verdicts.
 
 use maud::{Markup, html};
 
@@ -6,20 +6,20 @@ use crate::terminal::by_how_much;
 use experiment::verdict::Outcome;
 use results::summary::{ClaimResult, Judged, PartResult, Verdict};
 
-/// More claims that hold are folded into one line.
+/// Number of holding claims above which they are folded into one line.
 const MOST_HOLDING: usize = 6;
 
-/// Numbers of more variants are folded.
+/// Number of variants above which their numbers are folded.
 const MOST: usize = 4;
 
 const ALL: [Verdict; 5] =
     [Verdict::Holds, Verdict::Partly, Verdict::WithinSpread, Verdict::Missed, Verdict::NotJudged];
 
-/// What is to be read first.
+/// Order of claims on a page: failing claims first.
 const ORDER: [Verdict; 5] =
     [Verdict::Missed, Verdict::NotJudged, Verdict::Partly, Verdict::WithinSpread, Verdict::Holds];
 
-/// Symbol, word and class of a verdict: none of them depends on colour alone.
+/// Returns symbol, word and class of a verdict. The symbol and the word do not depend on colour.
 pub(super) fn words(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
     match verdict {
         Verdict::Holds => ("✓", "holds", "holds"),
@@ -30,7 +30,8 @@ pub(super) fn words(verdict: Verdict) -> (&'static str, &'static str, &'static s
     }
 }
 
-/// How many claims have each verdict; those that none has are left out, but for the first and the last word on them.
+/// Counts the claims with each verdict. Verdicts without a claim are left out, except `holds` and
+/// `missed`.
 pub(super) fn count<'a>(claims: impl Iterator<Item = &'a ClaimResult>) -> Vec<(Verdict, usize)> {
     let mut counts = ALL.map(|verdict| (verdict, 0)).to_vec();
     for claim in claims {
@@ -42,13 +43,13 @@ pub(super) fn count<'a>(claims: impl Iterator<Item = &'a ClaimResult>) -> Vec<(V
     counts
 }
 
-/// Verdict as a coloured word with its symbol.
+/// Draws a verdict as a coloured word with its symbol.
 pub(super) fn badge(verdict: Verdict) -> Markup {
     let (symbol, word, class) = words(verdict);
     html! { span class={ "badge " (class) } { (symbol) " " (word) } }
 }
 
-/// A line for each claim, what did not come true first; behind it the numbers and the reason.
+/// Draws one line per claim, failing claims first. Numbers and reason unfold.
 pub(super) fn draw(claims: &[ClaimResult]) -> Markup {
     let mut sorted: Vec<&ClaimResult> = claims.iter().collect();
     sorted.sort_by_key(|claim| ORDER.iter().position(|verdict| *verdict == claim.verdict));
@@ -68,13 +69,13 @@ pub(super) fn draw(claims: &[ClaimResult]) -> Markup {
     }
 }
 
-/// On paper those are open that do not hold.
+/// Draws a claim. In print, claims that do not hold are unfolded.
 fn one(claim: &ClaimResult) -> Markup {
     html! {
         details.paper[claim.verdict != Verdict::Holds] {
             summary { (badge(claim.verdict)) span.says { (claim.says) @if claim.ours { " (ours)" } } }
             div.whole {
-                div { span.id { (claim.id) } "; on the source's own numbers: " (published(claim.holds_published())) }
+                div { span.id { (claim.id) } "; on the published numbers: " (published(claim.holds_published())) }
                 @for part in &claim.parts { (part_of(part)) }
                 @if let Some(reason) = &claim.reason { p.reason { b { "Why: " } (reason) } }
             }
@@ -93,7 +94,7 @@ fn part_of(part: &PartResult) -> Markup {
         @for judged in first { (line(judged, choice)) }
         @if folds && !rest.is_empty() {
             details {
-                summary { (tally(&rest)) }
+                summary { (outcome_counts(&rest)) }
                 @for judged in rest { (line(judged, choice)) }
             }
         } @else {
@@ -114,8 +115,8 @@ fn line(judged: &Judged, choice: bool) -> Markup {
     }
 }
 
-/// `12 ✓, 3 ✗ in 15 variants`.
-fn tally(all: &[&Judged]) -> String {
+/// Counts the outcomes: `12 ✓, 3 ✗ in 15 variants`.
+fn outcome_counts(all: &[&Judged]) -> String {
     let outcomes = [Outcome::Holds, Outcome::WithinSpread, Outcome::Missed, Outcome::NotJudged];
     let count = |outcome: &Outcome| all.iter().filter(|judged| judged.outcome == *outcome).count();
     let parts = outcomes.iter().filter(|o| count(o) > 0).map(|o| format!("{} {}", count(o), sign(*o).1));
@@ -135,6 +136,6 @@ fn published(holds: Option<bool>) -> Markup {
     match holds {
         Some(true) => html! { span.yes { "✓" } " holds" },
         Some(false) => html! { span.no { "✗" } " does not hold" },
-        None => html! { span.unknown { "not printed" } },
+        None => html! { span.unknown { "not published" } },
     }
 }

@@ -1,10 +1,11 @@
-//! The colours: a list of eight that are told apart in normal vision and without the cones for red or for green, their
-//! twins on the dark page, tints of them for areas, and the neutral ones.
+//! The colours: eight that differ in normal vision and without the cones for red or green, their
+//! counterparts in dark mode, tints for areas, and neutral colours.
 //!
-//! The list is the result of a search: near to hues that Okabe and Ito ("Color Universal Design", 2008) and Tol ("Colour
-//! Schemes", 2021) propose, at least 3:1 against the page (WCAG 2.2, 1.4.11), any two at least 15 apart (Euclid's distance in
-//! OKLab, times 100) in each of the three visions. The search found lists of nine on white and none of ten. Which algorithm has which is in
-//! `styles.rs`.
+//! The list was found by a search near hues that Okabe and Ito ("Color Universal Design", 2008) and
+//! Tol ("Colour Schemes", 2021) propose. Each colour has a contrast of at least 3:1 with the page
+//! (WCAG 2.2, 1.4.11). Any two are at least 15 apart in each of the three visions (Euclidean
+//! distance in OKLab, times 100). The search found lists of nine on white and none of ten.
+//! `styles.rs` assigns colours to algorithms.
 
 /// Text.
 pub(super) const INK: &str = "#111111";
@@ -14,15 +15,15 @@ pub(super) const MUTED: &str = "#57606a";
 pub(super) const AXIS: &str = "#8c959f";
 /// Grid lines.
 pub(super) const GRID: &str = "#e4e7eb";
-/// Behind everything.
+/// Background.
 pub(super) const PAPER: &str = "#ffffff";
 
-/// The neutral colours and what the dark page makes of them.
+/// The neutral colours and their counterparts in dark mode.
 const NEUTRALS: &[(&str, &str)] =
     &[(INK, "#e8ebef"), (MUTED, "#a8b1bb"), (AXIS, "#77818c"), (GRID, "#2d333b"), (PAPER, DARK_PAPER)];
 const DARK_PAPER: &str = "#171a1f";
 
-/// The list, in the order in which it is given out, and its twins on the dark page.
+/// The colours in the order of assignment, with their counterparts in dark mode.
 pub(super) const COLOURS: [(&str, &str); 8] = [
     ("#27709c", "#6ba5fb"),
     ("#e66700", "#ff8516"),
@@ -34,17 +35,18 @@ pub(super) const COLOURS: [(&str, &str); 8] = [
     ("#4a2c66", "#866ea0"),
 ];
 
-/// A colour of the list; beyond its end the first again.
+/// Returns a colour of the list, which repeats.
 pub(super) fn colour(slot: usize) -> &'static str {
     COLOURS[slot % COLOURS.len()].0
 }
 
-/// A colour of which this share is left.
+/// Mixes a colour with the background. `share` is the share of the colour.
 pub(super) fn towards_paper(colour: &str, share: f64) -> String {
     hex(mix(parse(colour), parse(PAPER), share))
 }
 
-/// What the dark page shows instead of a colour: a tint's twin is the same tint of the twin.
+/// Returns the counterpart of a colour in dark mode. A tint becomes the same tint of the
+/// counterpart.
 pub(super) fn dark(colour: &str) -> String {
     if let Some((_, dark)) = NEUTRALS.iter().find(|(light, _)| *light == colour) {
         return (*dark).to_owned();
@@ -59,7 +61,8 @@ pub(super) fn dark(colour: &str) -> String {
 
 type Rgb = [f64; 3];
 
-/// The tint of `base` that is nearest to a colour: how far from it, and how much of `base` is in it.
+/// Returns the tint of `base` nearest to a colour: its squared distance, and the share of `base` in
+/// it.
 fn tint_of(colour: Rgb, base: Rgb) -> (f64, f64) {
     let white = parse(PAPER);
     let dot = |a: &dyn Fn(usize) -> f64, b: &dyn Fn(usize) -> f64| (0..3).map(|i| a(i) * b(i)).sum::<f64>();
@@ -90,9 +93,9 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// What a viewer without the cones for red (protan) or green (deutan) sees, in linear sRGB: Machado, Oliveira and
-    /// Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6), 2009, table of
-    /// severity 1.0.
+    /// Colours as seen with normal vision and without the cones for red (protan) or green (deutan),
+    /// in linear sRGB. Source: Machado, Oliveira and Fernandes, "A Physiologically-based Model for
+    /// Simulation of Color Vision Deficiency", IEEE TVCG 15(6), 2009, table of severity 1.0.
     const VISIONS: [[[f64; 3]; 3]; 3] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [
@@ -116,7 +119,7 @@ pub(super) mod tests {
         LinSrgb::new(channel(&vision[0]), channel(&vision[1]), channel(&vision[2])).into_color()
     }
 
-    /// The least distance of two colours in the three visions (OKLab times 100).
+    /// Returns the smallest distance of two colours in the three visions (OKLab times 100).
     pub(crate) fn distance(a: &str, b: &str) -> f64 {
         let between = |vision| {
             let (a, b): (Oklab<f64>, Oklab<f64>) = (seen(a, vision), seen(b, vision));
@@ -149,7 +152,7 @@ pub(super) mod tests {
     #[test]
     fn distances_are_those_of_oklab() {
         assert!((distance("#000000", "#ffffff") - 100.0).abs() < 0.01);
-        // The two colours that a contest was once drawn in, one for most eyes.
+        // These two colours look the same to most people.
         assert!(distance("#5a97e2", "#6f93e6") < 3.0);
     }
 

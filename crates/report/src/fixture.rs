@@ -1,4 +1,4 @@
-//! Results made by hand: realistic experiments with sawtooths, a crowd of flows, and one of nothing but odd values.
+//! Handmade results: realistic experiments with sawtooths, many flows, and one of odd values only.
 
 use experiment::metric::Metric;
 use std::collections::BTreeMap;
@@ -8,16 +8,17 @@ use units::Duration;
 use experiment::chart::{Along, Axis, Chart, Colour, Data, Mark, ScaleKind, Spot};
 use experiment::verdict::Outcome;
 use results::summary::{
-    BiasFound, Cdf, Cell, ClaimResult, FlowRow, Judged, PartResult, Quartiles, Repeated, Results, Row,
+    BiasFound, Cdf, Cell, ClaimResult, FlowRow, Judged, PartResult, Quartiles, Results, Row, RunLength,
     Summary, Track, Variant, Verdict,
 };
 
 const METRICS: [&str; 5] = ["goodput", "throughput", "loss", "rtt_mean", "rtt_std"];
 const COLUMNS: [usize; 5] = [3, 4, 5, 6, 7];
-const REASON: &str = "One lost packet more or less moves the share: the paper counts a handful of losses per run, and \
+pub(super) const REASON: &str = "One lost packet more or less moves the share: the paper counts a handful of losses per run, and \
                       its two decimals hide a factor of two.";
 
-/// As `ackclock run quic-dc` makes them: nine rows in two variants, and four flows in one.
+/// Two experiments like those of `ackclock run quic-dc`: nine rows in two variants, and four flows
+/// in one.
 pub(super) fn realistic() -> Vec<Results> {
     vec![table_1(), table_5()]
 }
@@ -62,7 +63,7 @@ fn table_1() -> Results {
     Results { summary, series, flows: Vec::new(), rtt_cdf, networks: Vec::new() }
 }
 
-/// A chart of everything.
+/// Returns a chart of all rows.
 pub(super) fn chart(title: &str, mark: Mark, data: Data) -> Chart {
     Chart {
         title: title.to_owned(),
@@ -75,12 +76,13 @@ pub(super) fn chart(title: &str, mark: Mark, data: Data) -> Chart {
     }
 }
 
-/// Columns over time.
+/// Returns data for columns over time.
 pub(super) fn over_time(columns: Vec<String>) -> Data {
     Data::Series { columns, colour: None, strips: None, interval: None }
 }
 
-/// All cells along rows, or along variants with a colour for each row; along numbers there is one for each variant.
+/// Returns all cells along rows, along variants with a colour per row, or along a key with one
+/// number per variant.
 pub(super) fn cells(variants: &[Variant], along: Along, metrics: &[&str]) -> Data {
     let mut rows: Vec<&str> = Vec::new();
     let mut spots = Vec::new();
@@ -188,7 +190,7 @@ fn algorithm(name: &str) -> &'static str {
     }
 }
 
-/// A sawtooth whose mean RTT is the row's.
+/// Returns a sawtooth with the row's mean RTT.
 fn track(variant: &str, row: &Row, index: usize, flow: u32) -> Track {
     let mean = row.cells["rtt_mean"].mean;
     let period = 4.0 + 3.0 * index as f64 + f64::from(flow) * 1.7;
@@ -199,7 +201,7 @@ fn track(variant: &str, row: &Row, index: usize, flow: u32) -> Track {
         50.0 + (mean - 50.0) * (0.5 + (t / period).fract()) + 1.5 * noise
     };
     let running = |t: f64, v: f64| if t < start || t > end { f64::NAN } else { v };
-    let column = |f: &dyn Fn(f64) -> f64| times.iter().map(|t| f(*t)).collect::<Repeated>();
+    let column = |f: &dyn Fn(f64) -> f64| times.iter().map(|t| f(*t)).collect::<RunLength>();
     let columns = BTreeMap::from([
         ("cwnd_bytes".to_owned(), column(&|t| running(t, rtt(t).floor() * 1250.0))),
         ("latest_rtt_ms".to_owned(), column(&|t| running(t, rtt(t)))),
@@ -279,7 +281,7 @@ fn claims() -> Vec<ClaimResult> {
     ]
 }
 
-/// Four staggered flows per row, one variant without a name.
+/// Returns four staggered flows per row in one variant without a name.
 fn table_5() -> Results {
     let whole = table_1();
     let chosen = ["QUIC-DC 80", "Westwood+", "BBRv2", "Cubic", "New Reno"];
@@ -316,12 +318,12 @@ fn table_5() -> Results {
     Results { summary, series, flows, rtt_cdf: Vec::new(), networks: Vec::new() }
 }
 
-/// Flows by two metrics.
+/// Returns data for flows in a plane of two metrics.
 pub(super) fn plane(x: &str, y: &str) -> Data {
     Data::Flows { x: x.into(), y: y.into(), of_flows: true, colour: None }
 }
 
-/// A flow whose goodput and RTT scatter around those of its row.
+/// Returns a flow with goodput and RTT scattered around those of its row.
 fn flow(row: &Row, index: usize, repetition: u32, flow: u32) -> FlowRow {
     let noise = |salt: usize| {
         ((index * 977 + repetition as usize * 331 + flow as usize * 137 + salt) % 89) as f64 / 89.0
@@ -339,7 +341,7 @@ fn flow(row: &Row, index: usize, repetition: u32, flow: u32) -> FlowRow {
     }
 }
 
-/// Very many flows of two kinds, in nine rows and half an hour.
+/// Returns many flows of two kinds, in nine rows and half an hour.
 pub(super) fn crowd() -> Results {
     let mut results = table_5();
     let variant = table_1().summary.variants.swap_remove(0);
@@ -360,10 +362,10 @@ pub(super) fn crowd() -> Results {
     results
 }
 
-/// Goodput that is never twice the same.
+/// Returns a track of goodput without repeats.
 fn noisy_track(flow: &FlowRow) -> Track {
     let noise = |t: u64| ((t * 7919 + u64::from(flow.flow) * 104_729) * 2_654_435_761 % 1000) as f64 / 1000.0;
-    let goodput: Repeated = (0..1800).map(|t| flow.values["goodput"] * noise(t)).collect();
+    let goodput: RunLength = (0..1800).map(|t| flow.values["goodput"] * noise(t)).collect();
     Track {
         variant: String::new(),
         row: flow.row.clone(),
@@ -374,7 +376,7 @@ fn noisy_track(flow: &FlowRow) -> Track {
     }
 }
 
-/// What no experiment should leave behind, but files may hold.
+/// Returns values that no experiment should produce but files may contain.
 pub(super) fn odd() -> Vec<Results> {
     let evil = "<script>alert(\"1\")</script> & 'q' ]]> \u{1} \u{0} é 漢字";
     let long = "a very long label that goes on and on ".repeat(20);
@@ -446,7 +448,7 @@ pub(super) fn odd() -> Vec<Results> {
     vec![Results { summary, series, flows, rtt_cdf, networks: Vec::new() }, empty]
 }
 
-/// Everything that reads a number, over everything, with rows that are there and rows that are not.
+/// Returns every kind of chart, with rows that exist and rows that do not.
 fn odd_charts(evil: &str, metrics: &[Metric], variants: &[Variant]) -> Vec<Chart> {
     let names: Vec<&str> = metrics.iter().map(Metric::as_str).collect();
     let columns: Vec<String> = words(&["cwnd_bytes", evil, "", "queue_bytes", "nowhere"]);
@@ -486,7 +488,7 @@ fn odd_fields(variants: &[Variant], metric: &str) -> Data {
     Data::Fields { y: x.clone(), x, metric: metric.into(), spots }
 }
 
-/// Some flows without a track, some tracks without a flow, and every odd value beside every other.
+/// Returns flows without a track, tracks without a flow, and all pairs of odd values.
 fn odd_flows(evil: &str, labels: &[&str], values: &[f64]) -> Vec<FlowRow> {
     let flow = |n: usize| {
         let value = |n: usize| values.get(n % (values.len() + 1)).copied();
@@ -504,7 +506,7 @@ fn odd_flows(evil: &str, labels: &[&str], values: &[f64]) -> Vec<FlowRow> {
     (0..400).map(flow).collect()
 }
 
-/// In a variant, the first of which is the reference.
+/// Returns an outcome in a variant. The first variant is the reference.
 fn judged(variant: &str, holds: bool, numbers: &str) -> Judged {
     Judged {
         variant: variant.to_owned(),
@@ -556,7 +558,7 @@ fn odd_series(evil: &str, labels: &[&str]) -> Vec<Track> {
             (evil, values),
             ("queue_bytes", vec![f64::NAN; 5]),
         ];
-        let columns = columns.into_iter().map(|(n, v)| (n.to_owned(), Repeated::of(&v))).collect();
+        let columns = columns.into_iter().map(|(n, v)| (n.to_owned(), RunLength::from_values(&v))).collect();
         Track { variant: String::new(), row: (*label).into(), repetition: 3, flow: i as u32, times, columns }
     };
     labels.iter().enumerate().map(track).collect()

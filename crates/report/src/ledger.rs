@@ -1,28 +1,29 @@
-//! The page of the ledger: per source its claims by verdict, its numbers by distance, the largest differences.
+//! The ledger page: for each source its claims by verdict, its numbers by distance, the largest
+//! differences.
 
 use maud::{Markup, html};
 
 use super::number;
 use results::ledger::{Difference, LIMITS, Source};
 
-/// The page's body.
+/// Returns the page's body.
 pub(super) fn draw(sources: &[Source]) -> Markup {
     html! {
         header { h1 { "Ledger" } p { a href="index.html" { "Back to the experiments" } } }
         main {
             section {
                 h2 { "Claims" }
-                p.note { "Of the sources, judged in the reference variants. Open: the cause of what does not hold is not known." }
+                p.note { "Claims of the sources, judged in the reference variants. Cause unknown: it does not hold, and the reason is not known." }
                 (claims(sources))
             }
             section {
                 h2 { "Published numbers" }
-                p.note { "Of the reference variants. Open: further than 10 % away, and the cause is not known." }
+                p.note { "Numbers of the reference variants. Cause unknown: it differs by more than 10 %, and the reason is not known." }
                 (cells(sources))
             }
             @for Source { name, largest, zeros, .. } in sources {
                 @if !largest.is_empty() { (differences("Largest differences", name, largest)) }
-                @if !zeros.is_empty() { (differences("Zero in ours or in the source's alone", name, zeros)) }
+                @if !zeros.is_empty() { (differences("Zero only in ours or only in the source", name, zeros)) }
             }
         }
     }
@@ -35,7 +36,7 @@ fn claims(sources: &[Source]) -> Markup {
                 thead {
                     tr {
                         th { "source" }
-                        @for head in ["claims", "hold", "partly", "within the spread", "missed", "not judged", "open"] {
+                        @for head in ["claims", "hold", "partly", "within the spread", "missed", "not judged", "cause unknown"] {
                             th { (head) }
                         }
                     }
@@ -64,7 +65,7 @@ fn cells(sources: &[Source]) -> Markup {
                         th { "source" }
                         th { "numbers" }
                         @for limit in LIMITS { th { "within " (limit) " %" } }
-                        th { "open" }
+                        th { "cause unknown" }
                     }
                 }
                 tbody {

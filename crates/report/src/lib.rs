@@ -1,4 +1,4 @@
-//! The report: one HTML page that works offline, and each of its charts as an SVG file for a paper.
+//! The report: an HTML page that works offline, and each of its charts as an SVG file.
 
 mod answer;
 mod chart;
@@ -27,8 +27,8 @@ use std::path::{Path, PathBuf};
 pub use self::answer::Block;
 pub use self::chart::Cloud;
 use self::chart::{Figure, Source};
-use self::files::put;
-use self::section::{Drawn, Section};
+use self::files::write_file;
+use self::section::{DrawnFigure, Section};
 pub use self::stability::write as write_stability;
 use self::styles::Palette;
 use results::summary::Results;
@@ -36,28 +36,28 @@ use results::summary::Results;
 /// Writes these files into `dir`.
 ///
 /// # Errors
-/// What the file system refuses; no file is ever half written.
+/// Fails if a file cannot be written. No file is left half written.
 pub fn write_numbers(dir: &Path, files: &[(&str, String)]) -> io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    files.iter().try_for_each(|(name, text)| put(&dir.join(name), text))
+    files.iter().try_for_each(|(name, text)| write_file(&dir.join(name), text))
 }
 
-/// Writes `dir/index.html`, `dir/ledger.html` and `dir/<experiment>-<chart>.svg`, and of several experiments
-/// `dir/<experiment>.html` for each; returns the path of the first.
+/// Writes `dir/index.html`, `dir/ledger.html` and `dir/<experiment>-<chart>.svg`. Several
+/// experiments get a page each, `dir/<experiment>.html`. Returns the path of the index.
 ///
-/// A page holds everything it shows: it can be mailed alone. Files of the same names are replaced; what else is in
-/// the folder stays.
+/// A page contains everything it shows, so it can be mailed alone. Files of the same names are
+/// replaced; other files in the folder stay.
 ///
 /// # Errors
-/// What the file system refuses; no file is ever half written.
+/// Fails if a file cannot be written. No file is left half written.
 pub fn write(dir: &Path, heading: &str, experiments: &[Results]) -> io::Result<PathBuf> {
     write_answer(dir, heading, &[], experiments)
 }
 
-/// The same with an answer before everything else, under which the main pictures of the experiments stand.
+/// Writes the same with an answer first, followed by the main charts of the experiments.
 ///
 /// # Errors
-/// What the file system refuses; no file is ever half written.
+/// Fails if a file cannot be written. No file is left half written.
 pub fn write_answer(
     dir: &Path,
     heading: &str,
@@ -67,26 +67,26 @@ pub fn write_answer(
     std::fs::create_dir_all(dir)?;
     let sections = sections(experiments);
     for drawn in sections.iter().flat_map(|s| &s.charts).flatten() {
-        put(&dir.join(&drawn.file), &drawn.figure.standalone().0)?;
+        write_file(&dir.join(&drawn.file), &drawn.figure.standalone().0)?;
     }
-    let sources = results::ledger::of(experiments.iter().map(|results| &results.summary));
-    put(&dir.join("ledger.html"), &page::frame("Ledger", "", &ledger::draw(&sources)).0)?;
+    let sources = results::ledger::by_source(experiments.iter().map(|results| &results.summary));
+    write_file(&dir.join("ledger.html"), &page::frame("Ledger", "", &ledger::draw(&sources)).0)?;
     for figure in answer.iter().filter_map(Block::figure) {
-        put(&dir.join(Block::file(&figure)), &figure.standalone().0)?;
+        write_file(&dir.join(Block::file(&figure)), &figure.standalone().0)?;
     }
     if sections.len() > 1 || !answer.is_empty() {
         for (i, section) in sections.iter().enumerate() {
-            put(&dir.join(section.page()), &page::experiment(&sections, i).0)?;
+            write_file(&dir.join(section.page()), &page::experiment(&sections, i).0)?;
         }
     }
     let index = dir.join("index.html");
-    put(&index, &page::index(heading, answer, experiments, &sections).0)?;
+    write_file(&index, &page::index(heading, answer, experiments, &sections).0)?;
     Ok(index)
 }
 
 fn sections(experiments: &[Results]) -> Vec<Section<'_>> {
-    let palette = Palette::of(experiments);
-    // Other pages have these names.
+    let palette = Palette::new(experiments);
+    // Names of other pages.
     let mut anchors = Names(["index", "ledger"].map(str::to_owned).into());
     let mut files = Names::default();
     let section = |results| {
@@ -108,27 +108,28 @@ fn sections(experiments: &[Results]) -> Vec<Section<'_>> {
     experiments.iter().map(section).collect()
 }
 
-/// `quic-dc-table-1-line-time-2-limit-counts-queue.svg`: experiment, kind with its number, variant.
+/// Names the files: experiment, kind with its number, variant, as in
+/// `quic-dc-table-1-line-time-2-limit-counts-queue.svg`.
 fn name(
     figures: Vec<Figure>,
     across: Vec<Figure>,
     results: &Results,
     kinds: &mut Names,
     files: &mut Names,
-) -> Vec<Drawn> {
+) -> Vec<DrawnFigure> {
     let kind = figures.first().map(|f| kinds.unique(number::slug(&f.kind))).unwrap_or_default();
     let across = across.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
     let named = figures.into_iter().zip(across).map(|(figure, across)| {
-        // Each part cut on its own, so that a long one cannot push the others out of the name.
+        // Each part is shortened on its own, so that a long one does not displace the others.
         let parts = [&results.summary.experiment, &kind, &figure.variant].map(|p| number::slug(p));
         let parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
         let file = format!("{}.svg", files.unique(parts.join("-")));
-        Drawn { figure, across, file }
+        DrawnFigure { figure, across, file }
     });
     named.collect()
 }
 
-/// Names given so far: a second chart of the same kind gets a number.
+/// Names in use. A second chart of the same kind gets a number.
 #[derive(Default)]
 struct Names(BTreeSet<String>);
 

@@ -1,9 +1,9 @@
-//! Numbers and names as people read them.
+//! Formats numbers and names for readers.
 
 use experiment::metric::Metric;
 use results::variables::{self, Variables};
 
-/// With this many decimals; a true minus sign; a dash for what is not a number.
+/// Formats a number with a true minus sign. NaN is a dash.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if value.is_nan() {
         return "–".to_owned();
@@ -12,7 +12,7 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if value.is_infinite() {
         return format!("{sign}∞");
     }
-    // Nothing we measure is that large: a number with hundreds of digits would only burst the table.
+    // No metric is that large. A number with hundreds of digits would only break the table.
     if value.abs() >= 1e15 {
         return format!("{sign}{:.2e}", value.abs());
     }
@@ -21,7 +21,8 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
     format!("{}{digits}", if is_zero { "" } else { sign })
 }
 
-/// As short as it can be with up to six digits that count: `0.25`, not `0.25000000000000006`.
+/// Formats a number as short as possible, with up to six significant digits: `0.25`, not
+/// `0.25000000000000006`.
 pub(super) fn plain(value: f64) -> String {
     const DIGITS: i32 = 6;
     if value == 0.0 || !value.is_finite() || value.abs() >= 1e15 {
@@ -32,15 +33,16 @@ pub(super) fn plain(value: f64) -> String {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.').to_owned() } else { digits }
 }
 
-/// Decimals of a value and of its deviation: two digits of the deviation, where the metric would have more of the value.
+/// Returns the decimals for a value and its deviation. They show two digits of the deviation, but
+/// no more than the metric's own decimals.
 pub(super) fn decimals(metric: &Metric, value: f64, spread: Option<f64>) -> usize {
-    let worth = metric.decimals(value);
-    let Some(spread) = spread.filter(|spread| spread.is_finite() && *spread > 0.0) else { return worth };
-    let told = (1 - libm::log10(spread).floor() as i32).clamp(0, 12) as usize;
-    worth.min(told.max(metric.decimals(0.0)))
+    let own = metric.decimals(value);
+    let Some(spread) = spread.filter(|spread| spread.is_finite() && *spread > 0.0) else { return own };
+    let shown = (1 - libm::log10(spread).floor() as i32).clamp(0, 12) as usize;
+    own.min(shown.max(metric.decimals(0.0)))
 }
 
-/// A relative difference in percent, with its sign: `+3.2`, `−98`.
+/// Formats a relative difference in percent with its sign: `+3.2`, `−98`.
 pub(super) fn percent(difference: f64) -> String {
     let percent = difference * 100.0;
     let digits = fixed(percent, usize::from(percent.abs() < 99.95));
@@ -49,36 +51,38 @@ pub(super) fn percent(difference: f64) -> String {
     format!("{plus}{digits}")
 }
 
-/// Decimals that a source printed: as many as the longest of its values needs, but no more than `most`.
+/// Returns the decimals that a source printed: the most of any value, up to `most`.
 pub(super) fn printed_decimals(values: impl Iterator<Item = f64>, most: usize) -> usize {
     let decimals = |v: f64| format!("{v}").split_once('.').map_or(0, |(_, digits)| digits.len());
     values.filter(|v| v.is_finite()).map(decimals).max().unwrap_or(0).min(most)
 }
 
-/// A metric of the table: how to call it, its unit, its decimals, what it is.
-pub(super) struct Words {
-    /// `RTT mean`.
+/// Name, unit, decimals and description of a metric.
+pub(super) struct MetricText {
+    /// Label: `RTT mean`.
     pub(super) label: String,
-    /// May be empty.
+    /// Unit; may be empty.
     pub(super) unit: &'static str,
-    /// Decimals worth printing.
     pub(super) decimals: usize,
-    /// Empty for a metric that we do not know.
+    /// Description; empty if the metric is unknown.
     pub(super) doc: &'static str,
 }
 
-/// The words for a metric.
-pub(super) fn metric(metric: &Metric) -> Words {
+/// Returns name, unit, decimals and description of a metric.
+pub(super) fn metric(metric: &Metric) -> MetricText {
     let known = metric.quantity();
-    Words {
-        label: sentence(metric.as_str()),
+    MetricText {
+        label: match metric.as_str().strip_prefix("share of ") {
+            Some(flows) => format!("Goodput share of {flows}"),
+            None => sentence(metric.as_str()),
+        },
         unit: metric.unit(),
         decimals: known.map_or(3, |m| m.decimals),
         doc: known.map_or("", |m| m.doc),
     }
 }
 
-/// `rtt_flow_std` to `RTT flow std`.
+/// Turns a metric's name into a label: `rtt_flow_std` to `RTT flow std. dev.`.
 fn sentence(name: &str) -> String {
     let words: Vec<String> = name.split('_').filter(|w| !w.is_empty()).map(word).collect();
     let text = words.join(" ");
@@ -96,41 +100,41 @@ fn word(word: &str) -> String {
     }
 }
 
-/// `RTT mean (ms)`; no brackets without a unit.
+/// Appends the unit in brackets, if there is one: `RTT mean (ms)`.
 pub(super) fn with_unit(label: &str, unit: &str) -> String {
     if unit.is_empty() { label.to_owned() } else { format!("{label} ({unit})") }
 }
 
-/// A value of a metric with its unit: `9.20 Mbit/s`.
+/// Formats a value with its unit: `9.20 Mbit/s`.
 pub(super) fn valued(metric: &Metric, value: f64) -> String {
     format!("{} {}", fixed(value, metric.decimals(value)), metric.unit()).trim().to_owned()
 }
 
-/// A column of the time series.
+/// Label, unit and scaling of a column of the time series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
-    /// What it is.
     pub(super) label: String,
-    /// May be empty.
+    /// Unit; may be empty.
     pub(super) unit: String,
-    /// What to divide its values by, for this unit.
+    /// Divisor that converts values to this unit.
     pub(super) divisor: f64,
 }
 
-/// The words for a column whose values reach up to `largest`: one of every run by its name, a controller's own as its controllers list it.
+/// Returns label and unit for a column whose values reach up to `largest`. Controllers describe
+/// their own variables.
 pub(super) fn column(name: &str, largest: f64, own: &Variables) -> Column {
     match variables::column(own, name) {
         None => common(name, largest),
-        Some(about) => of_controllers(name, largest, about.unit),
+        Some(about) => controller_column(name, largest, about.unit),
     }
 }
 
-/// A controller's own; without a unit where its controllers do not agree on one.
-fn of_controllers(name: &str, largest: f64, unit: Option<&str>) -> Column {
+/// Returns label and unit of a controller's variable. Without a common unit it has none.
+fn controller_column(name: &str, largest: f64, unit: Option<&str>) -> Column {
     let label = sentence(name);
     let column = |unit: &str, divisor| Column { label: label.clone(), unit: unit.to_owned(), divisor };
     match unit {
-        None => Column { label: format!("{label}, in each controller's unit"), ..column("", 1.0) },
+        None => Column { label: format!("{label}, unit depends on the controller"), ..column("", 1.0) },
         Some("bytes") => bytes(label, largest),
         Some("bit/s") => column("Mbit/s", 1e6),
         Some("s") if largest < 1.0 => column("ms", 1e-3),
@@ -171,7 +175,7 @@ fn series(stem: &str) -> String {
     }
 }
 
-/// Lower-case letters, digits and single hyphens: fit for a file name and for an anchor.
+/// Turns text into lower-case letters, digits and single hyphens, for file names and anchors.
 pub(super) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars().take(200) {
@@ -219,12 +223,13 @@ mod tests {
         assert_eq!(decimals(&"goodput".into(), 9.2, Some(3.0)), 2, "columns stay aligned");
     }
 
-    /// In the units of the other columns.
+    /// Controllers' variables use the units of the other columns.
     #[test]
     fn controllers_variables_have_their_unit() {
-        let of = |unit: &str| Variable { unit: unit.to_owned(), description: "Something.".to_owned() };
-        let one =
-            |all: &[(&str, &str)]| all.iter().map(|(name, unit)| ((*name).to_owned(), of(unit))).collect();
+        let variable = |unit: &str| Variable { unit: unit.to_owned(), description: "Something.".to_owned() };
+        let one = |all: &[(&str, &str)]| {
+            all.iter().map(|(name, unit)| ((*name).to_owned(), variable(unit))).collect()
+        };
         let own = Variables::from([
             (
                 "bbr3".to_owned(),
@@ -241,7 +246,7 @@ mod tests {
             ("extra_acked", 3e7, "Extra acked (MB)", 1e6),
             ("pacing_gain", 2.9, "Pacing gain", 1.0),
             ("full_bw_count", 3.0, "Full BW count (rounds)", 1.0),
-            ("r", 2.0, "R, in each controller's unit", 1.0),
+            ("r", 2.0, "R, unit depends on the controller", 1.0),
             ("cwnd_bytes", 3e5, "Congestion window (kB)", 1e3),
         ] {
             let Column { label, unit, divisor: by } = column(name, largest, &own);
@@ -252,6 +257,7 @@ mod tests {
     #[test]
     fn names_read_well() {
         assert_eq!(metric(&"rtt_mean".into()).label, "RTT mean");
+        assert_eq!(metric(&"share of candidate".into()).label, "Goodput share of candidate");
         let named = |name: &str, largest: f64| {
             let Column { label, unit, divisor } = column(name, largest, &Variables::new());
             (with_unit(&label, &unit), divisor)

@@ -1,4 +1,5 @@
-//! The pages: one for each experiment, and an overview if there are several. Each holds all that it shows.
+//! HTML pages: one per experiment, and an overview if there are several. Each page is complete in
+//! itself.
 
 use std::collections::BTreeSet;
 
@@ -7,28 +8,30 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::section::{Section, plural};
 use super::{answer, claims, colours, section};
 use crate::Block;
-use results::ledger::Far;
+use results::ledger::Outliers;
 use results::summary::{Results, Verdict};
 
-/// The page of the only experiment, or the overview of several; what is asked is answered first.
+/// Returns the page of the only experiment, or the overview of several. An answer comes first.
 pub(super) fn index(
     heading: &str,
     answer: &[Block],
     experiments: &[Results],
     sections: &[Section<'_>],
 ) -> Markup {
+    let only = sections.first().filter(|_| sections.len() == 1 && answer.is_empty());
+    let heading = only.map_or_else(|| heading.to_owned(), |only| section::title(only.summary));
     let body = html! {
         header {
-            h1 { (heading) }
+            h1 { (heading) @if let Some(only) = only { " " span.id { (only.summary.experiment) } } }
             @if is_compared(experiments) {
                 (strip(experiments))
-                p { a href="ledger.html" { "Ledger of claims and numbers by source" } }
+                p { a href="ledger.html" { "Ledger: claims and numbers by source" } }
             }
         }
         main {
             @match sections {
-                several if !answer.is_empty() => (answer::draw(heading, answer, several)),
-                [only] => (section::draw(only)),
+                several if !answer.is_empty() => (answer::draw(&heading, answer, several)),
+                [only] => (section::draw(only, false)),
                 [] => p.empty { "No experiments." },
                 several => (overview(several)),
             }
@@ -36,10 +39,10 @@ pub(super) fn index(
         (footer())
     };
     let rules = if let [only] = sections { section::rules(only) } else { String::new() };
-    frame(heading, &rules, &body)
+    frame(&heading, &rules, &body)
 }
 
-/// The page of one of several experiments.
+/// Returns the page of one of several experiments.
 pub(super) fn experiment(sections: &[Section<'_>], index: usize) -> Markup {
     let section = &sections[index];
     let other = |i: Option<usize>| i.and_then(|i| sections.get(i));
@@ -49,10 +52,10 @@ pub(super) fn experiment(sections: &[Section<'_>], index: usize) -> Markup {
             @if let Some(before) = other(index.checked_sub(1)) { a rel="prev" href=(before.page()) { "‹ " (before.summary.experiment) } }
             @if let Some(after) = other(Some(index + 1)) { a rel="next" href=(after.page()) { (after.summary.experiment) " ›" } }
         }
-        main { (section::draw(section)) }
+        main { (section::draw(section, true)) }
         (footer())
     };
-    frame(&section.summary.experiment, &section::rules(section), &body)
+    frame(&section::title(section.summary), &section::rules(section), &body)
 }
 
 fn footer() -> Markup {
@@ -61,15 +64,15 @@ fn footer() -> Markup {
             p {
                 "Ackclock " (env!("CARGO_PKG_VERSION")) ". Each chart is also an SVG file beside this page."
                 span.hint {
-                    " In a chart: point at a place to read its values, drag to zoom along the time, double-click to see all, click a \
-                     name of the legend to hide its line; with the keyboard arrows, + and −, 0."
+                    " In a chart: point to read values, drag to zoom in time, double-click to reset, click a legend entry to hide \
+                     its line. Keyboard: arrow keys, + and −, 0."
                 }
             }
         }
     }
 }
 
-/// A page with this body and these rules of its own, in the colours of the reader's choice.
+/// Returns a page with this body and its own style rules, for light and dark mode.
 pub(super) fn frame(heading: &str, rules: &str, body: &Markup) -> Markup {
     let dark = dark_rules(&body.0);
     html! {
@@ -90,18 +93,18 @@ pub(super) fn frame(heading: &str, rules: &str, body: &Markup) -> Markup {
     }
 }
 
-/// Whether anything is claimed or printed elsewhere that stands beside our numbers.
+/// Reports whether any experiment has claims or published numbers.
 fn is_compared(experiments: &[Results]) -> bool {
     let is_claimed = experiments.iter().any(|e| !e.summary.claims.is_empty());
     is_claimed
-        || Far::of(experiments.iter().map(|e| &e.summary)).all > 0
+        || Outliers::count(experiments.iter().map(|e| &e.summary)).all > 0
         || experiments.iter().any(|e| section::has_published(&e.summary))
 }
 
-/// The numbers that matter, at the top.
+/// Draws the most important counts at the top.
 fn strip(experiments: &[Results]) -> Markup {
     let counts = claims::count(experiments.iter().flat_map(|e| &e.summary.claims));
-    let far = Far::of(experiments.iter().map(|e| &e.summary));
+    let outliers = Outliers::count(experiments.iter().map(|e| &e.summary));
     html! {
         ul.strip {
             @if experiments.len() > 1 { li { b { (experiments.len()) } " experiments" } }
@@ -112,8 +115,8 @@ fn strip(experiments: &[Results]) -> Markup {
             }
             @if experiments.iter().any(|e| section::has_published(&e.summary)) {
                 li {
-                    b { (far.open) }
-                    span { "of " (far.all) " numbers beyond 10 % without a known cause, no reason: " (far.unexplained) }
+                    b { (outliers.open) }
+                    span { "of " (outliers.all) " numbers that differ by more than 10 % have no known cause; " (outliers.unexplained) " have no explanation" }
                 }
             }
         }
@@ -130,24 +133,24 @@ fn card(verdict: Verdict, count: usize) -> &'static str {
     }
 }
 
-/// The verdicts of every experiment, each with a link to its page.
+/// Draws the verdicts of all experiments with links to their pages.
 fn overview(sections: &[Section<'_>]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Experiments" {
             table.overview {
                 thead {
-                    tr { th { "experiment" } th { "verdicts" } th { "beyond 10 %" } th { "cause open" } th { "charts" } }
+                    tr { th { "experiment" } th { "verdicts" } th { "off by > 10 %" } th { "cause unknown" } th { "charts" } }
                 }
                 tbody {
                     @for s in sections {
-                        @let far = Far::of([s.summary]);
+                        @let outliers = Outliers::count([s.summary]);
                         tr {
                             th scope="row" {
                                 a href=(s.page()) { (section::title(s.summary)) } " " span.id { (s.summary.experiment) }
                             }
                             td { (verdicts(s)) }
-                            td.count { (far.all) }
-                            td.count { (far.open) }
+                            td.count { (outliers.all) }
+                            td.count { (outliers.open) }
                             td.count { (s.charts.len()) }
                         }
                     }
@@ -170,8 +173,8 @@ fn verdicts(section: &Section<'_>) -> Markup {
     }
 }
 
-/// Replaces each colour of the charts on the dark page. Colours are the only values that start so: in texts, the
-/// template library has turned every `"` into `&quot;`.
+/// Returns rules that replace each chart colour in dark mode. Only colours start with `="#`: in
+/// text, the template library escapes every `"` as `&quot;`.
 fn dark_rules(body: &str) -> String {
     let colours: BTreeSet<&str> =
         body.split("=\"#").skip(1).filter_map(|rest| rest.get(..6)).filter(|c| is_hex(c)).collect();

@@ -1,4 +1,4 @@
-// Reading of values under a crosshair, zoom along the x axis, switching of series. Without it the page lacks these alone.
+// Shows values under a crosshair, zooms along the x axis, toggles series. Without this script only these are missing.
 const SVG = 'http://www.w3.org/2000/svg';
 const set = (node, attributes) => { for (const key in attributes) node.setAttribute(key, attributes[key]); };
 const make = (name, attributes, parent) => {
@@ -18,13 +18,13 @@ const scale = text => {
 		at: value => from + (log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low)) * (to - from),
 	};
 };
-// As many digits as a pixel of the axis can tell.
+// Formats a value with as many digits as a pixel of the axis can resolve.
 const shown = (axis, value) => {
 	const pixel = axis.log ? Math.abs(value) / 100 : Math.abs((axis.high - axis.low) / (axis.to - axis.from));
 	const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(pixel || 1))));
 	return value.toFixed(digits).replace('-', '−');
 };
-// Path data of the report: M and relative h, v, l.
+// Parses path data of the report: M and relative h, v, l.
 const points = data => {
 	const list = [];
 	let x = 0, y = 0;
@@ -37,7 +37,7 @@ const points = data => {
 	}
 	return list;
 };
-// Between the points only where there is something.
+// Reads a curve at x, and interpolates between points except across gaps.
 const read = (path, x, exact) => {
 	path.points ||= points(path.getAttribute('d'));
 	let last = null;
@@ -66,7 +66,7 @@ class Chart {
 		this.plots = [...svg.querySelectorAll('g.plot')].map(g => ({
 			g, x: scale(g.dataset.x), y: scale(g.dataset.y),
 			units: g.dataset.units.split('|'),
-			// The values that were run: pixel and name.
+			// Values that were run: pixel and name.
 			at: g.dataset.at?.split(' ').map(stop => stop.split('=')),
 			curves: [...g.querySelectorAll('path[data-series]')],
 		}));
@@ -109,7 +109,7 @@ class Chart {
 		const plot = this.plots.find(p => at.x >= p.x.from && at.x <= p.x.to && at.y <= p.y.from + 6 && at.y >= p.y.to - 6);
 		return { x: at.x, plot };
 	}
-	// From a pixel on the screen's axis to one of the drawn curve.
+	// Converts a pixel of the zoomed axis to one of the drawn curve.
 	drawn(x, axis) {
 		if (!this.window) return x;
 		const [a, b] = this.window;
@@ -145,9 +145,9 @@ class Chart {
 			if (y !== null) row(curve.dataset.series, say(plot.y.value(y)), getComputedStyle(curve).stroke);
 		}
 		tip.hidden = false;
-		const room = tip.getBoundingClientRect();
-		tip.style.left = Math.max(4, left + room.width + 24 > innerWidth ? left - room.width - 14 : left + 14) + 'px';
-		tip.style.top = Math.max(4, Math.min(top + 14, innerHeight - room.height - 4)) + 'px';
+		const size = tip.getBoundingClientRect();
+		tip.style.left = Math.max(4, left + size.width + 24 > innerWidth ? left - size.width - 14 : left + 14) + 'px';
+		tip.style.top = Math.max(4, Math.min(top + 14, innerHeight - size.height - 4)) + 'px';
 	}
 	leave(inside) {
 		this.hair.setAttribute('d', '');
@@ -196,10 +196,10 @@ class Chart {
 			plot.inner ||= this.wrap(plot);
 			plot.inner.setAttribute('transform', `translate(${axis.from - a * factor} 0) scale(${factor} 1)`);
 		}
-		for (const ticks of this.svg.querySelectorAll('g.ticks')) this.mend(ticks, axis, a, b);
+		for (const ticks of this.svg.querySelectorAll('g.ticks')) this.rescale(ticks, axis, a, b);
 		this.svg.classList.toggle('zoomed', !!this.window);
 	}
-	// Curves go into a group of their own, cut at the plot's edges.
+	// Moves the curves into a group that is clipped at the plot's edges.
 	wrap(plot) {
 		const id = 'clip' + (Chart.count = (Chart.count || 0) + 1);
 		const { x, y } = plot, clip = make('clipPath', { id }, plot.g);
@@ -209,7 +209,7 @@ class Chart {
 		inner.append(...moved);
 		return inner;
 	}
-	mend(ticks, axis, a, b) {
+	rescale(ticks, axis, a, b) {
 		ticks.all ||= [...ticks.children];
 		const line = ticks.all.find(n => n.localName === 'line'), text = ticks.all.find(n => n.localName === 'text');
 		if (!this.window || !line) { ticks.replaceChildren(...ticks.all); return; }
@@ -231,5 +231,5 @@ class Chart {
 	}
 }
 document.querySelectorAll('svg.chart:not(:has(svg.panel)), svg.panel').forEach(svg => { if (svg.querySelector('g.plot')) new Chart(svg); });
-// On paper nothing can be unfolded: what matters is.
+// Paper cannot be unfolded, so important parts are.
 addEventListener('beforeprint', () => { for (const d of document.querySelectorAll('.paper')) d.open = true; });

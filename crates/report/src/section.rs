@@ -1,7 +1,7 @@
-//! An experiment on its page: what became of its claims, then its variants, one at a time: the tables and the charts.
+//! The section of an experiment: its claims, then tables and charts of one variant at a time.
 //!
-//! The choice of a variant is a group of radio buttons, whose rules stand in the style sheet: no script is needed, the arrow
-//! keys move along them, and on paper stands the variant that is chosen.
+//! Variants are chosen by radio buttons, whose rules are in the style sheet. No script is needed,
+//! the arrow keys work, and the chosen variant is printed.
 
 use maud::{Markup, html};
 
@@ -9,58 +9,55 @@ use super::chart::Figure;
 use super::{claims, number, table, variants};
 use results::summary::{Summary, Variant};
 
-/// Texts of more letters are folded.
+/// Number of letters above which a text is folded.
 const LONG: usize = 240;
 
-/// An experiment with its drawn charts.
+/// An experiment with its figures.
 pub(super) struct Section<'a> {
-    /// Its tables, claims, texts.
     pub(super) summary: &'a Summary,
-    /// Unique in the report, fit for a link and a file's name.
+    /// Name that is unique in the report, valid in links and file names.
     pub(super) anchor: String,
-    /// The figures of each chart.
-    pub(super) charts: Vec<Vec<Drawn>>,
+    pub(super) charts: Vec<Vec<DrawnFigure>>,
 }
 
-/// A figure.
-pub(super) struct Drawn {
-    /// As it stands in a column and in a file.
+/// A figure in its widths.
+pub(super) struct DrawnFigure {
+    /// The figure for a column and for its file.
     pub(super) figure: Figure,
-    /// The same across a page, if it gains by that.
+    /// The figure for the full width of a page, if it gains by that.
     pub(super) across: Option<Figure>,
-    /// The name of its file.
     pub(super) file: String,
 }
 
 impl Section<'_> {
-    /// The name of its page, if it is one of several.
+    /// Returns the name of its page, if it is one of several.
     pub(super) fn page(&self) -> String {
         format!("{}.html", self.anchor)
     }
 
-    /// The id of a variant's button, and the class of what it shows.
+    /// Returns the id of a variant's button, which is also the class of what it shows.
     fn tab(&self, variant: usize) -> String {
         format!("v-{}-{variant}", self.anchor)
     }
 }
 
-/// Its title.
-pub(super) fn title(summary: &Summary) -> Markup {
+/// Returns an experiment's title, or its name if it has none.
+pub(super) fn title(summary: &Summary) -> String {
     let text = if summary.title.is_empty() { &summary.experiment } else { &summary.title };
-    html! { (text) (summary.world.title_end()) }
+    format!("{text}{}", summary.world.title_suffix())
 }
 
-/// The word for as many.
+/// Chooses singular or plural.
 pub(super) fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
     if count == 1 { one } else { many }
 }
 
-/// All of it.
-pub(super) fn draw(section: &Section<'_>) -> Markup {
+/// Draws an experiment, with its title unless the page has it already.
+pub(super) fn draw(section: &Section<'_>, with_title: bool) -> Markup {
     let s = section.summary;
     html! {
         section id=(section.anchor) {
-            h2 { (title(s)) " " span.id { (s.experiment) } }
+            @if with_title { h2 { (title(s)) " " span.id { (s.experiment) } } }
             @if !s.source.is_empty() { p.source { "Source: " (s.source) } }
             (warning(s))
             @if !s.claims.is_empty() { h3 { "Claims" } (claims::draw(&s.claims)) }
@@ -72,7 +69,7 @@ pub(super) fn draw(section: &Section<'_>) -> Markup {
     }
 }
 
-/// A text, behind its name if it is long.
+/// Draws a text, folded under its name if it is long.
 fn folded(name: &str, text: &str) -> Markup {
     html! {
         @if text.len() > LONG {
@@ -83,7 +80,7 @@ fn folded(name: &str, text: &str) -> Markup {
     }
 }
 
-/// What charts cannot say of their lines.
+/// Warns of invalid rows. Charts cannot mark their lines.
 fn warning(summary: &Summary) -> Markup {
     let rows = summary.variants.iter().flat_map(|v| &v.rows);
     let invalid = rows.filter(|row| !row.is_trusted()).count();
@@ -91,8 +88,7 @@ fn warning(summary: &Summary) -> Markup {
         @if invalid > 0 {
             p.note.warning {
                 b { (invalid) (plural(invalid, " row is", " rows are")) " not valid: " }
-                "no run of theirs passed its own audit. Their numbers and their lines in the charts show what happened, and no \
-                 claim is judged by them."
+                "none of their runs passed its audit. Tables and charts show them, but no claim is judged by them."
             }
         }
     }
@@ -114,7 +110,8 @@ fn tabs(section: &Section<'_>) -> Markup {
                 (bar(all, &id))
             }
             div.body {
-                // Where a source prints numbers, they are what is compared; else a picture says more than a table.
+                // Published numbers are to be compared, so the table comes first. Otherwise a chart
+                // says more.
                 @if !has_published { (charts(section)) }
                 @for (i, variant) in all.iter().enumerate() {
                     div class=[several.then(|| format!("v {}", id(i)))] { (results(section, variant, i)) }
@@ -125,7 +122,7 @@ fn tabs(section: &Section<'_>) -> Markup {
     }
 }
 
-/// Whether its source prints numbers that stand beside ours.
+/// Reports whether the source published numbers that stand beside ours.
 pub(super) fn has_published(summary: &Summary) -> bool {
     let rows = summary.variants.iter().flat_map(|v| &v.rows);
     rows.flat_map(|row| row.cells.values()).any(|cell| cell.published.is_some())
@@ -135,7 +132,7 @@ fn charts(section: &Section<'_>) -> Markup {
     html! { div.charts { @for chart in &section.charts { (figures(section, chart)) } } }
 }
 
-/// The labels of the radio buttons: what all variants share stands before them.
+/// Draws the labels of the radio buttons, after the keys that all variants share.
 fn bar(all: &[Variant], id: &dyn Fn(usize) -> String) -> Markup {
     let (keys, values) = variants::keys_and_values(&all.iter().map(|v| v.name.as_str()).collect::<Vec<_>>());
     let has_others = all.iter().any(|v| !v.reference);
@@ -151,7 +148,7 @@ fn bar(all: &[Variant], id: &dyn Fn(usize) -> String) -> Markup {
     }
 }
 
-/// For the page's style sheet: which label is lit and what is shown when a button is pressed.
+/// Returns style rules that show the chosen variant and highlight its label.
 pub(super) fn rules(section: &Section<'_>) -> String {
     let rule = |i: usize| {
         let id = section.tab(i);
@@ -175,22 +172,22 @@ fn results(section: &Section<'_>, variant: &Variant, index: usize) -> Markup {
     }
 }
 
-/// Columns that are off as a whole.
+/// Draws the biased columns.
 fn biases(variant: &Variant) -> Markup {
     html! {
         @for bias in &variant.biases {
             p.note {
-                "Every " b { (bias.metric) } " is off to one side: " (number::percent(bias.mean)) " % in the mean ("
+                "Every " b { (bias.metric) } " is biased: " (number::percent(bias.mean)) " % on average ("
                 (number::percent(bias.range.0)) " to " (number::percent(bias.range.1)) "). "
                 @match &bias.reason { Some(reason) => { (reason) } None => { span.no { "Unexplained." } } }
-                @if bias.open { " (open)" }
+                @if bias.open { " (cause unknown)" }
             }
         }
     }
 }
 
-/// A chart: the figure of the variant that is chosen, or the one of all.
-fn figures(section: &Section<'_>, figures: &[Drawn]) -> Markup {
+/// Draws a chart: one figure per variant, of which the chosen one shows, or one for all.
+fn figures(section: &Section<'_>, figures: &[DrawnFigure]) -> Markup {
     let Some(first) = figures.first() else { return Markup::default() };
     let several = section.summary.variants.len() > 1;
     html! {
@@ -205,13 +202,13 @@ fn figures(section: &Section<'_>, figures: &[Drawn]) -> Markup {
     }
 }
 
-/// A chart on a page without a choice of variants: its first figure, or that of the reference.
-pub(super) fn picture(section: &Section<'_>, figures: &[Drawn]) -> Markup {
+/// Draws a chart on a page without a choice of variants: the reference's figure, or the first.
+pub(super) fn picture(section: &Section<'_>, figures: &[DrawnFigure]) -> Markup {
     picture_of(figures, section.summary.variants.iter().find(|v| v.reference).map(|v| v.name.as_str()))
 }
 
-/// The same of a variant, if it has one.
-pub(super) fn picture_of(figures: &[Drawn], variant: Option<&str>) -> Markup {
+/// Draws the figure of a variant, or the first.
+pub(super) fn picture_of(figures: &[DrawnFigure], variant: Option<&str>) -> Markup {
     let wanted = figures.iter().find(|drawn| Some(drawn.figure.variant.as_str()) == variant);
     html! {
         @if let Some(drawn) = wanted.or(figures.first()) {
@@ -220,7 +217,7 @@ pub(super) fn picture_of(figures: &[Drawn], variant: Option<&str>) -> Markup {
     }
 }
 
-fn figure(drawn: &Drawn, class: Option<String>) -> Markup {
+fn figure(drawn: &DrawnFigure, class: Option<String>) -> Markup {
     html! {
         figure class=[class] {
             figcaption {

@@ -1,4 +1,4 @@
-//! The page of a stability analysis, its charts as SVG files, and the frequency response as numbers.
+//! The page of a stability analysis, its charts as SVG files, and the frequency response as CSV.
 
 use std::fmt::Write;
 use std::io;
@@ -7,24 +7,25 @@ use std::path::{Path, PathBuf};
 use maud::{Markup, html};
 
 use crate::chart::{self, Figure};
-use crate::files::put;
+use crate::files::write_file;
 use crate::page;
 use stability::margins::{Margins, degrees, frequencies};
 use stability::{Analysis, SOURCE, text};
 
-/// Writes `index.html`, the charts as SVG and `response.csv` into `dir`; returns the path of the page.
+/// Writes `index.html`, the charts as SVG and `response.csv` into `dir`. Returns the path of the
+/// page.
 ///
 /// # Errors
-/// What the file system refuses; no file is ever half written.
+/// Fails if a file cannot be written. No file is left half written.
 pub fn write(dir: &Path, analysis: &Analysis) -> io::Result<PathBuf> {
     std::fs::create_dir_all(dir)?;
     let figures = chart::draw_loops(analysis);
     for figure in &figures {
-        put(&dir.join(file(figure)), &figure.standalone().0)?;
+        write_file(&dir.join(file(figure)), &figure.standalone().0)?;
     }
-    put(&dir.join("response.csv"), &response(analysis))?;
+    write_file(&dir.join("response.csv"), &response(analysis))?;
     let index = dir.join("index.html");
-    put(&index, &draw(analysis, &figures).0)?;
+    write_file(&index, &draw(analysis, &figures).0)?;
     Ok(index)
 }
 
@@ -62,11 +63,11 @@ fn draw(analysis: &Analysis, figures: &[Figure]) -> Markup {
     page::frame("Stability of dccc", "", &body)
 }
 
-const HOW_TO_READ: &str = "The paper's equation 46 is of a controller that acts at all times. Equation 26, which runs, acts \
-once per RTT: the same loop with a delay of half an RTT more, and so with less margin. The largest stable gain is that of \
-kr RTT, with which the second pole moves too; the gain margin leaves it where it is.";
+const HOW_TO_READ: &str = "The paper's equation 46 describes a controller that acts continuously. Equation 26, which runs, acts \
+once per RTT. This adds half an RTT of delay to the loop, so its margins are smaller. The largest stable gain is the largest \
+kr RTT. It moves the second pole too; the gain margin leaves that pole where it is.";
 
-/// The verdict, and the margins of the loop that runs.
+/// Draws the verdict and the margins of the loop that runs.
 fn strip(analysis: &Analysis) -> Markup {
     let Analysis { continuous, sampled, setting, .. } = analysis;
     let rtt = setting.rtt.as_secs_f64();
@@ -78,7 +79,7 @@ fn strip(analysis: &Analysis) -> Markup {
     html! {
         ul.strip {
             li class=(class(sampled)) { b { (text::verdict(sampled)) } "with one update per RTT" }
-            li class=(class(continuous)) { b { (text::verdict(continuous)) } "if it acted at all times" }
+            li class=(class(continuous)) { b { (text::verdict(continuous)) } "if it acted continuously" }
             li { b { (largest) } "largest stable gain; here " (setting.gain) }
             li { b { (phase) } "phase margin" }
             li { b { (delay) } "delay margin" }
@@ -101,7 +102,8 @@ fn table(analysis: &Analysis) -> Markup {
     }
 }
 
-/// Both loops as CSV: 100 points per decade and more around the crossovers.
+/// Returns the frequency response of both loops as CSV: 100 points per decade, and more around the
+/// crossovers.
 fn response(analysis: &Analysis) -> String {
     let rtt = analysis.setting.rtt.as_secs_f64();
     let mut out = "loop,omega_rad_s,gain,gain_db,phase_degrees,real,imaginary\n".to_owned();
@@ -142,7 +144,8 @@ mod tests {
         Setting { rtt, one_way_delay: None, rate: Rate(rate), links, gain, h, beta: 0.1 }.analyse()
     }
 
-    /// Well-formed, with numbers everywhere, for loops from calm to wild and rates from the least.
+    /// Pages are well-formed and have numbers for stable and unstable loops and for the lowest
+    /// rates.
     #[test]
     fn every_page_is_well_formed() {
         for (gain, links, rate) in
@@ -159,17 +162,18 @@ mod tests {
         }
     }
 
-    /// The response as numbers: the columns of the header in each row, and the crossover among them.
+    /// Every row of the response has the columns of the header, and the crossover is among the
+    /// rows.
     #[test]
     fn response_in_numbers() {
         let text = response(&analysis(0.4, 1, 1_000_000));
         let mut rows = csv::Reader::from_reader(text.as_bytes());
         let rows: Vec<(String, [f64; 6])> = rows.deserialize().map(Result::unwrap).collect();
         for name in ["continuous", "sampled"] {
-            let of = || rows.iter().filter(|r| r.0 == name).map(|r| r.1);
-            assert!(of().any(|r| (r[1] - 1.0).abs() < 1e-3), "{name}: no row near |G| = 1");
-            assert!(of().all(|r| (r[1] - r[4].hypot(r[5])).abs() <= 1e-5 * r[1]));
-            assert!(of().zip(of().skip(1)).all(|(a, b)| a[0] <= b[0]));
+            let all = || rows.iter().filter(|r| r.0 == name).map(|r| r.1);
+            assert!(all().any(|r| (r[1] - 1.0).abs() < 1e-3), "{name}: no row near |G| = 1");
+            assert!(all().all(|r| (r[1] - r[4].hypot(r[5])).abs() <= 1e-5 * r[1]));
+            assert!(all().zip(all().skip(1)).all(|(a, b)| a[0] <= b[0]));
         }
     }
 }

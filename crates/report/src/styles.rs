@@ -1,9 +1,12 @@
-//! Who has which colour. An algorithm has one in all charts of a report: the first of the list that no algorithm has with
-//! which it shares an experiment. Where the list is too short for an experiment, two share a colour, and their lines differ
-//! by dash and marker, their bars, boxes and areas by stripes.
+//! Colours of algorithms and rows.
 //!
-//! The rows of one algorithm share its colour likewise, unless the experiment knows no other algorithm: then each has a
-//! colour of its own. Dash and marker follow the order of the rows, so that they are a second sign for every line.
+//! An algorithm has one colour in all charts of a report. It gets the first colour that no
+//! algorithm in the same experiment has. If an experiment has more algorithms than colours, two
+//! share one. Then lines differ by dash and marker, and bars, boxes and areas by hatching.
+//!
+//! Rows of one algorithm share its colour too, unless the experiment has no other algorithm. Then
+//! each row has its own. Dash and marker follow the order of the rows, as a second sign for every
+//! line.
 
 use std::collections::BTreeMap;
 
@@ -11,62 +14,63 @@ use results::summary::Results;
 
 use super::colours::{self, COLOURS};
 
-/// Solid, and five that are told apart from it and from each other at the weight of a curve.
+/// A solid line, and five dashes that are easy to distinguish at the weight of a curve.
 const DASHES: [Option<&str>; 6] =
     [None, Some("7 3"), Some("2.5 2"), Some("8 3 2 3"), Some("12 4"), Some("6 2 2 2 2 2")];
 
-/// The `index`-th line style; beyond the list the first again.
+/// Returns the `index`-th line style. The list repeats.
 pub(super) fn dash(index: usize) -> Option<&'static str> {
     DASHES[index % DASHES.len()]
 }
 
-/// How a row is drawn.
+/// Appearance of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Style {
     /// `#rrggbb`.
     pub(super) colour: String,
-    /// Number of the stripes on its areas: none of the first that has the colour. A tint of the colour would be too near to another
-    /// one for some eyes.
+    /// Number of the hatching on its areas; 0 is none. Tints would be too close to another colour
+    /// for some eyes.
     pub(super) stripes: usize,
-    /// `stroke-dasharray`; solid if none.
+    /// `stroke-dasharray`; none if solid.
     pub(super) dash: Option<&'static str>,
-    /// Number of its marker's shape.
+    /// Number of the marker's shape.
     pub(super) marker: usize,
 }
 
 impl Style {
-    /// A solid line of this colour.
+    /// Returns a solid line of this colour.
     pub(super) fn plain(colour: &str) -> Self {
         Self { colour: colour.to_owned(), stripes: 0, dash: None, marker: 0 }
     }
 
-    /// The `index`-th colour, dash and marker of their lists.
+    /// Returns the `index`-th colour, dash and marker.
     pub(super) fn nth(index: usize) -> Self {
         let colour = colours::colour(index).to_owned();
         Self { colour, stripes: index / COLOURS.len(), dash: dash(index), marker: index }
     }
 
-    /// The same as a solid line.
+    /// Removes the dash.
     pub(super) fn solid(self) -> Self {
         Self { dash: None, ..self }
     }
 }
 
-/// The colours of a report's algorithms.
+/// Colours of a report's algorithms.
 #[derive(Debug, Default)]
 pub(super) struct Palette {
-    /// Algorithm to place in the list.
+    /// Algorithm to index in the list of colours.
     slots: BTreeMap<String, usize>,
 }
 
 impl Palette {
-    /// For the algorithms of these experiments: those of rows, then those of flows beside them.
-    pub(super) fn of(experiments: &[Results]) -> Self {
-        Self::of_sets(&experiments.iter().map(algorithms).collect::<Vec<_>>())
+    /// Assigns colours to the algorithms of these experiments: first those of rows, then those of
+    /// other flows.
+    pub(super) fn new(experiments: &[Results]) -> Self {
+        Self::from_sets(&experiments.iter().map(algorithms).collect::<Vec<_>>())
     }
 
-    /// For sets of algorithms that share an experiment.
-    fn of_sets(sets: &[Vec<&str>]) -> Self {
+    /// Assigns colours to sets of algorithms that share an experiment.
+    fn from_sets(sets: &[Vec<&str>]) -> Self {
         let mut slots: BTreeMap<String, usize> = BTreeMap::new();
         for algorithm in sets.iter().flatten() {
             if slots.contains_key(*algorithm) {
@@ -76,19 +80,20 @@ impl Palette {
             for other in sets.iter().filter(|set| set.contains(algorithm)).flatten() {
                 slots.get(*other).into_iter().for_each(|slot| uses[*slot] += 1);
             }
-            // Of the least used the first: unused, as long as there is one.
+            // The first of the least used colours.
             let slot = (0..uses.len()).min_by_key(|slot| uses[*slot]).unwrap_or(0);
             slots.insert((*algorithm).to_owned(), slot);
         }
         Self { slots }
     }
 
-    /// The colour of an algorithm.
+    /// Returns the colour of an algorithm.
     pub(super) fn colour(&self, algorithm: &str) -> &'static str {
         colours::colour(self.slots.get(algorithm).copied().unwrap_or(0))
     }
 
-    /// The styles of series of one chart or experiment, each given by its algorithm: no two are alike, up to six of a colour.
+    /// Returns the styles of a chart's series, given by their algorithms. Up to six series of one
+    /// colour differ.
     pub(super) fn styles(&self, algorithms: &[&str]) -> Vec<Style> {
         let one = algorithms.windows(2).all(|w| w[0] == w[1]);
         let mut given: Vec<Style> = Vec::new();
@@ -108,7 +113,7 @@ impl Palette {
     }
 }
 
-/// The algorithms of an experiment, each once.
+/// Returns the algorithms of an experiment without repeats.
 fn algorithms(results: &Results) -> Vec<&str> {
     let rows = results.summary.variants.iter().flat_map(|v| &v.rows).map(|row| row.algorithm.as_str());
     let mut all: Vec<&str> = Vec::new();
@@ -149,17 +154,17 @@ mod tests {
         library::Library.shipped().into_iter().map(read).collect()
     }
 
-    /// In the report of one experiment and in that of all of them.
+    /// Colours differ in the report of one experiment and in that of all.
     #[test]
     fn algorithms_that_share_an_experiment_are_told_apart() {
         let all = shipped();
         let sets: Vec<Vec<&str>> =
             all.iter().map(|(_, names)| names.iter().map(String::as_str).collect()).collect();
-        let together = Palette::of_sets(&sets);
+        let together = Palette::from_sets(&sets);
         let mut pairs = 0;
         for ((name, _), set) in all.iter().zip(&sets) {
             assert!(set.len() <= COLOURS.len(), "{name} has more algorithms than there are colours");
-            for palette in [&together, &Palette::of_sets(std::slice::from_ref(set))] {
+            for palette in [&together, &Palette::from_sets(std::slice::from_ref(set))] {
                 for (i, a) in set.iter().enumerate() {
                     for b in &set[..i] {
                         let far = distance(palette.colour(a), palette.colour(b));
@@ -176,7 +181,7 @@ mod tests {
     fn more_series_than_colours_differ_by_their_dashes() {
         let names: Vec<String> = (0..40).map(|i| format!("a{i}")).collect();
         let set: Vec<&str> = names.iter().map(String::as_str).collect();
-        let palette = Palette::of_sets(std::slice::from_ref(&set));
+        let palette = Palette::from_sets(std::slice::from_ref(&set));
         for series in [set, vec!["a0"; 12], vec!["a0", "a0", "a0", "a1", "a1", "a0", "a0", "a0"]] {
             let styles = palette.styles(&series);
             let unique: BTreeSet<_> = styles.iter().map(|s| (&s.colour, s.dash)).collect();
@@ -186,7 +191,7 @@ mod tests {
 
     #[test]
     fn an_algorithm_keeps_its_colour_and_a_lone_ones_rows_have_each_their_own() {
-        let palette = Palette::of_sets(&[vec!["cubic", "bbr3"], vec!["bbr3", "reno"]]);
+        let palette = Palette::from_sets(&[vec!["cubic", "bbr3"], vec!["bbr3", "reno"]]);
         let colour = |name: &str| palette.colour(name);
         assert_eq!([colour("cubic"), colour("bbr3"), colour("reno")], [0, 1, 0].map(colours::colour));
         let [first, second, other] = &palette.styles(&["bbr3", "bbr3", "cubic"])[..] else { panic!() };

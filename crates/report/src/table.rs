@@ -1,4 +1,4 @@
-//! The side-by-side table of a variant: ours, published, difference; and why they differ.
+//! The table of a variant: ours, published, difference, and the reasons for differences.
 
 use maud::{Markup, html};
 
@@ -7,28 +7,27 @@ use super::number;
 use experiment::metric::Metric;
 use results::summary::{Cell, Row, Trust, Variant};
 
-/// Relative differences beyond this are marked.
+/// Relative difference above which a cell is marked.
 const TOLERANCE: f64 = 0.10;
 
-/// What a table may be wide on a page of 1300 pixels, size of its text, the widest row label, space around a number.
+/// Widths in pixels: a table on a page of 1300 pixels, the text size, the widest row label, the
+/// space around a number.
 const WIDTH: f64 = 1050.0;
 const TEXT: f64 = 13.0;
 const LABEL: f64 = 240.0;
 const GAP: f64 = 8.0;
 
-/// One metric's columns.
+/// The columns of one metric.
 struct Column<'a> {
     metric: &'a Metric,
-    words: number::Words,
-    /// Whether any row has a spread.
+    words: number::MetricText,
     has_spread: bool,
-    /// Whether the source prints anything for it.
     has_published: bool,
     published_decimals: usize,
 }
 
 impl<'a> Column<'a> {
-    fn of(variant: &Variant, metric: &'a Metric) -> Self {
+    fn new(variant: &Variant, metric: &'a Metric) -> Self {
         let cells = || variant.rows.iter().filter_map(|r| r.cells.get(metric));
         let words = number::metric(metric);
         Self {
@@ -40,7 +39,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// About its pixels on the page.
+    /// Estimates the width on the page, in pixels.
     fn width(&self, variant: &Variant) -> f64 {
         let cells = || variant.rows.iter().filter_map(|r| r.cells.get(self.metric));
         let widest = |texts: &mut dyn Iterator<Item = String>, least: &str| {
@@ -67,25 +66,25 @@ fn has_spread(cell: &Cell) -> bool {
     spread(cell).is_some()
 }
 
-/// The deviation, if there is any.
+/// Returns the deviation if there is one to show.
 fn spread(cell: &Cell) -> Option<f64> {
     cell.spread.filter(|spread| spread.is_finite() && *spread > 0.0)
 }
 
-/// How a cell differs from the published value.
+/// Difference of a cell from the published value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Difference {
-    /// Nothing published.
+    /// Nothing is published.
     None,
     /// Within the tolerance.
     Near(f64),
-    /// Beyond it; NaN if ours is no number, infinite if the published value is zero and ours is not.
+    /// Beyond the tolerance. NaN if ours is NaN, infinite if the published value is zero and ours
+    /// is not.
     Far(f64),
 }
 
 impl Difference {
-    /// Of a cell.
-    pub(super) fn of(cell: &Cell) -> Self {
+    pub(super) fn from_cell(cell: &Cell) -> Self {
         let Some(published) = cell.published else { return Self::None };
         match cell.difference() {
             Some(d) if d.abs() <= TOLERANCE => Self::Near(d),
@@ -96,7 +95,7 @@ impl Difference {
     }
 }
 
-/// The reasons of a table in the order of their numbers.
+/// Reasons of a table, in the order of their numbers.
 #[derive(Default)]
 struct Notes<'a>(Vec<&'a str>);
 
@@ -110,12 +109,12 @@ impl<'a> Notes<'a> {
     }
 }
 
-/// The table with its footnotes; `anchor` is unique in the page.
+/// Draws the table with its footnotes. `anchor` is unique in the page.
 pub(super) fn draw(variant: &Variant, metrics: &[Metric], anchor: &str) -> Markup {
     if variant.rows.is_empty() || metrics.is_empty() {
         return html! { p.empty { "No rows." } };
     }
-    let columns: Vec<_> = metrics.iter().map(|m| Column::of(variant, m)).collect();
+    let columns: Vec<_> = metrics.iter().map(|m| Column::new(variant, m)).collect();
     let mut notes = Notes::default();
     let parts: Vec<Markup> =
         parts(variant, &columns).into_iter().map(|part| part_of(variant, part, &mut notes, anchor)).collect();
@@ -126,14 +125,14 @@ pub(super) fn draw(variant: &Variant, metrics: &[Metric], anchor: &str) -> Marku
     }
 }
 
-/// As many columns at a time as fit on a page.
+/// Splits the columns into groups that fit on a page.
 fn parts<'c, 'a>(variant: &Variant, columns: &'c [Column<'a>]) -> Vec<&'c [Column<'a>]> {
     let labels = variant.rows.iter().map(|row| text_width(row.label.as_str(), TEXT)).fold(0.0, f64::max);
-    let room = WIDTH - labels.min(LABEL) - 16.0;
+    let space = WIDTH - labels.min(LABEL) - 16.0;
     let (mut parts, mut start, mut taken) = (Vec::new(), 0, 0.0);
     for (i, column) in columns.iter().enumerate() {
         let width = column.width(variant);
-        if i > start && taken + width > room {
+        if i > start && taken + width > space {
             parts.push(&columns[start..i]);
             (start, taken) = (i, 0.0);
         }
@@ -169,7 +168,7 @@ fn part_of<'a>(variant: &'a Variant, columns: &[Column<'_>], notes: &mut Notes<'
     }
 }
 
-/// Of a row of real endpoints, some or all of whose runs do not count.
+/// Marks a row with invalid runs.
 fn mark(row: &Row) -> Markup {
     let remark = row.trust.as_ref().and_then(Trust::remark);
     html! {
@@ -181,7 +180,7 @@ fn mark(row: &Row) -> Markup {
     }
 }
 
-/// Why runs do not count.
+/// Lists why runs are invalid.
 fn audits(variant: &Variant) -> Markup {
     let remarks: Vec<(&Row, String)> =
         variant.rows.iter().filter_map(|row| Some((row, row.trust.as_ref()?.remark()?))).collect();
@@ -237,9 +236,9 @@ fn cells<'a>(column: &Column<'_>, cell: Option<&'a Cell>, notes: &mut Notes<'a>,
     }
 }
 
-/// The difference and its mark: colour, weight, and a footnote's number or a word.
+/// Draws the difference and its mark: colour, weight, and a footnote's number or a word.
 fn difference<'a>(cell: &'a Cell, notes: &mut Notes<'a>, anchor: &str) -> Markup {
-    match Difference::of(cell) {
+    match Difference::from_cell(cell) {
         Difference::None => html! { td {} td.mark {} },
         Difference::Near(d) => html! { td.diff { (number::percent(d)) } td.mark {} },
         Difference::Far(d) => {
@@ -279,12 +278,14 @@ mod tests {
 
     #[test]
     fn a_difference_is_marked_beyond_ten_percent() {
-        assert_eq!(Difference::of(&cell(1.0, None)), Difference::None);
-        assert!(matches!(Difference::of(&cell(1.09, Some(1.0))), Difference::Near(_)));
-        assert!(matches!(Difference::of(&cell(0.89, Some(1.0))), Difference::Far(_)));
-        assert_eq!(Difference::of(&cell(0.0, Some(0.0))), Difference::Near(0.0));
-        assert_eq!(Difference::of(&cell(0.1, Some(0.0))), Difference::Far(f64::INFINITY));
-        assert!(matches!(Difference::of(&cell(f64::NAN, Some(1.0))), Difference::Far(d) if d.is_nan()));
-        assert!(matches!(Difference::of(&cell(1.0, Some(f64::NAN))), Difference::Far(_)));
+        assert_eq!(Difference::from_cell(&cell(1.0, None)), Difference::None);
+        assert!(matches!(Difference::from_cell(&cell(1.09, Some(1.0))), Difference::Near(_)));
+        assert!(matches!(Difference::from_cell(&cell(0.89, Some(1.0))), Difference::Far(_)));
+        assert_eq!(Difference::from_cell(&cell(0.0, Some(0.0))), Difference::Near(0.0));
+        assert_eq!(Difference::from_cell(&cell(0.1, Some(0.0))), Difference::Far(f64::INFINITY));
+        assert!(
+            matches!(Difference::from_cell(&cell(f64::NAN, Some(1.0))), Difference::Far(d) if d.is_nan())
+        );
+        assert!(matches!(Difference::from_cell(&cell(1.0, Some(f64::NAN))), Difference::Far(_)));
     }
 }

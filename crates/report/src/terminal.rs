@@ -1,11 +1,14 @@
-//! Tables and claims as text for the terminal: the first screen (`first`), one table per experiment (`brief`), and here everything.
+//! Tables and claims as text for the terminal.
+//!
+//! The first screen is in `first`, one table per experiment in `brief`, and everything (`-vv`)
+//! here.
 
-mod beside;
 pub mod brief;
 mod cells;
 pub mod first;
 mod grid;
 pub mod lines;
+mod vs_simulator;
 
 use std::fmt::Write;
 
@@ -18,10 +21,10 @@ use results::summary::{ClaimResult, Judged, Summary, Trust, Variant};
 use cells::{DEVIATION, bias, difference, mark, number, value};
 use lines::{colour, paint, word};
 
-/// The whole answer of one experiment.
+/// Returns everything about one experiment: all variants, claims and reasons.
 pub fn text(summary: &Summary) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "\n{}: {}{}", summary.experiment, summary.title, summary.world.title_end());
+    let _ = writeln!(out, "\n{}: {}{}", summary.experiment, summary.title, summary.world.title_suffix());
     for more in [&summary.source, &summary.note].into_iter().filter(|more| !more.is_empty()) {
         let _ = writeln!(out, "{more}");
     }
@@ -92,7 +95,7 @@ fn table(out: &mut String, metrics: &[Metric], variant: &Variant) {
     }
 }
 
-/// Whether it is of the reference, and not all variants are.
+/// Reports whether a variant is a reference and others are not.
 fn is_one_of_many(summary: &Summary, variant: &Variant) -> bool {
     variant.reference && summary.variants.iter().any(|other| !other.reference)
 }
@@ -126,7 +129,7 @@ fn claims(out: &mut String, claims: &[ClaimResult]) {
     }
 }
 
-/// The verdict, and in how many variants the claim holds, if it does in some alone.
+/// Returns the verdict. A claim that holds in only some variants has their number.
 fn headline(claim: &ClaimResult) -> String {
     let (held, all) = claim.held();
     let some = if held.is_empty() || held.len() == all {
@@ -147,7 +150,8 @@ fn sign(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Variant, numbers, margin and spread. `all`: the reference is named where there are other variants.
+/// Returns variant, numbers, margin and spread. The reference is marked if `all` has other
+/// variants.
 fn line_of(judged: &Judged, all: &[Judged]) -> String {
     let name = match judged.variant.as_str() {
         "" => String::new(),
@@ -159,7 +163,8 @@ fn line_of(judged: &Judged, all: &[Judged]) -> String {
     format!("{name}{}{}", judged.numbers, by_how_much(judged))
 }
 
-/// `, margin 24 %, spread 1 %`: relative to the right side. Of one run there is no spread.
+/// Formats margin and spread relative to the right side: `, margin 24 %, spread 1 %`. A single run
+/// has no spread.
 pub fn by_how_much(judged: &Judged) -> String {
     let percent = |share: f64| {
         let percent = share * 100.0;
@@ -167,7 +172,7 @@ pub fn by_how_much(judged: &Judged) -> String {
     };
     let margin = judged.margin.map_or_else(String::new, |margin| format!(", margin {}", percent(margin)));
     if judged.one_run {
-        return format!("{margin}, of one run: no spread");
+        return format!("{margin}, one run: no spread");
     }
     match judged.spread.filter(|spread| *spread > 0.0) {
         Some(spread) => format!("{margin}, spread {}", percent(spread)),

@@ -1,4 +1,4 @@
-//! The report as its reader gets it: whole, well-formed, harmless, and complete without a network.
+//! Tests of the finished report: complete, well-formed, harmless, and readable offline.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::{fixture, write};
 use experiment::chart::{Chart, Mark};
 use results::summary::{Results, Summary};
 
-/// Everything that a report's folder holds, by name.
+/// Returns the files of a report's folder by name.
 fn files(experiments: &[Results]) -> Vec<(String, String)> {
     let dir = tempfile::tempdir().unwrap();
     let index = write(&dir.path().join("deep/report"), "A <heading> & more", experiments).unwrap();
@@ -25,7 +25,7 @@ fn read(dir: &Path) -> Vec<(String, String)> {
     files
 }
 
-/// HTML leaves `meta` and `input` open; with these closed the page must be well-formed XML.
+/// Checks that files are well-formed XML, once the void elements `meta` and `input` are closed.
 fn parse_all(files: &[(String, String)]) {
     for (name, text) in files {
         let mut xml = text.clone();
@@ -65,7 +65,8 @@ fn page<'f>(files: &'f [(String, String)], name: &str) -> &'f str {
     &files.iter().find(|(n, _)| n == name).unwrap().1
 }
 
-/// The verdicts come first, then the variants one at a time by radio buttons alone, and what is long is folded.
+/// Claims come first, then one variant at a time by radio buttons, without a script. Long texts are
+/// folded.
 #[test]
 fn a_page_answers_first_and_needs_no_script() {
     let files = files(&fixture::realistic());
@@ -82,7 +83,7 @@ fn a_page_answers_first_and_needs_no_script() {
     assert!(overview.contains("href=\"quic-dc-table-1.html\"") && !overview.contains("class=\"charts\""));
 }
 
-/// What did not come true first, the rest behind each line; on paper what does not hold is open.
+/// Failing claims come first and unfold in print. Details are behind each line.
 #[test]
 fn a_claim_is_a_line() {
     let files = files(&fixture::realistic());
@@ -100,7 +101,7 @@ fn a_claim_is_a_line() {
     assert!(lines[1].find("</summary>") < lines[1].find("1.442 / 0.042") && lines[1].contains("HyStart++"));
 }
 
-/// A column for a phone and for paper, and the whole width of a page for the rest.
+/// Charts exist for a column and for a whole page.
 #[test]
 fn charts_over_time_are_there_in_two_widths() {
     let files = files(&fixture::realistic());
@@ -109,7 +110,7 @@ fn charts_over_time_are_there_in_two_widths() {
         assert!(text.contains(frame), "{frame}");
     }
     assert!(text.contains("class=\"plot\" data-x=\"0 ") && text.contains("class=\"key\" data-series="));
-    // A key switches the curves of its name.
+    // A key controls the curves of its name.
     let keys = text.split("class=\"key\" data-series=").skip(1).filter_map(|rest| rest.split('"').nth(1));
     let curve = |name: &&str| text.contains(&format!("data-series=\"{name}\"><title>"));
     assert!(
@@ -118,7 +119,8 @@ fn charts_over_time_are_there_in_two_widths() {
     );
 }
 
-/// In one panel and in strips: each controller's numbers are places in its own names, the axis has the names of all.
+/// In one panel and in strips, each controller's numbers refer to its own names, and the axis has
+/// the names of all.
 #[test]
 fn states_have_their_names_on_the_axis() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -166,7 +168,7 @@ fn what_the_network_allows_is_a_line() {
     experiments[1].networks = summary.variants[0].rows.iter().map(network).collect();
     let with = files(&experiments);
     let chart = page(&with, "quic-dc-table-5-line-time.svg");
-    for name in ["capacity", "limit of the queue"] {
+    for name in ["capacity", "queue limit"] {
         assert!(chart.contains(&format!("<title>{name}</title>")), "{name}");
     }
     assert!(page(&with, "quic-dc-table-5-area-time.svg").contains("<title>capacity</title>"));
@@ -184,7 +186,6 @@ fn the_folder_holds_the_page_and_a_file_per_chart_and_variant() {
     expected.extend(of_table_5.iter().map(|c| format!("quic-dc-table-5-{c}.svg")));
     let of_chart = |c: &&str| variants.map(|v| format!("quic-dc-table-1-{c}-{v}.svg"));
     expected.extend(charts.iter().flat_map(of_chart));
-    // The second chart of a kind.
     expected.extend(variants.map(|v| format!("quic-dc-table-1-line-time-2-{v}.svg")));
     expected.push("ledger.html".to_owned());
     expected.sort();
@@ -248,7 +249,7 @@ fn a_crowd_of_flows_makes_small_pictures() {
         assert!(text.len() < 300_000, "{name}: {} bytes", text.len());
     }
     let stacked = &files.iter().find(|(n, _)| n.contains("area-time")).unwrap().1;
-    // Half an hour of samples by the second, in no more bins than the picture can show.
+    // Samples of half an hour are in no more bins than the figure can show.
     assert!(stacked.contains("in bins of 10 s") && stacked.contains("BBR, 8 flows"), "{stacked}");
     let shares = &files.iter().find(|(n, _)| n.contains("bar-flow")).unwrap().1;
     assert!(shares.contains("128 flows, largest"));
@@ -282,8 +283,8 @@ pub(super) fn texts_stay_inside(name: &str, svg: &str) {
 #[test]
 fn a_row_has_one_colour_in_every_chart() {
     let files = files(&fixture::realistic());
-    // Cubic is the only row of its algorithm here.
-    let colour = super::styles::Palette::of(&fixture::realistic()).colour("cubic");
+    // Only one row has the algorithm cubic here.
+    let colour = super::styles::Palette::new(&fixture::realistic()).colour("cubic");
     let charts: Vec<_> = files.iter().filter(|(n, _)| n.ends_with(".svg") && n.contains("table-1")).collect();
     for (name, text) in &charts {
         assert!(text.contains(&format!("\"{colour}\"")), "{name} without {colour}");
@@ -300,7 +301,7 @@ fn marked_cells_have_a_reason_or_say_that_there_is_none() {
         page.contains("href=\"#quic-dc-table-1-0-note-1\"")
             && page.contains("id=\"quic-dc-table-1-0-note-1\"")
     );
-    for words in ["unexplained", "✗ missed", "◐ partly", "(reference)", "is off to one side"] {
+    for words in ["unexplained", "✗ missed", "◐ partly", "(reference)", "is biased"] {
         assert!(page.contains(words), "{words}");
     }
 }
@@ -324,7 +325,7 @@ fn a_folder_that_cannot_be_is_an_error() {
     assert!(write(&file, "No", &[]).is_err());
 }
 
-/// Whatever the values, on screens of two widths.
+/// Screens of two widths keep them for all values.
 #[test]
 fn screens_keep_their_width() {
     let odd = fixture::odd();
@@ -343,27 +344,54 @@ fn screens_keep_their_width() {
     }
 }
 
-/// The report and the first screen count the same numbers: those of the reference that are further than 10 % from the source's.
+/// The report and the first screen count the same numbers: those of the reference that differ by
+/// more than 10 %.
 #[test]
 fn one_count_of_differences() {
     let mut all = fixture::realistic();
     let summaries = |all: &[Results]| all.iter().map(|r| r.summary.clone()).collect::<Vec<_>>();
     let whole = summaries(&all);
-    let of_all = results::ledger::Far::of(&whole);
+    let of_all = results::ledger::Outliers::count(&whole);
     let mut other = all[0].summary.variants[0].clone();
     (other.name, other.reference) = ("limit-counts = another".to_owned(), false);
     all[0].summary.variants.push(other);
     let alone = summaries(&all);
-    let far = results::ledger::Far::of(&alone);
-    assert!(far.open > 0 && far == of_all, "{far:?} {of_all:?}");
+    let outliers = results::ledger::Outliers::count(&alone);
+    assert!(outliers.open > 0 && outliers == of_all, "{outliers:?} {of_all:?}");
     let screen = first::text("all", &alone.iter().collect::<Vec<_>>(), 80);
-    assert!(screen.contains(&format!(", {} of the {} numbers that", far.open, far.all)), "{screen}");
+    assert!(
+        screen.contains(&format!(", {} of the {} numbers that", outliers.open, outliers.all)),
+        "{screen}"
+    );
     let files = files(&all);
-    let tile = format!("<b>{}</b><span>of {} numbers beyond 10 %", far.open, far.all);
+    let tile =
+        format!("<b>{}</b><span>of {} numbers that differ by more than 10 %", outliers.open, outliers.all);
     assert!(page(&files, "index.html").contains(&tile), "{tile}");
 }
 
-/// `-v` of several experiments: a table of one block each within the width, and each reason once.
+/// A single experiment with up to 20 rows shows its table, then its claims. A longer one shows counts.
+#[test]
+fn the_first_screen_has_numbers() {
+    let mut all = fixture::realistic();
+    let summary = &mut all[0].summary;
+    summary.variants[1].reference = false;
+    for width in [80, 120] {
+        let screen = first::text("quic-dc/table-1", &[summary], width);
+        let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("{words}: {screen}"));
+        assert!(at("\nCubic ") < at("\nNew Reno ") && at("\nNew Reno ") < at("\nmain claims\n"), "{screen}");
+        assert!(at("\nmain claims\n") < at("missed!") && at("\nmain claims\n") < at("S0-02: "), "{screen}");
+        assert!(at("  [1]: reason for differences (-v)\n") < at("\nmain claims\n"), "{screen}");
+        assert!(!screen.contains("variants  holds") && !screen.contains(fixture::REASON), "{screen}");
+        let columns = screen.lines().map(textwrap::core::display_width).max().unwrap();
+        assert!(columns <= width, "{columns} columns: {screen}");
+    }
+    let rows = &mut summary.variants[0].rows;
+    *rows = rows.iter().cycle().take(21).cloned().collect();
+    let screen = first::text("quic-dc/table-1", &[summary], 80);
+    assert!(screen.contains("variants  holds") && !screen.contains("\nCubic "), "{screen}");
+}
+
+/// With `-v`, each experiment has a table of one block, and each reason appears once.
 #[test]
 fn a_table_each_and_each_reason_once() {
     let mut all = fixture::realistic();
@@ -374,7 +402,7 @@ fn a_table_each_and_each_reason_once() {
     assert!(!notes.is_empty() && texts[0].contains("  [1] ") && !texts[1].contains("  [1] "), "{}", texts[1]);
     assert!(
         texts[1].contains("%[1]")
-            && texts[1].contains("every goodput is off to one side: +2.1 % (+1.7 to +2.6): [1]"),
+            && texts[1].contains("every goodput is biased: +2.1 % on average (+1.7 to +2.6): [1]"),
         "{}",
         texts[1]
     );
@@ -386,7 +414,7 @@ fn a_table_each_and_each_reason_once() {
     );
 }
 
-/// Text that wraps and pictures on the same page, and no counters where nothing is claimed.
+/// An answer has text and charts on one page, and no counters without claims.
 #[test]
 fn an_answer_stands_with_its_pictures() {
     let mut all = fixture::realistic();
@@ -413,7 +441,7 @@ fn an_answer_stands_with_its_pictures() {
             && at("<td class=\"count\">9.2") < at("<svg class=\"chart\"")
     );
     assert!(at("<svg class=\"chart\"") < at("quic-dc-table-5.html\">beside another</a>"));
-    for words in ["<pre", "claims hold", "numbers beyond", "ledger.html"] {
+    for words in ["<pre", "claims hold", "numbers that differ", "ledger.html"] {
         assert!(!text.contains(words), "{words}");
     }
 }

@@ -1,6 +1,7 @@
-//! The names of variants, `queue = 1 BDP, delay = 5 ms`, without what all of them share.
+//! Splits names of variants like `queue = 1 BDP, delay = 5 ms` into shared keys and values.
 
-/// The keys, if all names have the same, and the values of each name: `queue`, and `1 BDP`, `3 BDP`.
+/// Returns the keys that all names share, and the values of each name: `queue`, and `1 BDP`, `3
+/// BDP`.
 pub(super) fn keys_and_values(names: &[&str]) -> (String, Vec<Vec<String>>) {
     let split: Option<Vec<Vec<_>>> = names.iter().map(|name| pairs(name)).collect();
     let keys = |pairs: &[(&str, &str)]| pairs.iter().map(|(key, _)| *key).collect::<Vec<_>>().join(", ");
@@ -13,7 +14,7 @@ pub(super) fn keys_and_values(names: &[&str]) -> (String, Vec<Vec<String>>) {
     }
 }
 
-/// A value may hold a comma, but no further ` = `.
+/// Splits a name into keys and values. A value may hold a comma, but no further ` = `.
 fn pairs(name: &str) -> Option<Vec<(&str, &str)>> {
     let mut starts: Vec<usize> = vec![0];
     for (comma, _) in name.match_indices(", ") {

@@ -1,5 +1,5 @@
-//! Tables of columns, and the same as Parquet files: what there is no value of is null there, and what a column means stands in the
-//! file's metadata, `unit:NAME` and `description:NAME`.
+//! Tables of columns, stored as Parquet. A missing value is null. The metadata of the file explain
+//! the columns: `unit:NAME` and `description:NAME`.
 
 mod column;
 mod group;
@@ -21,27 +21,25 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 
-use self::column::THERE;
+use self::column::PRESENT;
 pub use self::column::{Column, are_whole};
 pub(crate) use self::group::Group;
 
-/// A column and what it means.
+/// A column with its metadata.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
-    /// What it is called.
     pub name: String,
-    /// Of its numbers; empty for words and ratios.
+    /// Unit of its numbers; empty for words and ratios.
     pub unit: String,
-    /// A sentence; empty if nobody knows.
+    /// Description; empty if unknown.
     pub description: String,
-    /// A key of the experiment, which repeats what its variant and row say.
+    /// The column is a key of the experiment, which repeats what variant and row say.
     pub is_key: bool,
-    /// Its values.
     pub column: Column,
 }
 
 impl Named {
-    /// A column of the results.
+    /// Creates a column of results.
     pub fn new(name: &str, unit: &str, description: &str, column: Column) -> Self {
         let [name, unit, description] = [name, unit, description].map(str::to_owned);
         Self { name, unit, description, is_key: false, column }
@@ -61,21 +59,21 @@ pub type Table = Vec<Named>;
 /// Writes a table.
 ///
 /// # Errors
-/// What the file system or the format refuses.
+/// Fails if the file cannot be written or the format does not allow it.
 pub fn write(path: &Path, table: &Table) -> Result<()> {
     let mut file = Writer::new(path, table)?;
     file.add(table)?;
     file.finish()
 }
 
-/// A table on its way to its file, some rows after others.
+/// Writes a table in groups of rows.
 pub struct Writer(SerializedFileWriter<File>);
 
 impl Writer {
-    /// With the columns of this table, whose rows are not written.
+    /// Creates a file with the columns of this table, without its rows.
     ///
     /// # Errors
-    /// What the file system or the format refuses.
+    /// Fails if the file cannot be written or the format does not allow it.
     pub fn new(path: &Path, table: &Table) -> Result<Self> {
         let fields = table.iter().map(|c| c.column.schema(&c.name)).collect::<Result<_>>()?;
         let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build()?);
@@ -84,12 +82,13 @@ impl Writer {
             .set_compression(Compression::SNAPPY)
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_key_value_metadata(Some(metadata));
-        // The least and the greatest word of a group help nobody, and comparing them took a fifth of the time.
+        // Minimum and maximum of words are useless, and comparing words took a fifth of the time.
         for words in table.iter().filter(|c| matches!(c.column, Column::Text(_) | Column::Words(_))) {
             let path = ColumnPath::new(vec![words.name.clone()]);
             properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
         }
-        // A dictionary of numbers that hardly repeat saves a sixth of a file of series, and takes as much of the time of its study.
+        // A dictionary for numbers that hardly repeat saves a sixth of a series file, and costs as
+        // much of the study's time.
         for reals in table.iter().filter(|c| matches!(c.column, Column::Real(_))) {
             properties =
                 properties.set_column_dictionary_enabled(ColumnPath::new(vec![reals.name.clone()]), false);
@@ -98,10 +97,10 @@ impl Writer {
         SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties)).map(Self)
     }
 
-    /// Adds the rows of a table with the same columns, as a group of the file.
+    /// Adds the rows of a table with the same columns, as one group.
     ///
     /// # Errors
-    /// What the file system or the format refuses.
+    /// Fails if the file cannot be written or the format does not allow it.
     pub fn add(&mut self, table: &Table) -> Result<()> {
         let mut group = self.group()?;
         for Named { column, .. } in table {
@@ -110,24 +109,24 @@ impl Writer {
         group.finish()
     }
 
-    /// Ends the file.
+    /// Finishes the file.
     ///
     /// # Errors
-    /// What the file system or the format refuses.
+    /// Fails if the file cannot be written or the format does not allow it.
     pub fn finish(self) -> Result<()> {
         self.0.close().map(drop)
     }
 
-    /// Begins a group of rows, whose values are added column by column.
+    /// Begins a group of rows. Values are added column by column.
     pub(crate) fn group(&mut self) -> Result<Group<'_>> {
         Group::begin(&mut self.0)
     }
 }
 
-/// Reads a table that [`write()`] wrote.
+/// Reads a table written by [`write()`].
 ///
 /// # Errors
-/// A file that is missing, damaged, or holds other types.
+/// Fails if the file is missing or damaged, or has columns of other types.
 pub fn read(path: &Path) -> Result<Table> {
     let reader = Reader::open(path)?;
     let mut table = reader.heads();
@@ -144,19 +143,19 @@ pub fn read(path: &Path) -> Result<Table> {
     Ok(table)
 }
 
-/// A table in its file.
+/// Reads a table from its file.
 pub struct Reader(SerializedFileReader<File>);
 
 impl Reader {
     /// Opens the file.
     ///
     /// # Errors
-    /// A file that is missing or damaged.
+    /// Fails if the file is missing or damaged.
     pub fn open(path: &Path) -> Result<Self> {
         SerializedFileReader::new(open_regular(path)?).map(Self)
     }
 
-    /// Its columns without their values.
+    /// Returns the columns without their values.
     pub fn heads(&self) -> Table {
         let file = self.0.metadata().file_metadata();
         let said = file.key_value_metadata().into_iter().flatten();
@@ -164,23 +163,23 @@ impl Reader {
             .map(|KeyValue { key, value }| (key.as_str(), value.as_deref().unwrap_or_default()))
             .collect();
         let head = |name: &str| {
-            let of = |what: &str| said.get(format!("{what}:{name}").as_str()).copied();
-            let [unit, description] = ["unit", "description"].map(|what| of(what).unwrap_or(""));
-            let is_key = of("role") == Some("key");
+            let text = |what: &str| said.get(format!("{what}:{name}").as_str()).copied();
+            let [unit, description] = ["unit", "description"].map(|what| text(what).unwrap_or(""));
+            let is_key = text("role") == Some("key");
             Named { is_key, ..Named::new(name, unit, description, Column::Real(Vec::new())) }
         };
         file.schema_descr().columns().iter().map(|c| head(c.name())).collect()
     }
 
-    /// Groups of rows.
+    /// Returns the number of groups.
     pub fn groups(&self) -> usize {
         self.0.num_row_groups()
     }
 
-    /// The column of this number in a group.
+    /// Reads a column of a group by its index.
     ///
     /// # Errors
-    /// Damage, or another type than Ackclock writes.
+    /// Fails if the file is damaged or the column has a type that Ackclock does not write.
     pub fn column(&self, group: usize, number: usize) -> Result<Column> {
         let group = self.0.get_row_group(group)?;
         let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
@@ -210,11 +209,11 @@ fn read_column(reader: ColumnReader, rows: usize, is_optional: bool) -> Result<C
             let values = read_optional(r, rows)?;
             Column::Real(values.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
         }
-        _ => return Err(ParquetError::General("a column of a type that Ackclock does not write".into())),
+        _ => return Err(ParquetError::General("unsupported column type".into())),
     })
 }
 
-/// Words that share what they are like.
+/// Returns words. Consecutive equal words share memory.
 fn words(values: Vec<Option<ByteArray>>) -> Result<Vec<Option<Arc<str>>>> {
     let mut last: Option<Arc<str>> = None;
     let mut word = |value: Option<ByteArray>| {
@@ -228,7 +227,7 @@ fn words(values: Vec<Option<ByteArray>>) -> Result<Vec<Option<Arc<str>>>> {
     values.into_iter().map(&mut word).collect()
 }
 
-/// Also a column in which every value is there, as earlier versions wrote them.
+/// Reads a column of optional values. Earlier versions wrote columns without nulls as required.
 fn read_optional<T: DataType>(mut reader: ColumnReaderImpl<T>, rows: usize) -> Result<Vec<Option<T::T>>> {
     let (mut values, mut levels) = (Vec::new(), Vec::new());
     reader.read_records(rows, Some(&mut levels), None, &mut values)?;
@@ -236,7 +235,7 @@ fn read_optional<T: DataType>(mut reader: ColumnReaderImpl<T>, rows: usize) -> R
     if levels.is_empty() {
         return Ok(values.map(Some).collect());
     }
-    Ok(levels.into_iter().map(|level| if level == THERE { values.next() } else { None }).collect())
+    Ok(levels.into_iter().map(|level| if level == PRESENT { values.next() } else { None }).collect())
 }
 
 fn append(whole: &mut Column, part: Column) -> Result<()> {
@@ -272,7 +271,7 @@ mod tests {
         assert!(read(&dir.path().join("none")).is_err());
     }
 
-    /// Runs of all lengths: columns written run by run are read as those written row by row.
+    /// Columns written run by run are read like those written row by row, for runs of all lengths.
     #[test]
     fn runs_are_rows() {
         let dir = tempfile::tempdir().unwrap();
@@ -325,15 +324,15 @@ mod tests {
         }
     }
 
-    /// What the metadata say of a column is the same whether it was written run by run or row by row. (Words have no least and no greatest, and
-    /// are written run by run either way.)
+    /// Metadata do not depend on whether a column was written run by run or row by row. (Words have
+    /// no minimum and maximum, and are written run by run either way.)
     #[test]
     fn runs_have_the_metadata_of_rows() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.parquet");
         let (reals, none) = ([0.0, -0.0, f64::NAN, f64::INFINITY, -3.5], [f64::NAN; 5]);
         let (counts, ints) = ([Some(7), None, Some(-7), Some(i64::MAX), None], [3, 1, 2, 3, i32::MIN]);
-        // The same rows: each value `times`, as runs of `length`.
+        // Writes the same rows: each value `times` times, in runs of `length`.
         let written = |times: usize, length: u32| {
             let columns = [
                 Column::Real(repeated(&reals, times)),
@@ -351,10 +350,10 @@ mod tests {
             let file = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
             let group = file.metadata().row_group(0).clone();
             let is_compressed = group.columns().iter().map(|c| c.compression() != Compression::UNCOMPRESSED);
-            let of = |i: usize| (group.column(i).num_values(), group.column(i).statistics().cloned());
+            let metadata = |i: usize| (group.column(i).num_values(), group.column(i).statistics().cloned());
             (
                 is_compressed.collect::<Vec<_>>(),
-                format!("{:?}", (0..columns.len()).map(of).collect::<Vec<_>>()),
+                format!("{:?}", (0..columns.len()).map(metadata).collect::<Vec<_>>()),
             )
         };
         let (runs, rows) = (written(1, 4), written(4, 1));
@@ -366,7 +365,7 @@ mod tests {
         values.iter().flat_map(|value| std::iter::repeat_n(*value, times)).collect()
     }
 
-    /// Indices of one byte, two and three.
+    /// Indices of one, two and three bytes.
     #[test]
     fn large_dictionaries() {
         let dir = tempfile::tempdir().unwrap();

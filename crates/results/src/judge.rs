@@ -1,4 +1,4 @@
-//! From the runs of an experiment to its summary: means, spreads, published values, claims.
+//! Summarises the runs of an experiment: means, spreads, published values, claims.
 
 mod as_simulated;
 mod bias;
@@ -10,16 +10,16 @@ use crate::measure::{deviation, mean};
 use crate::store::RunRow;
 use crate::summary::{Cell, Quartiles, Row, Summary, Trust, Variant};
 use crate::variables::{self, Variables};
+use experiment::aggregate::Aggregate;
 use experiment::backend::Backend;
 use experiment::file::{Case, Experiment, matches};
 use experiment::metric::Metric;
-use experiment::over_runs::OverRuns;
 use experiment::prose::{self, Place};
 use experiment::row::RowLabel;
 use scenario::{FlowConfig, Transport};
 
-/// The summary of these runs. Claims about another backend than the simulator are judged there alone, the others in every world: the simulator's rows are
-/// always there.
+/// Summarises these runs. A claim with `on` is judged only in that world. Other claims are judged
+/// in every world, because the simulator's rows are always there.
 pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend) -> Summary {
     let mut variants: Vec<Variant> = Vec::new();
     for case in cases {
@@ -33,18 +33,18 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
         }
     }
     for variant in &mut variants {
-        as_simulated::hand_on(variant);
+        as_simulated::inherit_reasons(variant);
         variant.biases = bias::find(exp, variant);
     }
     let others: BTreeSet<Backend> = cases.iter().map(|case| case.on).collect();
     let others: Vec<Backend> = others.into_iter().filter(|on| *on != Backend::Sim).collect();
-    let (states, variables) = told(exp, cases);
+    let (states, variables) = controller_info(exp, cases);
     let mut summary = Summary {
         experiment: exp.name.clone(),
         world,
         title: exp.title.clone(),
         source: exp.source.clone(),
-        note: [Some(exp.note.clone()), exp.over_runs.remark()]
+        note: [Some(exp.note.clone()), exp.aggregate.remark()]
             .into_iter()
             .flatten()
             .collect::<Vec<_>>()
@@ -66,7 +66,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
     summary
 }
 
-/// The number that a sentence asks for, `here` unless it names another variant.
+/// Returns the number that a sentence refers to: in `here`, unless it names another variant.
 fn number(place: &Place<'_>, here: &Variant, all: &[Variant]) -> Option<String> {
     let variant = match place.variant {
         None => Some(here),
@@ -77,8 +77,8 @@ fn number(place: &Place<'_>, here: &Variant, all: &[Variant]) -> Option<String> 
     Some(format!("{value:.*}", place.metric.decimals(value)))
 }
 
-/// Of each controller the names of its states, if it has some, and what the variables in its series are.
-fn told(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<String>>, Variables) {
+/// Returns the names of each controller's states, and the variables in its series.
+fn controller_info(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<String>>, Variables) {
     let (mut states, mut variables) = (BTreeMap::new(), Variables::new());
     for case in cases {
         let scenario = exp.scenario(case, 0);
@@ -92,12 +92,12 @@ fn told(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<String>>, Var
             match (scenario.series, case.on) {
                 (None, _) => {}
                 (Some(_), Backend::Wire) if scenario.flows.iter().any(is_kernels) => {
-                    variables.entry(format!("{name} (wire)")).or_insert_with(variables::of_the_kernel);
+                    variables.entry(format!("{name} (wire)")).or_insert_with(variables::for_kernel);
                 }
-                // A process tells nothing of its controller.
+                // Processes do not show their controllers' variables.
                 (Some(_), on) if on.world() == Backend::Wire && on != Backend::Wire => {}
                 (Some(_), _) => {
-                    variables.entry(name).or_insert_with(|| variables::of(algorithm));
+                    variables.entry(name).or_insert_with(|| variables::for_algorithm(algorithm));
                 }
             }
         }
@@ -106,7 +106,7 @@ fn told(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<String>>, Var
     (states, variables)
 }
 
-/// Puts the run's numbers into its sentences.
+/// Inserts the run's numbers into its sentences.
 fn fill_in(summary: &mut Summary) {
     let all = summary.variants.clone();
     let fill =
@@ -121,23 +121,23 @@ fn fill_in(summary: &mut Summary) {
     reasons.chain([&mut summary.note, &mut summary.why_reference]).for_each(|text| fill(text, here));
 }
 
-/// Every metric, not only those of the table: claims and JSON may want others.
+/// Summarises all metrics, not only those of the table: claims and JSON may need others.
 fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
     let label = case.label();
     let all: Vec<&RunRow> = runs.iter().filter(|r| r.variant == case.variant && r.row == label).collect();
     let valid: Vec<&RunRow> = all.iter().copied().filter(|run| run.is_valid()).collect();
     let mine = if valid.is_empty() { &all } else { &valid };
     let names: BTreeSet<&Metric> = mine.iter().flat_map(|r| r.values.keys()).collect();
-    let chosen = median_run(&exp.over_runs, mine);
+    let chosen = median_run(&exp.aggregate, mine);
     let cells = names.into_iter().map(|name| {
         let values: Vec<f64> = mine.iter().filter_map(|r| r.values.get(name).copied()).collect();
-        let runs = Quartiles::of(&values);
+        let runs = Quartiles::from_values(&values);
         let miss = exp.miss(&case.variant, &label, name);
         let cell = Cell {
-            shown: match exp.over_runs {
-                OverRuns::Mean => None,
-                OverRuns::Median => runs.map(|runs| runs.median),
-                OverRuns::MedianRun(_) => chosen.and_then(|run| run.values.get(name).copied()),
+            shown: match exp.aggregate {
+                Aggregate::Mean => None,
+                Aggregate::Median => runs.map(|runs| runs.median),
+                Aggregate::MedianRun(_) => chosen.and_then(|run| run.values.get(name).copied()),
             },
             mean: mean(&values),
             spread: Some(deviation(&values)).filter(|spread| spread.is_finite()),
@@ -152,16 +152,16 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
     Row { label, algorithm: case.algorithm.clone(), cells, trust: trust(&all) }
 }
 
-/// The run that stands for all, if one does.
-fn median_run<'r>(over_runs: &OverRuns, runs: &[&'r RunRow]) -> Option<&'r RunRow> {
-    let OverRuns::MedianRun(metric) = over_runs else { return None };
+/// Returns the run that represents all, if the file asks for one.
+fn median_run<'r>(aggregate: &Aggregate, runs: &[&'r RunRow]) -> Option<&'r RunRow> {
+    let Aggregate::MedianRun(metric) = aggregate else { return None };
     let mut with: Vec<(f64, &RunRow)> =
         runs.iter().filter_map(|run| Some((*run.values.get(metric)?, *run))).collect();
     with.sort_by(|a, b| a.0.total_cmp(&b.0));
     with.get(with.len() / 2).map(|(_, run)| *run)
 }
 
-/// Of runs of which some were audited; the others have nothing against them.
+/// Returns the validity of audited runs. Runs without an audit count as valid.
 fn trust(runs: &[&RunRow]) -> Option<Trust> {
     let audits = || runs.iter().filter_map(|run| run.audit.as_ref());
     audits().next()?;
@@ -175,7 +175,8 @@ fn trust(runs: &[&RunRow]) -> Option<Trust> {
     })
 }
 
-/// What a cell of a row holds; none of rows without a valid run, so that no claim holds by them.
+/// Returns a cell of a row with valid runs. Rows without one are left out, so that no claim holds
+/// by them.
 fn trusted_cell<'v>(variant: &'v Variant, label: &RowLabel, metric: &Metric) -> Option<&'v Cell> {
     variant.rows.iter().find(|r| r.label == *label && r.is_trusted())?.cells.get(metric)
 }
@@ -220,7 +221,8 @@ right = 1.5
 everywhere = true
 "#;
 
-    /// A claim is judged in the reference, one that must hold everywhere in all variants; without a reference all are one.
+    /// A claim is judged in the reference, or in all variants with `everywhere`. Without a
+    /// reference all variants count alike.
     #[test]
     fn reference_and_everywhere() {
         let verdicts = |file: &str, goodputs: [f64; 2]| {
@@ -247,7 +249,7 @@ everywhere = true
         assert_eq!(verdicts(FILE, [1.0, 2.0]), [Verdict::Partly, Verdict::Partly]);
     }
 
-    /// `*` in a claim about the simulator means its rows, not those of the wire beside them.
+    /// `*` in a claim about the simulator selects its rows, not those of the wire.
     #[test]
     fn claims_about_the_simulator_do_not_see_the_wire() {
         let exp = Experiment::parse("x", Path::new("x.toml"), FILE).unwrap();
@@ -269,7 +271,7 @@ everywhere = true
         assert!(judged.claims.iter().all(|claim| claim.verdict == Verdict::Holds));
     }
 
-    /// Runs that are not valid count only where no other does, and never for a claim.
+    /// Invalid runs count only if no run is valid, and never for a claim.
     #[test]
     fn invalid_runs_are_not_averaged() {
         let exp = Experiment::parse("x", Path::new("x.toml"), FILE).unwrap();
@@ -291,18 +293,21 @@ everywhere = true
         let mixed = row(&[run(2.0, &[]), run(8.0, &["late"]), run(4.0, &[])]);
         assert_eq!(mixed.cells["goodput"].mean, 3.0);
         let remark = mixed.trust.as_ref().unwrap().remark().unwrap();
-        assert_eq!((remark.as_str(), mixed.is_trusted()), ("1 of 3 runs not counted, not valid: late", true));
+        assert_eq!(
+            (remark.as_str(), mixed.is_trusted()),
+            ("1 of 3 runs are invalid and not counted: late", true)
+        );
         assert_eq!(mixed.trust.unwrap().repeated, 3);
         let bad = row(&[run(8.0, &["late", "stolen"])]);
         assert_eq!((bad.cells["goodput"].mean, bad.is_trusted()), (8.0, false));
-        assert_eq!(bad.trust.unwrap().remark().unwrap(), "none of its 1 runs is valid: late; stolen");
+        assert_eq!(bad.trust.unwrap().remark().unwrap(), "none of 1 runs is valid: late; stolen");
         let judged = summary(&exp, std::slice::from_ref(&case), &[run(8.0, &["late"])], Backend::Sim);
         assert!(judged.claims.iter().all(|c| c.verdict == Verdict::NotJudged));
-        assert_eq!(judged.claims[0].parts[0].variants[0].numbers, "a run it needs is not valid");
+        assert_eq!(judged.claims[0].parts[0].variants[0].numbers, "a required run is invalid");
         assert_eq!(row(&[run(1.0, &[])]).trust.unwrap().remark(), None);
     }
 
-    /// Mean, median, and the whole run that has the median of one metric.
+    /// Cells show the mean, the median, or the whole run with the median of one metric.
     #[test]
     fn what_stands_for_the_repetitions() {
         let row = |over_runs: &str| {

@@ -1,4 +1,5 @@
-//! The ledger of reproduction: per source, what became of its claims and of its numbers, and the largest differences.
+//! The ledger: for each source, the verdicts on its claims, the distance from its numbers, and the
+//! largest differences.
 
 use std::fmt::Write;
 
@@ -9,119 +10,107 @@ use experiment::backend::Backend;
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
 
-/// Limits of the relative difference of a cell, percent.
+/// Limits of the relative difference of a cell, in percent.
 pub const LIMITS: [f64; 4] = [2.0, 5.0, 10.0, 25.0];
-/// A factor beyond which a difference wants a reason.
+/// Ratio above which a difference needs a reason.
 const FAR: f64 = 1.1;
-/// Largest differences shown of a source.
+/// Number of largest differences to show per source.
 const LARGEST: usize = 10;
 
-/// What stands between ours and a source.
+/// Distance of our results from one source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Source {
-    /// `quic-dc`: the folder of its experiments.
+    /// Folder of its experiments: `quic-dc`.
     pub name: String,
-    /// Experiments with results.
+    /// Number of experiments with results.
     pub experiments: usize,
-    /// Its own claims, by verdict.
+    /// The source's claims by verdict.
     pub claims: Claims,
-    /// Cells of the reference variants with a published number, by how far ours is from it.
+    /// Published numbers of the reference variants, by distance.
     pub cells: Cells,
-    /// The largest differences, largest first; a zero beside a number is no ratio and stands in `zeros`.
+    /// The largest differences, largest first. Pairs with one zero have no ratio and are in
+    /// `zeros`.
     pub largest: Vec<Difference>,
-    /// Cells where ours or the source's alone is zero, in the order of the experiments.
+    /// Cells where only ours or only the published number is zero, in the order of the experiments.
     pub zeros: Vec<Difference>,
-    /// Columns of the reference variants with published numbers.
     pub columns: Vec<Column>,
-    /// Columns that are off as a whole.
+    /// Biased columns.
     pub biases: Biases,
 }
 
-/// How far a column is from the published one.
+/// Distance of a column from the published one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Column {
-    /// `quic-dc/table-1`.
+    /// Name of the experiment: `quic-dc/table-1`.
     pub experiment: String,
-    /// The variant.
     pub variant: String,
-    /// The metric.
     pub metric: Metric,
-    /// Rows that are compared: neither number is zero.
+    /// Number of compared rows. Rows with a zero are left out.
     pub rows: usize,
-    /// The mean of |ln(ours / published)| over them.
+    /// Mean of |ln(ours / published)| over these rows.
     pub distance: f64,
 }
 
-/// Columns that are off to one side.
+/// Biased columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Biases {
-    /// How many.
     pub all: usize,
-    /// Of these, how many have a reason that leaves the cause open, or none.
+    /// Number of these without a known cause: the reason leaves it open, or there is none.
     pub open: usize,
 }
 
-/// Claims by verdict.
+/// Number of claims with each verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Claims {
-    /// Holds.
     pub holds: usize,
-    /// Partly.
     pub partly: usize,
-    /// Within the spread.
     pub within_spread: usize,
-    /// Missed.
     pub missed: usize,
-    /// Not judged.
     pub not_judged: usize,
-    /// Of these, how many have a reason that leaves the cause open, or none.
+    /// Number of these without a known cause: the reason leaves it open, or there is none.
     pub open: usize,
 }
 
-/// Cells by difference.
+/// Number of cells by difference.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cells {
-    /// With a published number.
+    /// Cells with a published number.
     pub all: usize,
-    /// No further away than each of [`LIMITS`].
+    /// Cells within each of [`LIMITS`].
     pub within: [usize; LIMITS.len()],
-    /// Further than 10 % away, and the cause is open or unsaid.
+    /// Reports whether the numbers differ by more than 10 % without a known cause.
     pub open: usize,
 }
 
-/// A cell far from the published one.
+/// A cell compared with its published number.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// `quic-dc/table-1`.
+    /// Name of the experiment: `quic-dc/table-1`.
     pub experiment: String,
-    /// Variant, row and metric.
     pub variant: String,
-    /// Row.
     pub row: RowLabel,
-    /// Metric.
     pub metric: Metric,
-    /// Ours.
     pub ours: f64,
-    /// The source's.
     pub published: f64,
-    /// What is known of it.
+    /// Explanation of a difference.
     pub state: State,
 }
 
-/// What is known of a difference.
+/// Explanation of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// A reason names the cause.
     Explained,
-    /// A reason says what was tried; the cause is not known.
+    /// The cause is not known. A reason says what was tried.
     Open,
-    /// Nobody has said why.
+    /// No reason is recorded.
     Unexplained,
 }
 
-/// The ledger of these results; sources in the order of their first experiment, those that claim and print nothing left out.
-pub fn of<'s>(summaries: impl Iterator<Item = &'s Summary>) -> Vec<Source> {
+/// Returns the ledger of these results. Sources are in the order of their first experiment. Sources
+/// without claims and numbers are left out.
+pub fn by_source<'s>(summaries: impl Iterator<Item = &'s Summary>) -> Vec<Source> {
     let mut sources: Vec<Source> = Vec::new();
     for summary in summaries {
         let name = summary.experiment.split_once('/').map_or(summary.experiment.as_str(), |parts| parts.0);
@@ -139,14 +128,16 @@ pub fn of<'s>(summaries: impl Iterator<Item = &'s Summary>) -> Vec<Source> {
     sources
 }
 
-/// Every number of the reference variants that the source prints too, in the order of the tables: of the simulator and of our endpoints, for
-/// what another stack does in the source's place is no miss of ours.
+/// Returns every number of the reference variants with a published one, in the order of the tables.
+/// Rows of other stacks are left out: their differences are not ours.
 pub fn differences(summary: &Summary) -> Vec<Difference> {
     let mut all = Vec::new();
-    let is_ours = |row: &&Row| !row.label.backend().is_of_others();
+    let is_ours = |row: &&Row| !row.label.backend().is_external();
     for variant in summary.variants.iter().filter(|variant| variant.reference) {
         for row in variant.rows.iter().filter(is_ours) {
-            all.extend(summary.metrics.iter().filter_map(|m| Difference::of(summary, variant, row, m)));
+            all.extend(
+                summary.metrics.iter().filter_map(|m| Difference::from_cell(summary, variant, row, m)),
+            );
         }
     }
     all
@@ -159,7 +150,8 @@ impl Source {
         for variant in summary.variants.iter().filter(|variant| variant.reference) {
             self.biases.all += variant.biases.len();
             self.biases.open += variant.biases.iter().filter(|b| b.open || b.reason.is_none()).count();
-            self.columns.extend(summary.metrics.iter().filter_map(|m| Column::of(summary, variant, m)));
+            self.columns
+                .extend(summary.metrics.iter().filter_map(|m| Column::from_variant(summary, variant, m)));
         }
         for found in differences(summary) {
             self.cells.add(&found);
@@ -170,8 +162,8 @@ impl Source {
 }
 
 impl Column {
-    /// Of the simulator's rows: how far the model is from the source.
-    fn of(summary: &Summary, variant: &Variant, metric: &Metric) -> Option<Self> {
+    /// Compares the simulator's rows, which show the distance of the model from the source.
+    fn from_variant(summary: &Summary, variant: &Variant, metric: &Metric) -> Option<Self> {
         let simulated = variant.rows.iter().filter(|row| row.label.backend() == Backend::Sim);
         let cells = simulated.filter_map(|row| row.cells.get(metric));
         let distances: Vec<f64> = cells
@@ -189,7 +181,7 @@ impl Column {
 }
 
 impl Claims {
-    /// Counts one more.
+    /// Counts a claim.
     pub fn add(&mut self, claim: &ClaimResult) {
         let count = match claim.verdict {
             Verdict::Holds => &mut self.holds,
@@ -202,7 +194,7 @@ impl Claims {
         self.open += usize::from(claim.open || claim.is_unexplained());
     }
 
-    /// All of them.
+    /// Returns the number of all claims.
     pub fn all(&self) -> usize {
         self.holds + self.partly + self.within_spread + self.missed + self.not_judged
     }
@@ -219,7 +211,7 @@ impl Cells {
 }
 
 impl State {
-    fn of(cell: &Cell) -> Self {
+    fn from_cell(cell: &Cell) -> Self {
         match (&cell.reason, cell.open) {
             (None, _) => Self::Unexplained,
             (Some(_), true) => Self::Open,
@@ -227,18 +219,18 @@ impl State {
         }
     }
 
-    /// As a sentence has it.
+    /// Returns the word used in sentences.
     pub fn word(self) -> &'static str {
         match self {
             Self::Explained => "explained",
-            Self::Open => "open",
+            Self::Open => "cause unknown",
             Self::Unexplained => "unexplained",
         }
     }
 }
 
 impl Difference {
-    fn of(summary: &Summary, variant: &Variant, row: &Row, metric: &Metric) -> Option<Self> {
+    fn from_cell(summary: &Summary, variant: &Variant, row: &Row, metric: &Metric) -> Option<Self> {
         let cell = row.cells.get(metric)?;
         Some(Self {
             published: cell.published?,
@@ -247,52 +239,53 @@ impl Difference {
             row: row.label.clone(),
             metric: metric.clone(),
             ours: cell.value(),
-            state: State::of(cell),
+            state: State::from_cell(cell),
         })
     }
 
-    /// The larger over the smaller, 1 and above; infinite where one of them alone is zero.
+    /// Returns the larger number over the smaller, at least 1. It is infinite if only one of them
+    /// is zero.
     pub fn distance(&self) -> f64 {
         let (ours, published) = (self.ours, self.published);
         if ours == published { 1.0 } else { (ours / published).max(published / ours) }
     }
 
-    /// Further than 10 % away.
+    /// Reports whether the numbers differ by more than 10 %.
     pub fn is_far(&self) -> bool {
         self.distance() > FAR
     }
 
-    /// Further than 10 % away, and the cause is open or unsaid.
+    /// Reports whether the numbers differ by more than 10 % without a known cause.
     pub fn is_open(&self) -> bool {
         self.is_far() && self.state != State::Explained
     }
 }
 
-/// How many numbers of the reference variants are further than 10 % from the source's: what the first screen and the report count.
+/// Numbers of the reference variants that differ from the published ones by more than 10 %. The
+/// first screen and the report show these counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Far {
-    /// All of them.
+pub struct Outliers {
     pub all: usize,
-    /// Those whose cause is not known, unsaid ones among them.
+    /// Outliers without a known cause, including `unexplained`.
     pub open: usize,
-    /// Those of which nobody has said anything.
+    /// Outliers without a recorded reason.
     pub unexplained: usize,
 }
 
-impl Far {
-    /// Of these experiments.
-    pub fn of<'s>(summaries: impl IntoIterator<Item = &'s Summary>) -> Self {
-        let mut far = Self::default();
+impl Outliers {
+    /// Counts the outliers of these experiments.
+    pub fn count<'s>(summaries: impl IntoIterator<Item = &'s Summary>) -> Self {
+        let mut outliers = Self::default();
         for found in summaries.into_iter().flat_map(differences).filter(Difference::is_far) {
-            far.all += 1;
-            far.open += usize::from(found.is_open());
-            far.unexplained += usize::from(found.state == State::Unexplained);
+            outliers.all += 1;
+            outliers.open += usize::from(found.is_open());
+            outliers.unexplained += usize::from(found.state == State::Unexplained);
         }
-        far
+        outliers
     }
 }
 
-/// The table of the README, as Markdown.
+/// Returns the table of the README as Markdown.
 pub fn markdown(sources: &[Source]) -> String {
     let mut out = String::from(
         "| source | claims | hold | partly | within the spread | missed | not judged | open | numbers | within 2 % | 5 % | 10 % | 25 % | open |\n\
@@ -317,7 +310,7 @@ pub fn markdown(sources: &[Source]) -> String {
     out
 }
 
-/// For the terminal: a paragraph per source.
+/// Returns text for the terminal: a paragraph per source.
 pub fn text(sources: &[Source]) -> String {
     let mut out = String::new();
     for Source { name, experiments, claims: c, cells, largest, zeros, biases, columns: _ } in sources {
@@ -325,7 +318,7 @@ pub fn text(sources: &[Source]) -> String {
         if c.all() > 0 {
             let _ = writeln!(
                 out,
-                "  {} claims: {} hold, {} partly, {} within the spread, {} missed, {} not judged; {} open",
+                "  {} claims: {} hold, {} partly, {} within the spread, {} missed, {} not judged; {} without a known cause",
                 c.all(),
                 c.holds,
                 c.partly,
@@ -341,16 +334,16 @@ pub fn text(sources: &[Source]) -> String {
             let within = within.collect::<Vec<_>>().join(", ");
             let _ = writeln!(
                 out,
-                "  {} published numbers: {within}; {} further than 10 %, open",
+                "  {} published numbers: {within}; {} differ by more than 10 % without a known cause",
                 cells.all, cells.open
             );
         }
         if biases.all > 0 {
-            let _ = writeln!(out, "  {} columns off to one side, {} open", biases.all, biases.open);
+            let _ = writeln!(out, "  {} biased columns, {} without a known cause", biases.all, biases.open);
         }
         largest.iter().filter(|d| d.distance() > FAR).for_each(|d| line_of(&mut out, d));
         if !zeros.is_empty() {
-            let _ = writeln!(out, "  zero in ours or in the source's alone: {}", zeros.len());
+            let _ = writeln!(out, "  zero only in ours or only in the source: {}", zeros.len());
         }
         zeros.iter().take(LARGEST).for_each(|d| line_of(&mut out, d));
     }
@@ -376,11 +369,14 @@ fn behind(variant: &str) -> String {
     if variant.is_empty() { String::new() } else { format!(", {variant}") }
 }
 
-/// For the terminal: how far each column of this metric is from the published one; without a word, of any.
-pub fn columns(sources: &[Source], of: &str) -> String {
+/// Returns text for the terminal: the distance of each column of this metric, or of all metrics if
+/// the word is empty.
+pub fn columns(sources: &[Source], metric_word: &str) -> String {
     let mut out = String::from("\nmean |ln(ours / published)| of each column, zeros left out\n");
-    for Column { experiment, variant, metric, rows, distance } in
-        sources.iter().flat_map(|s| &s.columns).filter(|column| of.is_empty() || column.metric.as_str() == of)
+    for Column { experiment, variant, metric, rows, distance } in sources
+        .iter()
+        .flat_map(|s| &s.columns)
+        .filter(|column| metric_word.is_empty() || column.metric.as_str() == metric_word)
     {
         let _ = writeln!(out, "  {distance:.3}  {experiment} {metric}, {rows} rows{}", behind(variant));
     }
@@ -425,12 +421,13 @@ mod tests {
         }
     }
 
-    /// Another stack's numbers are not held against the source's, and our endpoint's are in no column's distance.
+    /// Numbers of other stacks are not compared with the source, and our endpoint's count in no
+    /// column's distance.
     #[test]
     fn what_others_do_is_no_miss() {
         let mut summary = summary(true, vec![cell(2.0, 1.0, None, false), cell(9.0, 1.0, None, false)]);
         let shown = |summary: &Summary| {
-            let [source] = &of([summary].into_iter())[..] else { panic!() };
+            let [source] = &by_source([summary].into_iter())[..] else { panic!() };
             (source.cells.all, source.columns[0].rows)
         };
         assert_eq!(shown(&summary), (2, 2));
@@ -450,7 +447,7 @@ mod tests {
             cell(0.0, 0.0, None, false),
             cell(3.0, 1.0, None, false),
         ];
-        let [source] = &of([&summary(true, cells)].into_iter())[..] else { panic!() };
+        let [source] = &by_source([&summary(true, cells)].into_iter())[..] else { panic!() };
         assert_eq!((source.name.as_str(), source.experiments), ("paper", 1));
         assert_eq!(source.cells, Cells { all: 6, within: [2, 3, 3, 3], open: 2 });
         let largest: Vec<_> = source.largest.iter().take(3).map(|d| (d.row.as_str(), d.state)).collect();
@@ -460,13 +457,12 @@ mod tests {
         let zeros: Vec<_> = source.zeros.iter().map(|d| d.row.as_str()).collect();
         assert_eq!(zeros, ["row 3"], "a zero beside a number is no ratio; two zeros are no difference");
         let shown = text(std::slice::from_ref(source));
-        let apart =
-            "zero in ours or in the source's alone: 1\n    paper/table-1 row 3: loss 0.000 for 1.000 (open)";
+        let apart = "zero only in ours or only in the source: 1\n    paper/table-1 row 3: loss 0.000 for 1.000 (cause unknown)";
         assert!(shown.contains(apart), "{shown}");
         assert!(markdown(std::slice::from_ref(source)).contains("| paper | 0 |"));
     }
 
-    /// The mean over the rows that can be compared.
+    /// The distance is the mean over comparable rows.
     #[test]
     fn columns_by_their_mean_distance() {
         let cells = vec![
@@ -475,7 +471,7 @@ mod tests {
             cell(1.0, 1.0, None, false),
             cell(0.0, 1.0, None, false),
         ];
-        let sources = of([&summary(true, cells)].into_iter());
+        let sources = by_source([&summary(true, cells)].into_iter());
         let [column] = &sources[0].columns[..] else { panic!() };
         assert_eq!((column.metric.as_str(), column.rows), ("loss", 3));
         assert!((column.distance - 2.0 * std::f64::consts::LN_2 / 3.0).abs() < 1e-12, "{}", column.distance);
@@ -488,7 +484,7 @@ mod tests {
         assert!(!columns(&sources, "goodput").contains("paper"));
     }
 
-    /// A column that is off as a whole is open until its cause is known.
+    /// A biased column is open until its cause is known.
     #[test]
     fn biases_are_counted() {
         let mut summary = summary(true, vec![cell(1.0, 1.0, None, false)]);
@@ -501,15 +497,15 @@ mod tests {
         };
         summary.variants[0].biases =
             vec![bias(Some("why"), false), bias(Some("tried"), true), bias(None, false)];
-        let sources = of([&summary].into_iter());
+        let sources = by_source([&summary].into_iter());
         assert_eq!(sources[0].biases, Biases { all: 3, open: 2 });
-        assert!(text(&sources).contains("3 columns off to one side, 2 open"), "{}", text(&sources));
+        assert!(text(&sources).contains("3 biased columns, 2 without a known cause"), "{}", text(&sources));
     }
 
-    /// Variants that are not the reference say nothing of the source.
+    /// Variants other than the reference do not count.
     #[test]
     fn other_variants_do_not_count() {
-        let sources = of([&summary(false, vec![cell(1.0, 1.0, None, false)])].into_iter());
+        let sources = by_source([&summary(false, vec![cell(1.0, 1.0, None, false)])].into_iter());
         assert!(sources.is_empty());
     }
 }

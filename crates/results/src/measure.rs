@@ -1,4 +1,4 @@
-//! From a run's outcome to the metric words.
+//! Computes metrics from a run's outcome.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use experiment::metric::Metric;
 use link::{Counters, LinkConfig, RateModel};
 use recovery::Stats;
 use scenario::{
-    FlowInside, Histogram, Inside, MediaTotals, ObjectTotals, Outcome, ProbeRecord, QueueDelay, Record,
-    Scenario, Totals, UdpConfig, UdpRecord,
+    FlowInWindow, Histogram, MediaTotals, ObjectTotals, Outcome, ProbeRecord, QueueDelay, Record, Scenario,
+    Totals, UdpConfig, UdpRecord, WindowOutcome,
 };
 use units::{Duration, Time};
 
-/// Metric to value. A metric that does not apply is absent; none is NaN.
+/// Metric to value. A metric that does not apply is absent; no value is NaN.
 pub type Values = BTreeMap<Metric, f64>;
 
-/// The same of some flows, links or sources in one window: the word of a quantity to its value.
+/// Values of some flows, links or sources in one window, by the word of their quantity.
 type Words = BTreeMap<&'static str, f64>;
 
-/// Every metric of one run; those of flows also for each of these groups of flows alone, `goodput of BBR`; and all of them
-/// for each other window of the scenario, `goodput @ before`.
+/// Returns every metric of a run. Metrics of flows are repeated for each group of flows (`goodput
+/// of BBR`), and all metrics for each further window (`goodput @ before`).
 pub fn measure(scenario: &Scenario, outcome: &Outcome, groups: &[String]) -> Values {
     let mut values = of_span(scenario, outcome, groups, &Span::main(scenario, outcome));
     of_whole_run(&mut values, scenario, outcome, groups);
@@ -30,48 +30,49 @@ pub fn measure(scenario: &Scenario, outcome: &Outcome, groups: &[String]) -> Val
     values
 }
 
-/// The metrics of a single flow.
+/// Returns the metrics of a single flow.
 pub fn of_flow(scenario: &Scenario, outcome: &Outcome, number: usize) -> Values {
     const SENSELESS: [&str; 3] = ["jain", "rate_ratio", "power"];
-    let of = |part: &Part<'_>| {
+    let flow_words = |part: &Part<'_>| {
         let mut words = of_flows(&[part]);
         words.retain(|word, _| !SENSELESS.contains(word));
         words
     };
     let Some(record) = outcome.flows.get(number) else { return Values::new() };
-    let mut words = of(&Part::main(record, outcome.end));
+    let mut words = flow_words(&Part::main(record, outcome.end));
     of_records(&mut words, &[record]);
     let mut values: Values = of_all(words).collect();
     for ((name, ..), inside) in scenario.windows.iter().zip(&outcome.windows) {
-        let of_window = inside.flows.get(number).map(|flow| of(&Part::other(flow))).unwrap_or_default();
+        let of_window =
+            inside.flows.get(number).map(|flow| flow_words(&Part::other(flow))).unwrap_or_default();
         values.extend(of_all(of_window).map(|(metric, value)| (metric.inside(name), value)));
     }
     values
 }
 
-/// As metrics of all that there is.
+/// Turns words into metrics without a label.
 fn of_all(words: Words) -> impl Iterator<Item = (Metric, f64)> {
     words.into_iter().map(|(word, value)| (Metric::new(word), value))
 }
 
-/// As metrics of those with this label.
+/// Turns words into metrics of this label.
 fn of_label(words: Words, label: &str) -> impl Iterator<Item = (Metric, f64)> {
-    of_all(words).map(move |(metric, value)| (metric.of(label), value))
+    of_all(words).map(move |(metric, value)| (metric.for_label(label), value))
 }
 
-/// What of one flow metrics are taken from.
+/// The data of one flow in one window.
 struct Part<'a> {
     totals: &'a Totals,
     media: Option<&'a MediaTotals>,
     objects: Option<&'a ObjectTotals>,
-    /// What the sender had counted before and after what counts.
+    /// The sender's counters at the beginning and at the end.
     stats: [Stats; 2],
-    /// How long the flow ran in the window.
+    /// Time for which the flow ran in the window.
     measured: Duration,
 }
 
 impl<'a> Part<'a> {
-    /// The measuring window, and of what the sender counts the whole run.
+    /// Returns the measuring window. The sender's counters cover the whole run.
     fn main(record: &'a Record, end: Time) -> Self {
         Self {
             totals: &record.totals,
@@ -82,8 +83,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Another window, and what the sender counted inside.
-    fn other(flow: &'a FlowInside) -> Self {
+    /// Returns another window with the sender's counters inside it.
+    fn other(flow: &'a FlowInWindow) -> Self {
         Self {
             totals: &flow.totals,
             media: flow.media.as_ref(),
@@ -93,7 +94,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// So many events of the sender.
+    /// Returns the number of events at the sender.
     fn events(&self, count: impl Fn(&Stats) -> u64) -> f64 {
         let [before, after] = &self.stats;
         (count(after) - count(before)) as f64
@@ -104,21 +105,20 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What of a run metrics are taken from.
+/// The data of a run in one window.
 struct Span<'a> {
     parts: Vec<Part<'a>>,
-    /// Bytes that left each link, forward ones first, and in how long.
+    /// Bytes that left each link, forward links first, and the time that took.
     carried: (Vec<u64>, Duration),
     probe: Option<&'a ProbeRecord>,
     udp: &'a [UdpRecord],
-    /// From when to when.
     window: Option<(Time, Time)>,
-    /// How much of that the run had.
+    /// Part of the window that the run covers.
     length: Duration,
 }
 
 impl<'a> Span<'a> {
-    /// The measuring window; what left the links in the whole run.
+    /// Returns the measuring window. The bytes that left the links cover the whole run.
     fn main(scenario: &Scenario, outcome: &'a Outcome) -> Self {
         let links = std::iter::once(&outcome.link).chain(&outcome.beyond).chain(&outcome.reverse);
         Self {
@@ -131,8 +131,8 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// Another window.
-    fn other(outcome: &Outcome, inside: &'a Inside, (from, to): (Time, Time)) -> Self {
+    /// Returns another window.
+    fn other(outcome: &Outcome, inside: &'a WindowOutcome, (from, to): (Time, Time)) -> Self {
         let length = to.min(outcome.end) - from;
         Self {
             parts: inside.flows.iter().map(Part::other).collect(),
@@ -179,7 +179,7 @@ fn of_span(scenario: &Scenario, outcome: &Outcome, groups: &[String], span: &Spa
     values
 }
 
-/// What has no window: see [`experiment::quantity::Quantity::has_windows`].
+/// Adds metrics without windows; see [`experiment::quantity::Quantity::has_windows`].
 fn of_whole_run(values: &mut Values, scenario: &Scenario, outcome: &Outcome, groups: &[String]) {
     let records = |flows: &[&Record]| {
         let mut words = Words::new();
@@ -237,7 +237,7 @@ fn of_flows(flows: &[&Part<'_>]) -> Words {
     words
 }
 
-/// Round trips, one-way delays, queues.
+/// Adds round-trip times, one-way delays and queueing delays.
 fn of_times(words: &mut Words, flows: &[&Part<'_>]) {
     let mut put = |word, value: f64| put(words, word, value);
     let rtts = each(flows, |f| f.totals.rtt.mean_ms());
@@ -266,7 +266,7 @@ fn of_times(words: &mut Words, flows: &[&Part<'_>]) {
     put_times(words, ["delivery_delay_mean", "delivery_delay_p95"], &held.iter().collect::<Vec<_>>());
 }
 
-/// Losses and reductions.
+/// Adds losses and window reductions.
 fn of_senders(words: &mut Words, flows: &[&Part<'_>]) {
     let mut put = |word, value: f64| put(words, word, value);
     let total = |count: fn(&Stats) -> u64| flows.iter().map(|f| f.events(count)).sum::<f64>();
@@ -282,11 +282,11 @@ fn of_senders(words: &mut Words, flows: &[&Part<'_>]) {
     put("reductions", mean(&each(flows, |f| f.events(reductions))));
 }
 
-/// Of those that are media.
+/// Adds metrics of media flows.
 fn of_media(words: &mut Words, flows: &[&Part<'_>]) {
     let media: Vec<(&&Part<'_>, &MediaTotals)> =
         flows.iter().filter_map(|f| f.media.map(|media| (f, media))).collect();
-    // A flow that has not begun has no rate.
+    // A flow that has not started has no rate.
     let rates = media.iter().map(|(flow, media)| flow.rate_mbit_s(media.made));
     put(words, "media_rate", mean(&rates.filter(|rate| rate.is_finite()).collect::<Vec<_>>()));
     let delays: Vec<&Histogram> = media.iter().map(|(_, media)| &media.delay).collect();
@@ -296,7 +296,7 @@ fn of_media(words: &mut Words, flows: &[&Part<'_>]) {
     put(words, "frame_loss", 100.0 * missing / (missing + total(|m| m.complete)));
 }
 
-/// Of those that transfer objects.
+/// Adds metrics of flows that transfer objects.
 fn of_objects(words: &mut Words, flows: &[&Part<'_>]) {
     let times: Vec<&Histogram> = flows.iter().filter_map(|f| f.objects.map(|o| &o.time)).collect();
     if !times.is_empty() {
@@ -305,14 +305,14 @@ fn of_objects(words: &mut Words, flows: &[&Part<'_>]) {
     put_times(words, ["object_time_mean", "object_time_p95"], &times);
 }
 
-/// Mean of the flows' means, and a quantile of all together.
+/// Adds the mean of the flows' means, and the 95th percentile of all samples.
 fn put_times(words: &mut Words, [of_mean, of_p95]: [&'static str; 2], times: &[&Histogram]) {
     let means: Vec<f64> = times.iter().map(|time| time.mean_ms()).filter(|ms| ms.is_finite()).collect();
     put(words, of_mean, mean(&means));
     put(words, of_p95, merged(times.iter().copied()).quantile_ms(0.95));
 }
 
-/// Of links of constant rate: the bottleneck, and each that has a name.
+/// Returns the use of links with constant rate: the bottleneck, and each named link.
 fn of_links(scenario: &Scenario, (carried, span): &(Vec<u64>, Duration)) -> Values {
     let all: Vec<(&LinkConfig, u64)> = scenario.links().zip(carried.iter().copied()).collect();
     let share = |(config, bytes): (&LinkConfig, u64)| match &config.rate {
@@ -322,7 +322,7 @@ fn of_links(scenario: &Scenario, (carried, span): &(Vec<u64>, Duration)) -> Valu
     let (forward, reverse) = all.split_at(all.len().min(scenario.first_reverse().into()));
     let utilization = || Metric::new("utilization");
     let named = scenario.link_names.iter().zip(forward).chain(scenario.reverse_names.iter().zip(reverse));
-    let named = named.map(|(name, link)| (utilization().of(name), share(*link)));
+    let named = named.map(|(name, link)| (utilization().for_label(name), share(*link)));
     let first = forward.first().map(|first| (utilization(), share(*first)));
     first.into_iter().chain(named).filter(|(_, share)| share.is_finite()).collect()
 }
@@ -335,7 +335,7 @@ fn of_probe(words: &mut Words, probe: &ProbeRecord) {
     put(words, "ping_loss", 100.0 * probe.dropped as f64 / probe.sent as f64);
 }
 
-/// Of the sources of UDP that are wanted, together.
+/// Returns metrics of the selected UDP sources together.
 fn of_udp(scenario: &Scenario, span: &Span<'_>, wanted: &dyn Fn(&UdpConfig) -> bool) -> Words {
     let all = scenario.udp.iter().zip(span.udp);
     let sources: Vec<&UdpRecord> =
@@ -357,12 +357,13 @@ fn delivered(flows: &[&Part<'_>]) -> f64 {
     flows.iter().map(|f| f.totals.delivered).sum::<u64>() as f64
 }
 
-/// Of all these flows together over the whole window, whenever each of them ran.
+/// Returns the goodput of all these flows together over the whole window, including times without
+/// them.
 fn total_goodput(flows: &[&Part<'_>], length: Duration) -> f64 {
     delivered(flows) * 8e-6 / length.as_secs_f64()
 }
 
-/// RTT samples of all flows together.
+/// Returns the RTT samples of all flows together.
 pub fn rtt_of_all<'a>(flows: impl IntoIterator<Item = &'a Record>) -> Histogram {
     merged(flows.into_iter().map(|f| &f.totals.rtt))
 }
@@ -377,20 +378,20 @@ fn each(flows: &[&Part<'_>], value: impl Fn(&Part<'_>) -> f64) -> Vec<f64> {
     flows.iter().map(|f| value(f)).filter(|v| v.is_finite()).collect()
 }
 
-/// NaN when empty.
+/// Returns the mean; NaN for an empty slice.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Jain's index of the goodputs in each of these seconds: flows that take turns are fair in the long run and unfair here. Flows
-/// that do not run in a second do not count in it.
+/// Returns Jain's index of the goodputs in each second. Flows that take turns are fair in the long
+/// run and unfair here. Flows that do not run in a second are left out.
 fn jain_by_second(seconds: &[Vec<f64>]) -> Vec<f64> {
     let running = |goodputs: &Vec<f64>| goodputs.iter().copied().filter(|g| !g.is_nan()).collect::<Vec<_>>();
     seconds.iter().map(|goodputs| jain(&running(goodputs))).filter(|index| !index.is_nan()).collect()
 }
 
-/// Standard deviation of a flow's goodput from second to second, mean over the wanted flows. Seconds in which a flow does not
-/// run do not count. NaN without a series.
+/// Returns the standard deviation of a flow's goodput from second to second, as the mean over the
+/// selected flows. Seconds without the flow do not count. Returns NaN without a series.
 fn spread_over_time(seconds: &[Vec<f64>], wanted: impl Fn(usize) -> bool) -> f64 {
     let spread = |flow: usize| {
         let goodputs = seconds.iter().filter_map(|goodputs| goodputs.get(flow)).copied();
@@ -402,7 +403,8 @@ fn spread_over_time(seconds: &[Vec<f64>], wanted: impl Fn(usize) -> bool) -> f64
     mean(&spreads)
 }
 
-/// Standard deviation of a sample, by n - 1: what papers print behind "±". NaN of fewer than two values.
+/// Returns the sample standard deviation (n - 1), which papers print after "±". Returns NaN for
+/// fewer than two values.
 pub fn deviation(values: &[f64]) -> f64 {
     let centre = mean(values);
     let squares: f64 = values.iter().map(|v| (v - centre) * (v - centre)).sum();
@@ -410,13 +412,13 @@ pub fn deviation(values: &[f64]) -> f64 {
     (squares / free).sqrt()
 }
 
-/// Jain's index: `(sum x)^2 / (n * sum x^2)`. NaN when all are zero.
+/// Returns Jain's index: `(sum x)^2 / (n * sum x^2)`. Returns NaN if all values are zero.
 pub fn jain(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().sum();
     sum * sum / (values.len() as f64 * values.iter().map(|v| v * v).sum::<f64>())
 }
 
-/// The smallest of the largest. NaN when empty or all are zero.
+/// Returns the smallest value over the largest. Returns NaN for an empty slice or zeros only.
 fn rate_ratio(values: &[f64]) -> f64 {
     let fold = |best: fn(f64, f64) -> f64| values.iter().copied().reduce(best).unwrap_or(f64::NAN);
     fold(f64::min) / fold(f64::max)
@@ -429,7 +431,7 @@ mod tests {
 
     use super::*;
 
-    /// A flow that starves makes it 0, not a number that is missing.
+    /// A starving flow gives 0, not a missing number.
     #[test]
     fn rate_ratio_of_known_rates() {
         assert_eq!(rate_ratio(&[1.0, 4.0, 2.0]), 0.25);
@@ -445,7 +447,7 @@ mod tests {
         assert!((jain(&[1.0, 3.0]) - 0.8).abs() < 1e-12);
     }
 
-    /// Two flows that take turns of two seconds: each second is unfair, the whole is not.
+    /// Two flows take turns of two seconds: each second is unfair, the whole run is not.
     #[test]
     fn turns_are_unfair_by_the_second() {
         let turns = |first: usize| {
@@ -456,7 +458,7 @@ mod tests {
         };
         let times: Vec<f64> = (1..=12).map(|i| f64::from(i) / 2.0).collect();
         let series = Series { times, flows: vec![turns(0), turns(1)], ..Series::default() };
-        let jain = |window, interval| jain_by_second(&Seconds::of(interval, &series).within(window));
+        let jain = |window, interval| jain_by_second(&Seconds::from_series(interval, &series).within(window));
         let interval = Some(Duration::from_millis(500));
         assert_eq!(jain(None, interval), [0.5; 6]);
         let window = Some((Time::from_millis(500), Time::from_millis(3000)));
@@ -464,7 +466,8 @@ mod tests {
         assert!(jain(window, None).is_empty());
     }
 
-    /// Goodput of 8 and 0 Mbit/s by turns: 4 away from the mean each of six times; a steady one has none, and halves of a second do not show.
+    /// Goodput alternates between 8 and 0 Mbit/s, 4 away from the mean in each of six seconds. A
+    /// steady flow has no spread, and half seconds are not visible.
     #[test]
     fn spread_over_time_is_by_the_second() {
         let flow = |goodput: fn(usize) -> f64| {
@@ -477,7 +480,7 @@ mod tests {
         let late = flow(|i| if i < 4 { f64::NAN } else { 3.0 });
         let times: Vec<f64> = (1..=12).map(|i| f64::from(i) / 2.0).collect();
         let series = Series { times, flows: vec![turns, halves, late], ..Series::default() };
-        let seconds = |window, interval| Seconds::of(interval, &series).within(window);
+        let seconds = |window, interval| Seconds::from_series(interval, &series).within(window);
         let spread = |seconds: &[Vec<f64>], flow| spread_over_time(seconds, |i| i == flow);
         let interval = Some(Duration::from_millis(500));
         let all = seconds(None, interval);
@@ -499,9 +502,9 @@ mod tests {
         assert!(deviation(&[5.0]).is_nan() && deviation(&[]).is_nan());
     }
 
-    /// QUIC-DC's Tables 5 and 8: goodput and its deviation over four flows give the Jain index that is printed beside them,
-    /// in 9 of 11 rows; with the deviation of the population it would be 3. (The other two: Cubic .9999 for .999, New Reno
-    /// .9972 for .998, both of Table 5.)
+    /// In QUIC-DC's Tables 5 and 8, goodput and its deviation over four flows give the printed Jain
+    /// index in 9 of 11 rows. With the population's deviation it would be 3. The other two are
+    /// Cubic (.9999 for .999) and New Reno (.9972 for .998), both in Table 5.
     #[test]
     fn deviations_of_quic_dc_recompute_to_its_jain() {
         let rows = |table: &str| -> Vec<[f64; 3]> {
@@ -515,7 +518,7 @@ mod tests {
             csv.records().map(|r| columns.map(|c| r.as_ref().unwrap()[c].parse().unwrap())).collect()
         };
         let all = [rows("quic-dc-table5.csv"), rows("quic-dc-table8.csv")];
-        // Four goodputs with that mean and that deviation: two below and two above.
+        // Four goodputs with this mean and deviation: two below and two above.
         let fits = |[mean, pm, printed]: &[f64; 3], step: f64| {
             let goodputs = [-step, -step, step, step].map(|d| mean + d * pm);
             ((jain(&goodputs) * 1000.0).round() / 1000.0 - printed).abs() < 1e-9

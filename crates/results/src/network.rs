@@ -1,5 +1,5 @@
-//! What the network of a row allows: the lines to which charts refer. It comes from the manifest, so that every results folder
-//! has it.
+//! Limits of a row's network: the reference lines of charts. They come from the manifest, so every
+//! results folder has them.
 
 use std::path::Path;
 
@@ -9,35 +9,35 @@ use link::{Limit, LimitCounts, LinkConfig, RateModel};
 use scenario::{FlowConfig, Route, Scenario};
 use units::Time;
 
-/// A value from each time on: seconds and the value, times rising from 0.
+/// A step function: seconds and the value from then on. Times rise from 0.
 pub type Course = Vec<(f64, f64)>;
 
-/// What the network of a row allows.
+/// Limits of a row's network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Variant name.
     pub variant: String,
-    /// Row label.
     pub row: RowLabel,
-    /// The least rate of the forward links, in Mbit/s on the wire; empty if it is drawn at random.
+    /// Lowest rate of the forward links, in Mbit/s on the wire. It is empty if the rate is random.
     pub capacity: Course,
-    /// The round-trip times without queue, in ms: those of all flows, each once.
+    /// Round-trip times without queueing, in ms: those of all flows without repeats.
     pub base_rtt: Vec<Course>,
-    /// What the queue of the only forward link may hold, in bytes; empty without a limit in bytes.
+    /// Capacity of the queue of the only forward link, in bytes. It is empty without a limit in
+    /// bytes.
     pub buffer: Course,
 }
 
 impl Network {
-    /// Of a case of a manifest. One of another version may hold what this one does not know: then there is nothing to refer to.
-    pub fn of_spec(variant: &str, row: &RowLabel, spec: &toml::Table) -> Option<Self> {
+    /// Reads the limits from a case of a manifest. Returns `None` if another version wrote keys
+    /// that this one does not know.
+    pub fn from_spec(variant: &str, row: &RowLabel, spec: &toml::Table) -> Option<Self> {
         let text = toml::to_string(spec).ok()?;
         let exp = Experiment::parse("", Path::new("manifest.toml"), &text).ok()?;
         let scenario = exp.scenario(exp.cases().first()?, 0);
-        Some(Self::of(variant, row, &scenario))
+        Some(Self::from_scenario(variant, row, &scenario))
     }
 
-    /// Of a run.
-    pub fn of(variant: &str, row: &RowLabel, scenario: &Scenario) -> Self {
+    /// Returns the limits of a run.
+    pub fn from_scenario(variant: &str, row: &RowLabel, scenario: &Scenario) -> Self {
         let mut base_rtt: Vec<Course> = Vec::new();
         for flow in &scenario.flows {
             let course = base_rtt_of(scenario, flow);
@@ -50,7 +50,7 @@ impl Network {
     }
 }
 
-/// The least of the links at each time at which one of them changes.
+/// Returns the lowest rate of the links over time.
 fn capacity(scenario: &Scenario) -> Course {
     let links: Option<Vec<Course>> = scenario.forward().map(rate).collect();
     least(&links.unwrap_or_default())
@@ -69,7 +69,7 @@ fn buffer(link: &LinkConfig) -> Course {
         Limit::Bytes(bytes) => Some(bytes.0 as f64),
         Limit::Packets(_) | Limit::Unlimited => None,
     };
-    // What is in propagation is not in the queue that charts show.
+    // Packets in propagation are not in the queue that charts show.
     if link.limit_counts != LimitCounts::Queue {
         return Course::new();
     }
@@ -78,7 +78,7 @@ fn buffer(link: &LinkConfig) -> Course {
     course(known.unwrap_or_default().into_iter())
 }
 
-/// The flow's own, and what steps of the delay of its links add to it.
+/// Returns the flow's base RTT, including steps of the delay of its links.
 fn base_rtt_of(scenario: &Scenario, flow: &FlowConfig) -> Course {
     let routes: Vec<Route> = std::iter::once(flow.route)
         .chain(flow.back.map(|back| back.route))
@@ -98,7 +98,7 @@ fn base_rtt_of(scenario: &Scenario, flow: &FlowConfig) -> Course {
     course(times.into_iter().map(|at| (at, flow.rtt.as_millis_f64() + added(at))))
 }
 
-/// From time zero on, without steps that change nothing.
+/// Returns steps from time zero, without steps that change nothing.
 fn course(steps: impl Iterator<Item = (Time, f64)>) -> Course {
     let mut course = Course::new();
     for (at, value) in steps {
@@ -135,7 +135,7 @@ mod tests {
         let exp = Experiment::parse("t", Path::new("t.toml"), &text).unwrap();
         let case = exp.cases().remove(0);
         let spec = exp.resolved(&case, 1).unwrap();
-        Network::of_spec("v", &"r".into(), &spec).unwrap()
+        Network::from_spec("v", &"r".into(), &spec).unwrap()
     }
 
     #[test]

@@ -1,10 +1,16 @@
-//! The numbers that stand in the prose of shipped experiments: where each comes from, and whether its command still prints it.
+//! Numbers in the prose of shipped experiments: the origin of each, and whether its command still
+//! prints it.
 //!
-//! Numbers of the run itself are written `{row: metric}` and need no entry. Every other is in `experiments/prose-numbers.csv`:
-//! `experiment,by,numbers`, where `by` is `source` (the document says it), `file` (a value, a name or a closed form of the
-//! experiment's file), `arithmetic` (made of others in the sentence), or the command that prints it. A number is known by its digits:
-//! `0.50` is another than `0.5`. A page (`docs/x.md`) has entries for what `ackclock ledger --columns=METRIC` prints; its other numbers
-//! are not registered.
+//! Numbers of the run itself are written `{row: metric}` and need no entry. Every other number is
+//! in `experiments/prose-numbers.csv` with the columns `experiment,by,numbers`. `by` is one of:
+//!
+//! - `source`: the document has the number.
+//! - `file`: it is a value, a name or a closed form of the experiment's file.
+//! - `arithmetic`: it is computed from others in the sentence.
+//! - the command that prints it.
+//!
+//! Digits identify a number: `0.50` differs from `0.5`. A page (`docs/src/x.md`) has entries for the
+//! output of `ackclock ledger --columns=METRIC`. Its other numbers are not registered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +19,15 @@ use crate::summary::{Cell, Summary};
 use experiment::file::{Check, Claim, Experiment, Part, Relation, Rows, Side};
 use experiment::{library, prose};
 
-/// The command of an entry whose number a run prints.
+/// Command of an entry whose number a run prints.
 const RUN: &str = "ackclock run ";
-/// That of an entry whose number the ledger prints, before the metric.
+/// Command of an entry whose number the ledger prints, without the metric.
 const LEDGER: &str = "ackclock ledger --columns=";
 
-/// Where the numbers of an experiment's prose come from: by what, and which.
+/// Experiment to the origins of its numbers: source and numbers.
 pub type Origins = BTreeMap<String, Vec<(String, BTreeSet<String>)>>;
 
-/// The numbers in a sentence, as they are written; not those between braces.
+/// Returns the numbers in a sentence as they are written, except those between braces.
 pub fn in_text(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_alphanumeric() || "._+-/".contains(c);
     let words = prose::texts(text).flat_map(move |part| part.split(move |c| !is_part(c)));
@@ -31,19 +37,19 @@ pub fn in_text(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Those of a file's note, reference and reasons.
-pub fn of(exp: &Experiment) -> BTreeSet<String> {
+/// Returns the numbers in a file's note, reference and reasons.
+pub fn in_experiment(exp: &Experiment) -> BTreeSet<String> {
     exp.prose().flat_map(in_text).collect()
 }
 
-/// The shipped register.
+/// Returns the shipped register.
 ///
 /// # Errors
-/// A line that is none.
+/// Fails if a line is malformed.
 pub fn register() -> Result<Origins, String> {
     let mut origins = Origins::new();
     for (number, line) in library::prose_numbers().lines().enumerate().skip(1) {
-        let wrong = || format!("prose-numbers.csv:{}: experiment,by,numbers", number + 1);
+        let wrong = || format!("prose-numbers.csv:{}: expected `experiment,by,numbers`", number + 1);
         let (experiment, rest) = line.split_once(',').ok_or_else(wrong)?;
         let (by, numbers) = rest.rsplit_once(',').ok_or_else(wrong)?;
         let numbers = numbers.split_whitespace().map(str::to_owned).collect();
@@ -52,24 +58,28 @@ pub fn register() -> Result<Origins, String> {
     Ok(origins)
 }
 
-/// What the register lacks of an experiment's prose, and what it has too much.
+/// Returns the numbers that are in an experiment's prose but not in the register, or the other way
+/// round.
 pub fn compare(exp: &Experiment, origins: &Origins) -> Vec<String> {
     let known: BTreeSet<String> =
         origins.get(&exp.name).into_iter().flatten().flat_map(|(_, numbers)| numbers.clone()).collect();
-    let found = of(exp);
-    let lacking =
-        found.difference(&known).map(|n| format!("{}: {n} stands in its prose, from nowhere", exp.name));
-    let left = known.difference(&found).map(|n| format!("{}: {n} no longer stands in its prose", exp.name));
+    let found = in_experiment(exp);
+    let lacking = found
+        .difference(&known)
+        .map(|n| format!("{}: {n} is in its prose but not in prose-numbers.csv", exp.name));
+    let left = known
+        .difference(&found)
+        .map(|n| format!("{}: {n} is in prose-numbers.csv but no longer in its prose", exp.name));
     lacking.chain(left).collect()
 }
 
-/// The experiment whose runs print an entry's numbers, as it is shipped: not with another key or on the wire.
+/// Returns the experiment whose unchanged runs print an entry's numbers.
 pub fn printed_by(by: &str) -> Option<&str> {
     by.strip_prefix(RUN).filter(|rest| !rest.contains(' '))
 }
 
-/// Those of the numbers that none of the summary's cells has, to their own digits: value, deviation, published value or
-/// difference in percent.
+/// Returns the numbers that no cell of the summary has, at their own precision. Cells count by
+/// value, deviation, published value, and difference in percent.
 pub fn stale<'n>(numbers: &'n BTreeSet<String>, summary: &Summary) -> Vec<&'n String> {
     let cells = || summary.variants.iter().flat_map(|v| &v.rows).flat_map(|row| row.cells.values());
     let values: Vec<f64> = cells()
@@ -85,15 +95,16 @@ pub fn stale<'n>(numbers: &'n BTreeSet<String>, summary: &Summary) -> Vec<&'n St
     numbers.iter().filter(|number| !shows(number)).collect()
 }
 
-/// The entries of pages: page, command and numbers.
-pub fn of_pages(origins: &Origins) -> impl Iterator<Item = (&str, &str, &BTreeSet<String>)> {
+/// Returns the entries of pages: page, command and numbers.
+pub fn page_entries(origins: &Origins) -> impl Iterator<Item = (&str, &str, &BTreeSet<String>)> {
     let pages = origins.iter().filter(|(name, _)| name.ends_with(".md"));
     pages.flat_map(|(page, entries)| {
         entries.iter().map(move |(by, numbers)| (page.as_str(), by.as_str(), numbers))
     })
 }
 
-/// Those that no column of the ledger has, to their own digits: `by` names the metric behind the command. None is without results.
+/// Returns the numbers that no column of the ledger has, at their own precision. `by` ends in the
+/// metric. Without results there are none.
 pub fn stale_of_ledger<'n, 'c>(
     by: &str,
     numbers: &'n BTreeSet<String>,
@@ -109,9 +120,10 @@ pub fn stale_of_ledger<'n, 'c>(
     numbers.iter().filter(|number| !distances.is_empty() && !shows(number)).collect()
 }
 
-/// Bounds of a claim that are its own rows' numbers to three digits and more: typed in from our output, they say nothing. What is near
-/// a closed form may well be it.
-pub fn hugged<'c>(exp: &'c Experiment, summary: &Summary) -> Vec<(&'c str, f64)> {
+/// Returns bounds of claims that equal their rows' values to three or more digits. They were copied
+/// from our output and prove nothing. Bounds near a closed form are left out, because they may be
+/// that form.
+pub fn self_derived_bounds<'c>(exp: &'c Experiment, summary: &Summary) -> Vec<(&'c str, f64)> {
     let parts = exp.claims.iter().flat_map(|claim| claim.parts.iter().map(move |part| (claim, part)));
     let bounds = parts.filter_map(|(claim, part)| match &part.check {
         Check::Compare { is: Relation::Near(_), .. } => None,
@@ -120,7 +132,7 @@ pub fn hugged<'c>(exp: &'c Experiment, summary: &Summary) -> Vec<(&'c str, f64)>
         }
         _ => None,
     });
-    let is_hugged = |(_, part, rows, bound): &(&Claim, &Part, &Rows, f64)| {
+    let is_self_derived = |(_, part, rows, bound): &(&Claim, &Part, &Rows, f64)| {
         let text = format!("{bound}");
         let decimals = text.split_once('.').map_or(0, |(_, digits)| digits.len());
         let digits = text.trim_start_matches(['0', '.']).chars().filter(char::is_ascii_digit).count();
@@ -129,7 +141,7 @@ pub fn hugged<'c>(exp: &'c Experiment, summary: &Summary) -> Vec<(&'c str, f64)>
             mine.filter(|row| rows.matches(row.label.as_str())).filter_map(|row| row.cells.get(&part.metric));
         digits >= 3 && values.map(Cell::value).any(|value| format!("{value:.decimals$}") == text)
     };
-    bounds.filter(is_hugged).map(|(claim, _, _, bound)| (claim.id.as_str(), bound)).collect()
+    bounds.filter(is_self_derived).map(|(claim, _, _, bound)| (claim.id.as_str(), bound)).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
-//! Results folders: `<out>/<experiment>/<id>/` with `manifest.toml`, `summary.json`, `runs.csv`, `series.parquet`,
-//! `flows.parquet`, `rtt_cdf.parquet`, `columns.json`, their `SHA256SUMS` and, on request, `qlog/`. The id is a hash of the manifest, which names all
-//! that decides the bytes: the same study lands in the same folder. A folder appears whole or not at all, and takes the place of
-//! another in one step.
+//! Results folders: `<out>/<experiment>/<id>/` with `manifest.toml`, `summary.json`, `runs.csv`,
+//! `series.parquet`, `flows.parquet`, `rtt_cdf.parquet`, `columns.json`, their `SHA256SUMS` and, on
+//! request, `qlog/`.
+//!
+//! The id is a hash of the manifest, which contains everything that determines the bytes. The same
+//! study gets the same folder. A folder appears complete or not at all, and replaces another in one
+//! step.
 
 mod index;
 mod part;
@@ -28,90 +31,92 @@ pub use self::part::Part;
 pub use self::recording::{Recorded, Recording};
 use self::rows::{cdfs, flow_rows};
 pub use self::runs::{Done, Runs};
-use self::series::Drawn;
-use self::tables::{Keys, Samples, Tables, Told};
+use self::series::ChartSelection;
+use self::tables::{ControllerInfo, Keys, Samples, Tables};
 use crate::columns;
 use crate::network::Network;
 pub use crate::run_row::{Audit, RunRow};
 use crate::states::States;
 use crate::summary::{Results, Summary, Track};
 use experiment::backend::Backend;
-use experiment::file::Swept;
+use experiment::file::SweepAxes;
 use experiment::input::open_regular;
 use experiment::printable;
 use experiment::row::RowLabel;
 
-/// Everything that decides a result.
+/// Everything that determines a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// `quic-dc/table-1`.
+    /// Name: `quic-dc/table-1`.
     pub experiment: String,
     /// Version of Ackclock.
     pub version: String,
-    /// Its commit.
+    /// Commit of Ackclock.
     pub commit: String,
-    /// SHA-256 of the program, where the commit does not say which it is: changed sources, controllers of somebody's own.
+    /// SHA-256 of the program, if the commit does not identify it: changed sources, or own
+    /// controllers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// SHA-256 of how the runs are read: title, note, table, published values, claims, charts.
+    /// SHA-256 of how runs are evaluated: title, note, table, published values, claims, charts.
     #[serde(default)]
     pub reading: String,
-    /// What is recorded beside the tables, like qlog.
+    /// Additional recordings, like qlog.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recording: Vec<String>,
-    /// Where it ran.
+    /// World of the runs.
     pub world: Backend,
-    /// When and on which kernel it was measured: a measurement is no other's repetition.
+    /// Time and kernel of a measurement, because a measurement repeats no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
     /// Seed of the first repetition; the others count up.
     pub seed: u64,
-    /// Runs of each case, where the case says nothing else.
+    /// Number of runs of each case without its own number.
     pub repetitions: u32,
-    /// Every case with all its keys.
+    /// Cases with all their keys.
     pub case: Vec<ManifestCase>,
 }
 
-/// One case of a manifest.
+/// A case of a manifest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ManifestCase {
-    /// Variant name.
     pub variant: String,
-    /// Row label.
     pub row: RowLabel,
-    /// Its runs, where they are fewer than others'.
+    /// Number of its runs, if lower.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetitions: Option<u32>,
-    /// The experiment with every default written out.
+    /// The experiment with all defaults written out.
     pub spec: toml::Table,
 }
 
 impl Manifest {
-    /// What the networks of its cases allow.
+    /// Returns the limits of the networks of its cases.
     pub fn networks(&self) -> Vec<Network> {
-        self.case.iter().filter_map(|case| Network::of_spec(&case.variant, &case.row, &case.spec)).collect()
+        self.case.iter().filter_map(|case| Network::from_spec(&case.variant, &case.row, &case.spec)).collect()
     }
 
-    /// All its runs.
+    /// Returns the number of all runs.
     pub fn runs(&self) -> usize {
         self.case.iter().map(|case| case.repetitions.unwrap_or(self.repetitions) as usize).sum()
     }
 
-    /// Twelve hexadecimal digits that stand for this manifest. Of hundreds of cases it takes a tenth of a second.
+    /// Returns twelve hexadecimal digits that identify this manifest. It takes a tenth of a second
+    /// for hundreds of cases.
     pub fn id(&self) -> String {
-        // The same file by another path is the same experiment; the note of a run begins with its name.
+        // The same file with another path is the same experiment. A run's note begins with its
+        // name.
         let mut same = Self { experiment: String::new(), ..self.clone() };
         same.case.iter_mut().for_each(|case| drop(case.spec.remove("note")));
         digest(toml::to_string(&same).unwrap_or_default().as_bytes())[..12].to_owned()
     }
 }
 
-/// SHA-256 in hexadecimal digits.
+/// Returns the SHA-256 in hexadecimal digits.
 pub fn digest(bytes: &[u8]) -> String {
     sums::hex(&Sha256::digest(bytes))
 }
 
-/// A results folder being filled. Dropped before [`Folder::publish`], it leaves nothing behind.
+/// A results folder during writing. If it is dropped before [`Folder::publish`], it leaves nothing
+/// behind.
 #[derive(Debug)]
 pub struct Folder {
     partial: TempDir,
@@ -119,35 +124,35 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Begins the folder of this experiment, whose manifest has this ID, under `out`.
+    /// Creates the folder of this experiment under `out`. `id` is that of the manifest.
     ///
     /// # Errors
-    /// When `out` cannot be written to.
+    /// Fails if `out` is not writable.
     pub fn begin(out: &Path, manifest: &Manifest, id: &str) -> io::Result<Self> {
         let parent = out.join(&manifest.experiment);
         fs::create_dir_all(&parent)?;
-        sweep(&parent);
+        remove_abandoned(&parent);
         let partial = unfinished(&parent)?;
         fs::write(partial.path().join(MANIFEST), toml::to_string(manifest).map_err(io::Error::other)?)?;
         Ok(Self { partial, target: parent.join(id) })
     }
 
-    /// Where files may be written until [`Folder::publish`].
+    /// Returns the folder for files until [`Folder::publish`].
     pub fn path(&self) -> &Path {
         self.partial.path()
     }
 
-    /// Writes the tables and the summary, and puts those time series into the results that their charts draw. `done` are the runs that
-    /// count, by their numbers; `swept` says what the keys of each case are.
+    /// Writes the tables and the summary, and adds the time series that charts need to `results`.
+    /// `done` are the valid runs with their numbers. `swept` has the keys of each case.
     ///
     /// # Errors
-    /// What the file system refuses.
+    /// Fails if the file system refuses.
     pub fn fill(
         &self,
         results: &mut Results,
         rows: &[RunRow],
         (runs, done): (&Runs, &[(usize, Option<Recorded>)]),
-        swept: &Swept,
+        swept: &SweepAxes,
     ) -> io::Result<()> {
         let dir = self.path();
         let summary = serde_json::to_string_pretty(&results.summary).map_err(io::Error::other)?;
@@ -160,9 +165,10 @@ impl Folder {
         for (file, table) in [("flows.parquet", &tables.flows), ("rtt_cdf.parquet", &tables.rtt_cdf)] {
             columns::write(&dir.join(file), table).map_err(io::Error::other)?;
         }
-        let mut drawn = Drawn::of(&results.summary);
-        let told = Told::of(&results.summary, &results.flows);
-        let mut out = series::Out::begin(&dir.join("series.parquet"), &samples, &keys, &told)?;
+        let mut drawn = ChartSelection::from_summary(&results.summary);
+        let controllers = ControllerInfo::from_summary(&results.summary, &results.flows);
+        let mut out =
+            series::SeriesWriter::begin(&dir.join("series.parquet"), &samples, &keys, &controllers)?;
         for (number, _) in done.iter().filter(|(_, recorded)| recorded.is_some()) {
             for part in runs.parts(*number)? {
                 let part = part?;
@@ -173,21 +179,22 @@ impl Folder {
         out.finish()
     }
 
-    /// Puts the folder in its place, over the one of an earlier run of the same manifest.
+    /// Moves the folder to its place. It replaces that of an earlier run of the same manifest.
     ///
     /// # Errors
-    /// What the file system refuses.
+    /// Fails if the file system refuses.
     pub fn publish(self) -> io::Result<PathBuf> {
         sums::write(self.path())?;
         for entry in fs::read_dir(self.path())? {
             sync(&entry?.path())?;
         }
-        // In one step, so that nobody ever finds the place empty; the old folder is then the unfinished one, which goes.
+        // One step, so that nobody finds the place empty. The old folder is then the unfinished one
+        // and is deleted.
         if self.target.exists() && exchange(self.partial.path(), &self.target).is_ok() {
             return Ok(self.target);
         }
-        // Nothing stands there, or the file system cannot exchange. Another run of the same manifest may publish at the same time: its
-        // folder holds the same bytes.
+        // The place is empty, or the file system cannot exchange folders. Another run of the same
+        // manifest may publish at the same time: its folder has the same bytes.
         let old = self.partial.path().with_extension("old");
         let mut refused = Ok(());
         for _ in 0..PUBLISH_TRIES {
@@ -203,7 +210,7 @@ impl Folder {
     }
 }
 
-/// The columns of all time series.
+/// Returns the columns of all time series.
 fn samples(done: &[(usize, Option<Recorded>)]) -> Samples {
     let mut all = Samples::new();
     for (name, whole) in done.iter().filter_map(|(_, recorded)| recorded.as_ref()).flat_map(|r| &r.columns) {
@@ -212,7 +219,7 @@ fn samples(done: &[(usize, Option<Recorded>)]) -> Samples {
     all
 }
 
-/// A folder of this process, which goes with it.
+/// Creates a folder that is deleted with this process.
 fn unfinished(parent: &Path) -> io::Result<TempDir> {
     let prefix = format!("{PARTIAL}{}-", std::process::id());
     tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)
@@ -221,11 +228,11 @@ fn unfinished(parent: &Path) -> io::Result<TempDir> {
 const SUMMARY: &str = "summary.json";
 const MANIFEST: &str = "manifest.toml";
 const PARTIAL: &str = ".partial-";
-/// As many others as may come in between.
+/// Most other runs that may publish in between.
 const PUBLISH_TRIES: u32 = 100;
 
-/// Removes what runs left behind that were killed: unfinished folders of processes that are no more.
-fn sweep(parent: &Path) {
+/// Removes unfinished folders of processes that no longer exist.
+fn remove_abandoned(parent: &Path) {
     let proc = Path::new("/proc");
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
@@ -237,12 +244,12 @@ fn sweep(parent: &Path) {
     }
 }
 
-/// A full disk may show only when the data must reach it.
+/// A full disk may only be noticed when the data must reach it.
 fn sync(path: &Path) -> io::Result<()> {
     if path.is_file() { fs::File::open(path)?.sync_all() } else { Ok(()) }
 }
 
-/// Lets two folders change places.
+/// Exchanges two folders.
 #[cfg(target_os = "linux")]
 fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -254,23 +261,27 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// The results of a study that has been made already: the same program, the same runs, read the same way; `id` is that of its manifest. `None`
-/// if there are none, or if they are damaged.
+/// Finds the results of a finished study: the same program, runs and evaluation. `id` is that of
+/// the manifest. Returns `None` if there are none or they are damaged.
 pub fn find(out: &Path, manifest: &Manifest, id: &str) -> Option<(Results, PathBuf)> {
     let dir = out.join(&manifest.experiment).join(id);
     let known = self::manifest(&dir).ok()? == *manifest;
     known.then(|| load(&dir).ok()).flatten().map(|results| (results, dir))
 }
 
-/// Reads a results folder, once its sums are right.
+/// Reads a results folder and checks its sums.
 ///
 /// # Errors
-/// A folder that is not one, or damaged files: the message names the file.
+/// Fails if it is not a results folder or a file is damaged. The message names the file.
 pub fn load(dir: &Path) -> io::Result<Results> {
     let summary = load_summary(dir)?;
     let flows = table(dir, "flows.parquet", flow_rows)?;
     let series = named("series.parquet", || {
-        series::read(&dir.join("series.parquet"), &mut Drawn::of(&summary), &States::of(&summary, &flows))
+        series::read(
+            &dir.join("series.parquet"),
+            &mut ChartSelection::from_summary(&summary),
+            &States::from_summary(&summary, &flows),
+        )
     })?;
     Ok(Results {
         summary,
@@ -281,25 +292,26 @@ pub fn load(dir: &Path) -> io::Result<Results> {
     })
 }
 
-/// Reads the summary of a results folder alone, once all its sums are right.
+/// Reads only the summary of a results folder and checks all sums.
 ///
 /// # Errors
-/// As [`load`].
+/// Fails like [`load`].
 pub fn load_summary(dir: &Path) -> io::Result<Summary> {
     sums::check(dir)?;
     summary(dir)
 }
 
-/// These columns of the time series of every run of a results folder, flow by flow: what a chart draws is of the first repetition alone.
+/// Reads columns of the time series of every run, flow by flow. Charts only use the first
+/// repetition.
 ///
 /// # Errors
-/// As [`load`], whose sums are not checked again.
+/// Fails like [`load`], but sums are not checked again.
 pub fn tracks(dir: &Path, columns: &[&str]) -> io::Result<Vec<Track>> {
     let summary = summary(dir)?;
     let flows = table(dir, "flows.parquet", flow_rows)?;
-    let mut wanted = Drawn::columns_of_all(columns);
+    let mut wanted = ChartSelection::all_runs(columns);
     named("series.parquet", || {
-        series::read(&dir.join("series.parquet"), &mut wanted, &States::of(&summary, &flows))
+        series::read(&dir.join("series.parquet"), &mut wanted, &States::from_summary(&summary, &flows))
     })
 }
 
@@ -311,7 +323,7 @@ fn summary(dir: &Path) -> io::Result<Summary> {
     })
 }
 
-/// Texts are shown as they are: none may hold what a terminal obeys.
+/// Rejects texts with control characters, because texts are shown as they are.
 fn check_texts(value: &serde_json::Value) -> io::Result<()> {
     use serde_json::Value;
     let check = |text: &str| printable::check(text).map_err(io::Error::other);
@@ -332,7 +344,7 @@ fn manifest(dir: &Path) -> io::Result<Manifest> {
     })
 }
 
-/// A table of a results folder, and what it says.
+/// Reads a table of a results folder.
 fn table<T>(dir: &Path, file: &str, meaning: impl FnOnce(columns::Table) -> io::Result<T>) -> io::Result<T> {
     named(file, || meaning(columns::read(&dir.join(file)).map_err(io::Error::other)?))
 }
@@ -341,10 +353,10 @@ fn named<T>(file: &str, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     read().map_err(|e| io::Error::new(e.kind(), format!("{file}: {e}")))
 }
 
-/// The newest results folder of every experiment and world under `root`, by experiment name.
+/// Returns the newest results folder of every experiment and world under `root`.
 ///
 /// # Errors
-/// What the file system refuses.
+/// Fails if the file system refuses.
 pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut best: BTreeMap<(PathBuf, Backend), (std::time::SystemTime, PathBuf)> = BTreeMap::new();
     walk(root, &mut |dir| {
@@ -363,7 +375,8 @@ pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(best.into_values().map(|(_, dir)| dir).collect())
 }
 
-/// Visits a folder and those below it, as long as the answer is to go on below; what begins with a dot is not for readers.
+/// Visits a folder and those below it while `visit` returns `true`. Names with a leading dot are
+/// skipped.
 fn walk(root: &Path, visit: &mut impl FnMut(&Path) -> io::Result<bool>) -> io::Result<()> {
     let mut open = vec![root.to_owned()];
     while let Some(dir) = open.pop() {
@@ -380,7 +393,7 @@ fn walk(root: &Path, visit: &mut impl FnMut(&Path) -> io::Result<bool>) -> io::R
     Ok(())
 }
 
-/// What a summary says of it; one that cannot be read is an error when it is loaded.
+/// Returns the world of a summary. An unreadable summary becomes an error when it is loaded.
 fn world_of(summary: &Path) -> Backend {
     #[derive(Deserialize)]
     struct Only {
@@ -394,7 +407,7 @@ fn world_of(summary: &Path) -> Backend {
 /// Creates or replaces a file in one step.
 ///
 /// # Errors
-/// What the file system refuses.
+/// Fails if the file system refuses.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(dir)?;

@@ -1,5 +1,5 @@
-//! A column of a run's flows on top of each other over time, one panel per row: of goodputs the upper edge is the link's use,
-//! each band a flow. Bands of one kind are neighbours.
+//! Stacks a column of a run's flows over time, one panel per row. For goodput the upper edge is the
+//! use of the link, and each band is a flow. Bands of one kind are neighbours.
 
 use experiment::row::RowLabel;
 use maud::{Markup, html};
@@ -11,49 +11,47 @@ use super::kinds::{Kind, Kinds, distinct};
 use super::reference::{self, Reference};
 use super::runs::Run;
 use super::svg::{self, Anchor, Figure, TEXT, WIDTH};
-use super::{Source, path, sharing, stripes, wanted};
+use super::{Source, hatching, path, sharing, wanted};
 use crate::number::{self, Column};
-use results::summary::{Repeated, Track, Variant};
+use results::summary::{RunLength, Track, Variant};
 
-/// A kind has no more bands than this: thinner ones could not be told apart.
+/// Most bands of a kind. Thinner ones could not be told apart.
 const MOST_BANDS: usize = 8;
-/// Bands of a panel with several kinds, unless it has more kinds.
+/// Most bands of a panel with several kinds, unless it has more kinds.
 const MOST_TOGETHER: usize = 24;
-/// Bins of a panel: finer ones would be narrower than a line.
+/// Most bins of a panel. Narrower ones would be thinner than a line.
 const MOST_BINS: usize = 240;
-/// Values of a figure: less than 300 kB of it.
+/// Most values of a figure, which keeps it below 300 kB.
 const MOST_VALUES: usize = 40_000;
 const LEFT: f64 = 50.0;
-/// Height of all panels together, and what one needs and can use of it.
+/// Height of all panels together, and the least and the most of one panel.
 const PANELS: (f64, f64, f64) = (400.0, 64.0, 180.0);
 
-/// Flows that are drawn as one area, usually one.
+/// Flows drawn as one area, usually one.
 struct Band<'a> {
     kind: Kind<'a>,
     part: usize,
     parts: usize,
     flows: usize,
-    /// Of these flows.
+    /// Mean of these flows.
     mean: f64,
-    /// In each bin, of these flows and of all below them.
+    /// Sum of these flows and all below them, in each bin.
     top: Vec<f64>,
 }
 
-/// What the panels share.
 struct Frame<'a> {
     kinds: Kinds<'a>,
     bins: Bins,
     column: &'a str,
     words: Column,
-    /// None where each panel has its own.
+    /// The common scale; `None` if each panel has its own.
     scale: Option<Scale>,
-    /// Height of a panel.
     height: f64,
     with_names: bool,
     source: &'a Source<'a>,
 }
 
-/// One figure per variant, of the first of these columns.
+/// Draws one figure per variant, for the first of these columns.
 pub(super) fn draw<'a>(
     source: &'a Source<'a>,
     title: &str,
@@ -70,7 +68,7 @@ pub(super) fn draw<'a>(
     let most_bands = shown.iter().map(|runs| runs.iter().map(bands).sum::<usize>()).max().unwrap_or(0);
     let most_bins = (MOST_VALUES / most_bands.max(1)).clamp(24, MOST_BINS);
     let (kinds, bins) =
-        (Kinds::of(source, flows.iter().map(|f| f.0)), Bins::of(&tracks, interval, most_bins));
+        (Kinds::new(source, flows.iter().map(|f| f.0)), Bins::new(&tracks, interval, most_bins));
     let stacks: Vec<Vec<_>> = shown
         .iter()
         .map(|runs| runs.iter().map(|run| (run.row, stack(run, column, &kinds, &bins))).collect())
@@ -80,7 +78,7 @@ pub(super) fn draw<'a>(
     let highest = panels.clone().map(|(.., bands)| height_of(bands)).fold(0.0, f64::max);
     let ends: Vec<(f64, f64)> = panels
         .filter_map(|(variant, row, bands)| {
-            ends(bands, &reference::of_column(source, variant, row, column), highest)
+            ends(bands, &reference::for_column(source, variant, row, column), highest)
         })
         .collect();
     let all = extent(ends.iter().flat_map(|(low, high)| [*low, *high]));
@@ -93,18 +91,19 @@ pub(super) fn draw<'a>(
     variants.iter().zip(&stacks).map(|(v, stacks)| frame.figure(title, &v.name, stacks)).collect()
 }
 
-/// The first repetitions that have a time series.
+/// Returns the first repetitions with a time series.
 fn runs<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Run<'a>> {
     let runs = wanted(variant, rows).into_iter().filter_map(|row| Run::first(source, &variant.name, row));
     runs.filter(|run| run.tracks().next().is_some()).collect()
 }
 
-/// How high the bands of a panel reach.
+/// Returns the height of a panel's bands.
 fn height_of(bands: &[Band<'_>]) -> f64 {
     bands.last().and_then(|band| extent(band.top.iter().copied())).map_or(0.0, |(_, high)| high)
 }
 
-/// What the scale of a panel must reach, where lines up to some times `highest` are on it.
+/// Returns the values that a panel's scale must include. Reference lines far above `highest` are
+/// left out.
 fn ends(bands: &[Band<'_>], references: &[Reference], highest: f64) -> Option<(f64, f64)> {
     let tops = bands.last()?.top.iter().copied();
     extent(tops.chain(reference::ends(references, highest)))
@@ -119,12 +118,12 @@ fn kinds_of(run: &Run<'_>) -> usize {
     distinct(run.tracks().map(|f| f.0)).len().max(1)
 }
 
-/// Of a kind.
+/// Returns the most bands of a kind.
 fn most_bands(run: &Run<'_>) -> usize {
     (MOST_TOGETHER / kinds_of(run)).clamp(1, MOST_BANDS)
 }
 
-/// A run's bands, the lowest first.
+/// Returns a run's bands, lowest first.
 fn stack<'a>(run: &Run<'a>, column: &str, kinds: &Kinds<'a>, bins: &Bins) -> Vec<Band<'a>> {
     let most = most_bands(run);
     let mut all: Vec<_> = kinds.iter().flat_map(|kind| bands(run, column, kind, most, bins)).collect();
@@ -136,10 +135,11 @@ fn stack<'a>(run: &Run<'a>, column: &str, kinds: &Kinds<'a>, bins: &Bins) -> Vec
     all
 }
 
-/// The bands of a kind. Too many flows are put together with those that got as much as they.
+/// Returns the bands of a kind. Too many flows are combined with those of similar size.
 fn bands<'a>(run: &Run<'a>, column: &str, kind: Kind<'a>, most: usize, bins: &Bins) -> Vec<Band<'a>> {
     let tracks = run.tracks().filter(|f| f.0 == kind).map(|f| f.1);
-    let values = |t: &Track| bins.means(&t.times, t.columns.get(column).into_iter().flat_map(Repeated::iter));
+    let values =
+        |t: &Track| bins.means(&t.times, t.columns.get(column).into_iter().flat_map(RunLength::iter));
     let mut flows: Vec<Vec<f64>> = tracks.map(values).collect();
     let parts = flows.len().min(most);
     if flows.len() > parts {
@@ -162,7 +162,7 @@ fn add(sums: &mut [f64], values: &[f64]) {
 impl Frame<'_> {
     fn figure(&self, title: &str, variant: &str, stacks: &[(&str, Vec<Band<'_>>)]) -> Figure {
         let (body, height) = match stacks {
-            [] => (svg::nothing(self.source.width, 30.0, "no time series"), 50.0),
+            [] => (svg::placeholder(self.source.width, 30.0, "no time series"), 50.0),
             _ => self.panels(variant, stacks),
         };
         Figure {
@@ -189,11 +189,11 @@ impl Frame<'_> {
             @for (i, (row, bands)) in stacks.iter().enumerate() {
                 @let top = first + (head + height) * i as f64;
                 @if self.with_names { (svg::label(LEFT, top - 6.0, TEXT, Anchor::Start, self.right() - LEFT, row)) }
-                @let references = reference::of_column(self.source, variant, row, self.column);
+                @let references = reference::for_column(self.source, variant, row, self.column);
                 (self.panel(bands, &references, (top, top + height), i + 1 == stacks.len()))
             }
-            (svg::upright_name(first, end, &number::with_unit(&self.words.label, &self.words.unit)))
-            (svg::axis_name(LEFT, self.right(), end + 33.0, &format!("Time (s), in bins of {}", self.bins.width())))
+            (svg::y_axis_name(first, end, &number::with_unit(&self.words.label, &self.words.unit)))
+            (svg::x_axis_name(LEFT, self.right(), end + 33.0, &format!("Time (s), in bins of {}", self.bins.width())))
             (svg::remarks(end + 50.0, &remarks))
         };
         (body, end + 42.0 + svg::remarks_height(&remarks))
@@ -215,7 +215,7 @@ impl Frame<'_> {
             (svg::grid_y(&y, LEFT, self.right()))
             // Each area reaches down to the axis and is covered by the next lower one.
             @for band in bands.iter().rev() { (self.area(band, &time, &y)) }
-            (svg::floor(LEFT, self.right(), bottom))
+            (svg::x_axis_line(LEFT, self.right(), bottom))
             (reference::draw(references, self.words.divisor, &time, &y))
         };
         svg::plot(&time, &y, &inner)
@@ -235,21 +235,21 @@ impl Frame<'_> {
         let mean = number::fixed(band.mean / self.words.divisor, 2);
         let name = format!("{name}: mean {mean} {}", self.words.unit).trim().to_owned();
         let colour = self.kinds.fill(band.kind, band.part);
-        // The paper between thin bands would hide them.
+        // The stroke between thin bands would hide them.
         let is_thin = y.at(0.0) - y.at(band.mean / self.words.divisor) < 2.0;
         html! {
             (svg::area(&path::area(points, y.left()), &colour, if is_thin { 0.2 } else { 0.5 }, &name))
-            // Down to the axis as the area: the next lower one covers both.
-            (stripes::between(self.kinds.style(band.kind).stripes, (time.left(), time.right()), |x| {
+            // Hatching reaches down to the axis like the area, and the next lower area covers both.
+            (hatching::between(self.kinds.style(band.kind).stripes, (time.left(), time.right()), |x| {
                 Some((y.at(self.bins.value(&band.top, time.value(x))? / self.words.divisor), y.left()))
             }))
         }
     }
 }
 
-/// What a band is, if not a flow.
+/// Describes bands of several flows.
 fn remark(stacks: &[(&str, Vec<Band<'_>>)]) -> Option<String> {
     let bands = stacks.iter().flat_map(|(_, bands)| bands).filter(|band| band.flows > 1);
     let parts = bands.map(|band| band.parts).max()?;
-    Some(format!("Many flows: {parts} bands per label, the flows with the most at the bottom."))
+    Some(format!("Many flows: {parts} bands per label, largest flows at the bottom."))
 }

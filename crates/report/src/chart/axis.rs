@@ -2,18 +2,19 @@
 
 use crate::number;
 
-/// A number of pixels, to a tenth.
+/// Formats a number of pixels to one decimal.
 pub(super) fn px(value: f64) -> String {
     let tenths = (value * 10.0).round();
     if tenths % 10.0 == 0.0 { format!("{}", tenths / 10.0 + 0.0) } else { format!("{:.1}", tenths / 10.0) }
 }
 
-/// Values to draw: finite, and small enough that a difference of two of them still is.
+/// Reports whether a value is finite, and small enough that the difference of two such values is
+/// finite.
 pub(super) fn is_drawable(value: f64) -> bool {
     value.is_finite() && value.abs() < 1e15
 }
 
-/// The smallest and the largest of the values that can be drawn.
+/// Returns the smallest and the largest drawable value.
 pub(super) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.filter(|v| is_drawable(*v)).fold(None, |extent, v| match extent {
         None => Some((v, v)),
@@ -21,41 +22,42 @@ pub(super) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// Digits of a label that count.
+/// Significant digits of a label.
 const DIGITS: i64 = 6;
 
-/// A straight map from values to pixels, with its ticks.
+/// Maps values to pixels, linearly or logarithmically, and has ticks.
 #[derive(Clone, Debug)]
 pub(super) struct Scale {
     low: f64,
     high: f64,
     from: f64,
     to: f64,
-    /// Values to mark.
+    /// Values with a tick.
     pub(super) ticks: Vec<f64>,
     step: f64,
     is_log: bool,
-    /// What the values 0, 1, 2 and so on stand for.
+    /// Names of the values 0, 1, 2 and so on.
     words: Vec<String>,
-    /// Of the values, for who reads them one by one.
+    /// Unit of the values, for tooltips.
     unit: String,
 }
 
 impl Scale {
-    /// From exactly `low` to exactly `high`, with about `count` ticks between.
+    /// Creates a scale from exactly `low` to exactly `high` with about `count` ticks.
     pub(super) fn exact(low: f64, high: f64, count: usize) -> Self {
         let (low, high) = widened(low, high);
         Self::with_step(low, high, nice_step((high - low) / count.max(1) as f64))
     }
 
-    /// Widened to whole ticks, so that the ends of the axis are labelled.
+    /// Creates a scale that is widened to whole ticks, so that both ends have a label.
     pub(super) fn nice(low: f64, high: f64, count: usize) -> Self {
         let (low, high) = widened(low, high);
         let step = nice_step((high - low) / count.max(1) as f64);
         Self::with_step((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step, step)
     }
 
-    /// A logarithmic scale around values above zero, whose ends are 1, 2 or 5 times a power of ten.
+    /// Creates a logarithmic scale around positive values. Its ends are 1, 2 or 5 times a power of
+    /// ten.
     pub(super) fn log(low: f64, high: f64) -> Self {
         let (low, high) =
             if low > 0.0 && high >= low && is_drawable(high) { (low, high) } else { (1.0, 10.0) };
@@ -90,23 +92,23 @@ impl Scale {
         }
     }
 
-    /// A place for each word, one above the other.
-    pub(super) fn of_words(words: Vec<String>) -> Self {
+    /// Creates a scale with a place for each name.
+    pub(super) fn from_words(words: Vec<String>) -> Self {
         let high = words.len().saturating_sub(1).max(1) as f64;
         Self { words, ..Self::with_step(0.0, high, 1.0) }
     }
 
-    /// The same with a unit.
+    /// Sets the unit.
     pub(super) fn in_unit(self, unit: &str) -> Self {
         Self { unit: unit.to_owned(), ..self }
     }
 
-    /// Its unit; empty without one.
+    /// Returns the unit; empty without one.
     pub(super) fn unit(&self) -> &str {
         &self.unit
     }
 
-    /// Its words; none where it has numbers.
+    /// Returns the names; empty if the scale has numbers.
     pub(super) fn words(&self) -> &[String] {
         &self.words
     }
@@ -129,41 +131,42 @@ impl Scale {
         }
     }
 
-    /// The same with ticks at whole multiples of `step`.
+    /// Sets the ticks to whole multiples of `step`.
     pub(super) fn with_ticks(self, step: f64) -> Self {
         Self { unit: self.unit, ..Self::with_step(self.low, self.high, step) }
     }
 
-    /// The same with ticks at these values.
+    /// Sets the ticks to these values.
     pub(super) fn marked(self, ticks: Vec<f64>) -> Self {
         let step = ticks.windows(2).map(|w| w[1] - w[0]).fold(self.step, f64::min);
         let step = ticks.iter().map(|t| t % step).filter(|rest| *rest > 1e-9 * step).fold(step, f64::min);
         Self { ticks, step, ..self }
     }
 
-    /// From zero unless all values lie far above it (`near`): then near to them, so that small changes show.
+    /// Creates a scale from zero. With `near`, values far above zero get a scale near to them, so
+    /// that small changes show.
     pub(super) fn values(extent: Option<(f64, f64)>, near: bool, count: usize) -> Self {
         let (low, high) = extent.unwrap_or((0.0, 1.0));
         let low = if near && low > 0.4 * high { low } else { low.min(0.0) };
         Self::nice(low, high.max(0.0), count)
     }
 
-    /// The same scale on these pixels.
+    /// Places the scale on these pixels.
     pub(super) fn on(&self, from: f64, to: f64) -> Self {
         Self { from, to, ..self.clone() }
     }
 
-    /// Pixel of a value; values beyond the ends stay at the ends.
+    /// Returns the pixel of a value. Values beyond the ends are drawn at the ends.
     pub(super) fn at(&self, value: f64) -> f64 {
         self.from + self.share(value).clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// The value at a pixel of a linear scale.
+    /// Returns the value at a pixel of a linear scale.
     pub(super) fn value(&self, pixel: f64) -> f64 {
         self.low + (pixel - self.from) / (self.to - self.from) * (self.high - self.low)
     }
 
-    /// Whether a value lies between the ends.
+    /// Reports whether a value lies between the ends.
     pub(super) fn has(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
@@ -175,38 +178,38 @@ impl Scale {
         (value - self.low) / (self.high - self.low)
     }
 
-    /// For the page's script: the ends as values, then as pixels, then what kind of scale it is.
+    /// Returns the ends as values and as pixels, and the kind of scale, for the page's script.
     pub(super) fn hook(&self) -> String {
         let kind = if self.is_log { "log" } else { "linear" };
         format!("{} {} {} {} {kind}", self.low, self.high, px(self.from), px(self.to))
     }
 
-    /// The highest value.
+    /// Returns the highest value.
     pub(super) fn high(&self) -> f64 {
         self.high
     }
 
-    /// The lowest value.
+    /// Returns the lowest value.
     pub(super) fn low(&self) -> f64 {
         self.low
     }
 
-    /// Pixel of the lowest value.
+    /// Returns the pixel of the lowest value.
     pub(super) fn left(&self) -> f64 {
         self.from
     }
 
-    /// Pixel of the highest value.
+    /// Returns the pixel of the highest value.
     pub(super) fn right(&self) -> f64 {
         self.to
     }
 
-    /// Where bars start: zero, or the end nearest to it.
+    /// Returns the value where bars start: zero, or the end nearest to it.
     pub(super) fn base(&self) -> f64 {
         0.0_f64.clamp(self.low, self.high)
     }
 
-    /// A tick's label, with as many decimals as the step needs.
+    /// Returns a tick's label with as many decimals as the step needs.
     pub(super) fn label(&self, tick: f64) -> String {
         if !self.words.is_empty() {
             return self.words.get(tick as usize).cloned().unwrap_or_default();
@@ -224,15 +227,15 @@ impl Scale {
         if largest < 1e-6 {
             return format!("{tick:.1e}");
         }
-        // Ticks at values of their own, like 0.25 and 0.5, may need more than their distance does.
+        // Individual ticks, like 0.25 and 0.5, may need more decimals than their distance does.
         let needed = self.ticks.iter().map(|tick| digits_of(tick / unit)).max().unwrap_or(0);
-        // More digits than these are noise of the computation.
+        // More digits are rounding noise.
         let most = (DIGITS - libm::log10(largest / unit).floor() as i64 - 1).clamp(0, 9) as usize;
         format!("{}{letter}", number::fixed(tick / unit, decimals(self.step / unit).max(needed).min(most)))
     }
 }
 
-/// Each tick of a logarithmic scale has its own decimals.
+/// Returns a label for a logarithmic scale, where each tick has its own decimals.
 fn log_label(tick: f64) -> String {
     let (unit, letter) = match tick {
         v if v >= 1e9 => (1e9, "G"),
@@ -243,7 +246,8 @@ fn log_label(tick: f64) -> String {
     format!("{}{letter}", number::fixed(tick / unit, decimals(tick / unit).max(digits_of(tick / unit))))
 }
 
-/// Decimals that show the first three digits of a value, as far as they are not zero: 2 of 0.25, 1 of 1.2, none of 20.
+/// Returns the decimals that show the first three digits without trailing zeros: 2 for 0.25, 1 for
+/// 1.2, 0 for 20.
 fn digits_of(value: f64) -> usize {
     if value == 0.0 || !value.is_finite() {
         return 0;
@@ -253,12 +257,13 @@ fn digits_of(value: f64) -> usize {
     shown.trim_end_matches('0').split_once('.').map_or(0, |(_, digits)| digits.len())
 }
 
-/// An interval that is not empty.
+/// Widens an empty interval.
 fn widened(low: f64, high: f64) -> (f64, f64) {
     if !is_drawable(low) || !is_drawable(high) {
         return (0.0, 1.0);
     }
-    // Far from zero, neighbours cannot be told apart: what is narrower than this counts as one value.
+    // Far from zero, neighbouring numbers cannot be distinguished. A narrower interval counts as
+    // one value.
     let least = 1e-9 * low.abs().max(high.abs());
     if high - low > least && high - low > 1e-12 {
         return (low, high);
@@ -270,7 +275,7 @@ fn widened(low: f64, high: f64) -> (f64, f64) {
     }
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that is not below `raw`.
+/// Returns the smallest of 1, 2 or 5 times a power of ten that is not below `raw`.
 pub(super) fn nice_step(raw: f64) -> f64 {
     let mut power = 1.0;
     while power * 10.0 <= raw {
@@ -316,7 +321,7 @@ mod tests {
     #[test]
     fn words_have_a_place_each() {
         let labels = |words: &[&str]| {
-            let scale = Scale::of_words(words.iter().map(|word| (*word).to_owned()).collect());
+            let scale = Scale::from_words(words.iter().map(|word| (*word).to_owned()).collect());
             scale.ticks.iter().map(|t| scale.label(*t)).collect::<Vec<_>>()
         };
         assert_eq!(labels(&["Startup", "Drain", "ProbeBW"]), ["Startup", "Drain", "ProbeBW"]);

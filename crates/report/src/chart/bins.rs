@@ -1,39 +1,39 @@
-//! Time in equal bins, over which series are averaged: no sample is dropped.
+//! Averages series over equal bins of time. No sample is dropped.
 
 use units::Duration;
 
 use super::axis::{extent, is_drawable, nice_step};
 use results::summary::Track;
 
-/// Papers show longer runs by the second.
+/// Length of a run in seconds above which bins are a second by default, as in papers.
 const LONG: f64 = 20.0;
 
-/// Bins from time zero on.
+/// Bins of time from zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bins {
-    /// Seconds.
+    /// Width in seconds.
     width: f64,
     pub(super) count: usize,
-    /// Where the last one ends, if not later.
+    /// End of the last bin, or earlier if the samples end earlier.
     pub(super) end: f64,
 }
 
 impl Bins {
-    /// Of the asked width, by default of a second in a long run; wider if the samples are further apart, or if there
-    /// would be more than `most` of them.
-    pub(super) fn of(tracks: &[&Track], asked: Option<Duration>, most: usize) -> Self {
+    /// Creates bins of the asked width, by default one second in a long run. They are wider if
+    /// samples are further apart, or if there would be more than `most`.
+    pub(super) fn new(tracks: &[&Track], asked: Option<Duration>, most: usize) -> Self {
         let times = tracks.iter().flat_map(|t| &t.times).copied();
         let end = extent(times).map_or(0.0, |(_, end)| end.max(0.0));
         let sampled = tracks.iter().filter_map(|t| sampling(t)).fold(0.0, f64::max);
         let asked = asked.map_or(if end > LONG { 1.0 } else { 0.0 }, Duration::as_secs_f64).max(sampled);
-        // No samples are nearer than the clock's ticks.
+        // Samples are at least a clock tick apart.
         let asked = if asked > 0.0 { asked.max(1e-9) } else { 1.0 };
         let least = end / most.max(1) as f64;
         let width = if least > asked { asked * nice_step(least / asked) } else { asked };
         Self { width, count: ((end / width - 1e-9).ceil() as usize).max(1), end }
     }
 
-    /// A series' mean in each bin. What is no number counts as 0: the flow does not run.
+    /// Returns a series' mean in each bin. NaN counts as 0, because the flow does not run.
     pub(super) fn means(&self, times: &[f64], values: impl Iterator<Item = f64>) -> Vec<f64> {
         let mut sums = vec![(0.0, 0_u32); self.count];
         for (time, value) in times.iter().zip(values) {
@@ -45,7 +45,7 @@ impl Bins {
         sums.into_iter().map(|(sum, count)| sum / f64::from(count.max(1))).collect()
     }
 
-    /// The middles of the bins that have numbers, and the means of those.
+    /// Returns the middle of each bin with the mean of its numbers.
     pub(super) fn present(&self, times: &[f64], values: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
         let mut sums = vec![(0.0, 0_u32); self.count];
         for (time, value) in times.iter().zip(values).filter(|(_, value)| is_drawable(*value)) {
@@ -53,19 +53,20 @@ impl Bins {
                 (*sum, *count) = (*sum + value, *count + 1);
             }
         }
-        // A bin without a number is a gap in the line.
+        // A bin without numbers is a gap in the line.
         let mean = |(sum, count): (f64, u32)| if count > 0 { sum / f64::from(count) } else { f64::NAN };
         let middle = |i: usize| ((i as f64 + 0.5) * self.width).min(self.end);
         sums.into_iter().enumerate().map(|(i, sum)| (middle(i), mean(sum))).collect()
     }
 
-    /// The bin of a sample, which is of the time before it.
+    /// Returns the bin of a sample. A sample describes the time before it.
     fn index(&self, time: f64) -> Option<usize> {
         let index = (time / self.width - 1e-9).floor();
         (is_drawable(time) && index >= 0.0).then_some(index as usize)
     }
 
-    /// A line through values in the middle of their bins, level at both ends: from time zero to the end.
+    /// Returns a line through the values in the middles of their bins, level from time zero and to
+    /// the end.
     pub(super) fn line(&self, values: &[f64]) -> impl Iterator<Item = (f64, f64)> {
         let middle = |i: usize| ((i as f64 + 0.5) * self.width).min(self.end);
         let first = values.first().map(|v| (0.0, *v));
@@ -73,19 +74,19 @@ impl Bins {
         first.into_iter().chain(values.iter().enumerate().map(move |(i, v)| (middle(i), *v))).chain(last)
     }
 
-    /// The value of the bin at a time.
+    /// Returns the value of the bin at a time.
     pub(super) fn value(&self, values: &[f64], time: f64) -> Option<f64> {
         self.index(time).and_then(|i| values.get(i)).copied()
     }
 
-    /// `1 s`.
+    /// Formats the width of a bin: `1 s`.
     pub(super) fn width(&self) -> String {
-        // Sample times are sums: their differences are off by some ns.
+        // Sample times are sums, so their differences are off by some ns.
         Duration::from_secs_f64((self.width * 1e6).round() / 1e6).to_string()
     }
 }
 
-/// Seconds between a track's samples.
+/// Returns the mean seconds between a track's samples.
 fn sampling(track: &Track) -> Option<f64> {
     let (first, last) = extent(track.times.iter().copied())?;
     let gaps = track.times.len() - 1;
@@ -106,7 +107,7 @@ mod tests {
     fn bins_are_as_wide_as_it_needs() {
         let width = |interval, count, asked: Option<u64>| {
             let track = track(interval, count);
-            let bins = Bins::of(&[&track], asked.map(Duration::from_millis), 200);
+            let bins = Bins::new(&[&track], asked.map(Duration::from_millis), 200);
             assert!(bins.count <= 200 && bins.count as f64 * bins.width >= bins.end - 1e-6, "{bins:?}");
             bins.width()
         };

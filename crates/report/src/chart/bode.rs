@@ -1,4 +1,4 @@
-//! The Bode plot: gain and phase over the frequency, with the margins drawn in.
+//! The Bode plot: gain and phase over the frequency, with the margins.
 
 use std::f64::consts::PI;
 
@@ -17,20 +17,20 @@ use stability::text::decibels;
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const PANEL: f64 = 150.0;
-/// Phases beyond the last turn say nothing more.
+/// Phases beyond the last turn add nothing.
 const PHASES: (f64, f64) = (-360.0, -90.0);
-/// Decades below the frequency of one turn per RTT, at most.
+/// Most decades below the frequency of one turn per RTT.
 const MOST_DECADES: f64 = 6.0;
 
 struct Plot<'a> {
     curves: &'a [Curve],
-    /// Seconds.
+    /// RTT in seconds.
     rtt: f64,
-    /// Logarithms of rad/s.
+    /// Frequency axis in decades of rad/s.
     frequency: Scale,
 }
 
-/// One of the two panels.
+/// A panel: gain or phase.
 struct Panel<'a> {
     scale: Scale,
     top: f64,
@@ -40,7 +40,7 @@ struct Panel<'a> {
     value: &'a dyn Fn(&Curve, f64) -> f64,
 }
 
-/// Of these loops.
+/// Draws the Bode plot of these loops.
 pub(super) fn draw(analysis: &Analysis, curves: &[Curve]) -> Figure {
     let rtt = analysis.setting.rtt.as_secs_f64();
     let (low, high) = decades(analysis, rtt);
@@ -73,7 +73,7 @@ pub(super) fn draw(analysis: &Analysis, curves: &[Curve]) -> Figure {
         (svg::heading(8.0, phases.top - 9.0, "Phase (degrees)"))
         (plot.panel(&phases, true))
         @for margin in curves.iter().filter_map(|c| plot.phase_margin(&phases, c)) { (margin) }
-        (svg::axis_name(LEFT, RIGHT, phases.bottom + 33.0, "Angular frequency (rad/s)"))
+        (svg::x_axis_name(LEFT, RIGHT, phases.bottom + 33.0, "Angular frequency (rad/s)"))
         (svg::text(8.0, phases.bottom + 50.0, SMALL, MUTED, Anchor::Start, REMARK))
     };
     Figure {
@@ -86,9 +86,9 @@ pub(super) fn draw(analysis: &Analysis, curves: &[Curve]) -> Figure {
     }
 }
 
-const REMARK: &str = "Upright lines: the margins, to the broken lines of 1/M and −180°.";
+const REMARK: &str = "Vertical lines: margins, measured to the dashed lines at 1/M and −180°.";
 
-/// Whole decades around the second pole and the phase crossovers, as logarithms of rad/s.
+/// Returns whole decades around the second pole and the phase crossovers, as logarithms of rad/s.
 fn decades(analysis: &Analysis, rtt: f64) -> (f64, f64) {
     let high = libm::log10(2.0 * PI / rtt).ceil();
     let pole = libm::log10(-analysis.setting.open_loop(None).pole() / rtt / 3.0).floor();
@@ -96,7 +96,8 @@ fn decades(analysis: &Analysis, rtt: f64) -> (f64, f64) {
 }
 
 impl Plot<'_> {
-    /// In rad/s; the sampled loop ends at half the rate of updates.
+    /// Returns the curve's frequencies in multiples of 1/RTT. The sampled loop ends at half its
+    /// update rate.
     fn frequencies<'a>(&self, curve: &'a Curve) -> impl Iterator<Item = f64> + use<'a> {
         let ends = [self.frequency.low(), self.frequency.high()];
         let [low, high] = ends.map(|log| libm::exp10(log) * self.rtt);
@@ -119,7 +120,7 @@ impl Plot<'_> {
         html! {
             (self.grid(panel, with_labels))
             (svg::grid_y(&panel.scale, LEFT, RIGHT))
-            (svg::floor(LEFT, RIGHT, panel.bottom))
+            (svg::x_axis_line(LEFT, RIGHT, panel.bottom))
             line x1=(LEFT) x2=(RIGHT) y1=(svg::px(critical)) y2=(svg::px(critical)) stroke=(AXIS) stroke-dasharray="5 3" {}
             @for curve in self.curves { (svg::curve(&self.line(panel, curve), &curve.style, 1.8, curve.name)) }
         }
@@ -134,7 +135,7 @@ impl Plot<'_> {
         path::polyline(self.frequencies(curve).map(point))
     }
 
-    /// Decades with labels, their parts fainter.
+    /// Draws decades with labels, and fainter lines between them.
     fn grid(&self, panel: &Panel<'_>, with_labels: bool) -> Markup {
         let x = |log: f64| self.frequency.at(log);
         html! {
@@ -168,8 +169,9 @@ impl Plot<'_> {
         is_shown.then(|| self.margin(panel, curve, w, &words, is_higher))
     }
 
-    /// An upright line from the curve to what decides. Curves fall to the right: above it on its right there is room for
-    /// the words of the higher one, below it on its left for those of the lower.
+    /// Draws a margin: a vertical line from the curve to the critical value. Curves fall to the
+    /// right. The words of the higher curve fit above it on its right, those of the lower one below
+    /// it on its left.
     fn margin(&self, panel: &Panel<'_>, curve: &Curve, w: f64, words: &str, is_higher: bool) -> Markup {
         let colour = &curve.style.colour;
         let (x, y, to) = (self.x(w), panel.scale.at((panel.value)(curve, w)), panel.scale.at(panel.critical));
@@ -186,7 +188,7 @@ impl Plot<'_> {
     }
 }
 
-/// `0.01`, `1`, `100`; beyond, `1e6`.
+/// Formats a power of ten: `0.01`, `1`, `100`, and `1e6` beyond.
 fn power(log: f64) -> String {
     match log.round() as i32 {
         n @ 0..=4 => number::fixed(libm::exp10(f64::from(n)), 0),

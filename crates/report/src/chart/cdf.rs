@@ -1,4 +1,4 @@
-//! The distribution of RTTs: one curve per row, or per variant.
+//! The distribution of RTTs: one curve per row or per variant.
 
 use experiment::row::RowLabel;
 use maud::html;
@@ -14,14 +14,13 @@ const LEFT: f64 = 50.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const HEIGHT: f64 = 230.0;
 
-/// A curve with its name.
 struct Curve<'a> {
     name: &'a str,
     style: Style,
     cdf: &'a Cdf,
 }
 
-/// One figure per variant with a curve for each row, or one per row with a curve for each variant.
+/// Draws one figure per variant with a curve per row, or one per row with a curve per variant.
 pub(super) fn draw(
     source: &Source<'_>,
     title: &str,
@@ -33,7 +32,7 @@ pub(super) fn draw(
     let ends: Vec<_> = shown.iter().map(|(_, curves)| ends(curves)).collect();
     let all = extent(ends.iter().flatten().flat_map(|(low, high)| [*low, *high]));
     let is_apart = scale == ScaleKind::Linear && sharing::are_apart(ends.iter().flatten().copied());
-    let x_name = if is_apart { "RTT (ms); the pictures have different scales" } else { "RTT (ms)" };
+    let x_name = if is_apart { "RTT (ms); the figures have different scales" } else { "RTT (ms)" };
     let mut figures = Vec::new();
     for ((name, curves), own) in shown.iter().zip(ends) {
         let x = x_scale(if is_apart { own.or(all) } else { all }, scale);
@@ -47,28 +46,29 @@ fn cdf<'a>(source: &Source<'a>, variant: &str, row: &str) -> Option<&'a Cdf> {
 }
 
 fn by_variant<'a>(source: &'a Source<'_>, rows: &[RowLabel]) -> Vec<(&'a str, Vec<Curve<'a>>)> {
-    let of = |variant: &'a Variant| {
+    let curves = |variant: &'a Variant| {
         let curve = |name: &'a str| {
             Some(Curve { name, style: source.style(name), cdf: cdf(source, &variant.name, name)? })
         };
         (variant.name.as_str(), wanted(variant, rows).into_iter().filter_map(curve).collect())
     };
-    source.results.summary.variants.iter().map(of).collect()
+    source.results.summary.variants.iter().map(curves).collect()
 }
 
 fn by_row<'a>(source: &'a Source<'_>, rows: &[RowLabel]) -> Vec<(&'a str, Vec<Curve<'a>>)> {
     let variants = &source.results.summary.variants;
     let labels = distinct(variants.iter().flat_map(|variant| wanted(variant, rows)));
-    let of = |row: &'a str| {
+    let curves = |row: &'a str| {
         let curve = |(i, variant): (usize, &'a Variant)| {
             Some(Curve { name: &variant.name, style: Style::nth(i), cdf: cdf(source, &variant.name, row)? })
         };
         (row, variants.iter().enumerate().filter_map(curve).collect())
     };
-    labels.into_iter().map(of).collect()
+    labels.into_iter().map(curves).collect()
 }
 
-/// From the first sample to the largest 99.9th percentile: one late sample must not press all curves to the left.
+/// Returns the range from the first sample to the largest 99.9th percentile. A single late sample
+/// must not push all curves to the left.
 fn ends(curves: &[Curve<'_>]) -> Option<(f64, f64)> {
     let of_curve = |cdf: &Cdf| {
         let start = cdf.points.iter().find(|(_, share)| *share > 0.0);
@@ -80,7 +80,7 @@ fn ends(curves: &[Curve<'_>]) -> Option<(f64, f64)> {
 
 fn x_scale(ends: Option<(f64, f64)>, scale: ScaleKind) -> Scale {
     let (low, high) = ends.unwrap_or((0.0, 1.0));
-    // A narrow distribution far from zero fills the chart; otherwise zero is part of it.
+    // A narrow distribution far from zero fills the chart. Otherwise zero is included.
     let from = if low > 0.3 * high { low } else { low.min(0.0) };
     let scale = if scale == ScaleKind::Log { Scale::log(low, high) } else { Scale::nice(from, high, 6) };
     scale.in_unit("ms")
@@ -98,7 +98,7 @@ fn figure(title: &str, variant: &str, curves: &[Curve<'_>], x: &Scale, x_name: &
     let inner = html! {
         (svg::grid_x(&x, top, bottom, !is_empty))
         (svg::grid_y(&y, LEFT, RIGHT))
-        (svg::floor(LEFT, RIGHT, bottom))
+        (svg::x_axis_line(LEFT, RIGHT, bottom))
         @for curve in curves {
             @let data = path::steps(&curve.cdf.points, &x, &share);
             @if !data.is_empty() { (svg::curve(&data, &curve.style, 1.8, curve.name)) }
@@ -107,9 +107,9 @@ fn figure(title: &str, variant: &str, curves: &[Curve<'_>], x: &Scale, x_name: &
     let body = html! {
         (legend)
         (svg::plot(&x, &y, &inner))
-        @if is_empty { (svg::nothing(WIDTH, f64::midpoint(top, bottom), "no RTT samples")) }
-        (svg::axis_name(LEFT, RIGHT, bottom + 33.0, x_name))
-        (svg::upright_name(top, bottom, "Share of samples (%)"))
+        @if is_empty { (svg::placeholder(WIDTH, f64::midpoint(top, bottom), "no RTT samples")) }
+        (svg::x_axis_name(LEFT, RIGHT, bottom + 33.0, x_name))
+        (svg::y_axis_name(top, bottom, "Share of samples (%)"))
     };
     Figure {
         kind: "line-rtt".to_owned(),

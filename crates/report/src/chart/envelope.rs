@@ -10,21 +10,20 @@ use crate::styles::Style;
 const LEFT: f64 = 50.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const HEIGHT: f64 = 230.0;
-/// Dots of a cloud: more would hide each other.
+/// Most dots of a cloud. More would hide each other.
 const DOTS: usize = 400;
 
-/// Samples of one kind, and the line around them.
+/// Samples of one kind with their hull.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cloud {
-    /// What they are of.
     pub name: String,
-    /// x and y of each, in percent of the axes.
+    /// x and y of each sample, in percent of the axes.
     pub points: Vec<(f64, f64)>,
-    /// The corners of the line, in their order.
+    /// Corners of the hull, in order.
     pub hull: Vec<(f64, f64)>,
 }
 
-/// Of these clouds; `x` and `y` name the axes.
+/// Draws these clouds. `x` and `y` are the names of the axes.
 pub(super) fn draw(title: &str, [x, y]: [&str; 2], clouds: &[Cloud]) -> Figure {
     let styles: Vec<Style> = (0..clouds.len()).map(Style::nth).collect();
     let entries: Vec<(&str, &Style)> = clouds.iter().map(|cloud| cloud.name.as_str()).zip(&styles).collect();
@@ -41,8 +40,8 @@ pub(super) fn draw(title: &str, [x, y]: [&str; 2], clouds: &[Cloud]) -> Figure {
         (svg::grid_x(&across, top, bottom, true))
         (svg::grid_y(&up, LEFT, RIGHT))
         (svg::plot(&across, &up, &inner))
-        (svg::axis_name(LEFT, RIGHT, bottom + 33.0, x))
-        (svg::upright_name(top, bottom, y))
+        (svg::x_axis_name(LEFT, RIGHT, bottom + 33.0, x))
+        (svg::y_axis_name(top, bottom, y))
     };
     Figure {
         kind: "envelopes".to_owned(),

@@ -1,4 +1,5 @@
-//! A metric on two axes: each combination is a field, the more colour the higher its value, which stands in it.
+//! A heat map: a metric on two axes. The higher the value of a field, the stronger its colour. The
+//! value is printed in the field.
 
 use experiment::metric::Metric;
 use maud::{Markup, html};
@@ -12,15 +13,15 @@ use experiment::chart::{Along, Axis, Spot};
 
 const LEFT: f64 = 92.0;
 const RIGHT: f64 = WIDTH - 10.0;
-/// Height of a field, and of what is over and under the fields of a facet.
+/// Height of a field, and of the space above and below the fields of a facet.
 const FIELD: f64 = 26.0;
 const AROUND: (f64, f64) = (22.0, 24.0);
-/// How much of the colour is in the lowest value's field.
+/// Share of the colour in the field of the lowest value.
 const LEAST: f64 = 0.08;
-/// From this much colour on, numbers are in the colour of the paper.
+/// Share of the colour from which numbers have the background colour.
 const FULL: f64 = 0.55;
 
-/// What to draw.
+/// Axes and metric of a heat map.
 pub(super) struct Fields<'a> {
     pub(super) title: &'a str,
     pub(super) x: &'a Axis,
@@ -29,13 +30,13 @@ pub(super) struct Fields<'a> {
     pub(super) spots: &'a [Spot],
 }
 
-/// A value of an axis, and what it is called.
+/// A value of an axis with its name.
 type Tick = (f64, String);
 
 /// A field: column, row from the bottom, value.
 type Field = (usize, usize, f64);
 
-/// One figure of all variants.
+/// Draws one figure of all variants.
 pub(super) fn draw(source: &Source<'_>, chart: &Fields<'_>) -> Vec<Figure> {
     let (columns, rows) = (ticks(chart, 0), ticks(chart, 1));
     let range =
@@ -57,8 +58,8 @@ pub(super) fn draw(source: &Source<'_>, chart: &Fields<'_>) -> Vec<Figure> {
     let body = html! {
         (key(&number::with_unit(&words.label, words.unit), chart.metric, range))
         @for panel in drawn { (panel) }
-        (svg::axis_name(LEFT, RIGHT, top + 8.0, &axis_name(chart.x)))
-        (svg::upright_name(30.0, top, &axis_name(chart.y)))
+        (svg::x_axis_name(LEFT, RIGHT, top + 8.0, &axis_name(chart.x)))
+        (svg::y_axis_name(30.0, top, &axis_name(chart.y)))
     };
     let (title, variant) = (chart.title.to_owned(), String::new());
     let kind = format!("rect-{}-{}", chart.x.name, chart.y.name);
@@ -76,7 +77,7 @@ fn value(source: &Source<'_>, chart: &Fields<'_>, spot: &Spot) -> Option<f64> {
     source.cell(spot, chart.metric).map(results::summary::Cell::value).filter(|value| is_drawable(*value))
 }
 
-/// The values of an axis, rising, and what they are called.
+/// Returns the values of an axis in ascending order, with their names.
 fn ticks(chart: &Fields<'_>, index: usize) -> Vec<Tick> {
     let axis = if index == 0 { chart.x } else { chart.y };
     let mut values: Vec<f64> = chart.spots.iter().filter_map(|spot| spot.at.get(index).copied()).collect();
@@ -133,7 +134,7 @@ fn field((x, y): (f64, f64), width: f64, value: f64, share: f64, metric: &Metric
     }
 }
 
-/// The metric, and which colours its ends have.
+/// Draws the metric's name and the colours of its range.
 fn key(name: &str, metric: &Metric, (low, high): (f64, f64)) -> Markup {
     const STEPS: usize = 12;
     let shown = |value: f64| number::fixed(value, metric.decimals(value));

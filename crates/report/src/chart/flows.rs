@@ -1,4 +1,4 @@
-//! How the flows of rows look that have several: by what they are if that differs within a row, else by their number.
+//! Styles of the flows of a row: by kind if kinds differ within a row, otherwise by number.
 
 use maud::Markup;
 
@@ -7,25 +7,25 @@ use super::kinds::{Kind, Kinds, distinct};
 use super::svg;
 use crate::styles::{self, Style};
 
-/// Of a chart.
+/// Styles of a chart's flows.
 pub(super) enum Flows<'a> {
-    /// Flows of different labels or algorithms run side by side.
+    /// Rows have flows of different labels or algorithms.
     Kinds(Kinds<'a>),
-    /// All flows of a row are alike.
+    /// All flows of a row have the same label and algorithm.
     Numbers,
 }
 
 impl<'a> Flows<'a> {
-    /// For rows with flows of these kinds.
-    pub(super) fn of(source: &Source<'_>, rows: &[Vec<Kind<'a>>]) -> Self {
+    /// Creates the styles for rows with flows of these kinds.
+    pub(super) fn new(source: &Source<'_>, rows: &[Vec<Kind<'a>>]) -> Self {
         if rows.iter().any(|kinds| distinct(kinds.iter().copied()).len() > 1) {
-            Self::Kinds(Kinds::of(source, rows.iter().flatten().copied()))
+            Self::Kinds(Kinds::new(source, rows.iter().flatten().copied()))
         } else {
             Self::Numbers
         }
     }
 
-    /// The line of a flow and its name.
+    /// Returns the style of a flow and its name.
     pub(super) fn style(&self, row: &[Kind<'_>], flow: usize) -> (Style, String) {
         match (self, row.get(flow)) {
             (Self::Kinds(kinds), Some(kind)) => {
@@ -36,7 +36,7 @@ impl<'a> Flows<'a> {
         }
     }
 
-    /// The names that these rows use, and the legend's height.
+    /// Draws the legend for these rows. Returns it with its height.
     pub(super) fn legend(&self, width: f64, rows: &[&Vec<Kind<'_>>]) -> (Markup, f64) {
         let mut entries: Vec<(String, Style)> = Vec::new();
         for row in rows {
@@ -60,16 +60,16 @@ mod tests {
     #[test]
     fn flows_that_are_alike_differ_by_number_and_others_by_kind() {
         let experiments = fixture::realistic();
-        let palette = Palette::of(&experiments);
+        let palette = Palette::new(&experiments);
         let source = Source::new(&experiments[0], &palette, svg::WIDTH);
         let kind = |label, algorithm| Kind { label, algorithm };
         let alike = vec![vec![kind("Cubic", "cubic"); 3]];
-        let flows = Flows::of(&source, &alike);
+        let flows = Flows::new(&source, &alike);
         let [first, second] = [0, 1].map(|flow| flows.style(&alike[0], flow));
         assert_eq!((first.1.as_str(), second.1.as_str()), ("flow 1", "flow 2"));
         assert_ne!(first.0.colour, second.0.colour);
         let mixed = vec![vec![kind("CUBIC", "cubic"), kind("BBR", "bbr2"), kind("BBR", "bbr2")]];
-        let flows = Flows::of(&source, &mixed);
+        let flows = Flows::new(&source, &mixed);
         let [cubic, bbr, other] = [0, 1, 2].map(|flow| flows.style(&mixed[0], flow));
         assert_eq!((cubic.1.as_str(), bbr.1.as_str()), ("CUBIC", "BBR"));
         assert!(

@@ -1,4 +1,5 @@
-//! Kinds of flows: those of one label and one algorithm. A kind looks the same in every panel of a chart.
+//! Kinds of flows. Flows of one kind have the same label and algorithm, and look the same in every
+//! panel.
 
 use super::Source;
 use super::svg::{self, BANDS};
@@ -6,10 +7,10 @@ use crate::colours::towards_paper;
 use crate::styles::Style;
 use results::summary::FlowRow;
 
-/// How much of its colour every other part of a kind has.
+/// Share of its colour in every other part of a kind.
 const LIGHTER: f64 = 0.86;
 
-/// A label and the algorithm behind it.
+/// A label and its algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind<'a> {
     pub(super) label: &'a str,
@@ -17,17 +18,17 @@ pub(super) struct Kind<'a> {
 }
 
 impl<'a> Kind<'a> {
-    pub(super) fn of(flow: &'a FlowRow) -> Self {
+    pub(super) fn from_flow(flow: &'a FlowRow) -> Self {
         Self { label: &flow.label, algorithm: &flow.algorithm }
     }
 
-    /// For flows of which the results say nothing: they are the row's.
-    pub(super) fn of_row(source: &'a Source<'_>, row: &'a str) -> Self {
+    /// Returns the row's kind, for flows without results.
+    pub(super) fn from_row(source: &'a Source<'_>, row: &'a str) -> Self {
         Self { label: row, algorithm: source.algorithm(row) }
     }
 }
 
-/// Each kind once, in the order in which they are met, but those of one label together.
+/// Removes repeats and keeps the order, except that kinds of one label become neighbours.
 pub(super) fn distinct<'a>(kinds: impl Iterator<Item = Kind<'a>>) -> Vec<Kind<'a>> {
     let mut known: Vec<Kind<'a>> = Vec::new();
     for kind in kinds {
@@ -39,11 +40,11 @@ pub(super) fn distinct<'a>(kinds: impl Iterator<Item = Kind<'a>>) -> Vec<Kind<'a
     known
 }
 
-/// The kinds of a chart and how they look.
+/// The kinds of a chart with their styles.
 pub(super) struct Kinds<'a>(Vec<(Kind<'a>, Style)>);
 
 impl<'a> Kinds<'a> {
-    pub(super) fn of(source: &Source<'_>, kinds: impl Iterator<Item = Kind<'a>>) -> Self {
+    pub(super) fn new(source: &Source<'_>, kinds: impl Iterator<Item = Kind<'a>>) -> Self {
         let kinds = distinct(kinds);
         let styles = source.palette.styles(&kinds.iter().map(|k| k.algorithm).collect::<Vec<_>>());
         Self(kinds.into_iter().zip(styles).collect())
@@ -53,25 +54,25 @@ impl<'a> Kinds<'a> {
         self.0.iter().map(|(kind, _)| *kind)
     }
 
-    /// Its label, with the algorithm where another kind has the same label.
+    /// Returns the label, with the algorithm if another kind has the same label.
     pub(super) fn name(&self, kind: Kind<'_>) -> String {
         let namesakes = self.iter().filter(|k| k.label == kind.label).count();
         if namesakes > 1 { format!("{} ({})", kind.label, kind.algorithm) } else { kind.label.to_owned() }
     }
 
-    /// How a kind looks.
+    /// Returns the style of a kind.
     pub(super) fn style(&self, kind: Kind<'_>) -> Style {
         let known = self.0.iter().find(|(k, _)| *k == kind);
         known.map_or_else(|| Style::nth(0), |(_, style)| style.clone())
     }
 
-    /// The colour of a kind's area; neighbouring parts of it differ a little.
+    /// Returns the colour of a kind's area. Neighbouring parts differ a little.
     pub(super) fn fill(&self, kind: Kind<'_>, part: usize) -> String {
         let fill = self.style(kind).colour;
         if part.is_multiple_of(2) { fill } else { towards_paper(&fill, LIGHTER) }
     }
 
-    /// Boxes with the names of those kinds that are `shown`, and their height.
+    /// Draws the legend of the `shown` kinds. Returns it with its height.
     pub(super) fn legend(&self, width: f64, top: f64, shown: &[Kind<'_>]) -> (maud::Markup, f64) {
         let drawn = self.0.iter().filter(|(kind, _)| shown.contains(kind));
         let entries: Vec<_> = drawn.map(|(kind, style)| (self.name(*kind), style)).collect();
@@ -94,9 +95,9 @@ mod tests {
             kind("CUBIC 2", "cubic"),
         ];
         let experiments = crate::fixture::realistic();
-        let palette = crate::styles::Palette::of(&experiments);
+        let palette = crate::styles::Palette::new(&experiments);
         let kinds =
-            Kinds::of(&Source::new(&experiments[0], &palette, svg::WIDTH), all.into_iter().chain(all));
+            Kinds::new(&Source::new(&experiments[0], &palette, svg::WIDTH), all.into_iter().chain(all));
         assert_eq!(kinds.iter().collect::<Vec<_>>(), [all[0], all[2], all[1], all[3]]);
         let names: Vec<_> = all.iter().map(|k| kinds.name(*k)).collect();
         assert_eq!(names, ["tested (bbr1)", "CUBIC", "tested (bbr2)", "CUBIC 2"]);

@@ -6,7 +6,7 @@ use stability::Analysis;
 use stability::margins::{Margins, frequencies};
 use stability::open_loop::OpenLoop;
 
-/// A loop, how it is drawn and called.
+/// A loop with its name and style.
 pub(super) struct Curve {
     pub(super) name: &'static str,
     pub(super) open: OpenLoop,
@@ -14,9 +14,9 @@ pub(super) struct Curve {
     pub(super) style: Style,
 }
 
-/// The continuous loop and the sampled one.
+/// Returns the continuous loop and the sampled one.
 pub(super) fn curves(analysis: &Analysis) -> [Curve; 2] {
-    // What runs has the controller's colour, the theory that of second lines.
+    // The loop that runs has the controller's colour, the theoretical one a muted colour.
     let curve = |name, updates: Option<u32>, margins| {
         let style = match updates {
             None => Style { dash: Some("7 3"), ..Style::plain(colours::MUTED) },
@@ -31,7 +31,7 @@ pub(super) fn curves(analysis: &Analysis) -> [Curve; 2] {
 }
 
 impl Curve {
-    /// Frequencies to draw, in multiples of 1/RTT.
+    /// Returns the frequencies to draw, in multiples of 1/RTT.
     pub(super) fn frequencies(&self, low: f64, high: f64) -> impl Iterator<Item = f64> {
         frequencies(low, high.min(self.open.top()), 0.01)
     }

@@ -1,4 +1,4 @@
-//! The charts of an experiment: marks over what they are drawn from, one figure per variant or one of all.
+//! Charts of an experiment: one figure per variant, or one for all.
 
 mod areas;
 mod axis;
@@ -10,6 +10,7 @@ mod ellipse;
 mod envelope;
 mod fields;
 mod flows;
+mod hatching;
 mod kinds;
 mod loops;
 mod nyquist;
@@ -23,7 +24,6 @@ mod scatter;
 mod shares;
 mod sharing;
 mod sheet;
-mod stripes;
 mod svg;
 #[cfg(test)]
 mod tests;
@@ -40,23 +40,21 @@ use experiment::row::RowLabel;
 use results::summary::{Cell, Results, Variant};
 use stability::Analysis;
 
-/// So many places of an axis need no more room than a column.
+/// Most places on an axis that a column is wide enough for.
 const FEW: usize = 3;
 
-/// What every chart is drawn from.
+/// The data and styles that every chart is drawn from.
 pub(super) struct Source<'a> {
-    /// The experiment.
     pub(super) results: &'a Results,
-    /// Colours of the report's algorithms.
     palette: &'a Palette,
-    /// Of the charts that can be of any width.
+    /// Width of charts that have no fixed width.
     width: f64,
-    /// The experiment's rows and how they look.
+    /// The experiment's rows with their styles.
     styles: Vec<(&'a str, Style)>,
 }
 
 impl<'a> Source<'a> {
-    /// An experiment of a report, for charts of this width.
+    /// Creates the source for charts of this width.
     pub(super) fn new(results: &'a Results, palette: &'a Palette, width: f64) -> Self {
         let mut rows: Vec<(&str, &str)> = Vec::new();
         for row in results.summary.variants.iter().flat_map(|v| &v.rows) {
@@ -73,31 +71,31 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The style of a row by its label.
+    /// Returns the style of a row.
     fn style(&self, label: &str) -> Style {
         let known = self.styles.iter().find(|(l, _)| *l == label).map(|(_, style)| style.clone());
         known.unwrap_or_else(|| Style::plain(self.palette.colour(label)))
     }
 
-    /// The row's algorithm.
+    /// Returns the algorithm of a row.
     fn algorithm<'l>(&'l self, label: &'l str) -> &'l str {
         let mut rows = self.results.summary.variants.iter().flat_map(|v| &v.rows);
         rows.find(|r| r.label == label).map_or(label, |r| r.algorithm.as_str())
     }
 
-    /// The cell of a metric where a spot stands.
+    /// Returns the cell that a spot shows of a metric.
     fn cell(&self, spot: &Spot, metric: &Metric) -> Option<&'a Cell> {
         let variant = self.results.summary.variants.iter().find(|v| v.name == spot.variant)?;
         variant.rows.iter().find(|row| row.label == spot.row)?.cells.get(metric)
     }
 }
 
-/// Draws clouds with their hulls; the names of x and y.
+/// Draws clouds with their hulls. `names` are those of the x and y axes.
 pub(super) fn draw_envelopes(title: &str, names: [&str; 2], clouds: &[Cloud]) -> Figure {
     envelope::draw(title, names, clouds)
 }
 
-/// Draws a chart. Its figures share their scales, so that they can be compared.
+/// Draws a chart. Its figures share their scales unless their values are too different.
 pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
     let Chart { title, mark, rows, scale, y_scale, together, data } = chart;
     let figures = match data {
@@ -133,16 +131,16 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
             return fields::draw(source, &fields::Fields { title, x, y, metric, spots });
         }
     };
-    if *together { sheet::of(source, figures) } else { figures }
+    if *together { sheet::combine(source, figures) } else { figures }
 }
 
-/// Whether a chart is drawn a second time for a page that is wider than a column.
+/// Reports whether a chart gains by a second figure across the page.
 pub(super) fn gains_by_width(chart: &Chart) -> bool {
     match &chart.data {
         Data::Series { .. } => true,
         Data::Cells { x, .. } if x.along == Along::Rows => false,
         Data::Cells { x, spots, .. } => {
-            // A few bars in the middle of a page are a few bars.
+            // A few bars do not need the whole width.
             let facets = distinct(spots.iter().map(|spot| spot.facet.as_str())).len();
             let places = spots.iter().filter_map(|spot| spot.at.first()).map(|at| at.to_bits());
             x.words.is_empty() || facets > 1 || places.collect::<BTreeSet<_>>().len() > FEW
@@ -152,7 +150,7 @@ pub(super) fn gains_by_width(chart: &Chart) -> bool {
     }
 }
 
-/// The Nyquist plot and the Bode plot of an analysis, and its simulation.
+/// Draws the Nyquist plot, the Bode plot and the simulation of an analysis.
 pub(super) fn draw_loops(analysis: &Analysis) -> Vec<Figure> {
     let curves = loops::curves(analysis);
     let mut figures = vec![nyquist::draw(&curves), bode::draw(analysis, &curves)];
@@ -160,13 +158,13 @@ pub(super) fn draw_loops(analysis: &Analysis) -> Vec<Figure> {
     figures
 }
 
-/// Labels to show in a variant, in the table's order.
+/// Returns the labels to show in a variant, in the table's order.
 fn wanted<'a>(variant: &'a Variant, rows: &[RowLabel]) -> Vec<&'a str> {
     let labels = variant.rows.iter().map(|r| r.label.as_str());
     labels.filter(|l| rows.is_empty() || rows.iter().any(|r| r == l)).collect()
 }
 
-/// Each once, in order.
+/// Removes repeats and keeps the order.
 fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut known: Vec<&str> = Vec::new();
     for word in all {

@@ -1,4 +1,4 @@
-//! The Nyquist plot: the frequency response in the complex plane, near the critical point.
+//! The Nyquist plot: the frequency response in the complex plane near the critical point.
 
 use maud::{Markup, html};
 use num_complex::Complex64;
@@ -12,12 +12,14 @@ use crate::colours::{AXIS, INK, MUTED, PAPER};
 use crate::number;
 use stability::margins::degrees;
 
-/// What is shown: the unit circle with its surroundings. One unit is as long on both axes.
+/// The visible part: the unit circle and its surroundings. One unit has the same length on both
+/// axes.
 const REAL: (f64, f64) = (-2.2, 1.2);
 const IMAGINARY: (f64, f64) = (-1.6, 1.2);
 const LEFT: f64 = 50.0;
 const RIGHT: f64 = WIDTH - 14.0;
-/// Where on the curve an arrow shows its direction: below, between and above the crossovers, in shares of the second.
+/// Frequencies with an arrow on the curve, below, between and above the crossovers, as shares of
+/// the phase crossover.
 const ARROWS: [f64; 3] = [0.2, 0.65, 1.6];
 
 struct Plane {
@@ -27,14 +29,14 @@ struct Plane {
     bottom: f64,
 }
 
-/// A point with its words.
+/// A marked point with its label.
 struct Mark {
     at: Complex64,
     colour: String,
     words: String,
 }
 
-/// Of these loops, which have one critical point.
+/// Draws the Nyquist plot of these loops, which have the same critical point.
 pub(super) fn draw(curves: &[Curve]) -> Figure {
     let entries: Vec<_> = curves.iter().map(|c| (c.name, &c.style)).collect();
     let (legend, top) = svg::legend(WIDTH, 4.0, &entries, svg::PIECE);
@@ -47,8 +49,8 @@ pub(super) fn draw(curves: &[Curve]) -> Figure {
         @if critical > -1.0 { (plane.circle(-critical, "circle of radius 1/M")) }
         @for curve in curves { (plane.branches(curve)) }
         (plane.marks(curves, critical))
-        (svg::axis_name(LEFT, RIGHT, plane.bottom + 33.0, "Real part of G"))
-        (svg::upright_name(plane.top, plane.bottom, "Imaginary part of G"))
+        (svg::x_axis_name(LEFT, RIGHT, plane.bottom + 33.0, "Real part of G"))
+        (svg::y_axis_name(plane.top, plane.bottom, "Imaginary part of G"))
         (svg::text(8.0, plane.bottom + 50.0, SMALL, MUTED, Anchor::Start, REMARK))
     };
     Figure {
@@ -61,7 +63,7 @@ pub(super) fn draw(curves: &[Curve]) -> Figure {
     }
 }
 
-const REMARK: &str = "Arrows: rising frequency; faint: negative ones. Dots: the margins.";
+const REMARK: &str = "Arrows: rising frequency. Faint: negative frequencies. Dots: margins.";
 
 impl Plane {
     fn below(top: f64) -> Self {
@@ -103,7 +105,7 @@ impl Plane {
         }
     }
 
-    /// Both signs of the frequency; the negative one is the mirror image.
+    /// Draws positive frequencies, and negative ones as the mirror image.
     fn branches(&self, curve: &Curve) -> Markup {
         let response: Vec<_> = curve.frequencies(1e-3, 60.0).map(|w| curve.open.at(w)).collect();
         let line = |mirror: fn(Complex64) -> Complex64| {
@@ -118,7 +120,7 @@ impl Plane {
         }
     }
 
-    /// At this share of the phase crossover's frequency.
+    /// Draws an arrow at this share of the phase crossover's frequency.
     fn arrow(&self, curve: &Curve, share: f64) -> Option<Markup> {
         let w = share * curve.margins.phase_crossover;
         let (before, here) = (curve.open.at(0.99 * w), curve.open.at(w));
@@ -133,7 +135,7 @@ impl Plane {
         Some(html! { path d=(head) fill=(curve.style.colour) {} })
     }
 
-    /// The critical point and the crossovers, with their words.
+    /// Draws the critical point and the crossovers with their labels.
     fn marks(&self, curves: &[Curve], critical: f64) -> Markup {
         let mut marks = vec![Mark { at: (-1.0).into(), colour: INK.to_owned(), words: "−1".to_owned() }];
         if critical > -1.0 {
@@ -144,8 +146,8 @@ impl Plane {
         marks.retain(|m| Self::shows(m.at));
         let points: Vec<_> = marks.iter().map(|m| self.at(m.at)).collect();
         let sizes: Vec<_> = marks.iter().map(|m| (svg::text_width(&m.words, TEXT), TEXT)).collect();
-        let room = Area { left: LEFT, top: self.top, right: RIGHT, bottom: self.bottom };
-        let labels = place::labels(&points, &sizes, &room, self.obstacles(curves));
+        let space = Area { left: LEFT, top: self.top, right: RIGHT, bottom: self.bottom };
+        let labels = place::labels(&points, &sizes, &space, self.obstacles(curves));
         html! {
             @for (point, label) in points.iter().zip(&labels) {
                 @if let Some([from, to]) = place::leader(*point, label) { (svg::line(from.0, from.1, to.0, to.1, AXIS)) }
@@ -159,7 +161,7 @@ impl Plane {
         }
     }
 
-    /// What labels should not cover: the curves, the unit circle and the real axis.
+    /// Returns what labels should not cover: the curves, the unit circle and the real axis.
     fn obstacles(&self, curves: &[Curve]) -> Vec<Area> {
         let responses =
             curves.iter().flat_map(|c| c.frequencies(0.05, 20.0).step_by(4).map(|w| c.open.at(w)));
@@ -170,7 +172,7 @@ impl Plane {
     }
 }
 
-/// Where |G| = 1/M and where the phase is -180 degrees.
+/// Returns the points where |G| = 1/M and where the phase is -180 degrees.
 fn crossovers(curve: &Curve) -> impl Iterator<Item = Mark> {
     let Curve { open, margins, .. } = curve;
     let mark = |w: f64, words: String| Mark { at: open.at(w), colour: curve.style.colour.clone(), words };

@@ -1,5 +1,6 @@
-//! Values over time: one panel per metric, all on one time axis. Few lines share a panel; many lines get a strip each,
-//! because nine sawtooths on top of each other say nothing. Thin grey lines are what the network allows.
+//! Values over time: one panel per metric on a common time axis. A few lines share a panel. Many
+//! lines get a strip each, because nine sawtooths in one panel are unreadable. Thin grey lines are
+//! the limits of the network.
 
 use experiment::row::RowLabel;
 use std::collections::BTreeMap;
@@ -19,47 +20,47 @@ use crate::number;
 use crate::styles::Style;
 use congestion::STATE;
 use experiment::chart::{Colour, ScaleKind};
-use results::summary::{Repeated, Track, Variant};
+use results::summary::{RunLength, Track, Variant};
 use units::Duration;
 
-/// More lines than this in a panel, or several flows in a row, and each row gets its strip.
+/// Number of lines in a panel above which each row gets a strip. Rows with several flows get strips
+/// too.
 const MOST_TOGETHER: usize = 4;
-/// Flows to show of a row: more would be a blur, and of a thousand the page would burst.
+/// Most flows of a row. More would be a blur and make the page too large.
 const MOST_FLOWS: usize = 8;
 /// Height of a panel that rows share, in a column and across a page.
 const PANEL: (f64, f64) = (120.0, 150.0);
-/// Height of the strips of a panel together, and what a strip needs and can use of it.
+/// Height of the strips of a panel together, and the least and the most of one strip.
 const STRIPS: (f64, f64, f64) = (300.0, 32.0, 110.0);
-/// Bins of a line: finer ones would be narrower than a pixel.
+/// Most bins of a line. Narrower ones would be thinner than a pixel.
 const MOST_BINS: usize = 1000;
-/// How far above the axis a line is that would lie on it, as a share of the axis.
+/// Distance from the axis of a line that would lie on it, as a share of the axis.
 const ABOVE_AXIS: f64 = 0.02;
-/// Space under a strip.
 const GAP: f64 = 6.0;
 
-/// What to draw.
+/// Settings of a line chart.
 pub(super) struct Lines<'a> {
     pub(super) title: &'a str,
     pub(super) columns: &'a [String],
     pub(super) rows: &'a [RowLabel],
-    /// By default of rows, and of flows where a row has several.
+    /// Colour of rows or of flows; by default of rows, and of flows if a row has several.
     pub(super) colour: Option<Colour>,
-    /// A strip for each row; by default where there is much to see.
+    /// Draw a strip for each row; by default if there are many lines.
     pub(super) strips: Option<bool>,
-    /// Values are averaged over this much time.
+    /// Interval over which values are averaged.
     pub(super) interval: Option<Duration>,
 }
 
-/// The tracks of a row: one per flow, of its first repetition, as many as we show.
+/// The tracks of a row: one per flow of its first repetition, up to [`MOST_FLOWS`].
 struct Row<'a> {
     label: &'a str,
     tracks: Vec<&'a Track>,
     kinds: Vec<Kind<'a>>,
-    /// How many flows there are.
+    /// Number of all flows.
     flows: usize,
 }
 
-/// What has a panel to itself: a variant, or a row of it. Its row is empty if it shares the panel with others.
+/// The owner of a panel: variant and row. The row is empty if rows share the panel.
 type Part<'a> = (&'a str, &'a str);
 
 /// A metric with the scale and the divisor that all variants share.
@@ -68,24 +69,24 @@ struct Panel<'a> {
     name: String,
     divisor: f64,
     scale: Scale,
-    /// Of each part, where they are too different for one.
+    /// Scale of each part, if they are too different for one.
     own: BTreeMap<Part<'a>, Scale>,
     states: &'a BTreeMap<String, Vec<String>>,
 }
 
-/// What the figures of a chart share.
+/// The parts that a chart's figures share.
 struct Frame<'a> {
     source: &'a Source<'a>,
     panels: Vec<Panel<'a>>,
     time: Scale,
     flows: Flows<'a>,
-    /// All flows of a row look like the row.
+    /// Draw all flows of a row like the row.
     of_rows: bool,
     apart: bool,
     bins: Option<Bins>,
 }
 
-/// One figure per variant.
+/// Draws one figure per variant.
 pub(super) fn draw<'a>(source: &'a Source<'a>, chart: &Lines<'a>, scale: ScaleKind) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
     let shown: Vec<_> = variants.iter().map(|v| (v, rows(source, v, chart.rows))).collect();
@@ -100,10 +101,10 @@ pub(super) fn draw<'a>(source: &'a Source<'a>, chart: &Lines<'a>, scale: ScaleKi
         source,
         panels: chart.columns.iter().map(|m| panel(source, m, &parts, scale)).collect(),
         time: Scale::exact(start, end, if source.width > WIDTH { 12 } else { 6 }).in_unit("s"),
-        flows: Flows::of(source, &kinds),
+        flows: Flows::new(source, &kinds),
         of_rows: chart.colour == Some(Colour::Row),
         apart,
-        bins: chart.interval.map(|interval| Bins::of(&tracks, Some(interval), MOST_BINS)),
+        bins: chart.interval.map(|interval| Bins::new(&tracks, Some(interval), MOST_BINS)),
     };
     shown.iter().map(|(variant, lines)| frame.figure(chart.title, &variant.name, lines)).collect()
 }
@@ -118,7 +119,7 @@ fn rows<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> 
     wanted(variant, rows).into_iter().filter_map(of_row).collect()
 }
 
-/// The names of these controllers' states, each once.
+/// Returns the names of these controllers' states without repeats.
 fn names<'k>(
     states: &BTreeMap<String, Vec<String>>,
     kinds: impl Iterator<Item = &'k Kind<'k>>,
@@ -132,17 +133,17 @@ fn names<'k>(
     names
 }
 
-/// The parts of all pictures with their rows.
+/// Returns the parts of all figures with their rows.
 fn parts<'p, 'a>(shown: &'p [(&'a Variant, Vec<Row<'a>>)], apart: bool) -> Vec<(Part<'a>, &'p [Row<'a>])> {
-    let of = |(variant, rows): &'p (&'a Variant, Vec<Row<'a>>)| {
+    let parts_of = |(variant, rows): &'p (&'a Variant, Vec<Row<'a>>)| {
         let each = rows.chunks(if apart { 1 } else { rows.len().max(1) });
         let variant = variant.name.as_str();
         each.map(move |rows| ((variant, if apart { rows[0].label } else { "" }), rows)).collect::<Vec<_>>()
     };
-    shown.iter().flat_map(of).collect()
+    shown.iter().flat_map(parts_of).collect()
 }
 
-/// The controllers' states by name, one above the other, where they have some.
+/// Returns a panel with the controllers' states by name, if they have names.
 fn states_panel<'a>(
     source: &Source<'a>,
     column: &'a str,
@@ -152,24 +153,24 @@ fn states_panel<'a>(
     let words = names(states, parts.iter().flat_map(|(_, rows)| *rows).flat_map(|l| &l.kinds));
     let is_named = column == STATE && !words.is_empty();
     let name = number::column(column, 1.0, &source.results.summary.variables).label;
-    let (scale, own) = (Scale::of_words(words), BTreeMap::new());
+    let (scale, own) = (Scale::from_words(words), BTreeMap::new());
     is_named.then_some(Panel { column, name, divisor: 1.0, scale, own, states })
 }
 
-/// The values of a column in a part, and what its networks allow.
+/// The range of a column in a part, and the limits of its networks.
 struct Reach {
     ends: Option<(f64, f64)>,
-    /// Above zero.
+    /// The smallest value above zero.
     least: f64,
     references: Vec<Reference>,
 }
 
 impl Reach {
-    fn of(source: &Source<'_>, column: &str, ((variant, _), rows): &(Part<'_>, &[Row<'_>])) -> Self {
+    fn new(source: &Source<'_>, column: &str, ((variant, _), rows): &(Part<'_>, &[Row<'_>])) -> Self {
         let columns = rows.iter().flat_map(|l| &l.tracks).filter_map(|t| t.columns.get(column));
-        let values = columns.flat_map(Repeated::values).copied();
+        let values = columns.flat_map(RunLength::values).copied();
         let least = values.clone().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
-        let references = rows.iter().flat_map(|l| reference::of_column(source, variant, l.label, column));
+        let references = rows.iter().flat_map(|l| reference::for_column(source, variant, l.label, column));
         Self { ends: extent(values), least, references: references.collect() }
     }
 
@@ -185,7 +186,7 @@ impl Reach {
         self.ends.map_or(0.0, |(_, high)| high)
     }
 
-    /// With the lines up to some times `highest`.
+    /// Returns the range including reference lines not too far above `highest`.
     fn extent(&self, highest: f64) -> Option<(f64, f64)> {
         let own = self.ends.into_iter().flat_map(|(low, high)| [low, high]);
         extent(own.chain(reference::ends(&self.references, highest)))
@@ -193,7 +194,7 @@ impl Reach {
 
     fn scale(&self, column: &str, unit: &str, divisor: f64, kind: ScaleKind) -> Scale {
         let is_rtt = column.contains("rtt");
-        // A line on the axis would not be seen.
+        // A line on the axis would be invisible.
         let is_base = |low: f64| self.references.iter().flat_map(|r| &r.course).any(|(_, v)| *v <= low);
         let below =
             |low: f64, high: f64| if is_rtt && is_base(low) { ABOVE_AXIS * (high - low) } else { 0.0 };
@@ -217,14 +218,14 @@ fn panel<'a>(
     if let Some(panel) = states_panel(source, column, parts) {
         return panel;
     }
-    let each: Vec<Reach> = parts.iter().map(|part| Reach::of(source, column, part)).collect();
+    let each: Vec<Reach> = parts.iter().map(|part| Reach::new(source, column, part)).collect();
     let all = Reach::all(&each);
     let extent = all.extent(all.highest());
     let largest = extent.map_or(0.0, |(low, high)| high.abs().max(low.abs()));
     let number::Column { label, unit, divisor } =
         number::column(column, largest, &source.results.summary.variables);
     let scale = |reach: &Reach| reach.scale(column, &unit, divisor, kind);
-    // Equal ratios are equally far apart on a logarithmic scale: one shows them all.
+    // Equal ratios have equal distances on a logarithmic scale, so one scale shows them all.
     let is_apart = kind == ScaleKind::Linear
         && sharing::are_apart(each.iter().filter_map(|reach| reach.extent(all.highest())));
     let own = parts.iter().zip(&each).filter(|_| is_apart).map(|((part, _), reach)| (*part, scale(reach)));
@@ -233,20 +234,20 @@ fn panel<'a>(
     Panel { column, name, divisor, scale, own, states: &source.results.summary.states }
 }
 
-/// The bottleneck's values stand in each flow's track: one line of them is enough.
+/// Reports whether a column belongs to the bottleneck. Each flow's track repeats it, so one line is
+/// enough.
 fn is_of_bottleneck(column: &str) -> bool {
     matches!(column, "queue_bytes" | "drops")
 }
 
 impl Panel<'_> {
-    /// The row's curves: path data and flow's number.
+    /// Returns the row's curves: path data and the flow's number.
     fn curves(&self, lines: &Row<'_>, bins: Option<&Bins>, time: &Scale, y: &Scale) -> Vec<(String, usize)> {
         let flows = if is_of_bottleneck(self.column) { 1 } else { lines.tracks.len() };
         let tracks = lines.tracks.iter().take(flows).enumerate();
         let data = |track: &Track, flow: usize| {
             let values = track.columns.get(self.column)?;
             let place = |value: f64| self.place(value, lines.kinds[flow].algorithm, y);
-            // States have no mean.
             let points: Vec<(f64, f64)> = match bins.filter(|_| y.words().is_empty()) {
                 Some(bins) => bins.present(&track.times, values.iter()),
                 None => track.times.iter().copied().zip(values.iter()).collect(),
@@ -257,7 +258,7 @@ impl Panel<'_> {
         tracks.filter_map(|(i, t)| Some((data(t, i)?, i))).collect()
     }
 
-    /// Where a value is on the scale: one of a state is that of its name.
+    /// Returns the place of a value on the scale. A state's place is that of its name.
     fn place(&self, value: f64, algorithm: &str, y: &Scale) -> f64 {
         if y.words().is_empty() || value.is_nan() {
             return value / self.divisor;
@@ -267,31 +268,31 @@ impl Panel<'_> {
         place.map_or(f64::NAN, |place| place as f64)
     }
 
-    /// Those of all its parts.
+    /// Returns the scales of all its parts.
     fn scales(&self) -> Vec<&Scale> {
         if self.own.is_empty() { vec![&self.scale] } else { self.own.values().collect() }
     }
 
-    /// The scale of a part of a chart.
+    /// Returns the scale of a part.
     fn scale_in(&self, part: Part<'_>) -> &Scale {
         self.own.iter().find(|(other, _)| **other == part).map_or(&self.scale, |(_, scale)| scale)
     }
 
-    /// The scale of a strip: where it has words, those of its row alone.
+    /// Returns the scale of a strip. A scale with names has only those of the strip's row.
     fn scale_of(&self, variant: &str, row: &Row<'_>) -> Option<Scale> {
         if self.scale.words().is_empty() {
             return Some(self.scale_in((variant, row.label)).clone());
         }
         let words = names(self.states, row.kinds.iter());
-        (!words.is_empty()).then(|| Scale::of_words(words))
+        (!words.is_empty()).then(|| Scale::from_words(words))
     }
 
-    /// What its labels take of the width.
-    fn room(&self) -> f64 {
+    /// Returns the width of its labels.
+    fn space(&self) -> f64 {
         self.scale.words().iter().map(|word| svg::text_width(word, SMALL) + 12.0).fold(0.0, f64::max)
     }
 
-    /// Whether any track has it.
+    /// Reports whether any track has the column.
     fn has_values(&self, lines: &[Row<'_>]) -> bool {
         lines.iter().flat_map(|l| &l.tracks).any(|t| t.columns.contains_key(self.column))
     }
@@ -299,10 +300,10 @@ impl Panel<'_> {
 
 impl Frame<'_> {
     fn figure(&self, title: &str, variant: &str, lines: &[Row<'_>]) -> Figure {
-        // A panel without a line would only take room.
+        // A panel without a line would waste space.
         let panels: Vec<_> = self.panels.iter().filter(|panel| panel.has_values(lines)).collect();
         let (body, height) = match () {
-            () if panels.is_empty() => (svg::nothing(self.source.width, 30.0, "no time series"), 50.0),
+            () if panels.is_empty() => (svg::placeholder(self.source.width, 30.0, "no time series"), 50.0),
             () if self.apart => self.strips(variant, lines, &panels),
             () => self.together(variant, lines, &panels),
         };
@@ -323,16 +324,16 @@ impl Frame<'_> {
     }
 
     fn references(&self, variant: &str, row: &Row<'_>, panel: &Panel<'_>) -> Vec<Reference> {
-        reference::of_column(self.source, variant, row.label, panel.column)
+        reference::for_column(self.source, variant, row.label, panel.column)
     }
 
-    /// All rows in one panel per metric, under a legend.
+    /// Draws all rows in one panel per metric, under a legend.
     fn together(&self, variant: &str, lines: &[Row<'_>], panels: &[&Panel<'_>]) -> (Markup, f64) {
         let width = self.source.width;
         let styles: Vec<_> = lines.iter().map(|l| self.source.style(l.label)).collect();
         let entries: Vec<_> = lines.iter().zip(&styles).map(|(l, s)| (l.label, s)).collect();
         let (legend, mut top) = svg::legend(width, 4.0, &entries, svg::PIECE);
-        let widest = panels.iter().map(|panel| panel.room()).fold(50.0, f64::max);
+        let widest = panels.iter().map(|panel| panel.space()).fold(50.0, f64::max);
         let (left, right) = (widest.min(width / 3.0), width - 14.0);
         let height = if width > WIDTH { PANEL.1 } else { PANEL.0 };
         let time = self.time.on(left, right);
@@ -345,7 +346,7 @@ impl Frame<'_> {
             let inner = html! {
                 (svg::grid_x(&time, first, bottom, i + 1 == panels.len()))
                 (svg::grid_y(&y, left, right))
-                (svg::floor(left, right, bottom))
+                (svg::x_axis_line(left, right, bottom))
                 (reference::draw(&references, panel.divisor, &time, &y))
                 @for (row, style) in lines.iter().zip(&styles) {
                     @for (data, _) in panel.curves(row, self.bins.as_ref(), &time, &y) { (svg::curve(&data, style, 1.3, row.label)) }
@@ -361,17 +362,17 @@ impl Frame<'_> {
         let body = html! {
             (legend)
             @for panel in drawn { (panel) }
-            (svg::axis_name(left, right, top + 25.0, &self.time_name()))
+            (svg::x_axis_name(left, right, top + 25.0, &self.time_name()))
             (svg::remarks(top + 42.0, &remarks))
         };
         (body, top + 34.0 + svg::remarks_height(&remarks))
     }
 
-    /// A strip per row in each metric's panel, named at its left.
+    /// Draws a strip per row in each metric's panel, with the name on the left.
     fn strips(&self, variant: &str, lines: &[Row<'_>], panels: &[&Panel<'_>]) -> (Markup, f64) {
         let width = self.source.width;
         let widest = lines.iter().map(|l| svg::text_width(l.label, TEXT)).fold(40.0, f64::max);
-        let right = width - panels.iter().map(|panel| panel.room()).fold(44.0, f64::max).min(width / 3.0);
+        let right = width - panels.iter().map(|panel| panel.space()).fold(44.0, f64::max).min(width / 3.0);
         let left = widest.min(width / 4.0) + 18.0;
         let time = self.time.on(left, right);
         let height = (STRIPS.0 / lines.len() as f64).clamp(STRIPS.1, STRIPS.2);
@@ -399,7 +400,7 @@ impl Frame<'_> {
         let body = html! {
             (legend)
             @for panel in drawn { (panel) }
-            (svg::axis_name(left, right, top + 25.0, &self.time_name()))
+            (svg::x_axis_name(left, right, top + 25.0, &self.time_name()))
             (svg::remarks(top + 42.0, &remarks))
         };
         (body, top + 34.0 + svg::remarks_height(&remarks))
@@ -420,7 +421,7 @@ impl Frame<'_> {
         let (left, right) = (time.left(), time.right());
         let inner = html! {
             (svg::line(left, top, right, top, GRID))
-            (svg::floor(left, right, bottom))
+            (svg::x_axis_line(left, right, bottom))
             (reference::draw(&self.references(variant, row, panel), panel.divisor, time, &y))
             @for (data, flow) in panel.curves(row, self.bins.as_ref(), time, &y) {
                 @let (style, name) = self.look(row, flow);
@@ -436,7 +437,7 @@ impl Frame<'_> {
         }
     }
 
-    /// A row's only flow looks like the row, and its strip has its name.
+    /// Returns the style and the name of a flow. A single flow looks like its row.
     fn look(&self, row: &Row<'_>, flow: usize) -> (Style, String) {
         if row.tracks.len() < 2 || self.of_rows {
             return (self.source.style(row.label).solid(), row.label.to_owned());
@@ -445,19 +446,20 @@ impl Frame<'_> {
     }
 }
 
-/// Values that a strip's scale names, with their baselines: both ends, and of words between them as many as have room.
+/// Returns the values that a strip's scale names, with their baselines: both ends, and as many
+/// names as fit.
 fn end_labels(y: &Scale, top: f64, bottom: f64) -> Vec<(f64, f64)> {
     if y.words().is_empty() {
         return vec![(top + 8.0, y.high()), (bottom, y.low())];
     }
     let steps = (y.words().len().max(2) - 1) as f64;
     let each = (SMALL * steps / (bottom - top)).ceil().max(1.0) as usize;
-    // The lowest stands on the line, the highest under it.
+    // The lowest is above the line, the highest below it.
     let baseline = |tick: f64| y.at(tick) + 8.0 * tick / steps;
     y.ticks.iter().step_by(each).map(|tick| (baseline(*tick), *tick)).collect()
 }
 
-/// The panel's name, and at its right what the grey line is that is in it.
+/// Draws the panel's name, and on the right the name of its reference line.
 fn heading(y: f64, right: f64, name: &str, references: &[Reference], divisor: f64, on: &[&Scale]) -> Markup {
     let is_shown = |value: &f64| on.iter().any(|scale| scale.has(value / divisor));
     let mut shown = references.iter().filter(|r| r.course.iter().any(|(_, value)| is_shown(value)));
@@ -467,13 +469,13 @@ fn heading(y: f64, right: f64, name: &str, references: &[Reference], divisor: f6
     }
 }
 
-/// Where the parts of a panel do not share their scale.
+/// Describes panels whose parts have different scales.
 fn own_scales(panels: &[&Panel<'_>], what: &str) -> Option<String> {
     let apart = panels.iter().filter(|panel| !panel.own.is_empty());
     sharing::remark(what, apart.map(|panel| panel.name.as_str()), panels.len())
 }
 
-/// Which flows a strip shows, if there are more.
+/// Describes which flows are shown, if not all.
 fn flow_remark(lines: &[Row<'_>]) -> Option<String> {
     let shown = lines.iter().map(|l| l.tracks.len()).max()?;
     let all = lines.iter().map(|l| l.flows).max().filter(|all| *all > shown)?;

@@ -1,4 +1,4 @@
-//! Delay and rates over time, packets under fluid.
+//! Delay and rates over time: the fluid model over the packet simulation.
 
 use maud::{Markup, html};
 
@@ -7,21 +7,21 @@ use super::path;
 use super::svg::{self, Figure, WIDTH};
 use crate::colours::INK;
 use crate::styles::Style;
-use stability::overlay::{Course, Overlay};
+use stability::overlay::{Overlay, TimeSeries};
 
 const LEFT: f64 = 50.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const PANEL: f64 = 150.0;
 
-/// One of the two panels: its name, and what it shows of a course.
-type Panel = (&'static str, fn(&Course) -> Vec<&Vec<f64>>);
+/// A panel: its name, and the values of a course that it shows.
+type Panel = (&'static str, fn(&TimeSeries) -> Vec<&Vec<f64>>);
 
 const PANELS: [Panel; 2] = [
     ("One-way delay (ms)", |c| vec![&c.delay]),
     ("Rate of each flow (Mbit/s)", |c| c.rates.iter().collect()),
 ];
 
-/// Of both models.
+/// Draws both models.
 pub(super) fn draw(overlay: &Overlay) -> Figure {
     let packets = Style::nth(0);
     let fluid = Style { dash: Some("5 3"), ..Style::plain(INK) };
@@ -39,7 +39,7 @@ pub(super) fn draw(overlay: &Overlay) -> Figure {
             (svg::heading(8.0, first - 9.0, name))
             (svg::grid_x(&time, first, bottom, i + 1 == PANELS.len()))
             (svg::grid_y(&y, LEFT, RIGHT))
-            (svg::floor(LEFT, RIGHT, bottom))
+            (svg::x_axis_line(LEFT, RIGHT, bottom))
             @for (name, course, style) in courses { (lines(course, values(course), &time, &y, style, name)) }
         });
         top = bottom + 8.0;
@@ -47,7 +47,7 @@ pub(super) fn draw(overlay: &Overlay) -> Figure {
     let body = html! {
         (legend)
         @for panel in drawn { (panel) }
-        (svg::axis_name(LEFT, RIGHT, top + 25.0, "Time (s)"))
+        (svg::x_axis_name(LEFT, RIGHT, top + 25.0, "Time (s)"))
     };
     Figure {
         kind: "fluid-and-packets".to_owned(),
@@ -60,7 +60,7 @@ pub(super) fn draw(overlay: &Overlay) -> Figure {
 }
 
 fn lines(
-    course: &Course,
+    course: &TimeSeries,
     values: Vec<&Vec<f64>>,
     time: &Scale,
     y: &Scale,

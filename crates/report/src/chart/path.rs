@@ -1,14 +1,13 @@
-//! Path data of curves, thinned to what a pixel can show.
+//! Path data of curves, reduced to what a pixel can show.
 
 use super::axis::{Scale, is_drawable};
 
-/// Writes path data in relative tenths of a pixel, the shortest form.
+/// Writes path data in relative tenths of a pixel, in the shortest form.
 #[derive(Default)]
 struct Pen {
     data: String,
     x: i64,
     y: i64,
-    /// Whether the pen is on paper.
     down: bool,
 }
 
@@ -62,7 +61,7 @@ impl Pen {
         }
     }
 
-    /// Ends a piece of the curve.
+    /// Ends a segment of the curve.
     fn lift(&mut self) {
         self.down = false;
     }
@@ -72,7 +71,7 @@ fn tenths(pixels: f64) -> i64 {
     (pixels * 10.0).round() as i64
 }
 
-/// The points of one pixel column that matter: its lowest and its highest, in their order.
+/// The lowest and the highest point of a pixel column, in their order.
 struct Pixel {
     column: i64,
     low: (usize, f64, f64),
@@ -101,11 +100,12 @@ impl Pixel {
     }
 }
 
-/// A series as path data, with gaps where a value is missing; empty if all are.
+/// Returns a series as path data, with gaps where a value is missing. It is empty if all are
+/// missing.
 pub(super) fn series(points: impl Iterator<Item = (f64, f64)>, x: &Scale, y: &Scale) -> String {
     let mut pen = Pen::default();
     let mut pixel: Option<Pixel> = None;
-    // A lone value between gaps would draw nothing: it becomes a short dash.
+    // A single value between gaps would be invisible. It becomes a short dash.
     let mut in_piece = 0_usize;
     let end = |pen: &mut Pen, pixel: Option<Pixel>, in_piece: usize| {
         if let Some(pixel) = pixel {
@@ -138,7 +138,7 @@ pub(super) fn series(points: impl Iterator<Item = (f64, f64)>, x: &Scale, y: &Sc
     pen.data
 }
 
-/// A distribution as steps: at each point the share rises to its value. Starts from zero.
+/// Returns a distribution as steps from zero: at each point the share rises to its value.
 pub(super) fn steps(points: &[(f64, f64)], x: &Scale, y: &Scale) -> String {
     let mut pen = Pen::default();
     let mut last: Option<(f64, f64)> = None;
@@ -154,13 +154,14 @@ pub(super) fn steps(points: &[(f64, f64)], x: &Scale, y: &Scale) -> String {
         last = Some((px, py));
     }
     if let Some((_, py)) = last {
-        // To the right edge: all samples lie below.
+        // All samples lie below the right edge.
         pen.to(x.at(f64::MAX), py);
     }
     pen.data
 }
 
-/// The area from a line down to a floor, of points in pixels from left to right; empty without points.
+/// Returns the area between a line and a floor, for points in pixels from left to right. It is
+/// empty without points.
 pub(super) fn area(points: impl Iterator<Item = (f64, f64)>, floor: f64) -> String {
     let mut pen = Pen::default();
     let mut last = None;
@@ -178,7 +179,7 @@ pub(super) fn area(points: impl Iterator<Item = (f64, f64)>, floor: f64) -> Stri
     pen.data
 }
 
-/// A closed line through points in pixels.
+/// Returns a closed line through points in pixels.
 pub(super) fn outline(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut pen = Pen::default();
     points.for_each(|(x, y)| pen.to(x, y));
@@ -188,7 +189,7 @@ pub(super) fn outline(points: impl Iterator<Item = (f64, f64)>) -> String {
     pen.data
 }
 
-/// An open line through points in pixels, in any direction, with gaps where a point is missing.
+/// Returns an open line through points in pixels, with gaps where a point is missing.
 pub(super) fn polyline(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
     let mut pen = Pen::default();
     for point in points {
@@ -200,7 +201,8 @@ pub(super) fn polyline(points: impl Iterator<Item = Option<(f64, f64)>>) -> Stri
     pen.data
 }
 
-/// A dot for each point in pixels, to be drawn with round ends; dots of one place once.
+/// Returns a dot for each point in pixels, to be drawn with round ends. Dots at the same place are
+/// drawn once.
 pub(super) fn dots(points: impl Iterator<Item = (f64, f64)>) -> String {
     let half = |pixels: f64| (pixels * 2.0).round() as i64;
     let places: std::collections::BTreeSet<_> = points.map(|(x, y)| (half(x), half(y))).collect();
@@ -240,7 +242,7 @@ mod tests {
         };
         let data = series((0..100_000).map(|i| (i as f64 / 1e4, value(i))), &x, &y);
         assert!(data.len() < 3_000, "{} bytes", data.len());
-        // From 0.2 (or 0.4) up to 1: the spike is there.
+        // The spike from 0.2 (or 0.4) to 1 is kept.
         assert!(data.contains("-80") || data.contains("-60"), "{data}");
     }
 

@@ -1,4 +1,4 @@
-//! Where labels of points can stand without covering each other.
+//! Places the labels of points so that they do not overlap.
 
 /// A rectangle in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +23,7 @@ impl Area {
         (self.right - self.left).max(0.0) * (self.bottom - self.top).max(0.0)
     }
 
-    /// Square pixels that both cover.
+    /// Returns the common area in square pixels.
     fn shared(&self, other: &Self) -> f64 {
         let (left, right) = (self.left.max(other.left), self.right.min(other.right));
         let (top, bottom) = (self.top.max(other.top), self.bottom.min(other.bottom));
@@ -31,21 +31,20 @@ impl Area {
     }
 }
 
-/// Directions to try, the best first: right, left, above, below, then the corners.
+/// Directions in order of preference: right, left, above, below, then the corners.
 const SIDES: [(f64, f64); 8] =
     [(1.0, 0.0), (-1.0, 0.0), (0.0, -1.0), (0.0, 1.0), (0.8, -1.0), (0.8, 1.0), (-0.8, -1.0), (-0.8, 1.0)];
-/// Space between a point and its label: near, then further off.
+/// Distances between a point and its label, nearest first.
 const DISTANCES: [f64; 5] = [7.0, 18.0, 32.0, 48.0, 66.0];
 
-/// Space between labels.
 const SPACE: f64 = 2.0;
-/// How much worse it is to cover a letter than a dot.
+/// Cost of covering a letter, relative to a dot.
 const WORSE: f64 = 10.0;
-/// What it costs to stand nearer to another point: as much as to cover some dots.
+/// Cost of standing nearer to another point, which is about that of covering some dots.
 const MISLEADING: f64 = 80.0;
 
-/// Places a label of this width and height beside each point, inside `bounds`, one after the other where it covers
-/// least of the points, of the labels before and of what else is there.
+/// Places a label of the given size beside each point, inside `bounds`. Labels are placed one by
+/// one, each where it covers least of the points, of earlier labels and of `taken`.
 pub(super) fn labels(
     points: &[(f64, f64)],
     sizes: &[(f64, f64)],
@@ -65,7 +64,7 @@ pub(super) fn labels(
                 + WORSE * (on(&area.grown(SPACE), &placed) + outside + crossed)
                 + MISLEADING * nearer as f64
         };
-        // Of equals the first: near and to the right.
+        // Among equal costs the first wins: near and to the right.
         let best = candidates(*point, *size).min_by(|a, b| cost(a).total_cmp(&cost(b)));
         let best = best.unwrap_or(Area::around(point.0, point.1, size.0 / 2.0, size.1 / 2.0));
         taken.extend(trail(*point, &best));
@@ -74,7 +73,7 @@ pub(super) fn labels(
     placed
 }
 
-/// Spots along the line from a point to its label.
+/// Returns spots along the line from a point to its label.
 fn trail(point: (f64, f64), label: &Area) -> impl Iterator<Item = Area> + use<> {
     leader(point, label).into_iter().flat_map(|[from, to]| {
         let at = move |share: f64| (from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1));
@@ -95,7 +94,7 @@ fn candidates((x, y): (f64, f64), (width, height): (f64, f64)) -> impl Iterator<
     DISTANCES.into_iter().flat_map(move |distance| SIDES.into_iter().map(move |side| at(distance, side)))
 }
 
-/// Where a line from a point to its label begins and ends, if the label is not right beside it.
+/// Returns the ends of a line from a point to its label, if the label is not next to it.
 pub(super) fn leader(point: (f64, f64), label: &Area) -> Option<[(f64, f64); 2]> {
     (distance(point, label) > 1.5 * DISTANCES[0]).then_some([point, nearest(point, label)])
 }

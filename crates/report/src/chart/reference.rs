@@ -1,4 +1,4 @@
-//! Lines to read curves by: the capacity, the base RTT and the limit of the queue, as the network of a row has them.
+//! Reference lines: capacity, base RTT and queue limit of a row's network.
 
 use maud::{Markup, html};
 
@@ -9,29 +9,30 @@ use crate::colours::MUTED;
 use crate::styles::Style;
 use results::network::{Course, Network};
 
-/// A line that far above all values would leave them no room: it is left out.
+/// A line higher than this many times the largest value is left out, because it would leave the
+/// values no space.
 const MOST: f64 = 3.0;
-/// More lines than these of one panel would be a pattern, not a reference.
+/// Most lines in one panel. More would be a pattern.
 pub(super) const MOST_LINES: usize = 6;
 
-/// A line and what it is.
+/// A reference line with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reference {
     pub(super) name: &'static str,
     pub(super) course: Course,
 }
 
-/// How they all look.
+/// Returns the style of all reference lines.
 pub(super) fn style() -> Style {
     Style { dash: Some("4 3"), ..Style::plain(MUTED) }
 }
 
-/// Those of a column of the series, in its unit; none of a column that nothing limits.
-pub(super) fn of_column(source: &Source<'_>, variant: &str, row: &str, column: &str) -> Vec<Reference> {
+/// Returns the lines for a column of the series, in its unit. A column without a limit has none.
+pub(super) fn for_column(source: &Source<'_>, variant: &str, row: &str, column: &str) -> Vec<Reference> {
     let Some(network) = network(source, variant, row) else { return Vec::new() };
     let line = |name, course: &Course| Reference { name, course: course.clone() };
     let all = match column {
-        "queue_bytes" => vec![line("limit of the queue", &network.buffer)],
+        "queue_bytes" => vec![line("queue limit", &network.buffer)],
         "ping_ms" => Vec::new(),
         rtt if rtt.contains("rtt") && rtt.ends_with("_ms") => {
             network.base_rtt.iter().map(|course| line("base RTT", course)).collect()
@@ -42,12 +43,12 @@ pub(super) fn of_column(source: &Source<'_>, variant: &str, row: &str, column: &
     all.into_iter().filter(|reference| !reference.course.is_empty()).take(MOST_LINES).collect()
 }
 
-/// What the network of a row allows.
+/// Returns the limits of a row's network.
 pub(super) fn network<'a>(source: &Source<'a>, variant: &str, row: &str) -> Option<&'a Network> {
     source.results.networks.iter().find(|network| network.variant == variant && network.row == row)
 }
 
-/// Those of several rows, each once.
+/// Removes repeats, and keeps at most [`MOST_LINES`].
 pub(super) fn distinct(all: impl Iterator<Item = Reference>) -> Vec<Reference> {
     let mut known: Vec<Reference> = Vec::new();
     for reference in all {
@@ -58,13 +59,14 @@ pub(super) fn distinct(all: impl Iterator<Item = Reference>) -> Vec<Reference> {
     known
 }
 
-/// The values that an axis should reach beside those that reach up to `largest`.
+/// Returns the values that an axis should include besides values up to `largest`.
 pub(super) fn ends(references: &[Reference], largest: f64) -> impl Iterator<Item = f64> {
     let values = references.iter().flat_map(|r| &r.course).map(|(_, value)| *value);
     values.filter(move |value| *value <= MOST * largest)
 }
 
-/// What such a line is, in the heading of its panel: its right end and its baseline.
+/// Draws the key of a reference line in its panel's heading. `right` is its right end, `y` its
+/// baseline.
 pub(super) fn key(right: f64, y: f64, name: &str) -> Markup {
     let from = right - svg::text_width(name, SMALL) - 30.0;
     html! {
@@ -73,7 +75,7 @@ pub(super) fn key(right: f64, y: f64, name: &str) -> Markup {
     }
 }
 
-/// Those that lie on the axis.
+/// Draws the lines that lie on the axis.
 pub(super) fn draw(references: &[Reference], divisor: f64, time: &Scale, y: &Scale) -> Markup {
     let shown = references.iter().filter(|r| r.course.iter().any(|(_, value)| y.has(value / divisor)));
     html! {
@@ -84,7 +86,7 @@ pub(super) fn draw(references: &[Reference], divisor: f64, time: &Scale, y: &Sca
     }
 }
 
-/// A value that is not on the axis leaves a gap.
+/// Returns the corners of a line. A value outside the axis leaves a gap.
 fn corners(course: &Course, divisor: f64, time: &Scale, y: &Scale) -> Vec<Option<(f64, f64)>> {
     let ends = course.iter().skip(1).map(|(at, _)| *at).chain([time.high()]);
     let level = |((at, value), end): (&(f64, f64), f64)| {

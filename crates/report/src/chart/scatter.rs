@@ -1,5 +1,6 @@
-//! A metric against another: where the flows of each row are, their mean, and how far they scatter. What flows do not have alone, like
-//! the use of a link, is a point per row. Times fall to the right, as papers draw it since Remy: the better, the further up and right.
+//! A metric against another: the flows of each row, their mean, and their spread. A metric that
+//! flows do not have, like the use of a link, is a point per row. Times fall to the right, as
+//! papers draw them since Remy: the best corner is the top right.
 
 use experiment::chart::{Colour, ScaleKind};
 use experiment::metric::Metric;
@@ -21,42 +22,41 @@ const LEFT: f64 = 50.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = TOP + 270.0;
-/// An axis of RTTs spans at least this share of its highest.
+/// Smallest span of an RTT axis, as a share of its highest value.
 const LEAST_SPAN: f64 = 0.2;
-/// Less of the width than this is too little for all clouds of a figure.
+/// Smallest share of the width for all clouds of a figure.
 const SMALL_PART: f64 = 0.3;
-/// With more RTT than this many base RTTs, the axis begins where the flows are.
+/// Number of base RTTs beyond which the axis begins at the flows.
 const MOST_RTT: f64 = 4.0;
-/// A line that stretches an axis by more than this is not on it.
+/// A line that would stretch an axis by more than this is left out.
 const NEAR: f64 = 1.3;
-/// Dots that labels avoid: all of them would take long and leave no place anyway.
+/// Most dots that labels avoid. All of them would take long and leave no place anyway.
 const MOST_OBSTACLES: usize = 4000;
 
 /// The flows of a row and a kind, in all repetitions.
 struct Cloud<'a> {
     row: &'a str,
     kind: Kind<'a>,
-    /// x and y.
     points: Vec<(f64, f64)>,
     ellipse: Ellipse,
 }
 
 impl Cloud<'_> {
-    /// What must be inside the picture. On a logarithmic scale an ellipse is none.
+    /// Returns the points that must be visible. A logarithmic scale has no ellipse.
     fn outline(&self, chart: &Points<'_>) -> impl Iterator<Item = (f64, f64)> {
         let ellipse = Some(&self.ellipse).filter(|_| chart.is_linear() && self.points.len() > 1);
         self.points.iter().copied().chain(ellipse.into_iter().flat_map(Ellipse::outline))
     }
 }
 
-/// What to draw: metrics from left to right and upwards, each with its scale.
+/// The metrics of the x and y axes with their scales.
 pub(super) struct Points<'a> {
     pub(super) title: &'a str,
     pub(super) rows: &'a [RowLabel],
     pub(super) axes: [(&'a Metric, ScaleKind); 2],
-    /// Of flows, else of rows.
+    /// Draw flows; otherwise rows.
     pub(super) of_flows: bool,
-    /// Rows, or kinds of flows; by default what differs.
+    /// Colour by row or by kind of flow; by default whatever differs.
     pub(super) colour: Option<Colour>,
 }
 
@@ -73,37 +73,37 @@ impl Points<'_> {
         self.axes.iter().all(|(_, scale)| *scale == ScaleKind::Linear)
     }
 
-    /// Of times the less is the better.
+    /// Reports whether x falls to the right, because less time is better.
     fn falls(&self) -> bool {
         self.x().unit() == "ms"
     }
 
-    /// Whether a line of this kind belongs to an axis.
+    /// Reports whether a reference line belongs to an axis of this metric.
     fn has(metric: &Metric, words: &[&str]) -> bool {
         words.iter().any(|word| metric.word().starts_with(word)) && metric.scope().is_none()
     }
 }
 
-/// What the figures share, and the x axis of one.
+/// The parts that figures share, and the x axis of one.
 struct Plane<'a> {
     chart: &'a Points<'a>,
-    looks: &'a Looks<'a>,
+    appearance: &'a Appearance<'a>,
     x: Scale,
     y: Scale,
     x_name: &'a str,
-    lines: Lines,
+    lines: Limits,
 }
 
-/// What all networks of a figure allow, if it is one value.
-struct Lines {
-    /// Mbit/s.
+/// Limits of all networks of a figure, if they agree.
+struct Limits {
+    /// Capacity in Mbit/s.
     capacity: Option<f64>,
-    /// ms.
+    /// Base RTT in ms.
     base_rtt: Option<f64>,
 }
 
-impl Lines {
-    fn of(source: &Source<'_>, variant: &Variant, chart: &Points<'_>) -> Self {
+impl Limits {
+    fn new(source: &Source<'_>, variant: &Variant, chart: &Points<'_>) -> Self {
         let shown = wanted(variant, chart.rows);
         let networks: Vec<&Network> =
             shown.iter().filter_map(|row| reference::network(source, &variant.name, row)).collect();
@@ -124,11 +124,11 @@ impl Lines {
     }
 }
 
-/// One figure per variant.
+/// Draws one figure per variant.
 pub(super) fn draw(source: &Source<'_>, chart: &Points<'_>) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
     let shown: Vec<Vec<Cloud<'_>>> = variants.iter().map(|v| clouds(source, v, chart)).collect();
-    let lines: Vec<Lines> = variants.iter().map(|v| Lines::of(source, v, chart)).collect();
+    let lines: Vec<Limits> = variants.iter().map(|v| Limits::new(source, v, chart)).collect();
     let (ys, y_is_shared) = y_scales(chart, &shown, &lines);
     let (xs, x_is_shared) = x_scales(chart, &shown, &lines);
     let x_name = if x_is_shared && y_is_shared {
@@ -136,24 +136,24 @@ pub(super) fn draw(source: &Source<'_>, chart: &Points<'_>) -> Vec<Figure> {
     } else {
         format!("{}; the figures have different scales", name(chart.x()))
     };
-    let looks = Looks::of(source, &shown, chart.colour);
+    let appearance = Appearance::new(source, &shown, chart.colour);
     let each = variants.iter().zip(&shown).zip(xs.into_iter().zip(ys)).zip(lines);
     let figures = each.map(|(((variant, clouds), (x, y)), lines)| {
-        let plane = Plane { chart, looks: &looks, x, y, x_name: &x_name, lines };
+        let plane = Plane { chart, appearance: &appearance, x, y, x_name: &x_name, lines };
         plane.figure(chart.title, &variant.name, clouds)
     });
     figures.collect()
 }
 
-/// `Mean RTT (ms)`.
+/// Returns the name of an axis: `Mean RTT (ms)`.
 fn name(metric: &Metric) -> String {
     let words = number::metric(metric);
     let label = if *metric == "rtt_mean" { "Mean RTT" } else { &words.label };
     number::with_unit(label, words.unit)
 }
 
-/// The scale of each figure's y axis, and whether it is the same in all.
-fn y_scales(chart: &Points<'_>, shown: &[Vec<Cloud<'_>>], lines: &[Lines]) -> (Vec<Scale>, bool) {
+/// Returns the scale of each figure's y axis, and whether all are the same.
+fn y_scales(chart: &Points<'_>, shown: &[Vec<Cloud<'_>>], lines: &[Limits]) -> (Vec<Scale>, bool) {
     let heights = |clouds: &Vec<Cloud<'_>>| -> Option<(f64, f64)> {
         extent(clouds.iter().flat_map(|cloud| cloud.outline(chart)).map(|p| p.1.max(0.0)))
     };
@@ -166,7 +166,7 @@ fn y_scales(chart: &Points<'_>, shown: &[Vec<Cloud<'_>>], lines: &[Lines]) -> (V
     (own.map(|(clouds, line)| y_scale(chart, &[clouds], std::slice::from_ref(line))).collect(), false)
 }
 
-fn y_scale(chart: &Points<'_>, shown: &[&[Cloud<'_>]], lines: &[Lines]) -> Scale {
+fn y_scale(chart: &Points<'_>, shown: &[&[Cloud<'_>]], lines: &[Limits]) -> Scale {
     let clouds = || shown.iter().copied().flatten();
     let values = || clouds().flat_map(|cloud| cloud.outline(chart)).map(|p| p.1);
     let scale = if chart.axes[1].1 == ScaleKind::Log {
@@ -185,9 +185,9 @@ fn log_scale(values: impl Iterator<Item = f64>) -> Scale {
     Scale::log(low, high)
 }
 
-/// The scale of each figure's x axis, and whether it is the same in all: unless one figure would have to show all it has
-/// in a small part of its width.
-fn x_scales(chart: &Points<'_>, shown: &[Vec<Cloud<'_>>], lines: &[Lines]) -> (Vec<Scale>, bool) {
+/// Returns the scale of each figure's x axis, and whether all are the same. They differ if a figure
+/// would use only a small part of its width.
+fn x_scales(chart: &Points<'_>, shown: &[Vec<Cloud<'_>>], lines: &[Limits]) -> (Vec<Scale>, bool) {
     let place = |scale: Scale| {
         let (left, right) = if chart.falls() { (RIGHT, LEFT) } else { (LEFT, RIGHT) };
         scale.in_unit(chart.x().unit()).on(left, right)
@@ -199,9 +199,9 @@ fn x_scales(chart: &Points<'_>, shown: &[Vec<Cloud<'_>>], lines: &[Lines]) -> (V
         let all = log_scale(shown.iter().flat_map(values));
         return (shown.iter().map(|_| place(all.clone())).collect(), true);
     }
-    let ends = |(clouds, lines): (&Vec<Cloud<'_>>, &Lines)| {
+    let ends = |(clouds, lines): (&Vec<Cloud<'_>>, &Limits)| {
         let (low, high) = extent(values(clouds).into_iter().map(|v| v.max(0.0)))?;
-        // Not so near that a few percent would seem a lot.
+        // The axis is not so narrow that a few percent seem a lot.
         let base = lines.base_rtt.filter(|base| *base <= low && high <= MOST_RTT * *base).unwrap_or(low);
         Some((base.min(high * (1.0 - LEAST_SPAN)), high))
     };
@@ -226,7 +226,7 @@ fn clouds<'a>(source: &'a Source<'a>, variant: &'a Variant, chart: &Points<'_>) 
     wanted(variant, chart.rows).into_iter().flat_map(of_row).collect()
 }
 
-/// A cloud for each kind of flows.
+/// Returns a cloud for each kind of flow.
 fn of_flows<'a>(
     source: &'a Source<'a>,
     variant: &'a Variant,
@@ -234,8 +234,9 @@ fn of_flows<'a>(
     chart: &Points<'_>,
 ) -> Vec<Cloud<'a>> {
     let flows = source.results.flows.iter().filter(|f| f.variant == variant.name && f.row == row);
-    let kind_of =
-        |flow| if chart.colour == Some(Colour::Row) { Kind::of_row(source, row) } else { Kind::of(flow) };
+    let kind_of = |flow| {
+        if chart.colour == Some(Colour::Row) { Kind::from_row(source, row) } else { Kind::from_flow(flow) }
+    };
     let flows: Vec<(Kind<'a>, &FlowRow)> = flows.map(|f| (kind_of(f), f)).collect();
     let point = |flow: &FlowRow| {
         let value =
@@ -244,12 +245,12 @@ fn of_flows<'a>(
     };
     let cloud = |kind: Kind<'a>| {
         let points: Vec<_> = flows.iter().filter(|f| f.0 == kind).filter_map(|f| point(f.1)).collect();
-        Some(Cloud { row, kind, ellipse: Ellipse::of(&points)?, points })
+        Some(Cloud { row, kind, ellipse: Ellipse::from_points(&points)?, points })
     };
     distinct(flows.iter().map(|f| f.0)).into_iter().filter_map(cloud).collect()
 }
 
-/// One point for the row.
+/// Returns one point for the row.
 fn of_cells<'a>(
     source: &'a Source<'a>,
     variant: &'a Variant,
@@ -260,22 +261,26 @@ fn of_cells<'a>(
     let value = |metric: &Metric| cells?.get(metric).map(Cell::value).filter(|v| is_drawable(*v));
     let cloud = || {
         let points = vec![(value(chart.x())?, value(chart.y())?)];
-        Some(Cloud { row, kind: Kind::of_row(source, row), ellipse: Ellipse::of(&points)?, points })
+        Some(Cloud {
+            row,
+            kind: Kind::from_row(source, row),
+            ellipse: Ellipse::from_points(&points)?,
+            points,
+        })
     };
     cloud().into_iter().collect()
 }
 
 /// Names and colours of clouds: those of their rows, unless a row has several kinds of flows.
-struct Looks<'a> {
+struct Appearance<'a> {
     source: &'a Source<'a>,
-    /// Rows and kinds of all clouds.
     all: Vec<(&'a str, Kind<'a>)>,
     kinds: Kinds<'a>,
     is_mixed: bool,
 }
 
-impl<'a> Looks<'a> {
-    fn of(source: &'a Source<'a>, shown: &[Vec<Cloud<'a>>], colour: Option<Colour>) -> Self {
+impl<'a> Appearance<'a> {
+    fn new(source: &'a Source<'a>, shown: &[Vec<Cloud<'a>>], colour: Option<Colour>) -> Self {
         let mut all: Vec<(&str, Kind<'_>)> = Vec::new();
         for cloud in shown.iter().flatten() {
             if !all.contains(&(cloud.row, cloud.kind)) {
@@ -284,7 +289,7 @@ impl<'a> Looks<'a> {
         }
         let is_mixed = colour == Some(Colour::Flow)
             || shown.iter().any(|clouds| clouds.windows(2).any(|w| w[0].row == w[1].row));
-        Self { source, kinds: Kinds::of(source, all.iter().map(|a| a.1)), all, is_mixed }
+        Self { source, kinds: Kinds::new(source, all.iter().map(|a| a.1)), all, is_mixed }
     }
 
     fn name(&self, cloud: &Cloud<'_>) -> String {
@@ -310,14 +315,14 @@ impl Plane<'_> {
         let body = html! {
             (svg::grid_x(&self.x, TOP, BOTTOM, true))
             (svg::grid_y(&self.y, LEFT, RIGHT))
-            (svg::floor(LEFT, RIGHT, BOTTOM))
+            (svg::x_axis_line(LEFT, RIGHT, BOTTOM))
             (self.references())
             @if self.chart.falls() && rises { (better()) }
             @for cloud in clouds { (self.scatter(cloud)) }
             (self.means(clouds))
-            @if clouds.is_empty() { (svg::nothing(WIDTH, f64::midpoint(TOP, BOTTOM), "no flows")) }
-            (svg::axis_name(LEFT, RIGHT, BOTTOM + 33.0, self.x_name))
-            (svg::upright_name(TOP, BOTTOM, &name(self.chart.y())))
+            @if clouds.is_empty() { (svg::placeholder(WIDTH, f64::midpoint(TOP, BOTTOM), "no flows")) }
+            (svg::x_axis_name(LEFT, RIGHT, BOTTOM + 33.0, self.x_name))
+            (svg::y_axis_name(TOP, BOTTOM, &name(self.chart.y())))
             (svg::text(8.0, BOTTOM + 50.0, SMALL, MUTED, Anchor::Start, self.remark()))
         };
         Figure {
@@ -332,7 +337,7 @@ impl Plane<'_> {
 
     fn remark(&self) -> &'static str {
         match (self.chart.of_flows, self.chart.is_linear()) {
-            (false, _) => "A point for each row: the mean of its repetitions.",
+            (false, _) => "One point per row: the mean over the repetitions.",
             (true, true) => "Dots: the flows of all repetitions; circle: their mean; ellipse: one std. dev.",
             (true, false) => "Dots: the flows of all repetitions; circle: their mean.",
         }
@@ -346,7 +351,7 @@ impl Plane<'_> {
         format!("{}, {}", number::valued(self.chart.x(), x), number::valued(self.chart.y(), y))
     }
 
-    /// The base RTT and the capacity, where they lie on the axes.
+    /// Draws the base RTT and the capacity if they lie on the axes.
     fn references(&self) -> Markup {
         let dashed = |data: String, name| svg::curve(&data, &reference::style(), 1.1, name);
         let rtt = self.lines.base_rtt.filter(|rtt| self.x.has(*rtt)).map(|rtt| self.x.at(rtt));
@@ -363,9 +368,9 @@ impl Plane<'_> {
         }
     }
 
-    /// The flows as faint dots, and the ellipse.
+    /// Draws the flows as faint dots, with their ellipse.
     fn scatter(&self, cloud: &Cloud<'_>) -> Markup {
-        let colour = self.looks.colour(cloud);
+        let colour = self.appearance.colour(cloud);
         let dots = path::dots(cloud.points.iter().map(|p| self.at(*p)));
         let outline = path::outline(cloud.ellipse.outline().map(|p| self.at(p)));
         let has_ellipse = self.chart.is_linear() && self.chart.of_flows;
@@ -375,27 +380,27 @@ impl Plane<'_> {
         }
     }
 
-    /// What labels should not cover: dots and ellipses.
+    /// Returns what labels should not cover: dots and ellipses.
     fn obstacles(&self, clouds: &[Cloud<'_>]) -> Vec<Area> {
         let all = || clouds.iter().flat_map(|cloud| cloud.outline(self.chart)).map(|p| self.at(p));
         let step = all().count().div_ceil(MOST_OBSTACLES).max(1);
         all().step_by(step).map(|(x, y)| Area::around(x, y, 2.0, 2.0)).collect()
     }
 
-    /// The means with their names.
+    /// Draws the means with their names.
     fn means(&self, clouds: &[Cloud<'_>]) -> Markup {
-        let room = Area { left: LEFT, top: TOP, right: RIGHT, bottom: BOTTOM };
+        let space = Area { left: LEFT, top: TOP, right: RIGHT, bottom: BOTTOM };
         let points: Vec<_> = clouds.iter().map(|c| self.at(c.ellipse.centre)).collect();
-        let names: Vec<_> = clouds.iter().map(|c| self.looks.name(c)).collect();
+        let names: Vec<_> = clouds.iter().map(|c| self.appearance.name(c)).collect();
         let short: Vec<_> = names.iter().map(|n| svg::shortened(n, TEXT, WIDTH / 3.0)).collect();
         let sizes: Vec<_> = short.iter().map(|n| (svg::text_width(n, TEXT), TEXT)).collect();
-        let labels = place::labels(&points, &sizes, &room, self.obstacles(clouds));
+        let labels = place::labels(&points, &sizes, &space, self.obstacles(clouds));
         html! {
             @for (point, label) in points.iter().zip(&labels) {
                 @if let Some([from, to]) = place::leader(*point, label) { (svg::line(from.0, from.1, to.0, to.1, AXIS)) }
             }
             @for ((cloud, (x, y)), name) in clouds.iter().zip(&points).zip(&names) {
-                circle cx=(svg::px(*x)) cy=(svg::px(*y)) r="4.5" fill=(self.looks.colour(cloud)) stroke=(PAPER) {
+                circle cx=(svg::px(*x)) cy=(svg::px(*y)) r="4.5" fill=(self.appearance.colour(cloud)) stroke=(PAPER) {
                     title { (name) ": " (self.words(cloud.ellipse.centre)) }
                 }
             }
@@ -406,7 +411,7 @@ impl Plane<'_> {
     }
 }
 
-/// Which corner is the best, over it.
+/// Draws an arrow to the best corner.
 fn better() -> Markup {
     let (x, y) = (RIGHT - 2.0, TOP - 18.0);
     let shaft = format!("M{} {}l10-10m-7 0h7v7", svg::px(x - 10.0), svg::px(y + 11.0));

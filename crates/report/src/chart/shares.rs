@@ -1,5 +1,5 @@
-//! How the flows of a run divide its sum of a metric, like its goodput: one bar per row, kind by kind, each kind from its largest flow to its
-//! smallest.
+//! Shares of a metric among the flows of a run: one bar per row, kind by kind, with the largest
+//! flow of each kind first.
 
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
@@ -9,34 +9,35 @@ use super::axis::{Scale, is_drawable};
 use super::kinds::{Kind, Kinds, distinct};
 use super::runs::Run;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
-use super::{Source, stripes, wanted};
+use super::{Source, hatching, wanted};
 use crate::colours::{INK, MUTED, PAPER};
 use crate::number;
 
 const LEFT: f64 = 12.0;
 const RIGHT: f64 = WIDTH - 14.0;
-/// Height of a row, and of its words and its bar.
+/// Height of a row, of its words and of its bar.
 const ROW: (f64, f64, f64) = (60.0, 23.0, 22.0);
-/// How far marks of the fair share stand out: between kinds, and between flows.
+/// Length of the fair-share marks: between kinds, and between flows.
 const MARKS: (f64, f64) = (4.0, 4.0);
-/// Marks and lines between flows that would be closer than this are left out: they would be a grey area.
+/// Smallest distance of marks and lines. Closer ones are left out, because they would be a grey
+/// area.
 const CLOSEST: f64 = 2.0;
 
-/// A row's first repetition.
+/// The first repetition of a row.
 struct Division<'a> {
     row: &'a str,
-    /// Values of the flows of each kind, the largest first.
+    /// Values of the flows of each kind, largest first.
     kinds: Vec<(Kind<'a>, Vec<f64>)>,
 }
 
-/// One figure per variant.
+/// Draws one figure per variant.
 pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[RowLabel], metric: &Metric) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
-    let of =
+    let divisions =
         |v| wanted(v, rows).into_iter().filter_map(|row| division(source, &v.name, row, metric)).collect();
-    let shown: Vec<Vec<Division<'_>>> = variants.iter().map(of).collect();
+    let shown: Vec<Vec<Division<'_>>> = variants.iter().map(divisions).collect();
     let all = shown.iter().flatten().flat_map(|run| &run.kinds);
-    let kinds = Kinds::of(source, all.map(|(kind, _)| *kind));
+    let kinds = Kinds::new(source, all.map(|(kind, _)| *kind));
     variants.iter().zip(&shown).map(|(v, runs)| figure(title, &v.name, runs, &kinds, metric)).collect()
 }
 
@@ -60,7 +61,7 @@ fn division<'a>(
 
 fn figure(title: &str, variant: &str, runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> Figure {
     let (body, height) = match runs {
-        [] => (svg::nothing(WIDTH, 30.0, "no flows"), 50.0),
+        [] => (svg::placeholder(WIDTH, 30.0, "no flows"), 50.0),
         _ => bars(runs, kinds, metric),
     };
     Figure {
@@ -79,7 +80,7 @@ fn bars(runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> (Markup, f
     let (first, end) = (height + 4.0, height + 4.0 + ROW.0 * runs.len() as f64);
     let percent = Scale::exact(0.0, 100.0, 5).on(LEFT, RIGHT);
     let is_mixed = runs.iter().any(|run| run.kinds.len() > 1);
-    let lines = if is_mixed { "; long lines: of the labels" } else { "" };
+    let lines = if is_mixed { "; long lines: per label" } else { "" };
     let remark = format!("Marks: where equal shares of the flows would end{lines}.");
     let body = html! {
         (legend)
@@ -87,19 +88,19 @@ fn bars(runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> (Markup, f
         @for (i, run) in runs.iter().enumerate() {
             (draw_run(run, kinds, &percent, first + ROW.0 * i as f64, runs.len() > 1))
         }
-        (svg::axis_name(LEFT, RIGHT, end + 33.0, &format!("Share of the {} of all flows (%)", lower(metric))))
+        (svg::x_axis_name(LEFT, RIGHT, end + 33.0, &format!("Share of the {} of all flows (%)", lower(metric))))
         (svg::text(8.0, end + 50.0, SMALL, MUTED, Anchor::Start, &remark))
     };
     (body, end + 60.0)
 }
 
-/// A row's words over its bar.
+/// Draws a row's words above its bar.
 fn draw_run(run: &Division<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64, with_name: bool) -> Markup {
     let words = run.words();
-    let room = RIGHT - LEFT - svg::text_width(&words, SMALL) - 10.0;
+    let space = RIGHT - LEFT - svg::text_width(&words, SMALL) - 10.0;
     let baseline = top + ROW.1 - 8.0;
     html! {
-        @if with_name { (svg::label(LEFT, baseline, TEXT, Anchor::Start, room, run.row)) }
+        @if with_name { (svg::label(LEFT, baseline, TEXT, Anchor::Start, space, run.row)) }
         (svg::text(RIGHT, baseline, SMALL, MUTED, Anchor::End, &words))
         (bar(run, kinds, percent, top + ROW.1))
     }
@@ -118,7 +119,7 @@ fn bar(run: &Division<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64) -> Mark
         parts.push(html! {
             rect x=(svg::px(from)) y=(svg::px(top)) width=(svg::px(to - from)) height=(svg::px(ROW.2))
                 fill=(kinds.fill(*kind, 0)) { title { (name) } }
-            (stripes::upright([from, top, to - from, ROW.2], kinds.style(*kind).stripes))
+            (hatching::vertical([from, top, to - from, ROW.2], kinds.style(*kind).stripes))
         });
         below += sum;
     }
@@ -134,7 +135,7 @@ fn bar(run: &Division<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64) -> Mark
     }
 }
 
-/// Where equal shares would end.
+/// Draws where equal shares would end.
 fn marks(run: &Division<'_>, percent: &Scale, top: f64, bottom: f64) -> Markup {
     let flows = run.flows().count();
     let fair = |count: usize| percent.at(100.0 * count as f64 / flows.max(1) as f64);
@@ -150,13 +151,13 @@ fn marks(run: &Division<'_>, percent: &Scale, top: f64, bottom: f64) -> Markup {
     }
 }
 
-/// Those that are not too close to the one before.
+/// Removes places too close to the one before.
 fn apart(places: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut last = f64::NEG_INFINITY;
     places.filter(|x| *x - std::mem::replace(&mut last, *x) >= CLOSEST).collect()
 }
 
-/// Upright lines, in one element.
+/// Draws vertical lines in one element.
 fn strokes(places: &[f64], top: f64, bottom: f64, colour: &str, weight: f64) -> Markup {
     let line = |x: &f64| format!("M{} {}v{}", svg::px(*x), svg::px(top), svg::px(bottom - top));
     let data: String = places.iter().map(line).collect();
@@ -168,26 +169,26 @@ impl Division<'_> {
         self.kinds.iter().flat_map(|(_, flows)| flows.iter().copied())
     }
 
-    /// `8 flows, the largest 3.2 times the smallest`.
+    /// Describes the inequality: `8 flows, largest 3.2 times the smallest`.
     fn words(&self) -> String {
         let flows = count(self.flows().count());
         let (largest, smallest) =
             (self.flows().fold(0.0, f64::max), self.flows().fold(f64::INFINITY, f64::min));
         match largest / smallest {
             _ if self.flows().nth(1).is_none() => flows,
-            _ if largest <= 0.0 => format!("{flows}, none with any"),
+            _ if largest <= 0.0 => format!("{flows}, all zero"),
             ratio if ratio.is_finite() && ratio < 1e4 => {
                 format!(
                     "{flows}, largest {} times the smallest",
                     number::fixed(ratio, usize::from(ratio < 99.5))
                 )
             }
-            _ => format!("{flows}, smallest next to nothing"),
+            _ => format!("{flows}, smallest near zero"),
         }
     }
 }
 
-/// A metric within a sentence.
+/// Returns a metric's label as it is used within a sentence.
 fn lower(metric: &Metric) -> String {
     number::metric(metric).label.to_lowercase()
 }
@@ -208,8 +209,8 @@ mod tests {
         assert_eq!(words(&[3.0]), "1 flow");
         assert_eq!(words(&[3.0, 2.0]), "2 flows, largest 1.5 times the smallest");
         assert_eq!(words(&[300.0, 2.0]), "2 flows, largest 150 times the smallest");
-        assert_eq!(words(&[3.0, 0.0]), "2 flows, smallest next to nothing");
-        assert_eq!(words(&[0.0, 0.0]), "2 flows, none with any");
+        assert_eq!(words(&[3.0, 0.0]), "2 flows, smallest near zero");
+        assert_eq!(words(&[0.0, 0.0]), "2 flows, all zero");
     }
 
     #[test]

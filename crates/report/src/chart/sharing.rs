@@ -1,12 +1,13 @@
-//! Whether the panels of a chart share a scale. They do, so that they can be compared, unless some of them would show a line at the
-//! bottom and nothing else.
+//! Decides whether the panels of a chart share a scale. They do, so that they can be compared,
+//! unless a panel would show only a line at the bottom.
 
 use super::axis::is_drawable;
 
-/// Panels that reach this many times as high as others leave them no room.
+/// Ratio of heights above which panels do not share a scale.
 const MOST: f64 = 4.0;
 
-/// Whether panels with these ends are too different for one scale. One where all is zero fits every scale.
+/// Reports whether panels with these ends are too different for one scale. A panel of zeros fits
+/// every scale.
 pub(super) fn are_apart(ends: impl Iterator<Item = (f64, f64)>) -> bool {
     let heights = ends.map(|(low, high)| low.abs().max(high.abs()));
     let (least, most) = heights
@@ -15,7 +16,8 @@ pub(super) fn are_apart(ends: impl Iterator<Item = (f64, f64)>) -> bool {
     most > MOST * least
 }
 
-/// What is told under a chart where each `what` (panel, strip, picture) has its own: of these quantities, of `all` that it shows.
+/// Returns the remark that each `what` (panel, strip, figure) has its own scale: for these
+/// quantities of the `all` shown.
 pub(super) fn remark<'q>(
     what: &str,
     quantities: impl Iterator<Item = &'q str>,
@@ -24,8 +26,8 @@ pub(super) fn remark<'q>(
     let names: Vec<&str> = quantities.collect();
     match names.len() {
         0 => None,
-        some if some == all => Some(format!("Each {what} has a scale of its own.")),
-        _ => Some(format!("{}: each {what} has a scale of its own.", names.join(", "))),
+        some if some == all => Some(format!("Each {what} has its own scale.")),
+        _ => Some(format!("{}: each {what} has its own scale.", names.join(", "))),
     }
 }
 

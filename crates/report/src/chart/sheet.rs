@@ -1,15 +1,15 @@
-//! The figures of several variants in one: under each other in a column, two beside each other across a page.
+//! Combines the figures of several variants: below each other in a column, in pairs across a page.
 
 use maud::{Markup, html};
 
 use super::Source;
 use super::svg::{self, Anchor, Figure, TEXT, WIDE, WIDTH};
 
-/// Height of a variant's name over its panel.
+/// Height of a variant's name above its panel.
 const NAME: f64 = 22.0;
 
-/// One figure, or as many as there were if there was but one.
-pub(super) fn of(source: &Source<'_>, figures: Vec<Figure>) -> Vec<Figure> {
+/// Combines figures into one. An empty list stays empty.
+pub(super) fn combine(source: &Source<'_>, figures: Vec<Figure>) -> Vec<Figure> {
     let Some(first) = figures.first() else { return figures };
     let (kind, title) = (first.kind.clone(), first.title.clone());
     let width = source.width.max(first.width);
@@ -26,14 +26,14 @@ pub(super) fn of(source: &Source<'_>, figures: Vec<Figure>) -> Vec<Figure> {
     vec![Figure { kind, title, variant: String::new(), width, height: top, body }]
 }
 
-/// A picture in the picture: its plots keep their own pixels.
+/// Draws a figure as a panel. Its plots keep their own pixels.
 fn panel(figure: &Figure, left: f64, top: f64) -> Markup {
     let (width, height) = (svg::px(figure.width), svg::px(figure.height));
     let frame = format!("0 0 {width} {height}");
     html! {
         (svg::label(left + 8.0, top + 16.0, TEXT, Anchor::Start, figure.width - 16.0, &figure.variant))
         svg class="panel" x=(svg::px(left)) y=(svg::px(top + NAME)) width=(width) height=(height) viewBox=(frame) {
-            // The pointer is over the panel also where nothing is drawn.
+            // The pointer is over the panel even where nothing is drawn.
             rect width=(width) height=(height) fill="none" pointer-events="all" {}
             (figure.body)
         }

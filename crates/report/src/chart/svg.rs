@@ -1,56 +1,56 @@
-//! SVG, written by hand through the HTML template library, because plotters (0.3.7, its SVG backend alone) cannot
-//! make these charts look right: it rounds each coordinate to a whole pixel, so slow slopes become stairs; a dashed
-//! line becomes one element per dash (a chart of 800 points: 167 of them); its marks carry no tooltip; and its text
-//! and grid cannot be told apart by a style sheet other than by opacity. What is left to write is this file.
+//! SVG, written with the HTML template library.
 //!
-//! Colours are attributes, not styles: word processors and LaTeX understand those, and the page's style sheet
-//! replaces them by attribute selectors on its dark ground.
+//! The crate plotters (0.3.7, SVG backend) cannot draw these charts well. It rounds coordinates to
+//! whole pixels, so slow slopes become stairs. A dashed line becomes one element per dash (167 for
+//! a chart of 800 points). Its marks have no tooltip. A style sheet can tell its text and grid
+//! apart only by opacity. This file replaces it.
+//!
+//! Colours are attributes, not styles: word processors and LaTeX understand those. The page's style
+//! sheet replaces them by attribute selectors in dark mode.
 
 use maud::{Markup, PreEscaped, html};
 
 use super::axis::Scale;
 pub(super) use super::axis::px;
-use super::stripes;
+use super::hatching;
 use crate::colours::{AXIS, GRID, INK, MUTED, PAPER};
 use crate::number;
 use crate::styles::Style;
 
-/// Width of every chart: printed in a column of 84 mm, its text is of 6.6 points.
+/// Width of every chart. Printed in a column of 84 mm, its text has 6.6 points.
 pub(crate) const WIDTH: f64 = 430.0;
-/// Width of a chart across a page on a screen that is large enough.
+/// Width of a chart across a wide page.
 pub(crate) const WIDE: f64 = 1000.0;
 /// Text size.
 pub(super) const TEXT: f64 = 12.0;
-/// Tick labels and numbers.
+/// Text size of tick labels and numbers.
 pub(super) const SMALL: f64 = 11.0;
-/// Weight of a curve's piece in a legend.
+/// Line width of a curve's sample in a legend.
 pub(super) const PIECE: f64 = 2.2;
-/// The same for bars and boxes: a box.
+/// Size of the sample for bars and boxes.
 pub(super) const BOX: f64 = 11.0;
-/// The same for areas, whose stripes are upright.
+/// Size of the sample for areas, whose hatching is vertical.
 pub(super) const BANDS: f64 = 12.0;
 
-/// Height of a line under a chart.
+/// Height of a line of text under a chart.
 const REMARK: f64 = 14.0;
 
-/// A finished chart of one variant.
+/// A finished chart of one variant, or of all.
 pub(crate) struct Figure {
-    /// What it is, for its file's name: `line-time`.
+    /// Kind of chart, for the file's name: `line-time`.
     pub(crate) kind: String,
-    /// The chart's title.
     pub(crate) title: String,
-    /// The variant's name, may be empty.
+    /// The variant's name; may be empty.
     pub(crate) variant: String,
-    /// Its width: [`WIDTH`], or [`WIDE`] for a page that has the room.
+    /// Width: [`WIDTH`], or [`WIDE`] for a chart across the page.
     pub(super) width: f64,
-    /// Its height.
     pub(super) height: f64,
-    /// What is inside `svg`.
+    /// Content of the `svg` element.
     pub(super) body: Markup,
 }
 
 impl Figure {
-    /// Title and variant in one line.
+    /// Returns title and variant in one line.
     pub(crate) fn name(&self) -> String {
         if self.variant.is_empty() {
             self.title.clone()
@@ -59,7 +59,7 @@ impl Figure {
         }
     }
 
-    /// For the page, whose style sheet sets its width, typeface and dark colours.
+    /// Draws the chart for a page. The style sheet sets its width, typeface and dark colours.
     pub(crate) fn inline(&self) -> Markup {
         let frame = format!("0 0 {} {}", px(self.width), px(self.height));
         html! {
@@ -67,7 +67,7 @@ impl Figure {
         }
     }
 
-    /// For a file: black on white, sized, typeface named.
+    /// Draws the chart for a file: on a white background, with size and typeface.
     pub(crate) fn standalone(&self) -> Markup {
         let (width, height) = (px(self.width), px(self.height));
         html! {
@@ -83,18 +83,15 @@ impl Figure {
     }
 }
 
-/// Where a text's position is.
+/// Point of a text that its position refers to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Anchor {
-    /// At its first letter.
     Start,
-    /// In its middle.
     Middle,
-    /// Behind its last letter.
     End,
 }
 
-/// A text on its baseline.
+/// Draws a text on its baseline.
 pub(super) fn text(x: f64, y: f64, size: f64, colour: &str, anchor: Anchor, content: &str) -> Markup {
     let anchor = match anchor {
         Anchor::Start => None,
@@ -104,35 +101,35 @@ pub(super) fn text(x: f64, y: f64, size: f64, colour: &str, anchor: Anchor, cont
     html! { text x=(px(x)) y=(px(y)) font-size=(size) fill=(colour) text-anchor=[anchor] { (content) } }
 }
 
-/// The heading of a panel.
+/// Draws the heading of a panel.
 pub(super) fn heading(x: f64, y: f64, content: &str) -> Markup {
     html! { text x=(px(x)) y=(px(y)) font-size=(TEXT) font-weight="bold" fill=(INK) { (content) } }
 }
 
-/// A label cut to its room; the whole of it as a tooltip.
-pub(super) fn label(x: f64, y: f64, size: f64, anchor: Anchor, room: f64, content: &str) -> Markup {
-    let short = shortened(content, size, room);
+/// Draws a label that is shortened to `space`, with the full text as a tooltip.
+pub(super) fn label(x: f64, y: f64, size: f64, anchor: Anchor, space: f64, content: &str) -> Markup {
+    let short = shortened(content, size, space);
     if short == content {
         return text(x, y, size, INK, anchor, content);
     }
     html! { g { title { (content) } (text(x, y, size, INK, anchor, &short)) } }
 }
 
-/// A text over curves, with paper around its letters.
+/// Draws a text over curves, with a halo of the background colour.
 pub(super) fn haloed(x: f64, y: f64, content: &str) -> Markup {
     html! {
-        // Twice: not every word processor can paint the stroke before the letters.
+        // The text is drawn twice: not every word processor can paint the stroke below the letters.
         text x=(px(x)) y=(px(y)) font-size=(TEXT) fill=(PAPER) stroke=(PAPER) stroke-width="3" aria-hidden="true" { (content) }
         (text(x, y, TEXT, INK, Anchor::Start, content))
     }
 }
 
-/// A straight thin line.
+/// Draws a thin straight line.
 pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64, colour: &str) -> Markup {
     html! { line x1=(px(x1)) y1=(px(y1)) x2=(px(x2)) y2=(px(y2)) stroke=(colour) {} }
 }
 
-/// A curve with its name as a tooltip.
+/// Draws a curve with its name as a tooltip.
 pub(super) fn curve(data: &str, style: &Style, width: f64, name: &str) -> Markup {
     html! {
         path d=(data) fill="none" stroke=(style.colour) stroke-width=(width) stroke-linejoin="round"
@@ -140,7 +137,7 @@ pub(super) fn curve(data: &str, style: &Style, width: f64, name: &str) -> Markup
     }
 }
 
-/// A value of a line: shape by the style's number, with what it is as a tooltip.
+/// Draws the marker of a value, with its name as a tooltip.
 pub(super) fn marker((x, y): (f64, f64), style: &Style, name: &str) -> Markup {
     let shape = match style.marker % 5 {
         0 => "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
@@ -153,20 +150,21 @@ pub(super) fn marker((x, y): (f64, f64), style: &Style, name: &str) -> Markup {
     html! { path class="marker" d=(data) fill=(style.colour) stroke=(PAPER) stroke-width="0.8" { title { (name) } } }
 }
 
-/// An area with its name as a tooltip, parted from the next by the paper between them.
+/// Draws an area with its name as a tooltip. A stroke in the background colour separates it from
+/// the next.
 pub(super) fn area(data: &str, colour: &str, gap: f64, name: &str) -> Markup {
     html! { path d=(data) fill=(colour) stroke=(PAPER) stroke-width=(gap) { title { (name) } } }
 }
 
-/// What is drawn on a pair of scales: the page's script reads values from it, and zooms it.
+/// Groups what is drawn on a pair of scales. The page's script reads values from it and zooms it.
 pub(super) fn plot(x: &Scale, y: &Scale, inner: &Markup) -> Markup {
     plot_at(x, y, &[], inner)
 }
 
-/// The same where x has values at these alone: between them nothing was run, and nothing is to be read.
+/// Groups a plot with values only at `stops`. Between them nothing was run, and nothing is read.
 pub(super) fn plot_at(x: &Scale, y: &Scale, stops: &[f64], inner: &Markup) -> Markup {
     let words = (!y.words().is_empty()).then(|| y.words().join("|"));
-    // As they follow a number.
+    // Units as they follow a number.
     let unit =
         |scale: &Scale| if scale.unit().is_empty() { String::new() } else { format!(" {}", scale.unit()) };
     let units = format!("{}|{}", unit(x), unit(y));
@@ -178,7 +176,7 @@ pub(super) fn plot_at(x: &Scale, y: &Scale, stops: &[f64], inner: &Markup) -> Ma
     }
 }
 
-/// The plot's frame of vertical grid lines with their labels under it.
+/// Draws vertical grid lines with their labels below.
 pub(super) fn grid_x(scale: &Scale, top: f64, bottom: f64, with_labels: bool) -> Markup {
     html! {
         g class="ticks" {
@@ -192,7 +190,7 @@ pub(super) fn grid_x(scale: &Scale, top: f64, bottom: f64, with_labels: bool) ->
     }
 }
 
-/// Horizontal grid lines with their labels on the left, and the axis under them.
+/// Draws horizontal grid lines with their labels on the left.
 pub(super) fn grid_y(scale: &Scale, left: f64, right: f64) -> Markup {
     html! {
         @for tick in &scale.ticks {
@@ -202,17 +200,17 @@ pub(super) fn grid_y(scale: &Scale, left: f64, right: f64) -> Markup {
     }
 }
 
-/// The line on which a plot stands.
-pub(super) fn floor(left: f64, right: f64, y: f64) -> Markup {
+/// Draws the x axis.
+pub(super) fn x_axis_line(left: f64, right: f64, y: f64) -> Markup {
     line(left, y, right, y, AXIS)
 }
 
-/// The axis' name, under its labels.
-pub(super) fn axis_name(left: f64, right: f64, y: f64, name: &str) -> Markup {
+/// Draws the name of the x axis, under its labels.
+pub(super) fn x_axis_name(left: f64, right: f64, y: f64, name: &str) -> Markup {
     text(f64::midpoint(left, right), y, TEXT, INK, Anchor::Middle, name)
 }
 
-/// What is to be known of a chart, under it: a line each, the first on this baseline.
+/// Draws remarks under a chart, one line each. The first is on this baseline.
 pub(super) fn remarks(y: f64, lines: &[String]) -> Markup {
     html! {
         @for (i, line) in lines.iter().enumerate() {
@@ -221,25 +219,25 @@ pub(super) fn remarks(y: f64, lines: &[String]) -> Markup {
     }
 }
 
-/// Height of what [`remarks`] writes.
+/// Returns the height of what [`remarks`] draws.
 pub(super) fn remarks_height(lines: &[String]) -> f64 {
     if lines.is_empty() { 0.0 } else { 4.0 + REMARK * lines.len() as f64 }
 }
 
-/// Instead of a chart.
-pub(super) fn nothing(width: f64, y: f64, why: &str) -> Markup {
+/// Draws a text instead of a chart.
+pub(super) fn placeholder(width: f64, y: f64, why: &str) -> Markup {
     text(width / 2.0, y, TEXT, MUTED, Anchor::Middle, why)
 }
 
-/// The upright axis' name, beside the middle of the axis.
-pub(super) fn upright_name(top: f64, bottom: f64, name: &str) -> Markup {
+/// Draws the name of the y axis, beside its middle.
+pub(super) fn y_axis_name(top: f64, bottom: f64, name: &str) -> Markup {
     html! {
         text font-size=(TEXT) fill=(INK) text-anchor="middle"
             transform={ "translate(12 " (px(f64::midpoint(top, bottom))) ") rotate(-90)" } { (name) }
     }
 }
 
-/// Names of curves with a piece of each, in as many lines as they need; returns the height.
+/// Draws names with a sample of each curve, in as many lines as needed. Returns the height.
 pub(super) fn legend(width: f64, top: f64, entries: &[(&str, &Style)], weight: f64) -> (Markup, f64) {
     const SWATCH: f64 = 26.0;
     const LINE: f64 = 18.0;
@@ -250,19 +248,19 @@ pub(super) fn legend(width: f64, top: f64, entries: &[(&str, &Style)], weight: f
         return (Markup::default(), 0.0);
     }
     for (name, style) in named {
-        let room = width - SWATCH - 24.0;
-        let taken = SWATCH + 6.0 + text_width(name, TEXT).min(room);
+        let space = width - SWATCH - 24.0;
+        let taken = SWATCH + 6.0 + text_width(name, TEXT).min(space);
         if x > 8.0 && x + taken > width - 4.0 {
             (x, y) = (8.0, y + LINE);
         }
-        let label = label(x + SWATCH + 6.0, y, TEXT, Anchor::Start, room, name);
+        let label = label(x + SWATCH + 6.0, y, TEXT, Anchor::Start, space, name);
         marks.push(html! { g class="key" data-series=(name) { (swatch(x, y - 4.0, SWATCH, style, weight)) (label) } });
         x += taken + 18.0;
     }
     (html! { @for mark in marks { (mark) } }, y + 8.0 - top)
 }
 
-/// A piece of a curve, or a box in the colour of its area.
+/// Draws the sample of a curve, or a box in the colour of an area.
 fn swatch(x: f64, y: f64, length: f64, style: &Style, weight: f64) -> Markup {
     if weight < BOX {
         return curve(&format!("M{} {}h{length}", px(x), px(y)), style, weight, "");
@@ -270,12 +268,12 @@ fn swatch(x: f64, y: f64, length: f64, style: &Style, weight: f64) -> Markup {
     let (top, area) = (y - BOX / 2.0, [x, y - BOX / 2.0, length, BOX]);
     html! {
         rect x=(px(x)) y=(px(top)) width=(length) height=(BOX) fill=(style.colour) stroke=(style.colour) {}
-        @if weight < BANDS { (stripes::on(area, style.stripes)) }
-        @else { (stripes::upright(area, style.stripes)) }
+        @if weight < BANDS { (hatching::diagonal(area, style.stripes)) }
+        @else { (hatching::vertical(area, style.stripes)) }
     }
 }
 
-/// About the width of a text in a usual sans-serif typeface, a little too wide rather than too narrow.
+/// Estimates the width of a text in a common sans-serif typeface, rather too wide than too narrow.
 pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(|c| size * letter_width(c)).sum()
 }
@@ -291,15 +289,15 @@ fn letter_width(c: char) -> f64 {
     }
 }
 
-/// The text if it fits, else its beginning and its end around an ellipsis: names that belong together mostly begin alike,
-/// and differ at the end.
-pub(super) fn shortened(text: &str, size: f64, room: f64) -> String {
-    if text_width(text, size) <= room {
+/// Shortens a text to `space`. The beginning and the end are kept around an ellipsis, because
+/// related names mostly differ at the end.
+pub(super) fn shortened(text: &str, size: f64, space: f64) -> String {
+    if text_width(text, size) <= space {
         return text.to_owned();
     }
     let letters: Vec<char> = text.chars().collect();
-    let fits = |letters: &mut dyn Iterator<Item = &char>, room: f64| {
-        let mut left = room;
+    let fits = |letters: &mut dyn Iterator<Item = &char>, space: f64| {
+        let mut left = space;
         letters
             .take_while(|c| {
                 left -= size * letter_width(**c);
@@ -307,14 +305,14 @@ pub(super) fn shortened(text: &str, size: f64, room: f64) -> String {
             })
             .count()
     };
-    let room = room - size;
-    let head = fits(&mut letters.iter(), room * HEAD);
-    let tail = fits(&mut letters[head..].iter().rev(), room * (1.0 - HEAD));
+    let space = space - size;
+    let head = fits(&mut letters.iter(), space * HEAD);
+    let tail = fits(&mut letters[head..].iter().rev(), space * (1.0 - HEAD));
     let words = |part: &[char]| part.iter().collect::<String>();
     format!("{}…{}", words(&letters[..head]).trim_end(), words(&letters[letters.len() - tail..]).trim_start())
 }
 
-/// How much of a shortened text is its beginning.
+/// Share of a shortened text that is its beginning.
 const HEAD: f64 = 0.3;
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Every mark over everything that it is drawn from: there is a picture, its marks are in it, and no text leaves it.
+//! Every mark with every kind of data: there is a figure, its marks are in it, and no text leaves
+//! it.
 
 use experiment::chart::{Along, Chart, Colour, Data, Mark, ScaleKind, Spot};
 use results::network::Network;
@@ -11,28 +12,28 @@ use crate::fixture::{cells, chart, over_time, plane, realistic};
 use crate::styles::Palette;
 use crate::tests::texts_stay_inside;
 
-/// The pictures of a chart of one of the realistic experiments, as files.
+/// Draws a chart of one of the realistic experiments as files.
 fn pictures(experiment: usize, chart: &Chart, width: f64) -> Vec<String> {
     let experiments = realistic();
-    let palette = Palette::of(&experiments);
+    let palette = Palette::new(&experiments);
     let figures = draw(&Source::new(&experiments[experiment], &palette, width), chart);
     figures.iter().map(|figure| figure.standalone().0).collect()
 }
 
-/// Those of these results.
+/// Draws a chart of these results as files.
 fn drawn(results: &Results, chart: &Chart) -> Vec<String> {
-    let palette = Palette::of(std::slice::from_ref(results));
+    let palette = Palette::new(std::slice::from_ref(results));
     let figures = draw(&Source::new(results, &palette, WIDTH), chart);
     figures.iter().map(|figure| figure.standalone().0).collect()
 }
 
-/// The scales of the panels of a picture, each once.
+/// Returns the scales of a figure's panels without repeats.
 fn y_scales(picture: &str) -> BTreeSet<&str> {
-    let of = |rest: &'_ str| rest.split(' ').take(2).map(str::len).sum::<usize>() + 1;
-    picture.split("data-y=\"").skip(1).map(|rest| &rest[..of(rest)]).collect()
+    let length = |rest: &'_ str| rest.split(' ').take(2).map(str::len).sum::<usize>() + 1;
+    picture.split("data-y=\"").skip(1).map(|rest| &rest[..length(rest)]).collect()
 }
 
-/// What tells a mark in a picture.
+/// Returns text that shows a mark in a figure.
 fn sign(mark: Mark) -> &'static str {
     match mark {
         Mark::Line => "stroke-linejoin=\"round\"",
@@ -57,7 +58,7 @@ fn columns(columns: &[&str]) -> Vec<String> {
     columns.iter().map(|column| (*column).to_owned()).collect()
 }
 
-/// Cells with colours and panels moved around.
+/// Returns cells with different uses of colours and panels.
 fn all_cells() -> Vec<(String, Data)> {
     let variants = realistic()[0].summary.variants.clone();
     let mut all = Vec::new();
@@ -112,7 +113,8 @@ fn every_mark_of_runs_is_drawn() {
     };
     let second = Some(Duration::from_secs(1));
     let metric = |metric: &str| Data::Shares { metric: metric.into() };
-    let of = |x: &str, y: &str, of_flows, colour| Data::Flows { x: x.into(), y: y.into(), of_flows, colour };
+    let plane_of =
+        |x: &str, y: &str, of_flows, colour| Data::Flows { x: x.into(), y: y.into(), of_flows, colour };
     let all = [
         (Mark::Line, series(None, None, None)),
         (Mark::Line, series(Some(Colour::Row), Some(false), second)),
@@ -122,9 +124,9 @@ fn every_mark_of_runs_is_drawn() {
         (Mark::Area, over_time(columns(&["cwnd_bytes"]))),
         (Mark::Bar, metric("goodput")),
         (Mark::Point, plane("rtt_mean", "goodput")),
-        (Mark::Point, of("goodput", "rtt_mean", true, Some(Colour::Row))),
-        (Mark::Point, of("rtt_mean", "goodput", true, Some(Colour::Flow))),
-        (Mark::Point, of("loss", "throughput", false, None)),
+        (Mark::Point, plane_of("goodput", "rtt_mean", true, Some(Colour::Row))),
+        (Mark::Point, plane_of("rtt_mean", "goodput", true, Some(Colour::Flow))),
+        (Mark::Point, plane_of("loss", "throughput", false, None)),
     ];
     for (mark, data) in all {
         for scale in [ScaleKind::Linear, ScaleKind::Log] {
@@ -171,7 +173,7 @@ fn fields_are_drawn_on_two_axes() {
     assert!(drawn[0].matches("<rect").count() > 20 && drawn[0].contains(" Mbit/s</title>"));
 }
 
-/// A reader of a value is told what it is measured in.
+/// Tooltips name the unit of a value.
 #[test]
 fn tooltips_have_units() {
     let variants = realistic()[0].summary.variants.clone();
@@ -185,7 +187,7 @@ fn tooltips_have_units() {
     assert!(samples[0].contains("data-units=\" ms| %\""));
 }
 
-/// What the capacity and the base RTT are is shown where an axis is of them.
+/// A value of zero on a logarithmic axis breaks nothing.
 #[test]
 fn a_log_axis_leaves_out_what_has_no_place_on_it() {
     let mut variants = realistic()[0].summary.variants.clone();
@@ -199,7 +201,7 @@ fn a_log_axis_leaves_out_what_has_no_place_on_it() {
     assert!(!drawn[0].contains("NaN") && !drawn[0].contains("inf"));
 }
 
-/// Where one panel would press the others to the bottom, each has a scale of its own, and the picture says so.
+/// Panels that would press others to the bottom get scales of their own, and the figure says so.
 #[test]
 fn panels_that_are_far_apart_do_not_share_a_scale() {
     let faster = |factor: f64| {
@@ -220,17 +222,17 @@ fn panels_that_are_far_apart_do_not_share_a_scale() {
     for (mark, data) in [(Mark::Area, columns()), (Mark::Line, columns()), (Mark::Point, faceted)] {
         let chart = Chart { together: true, ..chart("T", mark, data) };
         let near = drawn(&faster(2.0), &chart).remove(0);
-        assert!(!near.contains("of its own"), "{mark:?}");
+        assert!(!near.contains("its own scale"), "{mark:?}");
         let far = drawn(&faster(100.0), &chart).remove(0);
         texts_stay_inside("far", &far);
-        assert!(far.contains("Each ") && far.contains(" has a scale of its own."), "{mark:?} {far}");
+        assert!(far.contains("Each ") && far.contains(" has its own scale."), "{mark:?} {far}");
         if mark != Mark::Point {
             assert_eq!((y_scales(&near).len(), y_scales(&far).len()), (1, 2), "{mark:?}");
         }
     }
 }
 
-/// Between the values of a key nothing was run: the page's script reads at these alone.
+/// Nothing was run between the values of a key: the script reads only at these values.
 #[test]
 fn a_swept_axis_says_which_values_were_run() {
     let variants = realistic()[0].summary.variants.clone();
@@ -249,7 +251,8 @@ fn a_swept_axis_says_which_values_were_run() {
     assert!(!time[0].contains("data-at="));
 }
 
-/// Over a swept rate the capacity rises with it; the base RTT is one line where all panels have one.
+/// Over a swept rate the capacity rises with it. The base RTT is one line if all panels have the
+/// same.
 #[test]
 fn swept_lines_stand_under_what_the_network_allows() {
     let mut results = realistic().remove(0);
@@ -281,7 +284,7 @@ fn swept_lines_stand_under_what_the_network_allows() {
     assert!(!lines(&results, "goodput").contains("reference"), "a row whose network is not known");
 }
 
-/// A scale that the file asks for and that cannot be is not changed in silence.
+/// The chart says so if it cannot use the scale that the file asks for.
 #[test]
 fn a_zero_on_a_logarithmic_axis_is_told() {
     let variants = realistic()[0].summary.variants.clone();
@@ -292,14 +295,14 @@ fn a_zero_on_a_logarithmic_axis_is_told() {
         spots.iter_mut().for_each(|spot| spot.at[0] += first);
         pictures(0, &Chart { together: true, ..chart("T", Mark::Line, data) }, WIDTH).remove(0)
     };
-    assert!(swept(0.0, ScaleKind::Log).contains("The x axis is linear: 0 has no place"));
+    assert!(swept(0.0, ScaleKind::Log).contains("The x axis is linear: a logarithmic axis cannot show 0"));
     assert!(
-        !swept(0.0, ScaleKind::Linear).contains("no place")
-            && !swept(1.0, ScaleKind::Log).contains("no place")
+        !swept(0.0, ScaleKind::Linear).contains("cannot show")
+            && !swept(1.0, ScaleKind::Log).contains("cannot show")
     );
 }
 
-/// Of curves of which none has a name.
+/// Curves without names have no legend.
 #[test]
 fn a_legend_has_no_nameless_line() {
     let mut results = realistic().remove(0);

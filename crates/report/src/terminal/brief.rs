@@ -1,5 +1,6 @@
-//! An experiment in one table (`-v`): the reference variant, and with each number where the other variants lie. Of a sweep without a
-//! reference all variants, if a screen has room for them.
+//! One table per experiment (`-v`): the reference variant, and the range of the other variants beside each number.
+//!
+//! A sweep without a reference shows all variants if they fit on a screen.
 
 use results::summary::{Row, Summary, Trust, Variant, Verdict};
 
@@ -8,13 +9,13 @@ use super::grid::{self, Grid};
 use super::lines::{Lines, short};
 use crate::variants::keys_and_values;
 
-/// Lines of a table beside which others are shown too.
+/// Most lines of a table that leaves space for other output.
 const SCREEN: usize = 24;
 
-/// Reasons that have been told, each once: a table names them by their place.
+/// Reasons already printed. A table refers to them by number, so that each appears once.
 pub type Notes = Vec<String>;
 
-/// Heading, table, claims. What `notes` holds is on the screen already.
+/// Returns heading, table and claims. Reasons in `notes` are not printed again.
 pub fn text(summary: &Summary, notes: &mut Notes, width: usize) -> String {
     let mut out = Lines::new(width);
     out.line("");
@@ -31,7 +32,7 @@ pub fn text(summary: &Summary, notes: &mut Notes, width: usize) -> String {
     out.into_text()
 }
 
-/// A line for each that holds, and the whole sentence with its reason of the others.
+/// Prints one line for each claim that holds, and the full sentence with its reason for the others.
 fn claims(out: &mut Lines, summary: &Summary, notes: &mut Notes) {
     for claim in &summary.claims {
         let ours = if claim.ours { " (ours)" } else { "" };
@@ -53,10 +54,10 @@ fn claims(out: &mut Lines, summary: &Summary, notes: &mut Notes) {
 }
 
 fn title(out: &mut Lines, summary: &Summary) {
-    out.put("", &format!("{}: {}{}", summary.experiment, summary.title, summary.world.title_end()));
+    out.put("", &format!("{}: {}{}", summary.experiment, summary.title, summary.world.title_suffix()));
 }
 
-/// What the one experiment is.
+/// Prints title, source and note of a single experiment.
 pub(super) fn heading(out: &mut Lines, summary: &Summary) {
     title(out, summary);
     for more in [&summary.source, &summary.note] {
@@ -66,51 +67,93 @@ pub(super) fn heading(out: &mut Lines, summary: &Summary) {
     }
 }
 
-/// The table and its notes. Where claims are the answer, it is no longer than a screen.
+/// Returns the number of rows of the variant that [`table`] shows first.
+pub(super) fn table_rows(summary: &Summary) -> usize {
+    shown_variant(summary).map_or(0, |variant| variant.rows.len())
+}
+
+/// Returns the first reference variant, or the first of all.
+fn shown_variant(summary: &Summary) -> Option<&Variant> {
+    summary.variants.iter().find(|v| v.reference).or(summary.variants.first())
+}
+
+/// Prints the table and its notes. Without claims it shows every column, otherwise at most a screen.
 pub(super) fn table(out: &mut Lines, summary: &Summary, notes: &mut Notes) {
-    let Some(variant) = summary.variants.iter().find(|v| v.reference).or(summary.variants.first()) else {
-        return;
-    };
     let known = notes.len();
+    numbers(out, summary, notes);
+    for (i, reason) in notes.iter().enumerate().skip(known) {
+        out.put(&format!("  [{}] ", i + 1), reason);
+    }
+    remarks(out, summary);
+}
+
+/// Prints the table, and where to read the reasons for its differences.
+pub(super) fn table_without_reasons(out: &mut Lines, summary: &Summary) {
+    let mut notes = Notes::new();
+    numbers(out, summary, &mut notes);
+    match notes.len() {
+        0 => {}
+        1 => out.put("  ", "[1]: reason for differences (-v)"),
+        last => out.put("  ", &format!("[1] to [{last}]: reasons for differences (-v)")),
+    }
+    remarks(out, summary);
+}
+
+/// Prints the table and its biases. New reasons are added to `notes`.
+fn numbers(out: &mut Lines, summary: &Summary, notes: &mut Notes) {
+    let Some(variant) = shown_variant(summary) else { return };
     let others: Vec<&Variant> = summary.variants.iter().filter(|other| other.name != variant.name).collect();
-    let is_sweep = !others.is_empty() && summary.variants.iter().all(|v| v.reference);
-    let is_short = summary.variants.iter().map(|v| v.rows.len()).sum::<usize>() <= SCREEN;
-    let (corner, rows) = if is_sweep && is_short {
+    let (corner, rows) = if shows_every_variant(summary) {
         every_row(&summary.variants)
     } else {
         if !variant.name.is_empty() {
-            out.put("", &caption(variant, others.len(), is_sweep));
+            out.put("", &caption(variant, others.len(), is_sweep(summary)));
         }
         (String::new(), rows_of(variant, &others))
     };
     let most = if summary.claims.is_empty() { usize::MAX } else { SCREEN };
     let grid = Grid { corner, rows: &rows, most };
-    let grid::Drawn { left_out, has_deviation } = grid.draw(out, &summary.metrics, notes);
+    let grid::Layout { left_out, has_deviation } = grid.draw(out, &summary.metrics, notes);
     if has_deviation {
         out.put("  ", DEVIATION);
     }
     if !left_out.is_empty() {
-        out.put("  ", &format!("more columns with -vv: {}", left_out.join(", ")));
+        out.put("  ", &format!("more columns (-vv): {}", left_out.join(", ")));
     }
     for found in &variant.biases {
         notes.extend(found.reason.clone().filter(|reason| !notes.contains(reason)));
         out.put("  ", &bias(found, notes));
     }
-    for (i, reason) in notes.iter().enumerate().skip(known) {
-        out.put(&format!("  [{}] ", i + 1), reason);
-    }
-    for grid::Line { row, .. } in &rows {
+}
+
+/// Prints why runs of the shown rows are invalid.
+fn remarks(out: &mut Lines, summary: &Summary) {
+    let all = if shows_every_variant(summary) { &summary.variants[..] } else { &[] };
+    let shown = shown_variant(summary).filter(|_| all.is_empty());
+    for row in all.iter().chain(shown).flat_map(|variant| &variant.rows) {
         for remark in row.trust.iter().filter_map(Trust::remark) {
             out.put(&format!("  {} ", mark(row).trim()), &format!("{}: {remark}", row.label));
         }
     }
 }
 
+/// Reports whether the table has the rows of all variants: a short sweep without a reference.
+fn shows_every_variant(summary: &Summary) -> bool {
+    let rows = summary.variants.iter().map(|v| v.rows.len()).sum::<usize>();
+    is_sweep(summary) && rows <= SCREEN
+}
+
+/// Reports whether there are several variants, all with the same standing.
+fn is_sweep(summary: &Summary) -> bool {
+    summary.variants.len() > 1 && summary.variants.iter().all(|v| v.reference)
+}
+
 fn caption(variant: &Variant, others: usize, is_sweep: bool) -> String {
-    let of = if variant.reference && !is_sweep { " (reference)" } else { "" };
+    let standing = if variant.reference && !is_sweep { " (reference)" } else { "" };
     match others {
         0 => variant.name.clone(),
-        _ => format!("{}{of}; others: lowest and highest of {others} other variants", variant.name),
+        1 => format!("{}{standing}; others: the other variant", variant.name),
+        _ => format!("{}{standing}; others: lowest and highest of {others} other variants", variant.name),
     }
 }
 
@@ -123,7 +166,7 @@ fn rows_of<'a>(variant: &'a Variant, others: &[&'a Variant]) -> Vec<grid::Line<'
     variant.rows.iter().map(line).collect()
 }
 
-/// The rows of all variants with the value of each before its first row, and the name of what is swept.
+/// Returns the swept keys, and the rows of all variants with the variant's values before its first row.
 fn every_row(variants: &[Variant]) -> (String, Vec<grid::Line<'_>>) {
     let names: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
     let (keys, values) = keys_and_values(&names);

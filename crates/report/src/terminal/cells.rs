@@ -1,15 +1,15 @@
-//! The cells of a table in words.
+//! Formats the cells of a table.
 
 use experiment::metric::Metric;
 use results::summary::{BiasFound, Cell, Row};
 
-/// A difference from the published value that wants a reason.
+/// Relative difference above which a reason is expected.
 const NOTABLE: f64 = 0.10;
 
-/// What stands below a table with deviations.
+/// Explanation below a table with deviations.
 pub(super) const DEVIATION: &str = "±: sample standard deviation over the repetitions";
 
-/// Behind a label: some of the row's runs do not count, or none does.
+/// Mark after the label of a row with invalid runs.
 pub(super) fn mark(row: &Row) -> &'static str {
     match &row.trust {
         Some(_) if !row.is_trusted() => " !! INVALID",
@@ -18,7 +18,7 @@ pub(super) fn mark(row: &Row) -> &'static str {
     }
 }
 
-/// The deviation with the decimals of the value, unless these show none.
+/// Formats a value with its deviation. The deviation is left out if it rounds to zero.
 pub(super) fn value(metric: &Metric, cell: &Cell) -> String {
     let decimals = metric.decimals(cell.value());
     let value = number(metric, cell.value());
@@ -34,7 +34,7 @@ pub(super) fn number(metric: &Metric, value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// `+12 % [1]`: the difference and the number of its reason, which is added to `reasons` when it is new.
+/// Formats a difference: `+12 % [1]`. The number refers to its reason, which is added to `reasons`.
 pub(super) fn difference(cell: &Cell, reasons: &mut Vec<String>) -> String {
     let Some(difference) = cell.difference() else { return String::new() };
     let percent = difference * 100.0;
@@ -50,16 +50,16 @@ pub(super) fn difference(cell: &Cell, reasons: &mut Vec<String>) -> String {
     format!("{text} [{}]", known + 1)
 }
 
-/// A column that is off as a whole, in a sentence. `told` are reasons that are on the screen already.
-pub(super) fn bias(bias: &BiasFound, told: &[String]) -> String {
+/// Describes a biased column. Reasons in `known_reasons` are referred to by number.
+pub(super) fn bias(bias: &BiasFound, known_reasons: &[String]) -> String {
     let percent = |share: f64| format!("{:+.1}", share * 100.0);
     let reason = bias.reason.as_deref().unwrap_or("unexplained !");
-    let place = told.iter().position(|known| known == reason).map(|i| format!("[{}]", i + 1));
+    let place = known_reasons.iter().position(|known| known == reason).map(|i| format!("[{}]", i + 1));
     let reason = place.as_deref().unwrap_or(reason);
-    let open = if bias.open { " (open)" } else { "" };
+    let open = if bias.open { " (cause unknown)" } else { "" };
     let BiasFound { metric, mean, range: (low, high), .. } = bias;
     format!(
-        "every {metric} is off to one side: {} % ({} to {}): {reason}{open}",
+        "every {metric} is biased: {} % on average ({} to {}): {reason}{open}",
         percent(*mean),
         percent(*low),
         percent(*high)

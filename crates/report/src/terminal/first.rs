@@ -1,22 +1,26 @@
-//! The first screen of a run: a line per experiment, the sentences that matter most, the largest open differences.
+//! The first screen of a run: the numbers, the claims that matter most, the largest unexplained differences.
+//!
+//! A single experiment shows its table. Several experiments with claims show one line each.
 
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
-use results::ledger::{self, Claims, Difference, Far};
+use results::ledger::{self, Claims, Difference, Outliers};
 use results::summary::{ClaimResult, Summary, Verdict};
 
 use super::cells::{mark, number};
 use super::lines::{Lines, colour, paint, short};
-use super::{beside, brief};
+use super::{brief, vs_simulator};
 
-/// Open differences that are shown.
+/// Number of unexplained differences to show.
 const DIFFERENCES: usize = 5;
-/// Claims that are shown where none is a main sentence.
+/// Number of claims to show if none is a main claim.
 const CLAIMS: usize = 10;
-/// Columns of the overview beside the names.
+/// Most rows of a table that is shown before the claims.
+const TABLE_ROWS: usize = 20;
+/// Width of the overview without the names, in terminal columns.
 const NUMBERS: usize = 46;
 
-/// The answer of these experiments, `asked` for by this name.
+/// Returns the first screen for these experiments. `asked` is what the user typed to select them.
 pub fn text(asked: &str, all: &[&Summary], width: usize) -> String {
     let mut out = Lines::new(width);
     out.line("");
@@ -26,18 +30,22 @@ pub fn text(asked: &str, all: &[&Summary], width: usize) -> String {
     }
     out.line("");
     match all {
+        [one] if one.claims.is_empty() => brief::table(&mut out, one, &mut Vec::new()),
+        [one] if brief::table_rows(one) <= TABLE_ROWS => {
+            brief::table_without_reasons(&mut out, one);
+            claims(&mut out, all);
+        }
         _ if all.iter().any(|summary| !summary.claims.is_empty()) => {
             overview(&mut out, all);
-            sentences(&mut out, all);
+            claims(&mut out, all);
         }
-        [one] => brief::table(&mut out, one, &mut Vec::new()),
         _ => tables(&mut out, all),
     }
     questions(&mut out, all);
     out.into_text()
 }
 
-/// What is left to say where each experiment has been told (`-v`).
+/// Returns what follows the experiments' own texts (`-v`).
 pub fn rest(asked: &str, all: &[&Summary], width: usize) -> String {
     if all.len() > 1 && all.iter().any(|summary| !summary.claims.is_empty()) {
         return text(asked, all, width);
@@ -47,7 +55,7 @@ pub fn rest(asked: &str, all: &[&Summary], width: usize) -> String {
     out.into_text()
 }
 
-/// A table each, with the name of its file.
+/// Prints a table for each experiment, below the name of its file.
 fn tables(out: &mut Lines, all: &[&Summary]) {
     let mut notes = Vec::new();
     for (i, summary) in all.iter().enumerate() {
@@ -60,7 +68,7 @@ fn tables(out: &mut Lines, all: &[&Summary]) {
 }
 
 fn questions(out: &mut Lines, all: &[&Summary]) {
-    beside::put(out, all);
+    vs_simulator::put(out, all);
     untrusted(out, all);
     differences(out, all);
     open_questions(out, all);
@@ -71,26 +79,35 @@ fn overview(out: &mut Lines, all: &[&Summary]) {
     let names = longest.min(out.width().saturating_sub(NUMBERS));
     out.line(&format!(
         "{:names$}  {:>9} {:>6} {:>6} {:>7} {:>6} {:>5}",
-        "", "rows x v", "holds", "partly", "unclear", "missed", "|ln|"
+        "", "rows x", "", "", "within", "", ""
     ));
-    let mut unclear = false;
+    out.line(&format!(
+        "{:names$}  {:>9} {:>6} {:>6} {:>7} {:>6} {:>5}",
+        "", "variants", "holds", "partly", "spread", "missed", "error"
+    ));
+    let mut notes = Vec::new();
     for summary in all {
         let mut claims = Claims::default();
         summary.claims.iter().for_each(|claim| claims.add(claim));
-        unclear |= claims.within_spread + claims.not_judged > 0;
-        out.line(&line_of(summary, &claims, names));
+        let distance = distance(summary);
+        if distance.is_some() && !notes.contains(&ERROR) {
+            notes.insert(0, ERROR);
+        }
+        if claims.within_spread + claims.not_judged > 0 && !notes.contains(&WITHIN_SPREAD) {
+            notes.push(WITHIN_SPREAD);
+        }
+        out.line(&line_of(summary, &claims, distance, names));
     }
-    let also = if unclear { "; unclear: within the spread of the runs, or not judged" } else { "" };
-    out.put(
-        "",
-        &format!(
-            "rows x v: rows of the table times its variants; |ln|: mean distance of the table's numbers from the printed ones, \
-             0.10 is a tenth{also}"
-        ),
-    );
+    if !notes.is_empty() {
+        out.put("", &notes.join("; "));
+    }
 }
 
-fn line_of(summary: &Summary, claims: &Claims, names: usize) -> String {
+const ERROR: &str =
+    "error: mean relative distance of the table's numbers from the published ones (0.10 is 10 %)";
+const WITHIN_SPREAD: &str = "within spread: decided by less than the spread of the runs, or not judged";
+
+fn line_of(summary: &Summary, claims: &Claims, distance: Option<f64>, names: usize) -> String {
     let rows = summary.variants.iter().map(|variant| variant.rows.len()).max().unwrap_or(0);
     let is_bare = |verdict| summary.claims.iter().any(|c| c.verdict == verdict && c.is_unexplained());
     let count = |number: usize, width: usize, verdict: Verdict| match number {
@@ -108,11 +125,11 @@ fn line_of(summary: &Summary, claims: &Claims, names: usize) -> String {
         count(claims.partly, 6, Verdict::Partly),
         count(claims.within_spread + claims.not_judged, 7, Verdict::WithinSpread),
         count(claims.missed, 6, Verdict::Missed),
-        distance(summary).map_or_else(String::new, |distance| format!("{distance:.2}")),
+        distance.map_or_else(String::new, |distance| format!("{distance:.2}")),
     )
 }
 
-/// Its end, which tells names apart.
+/// Shortens a name to its end, because names mostly differ there.
 fn shortened(name: &str, width: usize) -> String {
     let name: String = name.chars().filter(|c| !c.is_control()).collect();
     let long = name.chars().count();
@@ -123,7 +140,7 @@ fn shortened(name: &str, width: usize) -> String {
     format!("…{end}")
 }
 
-/// The mean of |ln(ours / published)| over the numbers of which neither is zero.
+/// Mean of |ln(ours / published)| over all pairs of numbers without a zero.
 fn distance(summary: &Summary) -> Option<f64> {
     let distances: Vec<f64> = ledger::differences(summary)
         .iter()
@@ -134,14 +151,14 @@ fn distance(summary: &Summary) -> Option<f64> {
     (!distances.is_empty()).then(|| sum / distances.len() as f64)
 }
 
-fn sentences(out: &mut Lines, all: &[&Summary]) {
+fn claims(out: &mut Lines, all: &[&Summary]) {
     let every: Vec<(&Summary, &ClaimResult)> =
         all.iter().flat_map(|summary| summary.claims.iter().map(move |claim| (*summary, claim))).collect();
     let (mut shown, title) = match every.iter().any(|(_, claim)| claim.main) {
-        true => (every.clone(), "main sentences"),
+        true => (every.clone(), "main claims"),
         false => (every.clone(), "claims"),
     };
-    if title == "main sentences" {
+    if title == "main claims" {
         shown.retain(|(_, claim)| claim.main || claim.is_unexplained());
     } else {
         shown.sort_by_key(|(_, claim)| claim.verdict == Verdict::Holds);
@@ -149,26 +166,26 @@ fn sentences(out: &mut Lines, all: &[&Summary]) {
     }
     out.line(&format!("\n{title}"));
     for (summary, claim) in &shown {
-        let of = if all.len() > 1 { format!(" ({})", last(&summary.experiment)) } else { String::new() };
-        out.put(&format!("  {} ", short(claim)), &format!("{}: {}{of}", claim.id, claim.says));
+        let origin = if all.len() > 1 { format!(" ({})", last(&summary.experiment)) } else { String::new() };
+        out.put(&format!("  {} ", short(claim)), &format!("{}: {}{origin}", claim.id, claim.says));
     }
     if shown.len() < every.len() {
-        out.put("  ", &format!("... and {} claims more: -v", every.len() - shown.len()));
+        out.put("  ", &format!("... and {} more (-v)", every.len() - shown.len()));
     }
 }
 
-/// `table-1` of `quic-dc/table-1`.
+/// Returns the last part of a name: `table-1` for `quic-dc/table-1`.
 fn last(experiment: &str) -> &str {
     experiment.rsplit('/').next().unwrap_or(experiment)
 }
 
-/// Rows of real endpoints of which some runs, or all, do not count.
+/// Counts the rows of real endpoints with invalid runs.
 fn untrusted(out: &mut Lines, all: &[&Summary]) {
     let rows = || all.iter().flat_map(|s| &s.variants).flat_map(|variant| &variant.rows);
     let (none, some) =
         (rows().filter(|row| !row.is_trusted()).count(), rows().filter(|row| mark(row) == " !").count());
     if none + some > 0 {
-        let text = format!("{none} rows without a valid run, {some} with some runs that do not count: -v");
+        let text = format!("{none} rows have no valid run, {some} rows have some invalid runs (-v)");
         out.line("");
         out.put("", &text);
     }
@@ -181,21 +198,21 @@ fn differences(out: &mut Lines, all: &[&Summary]) {
         return;
     }
     open.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
-    out.line("\nlargest differences whose cause is not known");
+    out.line("\nlargest unexplained differences");
     for found in open.iter().take(DIFFERENCES) {
         out.put("  ", &in_words(found));
     }
     if open.len() > DIFFERENCES {
-        out.put("  ", &format!("... and {} more beyond 10 %: -v", open.len() - DIFFERENCES));
+        out.put("  ", &format!("... and {} more above 10 % (-v)", open.len() - DIFFERENCES));
     }
 }
 
 fn in_words(found: &Difference) -> String {
     let Difference { experiment, variant, row, metric, ours, published, state } = found;
     let row: &RowLabel = row;
-    let of = if variant.is_empty() { String::new() } else { format!(" ({variant})") };
+    let place = if variant.is_empty() { String::new() } else { format!(" ({variant})") };
     format!(
-        "{experiment} {row}{of}: {metric} {}, the source {} ({})",
+        "{experiment} {row}{place}: {metric} {}, published {} ({})",
         with_unit(metric, *ours),
         with_unit(metric, *published),
         state.word()
@@ -210,9 +227,10 @@ fn open_questions(out: &mut Lines, all: &[&Summary]) {
     let claims = all.iter().flat_map(|s| &s.claims).filter(|c| c.open || c.is_unexplained()).count();
     let references = all.iter().flat_map(|s| &s.variants).filter(|variant| variant.reference);
     let biases = references.flat_map(|v| &v.biases).filter(|b| b.open || b.reason.is_none()).count();
-    let far = Far::of(all.iter().copied());
-    if claims + biases + far.open > 0 {
-        let numbers = format!("{} of the {} numbers that are off by more than 10 %", far.open, far.all);
+    let outliers = Outliers::count(all.iter().copied());
+    if claims + biases + outliers.open > 0 {
+        let numbers =
+            format!("{} of the {} numbers that differ by more than 10 %", outliers.open, outliers.all);
         out.line("");
         out.put("", &format!("open questions: {claims} claims, {biases} biased columns, {numbers}"));
     }

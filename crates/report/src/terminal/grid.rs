@@ -1,4 +1,7 @@
-//! A table within the width of the screen: with columns for everything if it fits in one block, else with a cell for each metric.
+//! A table that fits the width of the terminal.
+//!
+//! If all columns fit side by side, each value has a column. Otherwise each metric has one column,
+//! and the table is cut into blocks.
 //!
 //! ```text
 //!          goodput  published  diff      others             goodput          loss
@@ -15,59 +18,59 @@ use textwrap::core::display_width;
 use super::cells::{difference, number, value};
 use super::lines::Lines;
 
-/// Columns of a label or of a metric's name before it is broken, and of a name above a narrow cell.
+/// Width of a label, of a metric's name before it is wrapped, and of a name above a narrow cell.
 const LABEL: usize = 30;
 const NAME: usize = 16;
 const NARROW: usize = 10;
-/// Between two columns.
+/// Space between two columns.
 const GAP: usize = 2;
 
-/// A row of the table.
+/// A row of the table with its label.
 pub(super) struct Line<'a> {
     pub(super) label: String,
     pub(super) row: &'a Row,
-    /// The same row of other variants.
+    /// The same row in other variants.
     pub(super) others: Vec<&'a Row>,
 }
 
-/// A table that is to be drawn.
+/// The rows of a table and its limits.
 pub(super) struct Grid<'a> {
-    /// Above the labels.
+    /// Text above the labels.
     pub(super) corner: String,
     pub(super) rows: &'a [Line<'a>],
-    /// Lines at most; the first block is always there.
+    /// Maximum number of lines. The first block is always printed.
     pub(super) most: usize,
 }
 
-/// The columns of a metric, each with its header first.
+/// The columns of a metric. The first cell of each is its header.
 struct Group {
     columns: Vec<Vec<String>>,
 }
 
-/// What has been drawn.
-pub(super) struct Drawn {
-    /// Metrics for which there was no room.
+/// Properties of a printed table.
+pub(super) struct Layout {
+    /// Metrics that did not fit.
     pub(super) left_out: Vec<String>,
     pub(super) has_deviation: bool,
 }
 
 impl Grid<'_> {
-    /// Draws it. Reasons of differences get a place in `notes`.
-    pub(super) fn draw(&self, out: &mut Lines, metrics: &[Metric], notes: &mut Vec<String>) -> Drawn {
+    /// Prints the table. Reasons for differences are added to `notes` and referred to by number.
+    pub(super) fn draw(&self, out: &mut Lines, metrics: &[Metric], notes: &mut Vec<String>) -> Layout {
         let mut labels = vec![format!("{}\n", self.corner)];
         labels.extend(self.rows.iter().map(|line| broken(&line.label, LABEL)));
-        let room = out.width().saturating_sub(widest(&labels));
+        let space = out.width().saturating_sub(widest(&labels));
         let mut told = notes.clone();
         let wide: Vec<Group> = metrics.iter().map(|metric| self.wide(metric, &mut told)).collect();
-        if wide.iter().map(Group::width).sum::<usize>() <= room {
+        if wide.iter().map(Group::width).sum::<usize>() <= space {
             *notes = told;
             draw(out, &labels, &wide);
-            return Drawn { left_out: Vec::new(), has_deviation: wide.iter().any(Group::has_deviation) };
+            return Layout { left_out: Vec::new(), has_deviation: wide.iter().any(Group::has_deviation) };
         }
         let (mut rest, mut left, mut has_deviation) = (metrics, self.most, false);
         while !rest.is_empty() {
             let mut told = notes.clone();
-            let block = self.block(rest, room, &mut told);
+            let block = self.block(rest, space, &mut told);
             let (is_first, lines) = (rest.len() == metrics.len(), height(&labels, &block));
             if !is_first && lines > left {
                 break;
@@ -81,17 +84,17 @@ impl Grid<'_> {
             left = left.saturating_sub(lines + 1);
             rest = &rest[block.len()..];
         }
-        Drawn { left_out: rest.iter().map(ToString::to_string).collect(), has_deviation }
+        Layout { left_out: rest.iter().map(ToString::to_string).collect(), has_deviation }
     }
 
-    /// As many of these side by side as the width takes, and the reasons that they name.
-    fn block(&self, metrics: &[Metric], room: usize, notes: &mut Vec<String>) -> Vec<Group> {
+    /// Returns as many of these metrics as fit side by side, and adds their reasons to `notes`.
+    fn block(&self, metrics: &[Metric], space: usize, notes: &mut Vec<String>) -> Vec<Group> {
         let (mut block, mut used): (Vec<Group>, usize) = (Vec::new(), 0);
         for metric in metrics {
             let mut told = notes.clone();
             let group = self.narrow(metric, &mut told);
             used += group.width();
-            if !block.is_empty() && used > room {
+            if !block.is_empty() && used > space {
                 break;
             }
             *notes = told;
@@ -100,7 +103,7 @@ impl Grid<'_> {
         block
     }
 
-    /// Ours, and where there are any the published ones and those of the others, a column each.
+    /// Returns up to four columns: ours, published, difference, other variants.
     fn wide(&self, metric: &Metric, notes: &mut Vec<String>) -> Group {
         let cells = || self.rows.iter().map(|line| line.row.cells.get(metric));
         let column = |head: &str, cells: &mut dyn Iterator<Item = String>| {
@@ -123,7 +126,8 @@ impl Grid<'_> {
         Group { columns }
     }
 
-    /// In one column: ours with its difference, or with its deviation where nothing is published; below it the others where they are apart from it.
+    /// Returns one column. It holds ours, and the difference if anything is published, otherwise
+    /// the deviation. The range of the other variants is below, unless it is the same number.
     fn narrow(&self, metric: &Metric, notes: &mut Vec<String>) -> Group {
         let has_published = self
             .rows
@@ -163,7 +167,7 @@ impl Group {
     }
 }
 
-/// A name in lines of so many columns, broken behind spaces and underscores.
+/// Wraps a name after spaces and underscores.
 fn broken_name(name: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for piece in name.split_inclusive(['_', ' ']) {
@@ -179,7 +183,7 @@ fn broken_name(name: &str, width: usize) -> String {
     lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
-/// `9.1..9.3`, or one number where the others do not differ.
+/// Formats the range of the other variants: `9.1..9.3`, or one number if they agree.
 fn range(metric: &Metric, line: &Line<'_>) -> String {
     let values: Vec<f64> =
         line.others.iter().filter_map(|row| Some(row.cells.get(metric)?.value())).collect();
@@ -192,7 +196,7 @@ fn range(metric: &Metric, line: &Line<'_>) -> String {
     if low == high { low } else { format!("{low}..{high}") }
 }
 
-/// Lines of a block.
+/// Returns the number of lines of a block.
 fn height(labels: &[String], block: &[Group]) -> usize {
     let columns = || block.iter().flat_map(|group| &group.columns);
     let lines = |row: usize| {
@@ -223,7 +227,7 @@ fn draw(out: &mut Lines, labels: &[String], block: &[Group]) {
     out.line(&table.trim_fmt());
 }
 
-/// Without control characters other than the end of a line.
+/// Removes control characters except line breaks.
 fn plain(cell: &str) -> String {
     cell.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
 }

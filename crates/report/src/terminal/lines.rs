@@ -1,4 +1,4 @@
-//! Paragraphs within the width of a terminal, and words in colour.
+//! Wraps paragraphs to the width of a terminal, and colours words.
 
 use std::fmt::Write;
 
@@ -6,21 +6,21 @@ use anstyle::{AnsiColor, Style};
 use results::summary::{ClaimResult, Verdict};
 use textwrap::core::display_width;
 
-/// Text that is wrapped as it is written.
+/// Text that is wrapped as it is added.
 #[derive(Debug)]
 pub struct Lines {
     text: String,
-    /// Columns of a line.
     width: usize,
 }
 
 impl Lines {
-    /// Nothing yet; lines of so many columns at most, where words allow it.
+    /// Creates an empty text. Lines have at most `width` columns where words allow it.
     pub fn new(width: usize) -> Self {
         Self { text: String::new(), width }
     }
 
-    /// A paragraph behind `lead`; further lines begin below the text. Control characters, which a file may hold, are left out.
+    /// Adds a paragraph after `lead`. Further lines are indented to the text. Control characters
+    /// are removed, because a file may hold them.
     pub fn put(&mut self, lead: &str, text: &str) {
         let plain: String = text.chars().filter(|c| !c.is_control()).collect();
         let indent = " ".repeat(display_width(lead));
@@ -31,17 +31,17 @@ impl Lines {
         let _ = writeln!(self.text, "{}", textwrap::fill(&plain, options).trim_end());
     }
 
-    /// The beginning of a paragraph behind `lead`, in one line, with a sign where there is more.
+    /// Adds one line after `lead`. Longer text is cut and ends in an ellipsis.
     pub fn cut(&mut self, lead: &str, text: &str) {
         let plain: String = text.chars().filter(|c| !c.is_control()).collect();
-        let room = self.width.saturating_sub(display_width(lead));
-        let line = match display_width(&plain) <= room {
+        let space = self.width.saturating_sub(display_width(lead));
+        let line = match display_width(&plain) <= space {
             true => plain,
             false => {
                 let mut used = 1;
                 let fits = plain.chars().take_while(|c| {
                     used += textwrap::core::display_width(c.encode_utf8(&mut [0; 4]));
-                    used <= room
+                    used <= space
                 });
                 fits.collect::<String>().trim_end().to_owned() + "…"
             }
@@ -49,29 +49,29 @@ impl Lines {
         self.line(&format!("{lead}{line}"));
     }
 
-    /// A line as it is.
+    /// Adds a line as it is.
     pub fn line(&mut self, line: &str) {
         let _ = writeln!(self.text, "{}", line.trim_end());
     }
 
-    /// Columns of a line.
+    /// Returns the number of columns of a line.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// All of it.
+    /// Returns the whole text.
     pub fn into_text(self) -> String {
         self.text
     }
 }
 
-/// A word in a colour, as escape codes; the printer takes them away where nobody sees colours.
+/// Colours a word with escape codes. The printer removes them if the output shows no colours.
 pub(super) fn paint(colour: AnsiColor, word: &str) -> String {
     let style: Style = colour.on_default();
     format!("{style}{word}{style:#}")
 }
 
-/// The verdict's colour.
+/// Returns the colour of a verdict.
 pub(super) fn colour(verdict: Verdict) -> AnsiColor {
     match verdict {
         Verdict::Holds => AnsiColor::Green,
@@ -80,7 +80,7 @@ pub(super) fn colour(verdict: Verdict) -> AnsiColor {
     }
 }
 
-/// The verdict in a word or three.
+/// Returns the words for a verdict.
 pub(super) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
@@ -91,12 +91,9 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The verdict in a column of 8, in colour, `!` behind it where nobody has said why.
+/// Returns the coloured verdict, padded to 8 columns. A `!` marks a claim that fails without a
+/// recorded reason.
 pub(super) fn short(claim: &ClaimResult) -> String {
-    let word = match claim.verdict {
-        Verdict::WithinSpread | Verdict::NotJudged => "unclear",
-        verdict => word(verdict),
-    };
     let bare = if claim.is_unexplained() { "!" } else { "" };
-    paint(colour(claim.verdict), &format!("{:8}", format!("{word}{bare}")))
+    paint(colour(claim.verdict), &format!("{:8}", format!("{}{bare}", word(claim.verdict))))
 }

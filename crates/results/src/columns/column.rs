@@ -1,4 +1,4 @@
-//! The values of a column, and the type that they are stored as.
+//! The values of a column, and their stored type.
 
 use std::sync::Arc;
 
@@ -6,33 +6,31 @@ use parquet::basic::{ConvertedType, Repetition, Type as Physical};
 use parquet::errors::Result;
 use parquet::schema::types::{Type, TypePtr};
 
-/// The definition level of a value that is there.
-pub(super) const THERE: i16 = 1;
+/// Definition level of a present value.
+pub(super) const PRESENT: i16 = 1;
 
-/// The values of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Words; where one follows its like they share it.
+    /// Words. Consecutive equal words share memory.
     Text(Vec<Arc<str>>),
-    /// Words, where there are any.
+    /// Optional words.
     Words(Vec<Option<Arc<str>>>),
-    /// Small whole numbers.
     Int(Vec<i32>),
-    /// Whole numbers, where there are any.
+    /// Optional whole numbers.
     Count(Vec<Option<i64>>),
-    /// Numbers; NaN where there is none.
+    /// Numbers; NaN if missing.
     Real(Vec<f64>),
 }
 
 impl Column {
-    /// Numbers; as whole ones, if all are.
+    /// Creates a column of numbers, as integers if all are whole.
     pub fn counts(values: Vec<f64>) -> Self {
         let whole = are_whole(&values);
-        Self::of(values, whole)
+        Self::from_numbers(values, whole)
     }
 
-    /// Numbers, which are whole or not.
-    pub fn of(values: Vec<f64>, whole: bool) -> Self {
+    /// Creates a column of numbers, as integers if `whole`.
+    pub fn from_numbers(values: Vec<f64>, whole: bool) -> Self {
         if !whole {
             return Self::Real(values);
         }
@@ -52,8 +50,8 @@ impl Column {
     }
 }
 
-/// Whether all numbers that are there are whole ones of 64 bits.
+/// Reports whether all present numbers are whole and fit 64 bits.
 pub fn are_whole(values: &[f64]) -> bool {
-    // There and back, so that no bit is lost.
+    // The round trip shows that no bit is lost.
     values.iter().all(|v| v.is_nan() || (*v as i64 as f64).to_bits() == v.to_bits())
 }

@@ -1,5 +1,5 @@
-//! A group of rows on its way to its file, column by column. It takes values with the lengths of their runs. Where runs average two rows or more a
-//! column is written run by run (`runs.rs`), otherwise row by row.
+//! Writes a group of rows, column by column, from values with run lengths. A column is written run
+//! by run (`runs.rs`) if runs average two rows or more, otherwise row by row.
 
 use std::fs::File;
 use std::iter::repeat_n;
@@ -12,21 +12,21 @@ use parquet::file::properties::{EnabledStatistics, WriterPropertiesPtr};
 use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::ColumnDescPtr;
-use scenario::Repeated;
+use scenario::RunLength;
 
-use super::column::{Column, THERE};
+use super::column::{Column, PRESENT};
 use super::runs::{self, Entry, Runs};
 
-/// Rows of a run, on the mean, from which on a column is written run by run.
+/// Mean run length from which a column is written run by run.
 const LONG: usize = 2;
 
-/// A group of rows.
 pub(crate) struct Group<'a> {
     out: SerializedRowGroupWriter<'a, File>,
     properties: WriterPropertiesPtr,
-    /// The columns that are yet to come.
+    /// Columns still to be written.
     columns: std::vec::IntoIter<ColumnDescPtr>,
-    /// Rows that are handed over at once: as many as the library encodes at once, so that they have not left the cache by then.
+    /// Number of rows per call of the library. It encodes as many at once, so they are still in the
+    /// cache.
     batch: usize,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Group<'a> {
         Ok(Self { out: file.next_row_group()?, properties, columns, batch })
     }
 
-    /// A column, whose values are runs of these lengths.
+    /// Writes a column of values with these run lengths.
     pub(crate) fn column(&mut self, column: &Column, lengths: impl Iterator<Item = u32>) -> Result<()> {
         match column {
             Column::Text(words) => self.text(words.iter().cloned().zip(lengths)),
@@ -58,18 +58,18 @@ impl<'a> Group<'a> {
         self.add::<ByteArrayType>(of_words(runs.map(|(word, length)| (Some(word), length))))
     }
 
-    /// Words, where there are any.
+    /// Writes optional words.
     pub(crate) fn words(&mut self, runs: impl Iterator<Item = (Option<Arc<str>>, u32)>) -> Result<()> {
         self.add::<ByteArrayType>(of_words(runs))
     }
 
-    /// Numbers, one piece behind the other, as whole ones or not; NaN where there is none.
-    pub(crate) fn numbers(&mut self, pieces: &[&Repeated], whole: bool) -> Result<()> {
+    /// Writes numbers, one piece after another, as integers or not. NaN is null.
+    pub(crate) fn numbers(&mut self, pieces: &[&RunLength], whole: bool) -> Result<()> {
         let rows: usize = pieces.iter().map(|piece| piece.len()).sum();
-        // A piece that is there again at once is looked at once.
+        // A piece that is repeated at once is examined only once.
         let new = pieces.chunk_by(|a, b| std::ptr::eq(*a, *b)).map(|like| like[0].values().len());
         if rows >= LONG * new.sum::<usize>() {
-            let runs = Runs::of_pieces(pieces);
+            let runs = Runs::from_pieces(pieces);
             return if whole {
                 self.write_runs::<Int64Type>(&runs.whole())
             } else {
@@ -85,7 +85,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Ends it, once every column is there.
+    /// Finishes the group, once all columns are written.
     pub(crate) fn finish(self) -> Result<()> {
         self.out.close().map(drop)
     }
@@ -98,7 +98,7 @@ impl<'a> Group<'a> {
         let runs: Vec<_> = runs.collect();
         let rows: usize = runs.iter().map(|run| run.1 as usize).sum();
         if rows >= LONG * runs.len() {
-            self.write_runs::<T>(&Runs::of(&runs))
+            self.write_runs::<T>(&Runs::from_values(&runs))
         } else {
             self.write_rows::<T>(runs.into_iter())
         }
@@ -134,10 +134,10 @@ fn too_many() -> ParquetError {
     ParquetError::General("too many columns".into())
 }
 
-/// Rows of a column that are handed over at once.
+/// A batch of rows of a column.
 struct Batch<T: DataType> {
     values: Vec<T::T>,
-    /// Of each row whether it has a value.
+    /// Definition level of each row.
     levels: Vec<i16>,
     room: usize,
     is_optional: bool,
@@ -148,7 +148,7 @@ impl<T: DataType> Batch<T> {
         Self { values: Vec::with_capacity(room), levels: Vec::with_capacity(room), room, is_optional }
     }
 
-    /// Adds so many rows of a value; what is full is written.
+    /// Adds `length` rows of a value. Full batches are written.
     fn add(
         &mut self,
         out: &mut ColumnWriterImpl<'_, T>,
@@ -160,7 +160,7 @@ impl<T: DataType> Batch<T> {
             self.extend(value, now);
             self.write(out)?;
             length -= now;
-            // Where it is all of one value the next ones are like it.
+            // The batch has a single value, so the next ones are the same.
             while now == self.room && length >= self.room {
                 self.write(out)?;
                 length -= self.room;
@@ -173,7 +173,7 @@ impl<T: DataType> Batch<T> {
     }
 
     fn extend(&mut self, value: Option<&T::T>, length: usize) {
-        self.levels.extend(repeat_n(if value.is_some() { THERE } else { 0 }, length));
+        self.levels.extend(repeat_n(if value.is_some() { PRESENT } else { 0 }, length));
         if let Some(value) = value {
             self.values.extend(repeat_n(value, length).cloned());
         }
@@ -184,7 +184,7 @@ impl<T: DataType> Batch<T> {
     }
 }
 
-/// Words as they are stored, where one follows its like in one run: each copy of them counts who has it.
+/// Converts words and merges runs of equal words. Each copy of a word touches its reference count.
 fn of_words(
     runs: impl Iterator<Item = (Option<Arc<str>>, u32)>,
 ) -> impl Iterator<Item = (Option<ByteArray>, u32)> {
@@ -198,8 +198,8 @@ fn of_words(
     })
 }
 
-/// A word as it is stored. Room for a byte more gives an empty one an address that is mapped: at others `memcmp` takes 60 ns to compare
-/// nothing, and the dictionary compares each word.
+/// Converts a word. One more byte of capacity gives an empty word a mapped address: at others
+/// `memcmp` takes 60 ns to compare nothing, and the dictionary compares every word.
 fn bytes(word: &str) -> ByteArray {
     let mut bytes = Vec::with_capacity(word.len() + 1);
     bytes.extend_from_slice(word.as_bytes());

@@ -1,8 +1,11 @@
-//! A column of runs, run-length encoded: each value once in a dictionary, then the place of each run's value and the run's length. It takes as long
-//! as there are runs, where the library's own writer takes as long as there are rows. The library writes the pages themselves.
+//! A run-length encoded column: each value once in a dictionary, then the index and length of each
+//! run.
 //!
-//! (Apache Parquet: "Data Pages", "Encodings": RLE_DICTIONARY, and the RLE / bit-packing hybrid of indices and definition levels, of which RLE alone is
-//! used: it is what runs are already.)
+//! Writing takes time in proportion to the runs. The library's own writer takes time in proportion
+//! to the rows. The library writes the pages themselves.
+//!
+//! (Apache Parquet: "Data Pages", "Encodings": RLE_DICTIONARY, and the RLE / bit-packing hybrid of
+//! indices and definition levels. Only RLE is used, because the data are runs already.)
 
 use std::cmp::Ordering;
 use std::fs::File;
@@ -19,24 +22,24 @@ use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 use rustc_hash::FxHashMap;
-use scenario::Repeated;
+use scenario::RunLength;
 
-/// The place of a value in a dictionary, or [`NONE`], and the length of its run.
+/// Index of a value in the dictionary, or [`NONE`], and the length of its run.
 type Step = (u32, u32);
-/// No value.
+/// Index of a missing value.
 const NONE: u32 = u32::MAX;
 
-/// Places of values in a dictionary. They are only looked up, so that their order is nobody's.
+/// Value to index in a dictionary. It is only looked up, so its order does not matter.
 type Places<K> = FxHashMap<K, u32>;
 
-/// What tells values apart.
+/// A value of a dictionary.
 pub(super) trait Entry {
-    /// Equal for values of the same bits.
+    /// Key that is equal for values of the same bits.
     type Key<'a>: Hash + Eq
     where
         Self: 'a;
     fn key(&self) -> Self::Key<'_>;
-    /// The order of the least and the greatest value in the metadata.
+    /// Order for minimum and maximum in the metadata.
     fn order(&self, other: &Self) -> Ordering;
 }
 
@@ -86,7 +89,7 @@ struct Dictionary<V> {
 }
 
 impl<V> Dictionary<V> {
-    /// The place of a value, which is added if it is new.
+    /// Returns the index of a value, which is added if it is new.
     #[inline]
     fn place<K: Hash + Eq>(&mut self, known: &mut Places<K>, key: K, value: impl FnOnce() -> V) -> u32 {
         let place = *known.entry(key).or_insert(self.values.len() as u32);
@@ -97,17 +100,17 @@ impl<V> Dictionary<V> {
     }
 }
 
-/// A column: each of its values once, and its runs.
+/// A column: its dictionary and its runs.
 pub(super) struct Runs<V> {
     dictionary: Vec<V>,
     steps: Vec<Step>,
-    /// How many of the steps belong together, and how often they are there.
+    /// Number of steps of each piece, and how often the piece repeats.
     pieces: Vec<(usize, usize)>,
 }
 
 impl<V: Entry + Clone> Runs<V> {
-    /// These values, each with the length of its run.
-    pub(super) fn of(runs: &[(Option<V>, u32)]) -> Self {
+    /// Creates runs from values with their lengths.
+    pub(super) fn from_values(runs: &[(Option<V>, u32)]) -> Self {
         let (mut known, mut dictionary) = (Places::default(), Dictionary { values: Vec::new() });
         let mut steps = Vec::with_capacity(runs.len());
         for (value, length) in runs {
@@ -119,8 +122,9 @@ impl<V: Entry + Clone> Runs<V> {
 }
 
 impl Runs<f64> {
-    /// These numbers, one piece behind the other; NaN where there is none. A piece that is there again at once is looked at once.
-    pub(super) fn of_pieces(pieces: &[&Repeated]) -> Self {
+    /// Creates runs from pieces of numbers, one after another. NaN is missing. A piece that is
+    /// repeated at once is examined only once.
+    pub(super) fn from_pieces(pieces: &[&RunLength]) -> Self {
         let (mut known, mut dictionary) = (Places::default(), Dictionary { values: Vec::new() });
         let mut steps = Vec::new();
         let alike = pieces.chunk_by(|a, b| std::ptr::eq(*a, *b));
@@ -135,7 +139,7 @@ impl Runs<f64> {
         Self { dictionary: dictionary.values, steps, pieces }
     }
 
-    /// As whole numbers, which they are.
+    /// Converts the numbers to integers. All must be whole.
     pub(super) fn whole(self) -> Runs<i64> {
         let dictionary = self.dictionary.into_iter().map(|value| value as i64).collect();
         Runs { dictionary, steps: self.steps, pieces: self.pieces }
@@ -143,7 +147,7 @@ impl Runs<f64> {
 }
 
 impl<V> Runs<V> {
-    /// Each piece, and how often it is there.
+    /// Returns each piece, and how often it repeats.
     fn pieces(&self) -> impl Iterator<Item = (&[Step], usize)> {
         let mut rest = &self.steps[..];
         self.pieces.iter().map(move |(length, times)| {
@@ -153,7 +157,7 @@ impl<V> Runs<V> {
         })
     }
 
-    /// Rows with a value, and without.
+    /// Returns the number of rows with a value and without.
     fn rows(&self) -> (u64, u64) {
         let (mut there, mut none) = (0, 0);
         for (piece, times) in self.pieces() {
@@ -165,7 +169,8 @@ impl<V> Runs<V> {
         (there, none)
     }
 
-    /// The page of indices: definition levels behind their length, if values may be missing, the width of an index, and the indices.
+    /// Returns the page of indices: the definition levels after their length, if values may be
+    /// missing, then the width of an index and the indices.
     fn data(&self, rows: u32, is_optional: bool) -> Vec<u8> {
         let mut out = Vec::new();
         if is_optional {
@@ -183,7 +188,8 @@ impl<V> Runs<V> {
         out
     }
 
-    /// What `of` makes of the steps, in numbers of so many bytes; steps of which it makes nothing are left out.
+    /// Writes the number that `of` returns for each step, in `width` bytes. Steps with `None` are
+    /// left out.
     fn put_all(&self, out: &mut Vec<u8>, width: usize, of: impl Fn(u32) -> Option<u32>) {
         for (piece, times) in self.pieces() {
             let start = out.len();
@@ -205,7 +211,7 @@ impl<V> Runs<V> {
     }
 }
 
-/// A run of a number of so many bytes.
+/// Writes a run of a number in `width` bytes.
 #[inline]
 fn put_run(out: &mut Vec<u8>, width: usize, number: u32, count: u32) {
     let mut header = u64::from(count) << 1;
@@ -217,7 +223,7 @@ fn put_run(out: &mut Vec<u8>, width: usize, number: u32, count: u32) {
     out.extend(&number.to_le_bytes()[..width]);
 }
 
-/// Writes a column as a dictionary and one page, with its least and greatest value if `has_range`.
+/// Writes a column as a dictionary and one page, with minimum and maximum if `has_range`.
 pub(super) fn write<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, File>,
     column: &ColumnDescPtr,
@@ -231,9 +237,10 @@ where
     let dictionary = &runs.dictionary;
     let (there, nulls) = runs.rows();
     let rows = there + nulls;
-    // The header of a page counts them in an i32.
+    // The header of a page counts rows in an i32.
     let num_values = i32::try_from(rows).map_err(|_| ParquetError::General("too many rows".into()))? as u32;
-    // Pieces that are there again are worth it. Of the others a dictionary hardly gets smaller, and indices are small.
+    // Compression is worth it for repeated pieces. Otherwise a dictionary hardly shrinks, and
+    // indices are small.
     let repeats = runs.pieces.iter().any(|piece| piece.1 > 1);
     let codec = if repeats { Compression::SNAPPY } else { Compression::UNCOMPRESSED };
 
@@ -294,7 +301,7 @@ fn compress(bytes: &[u8]) -> Result<Vec<u8>> {
     snap::raw::Encoder::new().compress_vec(bytes).map_err(|e| ParquetError::External(Box::new(e)))
 }
 
-/// Values one after another, words behind their length.
+/// Returns values in plain encoding. Words follow their length.
 fn plain<T: DataType>(values: &[T::T]) -> Vec<u8> {
     let mut out = Vec::with_capacity(8 * values.len());
     for value in values {
@@ -307,7 +314,7 @@ fn plain<T: DataType>(values: &[T::T]) -> Vec<u8> {
     out
 }
 
-/// The least and the greatest value, as the library tells them of its own pages; there is no NaN.
+/// Returns minimum and maximum as the library does for its own pages. There is no NaN.
 fn range<T: DataType>(column: &ColumnDescPtr, values: &[T::T], nulls: u64) -> Statistics
 where
     T::T: Entry,
@@ -326,7 +333,7 @@ where
 mod tests {
     use super::*;
 
-    /// A header with the length and no bit, then the number in whole bytes, the lowest first.
+    /// A run has a header of length and a zero bit, then the number in whole bytes, lowest first.
     #[test]
     fn as_the_format_says() {
         let mut out = Vec::new();
@@ -334,11 +341,11 @@ mod tests {
         assert_eq!(out, [0xC8, 0x01, 0x03, 0x02]);
     }
 
-    /// A piece that is there again is its bytes again; what is missing has a level and no index.
+    /// A repeated piece repeats its bytes. A missing value has a level and no index.
     #[test]
     fn pieces_that_are_there_again() {
-        let [piece, other] = [&[7.0, 7.0, f64::NAN, 7.0, 9.0][..], &[9.0]].map(Repeated::of);
-        let runs = Runs::of_pieces(&[&piece, &piece, &other]);
+        let [piece, other] = [&[7.0, 7.0, f64::NAN, 7.0, 9.0][..], &[9.0]].map(RunLength::from_values);
+        let runs = Runs::from_pieces(&[&piece, &piece, &other]);
         assert_eq!((&runs.dictionary[..], runs.rows()), (&[7.0, 9.0][..], (9, 2)));
         let levels = [4, 1, 2, 0, 4, 1];
         let indices = [6, 0, 2, 1];

@@ -1,7 +1,8 @@
-//! Numbers of other worlds that differ from the published ones as the simulator's do: what is on record for those is on record for these.
+//! Reasons for numbers of other worlds that agree with the simulator's.
 //!
-//! A row of the stack or of the wire has the network, the controller and the reading of the source from its file, as the simulated row beside it has. Where
-//! both say the same, so does the reason; what sets them apart needs a `[[miss]]` of its own, with `on`.
+//! A row of the stack or the wire has the network, controller and reading of the simulated row from
+//! the same file. If both agree, the recorded reason applies to both. A difference between them
+//! needs its own `[[miss]]` with `on`.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +11,14 @@ use experiment::metric::Metric;
 
 use crate::summary::{Cell, Variant};
 
-/// Two numbers are alike if they are apart by no more than this share of the published one: what is less is no difference for which a reason is asked.
+/// Largest difference of similar numbers, as a share of the published one. Smaller differences need
+/// no reason.
 const ALIKE: f64 = 0.1;
-/// What such a reason begins with.
+/// Prefix of such a reason.
 const AS_SIMULATED: &str = "As simulated. ";
 
-/// Gives rows of other backends the reasons of the simulator's where both are alike.
-pub(super) fn hand_on(variant: &mut Variant) {
+/// Gives rows of other backends the reasons of similar simulated rows.
+pub(super) fn inherit_reasons(variant: &mut Variant) {
     let simulated: BTreeMap<String, BTreeMap<Metric, Cell>> = variant
         .rows
         .iter()
@@ -70,13 +72,13 @@ mod tests {
         }
     }
 
-    /// By a tenth of the printed number and no more; a reason of its own stays.
+    /// Numbers are similar within a tenth of the published one. A row's own reason stays.
     #[test]
     fn what_is_alike_has_one_reason() {
         let reasons = |stack: f64, of_stack: Option<&str>, of_sim: Option<&str>| {
             let rows = vec![row(Backend::Sim, 7.0, of_sim), row(Backend::Stack, stack, of_stack)];
             let mut variant = Variant { name: String::new(), reference: true, rows, biases: Vec::new() };
-            hand_on(&mut variant);
+            inherit_reasons(&mut variant);
             assert_eq!(variant.rows[0].cells["goodput"].reason.as_deref(), of_sim);
             let cell = &variant.rows[1].cells["goodput"];
             (cell.reason.clone().unwrap_or_default(), cell.open)

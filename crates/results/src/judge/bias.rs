@@ -1,18 +1,19 @@
-//! Columns that differ from the published ones as a whole: every goodput two percent high is no chance.
+//! Biased columns. If every goodput is two percent high, that is not chance.
 
 use crate::judge::trusted_cell;
 use crate::summary::{BiasFound, Cell, Variant};
 use experiment::file::Experiment;
 
-/// Rows that make a column.
+/// Smallest number of rows of a biased column.
 const ROWS: usize = 4;
-/// Mean relative difference from which a column is biased.
+/// Smallest mean relative difference of a biased column.
 const LEAST: f64 = 0.01;
 
-/// Every cell has a reason of its own.
-const BY_ROW: &str = "as the reasons of its rows say";
+/// Reason of a column whose cells all have their own.
+const BY_ROW: &str = "see the reasons of its rows";
 
-/// The biased columns of a variant: all rows differ to the same side, and from each other by less than they do in the mean.
+/// Returns the biased columns of a variant. All rows differ in the same direction, and their
+/// standard deviation is below the mean difference.
 pub(super) fn find(exp: &Experiment, variant: &Variant) -> Vec<BiasFound> {
     let found = exp.metrics.iter().filter_map(|metric| {
         let cells = || variant.rows.iter().filter_map(|row| trusted_cell(variant, &row.label, metric));
@@ -29,7 +30,7 @@ pub(super) fn find(exp: &Experiment, variant: &Variant) -> Vec<BiasFound> {
     found.collect()
 }
 
-/// Mean and range of the relative differences, if they are a bias.
+/// Returns mean and range of the relative differences, if they are a bias.
 fn of_column(differences: &[f64]) -> Option<(f64, (f64, f64))> {
     let (low, high) = differences
         .iter()

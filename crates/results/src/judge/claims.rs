@@ -1,4 +1,4 @@
-//! Where a claim stands, from how its parts came out in each variant.
+//! Judges claims from the outcomes of their parts in each variant.
 
 use crate::judge::trusted_cell;
 use crate::summary::{Cell, ClaimResult, Judged, PartResult, Variant, Verdict};
@@ -8,7 +8,7 @@ use experiment::row::RowLabel;
 use experiment::verdict::Outcome;
 use experiment::verdict::{self, Sample};
 
-/// Judges a claim in every variant that it speaks of.
+/// Judges a claim in every variant that it refers to.
 pub(super) fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
     let part = |part: &Part| PartResult {
         says: part.says.clone(),
@@ -34,7 +34,7 @@ pub(super) fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> Cl
 }
 
 fn judge_part(claim: &Claim, part: &Part, variant: &Variant) -> Judged {
-    // A claim about the simulator does not see the rows of another backend beside its own.
+    // A claim about the simulator ignores rows of other backends.
     let seen = || variant.rows.iter().filter(|row| claim.on.shows(row.label.backend()));
     let labels: Vec<RowLabel> = seen().map(|row| row.label.clone()).collect();
     let cell = |label: &RowLabel, metric: &Metric| trusted_cell(variant, label, metric);
@@ -47,7 +47,7 @@ fn judge_part(claim: &Claim, part: &Part, variant: &Variant) -> Judged {
         |label| cell(label, &part.metric)?.published,
     );
     let untrusted = seen().any(|row| !row.is_trusted());
-    let missing = if untrusted { "a run it needs is not valid" } else { "a value is missing" };
+    let missing = if untrusted { "a required run is invalid" } else { "a value is missing" };
     let number = |number: f64| Some(number).filter(|number| number.is_finite());
     Judged {
         variant: variant.name.clone(),
@@ -60,8 +60,8 @@ fn judge_part(claim: &Claim, part: &Part, variant: &Variant) -> Judged {
     }
 }
 
-/// The parts of a sentence hold together or not. It is judged in the reference; where it speaks of no variant of the reference, it
-/// holds partly at best.
+/// Combines the parts of a claim, which must hold together in the reference. A claim that refers to
+/// no reference variant holds in part at best.
 fn verdict(parts: &[PartResult]) -> Verdict {
     let all = || parts.iter().flat_map(|part| &part.variants);
     let in_reference = all().any(|judged| judged.reference);
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use Outcome::{Holds, Missed, NotJudged, WithinSpread};
 
-    /// A part: how it came out in the variants a, b, ... and whether each is of the reference.
+    /// Creates a part with its outcomes in the variants a, b, ..., and whether each is a reference.
     fn part(outcomes: &[(Outcome, bool)]) -> PartResult {
         let judged = |(i, (outcome, reference)): (usize, &(Outcome, bool))| Judged {
             variant: char::from(b'a' + i as u8).to_string(),
@@ -110,19 +110,19 @@ mod tests {
 
     #[test]
     fn the_reference_decides() {
-        let of = |outcomes: &[(Outcome, bool)]| verdict(&[part(outcomes)]);
-        assert_eq!(of(&[(Holds, true), (Missed, false)]), Verdict::Holds);
-        assert_eq!(of(&[(Missed, true), (Holds, false)]), Verdict::Partly);
-        assert_eq!(of(&[(Missed, true), (WithinSpread, false)]), Verdict::Missed);
-        assert_eq!(of(&[(WithinSpread, true), (Holds, false)]), Verdict::WithinSpread);
-        assert_eq!(of(&[(Holds, true), (Missed, true)]), Verdict::Partly);
-        assert_eq!(of(&[(Holds, true), (WithinSpread, true)]), Verdict::WithinSpread);
-        assert_eq!(of(&[(NotJudged, true), (Holds, false)]), Verdict::NotJudged);
-        assert_eq!(of(&[(Holds, false)]), Verdict::Partly, "it speaks of no variant of the reference");
-        assert_eq!(of(&[]), Verdict::NotJudged);
+        let judged = |outcomes: &[(Outcome, bool)]| verdict(&[part(outcomes)]);
+        assert_eq!(judged(&[(Holds, true), (Missed, false)]), Verdict::Holds);
+        assert_eq!(judged(&[(Missed, true), (Holds, false)]), Verdict::Partly);
+        assert_eq!(judged(&[(Missed, true), (WithinSpread, false)]), Verdict::Missed);
+        assert_eq!(judged(&[(WithinSpread, true), (Holds, false)]), Verdict::WithinSpread);
+        assert_eq!(judged(&[(Holds, true), (Missed, true)]), Verdict::Partly);
+        assert_eq!(judged(&[(Holds, true), (WithinSpread, true)]), Verdict::WithinSpread);
+        assert_eq!(judged(&[(NotJudged, true), (Holds, false)]), Verdict::NotJudged);
+        assert_eq!(judged(&[(Holds, false)]), Verdict::Partly, "it speaks of no variant of the reference");
+        assert_eq!(judged(&[]), Verdict::NotJudged);
     }
 
-    /// Halves of a sentence that hold in different variants do not make it hold.
+    /// A claim does not hold if its halves hold in different variants.
     #[test]
     fn parts_hold_together() {
         let halves = [part(&[(Holds, true), (Missed, false)]), part(&[(Missed, true), (Holds, false)])];

@@ -1,20 +1,22 @@
-//! The drafts of today (draft-ietf-quic-qlog-main-schema-13, draft-ietf-quic-qlog-quic-events-12), names like `quic:packet_sent`, as
-//! Cloudflare's crate `qlog` 0.18 reads them. No event written here has another form in quic-events-13.
+//! The current drafts (draft-ietf-quic-qlog-main-schema-13, draft-ietf-quic-qlog-quic-events-12), with
+//! names like `quic:packet_sent`, as Cloudflare's crate `qlog` 0.18 reads them. In quic-events-13 no
+//! event written here differs.
 //!
 //! - Times count from the start of the run, in all its files.
-//! - What the drafts have no field for is a field of the event beside `data`, where they allow any: `ecn` of a packet that
-//!   arrived with a CE mark, and `cause` of a reduction. Of the causes `congestion_state_updated` has `trigger` for those that have a word
-//!   in the crate, `persistent_congestion` and `ecn`, which refuses events with another; why a packet counts as lost stands in the
-//!   `trigger` of `packet_lost`.
-//! - `protocol_types`, `algorithm` and `seed` stand in `common_fields`. Events of TCP have the names of QUIC's.
-//! - RTTs and ACK delays have all their digits; the drafts ask for no more than a `float32` holds.
+//! - Data without a field in the drafts are fields of the event beside `data`, where the drafts
+//!   allow any: `ecn` of a packet that arrived with a CE mark, and `cause` of a reduction.
+//!   `congestion_state_updated` has a `trigger` only for causes that the crate knows,
+//!   `persistent_congestion` and `ecn`, because it refuses events with others. The reason for a
+//!   loss is the `trigger` of `packet_lost`.
+//! - `protocol_types`, `algorithm` and `seed` are in `common_fields`. TCP events have QUIC's names.
+//! - RTTs and ACK delays have all their digits. The drafts ask for no more than a `float32` holds.
 
 use congestion::Cause;
 use serde::Serialize;
 use units::Duration;
 
 use super::Meta;
-use super::events::{Frame, Kind, Packet, Record, word};
+use super::events::{Frame, Kind, Packet, Record, cause_name};
 use super::json::Json;
 use super::meta::VantagePoint;
 use super::ranges::Ranges;
@@ -46,14 +48,14 @@ struct CommonFields<'a> {
     seed: u64,
 }
 
-/// A clock without a date.
+/// A monotonic clock without a date.
 #[derive(Serialize)]
 struct ReferenceTime {
     clock_type: &'static str,
     epoch: &'static str,
 }
 
-/// The first record.
+/// Returns the header record.
 pub(super) fn header<'a>(
     meta: &'a Meta,
     vantage_point: &'a VantagePoint<'a>,
@@ -80,12 +82,12 @@ pub(super) fn header<'a>(
     }
 }
 
-/// The record of an event, behind its time.
+/// Writes the record of an event after its time.
 pub(super) fn event(out: &mut Json, ranges: &mut Ranges, record: &Record<'_>) {
     match record {
         Record::Sent(of) => packet(out, ranges, b",\"name\":\"quic:packet_sent\"", of, of.length),
         Record::Received(of) => packet(out, ranges, b",\"name\":\"quic:packet_received\"", of, of.length),
-        // The drafts have no size of a lost packet.
+        // The drafts have no size for lost packets.
         Record::Lost(of) => packet(out, ranges, b",\"name\":\"quic:packet_lost\"", of, None),
         Record::Metrics(metrics) => {
             out.put(b",\"name\":\"quic:recovery_metrics_updated\",\"data\":");
@@ -96,7 +98,7 @@ pub(super) fn event(out: &mut Json, ranges: &mut Ranges, record: &Record<'_>) {
             out.put(b",\"name\":\"quic:congestion_state_updated\"");
             if let Some(cause) = change.cause {
                 out.put(b",\"cause\":");
-                out.string(word(cause));
+                out.string(cause_name(cause));
             }
             out.put(b",\"data\":");
             change.write(out, change.cause.filter(|cause| is_typed(*cause)));
@@ -121,7 +123,7 @@ fn packet<const N: usize>(
         Kind::Initial => out.put(b",\"data\":{\"header\":{\"packet_type\":\"initial\",\"packet_number\":"),
     }
     out.whole(packet.number);
-    // With the brace that ends what stands before.
+    // Includes the brace that closes the preceding object.
     if let Some(length) = length {
         out.put(b"},\"raw\":{\"length\":");
         out.whole(length.into());
@@ -156,7 +158,7 @@ fn ack(
         out.put(b",\"ack_delay\":");
         out.ms(delay);
     }
-    // Not without a range; one number alone stands for itself.
+    // The array needs a range. A single number has one element.
     if !ranges.is_empty() {
         out.put(b",\"acked_ranges\":");
         known.write(out, ranges, |out, from, to| {
@@ -176,7 +178,7 @@ fn ack(
     out.put(b"}]");
 }
 
-/// The causes that readers have a type for.
+/// Reports whether readers have a type for a cause.
 fn is_typed(cause: Cause) -> bool {
     matches!(cause, Cause::Ecn | Cause::PersistentCongestion)
 }

@@ -1,4 +1,4 @@
-//! How large the logs of a run will be.
+//! Estimates the size of a run's logs.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,14 @@ use units::{Bytes, Rate, Time};
 
 use super::Format;
 
-/// Bytes of the logs of a run, roughly.
+/// Returns the approximate bytes of a run's logs.
 pub fn estimate(scenario: &Scenario, format: Format) -> Bytes {
     Bytes(packets(scenario).saturating_mul(format.bytes_per_packet().0))
 }
 
-/// Packets of the flows of a run, roughly: as if each sent all the time, or its transfer, as fast as the slowest of its links
-/// lets it together with the others there.
+/// Returns the approximate number of packets of a run's flows. It assumes that each flow sends all
+/// the time, or until its transfer ends. Its slowest link, shared with the other flows there, sets
+/// the rate.
 pub fn packets(scenario: &Scenario) -> u64 {
     let links: Vec<&RateModel> = scenario.links().map(|link| &link.rate).collect();
     let end = Time::ZERO + scenario.duration;
@@ -34,7 +35,7 @@ pub fn packets(scenario: &Scenario) -> u64 {
     packets as u64
 }
 
-/// What flows would send over the link that limits them.
+/// Traffic that flows would send over the link that limits them.
 #[derive(Default)]
 struct Load {
     bytes: f64,
@@ -49,13 +50,13 @@ impl Load {
         self.packets += bytes / size;
     }
 
-    /// The packets of them that the link carries.
+    /// Returns the packets that the link carries.
     fn packets_of(&self, carried: f64) -> f64 {
         if self.bytes > carried { self.packets * carried / self.bytes } else { self.packets }
     }
 }
 
-/// Bytes that pass at this rate; at its mean where it is drawn.
+/// Returns the bytes that pass at this rate. A random rate counts with its mean.
 fn carried(model: &RateModel, from: Time, to: Time) -> f64 {
     let bytes = |rate: Rate, from: Time, to: Time| rate.bytes_in(to - from) as f64;
     match model {

@@ -1,4 +1,4 @@
-//! The events of a log before they have a dialect, and what all dialects write alike.
+//! Events of a log before they have a dialect, and the parts that all dialects write alike.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use units::Duration;
 
 use super::json::{Json, Piece};
 
-/// What a record tells.
+/// Content of a record.
 pub(super) enum Record<'a> {
     Sent(Packet<'a>),
     Received(Packet<'a>),
@@ -19,21 +19,20 @@ pub(super) enum Record<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `1RTT`.
     OneRtt,
-    /// Of a handshake: `initial`.
+    /// Packet of a handshake: `initial`.
     Initial,
 }
 
 pub(super) struct Packet<'a> {
     pub(super) kind: Kind,
     pub(super) number: u64,
-    /// Its bytes, if they are known.
+    /// Size in bytes, if known.
     pub(super) length: Option<u32>,
     pub(super) frame: Option<Frame<'a>>,
-    /// It arrived with a CE mark.
+    /// The packet arrived with a CE mark.
     pub(super) marked: bool,
-    /// Which rule found it lost.
+    /// Rule that declared it lost.
     pub(super) trigger: Option<&'static str>,
 }
 
@@ -42,11 +41,11 @@ impl<'a> Packet<'a> {
         Self { kind: Kind::OneRtt, number, length, frame: None, marked: false, trigger: None }
     }
 
-    pub(super) fn with(frame: Frame<'a>, number: u64, length: Option<u32>) -> Self {
+    pub(super) fn with_frame(frame: Frame<'a>, number: u64, length: Option<u32>) -> Self {
         Self { frame: Some(frame), ..Self::new(number, length) }
     }
 
-    pub(super) fn of_handshake(packet: &Handshake) -> Self {
+    pub(super) fn handshake(packet: &Handshake) -> Self {
         Self { kind: Kind::Initial, ..Self::new(packet.number, Some(packet.bytes)) }
     }
 }
@@ -67,7 +66,7 @@ pub(super) enum State {
     SlowStart,
     CongestionAvoidance,
     Recovery,
-    /// One of the controller's, by its name.
+    /// A state of the controller, by its name.
     Own(&'static str),
 }
 
@@ -82,8 +81,8 @@ impl State {
     }
 }
 
-/// What made a controller reduce.
-pub(super) fn word(cause: Cause) -> &'static str {
+/// Returns the word for the cause of a reduction.
+pub(super) fn cause_name(cause: Cause) -> &'static str {
     match cause {
         Cause::Loss => "loss",
         Cause::Ecn => "ecn",
@@ -93,7 +92,7 @@ pub(super) fn word(cause: Cause) -> &'static str {
     }
 }
 
-/// Metrics that have changed, in a JSON object: their places in `all`.
+/// Changed metrics: their indices in `all`.
 pub(super) struct Metrics<'a> {
     pub(super) all: &'a [Metric],
     pub(super) changed: &'a [usize],
@@ -118,27 +117,27 @@ impl Metrics<'_> {
         if out.len() == begin {
             out.put(b"{");
         } else {
-            // The first one's comma.
+            // Replaces the first comma.
             out.patch(begin, b'{');
         }
         out.put(b"}");
     }
 }
 
-/// A metric as last written.
+/// A metric with its last written value.
 #[derive(Debug)]
 pub(super) struct Metric {
-    /// As the log calls it.
+    /// Name in the log.
     pub(super) name: Cow<'static, str>,
-    /// The same in quotes, between a comma and a colon.
+    /// Name in quotes, between a comma and a colon.
     pub(super) key: Piece,
     pub(super) kind: Number,
-    /// `None` before it is written.
+    /// Last written value; `None` before the first.
     pub(super) bits: Option<u64>,
 }
 
 impl Metric {
-    /// Never written.
+    /// Creates a metric that was never written.
     pub(super) fn new(name: Cow<'static, str>, kind: Number) -> Self {
         let mut key = Json::default();
         key.put(b",");
@@ -148,18 +147,18 @@ impl Metric {
     }
 }
 
-/// What the bits of a metric are.
+/// Meaning of a metric's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Number {
     Whole,
     /// Nanoseconds, written as milliseconds.
     Ms,
-    /// Those of an `f64`.
+    /// Bits of an `f64`.
     Real,
 }
 
 impl StateChange {
-    /// The members of its data; of the causes, the one that the dialect has as a trigger.
+    /// Writes the members of its data. `trigger` is the cause that the dialect writes as a trigger.
     pub(super) fn write(&self, out: &mut Json, trigger: Option<Cause>) {
         out.put(b"{");
         if let Some(old) = self.old {
@@ -171,13 +170,13 @@ impl StateChange {
         out.string(self.new.name());
         if let Some(cause) = trigger {
             out.put(b",\"trigger\":");
-            out.string(word(cause));
+            out.string(cause_name(cause));
         }
         out.put(b"}");
     }
 }
 
-/// Ascending numbers as ranges, in place of those that stand there.
+/// Converts ascending numbers to ranges. Existing ranges are replaced.
 pub(super) fn ranges(numbers: impl IntoIterator<Item = u64>, ranges: &mut Vec<(u64, u64)>) {
     ranges.clear();
     for number in numbers {

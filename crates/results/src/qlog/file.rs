@@ -1,7 +1,9 @@
-//! A log on its way to disk: text is kept until a large write of it is worth the call, and summed while it is still in the cache.
+//! Writes a log to disk. Text is buffered for large writes, and its checksum is computed while it
+//! is in the cache.
 //!
-//! A run leaves a kilobyte for each packet. Copying that into the page cache, where nobody reads it, took a quarter of the run, and
-//! reading it back for its sum took another: on Linux full buffers go to the disk directly, where its file system lets them.
+//! A run writes a kilobyte per packet. Copying it into the page cache took a quarter of the run,
+//! and reading it back for its checksum another quarter. On Linux full buffers are written directly
+//! to disk if the file system allows it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,48 +12,48 @@ use std::path::{Path, PathBuf};
 use scenario::trace::Trace;
 
 use super::Log;
-use crate::store::sums::{Quick, note};
+use crate::store::sums::{LogHash, note};
 
-/// Events between two looks at how much has gathered.
+/// Number of events between two checks of the buffer's size.
 const TURN: usize = 64;
-/// What the memory and the length of a direct write are a multiple of: that of pages and of nearly all disks.
+/// Alignment of memory and length of a direct write: that of pages and of nearly all disks.
 const BLOCK: usize = 1 << 12;
-/// A direct write waits for the disk: smaller ones than this go through the page cache.
+/// Smallest direct write. A direct write waits for the disk, so smaller ones use the page cache.
 const DIRECT: usize = 1 << 18;
-/// Text that all logs of a run may hold together, and one of them.
+/// Most text that all logs of a run may buffer together, and that one may.
 const ALL: usize = 1 << 25;
 const ONE: usize = 1 << 20;
 
-/// A log and its file.
 #[derive(Debug)]
 pub struct LogFile {
     log: Log,
     path: PathBuf,
-    sum: Quick,
-    /// Bytes that are written at once.
+    sum: LogHash,
+    /// Number of bytes per write.
     room: usize,
     is_direct: bool,
-    /// Bytes before the text, so that it begins where direct writes may.
+    /// Padding before the text that aligns it for direct writes.
     pad: usize,
 }
 
 impl LogFile {
-    /// One of so many logs of a run. The file, which must not be there, appears with the first text that is written.
+    /// Creates one of `logs` logs of a run. The file must not exist. It appears with the first
+    /// write.
     ///
     /// # Errors
-    /// None that a correct program sees.
+    /// Fails only on a bug.
     pub fn begin(log: Log, path: PathBuf, logs: usize) -> io::Result<Self> {
         let room = (ALL / logs.max(1)).clamp(BLOCK, ONE) / BLOCK * BLOCK;
         let is_direct = cfg!(target_os = "linux") && room >= DIRECT;
-        let mut file = Self { log, path, sum: Quick::default(), room, is_direct, pad: 0 };
+        let mut file = Self { log, path, sum: LogHash::default(), room, is_direct, pad: 0 };
         file.keep(0)?;
         Ok(file)
     }
 
-    /// Adds the events that follow.
+    /// Adds the next events.
     ///
     /// # Errors
-    /// What the file system refuses.
+    /// Fails if the file cannot be written.
     pub fn add(&mut self, trace: &Trace) -> io::Result<()> {
         for part in trace.chunks(TURN) {
             self.log.record(part);
@@ -62,10 +64,10 @@ impl LogFile {
         Ok(())
     }
 
-    /// Ends the file, and notes its sum beside it.
+    /// Finishes the file and stores its checksum beside it.
     ///
     /// # Errors
-    /// What the file system refuses.
+    /// Fails if the file cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
         let pad = self.pad;
         let bytes = self.log.finish()?;
@@ -75,10 +77,9 @@ impl LogFile {
         note(&self.path, &self.sum)
     }
 
-    /// Writes whole blocks.
     fn flush(&mut self) -> io::Result<()> {
         if self.is_direct && !is_aligned(&self.log.waiting()?.written()[self.pad..]) {
-            // It has grown and moved.
+            // The buffer has grown and moved.
             self.keep(0)?;
         }
         let text = &self.log.waiting()?.written()[self.pad..];
@@ -93,7 +94,7 @@ impl LogFile {
         self.keep(whole)
     }
 
-    /// Puts the text behind its first `written` bytes where direct writes may begin.
+    /// Moves the text after its first `written` bytes to where direct writes may begin.
     fn keep(&mut self, written: usize) -> io::Result<()> {
         let text = self.log.waiting()?;
         text.widen(self.room.max(text.len()) + 4 * BLOCK);
@@ -108,7 +109,7 @@ fn is_aligned(bytes: &[u8]) -> bool {
     bytes.as_ptr().align_offset(BLOCK) == 0
 }
 
-/// The file is open no longer than for a write: there may be thousands of them.
+/// Opens the file for one write only: there may be thousands of files.
 fn open(path: &Path, is_direct: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(target_os = "linux")]
@@ -119,7 +120,8 @@ fn open(path: &Path, is_direct: bool) -> io::Result<File> {
     options.create(true).append(true).open(path)
 }
 
-/// Adds blocks to a file past the page cache: how many bytes, which are less where the file system cannot.
+/// Appends blocks to a file past the page cache. Returns the number of bytes written, which is
+/// lower if the file system cannot do it.
 fn direct(path: &Path, blocks: &[u8]) -> io::Result<usize> {
     let cannot = |e: &io::Error| matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported);
     let mut file = match open(path, true) {
@@ -170,7 +172,8 @@ mod tests {
         all
     }
 
-    /// In parts of any length, in small writes and in large ones, past the page cache or not, compressed or not.
+    /// A file equals its text, in parts of any length, in small and large writes, with and without
+    /// page cache and compression.
     #[test]
     fn a_file_is_its_text() {
         let dir = tempfile::tempdir().unwrap();
@@ -179,7 +182,7 @@ mod tests {
         {
             let format = Format { dialect: Dialect::V03, gzip };
             let path = dir.path().join(format!("{number}"));
-            let log = Log::of_sender(format, &meta()).unwrap();
+            let log = Log::for_sender(format, &meta()).unwrap();
             let mut file = LogFile::begin(log, path.clone(), logs).unwrap();
             let all = trace();
             let (first, rest) = all.split_at(7001);
@@ -199,18 +202,18 @@ mod tests {
                 write(&mut whole, format, &meta(), &all).unwrap();
                 assert!(written == whole, "{number}");
             }
-            let mut sum = Quick::default();
+            let mut sum = LogHash::default();
             sum.add(&written);
             let sums = fs::read_to_string(dir.path().join("XXH128SUMS")).unwrap();
             assert_eq!(format!("{sum:?}  {number}"), sums.lines().last().unwrap());
         }
     }
 
-    /// The disk is full, or there is no folder.
+    /// A full disk or a missing folder is an error.
     #[test]
     fn what_goes_wrong_is_told() {
         let path = Path::new("/dev/full/none").to_owned();
-        let log = Log::of_sender(Format::default(), &meta()).unwrap();
+        let log = Log::for_sender(Format::default(), &meta()).unwrap();
         let mut file = LogFile::begin(log, path, 1 << 20).unwrap();
         assert!(file.add(&trace()).is_err());
     }

@@ -1,26 +1,25 @@
-//! In which words a log is written, and how it is packed.
+//! Dialect and compression of a log.
 
 use std::fmt;
 use std::str::FromStr;
 
 use units::Bytes;
 
-/// The words of a log.
+/// Dialect of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
-    /// qlog 0.3 of 2021, the newest that qvis loads.
+    /// qlog 0.3 of 2021, the newest version that qvis loads.
     #[default]
     V03,
     /// The current drafts, as the crate `qlog` reads them.
     Current,
 }
 
-/// How a log is written. As text: `0.3` or `current`, and `gzip` after a comma or alone.
+/// Format of a log. As text: `0.3` or `current`, with `gzip` after a comma or alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Format {
-    /// Its words.
     pub dialect: Dialect,
-    /// Whether it is compressed (RFC 1952).
+    /// Whether the log is compressed (RFC 1952).
     pub gzip: bool,
 }
 
@@ -37,10 +36,10 @@ impl FromStr for Format {
                     gzip = true;
                     continue;
                 }
-                _ => return Err(format!("`{word}` is none of 0.3, current, gzip")),
+                _ => return Err(format!("unknown qlog format `{word}`; known: 0.3, current, gzip")),
             };
             if dialect.replace(named).is_some_and(|earlier| earlier != named) {
-                return Err("one of 0.3 and current: a run writes one dialect".to_owned());
+                return Err("give either 0.3 or current: a run writes one dialect".to_owned());
             }
         }
         Ok(Self { dialect: dialect.unwrap_or_default(), gzip })
@@ -58,13 +57,14 @@ impl fmt::Display for Format {
 }
 
 impl Format {
-    /// How names of its files end.
+    /// Returns the extension of its files.
     pub fn extension(self) -> &'static str {
         if self.gzip { ".sqlog.gz" } else { ".sqlog" }
     }
 
-    /// Bytes for each data packet of a flow in the files of both ends, roughly: what bulk flows write whose receiver
-    /// acknowledges every second packet. Both dialects take the same.
+    /// Returns the approximate bytes per data packet of a flow, in the files of both ends. Bulk
+    /// flows whose receiver acknowledges every second packet write this much. Both dialects take
+    /// the same.
     pub fn bytes_per_packet(self) -> Bytes {
         Bytes(if self.gzip { 70 } else { 700 })
     }

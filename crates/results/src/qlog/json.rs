@@ -1,5 +1,5 @@
-//! JSON as text, without a tree or a serialiser between: a log is some four records for each packet, and they are most of what a run
-//! with `--qlog` does.
+//! Writes JSON as text without a tree or a serialiser. A log has about four records per packet, and
+//! they are most of the work of a run with `--qlog`.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -7,21 +7,21 @@ use std::ops::Range;
 
 use units::Duration;
 
-/// Nanoseconds of a millisecond: six decimals.
+/// Nanoseconds per millisecond: six decimals.
 const MS: u64 = 1_000_000;
-/// What eight digits hold.
+/// Smallest number with nine digits.
 const EIGHT: u64 = 100_000_000;
 /// Eight digits `0`.
 const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
-/// Room of a real number, of which no text is as long.
+/// Bytes reserved for a real number. No number is as long.
 const REAL: usize = 32;
 
-/// Text that grows in a buffer whose bytes are all there: what lies behind the text is room, so that pieces whose length the compiler
-/// knows are stored there as they are, without a call.
+/// Text in a buffer whose bytes are all initialised. Bytes after the text are free, so pieces with
+/// a length known at compile time are stored without a call.
 #[derive(Default)]
 pub(super) struct Json {
     bytes: Vec<u8>,
-    /// Where the text ends.
+    /// End of the text.
     at: usize,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Debug for Json {
     }
 }
 
-/// From those that write slices.
+/// For writers of slices.
 impl Write for Json {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.text(bytes);
@@ -48,12 +48,12 @@ impl Json {
         self.at
     }
 
-    /// All there is.
+    /// Returns the text.
     pub(super) fn written(&self) -> &[u8] {
         &self.bytes[..self.at]
     }
 
-    /// The same, which leaves nothing.
+    /// Takes the text and leaves the buffer empty.
     pub(super) fn take(&mut self) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.truncate(std::mem::take(&mut self.at));
@@ -64,17 +64,17 @@ impl Json {
         self.at = 0;
     }
 
-    /// A buffer of this length at least. It may move.
+    /// Makes the buffer at least this long. It may move.
     pub(super) fn widen(&mut self, length: usize) {
         if self.bytes.len() < length {
-            // A new one comes as zeros, of which nobody has memory until something is written there.
+            // New zeroed memory is not allocated until it is written.
             let mut bytes = vec![0; length];
             bytes[..self.at].copy_from_slice(self.written());
             self.bytes = bytes;
         }
     }
 
-    /// Moves the text from this byte on to where it begins at byte `to`, and what stands before is of no text.
+    /// Moves the text from byte `from` to byte `to`. Earlier bytes are no longer part of the text.
     pub(super) fn shift(&mut self, from: usize, to: usize) {
         let rest = self.at - from;
         self.widen(to + rest);
@@ -82,7 +82,7 @@ impl Json {
         self.at = to + rest;
     }
 
-    /// Writes another byte over this one.
+    /// Replaces a byte.
     pub(super) fn patch(&mut self, at: usize, byte: u8) {
         self.bytes[at] = byte;
     }
@@ -93,30 +93,31 @@ impl Json {
         self.widen((2 * self.bytes.len()).max(self.at + more).max(1 << 10));
     }
 
-    /// Room of a length that is known, and as an array: a slice would be copied by a call, which takes longer than the bytes.
+    /// Returns free bytes of known length, as an array. A slice would be copied by a call, which
+    /// takes longer than the copy.
     #[inline(always)]
-    fn room<const N: usize>(&mut self) -> &mut [u8; N] {
+    fn reserve<const N: usize>(&mut self) -> &mut [u8; N] {
         if self.bytes.len().checked_sub(self.at).is_none_or(|left| left < N) {
-            return self.more_room();
+            return self.grow_and_reserve();
         }
         self.bytes[self.at..].first_chunk_mut().expect("as much is left")
     }
 
     #[cold]
     #[inline(never)]
-    fn more_room<const N: usize>(&mut self) -> &mut [u8; N] {
+    fn grow_and_reserve<const N: usize>(&mut self) -> &mut [u8; N] {
         self.grow(N);
         self.bytes[self.at..].first_chunk_mut().expect("it has grown")
     }
 
-    /// As it is.
+    /// Appends text of known length.
     #[inline(always)]
     pub(super) fn put<const N: usize>(&mut self, text: &[u8; N]) {
-        *self.room() = *text;
+        *self.reserve() = *text;
         self.at += N;
     }
 
-    /// As it is, of a length that is not known.
+    /// Appends text of any length.
     pub(super) fn text(&mut self, text: &[u8]) {
         if self.bytes.len() - self.at < text.len() {
             self.grow(text.len());
@@ -125,27 +126,27 @@ impl Json {
         self.at += text.len();
     }
 
-    /// As it is.
+    /// Appends text of known length.
     #[inline]
     pub(super) fn piece(&mut self, piece: &Piece) {
         match piece {
             Piece::Short { text, length } => {
-                *self.room() = *text;
+                *self.reserve() = *text;
                 self.at += usize::from(*length);
             }
             Piece::Long(text) => self.text(text),
         }
     }
 
-    /// The text that stands there, once more.
+    /// Appends a copy of existing text.
     #[inline]
-    pub(super) fn again(&mut self, text: Range<usize>) {
+    pub(super) fn repeat(&mut self, text: Range<usize>) {
         let length = text.len();
-        // Mostly it is short, and copied with what stands behind it, which was written before.
+        // Mostly it is short. Then it is copied with the bytes after it, which are already written.
         match self.bytes[text.start..].first_chunk::<SHORT>() {
             Some(whole) if length <= SHORT => {
                 let whole = *whole;
-                *self.room() = whole;
+                *self.reserve() = whole;
                 self.at += length;
             }
             _ => {
@@ -155,13 +156,13 @@ impl Json {
         }
     }
 
-    /// A whole number.
+    /// Appends a whole number.
     #[inline]
     pub(super) fn whole(&mut self, number: u64) {
         if number < EIGHT { self.leading(number) } else { self.long(number) }
     }
 
-    /// Not below [`EIGHT`].
+    /// Appends a number of nine or more digits.
     #[inline(never)]
     fn long(&mut self, number: u64) {
         if number < EIGHT * EIGHT {
@@ -173,58 +174,60 @@ impl Json {
         self.eight(number % EIGHT);
     }
 
-    /// A number below [`EIGHT`] without zeros before it.
+    /// Appends a number below [`EIGHT`] without leading zeros.
     #[inline]
     fn leading(&mut self, number: u64) {
         let digits = digits(number);
-        // The last one stays, whatever it is.
+        // The last digit stays even if it is zero.
         let zeros = (digits | 1 << 56).trailing_zeros() / 8;
-        *self.room() = ((digits | ZEROS) >> (8 * zeros)).to_le_bytes();
+        *self.reserve() = ((digits | ZEROS) >> (8 * zeros)).to_le_bytes();
         self.at += 8 - zeros as usize;
     }
 
-    /// The same with them.
+    /// Appends eight digits with leading zeros.
     #[inline]
     fn eight(&mut self, number: u64) {
-        *self.room() = (digits(number) | ZEROS).to_le_bytes();
+        *self.reserve() = (digits(number) | ZEROS).to_le_bytes();
         self.at += 8;
     }
 
-    /// Milliseconds to the nanosecond, with one decimal at least: a number that is a real one in any language.
+    /// Appends milliseconds with nanosecond precision and at least one decimal, so that any
+    /// language reads a real number.
     #[inline]
     pub(super) fn ms(&mut self, duration: Duration) {
-        // So are most delays of ACKs.
+        // Most ACK delays are zero.
         if duration == Duration::ZERO {
             return self.put(b"0.0");
         }
         self.whole(duration.0 / MS);
         // Two zeros and the decimals.
         let digits = digits(duration.0 % MS);
-        // The first of these stays, whatever it is.
+        // The first decimal stays even if it is zero.
         let zeros = (digits | 1 << 16).leading_zeros() / 8;
         let text = ((digits | ZEROS) >> 8).to_le_bytes();
-        *self.room() = [b'.', text[1], text[2], text[3], text[4], text[5], text[6]];
+        *self.reserve() = [b'.', text[1], text[2], text[3], text[4], text[5], text[6]];
         self.at += 7 - zeros as usize;
     }
 
-    /// A number that is finite, in as few digits as say which it is.
+    /// Appends a finite number with as few digits as identify it.
     pub(super) fn real(&mut self, number: f64) {
-        let mut room = &mut self.room::<REAL>()[..];
-        // It has room for any number, and refuses nothing.
+        let mut room = &mut self.reserve::<REAL>()[..];
+        // The space is enough for any number, so this cannot fail.
         let _ = serde_json::to_writer(&mut room, &number);
         let left = room.len();
         self.at += REAL - left;
     }
 
-    /// A name or a word, in quotes.
+    /// Appends a string in quotes.
     pub(super) fn string(&mut self, text: &str) {
-        // Memory refuses nothing.
+        // Writing to memory cannot fail.
         let _ = serde_json::to_writer(self, text);
     }
 }
 
-/// The digits of a number below [`EIGHT`], a byte each, the first in the lowest. All at once, in halves: two times four, four times two,
-/// eight; division by 100 and 10 is a multiplication that is exact below 10 000 and 100.
+/// Returns the digits of a number below [`EIGHT`], one per byte, the first in the lowest byte. It
+/// computes all digits at once: two groups of four, four of two, eight digits. Division by 100 and
+/// 10 is a multiplication that is exact below 10 000 and 100.
 #[inline]
 fn digits(number: u64) -> u64 {
     let fours = (number / 10_000) | ((number % 10_000) << 32);
@@ -234,10 +237,10 @@ fn digits(number: u64) -> u64 {
     tens | ((twos - tens * 10) << 8)
 }
 
-/// Text that is written again and again.
+/// Text that is written repeatedly.
 #[derive(Debug)]
 pub(super) enum Piece {
-    /// Copied with what stands behind it, which is of no text.
+    /// Short text, copied together with the unused bytes after it.
     Short {
         text: [u8; SHORT],
         length: u8,
@@ -258,7 +261,7 @@ impl Piece {
     }
 }
 
-/// What most names of metrics, and all times, are shorter than.
+/// Length above most names of metrics and all times.
 const SHORT: usize = 32;
 
 #[cfg(test)]
@@ -271,7 +274,7 @@ mod tests {
         String::from_utf8(json.take()).unwrap()
     }
 
-    /// Numbers of every length, with their neighbours, and some without a pattern.
+    /// Numbers of every length with their neighbours, and pseudorandom ones.
     fn numbers() -> impl Iterator<Item = u64> {
         let powers = (0..20).map(|digits| 10_u64.pow(digits));
         let edges = powers.flat_map(|power| [power - 1, power, power + 1, power.saturating_mul(5)]);
@@ -290,7 +293,7 @@ mod tests {
         }
     }
 
-    /// To the nanosecond; and the float that a reader makes of it is the one nearest to it.
+    /// Milliseconds are exact to the nanosecond, and readers parse the nearest float.
     #[test]
     fn milliseconds_are_exact() {
         for number in numbers() {
@@ -304,7 +307,7 @@ mod tests {
         }
     }
 
-    /// Whatever stands before, and wherever the buffer grows.
+    /// Pieces follow each other whatever the buffer contains.
     #[test]
     fn pieces_follow_each_other() {
         let mut expected = String::new();
@@ -328,7 +331,7 @@ mod tests {
         assert!(text == expected);
     }
 
-    /// Short or long, behind text that grows.
+    /// Copies equal the original, short or long.
     #[test]
     fn what_is_written_again_is_the_same() {
         for length in [0, 1, 31, 32, 33, 100, 5000] {
@@ -338,8 +341,8 @@ mod tests {
                 let whole = json.len() - length..json.len();
                 let piece = Piece::new(&json.written()[whole.clone()]);
                 json.piece(&piece);
-                json.again(whole.clone());
-                json.again(whole);
+                json.repeat(whole.clone());
+                json.repeat(whole);
             });
             assert_eq!(text, "before".to_owned() + &"x".repeat(4 * length));
         }

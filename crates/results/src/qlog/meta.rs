@@ -1,35 +1,34 @@
-//! What a log says of its flow before the first event.
+//! Header data of a log.
 
 use serde::Serialize;
 use units::Time;
 
-/// What the header says about a flow.
+/// Header data of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
-    /// Of the experiment.
+    /// Title of the experiment.
     pub title: String,
-    /// The flow's label.
+    /// Label of the flow.
     pub flow: String,
-    /// Name of the controller.
     pub algorithm: String,
     /// Names of the controller's states, by number.
     pub states: &'static [&'static str],
-    /// Decides how acknowledgements are read.
+    /// Protocol, which determines how acknowledgements are read.
     pub transport: Transport,
-    /// Of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// First packet; the times of qlog 0.3 count from here.
+    /// Time of the first packet. Times of qlog 0.3 count from here.
     pub start: Time,
 }
 
-/// Whose log it is.
+/// The end of the connection that wrote the log.
 #[derive(Serialize)]
 pub(super) struct VantagePoint<'a> {
     pub(super) name: &'a str,
     pub(super) r#type: &'static str,
 }
 
-/// What the flow speaks.
+/// Protocol of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// Acknowledgements list packet numbers.

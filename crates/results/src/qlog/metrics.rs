@@ -1,4 +1,4 @@
-//! Which of a sender's metrics have changed since they were last written.
+//! Finds the metrics of a sender that changed since they were last written.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,11 @@ use units::Duration;
 
 use super::events::{Metric, Metrics as Changed, Number};
 
-/// The one variable of controllers that is a standard field.
+/// The only controller variable that is a standard field.
 pub(super) const SSTHRESH: &str = "ssthresh";
 /// Prefix of the controller's other variables.
 const OWN: &str = "cc_";
-/// Fields of the standard, in the order in which they are written.
+/// Standard fields in the order of writing.
 const STANDARD: [(&str, Number); 7] = [
     ("congestion_window", Number::Whole),
     ("bytes_in_flight", Number::Whole),
@@ -23,16 +23,16 @@ const STANDARD: [(&str, Number); 7] = [
     ("pacing_rate", Number::Whole),
 ];
 
-/// Metrics as last written.
+/// Metrics with their last written values.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// Those of the standard, then the controller's.
+    /// Standard metrics, then the controller's.
     all: Vec<Metric>,
-    /// The controller's variables in the order in which it tells them.
-    told: Vec<&'static str>,
-    /// The same in the order in which they are written, by name: place in `told`, and in `all`.
+    /// The controller's variables in the order in which it reports them.
+    names: Vec<&'static str>,
+    /// Order of writing, by name: index in `names`, and in `all`.
     order: Vec<(usize, usize)>,
-    /// Places of the threshold and of the state among them.
+    /// Indices of the threshold and the state in `names`.
     places: [Option<usize>; 2],
     changed: Vec<usize>,
 }
@@ -40,10 +40,10 @@ pub(super) struct Known {
 impl Known {
     pub(super) fn new() -> Self {
         let all = STANDARD.map(|(name, kind)| Metric::new(Cow::Borrowed(name), kind)).into();
-        Self { all, told: Vec::new(), order: Vec::new(), places: [None; 2], changed: Vec::new() }
+        Self { all, names: Vec::new(), order: Vec::new(), places: [None; 2], changed: Vec::new() }
     }
 
-    /// Takes new values, and tells those that are others than before.
+    /// Takes new values and returns the changed metrics.
     pub(super) fn update(&mut self, metrics: &Metrics) -> Changed<'_> {
         self.changed.clear();
         self.put(0, metrics.cwnd);
@@ -58,8 +58,8 @@ impl Known {
         if let Some(rate) = metrics.pacing_rate {
             self.put(6, rate);
         }
-        let same = |(told, (name, _)): (&&'static str, &(&'static str, f64))| std::ptr::eq(*told, *name);
-        if self.told.len() != metrics.inner.len() || !self.told.iter().zip(&metrics.inner).all(same) {
+        let same = |(names, (name, _)): (&&'static str, &(&'static str, f64))| std::ptr::eq(*names, *name);
+        if self.names.len() != metrics.inner.len() || !self.names.iter().zip(&metrics.inner).all(same) {
             self.learn(&metrics.inner);
         }
         for i in 0..self.order.len() {
@@ -69,7 +69,7 @@ impl Known {
         Changed { all: &self.all, changed: &self.changed }
     }
 
-    /// Threshold and state of these, which are the newest that it was told.
+    /// Returns threshold and state of `metrics`, which must be those of the last update.
     pub(super) fn threshold_and_state(&self, metrics: &Metrics) -> [Option<f64>; 2] {
         self.places.map(|place| place.map(|turn| metrics.inner[turn].1))
     }
@@ -83,7 +83,7 @@ impl Known {
         }
     }
 
-    /// JSON has neither infinities nor NaN.
+    /// Stores a variable of the controller. JSON has neither infinities nor NaN.
     #[inline]
     fn put_own(&mut self, slot: usize, value: f64) {
         let Metric { kind, bits, .. } = &self.all[slot];
@@ -91,23 +91,23 @@ impl Known {
             if *kind == Number::Whole {
                 self.put(slot, value as u64);
             } else if bits.is_none_or(|bits| f64::from_bits(bits) != value) {
-                // Zero has two forms, and from one to the other is no change.
+                // Positive and negative zero are equal, so this is no change.
                 self.put(slot, value.to_bits());
             }
         }
     }
 
-    /// The controller tells others than before.
+    /// Learns the variables that a controller reports.
     fn learn(&mut self, inner: &[(&'static str, f64)]) {
-        self.told = inner.iter().map(|(name, _)| *name).collect();
+        self.names = inner.iter().map(|(name, _)| *name).collect();
         let mut order: Vec<usize> = (0..inner.len()).collect();
         order.sort_by_key(|turn| inner[*turn].0);
-        let place = |wanted| self.told.iter().rposition(|name| *name == wanted);
+        let place = |wanted| self.names.iter().rposition(|name| *name == wanted);
         self.places = [SSTHRESH, STATE].map(place);
         self.order = order.into_iter().map(|turn| (turn, self.slot(inner[turn].0))).collect();
     }
 
-    /// Where a variable of the controller stands.
+    /// Returns the index of a controller's variable.
     fn slot(&mut self, name: &'static str) -> usize {
         let (name, kind) = if name == SSTHRESH {
             (Cow::Borrowed(name), Number::Whole)
@@ -126,7 +126,7 @@ mod tests {
     use super::super::json::Json;
     use super::*;
 
-    fn told(known: &mut Known, inner: &[(&'static str, f64)]) -> String {
+    fn names(known: &mut Known, inner: &[(&'static str, f64)]) -> String {
         let metrics =
             Metrics { cwnd: 1000, min_rtt: Duration::MAX, inner: inner.to_vec(), ..Metrics::default() };
         let mut json = Json::default();
@@ -134,21 +134,22 @@ mod tests {
         String::from_utf8(json.take()).unwrap()
     }
 
-    /// By name whatever the order, a variable that comes later, one that leaves and comes back, one that is no number.
+    /// Changed metrics are written by name in any order. Variables may appear late, disappear and
+    /// return, or be NaN.
     #[test]
     fn only_what_changed() {
         let mut known = Known::new();
-        let first = told(&mut known, &[("b", 1.0), ("a", 0.5), (SSTHRESH, f64::INFINITY)]);
+        let first = names(&mut known, &[("b", 1.0), ("a", 0.5), (SSTHRESH, f64::INFINITY)]);
         assert!(first.ends_with(r#""rtt_variance":0.0,"cc_a":0.5,"cc_b":1.0}"#), "{first}");
         assert!(
             first.starts_with(r#"{"congestion_window":1000,"bytes_in_flight":0,"smoothed_rtt":0.0,"rtt"#),
             "{first}"
         );
-        assert_eq!(told(&mut known, &[("b", 1.0), ("a", 0.5), (SSTHRESH, 2000.7)]), r#"{"ssthresh":2000}"#);
-        assert_eq!(told(&mut known, &[("c", -1.0), ("b", 2.0)]), r#"{"cc_b":2.0,"cc_c":-1.0}"#);
-        assert_eq!(told(&mut known, &[("a", 0.5), ("b", f64::NAN)]), "{}");
-        assert_eq!(told(&mut known, &[("a", 0.25)]), r#"{"cc_a":0.25}"#);
-        assert_eq!(told(&mut known, &[("a", -0.0)]), r#"{"cc_a":-0.0}"#);
-        assert_eq!(told(&mut known, &[("a", 0.0)]), "{}");
+        assert_eq!(names(&mut known, &[("b", 1.0), ("a", 0.5), (SSTHRESH, 2000.7)]), r#"{"ssthresh":2000}"#);
+        assert_eq!(names(&mut known, &[("c", -1.0), ("b", 2.0)]), r#"{"cc_b":2.0,"cc_c":-1.0}"#);
+        assert_eq!(names(&mut known, &[("a", 0.5), ("b", f64::NAN)]), "{}");
+        assert_eq!(names(&mut known, &[("a", 0.25)]), r#"{"cc_a":0.25}"#);
+        assert_eq!(names(&mut known, &[("a", -0.0)]), r#"{"cc_a":-0.0}"#);
+        assert_eq!(names(&mut known, &[("a", 0.0)]), "{}");
     }
 }

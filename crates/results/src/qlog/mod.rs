@@ -1,25 +1,29 @@
-//! A flow's packet events as qlog files: the sender's, and beside it the receiver's.
+//! Writes a flow's packet events as qlog files: one for the sender, one for the receiver.
 //!
-//! JSON-SEQ (RFC 7464), gzipped on request, in one of two dialects ([`Dialect`]): `v03.rs` and `current.rs` say where they
-//! stand and what they write differently. The events are the same.
+//! The format is JSON-SEQ (RFC 7464), optionally gzipped, in one of two dialects ([`Dialect`]).
+//! `v03.rs` and `current.rs` describe how they differ. The events are the same.
 //!
-//! Serialised by hand, without the crate `qlog`: 0.16 is the last that writes 0.3, and all keep RTTs as `f32`, which resolves
-//! no nanoseconds beyond 16 ms. In the tests its versions 0.16 and 0.18 read what is written, each event with all its fields.
+//! The crate `qlog` is not used: 0.16 is the last version that writes 0.3, and all versions store
+//! RTTs as `f32`, which cannot resolve nanoseconds above 16 ms. In the tests, versions 0.16 and
+//! 0.18 read every event with all its fields.
 //!
-//! What a reader must know beyond the standard:
-//! - `metrics_updated` repeats only what changed. Standard fields are in ms, bytes, bit/s; the controller's own
-//!   variables have the prefix `cc_` and the controller's units (BBR has its own `min_rtt`, in seconds). Its
-//!   `ssthresh`, if it has one, is the standard field.
-//! - `congestion_state_updated` tells `recovery` from every reduction until a packet sent later is acknowledged (TCP:
-//!   everything sent before it). Outside of it a controller that names its states is in one of them (`ProbeBW_UP`; the number of the
-//!   state is `cc_state`, in recovery too). Of the others `slow_start` and `congestion_avoidance` are told apart by `ssthresh`, and
-//!   without one every state outside recovery is `congestion_avoidance`. An undone reduction is not told.
-//! - `packet_received` is an ACK, numbered as the receiver's file numbers it (on the wire: in order of arrival); the trace does
-//!   not have its size. A QUIC range
-//!   begins at its first packet that was not acknowledged before, because a receiver repeats everything since the
-//!   last gap and qvis visits each packet of each range. For TCP packet numbers count transmissions, `acked_ranges`
-//!   has those that the cumulative ACK covers for the first time, and `cumulative` is its byte.
-//! - A packet of a handshake is an `initial`, of TCP too; the reply has the number of what it answers.
+//! A reader must know this beyond the standard:
+//! - `metrics_updated` repeats only changes. Standard fields are in ms, bytes and bit/s. The
+//!   controller's own variables have the prefix `cc_` and the controller's units (BBR has its own
+//!   `min_rtt`, in seconds). The controller's `ssthresh`, if it has one, is the standard field.
+//! - `congestion_state_updated` reports `recovery` from every reduction until a packet sent later is
+//!   acknowledged (TCP: everything sent before it). Otherwise a controller with named states is in
+//!   one of them (`ProbeBW_UP`). The number of the state is `cc_state`, also in recovery. For other
+//!   controllers `ssthresh` separates `slow_start` from `congestion_avoidance`. Without `ssthresh`
+//!   every state outside recovery is `congestion_avoidance`. An undone reduction is not reported.
+//! - `packet_received` is an ACK with its number in the receiver's file (on the wire: in order of
+//!   arrival). The trace does not have its size.
+//! - A QUIC range begins at its first packet that was not acknowledged before. A receiver repeats
+//!   everything since the last gap, and qvis visits each packet of each range.
+//! - TCP packet numbers count transmissions. `acked_ranges` has those that the cumulative ACK covers
+//!   for the first time, and `cumulative` is its byte.
+//! - A packet of a handshake is an `initial`, for TCP too. The reply has the number of the packet
+//!   that it answers.
 
 mod current;
 mod estimate;
@@ -53,20 +57,20 @@ use self::receiver::Receiver;
 use self::sender::Sender;
 use self::text::Out;
 
-/// Writes the log of one flow's sender.
+/// Writes the log of a flow's sender.
 ///
 /// # Errors
-/// What `out` refuses.
+/// Fails if `out` cannot be written.
 pub fn write(out: impl Write, format: Format, meta: &Meta, trace: &Trace) -> io::Result<()> {
-    whole(Log::of_sender(format, meta)?, out, trace)
+    whole(Log::for_sender(format, meta)?, out, trace)
 }
 
-/// Writes the log of one flow's receiver.
+/// Writes the log of a flow's receiver.
 ///
 /// # Errors
-/// What `out` refuses.
-pub fn write_far(out: impl Write, format: Format, meta: &Meta, trace: &Trace) -> io::Result<()> {
-    whole(Log::of_receiver(format, meta)?, out, trace)
+/// Fails if `out` cannot be written.
+pub fn write_receiver(out: impl Write, format: Format, meta: &Meta, trace: &Trace) -> io::Result<()> {
+    whole(Log::for_receiver(format, meta)?, out, trace)
 }
 
 fn whole(mut log: Log, mut out: impl Write, trace: &Trace) -> io::Result<()> {
@@ -75,7 +79,7 @@ fn whole(mut log: Log, mut out: impl Write, trace: &Trace) -> io::Result<()> {
     out.flush()
 }
 
-/// A log that is written while its run goes on.
+/// A log that is written during its run.
 #[derive(Debug)]
 pub struct Log {
     out: Out,
@@ -89,41 +93,41 @@ enum End {
 }
 
 impl Log {
-    /// That of a flow's sender.
+    /// Creates the log of a flow's sender.
     ///
     /// # Errors
-    /// None that a correct program sees.
-    pub fn of_sender(format: Format, meta: &Meta) -> io::Result<Self> {
-        // The peer that sends the data, as in a download.
+    /// Fails only on a bug.
+    pub fn for_sender(format: Format, meta: &Meta) -> io::Result<Self> {
+        // The peer that sends the data is the server, as in a download.
         let out = Out::begin(format, meta, &VantagePoint { name: &meta.flow, r#type: "server" })?;
         Ok(Self { out, end: End::Sender(Box::new(Sender::new(meta))) })
     }
 
-    /// That of its receiver.
+    /// Creates the log of a flow's receiver.
     ///
     /// # Errors
-    /// None that a correct program sees.
-    pub fn of_receiver(format: Format, meta: &Meta) -> io::Result<Self> {
+    /// Fails only on a bug.
+    pub fn for_receiver(format: Format, meta: &Meta) -> io::Result<Self> {
         let name = format!("{}, receiver", meta.flow);
         let out = Out::begin(format, meta, &VantagePoint { name: &name, r#type: "client" })?;
         Ok(Self { out, end: End::Receiver(Receiver::new(meta.transport)) })
     }
 
-    /// What these events, which follow those before, add to the file.
+    /// Returns the text for the next events.
     ///
     /// # Errors
-    /// None that a correct program sees.
+    /// Fails only on a bug.
     pub fn add(&mut self, trace: &Trace) -> io::Result<Vec<u8>> {
         self.record(trace);
         Ok(self.waiting()?.take())
     }
 
-    /// What waits.
+    /// Returns the pending text.
     fn waiting(&mut self) -> io::Result<&mut Json> {
         self.out.waiting()
     }
 
-    /// Adds events to what waits.
+    /// Adds events to the pending text.
     fn record(&mut self, events: &[(Time, Event)]) {
         for (time, event) in events {
             match &mut self.end {
@@ -133,10 +137,10 @@ impl Log {
         }
     }
 
-    /// The end of the file.
+    /// Returns the end of the file.
     ///
     /// # Errors
-    /// None that a correct program sees.
+    /// Fails only on a bug.
     pub fn finish(self) -> io::Result<Vec<u8>> {
         self.out.finish()
     }

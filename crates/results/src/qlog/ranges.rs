@@ -1,25 +1,25 @@
-//! The ranges of an ACK as text. An ACK repeats what those before it said of gaps, a hundred ranges and more after a loss: their text is
-//! copied.
+//! The ranges of an ACK as text. An ACK repeats the gaps of those before it, a hundred ranges and
+//! more after a loss, so their text is copied.
 
 use super::json::Json;
 
-/// So few are written faster than they are looked for.
+/// Number of ranges up to which writing is faster than searching.
 const FEW: usize = 4;
 
-/// Ranges of the last ACK that had more than a few, and what was written of them.
+/// Ranges of the last ACK with more than a few, and their text.
 #[derive(Debug, Default)]
 pub(super) struct Ranges {
     all: Vec<(u64, u64)>,
-    /// Each behind a comma.
+    /// Text of all ranges, each after a comma.
     text: Vec<u8>,
-    /// Where in the text each of them ends.
+    /// End of each range in the text.
     ends: Vec<usize>,
-    /// The same of the one that is being written.
+    /// Ends for the ACK being written.
     next: Vec<usize>,
 }
 
 impl Ranges {
-    /// Writes ranges as an array, each as `one` has it, which is the same for all ACKs of a log.
+    /// Writes ranges as an array. `one` writes a range, in the same way for all ACKs of a log.
     pub(super) fn write(&mut self, out: &mut Json, ranges: &[(u64, u64)], one: impl Fn(&mut Json, u64, u64)) {
         if ranges.len() > FEW {
             self.write_many(out, ranges, one);
@@ -60,7 +60,7 @@ impl Ranges {
         }
         self.text.clear();
         self.text.extend_from_slice(&out.written()[begin..]);
-        // The first one's comma.
+        // Replaces the first comma.
         out.patch(begin, b'[');
         std::mem::swap(&mut self.ends, &mut self.next);
         self.all.clear();
@@ -76,7 +76,7 @@ mod tests {
         serde_json::to_string(ranges).unwrap()
     }
 
-    /// As a receiver of lossy traffic repeats them, and in no order at all.
+    /// Ranges as a receiver of lossy traffic repeats them, and in arbitrary order.
     #[test]
     fn as_if_each_was_written_alone() {
         let (mut ranges, mut known, mut state) = (Vec::new(), Ranges::default(), 1_u64);

@@ -1,8 +1,8 @@
-//! The receiver's side of a flow: packets that arrive and ACKs that leave, with the times of the run.
+//! The receiver's log: packets that arrive and ACKs that are sent, in the run's time.
 //!
-//! Beyond what the sender's file says of itself: an ACK's ranges are those of the frame, repeats included. For TCP
-//! `acked_ranges` has the transmissions that arrived since the ACK before, and `cumulative` its byte. A packet that arrived
-//! with a CE mark has `ecn`.
+//! It differs from the sender's log: an ACK's ranges are those of the frame, including repeats. For
+//! TCP, `acked_ranges` has the transmissions since the previous ACK, and `cumulative` its byte. A
+//! packet that arrived with a CE mark has `ecn`.
 
 use scenario::trace::{Ack, Event};
 use units::Time;
@@ -11,13 +11,13 @@ use super::Transport;
 use super::events::{Frame, Packet, Record, ranges};
 use super::text::Out;
 
-/// What the log remembers of the events before.
+/// State of the log from earlier events.
 #[derive(Debug)]
 pub(super) struct Receiver {
     transport: Transport,
-    /// Transmissions since the last ACK, for TCP.
+    /// Transmissions since the last ACK (TCP).
     arrived: Vec<u64>,
-    /// The same as ranges.
+    /// Transmissions as ranges.
     ranges: Vec<(u64, u64)>,
 }
 
@@ -33,17 +33,17 @@ impl Receiver {
                     self.arrived.push(*pn);
                 }
                 let frame = Frame::Stream { offset: *offset, length: *len };
-                let mut packet = Packet::with(frame, *pn, Some(*bytes));
+                let mut packet = Packet::with_frame(frame, *pn, Some(*bytes));
                 packet.marked = *marked;
                 out.entry(time, &Record::Received(packet));
             }
             Event::Acks(ack) => {
                 let frame = self.frame(ack);
-                out.entry(time, &Record::Sent(Packet::with(frame, ack.number, None)));
+                out.entry(time, &Record::Sent(Packet::with_frame(frame, ack.number, None)));
             }
-            Event::Opened(packet) => out.entry(time, &Record::Received(Packet::of_handshake(packet))),
-            Event::Opens(packet) => out.entry(time, &Record::Sent(Packet::of_handshake(packet))),
-            // Of the other end.
+            Event::Opened(packet) => out.entry(time, &Record::Received(Packet::handshake(packet))),
+            Event::Opens(packet) => out.entry(time, &Record::Sent(Packet::handshake(packet))),
+            // Events of the other end.
             Event::Sent { .. }
             | Event::Acked(_)
             | Event::Lost { .. }

@@ -1,4 +1,4 @@
-//! The sender's side of a flow: packets, ACKs that arrive, losses, the controller's variables and states.
+//! The sender's log: packets, incoming ACKs, losses, the controller's variables and states.
 
 use congestion::Cause;
 use scenario::trace::{Ack, Event, Metrics, trigger};
@@ -10,17 +10,17 @@ use super::sent::Sent;
 use super::text::Out;
 use super::{Meta, Transport};
 
-/// What the log remembers of the events before.
+/// State of the log from earlier events.
 #[derive(Debug)]
 pub(super) struct Sender {
     transport: Transport,
     states: &'static [&'static str],
     sent: Sent,
-    /// What an ACK tells for the first time.
+    /// Packets that an ACK covers for the first time.
     news: Vec<(u64, u64)>,
     metrics: Known,
     state: Option<State>,
-    /// The recovery period ends with this packet number (QUIC) or byte (TCP).
+    /// Packet number (QUIC) or byte (TCP) at which the recovery period ends.
     recovery: Option<u64>,
 }
 
@@ -42,7 +42,7 @@ impl Sender {
             Event::Sent { pn, bytes, offset, len } => {
                 self.sent.add(self.transport, *pn, *bytes, offset.saturating_add(u64::from(*len)));
                 let frame = Frame::Stream { offset: *offset, length: *len };
-                out.entry(time, &Record::Sent(Packet::with(frame, *pn, Some(*bytes))));
+                out.entry(time, &Record::Sent(Packet::with_frame(frame, *pn, Some(*bytes))));
             }
             Event::Acked(ack) => self.on_ack(out, time, ack),
             Event::Lost { pn, detection } => {
@@ -58,9 +58,9 @@ impl Sender {
                 self.change(out, time, State::Recovery, Some(*cause));
             }
             Event::Metrics(metrics) => self.on_metrics(out, time, metrics),
-            Event::Opens(packet) => out.entry(time, &Record::Sent(Packet::of_handshake(packet))),
-            Event::Opened(packet) => out.entry(time, &Record::Received(Packet::of_handshake(packet))),
-            // Of the other end.
+            Event::Opens(packet) => out.entry(time, &Record::Sent(Packet::handshake(packet))),
+            Event::Opened(packet) => out.entry(time, &Record::Received(Packet::handshake(packet))),
+            // Events of the other end.
             Event::Received { .. } | Event::Acks(_) => {}
         }
     }
@@ -80,7 +80,7 @@ impl Sender {
                 Frame::Ack { delay: None, ranges: &self.news, cumulative: newest }
             }
         };
-        out.entry(time, &Record::Received(Packet::with(frame, *number, None)));
+        out.entry(time, &Record::Received(Packet::with_frame(frame, *number, None)));
     }
 
     fn on_metrics(&mut self, out: &mut Out, time: Time, metrics: &Metrics) {
@@ -94,7 +94,7 @@ impl Sender {
         match (state, threshold) {
             _ if self.recovery.is_some() => {}
             (Some(name), _) => self.change(out, time, State::Own(name), None),
-            // The window is a whole number of bytes, the threshold need not be one.
+            // The window is a whole number of bytes; the threshold may be a fraction.
             (None, Some(threshold)) if (metrics.cwnd as f64) < threshold.floor() => {
                 self.change(out, time, State::SlowStart, None);
             }

@@ -1,51 +1,53 @@
-//! Packets on their way, by number.
+//! Sent packets by number.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Transport;
 use super::events::ranges;
 
-/// Packets behind the newest of which a late acknowledgement is expected: more than any path holds.
+/// Distance from the newest packet up to which late acknowledgements are expected. No path holds
+/// more packets.
 const REMEMBERED: u64 = 1 << 22;
-/// Numbers that a sender leaves out at once, at most, without another beginning of the row.
+/// Largest gap in packet numbers within the row.
 const GAP: u64 = 1 << 12;
 
-/// Packets on their way. Packet numbers are in the order of sending.
+/// Sent packets. Packet numbers are in the order of sending.
 ///
-/// Nearly all are acknowledged in that order too, so they are a row of which both ends move; what is lost leaves it for a map once
-/// it is at its beginning, so that the row is as long as what flies.
+/// Nearly all are acknowledged in that order, so they form a row whose ends both move. A lost
+/// packet at the beginning of the row moves to a map. So the row is only as long as the packets in
+/// flight.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     pub(super) next_pn: u64,
     pub(super) highest: u64,
-    /// Number of the first in the row.
+    /// Packet number at the beginning of the row.
     first: u64,
     row: VecDeque<Packet>,
-    /// Packets before the row that are lost and not acknowledged.
+    /// Lost packets before the row without an acknowledgement.
     lost: BTreeMap<u64, Packet>,
-    /// None of them has a smaller number.
+    /// Lower bound of the numbers in `lost`.
     first_lost: u64,
-    /// None of them has a greater number.
+    /// Upper bound of the numbers in `lost`.
     last_lost: u64,
-    /// End of stream data and packet number: neither lost nor acknowledged. Only for TCP: first transmissions, ends ascending.
+    /// First transmissions, neither lost nor acknowledged: end of stream data (ascending) and
+    /// packet number. TCP only.
     fresh: VecDeque<(u64, u64)>,
-    /// The others.
+    /// Retransmissions, likewise.
     repeats: BTreeSet<(u64, u64)>,
-    /// Ranges of the newest ACK, in which nothing is left to be acknowledged.
-    heard: Vec<(u64, u64)>,
-    /// None of them goes beyond.
-    last_heard: u64,
-    /// What a cumulative ACK covers.
+    /// Ranges of the newest ACK. Everything in them is acknowledged.
+    last_ranges: Vec<(u64, u64)>,
+    /// Largest packet number in `last_ranges`.
+    last_acked: u64,
+    /// Packets that a cumulative ACK covers.
     covered: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Packet {
-    /// End of its stream data.
     end: u64,
     bytes: u32,
     is_lost: bool,
-    /// 0 until it is acknowledged; then the next that is not is at least so many further on.
+    /// 0 until it is acknowledged. Then the next unacknowledged packet is at least this far ahead.
     skip: u32,
 }
 
@@ -55,7 +57,7 @@ impl Packet {
     }
 }
 
-/// A number that is left out.
+/// A skipped packet number.
 const NONE: Packet = Packet { end: 0, bytes: 0, is_lost: false, skip: 1 };
 
 impl Sent {
@@ -67,8 +69,8 @@ impl Sent {
                 self.repeats.insert((end, pn));
             }
         }
-        if pn <= self.last_heard {
-            self.heard.clear();
+        if pn <= self.last_acked {
+            self.last_ranges.clear();
         }
         self.next_pn = self.next_pn.max(pn.saturating_add(1));
         self.highest = self.highest.max(end);
@@ -82,7 +84,7 @@ impl Sent {
         }
     }
 
-    /// What was lost before and never comes late.
+    /// Forgets packets that were lost long ago.
     #[cold]
     fn forget(&mut self, before: u64) {
         while self.lost.first_key_value().is_some_and(|(first, _)| *first < before) {
@@ -91,12 +93,12 @@ impl Sent {
         self.first_lost = self.lost.first_key_value().map_or(u64::MAX, |(first, _)| *first);
     }
 
-    /// Anywhere but next to the last in the row.
+    /// Adds a packet that is not next in the row.
     #[cold]
     fn put(&mut self, pn: u64, packet: Packet) {
         let end = self.first + self.row.len() as u64;
         if pn < self.first {
-            self.settle(pn, packet);
+            self.move_to_lost(pn, packet);
         } else if pn < end {
             self.row[(pn - self.first) as usize] = packet;
         } else {
@@ -116,13 +118,13 @@ impl Sent {
         }
     }
 
-    fn settle(&mut self, pn: u64, packet: Packet) {
+    fn move_to_lost(&mut self, pn: u64, packet: Packet) {
         self.first_lost = self.first_lost.min(pn);
         self.last_lost = self.last_lost.max(pn);
         self.lost.insert(pn, packet);
     }
 
-    /// Returns the packet's size. It may still be acknowledged.
+    /// Marks a packet as lost and returns its size. It may still be acknowledged.
     pub(super) fn lose(&mut self, pn: u64) -> Option<u32> {
         let packet = match pn.checked_sub(self.first) {
             None => self.lost.get_mut(&pn),
@@ -135,22 +137,22 @@ impl Sent {
         Some(bytes)
     }
 
-    /// The row begins with a packet that flies.
+    /// Removes packets from the beginning of the row until one is in flight.
     fn trim(&mut self) {
         while let Some(packet) = self.row.front().filter(|packet| packet.skip != 0 || packet.is_lost) {
             if packet.skip == 0 {
                 let packet = *packet;
-                self.settle(self.first, packet);
+                self.move_to_lost(self.first, packet);
             }
             self.first += 1;
             self.row.pop_front();
         }
     }
 
-    /// The first packet from this one on that is not acknowledged.
+    /// Returns the first unacknowledged packet from this number on.
     fn pending_from(&mut self, pn: u64) -> Option<u64> {
         if pn < self.first {
-            // Where the newest range of an ACK begins nothing is lost, mostly.
+            // Mostly nothing is lost where the newest range of an ACK begins.
             if pn > self.last_lost {
                 return self.pending_from(self.first);
             }
@@ -162,7 +164,7 @@ impl Sent {
         while let Some(packet) = self.row.get(at).filter(|packet| packet.skip != 0) {
             at += packet.skip as usize;
         }
-        // An ACK repeats its ranges: the next one jumps over what is settled.
+        // An ACK repeats its ranges. The next one skips acknowledged packets.
         if let Some(packet) = self.row.get_mut(begin).filter(|packet| packet.skip != 0) {
             packet.skip = u32::try_from(at - begin).unwrap_or(u32::MAX);
         }
@@ -180,17 +182,19 @@ impl Sent {
         }
     }
 
-    /// Cuts off what each range repeats; its last packet remains.
+    /// Removes repeated packets from each range. Its last packet remains.
     pub(super) fn acknowledge(&mut self, ranges: &[(u64, u64)], news: &mut Vec<(u64, u64)>) {
         news.clear();
         let mut known = 0;
         for &(first, last) in ranges {
-            // Most of an ACK is what the one before said, perhaps with more at the end of a range.
-            known += self.heard[known..].iter().take_while(|heard| heard.0 < first).count();
-            let from = match self.heard.get(known) {
-                // It may end before it begins, as this one may.
-                Some(heard) if heard.0 == first && heard.1 < last => first.max(heard.1 + 1),
-                Some(heard) if *heard == (first, last) => {
+            // Most of an ACK repeats the one before, perhaps with more at the end of a range.
+            known += self.last_ranges[known..].iter().take_while(|last_ranges| last_ranges.0 < first).count();
+            let from = match self.last_ranges.get(known) {
+                // Either range may end before it begins.
+                Some(last_ranges) if last_ranges.0 == first && last_ranges.1 < last => {
+                    first.max(last_ranges.1 + 1)
+                }
+                Some(last_ranges) if *last_ranges == (first, last) => {
                     news.push((last, last));
                     continue;
                 }
@@ -203,13 +207,13 @@ impl Sent {
                 pending = self.pending_from(pn + 1);
             }
         }
-        self.heard.clear();
-        self.heard.extend_from_slice(ranges);
-        self.last_heard = ranges.iter().map(|range| range.1).max().unwrap_or(0);
+        self.last_ranges.clear();
+        self.last_ranges.extend_from_slice(ranges);
+        self.last_acked = ranges.iter().map(|range| range.1).max().unwrap_or(0);
         self.trim();
     }
 
-    /// Ranges of packet numbers that a cumulative ACK covers for the first time.
+    /// Returns ranges of packet numbers that a cumulative ACK covers for the first time.
     pub(super) fn cover(&mut self, cumulative: u64, news: &mut Vec<(u64, u64)>) {
         let mut pns = std::mem::take(&mut self.covered);
         while let Some(&(_, pn)) = self.fresh.front().filter(|(end, _)| *end <= cumulative) {
@@ -231,7 +235,7 @@ impl Sent {
         self.covered = pns;
     }
 
-    /// Neither lost nor acknowledged.
+    /// Reports whether a packet is neither lost nor acknowledged.
     fn flies(&self, pn: u64) -> bool {
         let packet = match pn.checked_sub(self.first) {
             None => self.lost.get(&pn),
@@ -245,7 +249,7 @@ impl Sent {
 mod tests {
     use super::*;
 
-    /// The same without a thought of time: every packet in one map.
+    /// Simple model for tests: every packet in one map.
     #[derive(Default)]
     struct Plain {
         packets: BTreeMap<u64, (u32, u64)>,
@@ -274,7 +278,7 @@ mod tests {
         }
     }
 
-    /// Without a pattern, the same each time.
+    /// Reproducible pseudorandom numbers.
     struct Dice(u64);
 
     impl Dice {
@@ -284,7 +288,8 @@ mod tests {
         }
     }
 
-    /// Packets that leave numbers out, losses, ACKs late and repeated, of QUIC and of TCP: as the plain one tells them.
+    /// Results equal those of the simple model, with skipped numbers, losses, and late or repeated
+    /// ACKs of QUIC and TCP.
     #[test]
     fn as_if_all_stood_in_one_map() {
         for (seed, transport) in (0..40).zip([Transport::Quic, Transport::Tcp].into_iter().cycle()) {
@@ -297,7 +302,7 @@ mod tests {
                             + dice.below(2) * dice.below(3)
                             + if dice.below(500) == 0 { 2 * GAP } else { 0 };
                         let size = 1000 + dice.below(200) as u32;
-                        // Some are sent again.
+                        // Some packets are retransmissions.
                         let at = if dice.below(10) == 0 { dice.below(end + 1) } else { end + 1000 };
                         end = end.max(at);
                         sent.add(transport, pn, size, at);
@@ -333,8 +338,8 @@ mod tests {
         }
     }
 
-    /// ACKs that say again what those before said, with more at their ends, gaps that close, ranges that are left out or end before they
-    /// begin, and of packets that have not been sent: as the plain one tells them.
+    /// Results equal those of the simple model. ACKs repeat earlier ones, grow at their ends, close
+    /// gaps, or drop ranges. Some ranges end before they begin, and some name packets not yet sent.
     #[test]
     fn what_is_said_again_is_no_news() {
         for seed in 0..60 {
@@ -372,7 +377,7 @@ mod tests {
         }
     }
 
-    /// One that is lost and never comes holds up nobody.
+    /// A lost packet does not hold up the row.
     #[test]
     fn the_row_is_as_long_as_what_flies() {
         let (mut sent, mut news) = (Sent::default(), Vec::new());

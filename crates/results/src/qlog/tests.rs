@@ -1,4 +1,4 @@
-//! Both ends of simulated and of written traces, read back as JSON.
+//! Reads the logs of both ends of simulated and handmade traces as JSON.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ fn log(meta: &Meta, trace: &Trace) -> Vec<u8> {
     out
 }
 
-/// Every record: separator, one line of JSON, newline.
+/// Splits a log into records: separator, one line of JSON, newline.
 fn records(log: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(log).unwrap();
     assert!(text.starts_with('\u{1e}') && text.ends_with('\n'));
@@ -90,7 +90,7 @@ fn the_header_is_that_of_qvis_and_escaped() {
     assert_eq!(trace["common_fields"], common);
 }
 
-/// One of each kind.
+/// Returns a trace with every kind of event.
 fn some_of_all() -> Trace {
     let start = 1_000_000_000;
     vec![
@@ -103,7 +103,7 @@ fn some_of_all() -> Trace {
     ]
 }
 
-/// Whoever reads these files today reads them tomorrow.
+/// Existing readers must keep reading these files.
 #[test]
 fn qlog_0_3_to_the_byte() {
     let meta = Meta { title: "t".to_owned(), flow: "f".to_owned(), seed: 7, ..meta(Transport::Quic) };
@@ -161,7 +161,7 @@ fn every_event_has_its_record() {
         [&json!({ "header": { "packet_type": "1RTT", "packet_number": 0 },
             "raw": { "length": 1252 }, "trigger": "time_threshold" })]
     );
-    // Only what changed; no NaN, no infinity, no sample that never was.
+    // Only changes are written; no NaN, no infinity, no RTT before the first sample.
     assert_eq!(
         named(&records, "recovery:metrics_updated"),
         [
@@ -184,7 +184,7 @@ fn quic_acks_begin_with_what_is_new() {
         acked(1, 1, vec![(0, 1), (3, 4)]),
         (Time(1), Event::Lost { pn: 2, detection: Detection::PacketThreshold }),
         acked(2, 2, vec![(0, 1), (3, 5)]),
-        // The lost one arrives after all.
+        // The lost packet arrives after all.
         acked(3, 3, vec![(0, 5)]),
     ]);
     let records = records(&log(&meta(Transport::Quic), &trace));
@@ -207,7 +207,7 @@ fn slow_start_is_told_by_its_threshold() {
     );
 }
 
-/// A controller that names its states is in one of them, but for its recovery.
+/// A controller that names its states is in one of them, except in recovery.
 #[test]
 fn states_have_the_names_of_their_controller() {
     let state = |at, number: f64| metrics(at, 5000, vec![("state", number), ("ssthresh", 6000.0)]);
@@ -261,7 +261,7 @@ fn tcp_acks_name_transmissions() {
     );
 }
 
-/// 10 Mbit/s, 50 ms, one bandwidth-delay product of buffer.
+/// A link of 10 Mbit/s and 50 ms with a buffer of one bandwidth-delay product.
 fn simulate(algorithm: &str, transport: scenario::Transport, transfer: u64) -> (Meta, Record) {
     let (rate, rtt) = (Rate(10_000_000), Duration::from_millis(50));
     let limit = rate.bytes_in(rtt);
@@ -277,7 +277,7 @@ fn simulate(algorithm: &str, transport: scenario::Transport, transfer: u64) -> (
     run(link, flow)
 }
 
-/// One flow over this link.
+/// Runs one flow over this link.
 fn run(link: LinkConfig, flow: FlowConfig) -> (Meta, Record) {
     let (algorithm, transport) = (flow.algorithm.clone(), flow.transport);
     let scenario = Scenario { trace: true, ..Scenario::new(link, [flow], Duration::from_secs(600)) };
@@ -305,7 +305,7 @@ fn a_run_is_told_completely() {
         let records = records(&log(&meta, record.trace.as_ref().unwrap()));
         assert_monotone(&records[1..]);
         let count = |name: &str| named(&records, name).len() as u64;
-        // The Initial or SYN is among them.
+        // This includes the Initial or SYN.
         assert_eq!(count("transport:packet_sent"), record.totals.packets, "{algorithm}");
         let lost = named(&records, "recovery:packet_lost");
         assert_eq!(lost.len() as u64, record.stats.lost(), "{algorithm}");
@@ -320,7 +320,7 @@ fn a_run_is_told_completely() {
         let reductions = states.iter().filter(|s| s["new"] == "recovery").count() as u64;
         assert_eq!(reductions, record.stats.loss_events + record.stats.collapses, "{algorithm}");
         assert!(states.iter().any(|s| s["old"] == "recovery"), "{algorithm}");
-        // Its own names, or the standard's where it has none.
+        // The controller's own names, or the standard's.
         let own =
             if meta.states.is_empty() { &["slow_start", "congestion_avoidance"][..] } else { meta.states };
         let known = |s: &&Value| s["new"] == "recovery" || own.iter().any(|name| s["new"] == *name);
@@ -328,7 +328,7 @@ fn a_run_is_told_completely() {
     }
 }
 
-/// The numbers of the trace themselves: as text they are what they were.
+/// The log has exactly the numbers of the trace.
 #[test]
 fn packets_are_those_of_the_trace() {
     let (meta, record) = simulate("cubic", QUIC, 500_000);
@@ -348,7 +348,8 @@ fn packets_are_those_of_the_trace() {
     assert!(packets.next().is_none());
 }
 
-/// A trigger where the drafts have a word for it, the cause always; and the rule that found a loss. In both dialects.
+/// In both dialects a trigger is written where the drafts have a word for it. The cause is always
+/// written, and the rule that detected a loss.
 #[test]
 fn causes_and_rules_have_their_words() {
     let told = |event: Event| {
@@ -380,15 +381,15 @@ fn causes_and_rules_have_their_words() {
     }
 }
 
-/// What leaves one end under a name arrives at the other under the same, later: packets, ACKs, handshakes. What was lost on the
-/// way leaves and does not arrive.
+/// Packets, ACKs and handshakes leave one end and arrive later at the other under the same number.
+/// Lost ones leave and do not arrive.
 #[test]
 fn both_ends_tell_the_same() {
     for transport in [QUIC, TCP] {
         let (meta, record) = simulate("new-reno", transport, 1_000_000);
         let near = records(&log(&meta, record.trace.as_ref().unwrap()));
         let mut far = Vec::new();
-        write_far(&mut far, Format::default(), &meta, record.far_trace.as_ref().unwrap()).unwrap();
+        write_receiver(&mut far, Format::default(), &meta, record.far_trace.as_ref().unwrap()).unwrap();
         let far = records(&far);
         assert_monotone(&far[1..]);
         assert_eq!(far[0]["trace"]["vantage_point"], json!({ "name": "one, receiver", "type": "client" }));
@@ -403,7 +404,7 @@ fn both_ends_tell_the_same() {
         let (sent, received) = ("transport:packet_sent", "transport:packet_received");
         for (from, to, lost) in [(&near, &far, record.totals.dropped), (&far, &near, 0)] {
             let (left, arrived) = (times(from, sent), times(to, received));
-            // What is under way when the last byte arrives has left only.
+            // Packets in flight when the last byte arrives have only left.
             assert!(left.len() as u64 >= arrived.len() as u64 + lost && !arrived.is_empty());
             for (key, (at, raw)) in &arrived {
                 let (since, sent_raw) = &left[key];
@@ -416,7 +417,7 @@ fn both_ends_tell_the_same() {
     }
 }
 
-/// The receiver's file: marks, and for TCP which transmissions an ACK answers.
+/// The receiver's log has marks, and for TCP the transmissions that an ACK answers.
 #[test]
 fn the_far_end_in_its_own_words() {
     let received = |at: u64, pn: u64, marked: bool| {
@@ -434,7 +435,7 @@ fn the_far_end_in_its_own_words() {
     ];
     let told = |transport| {
         let mut out = Vec::new();
-        write_far(&mut out, Format::default(), &meta(transport), &trace).unwrap();
+        write_receiver(&mut out, Format::default(), &meta(transport), &trace).unwrap();
         records(&out)
     };
     let quic = told(Transport::Quic);

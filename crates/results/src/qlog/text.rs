@@ -1,4 +1,5 @@
-//! The text of a log: a header, then one JSON record per event, each behind a separator (JSON-SEQ, RFC 7464).
+//! The text of a log: a header, then one JSON record per event, each after a separator (JSON-SEQ,
+//! RFC 7464).
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -14,24 +15,25 @@ use super::meta::VantagePoint;
 use super::ranges::Ranges;
 use super::{Dialect, Format, Meta, current, v03};
 
-/// Text on its way to a file.
+/// Writes the text of a log.
 #[derive(Debug)]
 pub(super) struct Out {
-    /// What nobody has taken yet, or what is not compressed yet.
+    /// Text not yet taken, or not yet compressed.
     text: Json,
     gzip: Option<GzEncoder<Json>>,
     dialect: Dialect,
-    /// What times count from.
+    /// Time zero of the log.
     start: Time,
-    /// The newest time, and where in the text that waits a record begins with it: at most times there are several.
+    /// The newest time, and where in the pending text a record begins with it. Most times have
+    /// several records.
     stamp: Option<(Time, Range<usize>)>,
     ranges: Ranges,
 }
 
 impl Out {
-    /// With the header.
+    /// Creates the text with its header.
     pub(super) fn begin(format: Format, meta: &Meta, vantage_point: &VantagePoint<'_>) -> io::Result<Self> {
-        // Its header holds no time of day: same run, same bytes.
+        // The gzip header holds no time of day: the same run gives the same bytes.
         let gzip = format.gzip.then(|| GzEncoder::new(Json::default(), Compression::fast()));
         let start = match format.dialect {
             Dialect::V03 => meta.start,
@@ -62,10 +64,10 @@ impl Out {
         }
     }
 
-    /// The separator, and the time.
+    /// Writes the separator and the time.
     fn begin_record(&mut self, time: Time) {
         match &self.stamp {
-            Some((newest, stamp)) if *newest == time => self.text.again(stamp.clone()),
+            Some((newest, stamp)) if *newest == time => self.text.repeat(stamp.clone()),
             _ => {
                 let begin = self.text.len();
                 self.text.put(b"\x1e{\"time\":");
@@ -75,7 +77,7 @@ impl Out {
         }
     }
 
-    /// What has been written and not taken away.
+    /// Returns the text not yet taken.
     pub(super) fn waiting(&mut self) -> io::Result<&mut Json> {
         self.stamp = None;
         let Some(gzip) = &mut self.gzip else { return Ok(&mut self.text) };
@@ -84,7 +86,7 @@ impl Out {
         Ok(gzip.get_mut())
     }
 
-    /// What is left.
+    /// Returns the remaining text.
     pub(super) fn finish(mut self) -> io::Result<Vec<u8>> {
         self.waiting()?;
         match self.gzip {

@@ -1,17 +1,18 @@
-//! qlog 0.3 (draft-ietf-quic-qlog-main-schema-02), names like `transport:packet_sent`: the newest that
-//! [qvis](https://qvis.quictools.info) loads.
+//! qlog 0.3 (draft-ietf-quic-qlog-main-schema-02), with names like `transport:packet_sent`: the
+//! newest version that [qvis](https://qvis.quictools.info) loads.
 //!
-//! Times count from the flow's start, which is `reference_time`. `packet_lost` has the packet's `raw.length`, because qvis
-//! shows it, and a packet that arrived marked `ecn`. `congestion_state_updated` into recovery has the cause of the reduction beside its
-//! data; as a `trigger` inside it only where drafts and readers have the same word, which is `persistent_congestion`: of `ECN` some readers
-//! want another spelling, and a `loss` they refuse.
+//! Times count from the flow's start, which is `reference_time`. `packet_lost` has the packet's
+//! `raw.length`, because qvis shows it. A packet that arrived marked has `ecn`.
+//! `congestion_state_updated` into recovery has the cause of the reduction beside its data. The
+//! cause is a `trigger` inside the data only if drafts and readers agree on the word, which is so
+//! for `persistent_congestion`: some readers spell `ECN` differently, and they refuse `loss`.
 
 use congestion::Cause;
 use serde::Serialize;
 use units::{Duration, Time};
 
 use super::Meta;
-use super::events::{Frame, Kind, Packet, Record, word};
+use super::events::{Frame, Kind, Packet, Record, cause_name};
 use super::json::Json;
 use super::meta::VantagePoint;
 use super::ranges::Ranges;
@@ -48,7 +49,7 @@ struct CommonFields {
     reference_time: f64,
 }
 
-/// The first record.
+/// Returns the header record.
 pub(super) fn header<'a>(
     meta: &'a Meta,
     vantage_point: &'a VantagePoint<'a>,
@@ -74,7 +75,7 @@ pub(super) fn header<'a>(
     }
 }
 
-/// The record of an event, behind its time.
+/// Writes the record of an event after its time.
 pub(super) fn event(out: &mut Json, ranges: &mut Ranges, record: &Record<'_>) {
     match record {
         Record::Sent(of) => packet(out, ranges, b",\"name\":\"transport:packet_sent\",\"data\":{", of),
@@ -91,7 +92,7 @@ pub(super) fn event(out: &mut Json, ranges: &mut Ranges, record: &Record<'_>) {
             out.put(b",\"name\":\"recovery:congestion_state_updated\"");
             if let Some(cause) = change.cause {
                 out.put(b",\"cause\":");
-                out.string(word(cause));
+                out.string(cause_name(cause));
             }
             out.put(b",\"data\":");
             change.write(out, change.cause.filter(|cause| *cause == Cause::PersistentCongestion));
@@ -107,7 +108,7 @@ fn packet<const N: usize>(out: &mut Json, known: &mut Ranges, begin: &[u8; N], p
         Kind::Initial => out.put(b"\"header\":{\"packet_type\":\"initial\",\"packet_number\":"),
     }
     out.whole(packet.number);
-    // With the brace that ends what stands before.
+    // Includes the brace that closes the preceding object.
     if let Some(length) = packet.length {
         out.put(b"},\"raw\":{\"length\":");
         out.whole(length.into());

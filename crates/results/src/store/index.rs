@@ -1,4 +1,4 @@
-//! What stands under a results root, whole or not: every folder of results and every study that is not finished.
+//! Lists everything under a results root: results folders and unfinished studies, complete or not.
 
 use std::fs;
 use std::io;
@@ -8,44 +8,42 @@ use std::time::SystemTime;
 use super::{MANIFEST, Manifest, SUMMARY, manifest, runs, summary, sums, walk};
 use crate::summary::Summary;
 
-/// A folder of results, or the kept runs of an unfinished study.
+/// A results folder, or the kept runs of an unfinished study.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Below the root: `quic-dc/table-1`.
+    /// Path below the root: `quic-dc/table-1`.
     pub experiment: String,
-    /// Name of its folder, a hash of its manifest.
+    /// Name of its folder: a hash of its manifest.
     pub id: String,
-    /// Where it is.
     pub dir: PathBuf,
-    /// Of its files, without the list of sums.
+    /// Size of its files in bytes, without the list of checksums.
     pub bytes: u64,
-    /// When it was written last.
+    /// Time of the last write.
     pub modified: Option<SystemTime>,
-    /// What was to be run, if that can be read.
+    /// The manifest, if it can be read.
     pub manifest: Option<Manifest>,
-    /// What came out, if that can be read.
+    /// The summary, if it can be read.
     pub summary: Option<Summary>,
-    /// Whether it can be believed.
     pub state: State,
 }
 
-/// Whether results are complete and as they were written.
+/// Integrity of results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Every file has its sum.
+    /// All files match their checksums.
     Whole,
-    /// By a version that wrote no sums: nobody can tell.
+    /// Written by a version without checksums, so nothing is known.
     Unsummed,
-    /// Which file is missing, changed or cannot be read.
+    /// The file that is missing, changed or unreadable.
     Damaged(String),
-    /// Runs that are kept until the same command goes on; so many.
+    /// Number of runs kept until the same command continues.
     Unfinished(usize),
 }
 
-/// Everything below `root`, by experiment. It reads every file, for the sums.
+/// Lists everything below `root` by experiment. It reads every file to check the sums.
 ///
 /// # Errors
-/// A folder that cannot be listed.
+/// Fails if a folder cannot be listed.
 pub fn index(root: &Path) -> io::Result<Vec<Entry>> {
     let mut all = Vec::new();
     walk(root, &mut |dir| {
@@ -80,7 +78,7 @@ fn of_results(root: &Path, dir: &Path) -> io::Result<Entry> {
     Ok(entry)
 }
 
-/// What the file system says.
+/// Creates an entry from what the file system knows.
 fn entry(root: &Path, dir: &Path) -> io::Result<Entry> {
     let mut bytes = 0;
     for file in sums::files(dir)? {

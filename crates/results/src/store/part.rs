@@ -1,39 +1,39 @@
-//! Some samples of a run, one after another, of all its flows.
+//! Consecutive samples of a run with all its flows.
 
 use std::collections::BTreeMap;
 
 use experiment::row::RowLabel;
-use scenario::{FlowSeries, Repeated, Series};
+use scenario::{FlowSeries, RunLength, Series};
 use serde::{Deserialize, Serialize};
 
 use crate::store::tracks;
 use crate::summary::Track;
 
-/// Values by the name of their column.
-pub(super) type Columns = BTreeMap<String, Repeated>;
+/// Column to values.
+pub(super) type Columns = BTreeMap<String, RunLength>;
 
-/// Samples of the flows of a run. What is of the bottleneck is there once.
+/// Consecutive samples of a run. Columns of the bottleneck are stored once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     variant: String,
     row: RowLabel,
     repetition: u32,
-    times: Repeated,
-    /// Of every flow.
+    times: RunLength,
+    /// Columns that all flows share.
     shared: Columns,
-    /// Of each: its number, and its own.
+    /// Number and own columns of each flow.
     flows: Vec<(u32, Columns)>,
 }
 
 impl Part {
-    /// Samples of a run of this case.
+    /// Converts samples of a run of this case.
     pub fn new(variant: &str, row: RowLabel, repetition: u32, series: Series) -> Self {
         let mut shared = Columns::new();
-        put(&mut shared, "queue_bytes", Repeated::of(&series.backlog));
-        put(&mut shared, "drops", Repeated::of(&series.drops));
-        put(&mut shared, "ping_ms", Repeated::of(&series.probe_ms));
-        put(&mut shared, "udp_mbit_s", Repeated::of(&series.udp_mbit_s));
-        let times = Repeated::of(&series.times);
+        put(&mut shared, "queue_bytes", RunLength::from_values(&series.backlog));
+        put(&mut shared, "drops", RunLength::from_values(&series.drops));
+        put(&mut shared, "ping_ms", RunLength::from_values(&series.probe_ms));
+        put(&mut shared, "udp_mbit_s", RunLength::from_values(&series.udp_mbit_s));
+        let times = RunLength::from_values(&series.times);
         let flows = (0..).zip(series.flows.into_iter().map(of_flow)).collect();
         Self { variant: variant.to_owned(), row, repetition, times, shared, flows }
     }
@@ -50,26 +50,26 @@ impl Part {
         self.repetition
     }
 
-    pub(super) fn times(&self) -> &Repeated {
+    pub(super) fn times(&self) -> &RunLength {
         &self.times
     }
 
-    /// The numbers of its flows.
+    /// Returns the numbers of its flows.
     pub(super) fn flows(&self) -> impl Iterator<Item = u32> {
         self.flows.iter().map(|(number, _)| *number)
     }
 
-    /// What it has of the flow at this place, if anything.
-    pub(super) fn column(&self, flow: usize, name: &str) -> Option<&Repeated> {
+    /// Returns a column of the flow at this index, if there is one.
+    pub(super) fn column(&self, flow: usize, name: &str) -> Option<&RunLength> {
         self.shared.get(name).or_else(|| self.flows.get(flow)?.1.get(name))
     }
 
-    /// All columns.
-    pub(super) fn columns(&self) -> impl Iterator<Item = (&String, &Repeated)> {
+    /// Returns all columns.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&String, &RunLength)> {
         self.flows.iter().flat_map(|(_, own)| own).chain(&self.shared)
     }
 
-    /// Puts its samples behind those of its flows' tracks, with those columns that are wanted.
+    /// Appends the wanted columns to the tracks of its flows.
     pub(super) fn add_to(&self, all: &mut Vec<Track>, is_wanted: impl Fn(&str) -> bool) {
         let first = all.len().saturating_sub(self.flows.len());
         for (likely, (flow, own)) in (first..).zip(&self.flows) {
@@ -81,7 +81,8 @@ impl Part {
     }
 }
 
-/// What is of one flow; of the controller's variables all, of the others those that have a value.
+/// Returns the columns of a flow: all variables of the controller, and other columns that have
+/// values.
 fn of_flow(flow: FlowSeries) -> Columns {
     let mut own: Columns = flow.inner.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
     put(&mut own, "cwnd_bytes", flow.cwnd);
@@ -94,7 +95,7 @@ fn of_flow(flow: FlowSeries) -> Columns {
     own
 }
 
-fn put(columns: &mut Columns, name: &str, values: Repeated) {
+fn put(columns: &mut Columns, name: &str, values: RunLength) {
     if values.values().iter().any(|value| !value.is_nan()) {
         columns.insert(name.to_owned(), values);
     }
@@ -102,8 +103,8 @@ fn put(columns: &mut Columns, name: &str, values: Repeated) {
 
 #[cfg(test)]
 impl Part {
-    /// Of tracks of one run, which have nothing in common.
-    pub(super) fn of(tracks: &[Track]) -> Self {
+    /// Creates a part from tracks of one run without shared columns.
+    pub(super) fn from_tracks(tracks: &[Track]) -> Self {
         let own = |track: &Track| {
             let columns = track.columns.iter();
             (track.flow, columns.map(|(name, values)| (name.clone(), values.clone())).collect())
@@ -112,7 +113,7 @@ impl Part {
             variant: tracks[0].variant.clone(),
             row: tracks[0].row.clone(),
             repetition: tracks[0].repetition,
-            times: Repeated::of(&tracks[0].times),
+            times: RunLength::from_values(&tracks[0].times),
             shared: Columns::new(),
             flows: tracks.iter().map(own).collect(),
         }

@@ -1,4 +1,5 @@
-//! The time series of one run on their way to disk: parts one after another, each with its length before it, in postcard's encoding.
+//! Records the time series of one run to disk, part by part, in postcard's encoding. A length
+//! precedes each part.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -9,39 +10,39 @@ use tempfile::NamedTempFile;
 
 use crate::columns::are_whole;
 use crate::store::part::Part;
-use crate::store::sums::{self, Quick};
+use crate::store::sums::{self, LogHash};
 use crate::store::tables::Samples;
 
-/// What has been recorded of a run.
+/// Checksum and columns of a recorded run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// Its sum, as logs have them: nobody reads the file but this program.
+    /// Checksum as for logs. Only this program reads the file.
     digest: String,
-    /// The columns of the samples.
+    /// Columns of the samples.
     pub(super) columns: Samples,
 }
 
-/// A run that is being recorded. Dropped before it is finished, it leaves nothing behind.
+/// A run during recording. If it is dropped before it is finished, it leaves nothing behind.
 #[derive(Debug)]
 pub struct Recording {
     file: BufWriter<NamedTempFile>,
-    sum: Quick,
+    sum: LogHash,
     columns: Samples,
-    /// The last part, whose memory the next one uses.
+    /// Memory of the last part, for reuse.
     bytes: Vec<u8>,
 }
 
 impl Recording {
-    /// In a folder.
+    /// Begins a recording in a folder.
     pub(super) fn begin(dir: &Path) -> io::Result<Self> {
         let file = BufWriter::with_capacity(1 << 16, NamedTempFile::new_in(dir)?);
-        Ok(Self { file, sum: Quick::default(), columns: Samples::new(), bytes: Vec::new() })
+        Ok(Self { file, sum: LogHash::default(), columns: Samples::new(), bytes: Vec::new() })
     }
 
-    /// Adds the samples that follow.
+    /// Adds the following samples.
     ///
     /// # Errors
-    /// What the file system refuses.
+    /// Fails if the file cannot be written.
     pub fn add(&mut self, part: &Part) -> io::Result<()> {
         for (name, values) in part.columns() {
             match self.columns.get_mut(name) {
@@ -59,7 +60,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Puts it in its place. `None` if there was nothing to record.
+    /// Moves the file to its place. Returns `None` if nothing was recorded.
     pub(super) fn finish(self, path: &Path) -> io::Result<Option<Recorded>> {
         if self.columns.is_empty() {
             return Ok(None);
@@ -71,13 +72,13 @@ impl Recording {
 }
 
 impl Recorded {
-    /// Whether a file is what was recorded.
+    /// Reports whether a file is what was recorded.
     pub(super) fn is(&self, path: &Path) -> bool {
-        sums::quick(path).is_ok_and(|digest| digest == self.digest)
+        sums::log_hash(path).is_ok_and(|digest| digest == self.digest)
     }
 }
 
-/// The parts of a file.
+/// Reads the parts of a file.
 pub(super) fn parts(path: &Path) -> io::Result<impl Iterator<Item = io::Result<Part>> + use<>> {
     let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
     let mut part = Vec::new();

@@ -1,4 +1,4 @@
-//! What the tables of a results folder say, read back.
+//! Reads the tables of a results folder.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +14,7 @@ pub(super) fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "a results table lacks a column or has columns of other types")
 }
 
-/// The words of a column.
+/// Returns the words of a column.
 pub(super) fn words(column: Column) -> io::Result<Vec<Arc<str>>> {
     match column {
         Column::Text(values) => Ok(values),
@@ -22,7 +22,7 @@ pub(super) fn words(column: Column) -> io::Result<Vec<Arc<str>>> {
     }
 }
 
-/// Its small whole numbers.
+/// Returns the small whole numbers of a column.
 pub(super) fn ints(column: Column) -> io::Result<Vec<u32>> {
     match column {
         Column::Int(values) => Ok(values.into_iter().map(i32::cast_unsigned).collect()),
@@ -30,7 +30,7 @@ pub(super) fn ints(column: Column) -> io::Result<Vec<u32>> {
     }
 }
 
-/// Its numbers, NaN where there is none.
+/// Returns the numbers of a column; NaN if missing.
 pub(super) fn numbers(column: Column) -> io::Result<Vec<f64>> {
     match column {
         Column::Real(values) => Ok(values),
@@ -39,13 +39,13 @@ pub(super) fn numbers(column: Column) -> io::Result<Vec<f64>> {
     }
 }
 
-/// The columns that are left, by name, without the experiment's keys.
+/// Returns the remaining columns by name, without the experiment's keys.
 fn measured(table: Table) -> io::Result<Vec<(String, Vec<f64>)>> {
     let all = table.into_iter().filter(|c| !c.is_key);
     all.map(|c| Ok((c.name, numbers(c.column)?))).collect()
 }
 
-/// Takes the named column out of a table.
+/// Removes a column from a table by its name.
 fn take(table: &mut Table, name: &str) -> io::Result<Column> {
     let i = table.iter().position(|c| c.name == name).ok_or_else(damaged)?;
     Ok(table.remove(i).column)
@@ -89,25 +89,25 @@ pub(super) fn cdfs(mut table: Table) -> io::Result<Vec<Cdf>> {
 
 #[cfg(test)]
 mod tests {
-    use experiment::file::{Swept, SweptKey, SweptValues};
+    use experiment::file::{SweepAxes, SweepKey, SweepValues};
 
     use super::*;
     use crate::columns;
     use crate::store::tables::{Keys, cdf_table, flows_table};
 
-    fn swept() -> Swept {
-        let key = |key: &str, values| SweptKey { key: key.to_owned(), unit: String::new(), values };
-        Swept {
+    fn swept() -> SweepAxes {
+        let key = |key: &str, values| SweepKey { key: key.to_owned(), unit: String::new(), values };
+        SweepAxes {
             cases: vec![("queue = 1 BDP".to_owned(), "cubic".into())],
             keys: vec![
-                key("link.queue", SweptValues::Numbers(vec![1.0])),
-                // A name that the tables have already.
-                key("goodput", SweptValues::Words(vec!["high".to_owned()])),
+                key("link.queue", SweepValues::Numbers(vec![1.0])),
+                // Tables already have a column of this name.
+                key("goodput", SweepValues::Words(vec!["high".to_owned()])),
             ],
         }
     }
 
-    /// Through a file, with the keys among its columns.
+    /// Writes a table to a file, with the keys among its columns, and reads it back.
     fn stored(mut table: Table) -> Table {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.parquet");

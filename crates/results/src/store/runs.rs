@@ -1,8 +1,10 @@
-//! Runs of an unfinished study, kept one by one so that none is computed twice: `<out>/<experiment>/.runs-<id>/00017.run`.
+//! Finished runs of an unfinished study, kept one by one so that none is computed twice:
+//! `<out>/<experiment>/.runs-<id>/00017.run`.
 //!
-//! A study that was interrupted goes on from them, parts that were computed elsewhere are copied beside them, and the folder of the
-//! results takes their place. A file is the SHA-256 of what follows, then the run in postcard's encoding, which keeps every bit of a
-//! number; its time series stand in `00017.series`, written while it ran. What is not whole counts as not there.
+//! An interrupted study continues from them. Shards computed elsewhere are copied beside them. The
+//! results folder replaces them. A file is the SHA-256 of its content followed by the run in
+//! postcard's encoding, which keeps every bit of a number. Its time series are in `00017.series`,
+//! written while it ran. Damaged files are ignored.
 
 use std::fs;
 use std::io::{self, Write};
@@ -22,80 +24,79 @@ use crate::store::{self, Manifest};
 use crate::summary::FlowRow;
 
 pub(super) const PREFIX: &str = ".runs-";
-/// Runs that nobody came back for.
-const FORGOTTEN: Duration = Duration::from_secs(14 * 24 * 3600);
+/// Age at which abandoned runs are deleted.
+const STALE_AFTER: Duration = Duration::from_secs(14 * 24 * 3600);
 const DIGEST: usize = 32;
 
-/// One run, done.
+/// A finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// All metrics.
     pub values: Values,
-    /// Those of each flow.
+    /// Metrics of each flow.
     pub flows: Vec<FlowRow>,
-    /// The RTT samples of all flows.
+    /// RTT samples of all flows.
     pub rtt: Histogram,
-    /// Time series.
     pub recorded: Option<Recorded>,
-    /// What a run in real time says of itself, or one of real endpoints that did not come to its end.
+    /// Audit of a run in real time, or of real endpoints that did not finish.
     pub audit: Option<Audit>,
 }
 
-/// The runs of one study that are done.
+/// The finished runs of one study.
 #[derive(Debug)]
 pub struct Runs {
     dir: PathBuf,
-    /// Goes when they go.
-    passing: Option<TempDir>,
+    /// Folder that is deleted together with this value.
+    temporary: Option<TempDir>,
 }
 
 impl Runs {
-    /// Those of this manifest, which has this ID, under `out`. Nothing is made before the first run is kept.
-    pub fn of(out: &Path, manifest: &Manifest, id: &str) -> Self {
+    /// Opens the runs of this manifest, which has this id, under `out`. Nothing is created before
+    /// the first run is kept.
+    pub fn open(out: &Path, manifest: &Manifest, id: &str) -> Self {
         let parent = out.join(&manifest.experiment);
-        forget(&parent);
-        Self { dir: parent.join(format!("{PREFIX}{id}")), passing: None }
+        remove_stale(&parent);
+        Self { dir: parent.join(format!("{PREFIX}{id}")), temporary: None }
     }
 
-    /// Whether they stay for another time.
-    pub fn stay(&self) -> bool {
-        self.passing.is_none()
+    /// Reports whether the runs are kept for later.
+    pub fn are_kept(&self) -> bool {
+        self.temporary.is_none()
     }
 
-    /// Those that are nobody's repetition, in a folder that goes with the process.
+    /// Creates runs that cannot be repeated, in a folder that is deleted with the process.
     ///
     /// # Errors
-    /// What the file system refuses.
-    pub fn passing(out: &Path, manifest: &Manifest) -> io::Result<Self> {
+    /// Fails if the folder or file cannot be written.
+    pub fn temporary(out: &Path, manifest: &Manifest) -> io::Result<Self> {
         let parent = out.join(&manifest.experiment);
         fs::create_dir_all(&parent)?;
         let dir = store::unfinished(&parent)?;
-        Ok(Self { dir: dir.path().to_owned(), passing: Some(dir) })
+        Ok(Self { dir: dir.path().to_owned(), temporary: Some(dir) })
     }
 
-    /// Begins to record a run.
+    /// Begins the recording of a run.
     ///
     /// # Errors
-    /// What the file system refuses.
+    /// Fails if the folder or file cannot be written.
     pub fn record(&self) -> io::Result<Recording> {
         fs::create_dir_all(&self.dir)?;
         Recording::begin(&self.dir)
     }
 
-    /// Ends the recording of the run of this number.
+    /// Finishes the recording of the run with this number.
     ///
     /// # Errors
-    /// What the file system refuses.
+    /// Fails if the folder or file cannot be written.
     pub fn recorded(&self, number: usize, recording: Recording) -> io::Result<Option<Recorded>> {
         recording.finish(&self.series(number))
     }
 
-    /// The time series of a run, part by part.
+    /// Reads the time series of a run, part by part.
     pub(super) fn parts(&self, number: usize) -> io::Result<impl Iterator<Item = io::Result<Part>> + use<>> {
         recording::parts(&self.series(number))
     }
 
-    /// The run of this number, if it is there and whole.
+    /// Returns the run with this number, if it exists and is undamaged.
     pub fn load(&self, number: usize) -> Option<Done> {
         let bytes = fs::read(self.file(number)).ok()?;
         let (digest, body) = bytes.split_at_checked(DIGEST)?;
@@ -107,10 +108,10 @@ impl Runs {
         is_whole.then_some(done)
     }
 
-    /// Keeps a run; it is there whole or not at all.
+    /// Stores a run in one step.
     ///
     /// # Errors
-    /// What the file system refuses.
+    /// Fails if the folder or file cannot be written.
     pub fn keep(&self, number: usize, done: &Done) -> io::Result<()> {
         let body = postcard::to_stdvec(done).map_err(io::Error::other)?;
         fs::create_dir_all(&self.dir)?;
@@ -120,18 +121,18 @@ impl Runs {
         file.persist(self.file(number)).map(drop).map_err(|e| e.error)
     }
 
-    /// How many of the first `all` there are; whether they are whole is seen when they are read.
+    /// Counts the existing runs among the first `all`. Damage is noticed when they are read.
     pub fn count(&self, all: usize) -> usize {
         (0..all).filter(|number| self.file(*number).is_file()).count()
     }
 
-    /// Removes them: their results stand elsewhere, or nobody wants them.
+    /// Deletes the runs. Their results are elsewhere, or not wanted.
     pub fn discard(&self) {
         let _ = fs::remove_dir_all(&self.dir);
     }
 
-    /// Removes their folder if no run has come into it.
-    pub fn tidy(&self) {
+    /// Deletes their folder if it is empty.
+    pub fn remove_if_empty(&self) {
         let _ = fs::remove_dir(&self.dir);
     }
 
@@ -144,7 +145,7 @@ impl Runs {
     }
 }
 
-/// The unfinished studies in an experiment's folder: id, and how many runs are kept.
+/// Returns the unfinished studies in an experiment's folder: id and number of runs.
 pub(super) fn unfinished(parent: &Path) -> io::Result<Vec<(String, usize)>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(parent)? {
@@ -158,14 +159,14 @@ pub(super) fn unfinished(parent: &Path) -> io::Result<Vec<(String, usize)>> {
     Ok(all)
 }
 
-/// Removes the runs of studies that nobody went on with.
-fn forget(parent: &Path) {
+/// Deletes the runs of abandoned studies.
+fn remove_stale(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten().filter(|e| e.file_name().to_string_lossy().starts_with(PREFIX)) {
         let changed = entry.metadata().and_then(|meta| meta.modified());
-        // Housekeeping: what is removed decides no result.
+        // Only for housekeeping: no result depends on it.
         let age = changed.ok().and_then(|at| at.elapsed().ok());
-        if age.is_some_and(|age| age > FORGOTTEN) {
+        if age.is_some_and(|age| age > STALE_AFTER) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -177,10 +178,11 @@ mod tests {
 
     use super::*;
     use crate::summary::Track;
-    use scenario::Repeated;
+    use scenario::RunLength;
 
     fn track(times: &[f64]) -> Track {
-        let columns = BTreeMap::from([("cwnd_bytes".to_owned(), Repeated::of(&[1.5, f64::NAN, -0.0]))]);
+        let columns =
+            BTreeMap::from([("cwnd_bytes".to_owned(), RunLength::from_values(&[1.5, f64::NAN, -0.0]))]);
         let (variant, row) = ("v".to_owned(), "r".into());
         Track { variant, row, repetition: 1, flow: 0, times: times.to_vec(), columns }
     }
@@ -189,8 +191,8 @@ mod tests {
         let mut rtt = Histogram::default();
         rtt.add(units::Duration::from_millis(17));
         let mut recording = runs.record().unwrap();
-        recording.add(&Part::of(&[track(&[0.1, 0.2, 0.3])])).unwrap();
-        recording.add(&Part::of(&[track(&[0.4, 0.5, 0.6])])).unwrap();
+        recording.add(&Part::from_tracks(&[track(&[0.1, 0.2, 0.3])])).unwrap();
+        recording.add(&Part::from_tracks(&[track(&[0.4, 0.5, 0.6])])).unwrap();
         let recorded = runs.recorded(number, recording).unwrap();
         let values = BTreeMap::from([("goodput".into(), 0.1 + 0.2)]);
         let done = Done { values, flows: Vec::new(), rtt, recorded, audit: None };
@@ -199,7 +201,7 @@ mod tests {
     }
 
     fn runs(dir: &Path) -> Runs {
-        Runs { dir: dir.join(".runs-0123"), passing: None }
+        Runs { dir: dir.join(".runs-0123"), temporary: None }
     }
 
     #[test]
@@ -223,7 +225,7 @@ mod tests {
         assert_eq!(runs.count(5), 0);
     }
 
-    /// A byte changed, cut off, or nothing at all: computed again.
+    /// A damaged, truncated or empty file is ignored, and the run is computed again.
     #[test]
     fn what_is_not_whole_is_not_there() {
         let dir = tempfile::tempdir().unwrap();

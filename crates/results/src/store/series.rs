@@ -1,4 +1,5 @@
-//! `series.parquet`: written in groups of rows, so that it may be longer than memory, and read where a chart needs it.
+//! `series.parquet`: written in groups of rows, so that it may exceed memory, and read where charts
+//! need it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -6,47 +7,47 @@ use std::path::Path;
 use std::sync::Arc;
 
 use experiment::row::RowLabel;
-use scenario::Repeated;
+use scenario::RunLength;
 
 use crate::columns::{Column, Named, Reader, Writer};
 use crate::states::States;
 use crate::store::part::Part;
 use crate::store::rows::{damaged, ints, numbers, words};
-use crate::store::tables::{self, KEYS, Keys, Samples, Told, series_table};
+use crate::store::tables::{self, ControllerInfo, KEYS, Keys, Samples, series_table};
 use crate::store::tracks;
 use crate::summary::{Summary, Track};
 
-/// Rows of a group, roughly: so many are in memory.
+/// Approximate number of rows of a group, which are in memory.
 const GROUP: usize = 1 << 17;
 
-/// The file while it is written.
-pub(super) struct Out<'a> {
+/// Writes the file.
+pub(super) struct SeriesWriter<'a> {
     file: Writer,
-    /// Its columns behind the time: the type of each.
+    /// Columns after the time, with the type of each.
     samples: Vec<(&'a str, Column)>,
     keys: &'a Keys<'a>,
-    told: &'a Told<'a>,
+    controllers: &'a ControllerInfo<'a>,
     waiting: Vec<Part>,
     rows: usize,
 }
 
-impl<'a> Out<'a> {
-    /// With these columns.
+impl<'a> SeriesWriter<'a> {
+    /// Creates the file with these columns.
     pub(super) fn begin(
         path: &Path,
         samples: &'a Samples,
         keys: &'a Keys<'a>,
-        told: &'a Told<'a>,
+        controllers: &'a ControllerInfo<'a>,
     ) -> io::Result<Self> {
-        let mut head = series_table(samples, told);
+        let mut head = series_table(samples, controllers);
         let types = head.iter().rev().take(samples.len()).rev().map(|column| column.column.clone());
         let samples = samples.keys().map(String::as_str).zip(types).collect();
         keys.put_into(&mut head);
         let file = Writer::new(path, &head).map_err(io::Error::other)?;
-        Ok(Self { file, samples, keys, told, waiting: Vec::new(), rows: 0 })
+        Ok(Self { file, samples, keys, controllers, waiting: Vec::new(), rows: 0 })
     }
 
-    /// Adds samples, in the order of the file.
+    /// Adds samples in the order of the file.
     pub(super) fn add(&mut self, part: Part) -> io::Result<()> {
         self.rows += part.times().len() * part.flows().count();
         self.waiting.push(part);
@@ -62,22 +63,22 @@ impl<'a> Out<'a> {
         let lengths: Vec<u32> = tracks.iter().map(|(part, ..)| part.times().len() as u32).collect();
         let mut group = self.file.group().map_err(io::Error::other)?;
         for Named { column, .. } in heads {
-            // A value for each track, which each of its samples has.
+            // Each track has one value for all its samples.
             group.column(&column, lengths.iter().copied()).map_err(io::Error::other)?;
         }
-        let times: Vec<&Repeated> = tracks.iter().map(|(part, ..)| part.times()).collect();
+        let times: Vec<&RunLength> = tracks.iter().map(|(part, ..)| part.times()).collect();
         group.numbers(&times, false).map_err(io::Error::other)?;
-        // Of each part, for the columns that it does not have.
-        let none = |part: &Part| Repeated::of_one(f64::NAN, part.times().len() as u32);
-        let none: Vec<Repeated> = self.waiting.iter().map(none).collect();
+        // Missing values of each part, for columns that it does not have.
+        let none = |part: &Part| RunLength::constant(f64::NAN, part.times().len() as u32);
+        let none: Vec<RunLength> = self.waiting.iter().map(none).collect();
         let none = self.waiting.iter().zip(&none).flat_map(|(part, none)| part.flows().map(move |_| none));
-        let none: Vec<&Repeated> = none.collect();
+        let none: Vec<&RunLength> = none.collect();
         for (name, kind) in &self.samples {
             let pieces = tracks.iter().zip(&none);
-            let pieces: Vec<&Repeated> =
+            let pieces: Vec<&RunLength> =
                 pieces.map(|((part, at, _), none)| part.column(*at, name).unwrap_or(none)).collect();
             let written = match kind {
-                Column::Words(_) => group.words(names(&tracks, &pieces, &self.told.states)),
+                Column::Words(_) => group.words(names(&tracks, &pieces, &self.controllers.states)),
                 kind => group.numbers(&pieces, matches!(kind, Column::Count(_))),
             };
             written.map_err(io::Error::other)?;
@@ -96,18 +97,18 @@ impl<'a> Out<'a> {
     }
 }
 
-/// A part, and place and number of one of its flows.
+/// A part, and the index and number of one of its flows.
 type TrackOf<'p> = (&'p Part, usize, u32);
 
-/// Its tracks.
+/// Returns the tracks of a part.
 fn of_part(part: &Part) -> impl Iterator<Item = TrackOf<'_>> {
     part.flows().enumerate().map(move |(at, flow)| (part, at, flow))
 }
 
-/// The names of states, each with the length of its run.
+/// Returns the names of states with their run lengths.
 fn names(
     tracks: &[TrackOf<'_>],
-    pieces: &[&Repeated],
+    pieces: &[&RunLength],
     states: &States<'_>,
 ) -> impl Iterator<Item = (Option<Arc<str>>, u32)> {
     tracks.iter().zip(pieces).flat_map(move |((part, _, flow), piece)| {
@@ -116,19 +117,19 @@ fn names(
     })
 }
 
-/// What the charts of a study draw of its time series.
-pub(super) struct Drawn<'a> {
-    /// Row labels; empty: all.
+/// The part of the time series that a study's charts draw.
+pub(super) struct ChartSelection<'a> {
+    /// Row labels of each chart; an empty list selects all.
     rows: Vec<&'a [RowLabel]>,
     columns: BTreeSet<&'a str>,
     /// Variant and row to the repetition that is drawn: the first.
     first: BTreeMap<(String, String), u32>,
-    /// Not the first repetition alone.
+    /// Select every repetition, not only the first.
     every_run: bool,
 }
 
-impl<'a> Drawn<'a> {
-    pub(super) fn of(summary: &'a Summary) -> Self {
+impl<'a> ChartSelection<'a> {
+    pub(super) fn from_summary(summary: &'a Summary) -> Self {
         let (mut all, mut columns) = (Vec::new(), BTreeSet::new());
         for chart in summary.charts.iter().filter(|chart| !chart.columns().is_empty()) {
             all.push(&chart.rows[..]);
@@ -137,13 +138,13 @@ impl<'a> Drawn<'a> {
         Self { rows: all, columns, first: BTreeMap::new(), every_run: false }
     }
 
-    /// These columns of every run.
-    pub(super) fn columns_of_all(columns: &[&'a str]) -> Self {
+    /// Selects columns of every run.
+    pub(super) fn all_runs(columns: &[&'a str]) -> Self {
         let columns = columns.iter().copied().collect();
         Self { rows: vec![&[]], columns, first: BTreeMap::new(), every_run: true }
     }
 
-    /// Whether a run is drawn; runs come in the order of their repetitions.
+    /// Reports whether a run is selected. Runs come in the order of their repetitions.
     fn has(&mut self, variant: &str, row: &str, repetition: u32) -> bool {
         let wanted = self.rows.iter().any(|rows| rows.is_empty() || rows.iter().any(|label| *label == *row));
         wanted
@@ -152,7 +153,7 @@ impl<'a> Drawn<'a> {
                     == repetition)
     }
 
-    /// Puts what is drawn of these samples behind those before.
+    /// Appends the selected samples to the tracks.
     pub(super) fn add(&mut self, part: &Part, all: &mut Vec<Track>) {
         if self.has(part.variant(), part.row().as_str(), part.repetition()) {
             part.add_to(all, |name| self.columns.contains(name));
@@ -160,8 +161,12 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// What is drawn of a file.
-pub(super) fn read(path: &Path, drawn: &mut Drawn<'_>, states: &States<'_>) -> io::Result<Vec<Track>> {
+/// Reads the selected samples of a file.
+pub(super) fn read(
+    path: &Path,
+    drawn: &mut ChartSelection<'_>,
+    states: &States<'_>,
+) -> io::Result<Vec<Track>> {
     if drawn.rows.is_empty() {
         return Ok(Vec::new());
     }
@@ -231,13 +236,13 @@ pub(super) fn read(path: &Path, drawn: &mut Drawn<'_>, states: &States<'_>) -> i
     Ok(all)
 }
 
-/// Some values of a column as numbers: states have names there.
+/// Reads values of a column as numbers. States are stored by name.
 fn part(
     column: &Column,
     rows: std::ops::Range<usize>,
     track: &Track,
     states: &States<'_>,
-) -> io::Result<Repeated> {
+) -> io::Result<RunLength> {
     match column {
         Column::Words(names) => {
             let number = |name: &Option<Arc<str>>| match name {
@@ -246,7 +251,7 @@ fn part(
             };
             names.get(rows).ok_or_else(damaged)?.iter().map(number).collect()
         }
-        Column::Real(values) => Ok(Repeated::of(values.get(rows).ok_or_else(damaged)?)),
+        Column::Real(values) => Ok(RunLength::from_values(values.get(rows).ok_or_else(damaged)?)),
         Column::Count(values) => {
             let values = values.get(rows).ok_or_else(damaged)?;
             Ok(values.iter().map(|v| v.map_or(f64::NAN, |v| v as f64)).collect())
@@ -258,7 +263,7 @@ fn part(
 #[cfg(test)]
 mod tests {
     use experiment::backend::Backend;
-    use experiment::file::Swept;
+    use experiment::file::SweepAxes;
 
     use super::*;
     use crate::columns::{self, are_whole};
@@ -267,40 +272,46 @@ mod tests {
 
     fn track(repetition: u32, flow: u32, columns: &[(&str, &[f64])]) -> Track {
         let times = (0..columns[0].1.len()).map(|i| i as f64).collect();
-        let columns =
-            columns.iter().map(|(name, values)| ((*name).to_owned(), Repeated::of(values))).collect();
+        let columns = columns
+            .iter()
+            .map(|(name, values)| ((*name).to_owned(), RunLength::from_values(values)))
+            .collect();
         Track { variant: "v".to_owned(), row: "cubic".into(), repetition, flow, times, columns }
     }
 
-    fn drawn(columns: &[&'static str]) -> Drawn<'static> {
+    fn drawn(columns: &[&'static str]) -> ChartSelection<'static> {
         let columns = columns.iter().copied().collect();
-        Drawn { rows: vec![&[]], columns, first: BTreeMap::new(), every_run: false }
+        ChartSelection { rows: vec![&[]], columns, first: BTreeMap::new(), every_run: false }
     }
 
-    fn stored(parts: &[Vec<Track>], drawn: &mut Drawn<'_>) -> Vec<Track> {
-        let told = Told { states: States::default(), variables: &Variables::new() };
-        written(parts, &told, |path| read(path, drawn, &told.states).unwrap())
+    fn stored(parts: &[Vec<Track>], drawn: &mut ChartSelection<'_>) -> Vec<Track> {
+        let controllers = ControllerInfo { states: States::default(), variables: &Variables::new() };
+        written(parts, &controllers, |path| read(path, drawn, &controllers.states).unwrap())
     }
 
-    fn written<R>(parts: &[Vec<Track>], told: &Told<'_>, read: impl FnOnce(&Path) -> R) -> R {
+    fn written<R>(
+        parts: &[Vec<Track>],
+        controllers: &ControllerInfo<'_>,
+        read: impl FnOnce(&Path) -> R,
+    ) -> R {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("series.parquet");
         let mut samples = Samples::new();
         for (name, values) in parts.iter().flatten().flat_map(|track| &track.columns) {
             *samples.entry(name.clone()).or_insert(true) &= are_whole(values.values());
         }
-        let swept = Swept::default();
+        let swept = SweepAxes::default();
         let keys = Keys::new(&swept);
-        let mut out = Out::begin(&path, &samples, &keys, told).unwrap();
+        let mut out = SeriesWriter::begin(&path, &samples, &keys, controllers).unwrap();
         for part in parts {
-            out.add(Part::of(part)).unwrap();
+            out.add(Part::from_tracks(part)).unwrap();
             out.group().unwrap();
         }
         out.finish().unwrap();
         read(&path)
     }
 
-    /// NaN is not equal to itself: compared as text.
+    /// NaN is not equal to itself, so values are compared as text.
     #[test]
     fn stored_and_reloaded_they_are_what_they_were() {
         let tracks = vec![
@@ -311,7 +322,8 @@ mod tests {
         assert_eq!(format!("{back:?}"), format!("{tracks:?}"));
     }
 
-    /// Two flows in three groups; a column that comes late is empty before, and what is not drawn is not read.
+    /// Two flows are read from three groups. A late column is empty before, and unselected columns
+    /// are not read.
     #[test]
     fn groups_are_parts_of_one_run() {
         let part = |x: f64| vec![track(0, 0, &[("x", &[x])]), track(0, 1, &[("x", &[-x]), ("y", &[0.5])])];
@@ -325,17 +337,18 @@ mod tests {
         assert!(!back[1].columns.contains_key("y"));
     }
 
-    /// Not the first repetition alone, and no other column.
+    /// All repetitions are read, and no other column.
     #[test]
     fn every_run_of_a_column() {
         let runs: Vec<Vec<Track>> =
             (0..3).map(|run| vec![track(run, 0, &[("x", &[f64::from(run)]), ("y", &[0.5])])]).collect();
-        let back = stored(&runs, &mut Drawn::columns_of_all(&["x"]));
+        let back = stored(&runs, &mut ChartSelection::all_runs(&["x"]));
         let values: Vec<f64> = back.iter().map(|track| track.columns["x"].values()[0]).collect();
         assert_eq!((values, back[0].columns.len()), (vec![0.0, 1.0, 2.0], 1));
     }
 
-    /// Tables have names, a track has their numbers; both without loss, whatever the controller of the flow names.
+    /// Tables have the names of states and tracks have their numbers, without loss for any
+    /// controller.
     #[test]
     fn states_are_stored_by_name() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -367,14 +380,14 @@ mod tests {
             values: BTreeMap::new(),
         };
         let flows = [flow(0, "a"), flow(1, "b"), flow(2, "cubic"), flow(3, "unnamed")];
-        let told = Told::of(&summary, &flows);
+        let controllers = ControllerInfo::from_summary(&summary, &flows);
         let series = vec![
             track(0, 0, &[("state", &[1.0, f64::NAN])]),
             track(0, 1, &[("state", &[0.0, 2.0])]),
             track(0, 2, &[("cwnd_bytes", &[1.0, 1.0])]),
             track(0, 3, &[("state", &[-1.0, 7.0])]),
         ];
-        written(std::slice::from_ref(&series), &told, |path| {
+        written(std::slice::from_ref(&series), &controllers, |path| {
             let table = columns::read(path).unwrap();
             let column = table.iter().find(|column| column.name == "state").unwrap();
             let words =
@@ -384,7 +397,7 @@ mod tests {
                 column.description,
                 "the controller's state; a: Startup, Drain; b: Hold, Drain, Startup"
             );
-            let back = read(path, &mut drawn(&["state", "cwnd_bytes"]), &told.states).unwrap();
+            let back = read(path, &mut drawn(&["state", "cwnd_bytes"]), &controllers.states).unwrap();
             assert_eq!(format!("{back:?}"), format!("{series:?}"));
             let unknown = read(path, &mut drawn(&["state"]), &States::default());
             assert!(unknown.is_err(), "a name that the summary does not have");

@@ -1,8 +1,10 @@
-//! `SHA256SUMS` of a results folder, as `sha256sum -c` reads it: damage is seen before a number is believed.
+//! `SHA256SUMS` of a results folder, in the format of `sha256sum -c`, so that damage is noticed
+//! before a number is used.
 //!
-//! Logs have sums of another kind, XXH3 of 128 bits, in a list of their own beside them, as `xxh128sum -c` reads it, and it is the list
-//! whose SHA-256 counts: of a kilobyte a packet SHA-256 takes longer than the packet's simulation. Those sums are taken while the logs are
-//! written, not from the files.
+//! Logs have XXH3 checksums of 128 bits in their own list, in the format of `xxh128sum -c`, and the
+//! SHA-256 of that list is stored. SHA-256 of a log would take longer than the simulation: a log
+//! has a kilobyte per packet. These checksums are computed while logs are written, not from the
+//! files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -14,20 +16,20 @@ use sha2::{Digest, Sha256};
 use twox_hash::xxhash3_128;
 
 const NAME: &str = "SHA256SUMS";
-/// Of the logs in the same folder.
-const QUICK: &str = "XXH128SUMS";
+/// List of the logs in the same folder.
+const LOG_LIST: &str = "XXH128SUMS";
 
-/// The sum of a log.
+/// Checksum of a log.
 #[derive(Default)]
-pub(crate) struct Quick(xxhash3_128::Hasher);
+pub(crate) struct LogHash(xxhash3_128::Hasher);
 
-impl std::fmt::Debug for Quick {
+impl std::fmt::Debug for LogHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.hex())
     }
 }
 
-impl Quick {
+impl LogHash {
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
     }
@@ -37,22 +39,26 @@ impl Quick {
     }
 }
 
-/// Notes the sum of a log in the list beside it. Logs end in any order, and at the same time: a line is one write, and the lines
-/// are put in order when all are there.
-pub(crate) fn note(log: &Path, sum: &Quick) -> io::Result<()> {
+/// Appends the checksum of a log to the list beside it. Logs end in any order and at the same time.
+/// A line is a single write, and lines are sorted when all are there.
+pub(crate) fn note(log: &Path, sum: &LogHash) -> io::Result<()> {
     let name = log.file_name().unwrap_or_default();
     let line = format!("{}  {}\n", sum.hex(), name.display());
-    OpenOptions::new().create(true).append(true).open(log.with_file_name(QUICK))?.write_all(line.as_bytes())
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(log.with_file_name(LOG_LIST))?
+        .write_all(line.as_bytes())
 }
 
-/// Writes the sums of all files below a folder that have none yet.
+/// Writes the checksums of all files below a folder without one.
 ///
 /// # Errors
-/// What the file system refuses.
+/// Fails if a file cannot be read or written.
 pub(super) fn write(dir: &Path) -> io::Result<()> {
     let all = files(dir)?;
     let mut summed = BTreeSet::new();
-    for list in all.iter().filter(|file| is_quick(file)) {
+    for list in all.iter().filter(|file| is_log_list(file)) {
         let text = fs::read_to_string(list)?;
         let mut lines: Vec<(&str, &str)> = text.lines().map(parts).collect::<Result<_, _>>()?;
         lines.sort_by_key(|(_, name)| *name);
@@ -68,23 +74,24 @@ pub(super) fn write(dir: &Path) -> io::Result<()> {
     fs::write(dir.join(NAME), lines)
 }
 
-fn is_quick(file: &Path) -> bool {
-    file.file_name().is_some_and(|name| name == QUICK)
+fn is_log_list(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name == LOG_LIST)
 }
 
 fn damaged(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// Sum and name of a line.
+/// Splits a line into checksum and name.
 fn parts(line: &str) -> io::Result<(&str, &str)> {
-    line.split_once("  ").ok_or_else(|| damaged(format!("not a sum: {line}")))
+    line.split_once("  ").ok_or_else(|| damaged(format!("not a checksum line: {line}")))
 }
 
-/// Checks every file that is listed. A folder without the list is of an older version and passes; says whether there is one.
+/// Checks every listed file. Returns `false` if there is no list, because the folder is from an
+/// older version.
 ///
 /// # Errors
-/// The file that is missing or changed.
+/// Fails if a file is missing or changed, and names it.
 pub(super) fn check(dir: &Path) -> io::Result<bool> {
     let list = match open_regular(&dir.join(NAME)).and_then(io::read_to_string) {
         Ok(list) => list,
@@ -94,20 +101,20 @@ pub(super) fn check(dir: &Path) -> io::Result<bool> {
     for line in list.lines() {
         let (sum, name) = parts(line).map_err(|e| named(NAME, &e))?;
         compare(dir, name, sum, NAME, digest)?;
-        if is_quick(Path::new(name)) {
-            check_quick(dir, name)?;
+        if is_log_list(Path::new(name)) {
+            check_logs(dir, name)?;
         }
     }
     Ok(true)
 }
 
-/// Checks the logs of a list that is whole itself.
-fn check_quick(dir: &Path, list: &str) -> io::Result<()> {
+/// Checks the logs of a list that is itself unchanged.
+fn check_logs(dir: &Path, list: &str) -> io::Result<()> {
     let text = io::read_to_string(open_regular(&dir.join(list))?).map_err(|e| named(list, &e))?;
-    let folder = list.strip_suffix(QUICK).unwrap_or_default();
+    let folder = list.strip_suffix(LOG_LIST).unwrap_or_default();
     for line in text.lines() {
         let (sum, name) = parts(line).map_err(|e| named(list, &e))?;
-        compare(dir, &format!("{folder}{name}"), sum, list, quick)?;
+        compare(dir, &format!("{folder}{name}"), sum, list, log_hash)?;
     }
     Ok(())
 }
@@ -122,23 +129,23 @@ fn compare(
     if of(&dir.join(name)).map_err(|e| named(name, &e))? == sum {
         return Ok(());
     }
-    Err(damaged(format!("{name}: changed since it was written (its sum is not that of {list})")))
+    Err(damaged(format!("{name}: changed since it was written (its checksum differs from {list})")))
 }
 
 fn named(file: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{file}: {error}"))
 }
 
-/// SHA-256 of a file in hexadecimal digits.
+/// Returns the SHA-256 of a file in hexadecimal digits.
 pub(super) fn digest(file: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
     each_part(file, |part| hash.update(part))?;
     Ok(hex(&hash.finalize()))
 }
 
-/// The sum of a file as logs have them.
-pub(super) fn quick(file: &Path) -> io::Result<String> {
-    let mut sum = Quick::default();
+/// Returns the checksum of a file as for logs.
+pub(super) fn log_hash(file: &Path) -> io::Result<String> {
+    let mut sum = LogHash::default();
     each_part(file, |part| sum.add(part))?;
     Ok(sum.hex())
 }
@@ -153,12 +160,12 @@ fn each_part(file: &Path, mut take: impl FnMut(&[u8])) -> io::Result<()> {
     }
 }
 
-/// In hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// All files below a folder but the list itself, in the order of their names.
+/// Returns all files below a folder except the list itself, sorted by name.
 pub(super) fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {
@@ -193,7 +200,7 @@ mod tests {
         assert!(check(dir.path()).unwrap_err().to_string().contains("qlog/b: "));
     }
 
-    /// Whether it is the log, its line, the list or another file.
+    /// The damage is in the log, in its line, in the list or in another file.
     #[test]
     fn damage_of_a_log_is_seen() {
         let dir = tempfile::tempdir().unwrap();
@@ -203,8 +210,7 @@ mod tests {
         for (name, text) in [("qlog/b.sqlog", "later"), ("qlog/a.sqlog", "first"), ("qlog/c", "unsummed")] {
             fs::write(path(name), text).unwrap();
             if name != "qlog/c" {
-                let mut sum = Quick::default();
-                // In two parts.
+                let mut sum = LogHash::default();
                 sum.add(&text.as_bytes()[..2]);
                 sum.add(&text.as_bytes()[2..]);
                 note(&path(name), &sum).unwrap();
@@ -220,7 +226,7 @@ mod tests {
         for (name, said) in [
             (
                 "qlog/a.sqlog",
-                "qlog/a.sqlog: changed since it was written (its sum is not that of qlog/XXH128SUMS)",
+                "qlog/a.sqlog: changed since it was written (its checksum differs from qlog/XXH128SUMS)",
             ),
             ("qlog/XXH128SUMS", "qlog/XXH128SUMS: changed"),
             ("qlog/c", "qlog/c: changed"),
@@ -237,10 +243,10 @@ mod tests {
         assert!(check(dir.path()).unwrap());
     }
 
-    /// Of the reference implementation, `printf abc | xxh128sum`.
+    /// The reference implementation prints this for `printf abc | xxh128sum`.
     #[test]
     fn sums_of_logs_are_those_of_xxh128sum() {
-        let mut sum = Quick::default();
+        let mut sum = LogHash::default();
         sum.add(b"abc");
         assert_eq!(sum.hex(), "06b05ab6733a618578af5f94892f3950");
     }

@@ -1,10 +1,10 @@
-//! The tables of a results folder: what each column is, with its unit, and one column for each key that the experiment varies or
-//! that `--set` changed.
+//! Tables of a results folder: name, unit and description of each column, with a column for each
+//! key that the experiment varies or that `--set` changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use experiment::file::{Swept, SweptKey, SweptValues};
+use experiment::file::{SweepAxes, SweepKey, SweepValues};
 use experiment::metric::Metric;
 use experiment::quantity::Quantity;
 use experiment::row::RowLabel;
@@ -15,46 +15,46 @@ use crate::states::{self, States};
 use crate::summary::{Cdf, FlowRow, Results, Summary};
 use crate::variables::{self, Variables};
 
-/// The column of each table's variants and that of its rows.
+/// Columns of variants and rows in every table.
 pub(super) const KEYS: [&str; 2] = ["variant", "row"];
-/// Before the name of a key that another column has already.
+/// Prefix of a key's column if its name is taken.
 const VARIED: &str = "vary.";
 
-const VARIANT: &str = "the varied keys but that of the rows";
-const ROW: &str = "the row of the experiment's table";
-const REPETITION: &str = "from 0";
+const VARIANT: &str = "values of the varied keys, except the rows key";
+const ROW: &str = "row of the experiment's table";
+const REPETITION: &str = "repetition, from 0";
 const FLOW: &str = "number of the flow in its run, from 0";
 
-/// Columns of the series with unit and meaning; all others are the controllers' own variables.
+/// Columns of the series with unit and description. All others are variables of controllers.
 const SERIES: [(&str, &str, &str); 11] = [
     ("cwnd_bytes", "bytes", "congestion window"),
-    ("bytes_in_flight", "bytes", "sent and neither acknowledged nor lost"),
+    ("bytes_in_flight", "bytes", "sent, and neither acknowledged nor declared lost"),
     ("smoothed_rtt_ms", "ms", "smoothed RTT of RFC 9002"),
     ("latest_rtt_ms", "ms", "newest RTT sample"),
-    ("goodput_mbit_s", "Mbit/s", "stream bytes that arrived in the interval before the sample"),
-    ("media_mbit_s", "Mbit/s", "video that the encoder made in the interval before the sample"),
-    ("owd_ms", "ms", "one-way delay of the last packet that arrived in the interval before the sample"),
-    ("queue_bytes", "bytes", "in the bottleneck's queue and on its wire"),
-    ("drops", "packets", "dropped at the bottleneck since the start"),
-    ("ping_ms", "ms", "the probe's last answer in the interval before the sample"),
-    ("udp_mbit_s", "Mbit/s", "bytes of UDP that arrived in the interval before the sample"),
+    ("goodput_mbit_s", "Mbit/s", "stream bytes received in the interval before the sample"),
+    ("media_mbit_s", "Mbit/s", "video encoded in the interval before the sample"),
+    ("owd_ms", "ms", "one-way delay of the last packet received in the interval before the sample"),
+    ("queue_bytes", "bytes", "bytes in the bottleneck's queue and in transmission"),
+    ("drops", "packets", "packets dropped at the bottleneck since the start"),
+    ("ping_ms", "ms", "RTT of the probe's last answer in the interval before the sample"),
+    ("udp_mbit_s", "Mbit/s", "UDP bytes received in the interval before the sample"),
 ];
 
 /// The tables of a folder, with the keys in each.
 pub(super) struct Tables {
     pub(super) runs: Table,
-    /// Without rows: they are written part by part.
+    /// Series without rows, which are written part by part.
     pub(super) series: Table,
     pub(super) flows: Table,
     pub(super) rtt_cdf: Table,
 }
 
 impl Tables {
-    /// `samples` are the columns of the series.
+    /// Creates the tables. `samples` are the columns of the series.
     pub(super) fn new(results: &Results, runs: &[RunRow], samples: &Samples, keys: &mut Keys<'_>) -> Self {
         let mut tables = Self {
             runs: runs_table(runs),
-            series: series_table(samples, &Told::of(&results.summary, &results.flows)),
+            series: series_table(samples, &ControllerInfo::from_summary(&results.summary, &results.flows)),
             flows: flows_table(&results.flows),
             rtt_cdf: cdf_table(&results.rtt_cdf),
         };
@@ -64,7 +64,7 @@ impl Tables {
         tables
     }
 
-    /// With the names of their files.
+    /// Returns the tables with the names of their files.
     pub(super) fn all(&self) -> [(&'static str, &Table); 4] {
         [
             ("runs.csv", &self.runs),
@@ -77,23 +77,24 @@ impl Tables {
 
 /// The keys of an experiment as columns of its tables.
 pub(super) struct Keys<'a> {
-    swept: &'a Swept,
+    swept: &'a SweepAxes,
     cases: BTreeMap<(&'a str, &'a str), usize>,
     names: Vec<String>,
 }
 
 impl<'a> Keys<'a> {
-    pub(super) fn new(swept: &'a Swept) -> Self {
+    pub(super) fn new(swept: &'a SweepAxes) -> Self {
         let cases = swept.cases.iter().zip(0..);
         let cases = cases.map(|((variant, row), case)| ((variant.as_str(), row.as_str()), case)).collect();
         Self { swept, cases, names: Vec::new() }
     }
 
-    /// Decides what the keys are called in every one of these tables: a file may call keys that vary together like any column.
+    /// Chooses names for the keys that are free in all these tables. A file may give keys that vary
+    /// together any name.
     pub(super) fn name(&mut self, tables: &[&mut Table]) {
         let mut taken: BTreeSet<String> =
             tables.iter().flat_map(|table| table.iter()).map(|column| column.name.clone()).collect();
-        let name = |key: &SweptKey| {
+        let name = |key: &SweepKey| {
             let mut name = key.key.clone();
             while !taken.insert(name.clone()) {
                 name.insert_str(0, VARIED);
@@ -103,7 +104,7 @@ impl<'a> Keys<'a> {
         self.names = self.swept.keys.iter().map(name).collect();
     }
 
-    /// Puts the keys behind variant and row.
+    /// Inserts the keys after variant and row.
     pub(super) fn put_into(&self, table: &mut Table) {
         let [Named { column: Column::Text(variants), .. }, Named { column: Column::Text(rows), .. }, ..] =
             &table[..]
@@ -114,7 +115,7 @@ impl<'a> Keys<'a> {
             return;
         }
         let which = self.cases_of(variants, rows);
-        let column = |(key, name): (&SweptKey, &String)| {
+        let column = |(key, name): (&SweepKey, &String)| {
             let column = values_of(key, &which);
             Named { is_key: true, ..Named::new(name, &key.unit, "a key of the experiment", column) }
         };
@@ -124,7 +125,7 @@ impl<'a> Keys<'a> {
 }
 
 impl Keys<'_> {
-    /// Which case each row is of; most are of that of the row before.
+    /// Returns the case of each row. Most rows have the same case as the row before.
     fn cases_of(&self, variants: &[Arc<str>], rows: &[Arc<str>]) -> Vec<Option<usize>> {
         let mut which: Vec<Option<usize>> = Vec::with_capacity(rows.len());
         for (i, (variant, row)) in variants.iter().zip(rows).enumerate() {
@@ -135,14 +136,14 @@ impl Keys<'_> {
     }
 }
 
-/// The key's value in the case of each row.
-fn values_of(key: &SweptKey, which: &[Option<usize>]) -> Column {
+/// Returns the key's value for each row.
+fn values_of(key: &SweepKey, which: &[Option<usize>]) -> Column {
     match &key.values {
-        SweptValues::Numbers(values) => {
+        SweepValues::Numbers(values) => {
             let of_case = which.iter().map(|case| case.map_or(f64::NAN, |i| values[i]));
-            Column::of(of_case.collect(), are_whole(values))
+            Column::from_numbers(of_case.collect(), are_whole(values))
         }
-        SweptValues::Words(words) => {
+        SweepValues::Words(words) => {
             let words: Vec<Arc<str>> = words.iter().map(|word| word.as_str().into()).collect();
             let none: Arc<str> = "".into();
             let of_case = |case: &Option<usize>| Arc::clone(case.map_or(&none, |i| &words[i]));
@@ -159,7 +160,7 @@ fn ints(name: &str, description: &str, values: impl Iterator<Item = u32>) -> Nam
     Named::new(name, "", description, Column::Int(values.map(u32::cast_signed).collect()))
 }
 
-/// A metric's column; NaN where there is no value.
+/// Creates a metric's column; NaN if missing.
 fn metric(metric: &Metric, is_of_one_flow: bool, values: Vec<f64>) -> Named {
     let quantity = Quantity::find(metric.word());
     let counts = quantity.is_some_and(|q| q.counts() && is_of_one_flow);
@@ -177,7 +178,7 @@ fn runs_table(runs: &[RunRow]) -> Table {
         Named::new("seed", "", "seed of the run", Column::Count(seeds)),
     ];
     if runs.iter().any(|run| run.audit.is_some()) {
-        let about = "of a run of real endpoints: valid, or why it is not";
+        let about = "validity of a run of real endpoints, with the reason if invalid";
         table.push(text("audit", about, runs.iter().map(RunRow::verdict)));
     }
     let metrics: BTreeSet<&Metric> = runs.iter().flat_map(|run| run.values.keys()).collect();
@@ -188,22 +189,22 @@ fn runs_table(runs: &[RunRow]) -> Table {
     table
 }
 
-/// What the summary knows of the columns that controllers tell.
-pub(super) struct Told<'a> {
+/// States and variables of controllers, from the summary.
+pub(super) struct ControllerInfo<'a> {
     pub(super) states: States<'a>,
     pub(super) variables: &'a Variables,
 }
 
-impl<'a> Told<'a> {
-    pub(super) fn of(summary: &'a Summary, flows: &'a [FlowRow]) -> Self {
-        Self { states: States::of(summary, flows), variables: &summary.variables }
+impl<'a> ControllerInfo<'a> {
+    pub(super) fn from_summary(summary: &'a Summary, flows: &'a [FlowRow]) -> Self {
+        Self { states: States::from_summary(summary, flows), variables: &summary.variables }
     }
 }
 
-/// Columns of time series, and whether all their values are whole numbers.
+/// Columns of time series, and whether all their values are whole.
 pub(super) type Samples = BTreeMap<String, bool>;
 
-/// What stands before the samples of each track: of every one a row.
+/// Creates the columns before the samples: one row per track.
 pub(super) fn heads<'a>(tracks: impl Iterator<Item = (&'a str, &'a RowLabel, u32, u32)> + Clone) -> Table {
     vec![
         text(KEYS[0], VARIANT, tracks.clone().map(|track| track.0)),
@@ -213,16 +214,16 @@ pub(super) fn heads<'a>(tracks: impl Iterator<Item = (&'a str, &'a RowLabel, u32
     ]
 }
 
-/// Time series with these columns, without samples.
-pub(super) fn series_table(columns: &Samples, told: &Told<'_>) -> Table {
+/// Creates the table of time series with these columns, without samples.
+pub(super) fn series_table(columns: &Samples, controllers: &ControllerInfo<'_>) -> Table {
     let mut table = heads(std::iter::empty());
     table.push(Named::new("time_s", "s", "time of the sample since the run began", Column::Real(Vec::new())));
     table.extend(columns.iter().map(|(name, are_whole)| {
         if name == states::COLUMN {
             let names = Column::Words(Vec::new());
-            return Named::new(states::COLUMN, "", &told.states.description(), names);
+            return Named::new(states::COLUMN, "", &controllers.states.description(), names);
         }
-        sampled(name, Vec::new(), *are_whole, told.variables)
+        sampled(name, Vec::new(), *are_whole, controllers.variables)
     }));
     table
 }
@@ -230,13 +231,13 @@ pub(super) fn series_table(columns: &Samples, told: &Told<'_>) -> Table {
 fn sampled(name: &str, values: Vec<f64>, are_whole: bool, own: &Variables) -> Named {
     if let Some((_, unit, description)) = SERIES.iter().find(|known| known.0 == name) {
         let counts = are_whole && matches!(*unit, "bytes" | "packets");
-        return Named::new(name, unit, description, Column::of(values, counts));
+        return Named::new(name, unit, description, Column::from_numbers(values, counts));
     }
-    // Of a controller's window, a whole number in one run is a fraction in another.
+    // A controller's variable may be whole in one run and a fraction in another.
     let column = Column::Real(values);
     match variables::column(own, name) {
         Some(about) => Named::new(name, about.unit.unwrap_or(""), &about.description, column),
-        None => Named::new(name, "", "the controller's own variable, by its document's name", column),
+        None => Named::new(name, "", "the controller's own variable, named as in its document", column),
     }
 }
 
@@ -247,7 +248,7 @@ pub(super) fn flows_table(flows: &[FlowRow]) -> Table {
         ints("repetition", REPETITION, flows.iter().map(|flow| flow.repetition)),
         ints("flow", FLOW, flows.iter().map(|flow| flow.flow)),
         text("label", "flows of one label are of one kind", flows.iter().map(|flow| flow.label.clone())),
-        text("algorithm", "name of its controller", flows.iter().map(|flow| flow.algorithm.clone())),
+        text("algorithm", "name of the controller", flows.iter().map(|flow| flow.algorithm.clone())),
     ];
     let names: BTreeSet<&Metric> = flows.iter().flat_map(|flow| flow.values.keys()).collect();
     table.extend(names.into_iter().map(|name| {
@@ -271,7 +272,7 @@ pub(super) fn cdf_table(cdfs: &[Cdf]) -> Table {
         Named::new(
             "share",
             "",
-            "of the samples of all flows and repetitions, up to there",
+            "share of samples up to this RTT, over all flows and repetitions",
             points(|point| point.1),
         ),
     ]
@@ -281,10 +282,10 @@ pub(super) fn cdf_table(cdfs: &[Cdf]) -> Table {
 mod tests {
     use super::*;
 
-    fn swept(key: &str) -> Swept {
-        let values = SweptValues::Numbers(vec![0.5, 1.0]);
+    fn swept(key: &str) -> SweepAxes {
+        let values = SweepValues::Numbers(vec![0.5, 1.0]);
         let cases = ["a", "b"].map(|variant| (variant.to_owned(), "cubic".into())).to_vec();
-        Swept { cases, keys: vec![SweptKey { key: key.to_owned(), unit: "BDP".to_owned(), values }] }
+        SweepAxes { cases, keys: vec![SweepKey { key: key.to_owned(), unit: "BDP".to_owned(), values }] }
     }
 
     #[test]
@@ -292,8 +293,8 @@ mod tests {
         let names = |key: &str| {
             let swept = swept(key);
             let mut keys = Keys::new(&swept);
-            let told = Told { states: States::default(), variables: &Variables::new() };
-            keys.name(&[&mut series_table(&Samples::new(), &told)]);
+            let controllers = ControllerInfo { states: States::default(), variables: &Variables::new() };
+            keys.name(&[&mut series_table(&Samples::new(), &controllers)]);
             keys.names.concat()
         };
         assert_eq!(names("time_s"), "vary.time_s");
@@ -316,10 +317,10 @@ mod tests {
 
     #[test]
     fn counts_are_whole_where_they_are_of_one_flow() {
-        let of = |is_of_one_flow| metric(&"reductions".into(), is_of_one_flow, vec![1.0, 2.0]).column;
-        assert_eq!(of(true), Column::Count(vec![Some(1), Some(2)]));
-        assert_eq!(of(false), Column::Real(vec![1.0, 2.0]), "a mean over flows");
-        let own = Variables::from([("cubic".to_owned(), variables::of_the_kernel())]);
+        let column = |is_of_one_flow| metric(&"reductions".into(), is_of_one_flow, vec![1.0, 2.0]).column;
+        assert_eq!(column(true), Column::Count(vec![Some(1), Some(2)]));
+        assert_eq!(column(false), Column::Real(vec![1.0, 2.0]), "a mean over flows");
+        let own = Variables::from([("cubic".to_owned(), variables::for_kernel())]);
         let sampled = |name, are_whole| sampled(name, vec![1.0], are_whole, &own);
         assert_eq!(sampled("drops", true).column, Column::Count(vec![Some(1)]));
         assert_eq!(sampled("drops", false).column, Column::Real(vec![1.0]), "not in another part");

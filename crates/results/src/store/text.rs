@@ -1,4 +1,5 @@
-//! The table of runs as CSV, and what the columns of all tables are, `columns.json`: CSV has no place for units.
+//! The table of runs as CSV, and `columns.json`, which describes the columns of all tables because
+//! CSV has no place for units.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,10 +8,11 @@ use serde::Serialize;
 
 use crate::columns::{Column, Named, Table};
 
-/// What a spreadsheet takes for a formula, if a cell begins with it.
+/// First characters that a spreadsheet reads as a formula.
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
-/// A table with plain heads; what there is no value of is empty. Words that a spreadsheet would compute have an apostrophe before them.
+/// Returns a table as CSV with plain headers. A missing value is empty. An apostrophe protects
+/// words that a spreadsheet would compute.
 pub(super) fn csv(table: &Table) -> io::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
     csv.write_record(table.iter().map(|column| safe(&column.name)))?;
@@ -40,14 +42,13 @@ fn safe(word: &str) -> String {
     if word.starts_with(FORMULA) { format!("'{word}") } else { word.to_owned() }
 }
 
-/// Every column of every table with unit and description, by file and in the order of the columns.
+/// Returns every column of every table with unit and description, by file and in order.
 pub(super) fn columns(tables: &[(&str, &Table)]) -> io::Result<String> {
     #[derive(Serialize)]
     struct About<'a> {
         name: &'a str,
         unit: &'a str,
         description: &'a str,
-        /// Whether it is a key of the experiment.
         key: bool,
     }
     fn about(c: &Named) -> About<'_> {

@@ -1,14 +1,15 @@
-//! Tracks that grow part by part, as time series come from a run or from a file.
+//! Tracks that grow part by part, as time series are read from a run or a file.
 
 use std::collections::BTreeMap;
 
 use experiment::row::RowLabel;
-use scenario::Repeated;
+use scenario::RunLength;
 
 use crate::states::FlowKey;
 use crate::summary::Track;
 
-/// The track of a flow, which is made if there is none. The flows of one run stand at the end; mostly this one stands at `likely`.
+/// Returns the track of a flow, which is created if missing. The flows of a run are at the end. The
+/// track is mostly at `likely`.
 pub(super) fn of_flow<'t>(all: &'t mut Vec<Track>, likely: usize, key: FlowKey<'_>) -> &'t mut Track {
     let is_it = |track: &Track| track.key() == key;
     let (variant, row, repetition, flow) = key;
@@ -27,11 +28,11 @@ pub(super) fn of_flow<'t>(all: &'t mut Vec<Track>, likely: usize, key: FlowKey<'
     &mut all[place]
 }
 
-/// Adds the samples that follow: `columns` at these times. What it has that they have not is NaN there.
+/// Appends samples: `columns` at these times. Columns missing on either side are filled with NaN.
 pub(super) fn extend<'n>(
     track: &mut Track,
     times: impl FnOnce(&mut Vec<f64>),
-    columns: impl Iterator<Item = (&'n String, &'n Repeated)> + Clone,
+    columns: impl Iterator<Item = (&'n String, &'n RunLength)> + Clone,
 ) {
     let before = track.times.len();
     times(&mut track.times);
@@ -46,7 +47,7 @@ pub(super) fn extend<'n>(
         match track.columns.get_mut(name) {
             Some(column) => column.append(values),
             None => {
-                let mut column = Repeated::of_one(f64::NAN, before as u32);
+                let mut column = RunLength::constant(f64::NAN, before as u32);
                 column.append(values);
                 track.columns.insert(name.clone(), column);
             }

@@ -1,4 +1,5 @@
-//! What the network allows over a varied key: the capacity, which varies with the key where the key is the rate, and the base RTT.
+//! Limits of the network over a varied key: the capacity, which follows the key if that is the
+//! rate, and the base RTT.
 
 use experiment::chart::Spot;
 use experiment::metric::Metric;
@@ -8,10 +9,10 @@ use results::network::{Course, Network};
 use crate::chart::axis::{Scale, extent};
 use crate::chart::{Source, distinct, path, reference, svg};
 
-/// A line three times above all values would leave them no room.
+/// A line higher than this many times the values is left out, because it would leave them no space.
 const MOST: f64 = 3.0;
 
-/// A line: where it is, and its value.
+/// A line: places on the axis with values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line(Vec<(f64, f64)>);
 
@@ -21,7 +22,7 @@ impl Line {
     }
 }
 
-/// What a metric can be no more than, or no less.
+/// Returns the name of a metric's limit.
 pub(super) fn name(metric: &Metric) -> Option<&'static str> {
     match metric.word() {
         "goodput" | "throughput" | "total_goodput" | "wire_throughput" => Some("capacity"),
@@ -32,7 +33,8 @@ pub(super) fn name(metric: &Metric) -> Option<&'static str> {
     }
 }
 
-/// The lines of a panel of these metrics with these spots, each once; none unless all metrics have the same kind and all spots a value.
+/// Returns the lines of a panel without repeats. There are none unless all metrics have the same
+/// kind and all spots a value.
 pub(super) fn lines(source: &Source<'_>, spots: &[&Spot], metrics: &[&Metric]) -> Vec<Line> {
     let [first, others @ ..] = metrics else { return Vec::new() };
     let is_alike = |other: &&Metric| name(other) == name(first) && other.unit() == first.unit();
@@ -47,7 +49,7 @@ pub(super) fn lines(source: &Source<'_>, spots: &[&Spot], metrics: &[&Metric]) -
             .collect::<Option<_>>()?;
         points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         points.dedup();
-        // Two values at a place are no line.
+        // Two values at one place are not a line.
         points.windows(2).all(|w| w[0].0 < w[1].0).then_some(Line(points))
     };
     let all: Option<Vec<Line>> = series.into_iter().map(of_series).collect();
@@ -60,7 +62,7 @@ pub(super) fn lines(source: &Source<'_>, spots: &[&Spot], metrics: &[&Metric]) -
     if known.len() > reference::MOST_LINES { Vec::new() } else { known }
 }
 
-/// Of the network of a row, if it is one value.
+/// Returns the limit of a row's network, if it is one value.
 fn allowed(source: &Source<'_>, spot: &Spot, metric: &Metric) -> Option<f64> {
     let one = |course: &Course| if let [(_, value)] = course[..] { Some(value) } else { None };
     let network: &Network = reference::network(source, &spot.variant, spot.row.as_str())?;
@@ -72,13 +74,13 @@ fn allowed(source: &Source<'_>, spot: &Spot, metric: &Metric) -> Option<f64> {
     }
 }
 
-/// Those that do not stretch an axis of these values too far.
+/// Returns the lines' values that do not stretch the axis too far.
 pub(super) fn ends(lines: &[Line], values: &[f64]) -> Vec<f64> {
     let highest = extent(values.iter().copied()).map_or(0.0, |(_, high)| high);
     lines.iter().flat_map(Line::values).filter(|value| *value <= MOST * highest).collect()
 }
 
-/// From one end of the panel to the other where all values are one, else from value to value.
+/// Draws each line: across the panel if it is constant, otherwise from value to value.
 pub(super) fn draw(lines: &[Line], name: &str, x: &Scale, y: &Scale) -> Markup {
     let point = |(at, value): (f64, f64)| y.has(value).then(|| (x.at(at), y.at(value)));
     let data = |Line(points): &Line| match points.first() {

@@ -1,4 +1,4 @@
-//! What the panels of a chart of cells share: their values, colours and scales.
+//! Values, colours and scales that the panels of a chart of cells share.
 
 use experiment::chart::{Along, Axis, Mark, ScaleKind, Spot};
 use experiment::metric::Metric;
@@ -10,49 +10,48 @@ use crate::chart::{Source, distinct, sharing};
 use crate::number;
 use crate::styles::Style;
 
-/// What to draw.
+/// Settings of a chart of cells.
 pub(crate) struct Cells<'a> {
     pub(crate) title: &'a str,
     pub(crate) mark: Mark,
     pub(crate) y_scale: ScaleKind,
     pub(crate) x: &'a Axis,
     pub(crate) metrics: &'a [Metric],
-    /// The metrics share their panels.
+    /// Draw all metrics in the same panels.
     pub(crate) overlaid: bool,
     pub(crate) published: bool,
     pub(crate) spots: &'a [Spot],
 }
 
 impl Cells<'_> {
-    /// Names of rows stand at the left of what lies: they are long.
-    pub(crate) fn lies(&self) -> bool {
+    /// Reports whether the chart is horizontal: names of rows are long and stand on the left.
+    pub(crate) fn is_horizontal(&self) -> bool {
         self.x.along == Along::Rows
     }
 }
 
-/// A colour of the chart.
 pub(super) struct Entry<'a> {
-    /// Empty if there is but one.
+    /// Name; empty if there is only one colour.
     pub(super) name: String,
     pub(super) style: Style,
     series: &'a str,
 }
 
-/// The metrics of a panel, each with the number of its first entry.
+/// The metrics of a panel, each with the index of its first entry.
 pub(super) struct Group<'a> {
     pub(super) metrics: Vec<(&'a Metric, usize)>,
     pub(super) heading: String,
-    /// Of all panels together.
+    /// Scale of all panels together.
     scale: Scale,
-    /// Of each panel, where they are too different for one.
+    /// Scale of each panel, if they are too different for one.
     own: Vec<(Part<'a>, Scale)>,
 }
 
-/// What has a panel: a variant, if each has a picture of its own, and a facet.
+/// The owner of a panel: a variant, if each has its own figure, and a facet.
 type Part<'a> = (&'a str, &'a str);
 
 impl Group<'_> {
-    /// The scale of a picture's panel.
+    /// Returns the scale of a panel.
     pub(super) fn scale_in(&self, variant: &str, facet: &str) -> &Scale {
         let own = self.own.iter().find(|(part, _)| *part == (variant, facet));
         own.map_or(&self.scale, |(_, scale)| scale)
@@ -68,7 +67,7 @@ pub(super) struct Item<'a> {
 }
 
 impl Item<'_> {
-    /// Where it is on the axis.
+    /// Returns its place on the axis.
     pub(super) fn at(&self) -> f64 {
         self.spot.at.first().copied().unwrap_or(f64::NAN)
     }
@@ -79,14 +78,14 @@ pub(super) struct Frame<'a> {
     pub(super) chart: &'a Cells<'a>,
     pub(super) entries: Vec<Entry<'a>>,
     pub(super) groups: Vec<Group<'a>>,
-    /// All variants are in one picture.
+    /// All variants are in one figure.
     pub(super) together: bool,
-    /// Whether any value has a published one to show.
+    /// Any value has a published one to show.
     pub(super) has_published: bool,
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn of(source: &'a Source<'a>, chart: &'a Cells<'a>, together: bool) -> Self {
+    pub(super) fn new(source: &'a Source<'a>, chart: &'a Cells<'a>, together: bool) -> Self {
         let (entries, groups) = (entries(source, chart), Vec::new());
         let mut frame = Self { source, chart, entries, groups, together, has_published: false };
         let series = frame.entries.len() / chart.metrics.len().max(1);
@@ -127,7 +126,7 @@ impl<'a> Frame<'a> {
         group
     }
 
-    /// The spots of each panel.
+    /// Returns the spots of each panel.
     fn parts(&self) -> Vec<(Part<'a>, Vec<&'a Spot>)> {
         let mut parts: Vec<(Part<'a>, Vec<&'a Spot>)> = Vec::new();
         for spot in self.chart.spots {
@@ -140,14 +139,14 @@ impl<'a> Frame<'a> {
         parts
     }
 
-    /// What the network allows in a panel: of lines over a key.
+    /// Returns the network's limits in a panel, for lines over a key.
     pub(super) fn allowed(&self, spots: &[&Spot], group: &Group<'_>) -> Vec<allowed::Line> {
         let metrics: Vec<&Metric> = group.metrics.iter().map(|(metric, _)| *metric).collect();
         let is_swept = self.chart.mark == Mark::Line && self.chart.x.words.is_empty();
         if is_swept { allowed::lines(self.source, spots, &metrics) } else { Vec::new() }
     }
 
-    /// What the axis of these must reach.
+    /// Returns the values that the axis must include.
     fn ends(&self, spots: &[&'a Spot], group: &Group<'a>) -> Vec<f64> {
         let items = self.items(spots, group, None);
         let mut ends: Vec<f64> =
@@ -158,30 +157,29 @@ impl<'a> Frame<'a> {
 
     fn scale(&self, ends: &[f64]) -> Scale {
         let ends = ends.iter().copied();
-        let count = if self.chart.lies() { 5 } else { 4 };
+        let count = if self.chart.is_horizontal() { 5 } else { 4 };
         match self.chart.y_scale {
             ScaleKind::Log => {
                 let (low, high) = extent(ends.filter(|value| *value > 0.0)).unwrap_or((1.0, 10.0));
                 Scale::log(low, high)
             }
-            // Bars begin at zero.
             ScaleKind::Linear => {
                 let near = matches!(self.chart.mark, Mark::Box)
-                    || (self.chart.mark == Mark::Point && self.chart.lies());
+                    || (self.chart.mark == Mark::Point && self.chart.is_horizontal());
                 Scale::values(extent(ends), near, count)
             }
         }
     }
 
-    /// What is told of the scales under a picture.
+    /// Describes panels with their own scales.
     pub(super) fn own_scales(&self) -> Option<String> {
         let own = self.groups.iter().filter(|group| !group.own.is_empty());
         let facets = distinct(self.chart.spots.iter().map(|spot| spot.facet.as_str())).len();
-        let what = if facets > 1 { "panel" } else { "picture" };
+        let what = if facets > 1 { "panel" } else { "figure" };
         sharing::remark(what, own.map(|group| group.heading.as_str()), self.groups.len())
     }
 
-    /// The values of a panel, colour by colour; of all facets without one.
+    /// Returns the values of a panel, colour by colour; without a facet, of all facets.
     pub(super) fn items(&self, spots: &[&'a Spot], group: &Group<'a>, facet: Option<&str>) -> Vec<Item<'a>> {
         let mut items = Vec::new();
         for (metric, first) in &group.metrics {
@@ -191,7 +189,7 @@ impl<'a> Frame<'a> {
                 let wanted =
                     |spot: &&&Spot| spot.series == of.series && facet.is_none_or(|f| f == spot.facet);
                 for spot in spots.iter().filter(wanted) {
-                    let value = Value::of(self.source, spot, metric, self.chart.mark);
+                    let value = Value::new(self.source, spot, metric, self.chart.mark);
                     items.extend(value.map(|value| Item { entry, spot, metric, value }));
                 }
             }
@@ -199,23 +197,25 @@ impl<'a> Frame<'a> {
         items
     }
 
-    /// Metrics of a panel.
+    /// Returns the number of metrics per panel.
     fn sharing(&self) -> usize {
         if self.chart.overlaid { self.chart.metrics.len().max(1) } else { 1 }
     }
 
-    /// A single colour is that of the row, where rows stand side by side.
+    /// Returns the style of a value. With a single colour, rows keep their own.
     pub(super) fn style(&self, item: &Item<'_>) -> Style {
         match &self.entries[..] {
-            // It has its name beside it and needs no second sign.
-            [_] if self.chart.lies() => Style { stripes: 0, ..self.source.style(item.spot.row.as_str()) },
+            // The name is beside it, so it needs no second sign.
+            [_] if self.chart.is_horizontal() => {
+                Style { stripes: 0, ..self.source.style(item.spot.row.as_str()) }
+            }
             entries => {
                 entries.get(item.entry).map_or_else(|| Style::nth(item.entry), |entry| entry.style.clone())
             }
         }
     }
 
-    /// `cubic at 0.5 BDP: 9.2 ± 0.1 Mbit/s`.
+    /// Describes a value: `cubic at 0.5 BDP: 9.2 ± 0.1 Mbit/s`.
     pub(super) fn words(&self, item: &Item<'_>) -> String {
         let axis = self.chart.x;
         let place = match axis.words.get(item.at() as usize) {
@@ -226,19 +226,19 @@ impl<'a> Frame<'a> {
         let at = match (name.is_empty(), place.is_empty()) {
             (true, _) => place,
             (false, true) => name.to_owned(),
-            (false, false) if self.chart.lies() => format!("{place}, {name}"),
+            (false, false) if self.chart.is_horizontal() => format!("{place}, {name}"),
             (false, false) => format!("{name} at {place}"),
         };
         format!("{at}: {}", item.value.words(item.metric)).trim_start_matches(": ").to_owned()
     }
 
-    /// The same of the source's own number.
+    /// Describes the published value.
     pub(super) fn published_words(item: &Item<'_>, published: f64) -> String {
         format!("{} published: {}", item.spot.row, number::valued(item.metric, published))
     }
 }
 
-/// The colours: of series, and of metrics where they share a panel.
+/// Returns the colours of series, and of metrics if they share a panel.
 fn entries<'a>(source: &Source<'_>, chart: &Cells<'a>) -> Vec<Entry<'a>> {
     let series = series(source, chart.spots);
     if !chart.overlaid {
@@ -254,7 +254,7 @@ fn entries<'a>(source: &Source<'_>, chart: &Cells<'a>) -> Vec<Entry<'a>> {
     both.enumerate().map(entry).collect()
 }
 
-/// Series that are rows look like those in all charts.
+/// Returns the series with their styles. Series that are rows look the same in all charts.
 fn series<'a>(source: &Source<'_>, spots: &'a [Spot]) -> Vec<(&'a str, Style)> {
     let names = distinct(spots.iter().map(|spot| spot.series.as_str()));
     let row =

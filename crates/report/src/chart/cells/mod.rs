@@ -1,13 +1,13 @@
-//! Cells of the table along rows, variants or a varied key, as lines, bars, boxes or points: a panel per metric and facet, a colour per
-//! series.
+//! Cells of the table as lines, bars, boxes or points, along rows, variants or a varied key. There
+//! is a panel per metric and facet, and a colour per series.
 
 mod allowed;
 mod frame;
-mod lying;
+mod horizontal;
 mod names;
 mod pen;
-mod upright;
 mod value;
+mod vertical;
 
 pub(super) use frame::Cells;
 
@@ -21,25 +21,25 @@ use crate::styles::Style;
 use frame::Frame;
 use pen::{Pen, Slot};
 
-/// One picture of all variants, or one for each.
+/// Draws one figure of all variants, or one per variant.
 pub(super) fn draw(source: &Source<'_>, chart: &Cells<'_>, together: bool) -> Vec<Figure> {
-    let frame = Frame::of(source, chart, together);
+    let frame = Frame::new(source, chart, together);
     if together {
         return vec![figure(&frame, "", &chart.spots.iter().collect::<Vec<_>>())];
     }
     let variants = source.results.summary.variants.iter();
-    let of = |name: &str| chart.spots.iter().filter(|spot| spot.variant == name).collect::<Vec<_>>();
-    variants.map(|variant| figure(&frame, &variant.name, &of(&variant.name))).collect()
+    let spots_in = |name: &str| chart.spots.iter().filter(|spot| spot.variant == name).collect::<Vec<_>>();
+    variants.map(|variant| figure(&frame, &variant.name, &spots_in(&variant.name))).collect()
 }
 
 fn figure<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> Figure {
     let chart = frame.chart;
-    let width = if chart.lies() { svg::WIDTH } else { frame.source.width };
+    let width = if chart.is_horizontal() { svg::WIDTH } else { frame.source.width };
     let (body, height) = match chart {
-        _ if chart.metrics.is_empty() => (svg::nothing(width, 26.0, "no metrics"), 46.0),
-        _ if spots.is_empty() => (svg::nothing(width, 26.0, "no rows"), 46.0),
-        _ if chart.lies() => lying::draw(frame, variant, spots),
-        _ => upright::draw(frame, variant, spots),
+        _ if chart.metrics.is_empty() => (svg::placeholder(width, 26.0, "no metrics"), 46.0),
+        _ if spots.is_empty() => (svg::placeholder(width, 26.0, "no rows"), 46.0),
+        _ if chart.is_horizontal() => horizontal::draw(frame, variant, spots),
+        _ => vertical::draw(frame, variant, spots),
     };
     let axis = match chart.x.along {
         Along::Rows => "row",
@@ -56,7 +56,7 @@ fn figure<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> Figure {
     }
 }
 
-/// The names of the colours, and of bars that are not ours; their height.
+/// Draws the names of the colours, and the key of published bars. Returns them with their height.
 fn legend(frame: &Frame<'_>, width: f64) -> (Markup, f64) {
     let entries: Vec<(&str, &Style)> = frame.entries.iter().map(|e| (e.name.as_str(), &e.style)).collect();
     let weight = if has_boxes(frame) { svg::BOX } else { svg::PIECE };
@@ -67,7 +67,8 @@ fn legend(frame: &Frame<'_>, width: f64) -> (Markup, f64) {
     (html! { (names) @if let Some(key) = sources { (key) } }, height)
 }
 
-/// Whether the mark has a width, and stands beside its neighbours; without it stands at its number.
+/// Reports whether the mark has a width. Such marks stand beside each other, others at their
+/// number.
 fn has_boxes(frame: &Frame<'_>) -> bool {
     use experiment::chart::Mark;
     match frame.chart.mark {
@@ -76,13 +77,19 @@ fn has_boxes(frame: &Frame<'_>) -> bool {
     }
 }
 
-/// What the two bars of a pair are.
+/// Draws the key of a pair of bars.
 fn source_key(top: f64) -> Markup {
     let style = Style::plain(MUTED);
     let scale = super::axis::Scale::exact(0.0, 1.0, 1);
     let bar = |x: f64, width: f64, is_ours: bool, name: &str| {
         let value = scale.on(x, x + 26.0);
-        Pen { value: &value, lies: true }.bar(Slot { middle: top + 12.0, width }, 1.0, &style, is_ours, name)
+        Pen { value: &value, is_horizontal: true }.bar(
+            Slot { middle: top + 12.0, width },
+            1.0,
+            &style,
+            is_ours,
+            name,
+        )
     };
     html! {
         (bar(8.0, 10.0, true, "ours"))

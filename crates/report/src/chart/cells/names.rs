@@ -1,42 +1,40 @@
-//! The words under an upright axis: side by side if they fit, in several lines if need be, else turned. What neighbours have in common
-//! stands once, under all of them.
+//! Labels under a vertical chart: side by side if they fit, in several lines if needed, otherwise
+//! turned. A part that neighbours share is printed once below them.
 
 use maud::{Markup, html};
 
 use crate::chart::svg::{self, Anchor, SMALL};
 use crate::colours::{AXIS, INK};
 
-/// Labels that do not fit side by side are turned by this angle; its sine and cosine; the longest of them.
+/// Angle of turned labels, with its sine and cosine.
 struct Turn {
     degrees: u32,
     sine: f64,
     cosine: f64,
 }
-/// Of labels of one line.
+/// Angle of labels of one line.
 const FLAT: Turn = Turn { degrees: 30, sine: 0.5, cosine: 0.866 };
-/// Of labels of two, which are thicker.
+/// Angle of labels of two lines, which are thicker.
 const STEEP: Turn = Turn { degrees: 45, sine: 0.707, cosine: 0.707 };
 const LONGEST: f64 = 140.0;
 const LINE: f64 = 14.0;
-/// The same of turned labels.
+/// Line height of turned labels.
 const NARROW_LINE: f64 = 12.0;
-/// Lines of a label that is not turned.
+/// Most lines of a label that is not turned.
 const MOST_LINES: usize = 3;
 
-/// The words of each place, one or several parts.
+/// Labels of the places, each of one or several parts.
 pub(super) struct Names<'a> {
     pub(super) lines: &'a [Vec<String>],
-    /// The middles of the places.
     pub(super) middles: &'a [f64],
-    /// Width of a place.
-    pub(super) room: f64,
+    pub(super) space: f64,
 }
 
 impl Names<'_> {
-    /// Under a line, and the height that they take.
+    /// Draws the labels below `top`. Returns them with their height.
     pub(super) fn under(&self, top: f64) -> (Markup, f64) {
-        if self.widest() < self.room {
-            return level(self.lines, self.middles, self.room, top);
+        if self.widest() < self.space {
+            return level(self.lines, self.middles, self.space, top);
         }
         let runs = self.runs();
         if runs.is_empty() { self.apart(self.lines, top) } else { self.grouped(&runs, top) }
@@ -46,7 +44,7 @@ impl Names<'_> {
         self.lines.iter().flatten().map(|v| svg::text_width(v, SMALL)).fold(0.0, f64::max)
     }
 
-    /// Neighbours whose first part is the same: where each run begins and ends. None if that gains nothing.
+    /// Returns runs of neighbours with the same first part, or none if grouping gains nothing.
     fn runs(&self) -> Vec<(usize, usize)> {
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for (i, parts) in self.lines.iter().enumerate() {
@@ -59,7 +57,7 @@ impl Names<'_> {
         if gains { runs } else { Vec::new() }
     }
 
-    /// What differs under each place, what is common under its run.
+    /// Draws the differing parts under each place, and the common part under its run.
     fn grouped(&self, runs: &[(usize, usize)], top: f64) -> (Markup, f64) {
         let rest: Vec<Vec<String>> = self.lines.iter().map(|parts| parts[1..].to_vec()).collect();
         let (names, height) = self.apart(&rest, top);
@@ -67,7 +65,7 @@ impl Names<'_> {
         let markup = html! {
             (names)
             @for (start, end) in runs {
-                @let (left, right) = (self.middles[*start] - 0.42 * self.room, self.middles[*end] + 0.42 * self.room);
+                @let (left, right) = (self.middles[*start] - 0.42 * self.space, self.middles[*end] + 0.42 * self.space);
                 (svg::line(left, under, right, under, AXIS))
                 (svg::label(f64::midpoint(left, right), under + LINE, SMALL, Anchor::Middle, right - left, &self.lines[*start][0]))
             }
@@ -75,12 +73,12 @@ impl Names<'_> {
         (markup, height + 8.0 + LINE)
     }
 
-    /// In lines, if all words fit, else turned.
+    /// Draws labels in lines if all words fit, otherwise turned.
     fn apart(&self, parts: &[Vec<String>], top: f64) -> (Markup, f64) {
         let wholes: Vec<String> = parts.iter().map(|parts| parts.join(", ")).collect();
-        let wrapped: Option<Vec<_>> = wholes.iter().map(|whole| wrapped(whole, self.room - 4.0)).collect();
+        let wrapped: Option<Vec<_>> = wholes.iter().map(|whole| wrapped(whole, self.space - 4.0)).collect();
         match wrapped.filter(|all| all.iter().all(|lines| lines.len() <= MOST_LINES)) {
-            Some(lines) => level(&lines, self.middles, self.room, top),
+            Some(lines) => level(&lines, self.middles, self.space, top),
             None => self.turned(&wholes, top),
         }
     }
@@ -90,9 +88,9 @@ impl Names<'_> {
         let turn = if wholes.iter().any(is_long) { STEEP } else { FLAT };
         let mut height: f64 = 0.0;
         let mut label = |whole: &str, x: f64| {
-            let room = LONGEST.min(x / turn.cosine - 8.0);
-            let lines = wrapped(whole, room).filter(|lines| (1..=2).contains(&lines.len()));
-            let lines = lines.unwrap_or_else(|| vec![svg::shortened(whole, SMALL, room)]);
+            let space = LONGEST.min(x / turn.cosine - 8.0);
+            let lines = wrapped(whole, space).filter(|lines| (1..=2).contains(&lines.len()));
+            let lines = lines.unwrap_or_else(|| vec![svg::shortened(whole, SMALL, space)]);
             let widest = lines.iter().map(|line| svg::text_width(line, SMALL)).fold(0.0, f64::max);
             height = height.max(widest * turn.sine + NARROW_LINE * (lines.len() - 1) as f64 * turn.cosine);
             let degrees = turn.degrees;
@@ -111,10 +109,10 @@ impl Names<'_> {
     }
 }
 
-fn level(lines: &[Vec<String>], middles: &[f64], room: f64, top: f64) -> (Markup, f64) {
+fn level(lines: &[Vec<String>], middles: &[f64], space: f64, top: f64) -> (Markup, f64) {
     let widest = lines.iter().flatten().map(|v| svg::text_width(v, SMALL)).fold(0.0, f64::max);
-    // A little smaller where neighbours would touch.
-    let size = if widest < room - 6.0 { SMALL } else { SMALL - 1.5 };
+    // The text is smaller if neighbours would touch.
+    let size = if widest < space - 6.0 { SMALL } else { SMALL - 1.5 };
     let most = lines.iter().map(Vec::len).max().unwrap_or(0);
     let markup = html! {
         @for (words, x) in lines.iter().zip(middles) {
@@ -126,15 +124,15 @@ fn level(lines: &[Vec<String>], middles: &[f64], room: f64, top: f64) -> (Markup
     (markup, 4.0 + LINE * most as f64)
 }
 
-/// In lines of this width; none if a word is wider.
-fn wrapped(text: &str, room: f64) -> Option<Vec<String>> {
+/// Wraps a text to this width. Returns `None` if a word is wider.
+fn wrapped(text: &str, space: f64) -> Option<Vec<String>> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        if svg::text_width(word, SMALL) > room {
+        if svg::text_width(word, SMALL) > space {
             return None;
         }
         match lines.last_mut() {
-            Some(line) if svg::text_width(&format!("{line} {word}"), SMALL) <= room => {
+            Some(line) if svg::text_width(&format!("{line} {word}"), SMALL) <= space => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -148,14 +146,14 @@ fn wrapped(text: &str, room: f64) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn drawn(names: &[[&str; 2]], room: f64) -> String {
+    fn drawn(names: &[[&str; 2]], space: f64) -> String {
         let lines: Vec<Vec<String>> =
             names.iter().map(|parts| parts.iter().map(|part| (*part).to_owned()).collect()).collect();
-        let middles: Vec<f64> = (0..lines.len()).map(|i| 50.0 + room * (i as f64 + 0.5)).collect();
-        Names { lines: &lines, middles: &middles, room }.under(0.0).0.0
+        let middles: Vec<f64> = (0..lines.len()).map(|i| 50.0 + space * (i as f64 + 0.5)).collect();
+        Names { lines: &lines, middles: &middles, space }.under(0.0).0.0
     }
 
-    /// What neighbours share stands once, what differs is whole.
+    /// A part that neighbours share is printed once, and the differing part is complete.
     #[test]
     fn the_part_that_differs_is_kept() {
         let readings =
@@ -164,8 +162,8 @@ mod tests {
             .iter()
             .flat_map(|queue| readings.map(|reading| [*queue, reading]))
             .collect();
-        for room in [40.0, 104.0] {
-            let drawn = drawn(&names, room);
+        for space in [40.0, 104.0] {
+            let drawn = drawn(&names, space);
             assert_eq!(drawn.matches(">1 BDP</text>").count(), 1, "{drawn}");
             assert!(!drawn.contains('…') && drawn.contains("64 packets</text>"), "{drawn}");
         }

@@ -1,26 +1,26 @@
-//! Bars, boxes, points and whiskers in a panel that stands or lies: every mark is drawn along the axis of the categories and at
-//! values, whichever of both goes upwards.
+//! Bars, boxes, points and whiskers in a vertical or horizontal panel. Every mark is drawn along
+//! the category axis and at values, whichever of them points up.
 
 use maud::{Markup, html};
 use results::summary::Quartiles;
 
 use crate::chart::axis::Scale;
-use crate::chart::{stripes, svg};
+use crate::chart::{hatching, svg};
 use crate::colours::{INK, PAPER};
 use crate::styles::Style;
 
-/// How thick a box without any height is.
-const AGREED: f64 = 3.0;
+/// Thickness of a box without height.
+const FLAT: f64 = 3.0;
 
 /// The directions of a panel.
 pub(super) struct Pen<'a> {
-    /// Of the values, in pixels.
+    /// Scale of the values, in pixels.
     pub(super) value: &'a Scale,
-    /// Values go to the right, categories downwards.
-    pub(super) lies: bool,
+    /// Values go to the right, categories down.
+    pub(super) is_horizontal: bool,
 }
 
-/// A stretch of the axis of categories: its middle and its width.
+/// A part of the category axis: its middle and its width.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Slot {
     pub(super) middle: f64,
@@ -28,23 +28,23 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The middle of a part of it, and the part's width: both as shares of the whole.
+    /// Returns a part of the slot. Both ends are shares of its width.
     fn part(self, from: f64, to: f64) -> Self {
         let start = self.middle - self.width / 2.0;
         Self { middle: start + self.width * f64::midpoint(from, to), width: self.width * (to - from) }
     }
 
-    /// Ours and published.
+    /// Splits the slot for our value and the published one.
     pub(super) fn halves(self) -> (Self, Self) {
         (self.part(0.0, 0.58), self.part(0.62, 1.0))
     }
 }
 
 impl Pen<'_> {
-    /// The pixel of a value at a place along the categories.
+    /// Returns the pixel of a value at a place along the categories.
     pub(super) fn at(&self, along: f64, value: f64) -> (f64, f64) {
         let value = self.value.at(value);
-        if self.lies { (value, along) } else { (along, value) }
+        if self.is_horizontal { (value, along) } else { (along, value) }
     }
 
     fn line(&self, (a, from): (f64, f64), (b, to): (f64, f64)) -> Markup {
@@ -52,14 +52,14 @@ impl Pen<'_> {
         svg::line(start.0, start.1, end.0, end.1, INK)
     }
 
-    /// Left, top, width, height.
+    /// Returns left, top, width and height.
     fn area(&self, slot: Slot, from: f64, to: f64) -> [f64; 4] {
         let (a, b) =
             (self.at(slot.middle - slot.width / 2.0, from), self.at(slot.middle + slot.width / 2.0, to));
         [a.0.min(b.0), a.1.min(b.1), (a.0 - b.0).abs(), (a.1 - b.1).abs()]
     }
 
-    /// A bar from zero; hollow, if it is not ours.
+    /// Draws a bar from zero. It is hollow if it is not ours.
     pub(super) fn bar(&self, slot: Slot, value: f64, style: &Style, is_ours: bool, name: &str) -> Markup {
         let area = self.area(slot, self.value.base(), value);
         let [x, y, width, height] = area.map(svg::px);
@@ -68,11 +68,11 @@ impl Pen<'_> {
             rect x=(x) y=(y) width=(width) height=(height) fill=(style.colour) fill-opacity=[opacity] stroke=(style.colour) {
                 title { (name) }
             }
-            @if is_ours { (stripes::on(area, style.stripes)) }
+            @if is_ours { (hatching::diagonal(area, style.stripes)) }
         }
     }
 
-    /// From one value to another, with a stroke at both ends.
+    /// Draws a line between two values with a stroke at both ends.
     pub(super) fn whisker(&self, along: f64, half: f64, (low, high): (f64, f64)) -> Markup {
         html! {
             (self.line((along, low), (along, high)))
@@ -80,13 +80,15 @@ impl Pen<'_> {
         }
     }
 
+    /// Draws a box plot.
+    ///
     /// ```text
     /// |-----[  |    ]--------|     least, lower quartile, median, upper quartile, most
     /// ```
-    pub(super) fn five(&self, slot: Slot, five: &Quartiles, style: &Style, name: &str) -> Markup {
+    pub(super) fn box_plot(&self, slot: Slot, five: &Quartiles, style: &Style, name: &str) -> Markup {
         let reach = self.value.at(five.max) - self.value.at(five.min);
-        if reach.abs() < AGREED {
-            return self.agreed(slot, five.median, style, name);
+        if reach.abs() < FLAT {
+            return self.flat_box(slot, five.median, style, name);
         }
         let [x, y, width, height] = self.area(slot, five.lower, five.upper);
         let area = [x, y, width.max(1.0), height.max(1.0)];
@@ -95,21 +97,22 @@ impl Pen<'_> {
         html! {
             (self.whisker(along, half.min(3.0), (five.min, five.max)))
             rect x=(x) y=(y) width=(width) height=(height) fill=(style.colour) stroke=(PAPER) { title { (name) } }
-            (stripes::on(area, style.stripes))
+            (hatching::diagonal(area, style.stripes))
             (self.line((along - half, five.median), (along + half, five.median)))
         }
     }
 
-    /// What all runs agree on as far as can be seen, or the only one has: a line in the colour of the box that it would be.
-    fn agreed(&self, slot: Slot, value: f64, style: &Style, name: &str) -> Markup {
+    /// Draws a box without visible height, as a line in its colour. All runs agree, or there is
+    /// only one.
+    fn flat_box(&self, slot: Slot, value: f64, style: &Style, name: &str) -> Markup {
         let [x, y, width, height] = self.area(slot, value, value);
-        let thick = |at: f64, size: f64| if size < AGREED { (at - AGREED / 2.0, AGREED) } else { (at, size) };
+        let thick = |at: f64, size: f64| if size < FLAT { (at - FLAT / 2.0, FLAT) } else { (at, size) };
         let ((x, width), (y, height)) = (thick(x, width), thick(y, height));
         let [x, y, width, height] = [x, y, width, height].map(svg::px);
         html! { rect x=(x) y=(y) width=(width) height=(height) fill=(style.colour) { title { (name) } } }
     }
 
-    /// A marker, with its deviation under it.
+    /// Draws a marker above its deviation.
     pub(super) fn point(
         &self,
         along: f64,
@@ -133,9 +136,9 @@ mod tests {
     fn the_same_mark_stands_and_lies() {
         let value = Scale::exact(0.0, 10.0, 5);
         let slot = Slot { middle: 50.0, width: 20.0 };
-        let lying = Pen { value: &value.on(0.0, 100.0), lies: true }.area(slot, 0.0, 4.0);
+        let lying = Pen { value: &value.on(0.0, 100.0), is_horizontal: true }.area(slot, 0.0, 4.0);
         assert_eq!(lying, [0.0, 40.0, 40.0, 20.0]);
-        let standing = Pen { value: &value.on(100.0, 0.0), lies: false }.area(slot, 0.0, 4.0);
+        let standing = Pen { value: &value.on(100.0, 0.0), is_horizontal: false }.area(slot, 0.0, 4.0);
         assert_eq!(standing, [40.0, 60.0, 20.0, 40.0]);
     }
 
@@ -143,8 +146,9 @@ mod tests {
     fn a_box_of_one_run_has_its_colour() {
         let value = Scale::exact(0.0, 10.0, 5).on(100.0, 0.0);
         let five = Quartiles { min: 4.0, lower: 4.0, median: 4.0, upper: 4.0, max: 4.0 };
-        let pen = Pen { value: &value, lies: false };
-        let drawn = pen.five(Slot { middle: 50.0, width: 20.0 }, &five, &Style::plain("#123456"), "one").0;
+        let pen = Pen { value: &value, is_horizontal: false };
+        let drawn =
+            pen.box_plot(Slot { middle: 50.0, width: 20.0 }, &five, &Style::plain("#123456"), "one").0;
         let (line, ink) =
             ("y=\"58.5\" width=\"20\" height=\"3\" fill=\"#123456\"", format!("stroke=\"{INK}\""));
         assert!(drawn.contains(line) && !drawn.contains(&ink), "{drawn}");

@@ -1,4 +1,4 @@
-//! The current dialect, by its words. `readers/` has it read by Cloudflare's crate `qlog`.
+//! The current dialect. `readers/` reads it with Cloudflare's crate `qlog`.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn told(meta: &Meta, trace: &Trace) -> Vec<u8> {
     out
 }
 
-/// What the reader of `readers/` has no field for.
+/// Fields that the reader of `readers/` does not have.
 #[test]
 fn the_controller_and_the_seed_are_in_the_header() {
     let header = &records(&told(&meta(Transport::Quic), &Trace::new()))[0];
@@ -45,7 +45,8 @@ fn the_words_of_the_drafts() {
     );
 }
 
-/// An ACK that covers nothing new has no ranges: the drafts ask for one at least. A mark stands beside the data.
+/// An ACK that covers nothing new has no ranges: the drafts ask for at least one. A mark is beside
+/// the data.
 #[test]
 fn what_the_drafts_have_no_field_for() {
     let covers_nothing = vec![acked(0, 0, vec![(0, 0)])];
@@ -53,11 +54,11 @@ fn what_the_drafts_have_no_field_for() {
     assert_eq!(records[1]["data"]["frames"], json!([{ "frame_type": "ack", "cumulative": 0 }]));
     let marked = Event::Received { pn: 0, bytes: 1252, offset: 0, len: 1215, marked: true };
     let mut far = Vec::new();
-    write_far(&mut far, CURRENT, &meta(Transport::Quic), &vec![(Time(0), marked)]).unwrap();
+    write_receiver(&mut far, CURRENT, &meta(Transport::Quic), &vec![(Time(0), marked)]).unwrap();
     assert_eq!(super::records(&far)[1]["ecn"], "CE");
 }
 
-/// Both dialects tell the same events at the same times.
+/// Both dialects have the same events at the same times.
 #[test]
 fn dialects_differ_in_words_alone() {
     let (meta, record) = simulate("cubic", QUIC, 500_000);
@@ -92,15 +93,15 @@ fn gzip_holds_the_same() {
 
 #[test]
 fn formats_by_name() {
-    let of = |text: &str| text.parse::<Format>();
-    assert_eq!(of("0.3"), Ok(Format::default()));
-    assert_eq!(of("current"), Ok(CURRENT));
-    assert_eq!(of("gzip"), Ok(Format { gzip: true, ..Format::default() }));
-    assert_eq!(of("current, gzip"), Ok(Format { gzip: true, ..CURRENT }));
-    assert_eq!(of("gzip,current").unwrap().extension(), ".sqlog.gz");
+    let parsed = |text: &str| text.parse::<Format>();
+    assert_eq!(parsed("0.3"), Ok(Format::default()));
+    assert_eq!(parsed("current"), Ok(CURRENT));
+    assert_eq!(parsed("gzip"), Ok(Format { gzip: true, ..Format::default() }));
+    assert_eq!(parsed("current, gzip"), Ok(Format { gzip: true, ..CURRENT }));
+    assert_eq!(parsed("gzip,current").unwrap().extension(), ".sqlog.gz");
     for text in ["0.3", "0.3,gzip", "current", "current,gzip"] {
-        assert_eq!(of(text).unwrap().to_string(), text);
+        assert_eq!(parsed(text).unwrap().to_string(), text);
     }
-    assert_eq!(of("0.4").unwrap_err(), "`0.4` is none of 0.3, current, gzip");
-    assert!(of("").is_err() && of("0.3,current").unwrap_err().contains("one dialect"));
+    assert_eq!(parsed("0.4").unwrap_err(), "unknown qlog format `0.4`; known: 0.3, current, gzip");
+    assert!(parsed("").is_err() && parsed("0.3,current").unwrap_err().contains("one dialect"));
 }

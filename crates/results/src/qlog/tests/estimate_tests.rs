@@ -1,10 +1,10 @@
-//! The size of logs before a run against what it writes.
+//! Compares the estimated size of logs with the written size.
 
 use link::RateModel;
 
 use super::*;
 
-/// 20 s of bulk transfer over 10 Mbit/s, or as much of it as they may send.
+/// A bulk transfer of 20 s over 10 Mbit/s, limited to `transfer` bytes.
 fn scenario(algorithm: &str, transport: scenario::Transport, transfer: Option<u64>) -> Scenario {
     let (rate, rtt) = (Rate(10_000_000), Duration::from_millis(50));
     let algorithm = congestion::Registry::default().get(algorithm).unwrap().algorithm();
@@ -19,14 +19,14 @@ fn scenario(algorithm: &str, transport: scenario::Transport, transfer: Option<u6
     Scenario { trace: true, ..Scenario::new(link, [flow.clone(), flow], Duration::from_secs(20)) }
 }
 
-/// Bytes of all logs of a run.
+/// Returns the bytes of all logs of a run.
 fn written(scenario: &Scenario, format: Format) -> u64 {
     let outcome = sim::run(scenario, &Watch::default()).unwrap();
     let mut out = Vec::new();
     for record in &outcome.flows {
         let meta = meta(Transport::Quic);
         write(&mut out, format, &meta, record.trace.as_ref().unwrap()).unwrap();
-        write_far(&mut out, format, &meta, record.far_trace.as_ref().unwrap()).unwrap();
+        write_receiver(&mut out, format, &meta, record.far_trace.as_ref().unwrap()).unwrap();
     }
     out.len() as u64
 }
@@ -41,7 +41,7 @@ fn the_estimate_is_near() {
                 let (estimate, written) = (estimate(&scenario, format).0, written(&scenario, format));
                 let ratio = estimate as f64 / written as f64;
                 println!("{algorithm} {transfer:?} {text}: {estimate} {written} {ratio:.2}");
-                // The spread of what controllers have to say.
+                // Controllers report different amounts.
                 assert!(
                     (0.5..2.0).contains(&ratio),
                     "{algorithm} {transfer:?} {text}: {estimate} for {written}"
@@ -53,11 +53,11 @@ fn the_estimate_is_near() {
 
 #[test]
 fn the_estimate_follows_rates_and_times() {
-    let of = |scenario: &Scenario| estimate(scenario, Format::default()).0 as f64;
+    let estimated = |scenario: &Scenario| estimate(scenario, Format::default()).0 as f64;
     let plain = scenario("cubic", QUIC, None);
-    let full = of(&plain);
+    let full = estimated(&plain);
     let is = |scenario: &Scenario, part: f64| {
-        let ratio = of(scenario) / full;
+        let ratio = estimated(scenario) / full;
         assert!((ratio - part).abs() < 0.01, "{ratio} instead of {part}");
     };
     // 20 s x 10 Mbit/s in packets of 1294 bytes on the wire.

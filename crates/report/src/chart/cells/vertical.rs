@@ -1,4 +1,4 @@
-//! Variants or the values of a key side by side, values upwards; panels in a grid.
+//! Vertical charts: variants or values of a key side by side, values upwards, panels in a grid.
 
 use experiment::chart::{Along, Mark, ScaleKind, Spot};
 use maud::{Markup, html};
@@ -15,40 +15,39 @@ use crate::chart::{path, reference};
 use crate::number;
 use crate::variants::keys_and_values;
 
-/// Room at the left of a panel, at its right, over it with and without a name, and under it.
+/// Space left and right of a panel, above it with and without a name, and below it.
 const SIDES: (f64, f64) = (50.0, 12.0);
 const OVER: (f64, f64) = (18.0, 10.0);
 const UNDER: f64 = 22.0;
-/// Height of a plot alone in its row and beside others.
+/// Height of a plot alone in its row, and beside others.
 const HEIGHT: (f64, f64) = (170.0, 130.0);
-/// Columns of facets in a column and across a page; and facets that are shown at all.
+/// Columns of facets in a column and across a page, and the most facets shown.
 const COLUMNS: (usize, usize) = (2, 4);
 const MOST_FACETS: usize = 24;
-/// Pixels between two ticks at the values themselves.
+/// Smallest distance in pixels of ticks at the values themselves.
 const BETWEEN: f64 = 22.0;
-/// Share of a place that its marks fill, and the widest bar and box.
+/// Share of a place that its marks fill, and the widest bar or box.
 const FILLED: f64 = 0.8;
 const WIDEST: f64 = 34.0;
 
-/// The places of an axis whose values stand side by side, and what they are called.
+/// The places of values side by side, with their names.
 struct Places {
     at: Vec<f64>,
     names: Vec<Vec<String>>,
 }
 
-/// The axis of a chart.
 enum Axis {
     Side(Places),
     Numbers,
 }
 
-/// A picture.
+/// A figure while it is drawn.
 struct Picture<'p, 'a> {
     frame: &'p Frame<'a>,
     variant: &'p str,
     spots: &'p [&'a Spot],
     axis: Axis,
-    /// Its name under the panels.
+    /// Name of the x axis, under the panels.
     name: String,
     facets: Vec<&'a str>,
     columns: usize,
@@ -64,7 +63,7 @@ pub(super) fn draw<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> 
     Picture { frame, variant, spots, axis, name, facets, columns }.body(hidden)
 }
 
-/// Numbers stand where they are, unless marks with a width stand there.
+/// Chooses the axis. Numbers keep their distances, unless marks have a width.
 fn axis(frame: &Frame<'_>, spots: &[&Spot]) -> (Axis, String) {
     let x = frame.chart.x;
     let name = number::with_unit(&x.name, &x.unit);
@@ -107,13 +106,13 @@ impl<'a> Picture<'_, 'a> {
         let markup = html! {
             (key)
             @for part in drawn { (part) }
-            @if !name.is_empty() { (svg::axis_name(SIDES.0, self.width() - SIDES.1, top + 12.0, &name)) }
+            @if !name.is_empty() { (svg::x_axis_name(SIDES.0, self.width() - SIDES.1, top + 12.0, &name)) }
             (svg::remarks(top + under + 8.0, &remarks))
         };
         (markup, top + under + svg::remarks_height(&remarks))
     }
 
-    /// What a group is, and at the right what the grey line is that is in its panels.
+    /// Draws the heading of a group, and on the right the name of its reference line.
     fn heading(&self, group: &Group<'a>, y: f64) -> Markup {
         let is_shown = |facet: &&str| {
             let scale = group.scale_in(self.variant, facet);
@@ -122,35 +121,35 @@ impl<'a> Picture<'_, 'a> {
         let name = group.metrics.first().and_then(|(metric, _)| allowed::name(metric));
         let name = name.filter(|_| self.facets.iter().any(is_shown));
         let right = self.width() - SIDES.1;
-        let room = right - name.map_or(0.0, |name| svg::text_width(name, SMALL) + 40.0);
+        let space = right - name.map_or(0.0, |name| svg::text_width(name, SMALL) + 40.0);
         html! {
-            (svg::heading(8.0, y, &svg::shortened(&group.heading, TEXT * 1.06, room)))
+            (svg::heading(8.0, y, &svg::shortened(&group.heading, TEXT * 1.06, space)))
             @if let Some(name) = name { (reference::key(right, y, name)) }
         }
     }
 
-    /// What the network allows in a panel.
+    /// Returns the network's limits in a panel.
     fn allowed(&self, group: &Group<'a>, facet: &str) -> Vec<allowed::Line> {
         let spots: Vec<&Spot> = self.spots.iter().copied().filter(|spot| spot.facet == facet).collect();
         self.frame.allowed(&spots, group)
     }
 
-    /// Panels beside each other; where they end.
+    /// Draws a row of panels. Returns it with its lower end.
     fn row(&self, group: &Group<'a>, facets: &[&str], top: f64, is_last: bool) -> (Markup, f64) {
         let over = if facets.iter().any(|facet| !facet.is_empty()) { OVER.0 } else { OVER.1 };
         let height = if self.facets.len() > 1 { HEIGHT.1 } else { HEIGHT.0 };
         let (top, bottom) = (top + over, top + over + height);
-        let room = self.width() / self.columns as f64;
+        let space = self.width() / self.columns as f64;
         let mut names_end: f64 = bottom + UNDER;
         let mut drawn = Vec::new();
         for (i, facet) in facets.iter().enumerate() {
-            let left = room * i as f64 + SIDES.0;
-            let right = left + room - SIDES.0 - SIDES.1;
+            let left = space * i as f64 + SIDES.0;
+            let right = left + space - SIDES.0 - SIDES.1;
             drawn.push(html! {
                 @if !facet.is_empty() { (svg::label(left, top - 5.0, SMALL, Anchor::Start, right - left, facet)) }
                 (self.panel(group, facet, (left, right), (top, bottom)))
             });
-            // One column of panels has names under its last one only.
+            // A single column of panels has names only under the last one.
             if let Some((names, height)) = self
                 .names((left, right), bottom)
                 .filter(|_| self.columns > 1 || is_last_of(self, group, is_last))
@@ -164,9 +163,9 @@ impl<'a> Picture<'_, 'a> {
 
     fn names(&self, (left, right): (f64, f64), bottom: f64) -> Option<(Markup, f64)> {
         let Axis::Side(places) = &self.axis else { return None };
-        let room = (right - left) / places.at.len().max(1) as f64;
-        let middles: Vec<f64> = (0..places.at.len()).map(|i| left + room * (i as f64 + 0.5)).collect();
-        Some(Names { lines: &places.names, middles: &middles, room }.under(bottom))
+        let space = (right - left) / places.at.len().max(1) as f64;
+        let middles: Vec<f64> = (0..places.at.len()).map(|i| left + space * (i as f64 + 0.5)).collect();
+        Some(Names { lines: &places.names, middles: &middles, space }.under(bottom))
     }
 
     fn panel(
@@ -178,10 +177,10 @@ impl<'a> Picture<'_, 'a> {
     ) -> Markup {
         let items = self.frame.items(self.spots, group, Some(facet));
         let y = group.scale_in(self.variant, facet).on(bottom, top);
-        let pen = Pen { value: &y, lies: false };
+        let pen = Pen { value: &y, is_horizontal: false };
         let grid = html! {
             (svg::grid_y(&y, left, right))
-            (svg::floor(left, right, bottom))
+            (svg::x_axis_line(left, right, bottom))
         };
         match &self.axis {
             Axis::Side(places) => html! {
@@ -205,7 +204,7 @@ impl<'a> Picture<'_, 'a> {
         }
     }
 
-    /// The values of the axis that were run, rising.
+    /// Returns the values that were run, in ascending order.
     fn values(&self) -> Vec<f64> {
         let all = self.spots.iter().filter_map(|spot| spot.at.first().copied());
         let mut values: Vec<f64> = all.filter(|value| is_drawable(*value)).collect();
@@ -227,20 +226,20 @@ impl<'a> Picture<'_, 'a> {
         if places.windows(2).all(|w| w[1] - w[0] >= BETWEEN) { scale.marked(values) } else { scale }
     }
 
-    /// A mark in its place, those of other colours beside it.
+    /// Draws a mark at its place, beside those of other colours.
     fn beside(&self, pen: &Pen<'_>, item: &Item<'_>, places: &Places, (left, right): (f64, f64)) -> Markup {
-        let room = (right - left) / places.at.len().max(1) as f64;
+        let space = (right - left) / places.at.len().max(1) as f64;
         let Some(place) = places.at.iter().position(|at| *at == item.at()) else { return Markup::default() };
         let colours = self.frame.entries.len().max(1) as f64;
-        let width = (FILLED * room / colours).min(WIDEST);
-        let middle = left + room * (place as f64 + 0.5) + width * (item.entry as f64 + 0.5 - colours / 2.0);
+        let width = (FILLED * space / colours).min(WIDEST);
+        let middle = left + space * (place as f64 + 0.5) + width * (item.entry as f64 + 0.5 - colours / 2.0);
         let slot = Slot { middle, width: width - if width > 6.0 { 2.0 } else { 0.0 } };
         let (style, name) = (self.frame.style(item), self.frame.words(item));
         let published = item.value.published.filter(|_| self.frame.has_published);
         let (ours, theirs) = if self.frame.has_published { slot.halves() } else { (slot, slot) };
         html! {
-            @match (&item.value.five, self.frame.chart.mark) {
-                (Some(five), _) => { (pen.five(ours, five, &style, &name)) }
+            @match (&item.value.quartiles, self.frame.chart.mark) {
+                (Some(quartiles), _) => { (pen.box_plot(ours, quartiles, &style, &name)) }
                 (None, Mark::Bar) => {
                     (pen.bar(ours, item.value.centre, &style, true, &name))
                     @if let Some(spread) = item.value.spread { (pen.whisker(ours.middle, (ours.width / 4.0).min(3.0), spread)) }
@@ -253,7 +252,7 @@ impl<'a> Picture<'_, 'a> {
         }
     }
 
-    /// The values of a colour at their numbers: a line with its band, or points alone.
+    /// Draws the values of a colour at their numbers: a line with its band, or points.
     fn along(&self, pen: &Pen<'_>, x: &Scale, items: &[&Item<'_>]) -> Markup {
         let mut items: Vec<&Item<'_>> = items.iter().copied().filter(|item| is_drawable(item.at())).collect();
         items.sort_by(|a, b| a.at().total_cmp(&b.at()));
@@ -280,7 +279,7 @@ impl<'a> Picture<'_, 'a> {
         }
     }
 
-    /// What a logarithmic scale cannot show of what the file asks it to.
+    /// Returns remarks on values that a logarithmic axis cannot show.
     fn without_place(&self) -> Vec<String> {
         let chart = self.frame.chart;
         let is_numbers = matches!(self.axis, Axis::Numbers);
@@ -291,8 +290,8 @@ impl<'a> Picture<'_, 'a> {
         };
         let y = chart.y_scale == ScaleKind::Log && self.frame.groups.iter().any(low);
         let texts = [
-            (x, "The x axis is linear: 0 has no place on a logarithmic one."),
-            (y, "0 has no place on the logarithmic y axis: it lies at its lower end."),
+            (x, "The x axis is linear: a logarithmic axis cannot show 0."),
+            (y, "The logarithmic y axis cannot show 0: it is drawn at the lower end."),
         ];
         texts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()).collect()
     }
@@ -309,13 +308,13 @@ impl<'a> Picture<'_, 'a> {
         remarks.extend(self.frame.own_scales());
         remarks.extend(self.without_place());
         if hidden > 0 {
-            remarks.push(format!("{hidden} more panels are left out."));
+            remarks.push(format!("{hidden} more panels are not shown."));
         }
         remarks
     }
 }
 
-/// Whether these are the lowest panels of a picture.
+/// Reports whether these are the lowest panels of a figure.
 fn is_last_of(picture: &Picture<'_, '_>, group: &Group<'_>, is_last: bool) -> bool {
     is_last && picture.frame.groups.last().is_some_and(|last| std::ptr::eq(last, group))
 }

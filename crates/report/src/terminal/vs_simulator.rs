@@ -1,4 +1,5 @@
-//! How far rows of real endpoints are from the simulator's rows of the same name: what `--on stack` and `--on wire` are asked for.
+//! Compares rows of real endpoints with the simulator's rows of the same name (`--on stack`, `--on
+//! wire`).
 
 use std::collections::BTreeMap;
 
@@ -8,21 +9,21 @@ use results::summary::{Row, Summary, Variant};
 
 use super::lines::Lines;
 
-/// Metrics that every world tells and that say most of a network: goodput and mean RTT, of whatever part of a run.
+/// Metrics to compare. Every world has them, for any part of a run.
 const COMPARED: [&str; 2] = ["goodput", "rtt_mean"];
-/// Rows are close that differ by no more than this in both, relatively.
+/// Largest relative difference in both metrics for a row to count as close.
 const CLOSE: f64 = 0.03;
 
-/// The rows of one backend.
+/// Distances of one backend's rows from the simulator's.
 #[derive(Debug, Default, PartialEq)]
 struct Distance {
     rows: usize,
     close: usize,
-    /// By how much, and of what.
+    /// The largest relative difference, and where it is.
     furthest: Option<(f64, String)>,
 }
 
-/// A line for each backend that has rows beside the simulator's.
+/// Prints a line for each backend that has rows beside the simulator's.
 pub(super) fn put(out: &mut Lines, all: &[&Summary]) {
     let mut found = BTreeMap::new();
     for summary in all {
@@ -40,7 +41,7 @@ pub(super) fn put(out: &mut Lines, all: &[&Summary]) {
     if found.is_empty() {
         return;
     }
-    out.line("\nbeside the simulator's rows, goodput and mean RTT");
+    out.line("\ncompared with the simulator: goodput and mean RTT");
     for (backend, distance) in found {
         out.put("  ", &format!("{}: {}", backend.place(), words(distance)));
     }
@@ -48,7 +49,7 @@ pub(super) fn put(out: &mut Lines, all: &[&Summary]) {
 
 fn words(Distance { rows, close, furthest }: Distance) -> String {
     let furthest = furthest.filter(|(by, _)| by.abs() > CLOSE);
-    let furthest = furthest.map(|(by, of)| format!("; furthest {of}: {:+.0} %", 100.0 * by));
+    let furthest = furthest.map(|(by, of)| format!("; largest difference: {of} {:+.0} %", 100.0 * by));
     format!("{close} of {rows} rows within {:.0} %{}", 100.0 * CLOSE, furthest.unwrap_or_default())
 }
 
@@ -57,16 +58,16 @@ fn add(found: &mut BTreeMap<Backend, Distance>, variant: &Variant, what: &str) {
     for row in rows().filter(|row| row.label.backend() != Backend::Sim) {
         let simulated = rows().find(|other| other.label == row.label.on(Backend::Sim));
         let Some((by, metric)) = simulated.and_then(|simulated| apart(row, simulated)) else { continue };
-        let of = found.entry(row.label.backend()).or_default();
-        of.rows += 1;
-        of.close += usize::from(by.abs() <= CLOSE);
-        if of.furthest.as_ref().is_none_or(|(most, _)| most.abs() < by.abs()) {
-            of.furthest = Some((by, format!("{metric} of {}{what}", row.label.in_file())));
+        let distance = found.entry(row.label.backend()).or_default();
+        distance.rows += 1;
+        distance.close += usize::from(by.abs() <= CLOSE);
+        if distance.furthest.as_ref().is_none_or(|(most, _)| most.abs() < by.abs()) {
+            distance.furthest = Some((by, format!("{metric} of {}{what}", row.label.in_file())));
         }
     }
 }
 
-/// The largest of the relative differences.
+/// Returns the largest relative difference and its metric.
 fn apart<'r>(row: &'r Row, simulated: &Row) -> Option<(f64, &'r Metric)> {
     let compared = row.cells.iter().filter(|(metric, _)| is_compared(metric));
     let all = compared.filter_map(|(metric, cell)| {
@@ -100,13 +101,13 @@ mod tests {
         Row { label: label.into(), algorithm: String::new(), cells, trust: None }
     }
 
-    /// What is close alone has no furthest row.
+    /// The largest difference is printed only if it is not close.
     #[test]
     fn in_a_line() {
         let close = Distance { rows: 2, close: 2, furthest: Some((0.02, "goodput of a".to_owned())) };
         assert_eq!(words(close), "2 of 2 rows within 3 %");
         let far = Distance { rows: 2, close: 1, furthest: Some((-0.184, "rtt_mean of b".to_owned())) };
-        assert_eq!(words(far), "1 of 2 rows within 3 %; furthest rtt_mean of b: -18 %");
+        assert_eq!(words(far), "1 of 2 rows within 3 %; largest difference: rtt_mean of b -18 %");
     }
 
     #[test]
@@ -121,9 +122,9 @@ mod tests {
         let variant = Variant { name: "v".to_owned(), reference: true, rows, biases: Vec::new() };
         let mut found = BTreeMap::new();
         add(&mut found, &variant, ", v");
-        let of = found.remove(&Backend::Stack).unwrap();
-        let (by, what) = of.furthest.clone().unwrap();
-        assert_eq!((of.rows, of.close, what.as_str()), (2, 1, "rtt_mean of b, v"));
+        let distance = found.remove(&Backend::Stack).unwrap();
+        let (by, what) = distance.furthest.clone().unwrap();
+        assert_eq!((distance.rows, distance.close, what.as_str()), (2, 1, "rtt_mean of b, v"));
         assert!((by + 0.1).abs() < 1e-9);
         assert!(found.is_empty(), "nothing to compare with");
     }

@@ -1,4 +1,4 @@
-//! Rows one under the other, their names at the left and their values at the right.
+//! Horizontal bars: one row below another, with names on the left and values on the right.
 
 use experiment::chart::{Mark, Spot};
 use maud::{Markup, html};
@@ -13,10 +13,10 @@ use crate::chart::svg::{self, Anchor, SMALL, TEXT, WIDTH};
 use crate::colours::{AXIS, INK, MUTED};
 use crate::number;
 
-/// Height of a mark of each colour, and of a bar with the published one; and between rows.
+/// Height of a mark, without and with a published value; and the space between rows.
 const EACH: (f64, f64) = (14.0, 19.0);
 const BETWEEN: f64 = 5.0;
-/// Room for the values at the right.
+/// Width of the values on the right.
 const VALUES: f64 = 56.0;
 
 pub(super) fn draw<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> (Markup, f64) {
@@ -40,7 +40,7 @@ pub(super) fn draw<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> 
     (markup, top + svg::remarks_height(&remarks))
 }
 
-/// Room for the row labels: what they need, but no more than a third.
+/// Returns the width of the row labels, at most a third of the chart.
 fn label_room(spots: &[&Spot]) -> f64 {
     let widest = spots.iter().map(|spot| svg::text_width(spot.row.as_str(), TEXT)).fold(40.0, f64::max);
     widest.min(WIDTH / 3.0) + 18.0
@@ -60,7 +60,7 @@ fn panel<'a>(
     let heading = svg::shortened(&heading, TEXT * 1.06, WIDTH - 12.0);
     let is_zero = |item: &Item<'_>| item.value.centre == 0.0 && item.value.published.unwrap_or(0.0) == 0.0;
     if frame.chart.mark == Mark::Bar && items.len() > 1 && items.iter().all(is_zero) {
-        // Bars without length would only take room.
+        // Bars without length would waste space.
         let markup = html! {
             (svg::heading(8.0, top + 14.0, &heading))
             (svg::text(8.0, top + 30.0, SMALL, MUTED, Anchor::Start, "0 in every row"))
@@ -74,7 +74,7 @@ fn panel<'a>(
     let first = top + 24.0;
     let bottom = first + pitch * rows.len().max(1) as f64 + 4.0;
     let scale = group.scale_in(variant, facet).on(left, WIDTH - VALUES);
-    let pen = Pen { value: &scale, lies: true };
+    let pen = Pen { value: &scale, is_horizontal: true };
     let markup = html! {
         (svg::heading(8.0, top + 14.0, &heading))
         (svg::grid_x(&scale, first, bottom, true))
@@ -86,7 +86,7 @@ fn panel<'a>(
                 (one(frame, &pen, item, start + each * place as f64, each))
             }
         }
-        @if items.is_empty() { (svg::nothing(WIDTH, first + 16.0, "no values")) }
+        @if items.is_empty() { (svg::placeholder(WIDTH, first + 16.0, "no values")) }
         (svg::line(base(&scale), first, base(&scale), bottom, AXIS))
     };
     (markup, bottom + 30.0 - top)
@@ -96,7 +96,7 @@ fn base(scale: &Scale) -> f64 {
     scale.at(scale.base())
 }
 
-/// A mark, the published value under it, and both as numbers at the right edge.
+/// Draws a mark with the published value below it, and both as numbers at the right edge.
 fn one(frame: &Frame<'_>, pen: &Pen<'_>, item: &Item<'_>, top: f64, height: f64) -> Markup {
     let (style, name) = (frame.style(item), frame.words(item));
     let whole = Slot { middle: top + height / 2.0, width: height - 2.0 };
@@ -106,8 +106,8 @@ fn one(frame: &Frame<'_>, pen: &Pen<'_>, item: &Item<'_>, top: f64, height: f64)
     let published = item.value.published.filter(|_| frame.has_published);
     html! {
         (svg::text(WIDTH - 4.0, ours.middle + 3.5, SMALL - 1.0, INK, Anchor::End, &value))
-        @match (&item.value.five, frame.chart.mark) {
-            (Some(five), _) => { (pen.five(ours, five, &style, &name)) }
+        @match (&item.value.quartiles, frame.chart.mark) {
+            (Some(quartiles), _) => { (pen.box_plot(ours, quartiles, &style, &name)) }
             (None, Mark::Bar) => {
                 (pen.bar(ours, item.value.centre, &style, true, &name))
                 @if let Some(spread) = item.value.spread { (pen.whisker(ours.middle, 3.0, spread)) }
@@ -121,7 +121,7 @@ fn one(frame: &Frame<'_>, pen: &Pen<'_>, item: &Item<'_>, top: f64, height: f64)
     }
 }
 
-/// With as many decimals as the source prints in the column.
+/// Formats a published value with as many decimals as the source prints in its column.
 fn printed(frame: &Frame<'_>, item: &Item<'_>, value: f64) -> String {
     let column = frame.chart.spots.iter().filter_map(|spot| frame.source.cell(spot, item.metric)?.published);
     number::fixed(value, number::printed_decimals(column, number::metric(item.metric).decimals))
