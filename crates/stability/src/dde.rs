@@ -1,20 +1,23 @@
-//! Delay differential equations by the method of steps: classical Runge-Kutta on a fixed step, the past from cubics.
+//! Solves delay differential equations by the method of steps: classical Runge-Kutta with a fixed step, and
+//! cubic interpolation of the past.
 //!
-//! Own code, because differential-equations 0.7.0 fixes the number of delays when it is compiled (we have one per flow)
-//! and has no place for a projection (a queue is never negative), and numra-dde's licence forbids commercial use.
+//! No crate fits. differential-equations 0.7.0 fixes the number of delays at compile time, but here it depends on
+//! the number of flows. It also has no projection, which keeps a queue from becoming negative. The licence of
+//! numra-dde forbids commercial use.
 
-/// The solution so far, and before its start the initial values.
+/// The solution so far. Before the start it has the initial values.
 #[derive(Clone, Debug)]
 pub struct History {
     step: f64,
     size: usize,
-    /// Rows of `size`, one per step.
+    /// Rows of `size` values, one per step.
     values: Vec<f64>,
     slopes: Vec<f64>,
 }
 
 impl History {
-    /// Component `i` at time `t`. Times after the last step give the last value: delays should be a step at least.
+    /// Returns component `i` at time `t`. After the last step it returns the last value, so delays should be at
+    /// least a step.
     pub fn at(&self, i: usize, t: f64) -> f64 {
         let last = self.len() - 1;
         let (row, share) = match t / self.step {
@@ -25,28 +28,28 @@ impl History {
         let (a, b) = (row * self.size + i, (row + 1) * self.size + i);
         let (y0, y1) = (self.values[a], self.values[b]);
         let (d0, d1) = (self.slopes[a] * self.step, self.slopes[b] * self.step);
-        // Hermite's cubic, in Horner's form.
+        // Cubic Hermite interpolation in Horner's form.
         let rise = y1 - y0;
         y0 + share * (d0 + share * ((3.0 * rise - 2.0 * d0 - d1) + share * (d0 + d1 - 2.0 * rise)))
     }
 
-    /// Steps done, the initial values included.
+    /// Returns the number of steps, including the initial values.
     #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.values.len() / self.size
     }
 
-    /// All of step `row`.
+    /// Returns the values of step `row`.
     pub fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.size..(row + 1) * self.size]
     }
 
-    /// The slopes of step `row`.
+    /// Returns the slopes of step `row`.
     pub fn slopes(&self, row: usize) -> &[f64] {
         &self.slopes[row * self.size..(row + 1) * self.size]
     }
 
-    /// Time between steps.
+    /// Returns the time between steps.
     pub fn step(&self) -> f64 {
         self.step
     }
@@ -57,11 +60,11 @@ pub trait System {
     /// Writes the slopes of the values at time `t`, given the past.
     fn slopes(&self, t: f64, values: &[f64], past: &History, slopes: &mut [f64]);
 
-    /// Brings the values back to where they may be, after each step.
+    /// Projects the values into their valid range, after each step.
     fn project(&self, _: &mut [f64]) {}
 }
 
-/// From time 0, with these values then and before, to `end`.
+/// Solves the system from time 0 to `end`. The values are `initial` at time 0 and before.
 pub fn solve(system: &impl System, initial: &[f64], step: f64, end: f64) -> History {
     let size = initial.len();
     let mut past = History { step, size, values: initial.to_vec(), slopes: vec![0.0; size] };
@@ -93,7 +96,7 @@ pub fn solve(system: &impl System, initial: &[f64], step: f64, end: f64) -> Hist
 mod tests {
     use super::*;
 
-    /// x' = -gain x(t - 1).
+    /// The equation x' = -gain x(t - 1).
     struct Delayed(f64);
 
     impl System for Delayed {
@@ -102,7 +105,8 @@ mod tests {
         }
     }
 
-    /// From x = 1: 1 - t, then with each interval a term more, of the next degree: exact up to the third.
+    /// From x = 1 the solution is 1 - t, and each interval adds a term of the next degree. The solver is exact up to
+    /// the third degree.
     #[test]
     fn polynomials_of_the_first_intervals() {
         let x = solve(&Delayed(1.0), &[1.0], 0.1, 3.0);
@@ -114,14 +118,15 @@ mod tests {
         }
     }
 
-    /// Largest |x| in the last tenth over that in the second.
+    /// Returns the largest |x| in the last tenth, relative to that in the second tenth.
     fn growth(gain: f64) -> f64 {
         let x = solve(&Delayed(gain), &[1.0], 0.01, 200.0);
         let peak = |from: usize| (from..from + 2000).map(|n| x.row(n)[0].abs()).fold(0.0, f64::max);
         peak(18_000) / peak(2_000)
     }
 
-    /// Stable up to a gain of pi/2, within a thousandth; there it neither grows nor falls, with a period of 4.
+    /// The system is stable up to a gain of pi/2, within a thousandth. At that gain the amplitude is constant, with a
+    /// period of 4.
     #[test]
     fn stability_boundary() {
         let boundary = std::f64::consts::FRAC_PI_2;
@@ -132,7 +137,7 @@ mod tests {
         assert!((x.at(0, 104.0) - x.at(0, 100.0)).abs() < 1e-6);
     }
 
-    /// Fourth order: half the step, a sixteenth of the error.
+    /// The solver has fourth order: half the step gives a sixteenth of the error.
     #[test]
     fn order() {
         let at = |step| solve(&Delayed(1.0), &[1.0], step, 8.0).at(0, 8.0);

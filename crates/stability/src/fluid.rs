@@ -1,39 +1,40 @@
-//! Flows of dccc as fluid on one link: D'Aronco et al., arXiv 1506.02799v3, equations 2, 9, 16 and 17 with delays.
+//! Fluid model of dccc flows on one link: D'Aronco et al., arXiv 1506.02799v3, equations 2, 9, 16 and 17, with
+//! delays.
 //!
 //! ```text
-//! q' = (sum of x_i(t) over flows that started) / C - 1,  q >= 0          s    the queue, at the senders' door
-//! s + q(s) + base = t                                                         what is acknowledged at t left at s
+//! q' = (sum of x_i(t) over flows that started) / C - 1,  q >= 0          s    the queue, next to the senders
+//! s + q(s) + base = t                                                         sent at s, acknowledged at t
 //! e = q(s) + base/2;  RTT = q(s) + base
 //! x' = gain / RTT (h - x (beta ((e - T_r)/RTT)+ + q'(s))),  x >= min-rate     and x' = 0 before the first ACK
 //! ```
 //!
-//! The delay is that of each packet, q(s) + base, as in the simulator; the paper's analysis takes it at rest. There is
-//! no loss: the buffer has no end, as in the paper's section IV.
+//! The delay is that of each packet, q(s) + base, as in the simulator. The paper's analysis uses the delay at
+//! equilibrium. There is no loss, because the buffer is unlimited, as in the paper's section IV.
 
 use congestion::algorithms::media::dccc::Params;
 use units::{Duration, Rate, Time};
 
 use super::dde::{self, History, System};
 
-/// A flow.
+/// A flow of the fluid model.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Its controller; `threshold` is absolute, of the whole one-way delay.
+    /// Parameters of the controller. `threshold` applies to the whole one-way delay.
     pub params: Params,
-    /// RTT without queue; half of it on each way.
+    /// RTT without queue, half of it in each direction.
     pub base_rtt: Duration,
-    /// Its first packet, at its initial rate.
+    /// Time of the first packet, sent at the initial rate.
     pub start: Time,
 }
 
-/// What happened, sampled at each step.
+/// Solution of the fluid model, sampled at each step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trajectory {
-    /// Seconds.
+    /// Times, in seconds.
     pub times: Vec<f64>,
-    /// The queue's delay, seconds; a flow's one-way delay is so much more than half its base RTT.
+    /// Queue delay, in seconds. A flow's one-way delay is this plus half its base RTT.
     pub queue: Vec<f64>,
-    /// Rates of each flow, bit/s.
+    /// Rates of each flow, in bit/s.
     pub rates: Vec<Vec<f64>>,
 }
 
@@ -42,10 +43,10 @@ struct Fluid<'a> {
     flows: &'a [Flow],
 }
 
-/// The queue's place among the values; flow i has i + 1.
+/// Index of the queue among the values. Flow i has index i + 1.
 const QUEUE: usize = 0;
 
-/// Lets the flows share a link for so long.
+/// Simulates flows that share a link of this capacity.
 pub fn run(capacity: Rate, flows: &[Flow], duration: Duration, step: Duration) -> Trajectory {
     let fluid = Fluid { capacity: capacity.0 as f64, flows };
     let mut initial = vec![0.0];
@@ -60,7 +61,7 @@ pub fn run(capacity: Rate, flows: &[Flow], duration: Duration, step: Duration) -
 }
 
 impl Fluid<'_> {
-    /// The queue's slope while it is so long and the flows send at these rates.
+    /// Returns the queue's slope at this queue and these rates.
     fn growth(&self, t: f64, queue: f64, rate: impl Fn(usize) -> f64) -> f64 {
         let running = self.flows.iter().enumerate().filter(|(_, f)| f.start.as_secs_f64() <= t);
         let growth = running.map(|(i, _)| rate(i + 1)).sum::<f64>() / self.capacity - 1.0;
@@ -82,7 +83,8 @@ impl Fluid<'_> {
     }
 }
 
-/// When the fluid entered that left the queue at `t`: s + q(s) = t has one answer, as no queue drains faster than time.
+/// Returns the time at which the fluid entered that leaves the queue at `t`. The equation s + q(s) = t has one
+/// solution, because no queue drains faster than time.
 fn departure(t: f64, past: &History) -> f64 {
     let (mut low, mut high) = (0.0_f64.min(t), t);
     while high - low > 1e-9 {
@@ -108,7 +110,7 @@ impl System for Fluid<'_> {
     }
 }
 
-/// Mean and standard deviation.
+/// Returns mean and standard deviation.
 pub fn spread(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -135,7 +137,7 @@ mod tests {
         spread(&values[values.len() * 3 / 4..])
     }
 
-    /// Equation 19, exact: h/beta = 200 kbit/s, T_r = 100 ms, 25 ms back.
+    /// The equilibrium is exactly that of equation 19: h/beta = 200 kbit/s, T_r = 100 ms, 25 ms on the return path.
     #[test]
     fn rests_where_equation_19_says() {
         for (kbit, ms) in [(300, 350.0), (500, 550.0 / 3.0), (1000, 131.25), (1500, 1550.0 / 13.0)] {
@@ -148,7 +150,8 @@ mod tests {
         }
     }
 
-    /// Starts far apart, equal thresholds and RTTs: a third each in the end, and the delay of that rate.
+    /// With start times far apart, and equal thresholds and RTTs, each flow ends with a third and the delay of
+    /// that rate.
     #[test]
     fn three_flows_share() {
         let flows = [0, 4, 100].map(|s| Flow { start: Time::from_millis(s * 1000), ..flow(0.4, 300) });
@@ -160,7 +163,7 @@ mod tests {
         }
     }
 
-    /// A flow that has not started neither loads the link nor changes its rate; its first ACK takes an RTT.
+    /// A flow that has not started neither loads the link nor changes its rate. The first ACK takes an RTT.
     #[test]
     fn before_the_start() {
         let late = Flow { start: Time::from_millis(2000), ..flow(0.4, 500) };
@@ -170,14 +173,14 @@ mod tests {
         assert!(at(2060) > 450e3);
     }
 
-    /// Below the largest gain of Nyquist's criterion the delay comes to rest, above it swings for ever, 20 % either side
-    /// and 3 %: prediction and fluid agree.
+    /// The fluid agrees with Nyquist's criterion, at 3 % and 20 % from the largest gain. Below it the delay
+    /// settles, and above it the delay oscillates forever.
     #[test]
     fn swings_beyond_the_largest_gain() {
         for kbit in [300, 1000, 5000] {
             let price = 20.0 / kbit as f64;
             let open = OpenLoop { gain: 0.4, slope: 0.1 - price, price, links: 1.0, updates: None };
-            let largest = Margins::of(&open).largest_gain.unwrap();
+            let largest = Margins::new(&open).largest_gain.unwrap();
             let swing = |factor: f64| {
                 let flows = [flow(factor * largest, kbit)];
                 settled(&run(Rate(kbit * 1000), &flows, Duration::from_secs(400), MS * 5).queue)
@@ -193,11 +196,11 @@ mod tests {
         }
     }
 
-    /// Flows that share a link are one loop: the largest gain is that of the rate of each, however many they are.
+    /// Flows that share a link are one loop. The largest gain depends on the rate of each, and not on their number.
     #[test]
     fn many_flows_are_one_loop() {
         let open = OpenLoop { gain: 0.4, slope: 0.08, price: 0.02, links: 1.0, updates: None };
-        let largest = Margins::of(&open).largest_gain.unwrap();
+        let largest = Margins::new(&open).largest_gain.unwrap();
         let swing = |factor: f64| {
             let flows = vec![flow(factor * largest, 1000); 4];
             settled(&run(Rate(4_000_000), &flows, Duration::from_secs(200), MS * 10).queue)

@@ -1,8 +1,8 @@
 //! Nyquist's criterion and the margins of an [`OpenLoop`].
 //!
-//! |G| falls with the frequency, so that it crosses 1/M at most once. For beta <= 1 the phase crosses -180 degrees once
-//! before its delay turns it on: w - atan(w/a) - atan(eta b/w) first falls, then rises. Later crossings of the real axis
-//! lie nearer to zero. Both crossings are therefore found by bisection.
+//! |G| falls with the frequency, so it crosses 1/M at most once. For beta <= 1 the phase crosses -180 degrees once
+//! before the delay turns it further, because w - atan(w/a) - atan(eta b/w) first falls and then rises. Later
+//! crossings of the real axis are closer to zero. So bisection finds both crossings.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -11,40 +11,40 @@ use serde::Serialize;
 
 use super::open_loop::OpenLoop;
 
-/// Frequencies in multiples of 1/RTT, times in RTTs, angles in radians.
+/// Margins of a loop, with frequencies in multiples of 1/RTT, times in RTTs and angles in radians.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Margins {
-    /// Where |G| = 1/M; none if it is larger everywhere.
+    /// Frequency at which |G| = 1/M. `None` if |G| is larger at all frequencies.
     pub gain_crossover: Option<f64>,
-    /// What the phase there lacks to -180 degrees; negative if it is beyond.
+    /// Distance of the phase at the gain crossover from -180 degrees. Negative if it is below.
     pub phase_margin: Option<f64>,
-    /// The further delay that the loop bears.
+    /// Additional delay at which the loop becomes unstable.
     pub delay_margin: Option<f64>,
-    /// Where the phase is -180 degrees.
+    /// Frequency at which the phase is -180 degrees.
     pub phase_crossover: f64,
-    /// 1 / (M |G|) there: the factor that the loop bears before the critical point, with the poles where they are.
+    /// Gain margin 1 / (M |G|) at the phase crossover: the factor to the critical point with unchanged poles.
     pub gain_margin: f64,
-    /// The largest stable eta, which moves the second pole too; none if every one is stable.
+    /// Largest stable eta, which also moves the second pole. `None` if every eta is stable.
     pub largest_gain: Option<f64>,
-    /// Clockwise turns of G around -1/M, over both signs of the frequency.
+    /// Clockwise encirclements of -1/M by G, over positive and negative frequencies.
     pub encirclements: i64,
-    /// Open-loop poles in the right half plane, or outside the unit circle.
+    /// Number of open-loop poles in the right half plane, or outside the unit circle.
     pub open_poles: i64,
-    /// Closed-loop poles there: stable without any.
+    /// Number of closed-loop poles there. The loop is stable if there are none.
     pub closed_poles: i64,
 }
 
-/// Below every frequency where anything happens.
+/// Frequency below all features of the response.
 const LOWEST: f64 = 1e-9;
-/// Above every frequency where |G| may still be 1/M.
+/// Frequency above which |G| cannot be 1/M.
 const HIGHEST: f64 = 1e6;
-/// Gains among which the largest stable one is sought.
+/// Range in which the largest stable gain is searched.
 const GAINS: (f64, f64) = (1e-6, 1e3);
 
 impl Margins {
-    /// Of a loop.
-    pub fn of(open: &OpenLoop) -> Self {
+    /// Computes the margins of a loop.
+    pub fn new(open: &OpenLoop) -> Self {
         let gain_crossover = gain_crossover(open);
         let phase_margin = gain_crossover.map(|w| PI + open.phase(w));
         let delay_margin = gain_crossover.zip(phase_margin).map(|(w, margin)| margin / w);
@@ -64,13 +64,13 @@ impl Margins {
         }
     }
 
-    /// Nyquist's verdict.
+    /// Reports whether the loop is stable by Nyquist's criterion.
     pub fn is_stable(&self) -> bool {
         self.closed_poles == 0
     }
 }
 
-/// Where `is_beyond` turns true between two positive numbers, to the last bit.
+/// Finds the point at which `is_beyond` becomes true between two positive numbers, to the last bit.
 fn bisect(mut low: f64, mut high: f64, is_beyond: impl Fn(f64) -> bool) -> f64 {
     loop {
         // The geometric mean: the range may span many decades.
@@ -89,7 +89,7 @@ fn gain_crossover(open: &OpenLoop) -> Option<f64> {
 }
 
 fn phase_crossover(open: &OpenLoop) -> f64 {
-    // At w = pi the delay and the integrator alone turn by -270 degrees, and the zero gives back 90 at most.
+    // At w = pi, delay and integrator alone contribute -270 degrees, and the zero at most +90.
     bisect(LOWEST, PI, |w| open.phase(w) < -PI)
 }
 
@@ -101,24 +101,26 @@ fn largest_gain(open: &OpenLoop) -> Option<f64> {
     is_beyond(GAINS.1).then(|| bisect(GAINS.0, GAINS.1, is_beyond))
 }
 
-/// Clockwise turns around -1/M. The path passes the pole at s = 0 (z = 1) on its right: a half-turn at infinity.
+/// Counts the clockwise encirclements of -1/M. The path passes to the right of the pole at s = 0 (z = 1), which is
+/// a half-turn at infinity.
 fn encirclements(open: &OpenLoop) -> i64 {
     let difference = |w: f64| 1.0 + open.links * open.at(w);
     let pole = open.gain * open.price;
-    // Far below pole and zero; up to where M |G| < 1/3, which cannot turn around anything.
+    // From far below pole and zero up to M |G| < 1/3, which cannot encircle the point any more.
     let (low, high) =
         (1e-4 * pole.min(open.slope).min(1.0), open.top().min(4.0 * open.links * open.gain + 10.0));
     let turned = turn(&difference, &frequencies(low, high, 0.01).collect::<Vec<_>>());
-    // The half-turn of the indentation, less what both branches turn back; without turns both go from -90 degrees to 0.
+    // The half-turn of the indentation, minus the angle of both branches. Without encirclements, both go from -90
+    // degrees to 0.
     ((PI - 2.0 * turned) / (2.0 * PI)).round() as i64
 }
 
-/// How far an arc turns around zero along rising frequencies.
+/// Returns the angle by which a curve turns around zero along rising frequencies.
 pub(super) fn turn(f: &impl Fn(f64) -> Complex64, points: &[f64]) -> f64 {
     points.windows(2).map(|w| turn_between(f, (w[0], f(w[0])), (w[1], f(w[1])), 40)).sum()
 }
 
-/// Halves the step until the angle cannot be mistaken.
+/// Returns the angle between two points, and halves the step until it is unambiguous.
 fn turn_between(
     f: &impl Fn(f64) -> Complex64,
     a: (f64, Complex64),
@@ -134,13 +136,14 @@ fn turn_between(
     turn_between(f, a, middle, halvings - 1) + turn_between(f, middle, b, halvings - 1)
 }
 
-/// From `low` to `high` in steps of this share, and none so long that the delay turns the curve by much.
+/// Returns frequencies from `low` to `high` in relative steps of `share`. Steps are limited so that the delay
+/// turns the curve only a little.
 pub fn frequencies(low: f64, high: f64, share: f64) -> impl Iterator<Item = f64> {
     let next = move |w: &f64| (*w < high).then(|| (w + (w * share).min(0.05)).min(high));
     std::iter::successors(Some(low), next)
 }
 
-/// Degrees of an angle in radians.
+/// Converts radians to degrees.
 pub fn degrees(angle: f64) -> f64 {
     angle * 90.0 / FRAC_PI_2
 }
@@ -154,7 +157,7 @@ mod tests {
         assert!((a - b).abs() <= tolerance * b.abs(), "{a} is not {b}");
     }
 
-    /// A spread of loops: rates from 1.01 h/beta up, prices, gains, links.
+    /// Returns loops with various rates (from 1.01 h/beta up), prices, gains and links.
     fn loops() -> Vec<OpenLoop> {
         let mut all = Vec::new();
         for updates in [None, Some(1), Some(2), Some(8)] {
@@ -169,7 +172,7 @@ mod tests {
         all
     }
 
-    /// |G| = 1/M is a quadratic in w^2.
+    /// The gain crossover solves |G| = 1/M, which is quadratic in w^2.
     #[test]
     fn gain_crossover_in_closed_form() {
         for open in loops().into_iter().filter(|l| l.updates.is_none()) {
@@ -181,37 +184,37 @@ mod tests {
         }
     }
 
-    /// A delayed integrator, which is what is left of (46) without its prices: pi/2, and a margin of pi/2 over eta.
+    /// Without prices, (46) is a delayed integrator. Its largest gain is pi/2, and its gain margin pi/2 over eta.
     #[test]
     fn integrator() {
         let open = OpenLoop { gain: 0.4, slope: 1e-9, price: 1e-9, links: 1.0, updates: None };
-        let margins = Margins::of(&open);
+        let margins = Margins::new(&open);
         near(margins.largest_gain.unwrap(), FRAC_PI_2, 1e-6);
         near(margins.gain_margin, FRAC_PI_2 / 0.4, 1e-6);
         near(margins.phase_margin.unwrap(), FRAC_PI_2 - 0.4, 1e-6);
-        // Sampled once per RTT it is u[n] = u[n-1] - eta u[n-2]: |z|^2 = eta.
+        // Sampled once per RTT it is u[n] = u[n-1] - eta u[n-2], so |z|^2 = eta.
         near(largest_gain(&OpenLoop { updates: Some(1), ..open }).unwrap(), 1.0, 1e-6);
     }
 
-    /// The Nyquist count changes at the largest gain, from no pole to a pair, for each loop.
+    /// The number of closed-loop poles changes from zero to two at the largest gain, for each loop.
     #[test]
     fn the_count_turns_at_the_largest_gain() {
         for open in loops() {
-            let largest = Margins::of(&open).largest_gain.unwrap();
+            let largest = Margins::new(&open).largest_gain.unwrap();
             for (factor, poles) in
                 [(0.1, 0), (0.5, 0), (0.99, 0), (0.9999, 0), (1.0001, 2), (1.01, 2), (1.3, 2)]
             {
                 let open = open.with_gain(factor * largest);
-                assert_eq!(Margins::of(&open).closed_poles, poles, "{factor} {open:?}");
+                assert_eq!(Margins::new(&open).closed_poles, poles, "{factor} {open:?}");
             }
         }
     }
 
-    /// All signs agree: gain margin above 1, phase margin above 0, gain below the largest, no pole.
+    /// All criteria agree: gain margin above 1, phase margin above 0, gain below the largest, no unstable pole.
     #[test]
     fn margins_agree() {
         for open in loops() {
-            let margins = Margins::of(&open);
+            let margins = Margins::new(&open);
             let stable = margins.is_stable();
             assert_eq!(stable, margins.gain_margin > 1.0, "{open:?}");
             assert_eq!(stable, margins.largest_gain.is_none_or(|largest| open.gain < largest), "{open:?}");
@@ -220,7 +223,8 @@ mod tests {
         }
     }
 
-    /// The closed loop's own equation, p (p + eta b) + M eta (p + a) e^-p = 0, has a root on the axis at the largest gain.
+    /// At the largest gain, the closed loop's characteristic equation has a root on the imaginary axis. The equation is
+    /// p (p + eta b) + M eta (p + a) e^-p = 0.
     #[test]
     fn the_characteristic_equation_at_the_boundary() {
         for open in loops().into_iter().filter(|l| l.updates.is_none()) {
@@ -232,17 +236,18 @@ mod tests {
         }
     }
 
-    /// With so much more delay the loop is at its boundary: e^-w becomes e^-(w + delay margin).
+    /// With the delay margin as additional delay, the loop is at its stability boundary.
     #[test]
     fn delay_margin() {
         let open = default(None);
-        let margins = Margins::of(&open);
+        let margins = Margins::new(&open);
         let (w, more) = (margins.gain_crossover.unwrap(), margins.delay_margin.unwrap());
         let there = open.at(w) * Complex64::cis(-w * more);
         assert!((there + 1.0).norm() < 1e-9, "{there}");
     }
 
-    /// Jury's conditions of the cubic z (z-1)(z-1+eta b) + eta (z-1) + eta a (z+1)/2, sampled once per RTT.
+    /// The result agrees with Jury's conditions for the cubic z (z-1)(z-1+eta b) + eta (z-1) + eta a (z+1)/2, with
+    /// one sample per RTT.
     #[test]
     fn jury() {
         for open in loops().into_iter().filter(|l| l.updates == Some(1)) {
@@ -251,22 +256,22 @@ mod tests {
             let jury = 1.0 + c2 + c1 + c0 > 0.0
                 && 1.0 - c2 + c1 - c0 > 0.0
                 && (1.0 - c0 * c0) > (c1 - c2 * c0).abs();
-            assert_eq!(jury, Margins::of(&open).is_stable(), "{open:?}");
+            assert_eq!(jury, Margins::new(&open).is_stable(), "{open:?}");
         }
     }
 
-    /// Next to h / beta the delay hardly matters any more: every gain is stable, if the controller acts at all times.
+    /// Near h / beta, delay hardly matters. Every gain is stable if the controller acts continuously.
     #[test]
     fn every_gain() {
         let open = OpenLoop { gain: 0.4, slope: 1e-6, price: 1.0 - 1e-6, links: 1.0, updates: None };
-        assert_eq!(Margins::of(&open).largest_gain, None);
-        assert!(Margins::of(&open.with_gain(100.0)).is_stable());
+        assert_eq!(Margins::new(&open).largest_gain, None);
+        assert!(Margins::new(&open.with_gain(100.0)).is_stable());
     }
 
-    /// The figures of docs/stability.md: 1 Mbit/s, the defaults, RTT of 100 ms.
+    /// The figures of docs/src/reference/stability.md are correct: 1 Mbit/s, defaults, RTT of 100 ms.
     #[test]
     fn documented() {
-        let margins = |updates| Margins::of(&default(updates));
+        let margins = |updates| Margins::new(&default(updates));
         for (updates, [gain_crossover, phase_margin, delay_margin, phase_crossover, gain_margin]) in
             [(None, [4.076, 56.67, 242.7, 15.236, 3.8038]), (Some(1), [4.117, 44.87, 190.2, 10.036, 2.3890])]
         {

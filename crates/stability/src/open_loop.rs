@@ -1,4 +1,5 @@
-//! The loop of one dccc flow, linearised around its rest: D'Aronco et al., arXiv 1506.02799v3, section IV-B.
+//! The open loop of one dccc flow, linearised around its equilibrium: D'Aronco et al., arXiv 1506.02799v3,
+//! section IV-B.
 //!
 //! ```text
 //! w = frequency * RTT;  a = beta - h/x;  b = h/x;  eta = kr RTT
@@ -6,9 +7,10 @@
 //! m updates an RTT:   G(z)  = eta/m (z - 1 + a (z + 1)/2m) / (z^m (z - 1) (z - 1 + eta b/m)),   z = e^(iw/m)
 //! ```
 //!
-//! The paper stops at the first. The second is (26) as it runs: u = dx/x, moved by one update per T_s = RTT/m, answers
-//! the packets acknowledged since the last update, which left at the rate of m + 1 updates ago; they saw
-//! de/dt = u and on average the delay halfway between the start and the end of their period, e' = u/m per period:
+//! The paper has only the first equation. The second is (26) as it runs, for u = dx/x with one update per
+//! T_s = RTT/m. An update reacts to the packets acknowledged since the previous one. They were sent at the rate
+//! of m + 1 updates ago. On average they saw the delay halfway through their period, with de/dt = u, or
+//! e' = u/m per period:
 //!
 //! ```text
 //! u[n] = u[n-1] - eta/m (b u[n-1] + u[n-1-m] + a (w[n-1-m] + w[n-2-m])/2);   w[n] = w[n-1] + u[n]/m;   w = de/RTT
@@ -18,23 +20,23 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use num_complex::Complex64;
 
-/// An open loop. Frequencies are multiples of 1/RTT: the RTT itself only scales the axis.
+/// An open loop. Frequencies are multiples of 1/RTT, so that the RTT only scales the axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpenLoop {
-    /// eta = kr RTT.
+    /// Gain eta = k_r RTT.
     pub gain: f64,
-    /// a = beta - h/x, how steeply the price follows the delay; the zero is at -a.
+    /// Slope a = beta - h/x of the price over the delay. The zero is at -a.
     pub slope: f64,
-    /// b = h/x, the price at rest; the second pole is at -eta b.
+    /// Price b = h/x at equilibrium. The second pole is at -eta b.
     pub price: f64,
-    /// M: links on the flow's path at most. The critical point is -1/M.
+    /// M: largest number of links on a path. The critical point is -1/M.
     pub links: f64,
-    /// m, updates per RTT; none: continuous.
+    /// Updates m per RTT. `None` means continuous.
     pub updates: Option<u32>,
 }
 
 impl OpenLoop {
-    /// The frequency response G at `w`.
+    /// Returns the frequency response G at `w`.
     pub fn at(&self, w: f64) -> Complex64 {
         let pole = self.gain * self.price;
         let Some(m) = self.updates.map(f64::from) else {
@@ -46,7 +48,7 @@ impl OpenLoop {
         self.gain / m * Complex64::cis(-w) * zero / ((z - 1.0) * (z - 1.0 + pole / m))
     }
 
-    /// Its phase, not wrapped: it begins at -90 degrees and falls beyond -360.
+    /// Returns the unwrapped phase, which starts at -90 degrees and falls below -360 degrees.
     pub fn phase(&self, w: f64) -> f64 {
         let pole = self.gain * self.price;
         let (lead, lag) = match self.updates.map(f64::from) {
@@ -60,24 +62,25 @@ impl OpenLoop {
         -w - FRAC_PI_2 + lead - lag
     }
 
-    /// The same loop with another gain; eta moves the pole too.
+    /// Returns the same loop with another gain, which also moves the pole.
     #[must_use]
     pub fn with_gain(self, gain: f64) -> Self {
         Self { gain, ..self }
     }
 
-    /// The highest frequency there is: half the rate of updates.
+    /// Returns the highest frequency, which is half the rate of updates.
     pub fn top(&self) -> f64 {
         self.updates.map_or(f64::INFINITY, |m| PI * f64::from(m))
     }
 
-    /// The second pole, in the plane of s RTT or of z.
+    /// Returns the second pole, in the plane of s RTT or of z.
     pub fn pole(&self) -> f64 {
         let pole = self.gain * self.price;
         self.updates.map_or(-pole, |m| 1.0 - pole / f64::from(m))
     }
 
-    /// Open-loop poles in the right half plane, or outside the unit circle. Those at s = 0 or z = 1 and z = 0 are not.
+    /// Returns the number of open-loop poles in the right half plane, or outside the unit circle. It does not count
+    /// those at s = 0, or at z = 1 and z = 0.
     pub fn unstable_poles(&self) -> i64 {
         i64::from(self.updates.is_some() && self.pole() < -1.0)
     }
@@ -87,12 +90,12 @@ impl OpenLoop {
 pub(super) mod tests {
     use super::*;
 
-    /// The defaults of the controller at 1 Mbit/s.
+    /// Returns the loop of the controller's defaults at 1 Mbit/s.
     pub(crate) fn default(updates: Option<u32>) -> OpenLoop {
         OpenLoop { gain: 0.4, slope: 0.08, price: 0.02, links: 1.0, updates }
     }
 
-    /// Equation 44 as printed, in seconds and bits per second, with U'' and v' of equation 45.
+    /// The response equals equation 44 as printed, in seconds and bits per second, with U'' and v' of equation 45.
     #[test]
     fn equation_44() {
         let (rtt, x, h, beta, eta) = (0.1, 1e6, 20e3, 0.1, 0.4);
@@ -105,7 +108,7 @@ pub(super) mod tests {
         }
     }
 
-    /// v' is the slope of equation 17 at the delay of equation 18.
+    /// The slope v' is that of equation 17 at the delay of equation 18.
     #[test]
     fn equation_45() {
         let (back, threshold, beta, h, x) = (0.025, 0.1, 0.1, 20e3, 1e6);
@@ -116,7 +119,7 @@ pub(super) mod tests {
         assert!((slope / expected - 1.0).abs() < 1e-6, "{slope} {expected}");
     }
 
-    /// The phase is that of the response, without jumps.
+    /// The phase matches the response and has no jumps.
     #[test]
     fn phases() {
         for updates in [None, Some(1), Some(5)] {
@@ -133,7 +136,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Many updates an RTT are a continuous loop.
+    /// With many updates per RTT, the loop approaches the continuous one.
     #[test]
     fn continuous_limit() {
         for w in [0.01, 0.3, 1.5, 4.0] {
@@ -142,13 +145,13 @@ pub(super) mod tests {
         }
     }
 
-    /// The response of the sampled loop is what its recursion answers to a sine.
+    /// The response of the sampled loop equals the response of its recursion to a sine.
     #[test]
     fn sampled_recursion() {
         for m in [1_usize, 3] {
             let (g, w) = (default(Some(m as u32)), 0.7);
             let z = |n: f64| Complex64::cis(w / m as f64 * n);
-            // u[n] of the feedback path is z^n: solve the recursion's left side for the u that it would give.
+            // With u[n] = z^n on the feedback path, solve the left side of the recursion for u.
             let sum = 1.0 / (1.0 - z(-1.0)) / m as f64;
             let (k, late) = (g.gain / m as f64, -1.0 - m as f64);
             let heard = z(late) + g.slope * sum * (z(late) + z(late - 1.0)) / 2.0;

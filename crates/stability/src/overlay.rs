@@ -1,4 +1,4 @@
-//! The same flows of dccc twice: as fluid and as packets in the simulator, for laying one over the other.
+//! Runs the same dccc flows twice, as a fluid and as packets in the simulator, to compare them.
 
 use congestion::algorithms::media::dccc::Params;
 use link::LinkConfig;
@@ -9,85 +9,86 @@ use units::{Duration, Rate, Time};
 
 use super::fluid::{self, spread};
 
-/// Flows of one kind on one link whose buffer has no end.
+/// Flows with equal parameters on one link with an unlimited buffer.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Of every flow.
+    /// Controller parameters of every flow.
     pub params: Params,
-    /// RTT without queue; half of it on each way.
+    /// RTT without queue, half of it in each direction.
     pub base_rtt: Duration,
-    /// Of the link, shared by all flows.
+    /// Capacity of the link, shared by all flows.
     pub capacity: Rate,
-    /// Bytes of a packet, all of which the window counts.
+    /// Packet size in bytes. The window counts all of them.
     pub packet: u32,
-    /// First packets.
+    /// Start times of the flows.
     pub starts: Vec<Time>,
-    /// Until then.
+    /// Simulated time.
     pub duration: Duration,
 }
 
-/// What one of the two models says, sampled every 10 ms (fluid: at shorter base RTTs, a fifth of them).
+/// Time series of one model, sampled every 10 ms. With short base RTTs, the fluid is sampled every fifth of
+/// the base RTT.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Course {
-    /// Seconds.
+pub struct TimeSeries {
+    /// Times, in seconds.
     pub times: Vec<f64>,
-    /// One-way delay, milliseconds.
+    /// One-way delay, in milliseconds.
     pub delay: Vec<f64>,
-    /// Rate of each flow, Mbit/s; NaN while it does not run.
+    /// Rate of each flow, in Mbit/s. NaN before the flow starts.
     pub rates: Vec<Vec<f64>>,
 }
 
-/// Both, and where they end.
+/// Both models, and their averages at the end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Overlay {
-    /// Equations 2, 9, 16, 17.
+    /// Fluid model: equations 2, 9, 16 and 17.
     #[serde(skip)]
-    pub fluid: Course,
-    /// The simulator.
+    pub fluid: TimeSeries,
+    /// Packets in the simulator.
     #[serde(skip)]
-    pub packets: Course,
-    /// Of the fluid.
+    pub packets: TimeSeries,
+    /// End of the fluid model.
     pub fluid_end: End,
-    /// Of the packets.
+    /// End of the packet simulation.
     pub packets_end: End,
 }
 
-/// The last quarter of the simulation, in which all flows run.
+/// Averages over the last quarter of the simulation, in which all flows run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct End {
-    /// Mean one-way delay, milliseconds.
+    /// Mean one-way delay, in milliseconds.
     pub delay_ms: f64,
-    /// Its standard deviation, milliseconds.
+    /// Standard deviation of the one-way delay, in milliseconds.
     pub delay_deviation_ms: f64,
-    /// Mean rate of each flow, Mbit/s.
+    /// Mean rate of each flow, in Mbit/s.
     pub rates_mbit_s: Vec<f64>,
 }
 
 const STEP: Duration = Duration::from_millis(10);
 
 impl Case {
-    /// Fluid and packets; `None` if it was interrupted.
+    /// Runs both models. Returns `None` if the run was interrupted.
     pub fn run(&self, watch: &Watch) -> Option<Overlay> {
         let (fluid, packets) = (self.fluid(), self.packets(watch)?);
         let (fluid_end, packets_end) = (fluid.end(), packets.end());
         Some(Overlay { fluid, packets, fluid_end, packets_end })
     }
 
-    /// A name that other simulations of the same setting do not have.
+    /// Returns a name that is unique among simulations of the same setting.
     pub fn name(&self) -> String {
         let starts: Vec<String> = self.starts.iter().map(|start| (*start - Time::ZERO).to_string()).collect();
         format!("simulated {} from {}", self.duration, starts.join(" "))
     }
 
-    /// Of the fluid's equations: well below its delays.
+    /// Returns the step of the fluid's equations, well below its delays.
     pub fn step(&self) -> Duration {
         STEP.min(self.base_rtt / 5)
     }
 
-    /// The fluid alone.
-    pub fn fluid(&self) -> Course {
+    /// Runs the fluid model.
+    pub fn fluid(&self) -> TimeSeries {
         let flow = |start: &Time| fluid::Flow {
             params: self.params.clone(),
             base_rtt: self.base_rtt,
@@ -99,19 +100,19 @@ impl Case {
             let at = path.times.iter().zip(rates);
             at.map(|(t, x)| if *t < start.as_secs_f64() { f64::NAN } else { x * 1e-6 }).collect()
         };
-        Course {
+        TimeSeries {
             delay: path.queue.iter().map(|q| q * 1e3 + self.base_rtt.as_millis_f64() / 2.0).collect(),
             rates: self.starts.iter().zip(path.rates).map(|(start, rates)| running(start, rates)).collect(),
             times: path.times,
         }
     }
 
-    /// The packets alone, paced and acknowledged one by one: as near to a fluid as packets come.
-    pub fn packets(&self, watch: &Watch) -> Option<Course> {
+    /// Runs the packets, paced and acknowledged one by one, so that they are as close to a fluid as possible.
+    pub fn packets(&self, watch: &Watch) -> Option<TimeSeries> {
         let series = sim::run(&self.scenario(), watch)?.series;
         let per_byte = 8e3 / self.capacity.0 as f64;
         let rates = |inner: &Variables| -> Vec<f64> { inner["x"].iter().map(|x| x * 1e-6).collect() };
-        Some(Course {
+        Some(TimeSeries {
             delay: series
                 .backlog
                 .iter()
@@ -141,8 +142,8 @@ impl Case {
     }
 }
 
-impl Course {
-    /// Its last quarter.
+impl TimeSeries {
+    /// Returns the averages over the last quarter.
     pub fn end(&self) -> End {
         let last = |values: &[f64]| spread(&values[values.len() * 3 / 4..]);
         let (delay_ms, delay_deviation_ms) = last(&self.delay);

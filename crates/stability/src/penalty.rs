@@ -1,40 +1,40 @@
-//! Figure 2 of arXiv 1506.02799v3: the penalty of equation 17 over the one-way delay, in units of beta, for several propagation
-//! delays, the way back being as long as the empty way there.
+//! Figure 2 of arXiv 1506.02799v3: the penalty of equation 17 over the one-way delay, in units of beta. There is
+//! one curve for each propagation delay, which also is the delay of the return path.
 //!
 //! ```text
 //! v/beta = ((e - T_r)/(e + e^b))+,  e^b = p,  e >= p
 //! ```
 //!
-//! The paper gives neither the threshold nor the propagation delays of its curves: they are arguments here.
+//! The paper states neither the threshold nor the propagation delays of its curves, so they are arguments here.
 
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
 use units::Duration;
 
-/// The curves.
+/// Parameters of the curves.
 #[derive(Clone, Debug)]
 pub struct Curves {
-    /// T_r.
+    /// Threshold T_r.
     pub threshold: Duration,
-    /// p of each curve.
+    /// Propagation delay p of each curve.
     pub propagation: Vec<Duration>,
 }
 
-/// Delays of the table, in thresholds.
+/// Delays in the table, as multiples of the threshold.
 const STEPS: [f64; 13] = [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 8.0, 10.0, 20.0];
-/// Rows of the CSV, up to ten thresholds.
+/// Number of CSV rows, up to ten times the threshold.
 const ROWS: u64 = 400;
 
 impl Curves {
-    /// Of one curve; none where the empty path alone takes longer.
+    /// Returns the penalty on one curve, or `None` if the delay is below the propagation delay.
     pub fn at(&self, propagation: Duration, delay: f64) -> Option<f64> {
         let back = propagation.as_secs_f64();
         let over = (delay - self.threshold.as_secs_f64()).max(0.0);
         (delay >= back).then(|| over / (delay + back))
     }
 
-    /// In the terminal.
+    /// Formats the curves as a table for the terminal.
     pub fn table(&self) -> String {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
@@ -52,13 +52,14 @@ impl Curves {
             }
         }
         format!(
-            "\nFigure 2 of arXiv 1506.02799v3: penalty in units of beta (17), threshold {}, way back p\n\n{}\n",
+            "\nFigure 2 of arXiv 1506.02799v3: penalty in units of beta (17), threshold {}, return path p\n\n{}\n",
             self.threshold,
             table.trim_fmt()
         )
     }
 
-    /// A row per delay, a column per curve; empty where the path alone takes longer.
+    /// Formats the curves as CSV, with a row per delay and a column per curve. A cell is empty if the delay is
+    /// below the propagation delay.
     pub fn csv(&self) -> String {
         let names: Vec<_> =
             self.propagation.iter().map(|p| format!("penalty_p_{}_ms", p.as_millis_f64())).collect();
@@ -75,9 +76,6 @@ impl Curves {
 
 #[cfg(test)]
 mod tests {
-    use congestion::algorithms::media::dccc::Params;
-
-    use super::super::network::{Flow, tests::link};
     use super::*;
 
     fn curves() -> Curves {
@@ -85,7 +83,7 @@ mod tests {
         Curves { threshold: ms(100), propagation: [10, 50, 200].map(ms).to_vec() }
     }
 
-    /// 0 up to the threshold, 1 in the end, the less the longer the path; and the price that the fluid has.
+    /// The penalty is 0 up to the threshold, tends to 1, and is smaller for longer paths.
     #[test]
     fn the_shape_of_figure_2() {
         let all = curves();
@@ -94,11 +92,20 @@ mod tests {
         assert!((of(0, 1e9).unwrap() - 1.0).abs() < 1e-6);
         for e in [0.21, 0.5, 2.0] {
             assert!(of(0, e) > of(1, e) && of(1, e) > of(2, e));
-            let flow = Flow { route: vec![0], back: link(1e6, 0.05).delay, params: Params::default() };
-            assert!((flow.penalty(e) - of(1, e).unwrap()).abs() < 1e-12);
         }
         // (e - 100)/(e + 50) at 250 ms.
         assert!((of(1, 0.25).unwrap() - 0.5).abs() < 1e-12);
+    }
+
+    #[cfg(feature = "networks")]
+    #[test]
+    fn the_price_is_that_of_the_fluid() {
+        use crate::network::{Flow, tests::link};
+        let params = congestion::algorithms::media::dccc::Params::default();
+        let (all, flow) = (curves(), Flow { route: vec![0], back: link(1e6, 0.05).delay, params });
+        for e in [0.21, 0.5, 2.0] {
+            assert!((flow.penalty(e) - all.at(all.propagation[1], e).unwrap()).abs() < 1e-12);
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The analysis in words, for the terminal and the page.
+//! Formats the analysis as text, for the terminal and the page.
 
 use comfy_table::{CellAlignment, Table, presets};
 use units::Duration;
@@ -7,15 +7,15 @@ use super::margins::{Margins, degrees};
 use super::overlay::{End, Overlay};
 use super::{Analysis, SOURCE, Setting};
 
-/// A row of the table: what, and its value in the continuous and in the sampled loop.
+/// A row of the table: a quantity of the continuous and of the sampled loop.
 pub struct Row {
-    /// With its unit.
+    /// Name with unit.
     pub name: &'static str,
-    /// Continuous, sampled.
+    /// Values of the continuous and of the sampled loop.
     pub values: [String; 2],
 }
 
-/// Four digits, in the form that is easier to read; a true minus sign.
+/// Formats a number with four digits, in the more readable notation, with a typographic minus sign.
 pub fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -31,14 +31,15 @@ pub fn short(value: f64) -> String {
     text.replace('-', "−")
 }
 
-/// Decibels of a ratio.
+/// Converts a ratio to decibels.
 pub fn decibels(ratio: f64) -> f64 {
     20.0 * libm::log10(ratio)
 }
 
-/// `RTT 100 ms, 1 Mbit/s per flow, ...`
+/// Describes a setting: `RTT 100 ms, 1 Mbit/s per flow, ...`.
 pub fn describe(s: &Setting) -> String {
-    let rest = s.one_way_delay.map_or(String::new(), |d| format!(" at rest (one-way delay {})", rounded(d)));
+    let rest =
+        s.one_way_delay.map_or(String::new(), |d| format!(" at equilibrium (one-way delay {})", rounded(d)));
     let links = if s.links == 1 { "1 link".to_owned() } else { format!("{} links", s.links) };
     format!(
         "RTT {}{rest}, {} per flow, gain {}, h {}, beta {}, {links} per path",
@@ -50,23 +51,23 @@ pub fn describe(s: &Setting) -> String {
     )
 }
 
-/// To 10 microseconds.
+/// Rounds to 10 microseconds.
 fn rounded(time: Duration) -> Duration {
     Duration((time.0 + 5_000) / 10_000 * 10_000)
 }
 
-/// Poles and zero of the open loop of equation 46.
+/// Describes the poles and the zero of the open loop of equation 46.
 pub fn poles(s: &Setting) -> String {
     let (open, rtt) = (s.open_loop(None), s.rtt.as_secs_f64());
     format!(
-        "Open loop of equation 46: poles at 0 and {} rad/s, zero at {} rad/s. None is in the right half plane, so \
-         that the loop is stable if and only if the curve does not turn around −1/M.",
+        "Open loop of equation 46: poles at 0 and {} rad/s, zero at {} rad/s. No pole is in the right half plane, so \
+         the loop is stable if and only if the curve does not encircle −1/M.",
         short(open.pole() / rtt),
         short(-open.slope / rtt)
     )
 }
 
-/// The table.
+/// Returns the rows of the table.
 pub fn rows(analysis: &Analysis) -> Vec<Row> {
     let rtt = analysis.setting.rtt.as_secs_f64();
     let row = |name, value: &dyn Fn(&Margins) -> Option<String>| {
@@ -84,19 +85,19 @@ pub fn rows(analysis: &Analysis) -> Vec<Row> {
         row("phase crossover (rad/s)", &|m| Some(short(m.phase_crossover / rtt))),
         row("gain margin", &|m| Some(factor(m.gain_margin))),
         row("largest stable gain", &|m| Some(m.largest_gain.map_or_else(|| "any".to_owned(), short))),
-        row("clockwise turns around −1/M", &|m| Some(m.encirclements.to_string())),
+        row("clockwise encirclements of −1/M", &|m| Some(m.encirclements.to_string())),
         row("unstable open-loop poles", &|m| Some(m.open_poles.to_string())),
         row("unstable closed-loop poles", &|m| Some(m.closed_poles.to_string())),
         row("verdict", &|m| Some(verdict(m).to_owned())),
     ]
 }
 
-/// One word.
+/// Returns `stable` or `unstable`.
 pub fn verdict(margins: &Margins) -> &'static str {
     if margins.is_stable() { "stable" } else { "unstable" }
 }
 
-/// The whole answer.
+/// Formats the whole analysis for the terminal.
 pub fn table(analysis: &Analysis) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -115,7 +116,7 @@ pub fn table(analysis: &Analysis) -> String {
     format!("\ndccc: {SOURCE}\n{setting}\n{poles}\n\n{}\n{simulation}", table.trim_fmt())
 }
 
-/// Where fluid and packets are in the last quarter.
+/// Describes fluid and packets in the last quarter.
 pub fn ends(overlay: &Overlay) -> String {
     let words = |name: &str, end: &End| {
         let rates: Vec<_> = end.rates_mbit_s.iter().map(|rate| format!("{rate:.3}")).collect();
@@ -124,7 +125,7 @@ pub fn ends(overlay: &Overlay) -> String {
     };
     let apart = overlay.packets_end.delay_ms / overlay.fluid_end.delay_ms - 1.0;
     format!(
-        "One-way delay and rates in the last quarter: {}; {}. The delays are {:.2} % apart.",
+        "One-way delay and rates in the last quarter: {}; {}. The delays differ by {:.2} %.",
         words("fluid", &overlay.fluid_end),
         words("packets", &overlay.packets_end),
         apart.abs() * 100.0

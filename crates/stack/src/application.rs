@@ -1,15 +1,16 @@
-//! What a flow carries, brought to a connection. The simulator's sources say what there is to send and when; here it becomes bytes of a
-//! stream, or messages.
+//! Connects a flow's application to a connection. The simulator's sources decide how much data there
+//! is and when. This module turns it into stream bytes or messages.
 //!
 //! ```text
-//! bulk           a stream of all its bytes, opened as the connection stands, and finished
-//! with pauses    a stream of which so much is offered as the source offers: during a pause nothing new leaves, lost bytes do
-//! on-off         the same; a new connection for each object, or the same stream goes on
-//! media          a DATAGRAM for each packet of a frame (RFC 9221): nothing is sent again
+//! bulk           one stream with all bytes and an end, opened once the connection is established
+//! with pauses    a stream that grows as the source offers data; in a pause only lost bytes are sent
+//! on-off         the same; a new connection for each object, or the same stream for all
+//! media          a DATAGRAM frame for each packet of a frame (RFC 9221); nothing is retransmitted
 //! ```
 //!
-//! Of messages one at a time waits in the connection, so that frames wait in the source, which skips those that waited too long: a message that
-//! waits is taken back as its frame is skipped. Other stacks give none back: there the one that waits leaves all the same.
+//! At most one message waits in the connection, so that frames wait in the source. The source skips
+//! frames that have waited too long, and the message of a skipped frame is withdrawn. Other stacks
+//! cannot withdraw a message, so there it is sent all the same.
 
 use quic::connection::{Connection, DATAGRAM_OVERHEAD};
 use quic::streams::StreamId;
@@ -18,47 +19,47 @@ use scenario::{Application as Kind, FlowConfig, Record, Scenario, Transport};
 use sim::Source;
 use units::Time;
 
+use crate::endpoint::SessionEndpoint;
 use crate::message;
-use crate::peer::Peer;
-use crate::pieces::Piece;
+use crate::stream_chunks::Chunk;
 
-/// A transfer without end: nobody lives to see it, and it is a legal length (RFC 9000 section 4.5).
+/// Length of an endless transfer: never reached in a run, and a legal length (RFC 9000 section 4.5).
 pub(crate) const ENDLESS: u64 = 1 << 60;
-/// What a packet with a message has besides the bytes of the stream, as it is sent: a header with an ID of 8 bytes and a number of one, type and
-/// length of the frame, the message's own header, a tag. In bytes.
+/// Bytes of a packet with a message besides stream data: a header with an 8-byte connection ID and a
+/// 1-byte packet number, type and length of the frame, the message's header, and the tag.
 const HEADER: u32 = 1 + 8 + 1 + 3 + message::HEADER as u32 + 16;
 
-/// How it goes over a connection.
+/// Way in which data crosses a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Carrier {
-    /// A stream with so many bytes and an end.
+    /// A stream of this many bytes with an end.
     Whole(u64),
-    /// A stream that grows, once it is open; up to where it was offered.
+    /// A stream that grows once it is open, and the offset up to which it was offered.
     Growing { is_open: bool, offered: u64 },
-    /// Messages with so many bytes of the source at most; where the next begins.
+    /// Messages with at most `payload` bytes of the source, and the offset of the next one.
     Messages { payload: u32, next: u64 },
 }
 
-/// What a connection is told.
+/// Data offered to a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Offer {
-    /// The stream goes up to here.
+    /// The stream extends up to this offset.
     UpTo(u64),
-    /// This message is to wait instead of the one that does; of length 0: none.
-    Message(Piece),
+    /// Message that replaces the waiting one. Length 0 removes it.
+    Message(Chunk),
 }
 
-/// The application of a flow at both ends of its connection.
+/// The application of a flow at both endpoints of its connection.
 #[derive(Debug)]
 pub(crate) struct Application {
     source: Source,
     carrier: Carrier,
-    /// Of our connections: the stream that grows.
+    /// The growing stream of a connection of `ackclock-quic`.
     stream: Option<StreamId>,
 }
 
 impl Application {
-    /// Of the scenario's flow of this number.
+    /// Creates the application of flow `number` of the scenario.
     pub(crate) fn new(flow: &FlowConfig, number: usize, scenario: &Scenario) -> Self {
         let id = u32::try_from(number).unwrap_or(u32::MAX);
         if !matches!(flow.application, Kind::Media(_)) {
@@ -72,19 +73,19 @@ impl Application {
         let overhead = match flow.transport {
             Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
         };
-        // The encoder knows what its packets are here.
+        // The encoder must know the size of its packets here.
         let transport = Transport::Quic { datagram: payload + HEADER, header: HEADER, overhead };
         let source = Source::new(id, &FlowConfig { transport, ..flow.clone() }, scenario);
         Self { source, carrier: Carrier::Messages { payload, next: 0 }, stream: None }
     }
 
-    /// When it has something to do.
+    /// Returns the time at which [`on_time`](Self::on_time) is due.
     pub(crate) fn next(&self) -> Time {
         self.source.next()
     }
 
-    /// Does what is due; true if that asks for a new connection. `allowed` is what the controller lets it send, bytes per second, if that is
-    /// known.
+    /// Runs the timers that are due. Reports whether a new connection is needed. `allowed` returns the
+    /// rate that the controller allows, in bytes per second, if it is known.
     pub(crate) fn on_time(
         &mut self,
         now: Time,
@@ -103,7 +104,7 @@ impl Application {
         reconnects
     }
 
-    /// The next byte that has not left; `sent`: of the stream that many have.
+    /// Returns the offset of the next unsent byte. `sent` is the number of stream bytes sent.
     fn fresh(&self, sent: u64) -> u64 {
         match self.carrier {
             Carrier::Messages { next, .. } => next,
@@ -111,12 +112,12 @@ impl Application {
         }
     }
 
-    /// It has something to send, and a connection is wanted.
+    /// Reports whether there is data to send, so that a connection is needed.
     pub(crate) fn wants(&mut self, now: Time, record: &mut Record) -> bool {
         matches!(self.carrier, Carrier::Whole(_)) || self.source.offered(now, self.fresh(0), record) > 0
     }
 
-    /// The connection, which is ours, stands.
+    /// Starts to send on an established connection of `ackclock-quic`.
     pub(crate) fn begin(&mut self, connection: &mut Connection) {
         match self.carrier {
             Carrier::Whole(bytes) => {
@@ -130,8 +131,8 @@ impl Application {
         }
     }
 
-    /// A connection of another stack begins, which opens a stream by itself.
-    pub(crate) fn begin_elsewhere(&mut self) {
+    /// Starts to send on a connection of any stack, which opens a stream by itself.
+    pub(crate) fn begin_foreign(&mut self) {
         self.open(true);
     }
 
@@ -141,7 +142,7 @@ impl Application {
         }
     }
 
-    /// The bytes of a stream that is whole as it begins.
+    /// Returns the length of a stream that is offered all at once.
     pub(crate) fn whole(&self) -> Option<u64> {
         match self.carrier {
             Carrier::Whole(bytes) => Some(bytes),
@@ -149,18 +150,18 @@ impl Application {
         }
     }
 
-    /// It may have something to tell the connection after it has begun.
-    pub(crate) const fn goes_on(&self) -> bool {
+    /// Reports whether more data may be offered after the start.
+    pub(crate) const fn may_offer_more(&self) -> bool {
         !matches!(self.carrier, Carrier::Whole(_))
     }
 
-    /// What the connection is to be told, if there is anything, after so much of the stream has left. `stands`: it takes messages; `waiting`: the
-    /// one that waits in it.
-    pub(crate) fn offers(
+    /// Returns what to offer to the connection after `sent` bytes of the stream were sent. `stands`: the
+    /// connection accepts messages. `waiting`: the message that waits in it.
+    pub(crate) fn next_offer(
         &mut self,
         now: Time,
         sent: u64,
-        (stands, waiting): (bool, Option<Piece>),
+        (accepts_messages, waiting): (bool, Option<Chunk>),
         record: &mut Record,
     ) -> Option<Offer> {
         match self.carrier {
@@ -168,7 +169,7 @@ impl Application {
                 let end = sent.saturating_add(self.source.offered(now, sent, record)).min(ENDLESS);
                 (end != offered).then_some(Offer::UpTo(end))
             }
-            Carrier::Messages { payload, next } if stands => {
+            Carrier::Messages { payload, next } if accepts_messages => {
                 let at = waiting.map_or(next, |waiting| waiting.0);
                 let len = self.source.offered(now, at, record).min(payload.into());
                 let is_news = waiting.map_or(0, |waiting| waiting.1) != len;
@@ -178,32 +179,32 @@ impl Application {
         }
     }
 
-    /// Tells the connection, which is ours; the message that waits in it now.
-    pub(crate) fn hand_over(&mut self, offer: Offer, connection: &mut Connection) -> Option<Piece> {
+    /// Passes an offer to a connection of `ackclock-quic`. Returns the message that now waits in it.
+    pub(crate) fn hand_over(&mut self, offer: Offer, connection: &mut Connection) -> Option<Chunk> {
         match offer {
             Offer::UpTo(end) => {
                 self.offered(end);
-                // An error: the peer wants no more, and gets no more.
+                // An error means that the peer stopped reading. It gets no more data.
                 let _ = connection.streams().offer(self.stream?, end);
                 None
             }
-            Offer::Message(piece) => {
+            Offer::Message(chunk) => {
                 connection.withdraw_datagrams();
-                // An error: there is room for less than the path carried at first; it stays in the source.
-                self.send(piece, |message| connection.send_datagram(&message).is_ok())
+                // An error means that the path now carries less than at the start. The data stays in the source.
+                self.send(chunk, |message| connection.send_datagram(&message).is_ok())
             }
         }
     }
 
-    /// Tells an end of any stack; the message that waits in it now.
-    pub(crate) fn hand_over_to(&mut self, offer: Offer, peer: &mut dyn Peer) -> Option<Piece> {
+    /// Passes an offer to an endpoint of any stack. Returns the message that now waits in it.
+    pub(crate) fn hand_over_to(&mut self, offer: Offer, endpoint: &mut dyn SessionEndpoint) -> Option<Chunk> {
         match offer {
             Offer::UpTo(end) => {
                 self.offered(end);
-                peer.offer(end);
+                endpoint.offer(end);
                 None
             }
-            Offer::Message(piece) => self.send(piece, |message| peer.send_message(message)),
+            Offer::Message(chunk) => self.send(chunk, |message| endpoint.send_message(message)),
         }
     }
 
@@ -213,8 +214,8 @@ impl Application {
         }
     }
 
-    /// The message, if `send` has taken it; or else it is the next.
-    fn send(&mut self, (at, len): Piece, send: impl FnOnce(Vec<u8>) -> bool) -> Option<Piece> {
+    /// Sends a message. Returns it if `send` accepted it. Otherwise it remains the next one.
+    fn send(&mut self, (at, len): Chunk, send: impl FnOnce(Vec<u8>) -> bool) -> Option<Chunk> {
         let Carrier::Messages { next, .. } = &mut self.carrier else { return None };
         *next = at;
         let is_sent = len > 0 && send(message::encode(at, len as usize));
@@ -224,12 +225,12 @@ impl Application {
         })
     }
 
-    /// What is lost is sent again.
+    /// Reports whether lost data is retransmitted.
     pub(crate) fn is_reliable(&self) -> bool {
         self.source.is_reliable()
     }
 
-    /// Bytes have arrived; before `contiguous` all have.
+    /// Records received bytes. All bytes below `contiguous` have arrived.
     pub(crate) fn on_received(
         &mut self,
         now: Time,
@@ -240,13 +241,13 @@ impl Application {
         self.source.on_received(now, (start, end), contiguous, record);
     }
 
-    /// A message that begins there counts as lost.
+    /// Records that the message at offset `start` counts as lost.
     pub(crate) fn on_lost(&mut self, now: Time, start: u64, record: &mut Record) {
         self.source.on_lost(now, start, record);
     }
 }
 
-/// Bytes of the source that fit into a message.
+/// Returns the number of the source's bytes that fit into a message.
 fn payload(flow: &FlowConfig) -> u32 {
     let most = u64::from(flow.transport.mds()).saturating_sub(DATAGRAM_OVERHEAD + message::HEADER as u64);
     u32::try_from(most).unwrap_or(u32::MAX).max(1)

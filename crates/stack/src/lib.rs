@@ -1,36 +1,36 @@
 #![doc = include_str!("../README.md")]
 
-mod again;
+mod accounting;
 mod aioquic;
 mod application;
-mod couple;
-mod ear;
+mod buffer_pool;
+mod builtin_cc;
+mod endpoint;
+mod endpoint_spec;
+mod endpoints;
+mod event_tap;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod foreign;
 mod message;
+mod message_tracker;
 mod nat;
-mod ours;
-mod own;
-mod pair;
-mod peer;
-mod peers;
-mod pieces;
+mod own_endpoint;
+mod own_session;
 mod profile;
+mod reconnect;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod recording_controller;
 mod refusal;
 mod run;
+mod session;
 mod settings;
-#[cfg(any(feature = "noq", feature = "quinn"))]
-mod spy;
-mod store;
-mod tally;
-mod unnumbered;
-mod wanted;
-mod which;
+mod stack;
+mod stream_chunks;
 
 pub use aioquic::Host;
-pub use couple::{Couple, UNKNOWN};
-pub use pair::Pair;
+pub use own_session::OwnSession;
 pub use profile::{Cipher, EXACT_HEADER, Profile};
 pub use refusal::{Refusal, check};
-pub use run::{Guests, guests, guests_of, run};
-pub use which::Stack;
+pub use run::{Guests, guests, guests_on, run};
+pub use session::{Session, UNKNOWN};
+pub use stack::Stack;

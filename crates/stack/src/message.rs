@@ -1,17 +1,19 @@
-//! A piece of a media stream as a message (RFC 9221): where it begins, and the bytes of the pattern from there on.
+//! Encodes part of a media stream as a message (RFC 9221): its offset, and the pattern's bytes from
+//! there on.
 //!
 //! ```text
 //! message = offset (8 bytes, network order), bytes
 //! ```
 //!
-//! The offset is what sequence numbers and timestamps of RTP tell a receiver: to which frame the bytes belong.
+//! The offset plays the role of RTP's sequence numbers and timestamps. It tells the receiver which
+//! frame the bytes belong to.
 
 use quic::streams::pattern;
 
-/// What a message has besides bytes of the stream.
+/// Bytes of a message besides stream data.
 pub(crate) const HEADER: usize = 8;
 
-/// So many bytes from `offset` on.
+/// Encodes `len` bytes of the pattern from `offset` on.
 pub(crate) fn encode(offset: u64, len: usize) -> Vec<u8> {
     let mut message = vec![0; HEADER + len];
     let (header, bytes) = message.split_at_mut(HEADER);
@@ -20,12 +22,12 @@ pub(crate) fn encode(offset: u64, len: usize) -> Vec<u8> {
     message
 }
 
-/// What it brings, first byte and length; nothing where its bytes are not those that were sent.
+/// Decodes a message into offset and length. Returns `None` if its bytes differ from the pattern.
 pub(crate) fn decode(message: &[u8]) -> Option<(u64, u64)> {
     let (header, bytes) = message.split_first_chunk::<HEADER>()?;
     let offset = u64::from_be_bytes(*header);
     let mut expected = vec![0; bytes.len()];
-    // An offset that nobody sent has no pattern.
+    // A damaged offset may lie beyond the end of the pattern.
     offset.checked_add(bytes.len() as u64)?;
     pattern::fill(offset, &mut expected);
     (expected == bytes).then_some((offset, bytes.len() as u64))

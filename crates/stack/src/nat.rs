@@ -1,28 +1,30 @@
-//! A NAT between a client and its server, which changes the client's source as the flow's `rebind` says, and forgets what it was before.
+//! A NAT between a client and its server. It changes the client's source address as the flow's
+//! `rebind` says, and drops datagrams for the previous one.
 //!
-//! Which source a datagram has, or goes to, crosses the links as a byte behind it, which is not part of its size.
+//! The source or destination address crosses the links as one extra byte at the end of the
+//! datagram. That byte is not part of its size.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use scenario::{FlowConfig, Rebind};
 use units::Time;
 
-/// Of a datagram to a source that never was.
+/// Number for a destination that never was a source of the client.
 const NOWHERE: u8 = u8::MAX;
 
-/// The sources of a flow's client.
+/// The client's source addresses over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Nat {
-    /// Since when, and which; the first since ever.
+    /// Source addresses, each with the time from which it is used. The first is valid from the start.
     sources: Vec<(Time, SocketAddr)>,
 }
 
 impl Nat {
-    /// As the flow says, of a client that is here.
+    /// Creates the NAT of a flow whose client has this address.
     pub(crate) fn new(flow: &FlowConfig, client: SocketAddr) -> Self {
         let mut source = client;
         let mut sources = vec![(Time::ZERO, source)];
-        // An experiment file has at most 200, so that each has a number in a byte.
+        // An experiment file allows at most 200 rebindings, so that a byte holds every number.
         for (at, what) in flow.rebind.iter().take(usize::from(NOWHERE) - 1) {
             let number = sources.len() as u8;
             match what {
@@ -34,7 +36,7 @@ impl Nat {
         Self { sources }
     }
 
-    /// There is one.
+    /// Reports whether the flow has a NAT.
     fn is_there(&self) -> bool {
         self.sources.len() > 1
     }
@@ -43,19 +45,19 @@ impl Nat {
         self.sources.partition_point(|(since, _)| *since <= now).saturating_sub(1)
     }
 
-    /// A datagram of the client leaves.
+    /// Adds the current source to a datagram that the client sends.
     pub(crate) fn client_sends(&self, now: Time, bytes: &mut Vec<u8>) {
         if self.is_there() {
             bytes.push(self.number(now) as u8);
         }
     }
 
-    /// How many bytes of it the ends know of.
+    /// Returns the length of a datagram as the endpoints see it, in bytes.
     pub(crate) fn payload(&self, bytes: &[u8]) -> usize {
         bytes.len().saturating_sub(usize::from(self.is_there()))
     }
 
-    /// A datagram of the server leaves, to this address.
+    /// Adds the destination to a datagram that the server sends.
     pub(crate) fn server_sends(&self, to: SocketAddr, bytes: &mut Vec<u8>) {
         if self.is_there() {
             let number = self.sources.iter().position(|(_, source)| *source == to);
@@ -63,13 +65,14 @@ impl Nat {
         }
     }
 
-    /// A datagram reaches the server: whence it comes.
+    /// Removes and returns the source of a datagram that reaches the server.
     pub(crate) fn server_gets(&self, bytes: &mut Vec<u8>) -> Option<SocketAddr> {
         let number = if self.is_there() { usize::from(bytes.pop()?) } else { 0 };
         self.sources.get(number).map(|(_, source)| *source)
     }
 
-    /// A datagram reaches the NAT from the server: whether it knows for whom it is.
+    /// Removes the destination of a datagram from the server, and reports whether the NAT still maps
+    /// it to the client.
     pub(crate) fn client_gets(&self, now: Time, bytes: &mut Vec<u8>) -> bool {
         !self.is_there() || bytes.pop().is_some_and(|number| usize::from(number) == self.number(now))
     }

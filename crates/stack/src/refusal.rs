@@ -1,4 +1,4 @@
-//! Which flows this stack can run.
+//! Checks which flows the stacks can run.
 
 use std::fmt;
 
@@ -7,45 +7,45 @@ use recovery::{Clock, Exit, Timeout};
 use scenario::{Application, FlowConfig, Transport};
 use units::Duration;
 
-/// The smallest UDP payload that a path of QUIC must carry (RFC 9000 section 14), in bytes.
+/// Smallest UDP payload that a QUIC path must carry (RFC 9000 section 14), in bytes.
 const LEAST_DATAGRAM: u32 = 1200;
-/// The largest that UDP carries, in bytes.
+/// Largest UDP payload, in bytes.
 const MOST_DATAGRAM: u32 = 65_527;
-/// The longest ACK delay that a transport parameter may say: below 2^14 ms (RFC 9000 section 18.2).
+/// Largest `max_ack_delay` that a transport parameter can hold: below 2^14 ms (RFC 9000 section 18.2).
 const MOST_ACK_DELAY: Duration = Duration::from_millis((1 << 14) - 1);
 
-/// Why a flow cannot be run.
+/// Reason for which a flow cannot run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is none.
+    /// The scenario has no flow.
     NoFlow,
-    /// What the flow is, in a clause: `it is of TCP`.
+    /// Unsupported property of the flow, as a clause: `it uses TCP`.
     Flow(&'static str),
-    /// A configuration of the endpoints that breaks a rule.
+    /// Invalid configuration of the endpoints.
     Config(Invalid),
-    /// TLS cannot begin.
+    /// Failure to set up TLS.
     Tls(quic::Error),
-    /// The flow's controller needs what the trait of this stack does not carry.
+    /// Controller that needs more than the stack's congestion control trait offers.
     Controller(adapters::Refusal),
-    /// What a stack cannot do that is not in this program, what is missing for it, or what became of it; in a sentence.
-    Outside(String),
-    /// This build does not have this stack.
+    /// Limitation of a stack, missing software, or failure of its process, as a sentence.
+    Stack(String),
+    /// Stack that is not part of this build.
     NotBuiltIn(&'static str),
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoFlow => f.write_str("it has no flow"),
+            Self::NoFlow => f.write_str("the scenario has no flow"),
             Self::Flow(clause) => f.write_str(clause),
             Self::Config(invalid) => invalid.fmt(f),
             Self::Tls(error) => error.fmt(f),
             Self::Controller(refusal) => refusal.fmt(f),
-            Self::Outside(why) => f.write_str(why),
+            Self::Stack(why) => f.write_str(why),
             Self::NotBuiltIn(stack) => {
                 write!(
                     f,
-                    "this build has no {stack}: it needs the feature `{stack}` of the package `ackclock`"
+                    "this build has no {stack}; build it with `--features others`, or with `--features full` for everything"
                 )
             }
         }
@@ -60,39 +60,42 @@ impl From<Invalid> for Refusal {
     }
 }
 
-/// Whether this stack can run a flow.
+/// Checks whether `ackclock-quic` can run a flow.
 ///
 /// # Errors
-/// The first thing that it cannot do.
+/// The first unsupported property of the flow.
 pub fn check(flow: &FlowConfig) -> Result<(), Refusal> {
     let Transport::Quic { datagram, .. } = flow.transport else {
-        return Err(Refusal::Flow("it is of TCP"));
+        return Err(Refusal::Flow("it uses TCP"));
     };
     let ack_delay = flow.recovery.max_ack_delay.max(flow.ack.max_ack_delay);
     let rules = [
-        (datagram <= MOST_DATAGRAM, "its datagrams are larger than the 65527 bytes that UDP carries"),
+        (datagram <= MOST_DATAGRAM, "its datagrams are larger than the 65527 bytes that UDP can carry"),
         (
             ack_delay <= MOST_ACK_DELAY,
-            "its acknowledgements may wait for longer than the 16383 ms of RFC 9000 section 18.2",
+            "its max_ack_delay is longer than the 16383 ms that RFC 9000 section 18.2 allows",
         ),
-        (datagram >= LEAST_DATAGRAM, "its datagrams are smaller than the 1200 bytes of RFC 9000 section 14"),
-        (flow.ack.jitter == Duration::ZERO, "its acknowledgements have jitter"),
-        (flow.clock == Clock::default(), "its ends have clocks of their own"),
-        (flow.recovery.timeout == Timeout::Pto, "its timeouts are TCP's"),
-        (flow.recovery.exit != Exit::NewrenoTcp, "its recovery ends with bytes of the stream, as TCP's"),
-        (flow.recovery.ecn_on_repeats, "it marks no repeats, and QUIC repeats no packet"),
+        (
+            datagram >= LEAST_DATAGRAM,
+            "its datagrams are smaller than the 1200 bytes that RFC 9000 section 14 requires",
+        ),
+        (flow.ack.jitter == Duration::ZERO, "its ACKs have jitter"),
+        (flow.clock == Clock::default(), "its clock has an offset, a drift or a granularity"),
+        (flow.recovery.timeout == Timeout::Pto, "it uses TCP's timeouts"),
+        (flow.recovery.exit != Exit::NewrenoTcp, "its recovery period ends by TCP sequence numbers"),
+        (flow.recovery.ecn_on_repeats, "it leaves retransmissions unmarked, but QUIC retransmits no packets"),
     ];
     let broken = rules.iter().find(|(holds, _)| !holds);
     broken.map_or(Ok(()), |(_, clause)| Err(Refusal::Flow(clause)))
 }
 
-/// Whether an end that is offered nothing but the whole of a stream can carry what the flow carries.
+/// Checks whether an endpoint that supports only a stream offered all at once can run a flow.
 pub(crate) fn check_bulk(flow: &FlowConfig) -> Result<(), Refusal> {
     let clause = match flow.application {
-        Application::Media(_) => "it is media, which this stack does not carry here",
-        Application::OnOff(_) => "it is short transfers, which this stack does not carry here",
+        Application::Media(_) => "it carries media, which this stack does not support here",
+        Application::OnOff(_) => "it carries short transfers, which this stack does not support here",
         Application::Bulk if flow.pauses.is_empty() => return Ok(()),
-        Application::Bulk => "it has pauses, which this stack does not make here",
+        Application::Bulk => "it has pauses, which this stack does not support here",
     };
     Err(Refusal::Flow(clause))
 }
@@ -115,12 +118,12 @@ mod tests {
         let quic = Config::quic();
         for (flow, word) in [
             (with(Config { timeout: Timeout::TlpRto, ..quic.clone() }), "timeouts"),
-            (with(Config { exit: Exit::NewrenoTcp, ..quic.clone() }), "bytes of the stream"),
-            (with(Config { ecn_on_repeats: false, ..quic.clone() }), "repeats"),
+            (with(Config { exit: Exit::NewrenoTcp, ..quic.clone() }), "sequence numbers"),
+            (with(Config { ecn_on_repeats: false, ..quic.clone() }), "retransmissions"),
             (FlowConfig { transport: tcp, ..bulk.clone() }, "TCP"),
             (FlowConfig { transport: small, ..bulk.clone() }, "smaller"),
             (FlowConfig { transport: large, ..bulk.clone() }, "larger"),
-            (with(Config { max_ack_delay: Duration::from_secs(20), ..quic.clone() }), "wait for longer"),
+            (with(Config { max_ack_delay: Duration::from_secs(20), ..quic.clone() }), "max_ack_delay"),
         ] {
             let refusal = check(&flow).unwrap_err();
             assert!(refusal.to_string().contains(word), "{refusal}");

@@ -1,36 +1,37 @@
-//! A whole scenario on this stack.
+//! Runs a whole scenario with endpoints in place of its flows.
 
 use scenario::{FlowConfig, Outcome, Recorder, Scenario, Watch};
 use sim::Guest;
 
 use crate::aioquic::Host;
-use crate::couple::Couple;
-use crate::pair::Pair;
+use crate::own_session::OwnSession;
 use crate::profile::Profile;
 use crate::refusal::Refusal;
-use crate::which::{Stack, is_quic};
+use crate::session::Session;
+use crate::stack::{Stack, is_quic};
 
-/// Guests and the flows in whose places they are.
+/// Guests, each with the number of the flow that it replaces.
 pub type Guests = Vec<(usize, Box<dyn Guest>)>;
 
-/// A guest in the place of each flow of QUIC, for [`sim::run_with_guests`]: whoever leaves some out has simulated flows beside them, as those of
-/// TCP are.
+/// Creates a guest of `ackclock-quic` for each QUIC flow, for [`sim::run_with_guests`]. Flows whose
+/// guests are left out are simulated, as TCP flows are.
 ///
 /// # Errors
-/// Why one of the flows cannot be run, or all of them are of TCP.
+/// The first property of a QUIC flow that is not supported, or a scenario without QUIC flows.
 pub fn guests(scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal> {
-    let pair = |number, flow: &_| -> Result<Box<dyn Guest>, Refusal> {
-        Ok(Box::new(Pair::new(flow, number, scenario, profile)?))
+    let session = |number, flow: &_| -> Result<Box<dyn Guest>, Refusal> {
+        Ok(Box::new(OwnSession::new(flow, number, scenario, profile)?))
     };
-    in_places(Stack::Ackclock, scenario, pair)
+    guests_with(Stack::Ackclock, scenario, session)
 }
 
-/// A guest of this stack, both ends, in the place of each flow of QUIC. Ends that are not in this program are on `host`, one for each run: who has
-/// run it asks [`Host::failure`] before believing it.
+/// Creates a guest of this stack for each QUIC flow. The guest is both endpoints of the connection.
+/// Endpoints that run outside this program use `host`. Create one host for each run, and check
+/// [`Host::failure`] after the run before you use its results.
 ///
 /// # Errors
-/// As there.
-pub fn guests_of(
+/// The same as for [`guests`].
+pub fn guests_on(
     stack: Stack,
     scenario: &Scenario,
     profile: &Profile,
@@ -39,27 +40,28 @@ pub fn guests_of(
     if stack == Stack::Ackclock {
         return guests(scenario, profile);
     }
-    let couple = |number, flow: &_| -> Result<Box<dyn Guest>, Refusal> {
-        Ok(Box::new(Couple::new(flow, number, scenario, (stack, stack), false, host)?))
+    let session = |number, flow: &_| -> Result<Box<dyn Guest>, Refusal> {
+        Ok(Box::new(Session::new(flow, number, scenario, (stack, stack), false, host)?))
     };
-    in_places(stack, scenario, couple)
+    guests_with(stack, scenario, session)
 }
 
-fn in_places(
+fn guests_with(
     stack: Stack,
     scenario: &Scenario,
     guest: impl Fn(usize, &FlowConfig) -> Result<Box<dyn Guest>, Refusal>,
 ) -> Result<Guests, Refusal> {
-    stack.check_all(scenario)?;
+    stack.check_scenario(scenario)?;
     let flows = scenario.flows.iter().enumerate().filter(|(_, flow)| is_quic(flow));
     flows.map(|(number, flow)| Ok((number, guest(number, flow)?))).collect()
 }
 
-/// Runs a scenario with real endpoints in the places of all its flows of QUIC; `None` when `watch.stop` ended it early. What is recorded goes to
-/// `recorder` while the run goes on, or is in the outcome where there is none.
+/// Runs a scenario with endpoints of `ackclock-quic` in place of all its QUIC flows. Returns `None`
+/// if `watch.stop` ended the run early. With a `recorder`, records are passed to it during the run.
+/// Otherwise they are part of the outcome.
 ///
 /// # Errors
-/// Why one of the flows cannot be run.
+/// The same as for [`guests`].
 pub fn run(
     scenario: &Scenario,
     profile: &Profile,

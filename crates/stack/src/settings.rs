@@ -1,4 +1,4 @@
-//! From a flow's configuration to those of its two endpoints.
+//! Translates a flow's configuration into those of its two endpoints.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,23 +18,23 @@ use units::{Bytes, Duration};
 use crate::profile::{Cipher, Profile};
 use crate::refusal::Refusal;
 
-/// What the server is called.
+/// Name of the server in the TLS handshake.
 pub(crate) const SERVER_NAME: &str = "server";
-/// Of tags, as those of TLS have, in bytes.
+/// Length of authentication tags, the same as with TLS, in bytes.
 const TAG_LEN: usize = 16;
-/// Apart from the flows' numbers in seeds.
+/// Separates the servers' seeds from the clients'.
 const SERVERS: u64 = 1 << 32;
 
-/// Two endpoints that do not know each other yet.
+/// Two endpoints before they connect.
 pub(crate) struct Ends {
     pub(crate) client: Endpoint,
     pub(crate) server: Endpoint,
     pub(crate) crypto: ClientCrypto,
-    /// Of the client's next controller.
+    /// Seed of the client's next controller.
     pub(crate) seed: Seed,
 }
 
-/// Of the random numbers of the controllers that are made from now on.
+/// A shared seed for the random numbers of controllers created from now on.
 #[derive(Clone, Debug)]
 pub(crate) struct Seed(Arc<AtomicU64>);
 
@@ -47,45 +47,46 @@ impl Seed {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Those of the connection of this number, from 0, of the flow: as in the simulator, where `first` is that of its first.
+    /// Sets the seed for a connection of the flow, counted from 0, in the same way as the simulator.
+    /// `first` is the seed of connection 0.
     pub(crate) fn set(&self, first: u64, connection: u64) {
         self.0.store(first ^ (connection << 32), Ordering::Relaxed);
     }
 }
 
 impl Ends {
-    /// Of the flow of this number.
+    /// Creates the endpoints of flow `number`.
     ///
     /// # Errors
-    /// A rule of the configuration that does not hold; TLS.
+    /// An invalid configuration, or a failure of TLS.
     pub(crate) fn new(
         flow: &FlowConfig,
         number: u64,
         scenario: &Scenario,
         profile: &Profile,
     ) -> Result<Self, Refusal> {
-        let (of_client, of_server) = crypto(profile.cipher)?;
+        let (client_crypto, server_crypto) = crypto(profile.cipher)?;
         let seed = scenario.seed.wrapping_add(number);
-        let of_controllers = Seed::new(seed);
+        let controller_seed = Seed::new(seed);
         let client = EndpointSettings {
             config: EndpointConfig {
                 connection: sending(flow, scenario, profile),
                 ..EndpointConfig::default()
             },
-            connection: sender(flow, profile, of_controllers.clone()),
+            connection: sender(flow, profile, controller_seed.clone()),
             crypto: None,
         };
         let config = EndpointConfig { connection: receiving(flow, profile), ..EndpointConfig::default() };
         let server = EndpointSettings {
             config: EndpointConfig { accepts: true, ..config },
             connection: receiver(flow),
-            crypto: Some(of_server),
+            crypto: Some(server_crypto),
         };
         Ok(Self {
             client: Endpoint::new(client, seed)?,
             server: Endpoint::new(server, seed.wrapping_add(SERVERS))?,
-            crypto: of_client,
-            seed: of_controllers,
+            crypto: client_crypto,
+            seed: controller_seed,
         })
     }
 }
@@ -109,11 +110,11 @@ fn tls() -> Result<(ClientCrypto, ServerCrypto), quic::Error> {
     Ok((ClientCrypto::Tls(client), ServerCrypto::Tls(server)))
 }
 
-/// What both ends are told.
+/// Returns the configuration that both endpoints share.
 fn common(flow: &FlowConfig, profile: &Profile) -> Config {
     let usual = &profile.quic;
     let is_media = matches!(flow.application, Application::Media(_));
-    // An application that is silent for a minute has not gone: it keeps its connection.
+    // An application may be silent for longer than the idle timeout without losing its connection.
     let pauses = flow.application != Application::Bulk || !flow.pauses.is_empty();
     Config {
         initial_datagram_size: Bytes(flow.transport.mds().into()),
@@ -137,17 +138,20 @@ pub(crate) fn sending(flow: &FlowConfig, scenario: &Scenario, profile: &Profile)
 }
 
 pub(crate) fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
-    // What the sender is told is what the flow's sender believes, and at least what is true; in whole milliseconds (RFC 9000 section 18.2).
-    let told = flow.recovery.max_ack_delay.max(flow.ack.max_ack_delay);
-    let max_ack_delay = Duration::from_millis(told.0.div_ceil(1_000_000));
+    // The advertised delay is the one that the flow's sender assumes, but not less than the real one.
+    // It is in whole milliseconds (RFC 9000 section 18.2).
+    let advertised = flow.recovery.max_ack_delay.max(flow.ack.max_ack_delay);
+    let max_ack_delay = Duration::from_millis(advertised.0.div_ceil(1_000_000));
     let timestamps = TimestampConfig { wanted: None, offered: flow.ack.timestamps > 0 };
     Config { max_ack_delay, timestamps, ..common(flow, profile) }
 }
 
-/// The controller's random numbers are those that it has in the simulator: when BBR probes is no difference between the two worlds.
+/// Returns the sender's settings. Its controller draws the same random numbers as in the simulator,
+/// so that BBR probes at the same times in both.
 pub(crate) fn sender(flow: &FlowConfig, profile: &Profile, seed: Seed) -> Settings {
     let algorithm = flow.algorithm.clone();
-    // With fixed sizes what the handshake leaves behind is acknowledged on its own, and not in the first packet of data.
+    // With fixed sizes, the last handshake packets must be acknowledged on their own, and not in the
+    // first packet with data.
     let ack_every = if profile.quic.fixed_sizes { 1 } else { 2 };
     let settings = Settings {
         recovery: Arc::new(flow.recovery.clone()),
@@ -162,7 +166,7 @@ pub(crate) fn receiver(flow: &FlowConfig) -> Settings {
         recovery: Arc::new(Recovery::quic()),
         ack: flow.ack.clone(),
         base_rtt: flow.rtt,
-        // What arrives is counted, and nobody reads it.
+        // Received data is counted but not read.
         keep: Keep::Count,
         ..Settings::default()
     }

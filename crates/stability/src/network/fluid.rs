@@ -1,46 +1,49 @@
-//! The network as fluid: D'Aronco et al., arXiv 1506.02799v3, equations 2, 4, 5, 16 and 17; with the delays of the rest, 33 and 34.
+//! Fluid model of the network: D'Aronco et al., arXiv 1506.02799v3, equations 2, 4, 5, 16 and 17. With the delays at
+//! equilibrium, equations 33 and 34.
 //!
 //! ```text
 //! q_l'(t) = (sum of x_r(t - tau^f) - c_l)/c_l,   0 <= q_l <= buffer                         (2), (34)
-//! pi_l(t) = 1 - c_l/y_l(t) where q_l = buffer and y_l > c_l                                  (4)
+//! pi_l(t) = 1 - c_l/y_l(t) if q_l = buffer and y_l > c_l                                     (4)
 //! x_r'(t) = k_r x_r (h/x_r - v_r(sum of d_l(t - tau^b)) - sum of q_l'(t - tau^b) - pi_r)      (16), (33)
 //! ```
 //!
-//! k_r = eta/RTT_r and the delays tau are those at rest, as in the paper's linearisation, so that the fluid shows what F says; the
-//! fluid of one link (`stability::fluid`) has the delay of each packet. **Without delays** it is the system of section IV-A.
+//! k_r = eta/RTT_r and the delays tau are those at equilibrium, as in the paper's linearisation, so that the fluid
+//! shows the behaviour of F. The fluid model of one link (`stability::fluid`) uses the delay of each packet instead.
+//! **Without delays** it is the system of section IV-A.
 
-use super::{Network, Rest};
+use super::{Equilibrium, Network};
 use crate::dde::{self, History, System};
 
-/// The equations.
+/// The fluid model of a network.
 #[derive(Clone, Debug)]
 pub struct Fluid<'a> {
     net: &'a Network,
-    rest: &'a Rest,
+    equilibrium: &'a Equilibrium,
     is_delayed: bool,
 }
 
 impl<'a> Fluid<'a> {
-    /// With the delays at rest, (33) and (34).
-    pub fn delayed(net: &'a Network, rest: &'a Rest) -> Self {
-        Self { net, rest, is_delayed: true }
+    /// Creates the model with the delays at equilibrium, (33) and (34).
+    pub fn delayed(net: &'a Network, equilibrium: &'a Equilibrium) -> Self {
+        Self { net, equilibrium, is_delayed: true }
     }
 
-    /// Of section IV-A.
-    pub fn undelayed(net: &'a Network, rest: &'a Rest) -> Self {
-        Self { net, rest, is_delayed: false }
+    /// Creates the model without delays of section IV-A.
+    pub fn undelayed(net: &'a Network, equilibrium: &'a Equilibrium) -> Self {
+        Self { net, equilibrium, is_delayed: false }
     }
 
-    /// From these queues (seconds) and rates (bit/s), which also held before: a row of both per step.
+    /// Solves the model from these queues (in seconds) and rates (in bit/s), which also apply before the start. Returns a
+    /// row of both per step.
     pub fn run(&self, queues: &[f64], rates: &[f64], step: f64, end: f64) -> History {
         let initial: Vec<f64> = queues.iter().chain(rates).copied().collect();
         dde::solve(self, &initial, step, end)
     }
 
-    /// A step well below its times: the shortest delay, or the response time of the flows.
+    /// Returns a step well below the model's time scales: the shortest delay, or the response time of the flows.
     pub fn step(&self) -> f64 {
         let flows = 0..self.net.flows.len();
-        let fastest = self.rest.rtts.iter().copied().fold(f64::INFINITY, f64::min);
+        let fastest = self.equilibrium.rtts.iter().copied().fold(f64::INFINITY, f64::min);
         if !self.is_delayed {
             return fastest / 20.0;
         }
@@ -50,11 +53,11 @@ impl<'a> Fluid<'a> {
     }
 
     fn there(&self, flow: usize, link: usize) -> f64 {
-        if self.is_delayed { self.net.forward(flow, link, self.rest) } else { 0.0 }
+        if self.is_delayed { self.net.forward(flow, link, self.equilibrium) } else { 0.0 }
     }
 
     fn back(&self, flow: usize, link: usize) -> f64 {
-        let trip = self.rest.rtts[flow] - self.net.forward(flow, link, self.rest);
+        let trip = self.equilibrium.rtts[flow] - self.net.forward(flow, link, self.equilibrium);
         if self.is_delayed { trip } else { 0.0 }
     }
 
@@ -62,14 +65,14 @@ impl<'a> Fluid<'a> {
         now.value(self.net.links.len() + flow, ago)
     }
 
-    /// y so long ago, (7).
+    /// Returns the load y of a link, `ago` seconds earlier (7).
     fn load(&self, link: usize, ago: f64, now: &Now<'_>) -> f64 {
         let crossing = (0..self.net.flows.len()).filter(|&r| self.net.crosses(link, r));
         crossing.map(|r| self.rate(r, ago + self.there(r, link), now)).sum()
     }
 
-    /// q' and pi so long ago.
-    fn told(&self, link: usize, ago: f64, now: &Now<'_>) -> (f64, f64) {
+    /// Returns q' and pi of a link, `ago` seconds earlier.
+    fn link_state(&self, link: usize, ago: f64, now: &Now<'_>) -> (f64, f64) {
         let (c, y, q) = (self.net.links[link].rate, self.load(link, ago, now), now.value(link, ago));
         let growth = (y - c) / c;
         if growth > 0.0 && q >= self.net.links[link].buffer {
@@ -83,18 +86,18 @@ impl<'a> Fluid<'a> {
         let (mut e, mut growth, mut through) = (0.0, 0.0, 1.0);
         for &l in &flow.route {
             let ago = self.back(r, l);
-            let (slope, loss) = self.told(l, ago, now);
+            let (slope, loss) = self.link_state(l, ago, now);
             e += self.net.links[l].delay + now.value(l, ago).max(0.0);
             growth += slope;
             through *= 1.0 - loss;
         }
         let x = self.rate(r, 0.0, now);
-        let k = flow.params.gain / self.rest.rtts[r];
+        let k = flow.params.gain / self.equilibrium.rtts[r];
         k * (flow.h() - x * (flow.price(e) + growth + 1.0 - through))
     }
 }
 
-/// The state and the past.
+/// State and past of the solution.
 struct Now<'a> {
     t: f64,
     values: &'a [f64],
@@ -111,7 +114,7 @@ impl System for Fluid<'_> {
     fn slopes(&self, t: f64, values: &[f64], past: &History, slopes: &mut [f64]) {
         let (now, links) = (Now { t, values, past }, self.net.links.len());
         for (l, slope) in slopes[..links].iter_mut().enumerate() {
-            *slope = self.told(l, 0.0, &now).0;
+            *slope = self.link_state(l, 0.0, &now).0;
         }
         for (r, slope) in slopes[links..].iter_mut().enumerate() {
             *slope = self.acceleration(r, &now);
@@ -129,16 +132,16 @@ impl System for Fluid<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ratio::Ratio;
+    use super::super::ratio::ReturnRatio;
     use super::super::tests::{link, network, parking_lot};
     use super::super::{Link, Network};
     use super::*;
 
-    /// Largest distance of rates from their rest in the last quarter, as a share of them.
-    fn distance(net: &Network, rest: &Rest, past: &History) -> f64 {
+    /// Returns the largest relative deviation of the rates from equilibrium in the last quarter.
+    fn distance(net: &Network, equilibrium: &Equilibrium, past: &History) -> f64 {
         let links = net.links.len();
         let rows = (past.len() * 3 / 4..past.len()).map(|n| past.row(n));
-        rows.flat_map(|row| row[links..].iter().zip(&rest.rates).map(|(x, at)| (x / at - 1.0).abs()))
+        rows.flat_map(|row| row[links..].iter().zip(&equilibrium.rates).map(|(x, at)| (x / at - 1.0).abs()))
             .fold(0.0, f64::max)
     }
 
@@ -146,38 +149,38 @@ mod tests {
         Link { buffer, ..link(rate, 0.02) }
     }
 
-    /// From elsewhere both systems come to the rest, with and without loss.
+    /// Both systems converge to the equilibrium, with and without loss.
     #[test]
     fn rests_where_the_network_rests() {
         let lossy = network(vec![full(1e6, 0.03), link(1.2e6, 0.03)], &[&[0, 1], &[0], &[1]]);
         for net in [parking_lot(), lossy] {
-            let rest = net.rest().unwrap();
-            let rates: Vec<f64> = rest.rates.iter().map(|x| 0.8 * x).collect();
-            for fluid in [Fluid::undelayed(&net, &rest), Fluid::delayed(&net, &rest)] {
-                let past = fluid.run(&rest.queues, &rates, fluid.step(), 600.0);
-                assert!(distance(&net, &rest, &past) < 1e-4, "{rest:?}");
+            let equilibrium = net.equilibrium().unwrap();
+            let rates: Vec<f64> = equilibrium.rates.iter().map(|x| 0.8 * x).collect();
+            for fluid in [Fluid::undelayed(&net, &equilibrium), Fluid::delayed(&net, &equilibrium)] {
+                let past = fluid.run(&equilibrium.queues, &rates, fluid.step(), 600.0);
+                assert!(distance(&net, &equilibrium, &past) < 1e-4, "{equilibrium:?}");
                 let last = past.row(past.len() - 1);
-                let queues = last.iter().zip(&rest.queues).map(|(q, at)| (q - at).abs());
-                assert!(queues.fold(0.0, f64::max) < 1e-5, "{last:?} {rest:?}");
+                let queues = last.iter().zip(&equilibrium.queues).map(|(q, at)| (q - at).abs());
+                assert!(queues.fold(0.0, f64::max) < 1e-5, "{last:?} {equilibrium:?}");
             }
         }
     }
 
-    /// What F bears, the fluid bears: 3 % below the largest gain it comes back, 3 % above it swings. Two bottlenecks, of which in
-    /// the second case one is full and tells of loss (IV-C), and a full link alone.
+    /// The fluid agrees with F: it converges 3 % below the largest gain, and oscillates 3 % above it. The cases are two
+    /// bottlenecks without loss, two bottlenecks of which one is full and signals loss (IV-C), and one full link.
     #[test]
     fn swings_beyond_the_largest_gain() {
         let half_full = network(vec![full(1e6, 0.03), link(1.2e6, 0.03)], &[&[0, 1], &[0], &[1]]);
         for net in [parking_lot(), half_full, network(vec![full(1e6, 0.03)], &[&[0], &[0]])] {
-            let rest = net.rest().unwrap();
-            let largest = Ratio::new(&net, &rest).margins().largest_gain.unwrap();
+            let equilibrium = net.equilibrium().unwrap();
+            let largest = ReturnRatio::new(&net, &equilibrium).margins().largest_gain.unwrap();
             let moved = |factor: f64| {
                 let mut net = net.clone();
                 net.flows.iter_mut().for_each(|flow| flow.params.gain *= factor * largest);
-                let rates: Vec<f64> = rest.rates.iter().map(|x| 1.02 * x).collect();
-                let fluid = Fluid::delayed(&net, &rest);
-                let past = fluid.run(&rest.queues, &rates, fluid.step(), 150.0);
-                distance(&net, &rest, &past)
+                let rates: Vec<f64> = equilibrium.rates.iter().map(|x| 1.02 * x).collect();
+                let fluid = Fluid::delayed(&net, &equilibrium);
+                let past = fluid.run(&equilibrium.queues, &rates, fluid.step(), 150.0);
+                distance(&net, &equilibrium, &past)
             };
             assert!(moved(0.97) < 2e-3, "{} at {largest}", moved(0.97));
             assert!(moved(1.03) > 2e-2, "{} at {largest}", moved(1.03));

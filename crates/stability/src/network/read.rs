@@ -1,4 +1,4 @@
-//! A network from a file: `[[link]]` and `[[flow]]`.
+//! Reads a network from a file with `[[link]]` and `[[flow]]` tables.
 
 use congestion::algorithms::media::dccc::Params;
 use serde::Deserialize;
@@ -19,7 +19,7 @@ struct LinkTable {
     name: String,
     rate: Rate,
     delay: Duration,
-    /// Without it there is no loss.
+    /// Default: unlimited, without loss.
     buffer: Option<Duration>,
 }
 
@@ -27,13 +27,13 @@ struct LinkTable {
 #[serde(deny_unknown_fields)]
 struct FlowTable {
     route: Vec<String>,
-    /// Default: the delays of its route.
+    /// Default: the sum of the delays on the route.
     back: Option<Duration>,
     threshold: Option<Duration>,
     gain: Option<f64>,
     h: Option<Rate>,
     beta: Option<f64>,
-    /// So many of them.
+    /// Number of equal flows.
     #[serde(default = "one")]
     count: u32,
 }
@@ -42,17 +42,19 @@ fn one() -> u32 {
     1
 }
 
-/// More than this take minutes.
+/// Limits, because larger networks take minutes.
 const MOST_LINKS: usize = 20;
 const MOST_FLOWS: usize = 100;
 
+/// Reads a network from the text of a file.
+///
 /// # Errors
-/// What is wrong with the text, with its line where the file's language itself knows it.
+/// The first mistake in the text. For syntax errors, with the line.
 pub fn read(text: &str) -> Result<Network, String> {
     let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
     let links: Vec<Link> = file.link.iter().map(link).collect::<Result<_, _>>()?;
     if let Some(link) = (1..links.len()).find(|&i| links[..i].iter().any(|l| l.name == links[i].name)) {
-        return Err(format!("link `{}`: a second one of this name; give each its own", links[link].name));
+        return Err(format!("link `{}`: duplicate name; give each link its own", links[link].name));
     }
     let mut flows = Vec::new();
     for (i, table) in file.flow.iter().enumerate() {
@@ -69,7 +71,7 @@ fn link(table: &LinkTable) -> Result<Link, String> {
     let LinkTable { name, rate, delay, buffer } = table;
     if *rate == Rate(0) || *buffer == Some(Duration::ZERO) {
         return Err(format!(
-            "link `{name}`: a rate or a buffer of 0; give one above, or leave out the buffer"
+            "link `{name}`: rate and buffer must be above 0; for an unlimited buffer, leave out `buffer`"
         ));
     }
     Ok(Link {
@@ -90,7 +92,7 @@ fn flow(table: &FlowTable, links: &[Link]) -> Result<Flow, String> {
     };
     let route: Vec<usize> = table.route.iter().map(number).collect::<Result<_, _>>()?;
     if route.is_empty() || (1..route.len()).any(|i| route[..i].contains(&route[i])) {
-        return Err("a route is along one link or more, each once".into());
+        return Err("`route` must list one link or more, each only once".into());
     }
     let default = Params::default();
     let params = Params {
@@ -101,15 +103,15 @@ fn flow(table: &FlowTable, links: &[Link]) -> Result<Flow, String> {
         ..default
     };
     if !(params.gain > 0.0 && params.gain <= 10.0 && params.beta > 0.0 && params.beta <= 1.0) {
-        return Err("give a gain above 0 and up to 10, a beta above 0 and up to 1".into());
+        return Err("`gain` must be above 0 and at most 10, and `beta` above 0 and at most 1".into());
     }
     if params.h == Rate(0) {
-        return Err("h is 0: a flow without utility sends nothing; give a rate, like \"20 kbit/s\"".into());
+        return Err("with h = 0 the flow would send nothing; give a rate, like h = \"20 kbit/s\"".into());
     }
     let ahead: f64 = route.iter().map(|&l| links[l].delay).sum();
     let back = table.back.map_or(ahead, Duration::as_secs_f64);
     if ahead + back <= 0.0 {
-        return Err("a round trip takes time; give its links a delay, or the flow a way back".into());
+        return Err("the RTT is 0; give a link a `delay`, or the flow a `back` delay".into());
     }
     Ok(Flow { route, back, params })
 }
@@ -154,13 +156,13 @@ threshold = "80 ms"
         for (from, to, says) in [
             ("rate = \"2 M", "rte = \"2 M", "rte"),
             ("\"left\", \"right\"", "\"left\", \"rigth\"", "did you mean \"right\"?"),
-            ("\"left\", \"right\"", "\"left\", \"left\"", "each once"),
+            ("\"left\", \"right\"", "\"left\", \"left\"", "each only once"),
             ("\"left\", \"right\"", "", "one link or more"),
-            ("name = \"right\"", "name = \"left\"", "a second one"),
-            ("2 Mbit/s", "0 bit/s", "a rate or a buffer of 0"),
-            ("gain = 0.3", "gain = 0", "flow 2: give a gain above 0"),
+            ("name = \"right\"", "name = \"left\"", "duplicate name"),
+            ("2 Mbit/s", "0 bit/s", "must be above 0"),
+            ("gain = 0.3", "gain = 0", "flow 2: `gain` must be above 0"),
             ("count = 2", "count = 200", "201 flows"),
-            ("threshold = \"80 ms\"", "h = \"0 bit/s\"", "h is 0"),
+            ("threshold = \"80 ms\"", "h = \"0 bit/s\"", "h = 0"),
         ] {
             assert!(TEXT.contains(from));
             let wrong = read(&TEXT.replacen(from, to, 1)).unwrap_err();

@@ -1,4 +1,4 @@
-//! The analysis of a network: what is printed, and its numbers as CSV.
+//! Formats the analysis of a network as text, and its numbers as CSV.
 
 use std::fmt::Write;
 
@@ -6,78 +6,84 @@ use comfy_table::{CellAlignment, Table, presets};
 use num_complex::Complex64;
 use serde::Serialize;
 
-use super::passivity::{Course, Moment};
-use super::ratio::{NetworkMargins, Ratio};
-use super::{Network, Rest};
+use super::passivity::{Moment, PassivityRun};
+use super::ratio::{NetworkMargins, ReturnRatio};
+use super::{Equilibrium, Network};
 use crate::margins::{Margins, degrees};
 use crate::open_loop::OpenLoop;
 use crate::text::{decibels, short};
 
-/// Everything the command says.
+/// Results of the analysis of a network.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NetworkAnalysis {
     #[serde(skip)]
     net: Network,
     #[serde(skip)]
-    rest: Rest,
-    /// Queue (seconds), loss and load (bit/s) of each link.
+    equilibrium: Equilibrium,
+    /// Name, queue (seconds), loss and load (bit/s) of each link.
     pub links: Vec<(String, f64, f64, f64)>,
     /// Rate (bit/s), one-way delay and RTT (seconds) of each flow.
     pub flows: Vec<(f64, f64, f64)>,
-    /// Of the loop itself.
+    /// Margins of the loop itself.
     pub margins: NetworkMargins,
-    /// Of the paper's bound, -1/M for the loop of each flow (46): the least; none where a link is full.
+    /// Smallest margins of the paper's bound, -1/M for the loop of each flow (46). `None` if a link is full.
     pub bound: Option<Margins>,
-    /// The largest rho of (43).
+    /// Largest rho of (43).
     pub spectral_radius: f64,
-    /// The passivity proof's quantities, from two starts; none where a link is full, which it does not treat.
-    pub passivity: Vec<Course>,
+    /// Quantities of the passivity proof, from two initial states. Empty if a link is full, because the proof does not
+    /// cover this case.
+    pub passivity: Vec<PassivityRun>,
 }
 
-/// RTTs that the runs without delays take: some ten times what they need.
+/// Length of the runs without delays, in RTTs. It is some ten times what they need.
 const TRIPS: f64 = 1000.0;
-/// Where they begin: queues and rates as multiples of those at rest, in words too. The table is of the last.
+/// Initial states of the runs: queues and rates as multiples of the equilibrium, and a description. The table shows
+/// the last one.
 const STARTS: [(f64, f64, &str); 2] = [
     (0.0, 0.5, "empty queues and half of each rate"),
     (3.0, 1.5, "3 times each queue and 1.5 times each rate"),
 ];
-/// Lines of its table.
+/// Number of rows in the table of a run.
 const LINES: usize = 12;
 
 impl NetworkAnalysis {
+    /// Analyses a network.
+    ///
     /// # Errors
-    /// A network without a rest, or without any queue.
-    pub fn of(net: Network) -> Result<Self, String> {
-        let rest = net.rest()?;
-        let ratio = Ratio::new(&net, &rest);
+    /// A network without an equilibrium, or without any queue.
+    pub fn new(net: Network) -> Result<Self, String> {
+        let equilibrium = net.equilibrium()?;
+        let ratio = ReturnRatio::new(&net, &equilibrium);
         if ratio.congested.is_empty() {
-            return Err("no link has a queue at rest: there is no loop to analyse".into());
+            return Err("no link has a queue at equilibrium, so there is no loop to analyse".into());
         }
-        let is_full = rest.losses.iter().any(|loss| *loss > 0.0);
-        let longest = rest.rtts.iter().copied().fold(0.0, f64::max);
+        let is_full = equilibrium.losses.iter().any(|loss| *loss > 0.0);
+        let longest = equilibrium.rtts.iter().copied().fold(0.0, f64::max);
         let radii = ratio.frequencies().into_iter().map(|w| ratio.spectral_radius(w));
         let spectral_radius = radii.fold(0.0, f64::max);
         let margins = ratio.margins();
-        let bound = (!is_full).then(|| bound(&net, &rest)).flatten();
-        let course = |(q, x, _): (f64, f64, &str)| Course::run(&net, &rest, q, x, TRIPS * longest);
-        let passivity = if is_full { Vec::new() } else { STARTS.map(course).to_vec() };
+        let bound = (!is_full).then(|| bound(&net, &equilibrium)).flatten();
+        let run = |(q, x, _): (f64, f64, &str)| PassivityRun::run(&net, &equilibrium, q, x, TRIPS * longest);
+        let passivity = if is_full { Vec::new() } else { STARTS.map(run).to_vec() };
         let per_link = |(l, link): (usize, &super::Link)| {
-            (link.name.clone(), rest.queues[l], rest.losses[l], rest.loads[l])
+            (link.name.clone(), equilibrium.queues[l], equilibrium.losses[l], equilibrium.loads[l])
         };
         Ok(Self {
             links: net.links.iter().enumerate().map(per_link).collect(),
-            flows: (0..net.flows.len()).map(|r| (rest.rates[r], rest.delays[r], rest.rtts[r])).collect(),
+            flows: (0..net.flows.len())
+                .map(|r| (equilibrium.rates[r], equilibrium.delays[r], equilibrium.rtts[r]))
+                .collect(),
             margins,
             bound,
             spectral_radius,
             passivity,
             net,
-            rest,
+            equilibrium,
         })
     }
 
-    /// All of it.
+    /// Formats the analysis for the terminal.
     pub fn text(&self) -> String {
         let mut out = format!(
             "\ndccc: {}\n\n{}\n\n{}\n\n{}\n",
@@ -88,8 +94,8 @@ impl NetworkAnalysis {
         );
         if let Some(last) = self.passivity.last() {
             let _ = write!(out, "\n{}\n", passivity(last));
-            for (course, (_, _, start)) in self.passivity.iter().zip(STARTS) {
-                let _ = writeln!(out, "From {start}: {}.", falls(course));
+            for (run, (_, _, start)) in self.passivity.iter().zip(STARTS) {
+                let _ = writeln!(out, "From {start}: {}.", describe_fall(run));
             }
         }
         out
@@ -143,9 +149,9 @@ impl NetworkAnalysis {
         table(&header, rows.into_iter())
     }
 
-    /// Eigenvalues of F and rho, a row per frequency and eigenvalue.
+    /// Formats the eigenvalues of F and rho as CSV, with a row per frequency and eigenvalue.
     pub fn eigenvalues(&self) -> String {
-        let ratio = Ratio::new(&self.net, &self.rest);
+        let ratio = ReturnRatio::new(&self.net, &self.equilibrium);
         let mut out = "omega_rad_s,spectral_radius,real,imaginary\n".to_owned();
         for w in ratio.frequencies() {
             for value in ratio.eigenvalues(Complex64::new(0.0, w)) {
@@ -156,13 +162,13 @@ impl NetworkAnalysis {
         out
     }
 
-    /// The proof's quantities, a row per step, if there are any.
+    /// Formats the quantities of the passivity proof as CSV, with a row per step. Returns `None` if a link is full.
     pub fn moments(&self) -> Option<String> {
-        let course = self.passivity.last()?;
+        let run = self.passivity.last()?;
         let mut out =
             "time_s,v_user_bit_s,v_link_bit_s,w_user_bit,w_link_bit,gap_bit,slope_bit,v_bent_bit_s\n"
                 .to_owned();
-        for m in &course.moments {
+        for m in &run.moments {
             let bent = m.v_bent.map_or(String::new(), |v| format!("{v:.6e}"));
             let _ = writeln!(
                 out,
@@ -174,20 +180,20 @@ impl NetworkAnalysis {
     }
 }
 
-/// The least margins of the flows against -1/M.
-fn bound(net: &Network, rest: &Rest) -> Option<Margins> {
-    let all = net.flows.iter().zip(&rest.rates).map(|(flow, x)| {
+/// Returns the smallest margins of the flows against -1/M.
+fn bound(net: &Network, equilibrium: &Equilibrium) -> Option<Margins> {
+    let all = net.flows.iter().zip(&equilibrium.rates).map(|(flow, x)| {
         let price = flow.h() / x;
         let slope = flow.params.beta - price;
         let links = net.longest() as f64;
-        Margins::of(&OpenLoop { gain: flow.params.gain, slope, price, links, updates: None })
+        Margins::new(&OpenLoop { gain: flow.params.gain, slope, price, links, updates: None })
     });
     all.min_by(|a, b| a.gain_margin.total_cmp(&b.gain_margin))
 }
 
-/// Evenly in the logarithm of time.
-fn passivity(course: &Course) -> String {
-    let last = course.moments.len() - 1;
+/// Formats a run as a table, with rows spaced evenly in the logarithm of time.
+fn passivity(run: &PassivityRun) -> String {
+    let last = run.moments.len() - 1;
     let rows: Vec<usize> = (0..LINES)
         .map(|i| libm::exp(libm::log(last.max(1) as f64) * i as f64 / (LINES - 1) as f64) as usize)
         .map(|n| n.min(last))
@@ -205,25 +211,25 @@ fn passivity(course: &Course) -> String {
     shown.dedup();
     format!(
         "Passivity without delays (27 to 60), in bit s and bit, alpha {} 1/s, from {}:\n\n{}\n",
-        short(course.alpha),
+        short(run.alpha),
         STARTS[STARTS.len() - 1].2,
-        table(&header, shown.iter().map(|&n| line(&course.moments[n])))
+        table(&header, shown.iter().map(|&n| line(&run.moments[n])))
     )
 }
 
-/// Below this a rise is rounding.
+/// Rises below this share are rounding errors.
 const ROUNDING: f64 = 1e-6;
 
-/// Whether the storages do.
-fn falls(course: &Course) -> String {
+/// Describes whether the storage functions fall.
+fn describe_fall(run: &PassivityRun) -> String {
     let word = |name: &str, growth: f64| match growth {
         grown if grown > ROUNDING => {
             format!("{name} rises again by {:.3} % of its first value", grown * 100.0)
         }
         _ => format!("{name} only falls"),
     };
-    let bent = course.bent_growth().map(|growth| word(", V_bent", growth));
-    word("V", course.growth()) + &bent.unwrap_or_default()
+    let bent = run.bent_growth().map(|growth| word(", V_bent", growth));
+    word("V", run.growth()) + &bent.unwrap_or_default()
 }
 
 fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
@@ -261,7 +267,7 @@ mod tests {
 
     #[test]
     fn says_all_of_it() {
-        let analysis = NetworkAnalysis::of(parking_lot()).unwrap();
+        let analysis = NetworkAnalysis::new(parking_lot()).unwrap();
         let text = analysis.text();
         for part in ["−1/2", "gain margin", "largest rho", "stable", "V_user", "alpha"] {
             assert!(text.contains(part), "{part}: {text}");
@@ -270,16 +276,16 @@ mod tests {
         let lines = analysis.eigenvalues();
         assert_eq!(
             lines.lines().count(),
-            1 + 2 * Ratio::new(&analysis.net, &analysis.rest).frequencies().len()
+            1 + 2 * ReturnRatio::new(&analysis.net, &analysis.equilibrium).frequencies().len()
         );
         assert!(analysis.moments().unwrap().lines().count() > 1000);
     }
 
-    /// With loss the bound and the proof have nothing to say.
+    /// With loss, there is neither a bound nor a proof.
     #[test]
     fn a_full_link() {
         let narrow = Link { buffer: 0.03, ..link(1e6, 0.025) };
-        let analysis = NetworkAnalysis::of(network(vec![narrow], &[&[0], &[0]])).unwrap();
+        let analysis = NetworkAnalysis::new(network(vec![narrow], &[&[0], &[0]])).unwrap();
         assert!(analysis.bound.is_none() && analysis.passivity.is_empty() && analysis.moments().is_none());
         assert!(analysis.text().contains("loss (%)"));
     }

@@ -1,11 +1,12 @@
-"""Ends of aioquic in virtual time, as a child of ackclock.
+"""Endpoints of aioquic in virtual time, in a child process of ackclock.
 
-Requests come on stdin and answers leave on stdout, both with their length in front (4 bytes, little-endian like all numbers);
-`crates/stack/src/aioquic/messages.rs` is the other side. Every request has one answer. aioquic itself is not changed: what it does is
-watched where one part of it calls another.
+Requests arrive on stdin and replies leave on stdout. Both have a length prefix of 4 bytes, and all numbers are
+little-endian. `crates/stack/src/aioquic/messages.rs` is the other side. Every request has one reply. aioquic itself
+is not changed. This script observes calls between its parts.
 
-The same requests have the same answers: os.urandom is seeded for each end, certificates are looked at on one day, and time is what the
-requests say. Keys of TLS come from OpenSSL, and no length depends on them. aioquic reads no other clock as long as it writes no qlog.
+The same requests give the same replies. os.urandom is seeded for each endpoint, certificates are checked on a fixed
+day, and time comes from the requests. OpenSSL draws the TLS keys, but no length depends on them. aioquic reads no
+other clock as long as it writes no qlog.
 """
 
 import logging
@@ -14,19 +15,19 @@ import random
 import struct
 import sys
 
-ANSWERS, REQUESTS = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
-# Whatever prints, prints into no answer.
+REPLIES, REQUESTS = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
+# Output of print must not end up in a reply.
 os.dup2(2, 1)
 
 
 def reply(body):
-    ANSWERS.write(struct.pack("<I", len(body)) + body)
-    ANSWERS.flush()
+    REPLIES.write(struct.pack("<I", len(body)) + body)
+    REPLIES.flush()
 
 
-# Whose random bytes are drawn.
-drawing = random.Random(0)
-os.urandom = lambda count: drawing.randbytes(count)
+# Generator of the endpoint that is being served.
+generator = random.Random(0)
+os.urandom = lambda count: generator.randbytes(count)
 
 try:
     import aioquic
@@ -50,17 +51,17 @@ logging.disable(logging.CRITICAL)
 DAY = tls.datetime.datetime(2026, 1, 1, tzinfo=tls.datetime.timezone.utc)
 tls.utcnow = lambda: DAY
 
-# A process's clock is never at 0, which aioquic takes for "not yet" here and there: nanoseconds.
+# Offset of the clock from virtual time, in nanoseconds. aioquic takes a time of 0 for "not set" in some places.
 BASE = 1000 * 10**9
 NEVER = 2**64 - 1
-# The stream that a client opens, its first one in one direction.
+# ID of the client's first unidirectional stream.
 STREAM = 2
-# Credit of flow control, bytes: the network limits, and not this.
+# Flow control credit, in bytes. The network must be the limit, and not this.
 CREDIT = 64 << 20
 CLIENT, SERVER = ("10.0.0.1", 4000), ("10.0.0.2", 443)
-# Kinds of datagrams, and of news.
+# Kinds of datagrams, and of controller events.
 DATA, HANDSHAKE, BARE = 0, 1, 2
-RTT, SETTLED, REDUCED, COLLAPSED = 0, 1, 2, 3
+RTT, ACKED, REDUCED, COLLAPSED = 0, 1, 2, 3
 
 
 def seconds(now):
@@ -68,7 +69,7 @@ def seconds(now):
 
 
 def nanoseconds(at):
-    """The first nanosecond at which a timer of this time is over."""
+    """Returns the first nanosecond at which a timer set to this time has expired."""
     now = int(at * 1e9) - BASE
     while seconds(now) < at:
         now += 1
@@ -76,7 +77,7 @@ def nanoseconds(at):
 
 
 class Builder(quic.QuicPacketBuilder):
-    """aioquic's, which knows which packets are in which datagram."""
+    """A packet builder that records which packets are in which datagram."""
 
     def __init__(self, **how):
         super().__init__(**how)
@@ -92,23 +93,23 @@ class Builder(quic.QuicPacketBuilder):
         datagrams, packets = super().flush()
         begin = 0
         for cut in self.cuts:
-            turning.kinds.append(kind(packets[begin:cut]))
+            current.kinds.append(kind(packets[begin:cut]))
             begin = cut
         self.cuts = []
         return datagrams, packets
 
 
 def kind(packets):
-    """What a datagram of these packets is counted as."""
-    asking = [packet for packet in packets if packet.is_ack_eliciting]
-    if any(packet.epoch == tls.Epoch.ONE_RTT and not packet.is_crypto_packet for packet in asking):
+    """Classifies a datagram by its packets."""
+    eliciting = [packet for packet in packets if packet.is_ack_eliciting]
+    if any(packet.epoch == tls.Epoch.ONE_RTT and not packet.is_crypto_packet for packet in eliciting):
         return DATA
-    return HANDSHAKE if asking else BARE
+    return HANDSHAKE if eliciting else BARE
 
 
 def handle_frame(receiver, frame, plain=QuicStreamReceiver.handle_frame):
     if receiver._stream_id == STREAM:
-        turning.frames.append((frame.offset, len(frame.data)))
+        current.frames.append((frame.offset, len(frame.data)))
     return plain(receiver, frame)
 
 
@@ -116,8 +117,8 @@ quic.QuicPacketBuilder = Builder
 QuicStreamReceiver.handle_frame = handle_frame
 
 
-class End:
-    """What clients and servers have in common: connections, and what is to be told of a turn."""
+class Endpoint:
+    """Common part of clients and servers: connections, and the results of a step."""
 
     def __init__(self, seed, algorithm, datagram, alpn):
         self.random = random.Random(seed)
@@ -128,7 +129,7 @@ class End:
             "max_data": CREDIT,
             "max_stream_data": CREDIT,
         }
-        self.news, self.frames, self.handed, self.kinds, self.answers = [], [], [], [], []
+        self.controller_events, self.frames, self.delivered, self.kinds, self.responses = [], [], [], [], []
         self.lost, self.expired = 0, 0
         self.latest = None
 
@@ -137,10 +138,10 @@ class End:
 
     def on_event(self, connection, event):
         if isinstance(event, events.StreamDataReceived) and event.stream_id == STREAM:
-            self.handed.append(event.data)
+            self.delivered.append(event.data)
 
-    def turn(self, now, data, end, datagram):
-        self.supply(data, end)
+    def step(self, now, data, end, datagram):
+        self.add_data(data, end)
         if datagram:
             self.receive(now, datagram)
         else:
@@ -151,10 +152,10 @@ class End:
         for connection in self.connections():
             while (event := connection.next_event()) is not None:
                 self.on_event(connection, event)
-        return self.answer(now)
+        return self.result(now)
 
-    def answer(self, now):
-        datagrams = [(HANDSHAKE, answer) for answer in self.answers]
+    def result(self, now):
+        datagrams = [(HANDSHAKE, response) for response in self.responses]
         due = NEVER
         for connection in self.connections():
             if not connection._network_paths:
@@ -164,38 +165,38 @@ class End:
             self.kinds = []
             at = connection.get_timer()
             due = due if at is None else min(due, nanoseconds(at))
-        head = (due, *self.standing(), self.lost, self.expired, self.buffered())
-        sizes = (len(self.news), len(self.frames), len(datagrams), sum(map(len, self.handed)))
+        head = (due, *self.sender_state(), self.lost, self.expired, self.buffered())
+        sizes = (len(self.controller_events), len(self.frames), len(datagrams), sum(map(len, self.delivered)))
         parts = [struct.pack("<8Q4I", *head, *sizes)]
-        parts.extend(struct.pack("<B2Q", *news) for news in self.news)
+        parts.extend(struct.pack("<B2Q", *event) for event in self.controller_events)
         parts.extend(struct.pack("<QI", *frame) for frame in self.frames)
         for one, bytes in datagrams:
             parts.append(struct.pack("<BI", one, len(bytes)))
             parts.append(bytes)
-        parts.extend(self.handed)
-        self.news, self.frames, self.handed, self.answers = [], [], [], []
+        parts.extend(self.delivered)
+        self.controller_events, self.frames, self.delivered, self.responses = [], [], [], []
         return b"".join(parts)
 
-    def supply(self, data, end):
+    def add_data(self, data, end):
         pass
 
     def buffered(self):
         return 0
 
-    def standing(self):
-        """Window, bytes in flight, smoothed and newest RTT in nanoseconds."""
+    def sender_state(self):
+        """Returns window, bytes in flight, smoothed and latest RTT (in nanoseconds)."""
         return NEVER, NEVER, NEVER, NEVER
 
 
-class Client(End):
-    """One connection, and one stream of what comes with the requests."""
+class Client(Endpoint):
+    """One connection with one stream, which carries the data of the requests."""
 
     def __init__(self, name, certificate, *common):
         super().__init__(*common)
         pem = x509.load_der_x509_certificate(certificate).public_bytes(Encoding.PEM)
         settings = {**self.settings, "is_client": True, "server_name": name.decode(), "cadata": pem}
         self.connection = quic.QuicConnection(configuration=QuicConfiguration(**settings))
-        self.begun, self.ready, self.waiting, self.ends = False, False, bytearray(), False
+        self.begun, self.ready, self.pending, self.ends = False, False, bytearray(), False
         self.watch(self.connection._loss)
 
     def connections(self):
@@ -208,19 +209,19 @@ class Client(End):
 
         def rtt_measured(*, now, rtt):
             self.latest = rtt
-            self.news.append((RTT, round(rtt * 1e9), 0))
+            self.controller_events.append((RTT, round(rtt * 1e9), 0))
             on_rtt(now=now, rtt=rtt)
 
         def packets_lost(*, now, packets):
             began = cc._congestion_recovery_start_time
-            self.settled()
+            self.ack_processed()
             on_lost(now=now, packets=packets)
             if cc._congestion_recovery_start_time != began:
-                self.news.append((REDUCED, cc.congestion_window, 0))
+                self.controller_events.append((REDUCED, cc.congestion_window, 0))
 
         def collapsed():
             on_collapse()
-            self.news.append((COLLAPSED, cc.congestion_window, 0))
+            self.controller_events.append((COLLAPSED, cc.congestion_window, 0))
 
         def declared(*, packets, congestion_event=True, **rest):
             packets = tuple(packets)
@@ -231,19 +232,19 @@ class Client(End):
         cc.on_rtt_measurement, cc.on_packets_lost = rtt_measured, packets_lost
         cc.on_persistent_congestion, loss._on_packets_lost = collapsed, declared
 
-    def settled(self):
+    def ack_processed(self):
         cc = self.connection._loss._cc
-        self.news.append((SETTLED, cc.congestion_window, NEVER if cc.ssthresh is None else cc.ssthresh))
+        self.controller_events.append((ACKED, cc.congestion_window, NEVER if cc.ssthresh is None else cc.ssthresh))
 
     def receive(self, now, datagram):
         self.connection.receive_datagram(datagram, SERVER, now=now)
-        self.settled()
+        self.ack_processed()
 
-    def turn(self, now, data, end, datagram):
+    def step(self, now, data, end, datagram):
         if not self.begun:
             self.begun = True
             self.connection.connect(SERVER, now=now)
-        return super().turn(now, data, end, datagram)
+        return super().step(now, data, end, datagram)
 
     def on_event(self, connection, event):
         super().on_event(connection, event)
@@ -251,36 +252,36 @@ class Client(End):
             self.ready = True
             self.write()
 
-    def supply(self, data, end):
-        self.waiting += data
+    def add_data(self, data, end):
+        self.pending += data
         self.ends = self.ends or end
         self.write()
 
     def write(self):
-        if self.ready and (self.waiting or self.ends):
-            self.connection.send_stream_data(STREAM, bytes(self.waiting), self.ends)
-            self.waiting, self.ends = bytearray(), False
+        if self.ready and (self.pending or self.ends):
+            self.connection.send_stream_data(STREAM, bytes(self.pending), self.ends)
+            self.pending, self.ends = bytearray(), False
 
     def buffered(self):
         stream = self.connection._streams.get(STREAM)
         written = 0 if stream is None else stream.sender._buffer_stop - stream.sender._buffer_start
-        return written + len(self.waiting)
+        return written + len(self.pending)
 
-    def standing(self):
+    def sender_state(self):
         loss = self.connection._loss
         smoothed = round(loss._rtt_smoothed * 1e9) if loss._rtt_initialized else NEVER
         latest = NEVER if self.latest is None else round(self.latest * 1e9)
         return loss.congestion_window, loss.bytes_in_flight, smoothed, latest
 
 
-class Server(End):
-    """As aioquic.asyncio.server: connections by their connection IDs."""
+class Server(Endpoint):
+    """Like aioquic.asyncio.server: finds connections by connection ID."""
 
     def __init__(self, retry, certificate, key, *common):
         super().__init__(*common)
         settings = QuicConfiguration(**self.settings, is_client=False)
         settings.certificate = x509.load_der_x509_certificate(certificate)
-        # PKCS #8 of RFC 8410, of which OpenSSL reads only the older version: the key are the 32 bytes behind these.
+        # The key is PKCS #8 as in RFC 8410. OpenSSL reads only an older version. The 32 key bytes follow these four.
         at = key.index(b"\x04\x22\x04\x20") + 4
         settings.private_key = Ed25519PrivateKey.from_private_bytes(key[at : at + 32])
         self.configuration = settings
@@ -296,7 +297,7 @@ class Server(End):
         except ValueError:
             return
         if header.version not in (None, *self.configuration.supported_versions):
-            return  # no client here has another; that of a damaged datagram is
+            return  # clients here use no other version, so the datagram is damaged
         connection = self.ids.get(header.destination_cid)
         large = len(datagram) >= SMALLEST_MAX_DATAGRAM_SIZE
         if connection is None and large and header.packet_type == QuicPacketType.INITIAL:
@@ -315,7 +316,7 @@ class Server(End):
                     address=CLIENT, destination_cid=source, token=header.token, now=now
                 )
             except ValueError:
-                return None  # a damaged one, which a server may ignore
+                return None  # a damaged token, which a server may ignore
         connection = quic.QuicConnection(
             configuration=self.configuration,
             original_destination_connection_id=original,
@@ -339,7 +340,7 @@ class Server(End):
             original_destination_cid=header.destination_cid,
             retry_token=token,
         )
-        self.answers.append(retry)
+        self.responses.append(retry)
 
     def on_event(self, connection, event):
         super().on_event(connection, event)
@@ -352,7 +353,7 @@ class Server(End):
 
 
 def fields(body, at):
-    """Byte strings, each with its length in front."""
+    """Yields byte strings with a length prefix."""
     while at < len(body):
         (length,) = struct.unpack_from("<I", body, at)
         yield body[at + 4 : at + 4 + length]
@@ -360,32 +361,32 @@ def fields(body, at):
 
 
 def make(body):
-    """A new end."""
-    global drawing
+    """Creates an endpoint."""
+    global generator
     _, is_server, retry, seed, datagram = struct.unpack_from("<BBBQI", body)
     alpn, algorithm, name, certificate, key = fields(body, 15)
-    drawing = random.Random(seed)
+    generator = random.Random(seed)
     common = (seed, algorithm, datagram, alpn)
     end = Server(retry, certificate, key, *common) if is_server else Client(name, certificate, *common)
-    end.random = drawing
-    ends.append(end)
+    end.random = generator
+    endpoints.append(end)
     return b""
 
 
-def turn(body):
-    """Time has come for an end: to take a datagram, or for its timer."""
-    global drawing, turning
+def step(body):
+    """Passes a datagram to an endpoint, or runs its timers."""
+    global generator, current
     _, number, now, last, length = struct.unpack_from("<BIQBI", body)
-    turning = ends[number]
-    drawing = turning.random
+    current = endpoints[number]
+    generator = current.random
     data, datagram = body[18 : 18 + length], body[18 + length :]
-    return turning.turn(seconds(now), data, bool(last), datagram)
+    return current.step(seconds(now), data, bool(last), datagram)
 
 
-ends, turning = [], None
+endpoints, current = [], None
 while len(size := REQUESTS.read(4)) == 4:
     (size,) = struct.unpack("<I", size)
     request = REQUESTS.read(size)
     if len(request) < size:
         break
-    reply(make(request) if request[0] == 0 else turn(request))
+    reply(make(request) if request[0] == 0 else step(request))

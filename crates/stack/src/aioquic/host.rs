@@ -1,4 +1,4 @@
-//! The process in which the ends of a run are that are not in this program.
+//! The process that holds a run's aioquic endpoints.
 
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,16 +7,16 @@ use std::time::Duration as Elapsed;
 use super::process::Process;
 use crate::refusal::Refusal;
 
-/// aioquic's version: of another one nobody knows whether its insides are where `host.py` looks for them, and the same results would
-/// not be sure.
+/// Required version of aioquic. `host.py` uses internals of aioquic, which may differ in another
+/// version, and results might differ too.
 const VERSION: &str = "1.7.2";
-/// Who begins Python when it is not `python3`.
-const VARIABLE: &str = "ACKCLOCK_PYTHON";
-/// For one answer.
-const PATIENCE: Elapsed = Elapsed::from_secs(60);
+/// Environment variable with the Python to use instead of `python3`.
+const PYTHON_VARIABLE: &str = "ACKCLOCK_PYTHON";
+/// Time limit for one reply.
+const REPLY_TIMEOUT: Elapsed = Elapsed::from_secs(60);
 
-/// Where ends of stacks are that are not in this program: one child process for a run, begun when the first end wants it. All handles are
-/// of the same; with the last one the process ends.
+/// The process of a run's endpoints that do not run inside this program. It starts when the first
+/// endpoint needs it, and ends when the last handle is dropped. All handles share one process.
 #[derive(Clone, Default)]
 pub struct Host(Arc<Mutex<State>>);
 
@@ -29,7 +29,7 @@ enum State {
 }
 
 impl Host {
-    /// What became of it: the run is worth nothing then.
+    /// Returns the reason for which the process failed. The run is then invalid.
     pub fn failure(&self) -> Option<String> {
         match &*self.lock() {
             State::Failed(why) => Some(why.clone()),
@@ -37,102 +37,105 @@ impl Host {
         }
     }
 
-    /// Begins Python and looks for aioquic, unless that is done.
+    /// Starts Python and looks for aioquic, unless the process is already running.
     ///
     /// # Errors
-    /// What is missing, and how to install it.
-    pub(crate) fn begin(&self) -> Result<(), Refusal> {
+    /// The missing part, and how to install it.
+    pub(crate) fn start(&self) -> Result<(), Refusal> {
         let mut state = self.lock();
         if matches!(*state, State::Idle) {
-            *state = match begin(&python()) {
+            *state = match start_python(&python_command()) {
                 Ok(process) => State::Running(Box::new(process), 0),
                 Err(why) => State::Failed(why),
             };
         }
         match &*state {
-            State::Failed(why) => Err(Refusal::Outside(why.clone())),
+            State::Failed(why) => Err(Refusal::Stack(why.clone())),
             _ => Ok(()),
         }
     }
 
-    /// Makes an end; its number.
+    /// Creates an endpoint and returns its number.
     ///
     /// # Errors
-    /// As above, and that it cannot be made.
-    pub(super) fn make(&self, request: &[u8]) -> Result<u32, Refusal> {
-        self.begin()?;
-        let made = self.ask(request).and_then(|_| match &mut *self.lock() {
-            State::Running(_, ends) => {
-                *ends += 1;
-                Some(*ends - 1)
+    /// The same as for [`start`](Self::start), or a failure to create the endpoint.
+    pub(super) fn create(&self, request: &[u8]) -> Result<u32, Refusal> {
+        self.start()?;
+        let created = self.request(request).and_then(|_| match &mut *self.lock() {
+            State::Running(_, endpoints) => {
+                *endpoints += 1;
+                Some(*endpoints - 1)
             }
             _ => None,
         });
-        made.ok_or_else(|| Refusal::Outside(self.failure().unwrap_or_default()))
+        created.ok_or_else(|| Refusal::Stack(self.failure().unwrap_or_default()))
     }
 
-    /// The answer to a request; `None` once it has failed.
-    pub(super) fn ask(&self, request: &[u8]) -> Option<Vec<u8>> {
+    /// Returns the reply to a request, or `None` once the process has failed.
+    pub(super) fn request(&self, request: &[u8]) -> Option<Vec<u8>> {
         let mut state = self.lock();
         let State::Running(process, _) = &mut *state else { return None };
-        match process.ask(request) {
-            Ok(answer) => Some(answer),
+        match process.request(request) {
+            Ok(reply) => Some(reply),
             Err(why) => {
-                *state = State::Failed(format!("aioquic's process: {why}"));
+                *state = State::Failed(format!("the aioquic process failed: {why}"));
                 None
             }
         }
     }
 
-    /// From now on it has failed: it says what nobody understands.
+    /// Marks the process as failed.
     pub(super) fn fail(&self, why: &str) {
-        *self.lock() = State::Failed(format!("aioquic's process: {why}"));
+        *self.lock() = State::Failed(format!("the aioquic process failed: {why}"));
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nobody panics while it is held.
+        // No code panics while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Which Python.
-fn python() -> String {
-    std::env::var(VARIABLE).unwrap_or_else(|_| "python3".to_owned())
+/// Returns the command that starts Python.
+fn python_command() -> String {
+    std::env::var(PYTHON_VARIABLE).unwrap_or_else(|_| "python3".to_owned())
 }
 
-/// A process with aioquic in it.
+/// Starts a Python process with aioquic.
 ///
 /// # Errors
-/// What is missing, and how to install it.
-fn begin(python: &str) -> Result<Process, String> {
-    let install =
-        format!("`{python} -m pip install aioquic=={VERSION}`, or name a Python that has it in {VARIABLE}");
+/// The missing part, and how to install it.
+fn start_python(python: &str) -> Result<Process, String> {
+    let install = format!(
+        "run `{python} -m pip install aioquic=={VERSION}`, or set {PYTHON_VARIABLE} to a Python that has it"
+    );
     let mut command = Command::new(python);
-    // The folder that this program runs in has no modules for it, and sets have one order.
+    // Python must not load modules from the current folder, and sets must have a fixed order.
     command.args(["-c", include_str!("host.py")]).env("PYTHONSAFEPATH", "1").env("PYTHONHASHSEED", "0");
-    let mut process = Process::begin(command, PATIENCE).map_err(|error| {
-        format!("aioquic needs Python, and `{python}` cannot be run ({error}): install it, and then aioquic: {install}")
+    let mut process = Process::spawn(command, REPLY_TIMEOUT).map_err(|error| {
+        format!(
+            "aioquic needs Python, but `{python}` cannot be run ({error}): install Python, then {install}"
+        )
     })?;
     let greeting = process
         .greeting()
-        .map_err(|why| format!("aioquic needs Python, and `{python}` is none that works: {why}"))?;
+        .map_err(|why| format!("aioquic needs Python, but `{python}` does not work: {why}"))?;
     check(&greeting, python, &install).map(|()| process)
 }
 
-/// Whether it is the one that is wanted, by what it says first.
+/// Checks the version of aioquic in the process's first message.
 ///
 /// # Errors
-/// What it has instead.
+/// The version found instead, or the missing module.
 fn check(greeting: &[u8], python: &str, install: &str) -> Result<(), String> {
-    let said = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
     match greeting.split_first() {
         Some((1, version)) if version == VERSION.as_bytes() => Ok(()),
         Some((1, version)) => Err(format!(
-            "`{python}` has aioquic {}, and version {VERSION} is needed: {install}",
-            said(version)
+            "`{python}` has aioquic {}, but version {VERSION} is required: {install}",
+            text(version)
         )),
-        Some((0, missing)) => Err(format!("`{python}` has no aioquic ({}): {install}", said(missing))),
-        _ => Err(format!("aioquic needs Python, and `{python}` is something else")),
+        Some((0, missing)) => Err(format!("`{python}` has no aioquic ({}): {install}", text(missing))),
+        _ => Err(format!("aioquic needs Python, but `{python}` is a different program")),
     }
 }
 
@@ -142,26 +145,29 @@ mod tests {
 
     #[test]
     fn without_python() {
-        let why = begin("/nowhere/python3").err().unwrap();
-        assert!(why.starts_with("aioquic needs Python, and `/nowhere/python3` cannot be run"), "{why}");
+        let why = start_python("/nowhere/python3").err().unwrap();
+        assert!(why.starts_with("aioquic needs Python, but `/nowhere/python3` cannot be run"), "{why}");
         assert!(why.contains("`/nowhere/python3 -m pip install aioquic==1.7.2`"), "{why}");
     }
 
     #[test]
     fn what_is_no_python() {
-        assert!(begin("false").err().unwrap().contains("is none that works: it ended"));
-        assert!(begin("cat").err().unwrap().contains("is none that works: it ended"));
+        assert!(start_python("false").err().unwrap().contains("does not work: it ended"));
+        assert!(start_python("cat").err().unwrap().contains("does not work: it ended"));
     }
 
     #[test]
     fn without_aioquic_or_with_another() {
         let why = |greeting: &[u8]| check(greeting, "python3", "`install`").unwrap_err();
         assert_eq!(check(b"\x011.7.2", "python3", ""), Ok(()));
-        assert_eq!(why(b"\x011.3.0"), "`python3` has aioquic 1.3.0, and version 1.7.2 is needed: `install`");
+        assert_eq!(
+            why(b"\x011.3.0"),
+            "`python3` has aioquic 1.3.0, but version 1.7.2 is required: `install`"
+        );
         assert_eq!(
             why(b"\x00No module named 'x'"),
             "`python3` has no aioquic (No module named 'x'): `install`"
         );
-        assert_eq!(why(b""), "aioquic needs Python, and `python3` is something else");
+        assert_eq!(why(b""), "aioquic needs Python, but `python3` is a different program");
     }
 }

@@ -1,34 +1,35 @@
-//! What `host.py` is asked, and what it answers: numbers little-endian, lengths in front.
+//! Requests to `host.py` and its replies. Numbers are little-endian, and fields have a length prefix.
 
 use congestion::{Cause, Control};
 use units::{Duration, Ecn};
 
-use crate::peer::{Kind, Leaving, News, Piece};
+use crate::endpoint::{ControllerEvent, Kind, Outgoing};
+use crate::stream_chunks::Chunk;
 
-/// In places of numbers: there is none.
+/// Stands for a missing number.
 const NONE: u64 = u64::MAX;
 
-/// An end to be made.
-pub(super) struct Make<'a> {
+/// A request to create an endpoint.
+pub(super) struct CreateRequest<'a> {
     pub(super) is_server: bool,
-    /// The server validates addresses first.
+    /// The server validates the client's address with a Retry packet.
     pub(super) retry: bool,
-    /// Of its random bytes.
+    /// Seed of its random bytes.
     pub(super) seed: u64,
-    /// UDP payload, bytes.
+    /// Size of UDP payloads, in bytes.
     pub(super) datagram: u32,
     pub(super) alpn: &'a [u8],
-    /// Its controller, in its words.
+    /// aioquic's name of the controller.
     pub(super) algorithm: &'a str,
-    /// What the server is called.
+    /// Name of the server.
     pub(super) name: &'a str,
-    /// The server's certificate, DER.
+    /// Certificate of the server, in DER.
     pub(super) certificate: &'a [u8],
-    /// Its key, PKCS #8 in DER.
+    /// Key of the server, as PKCS #8 in DER.
     pub(super) key: &'a [u8],
 }
 
-impl Make<'_> {
+impl CreateRequest<'_> {
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut out = vec![0, self.is_server.into(), self.retry.into()];
         out.extend(self.seed.to_le_bytes());
@@ -41,21 +42,21 @@ impl Make<'_> {
     }
 }
 
-/// An end's turn.
-pub(super) struct Turn<'a> {
-    /// Of the end, from 0 in the order in which they were made.
+/// A request to pass a datagram to an endpoint, or to run its timers.
+pub(super) struct StepRequest<'a> {
+    /// Number of the endpoint, counted from 0 in the order of creation.
     pub(super) number: u32,
-    /// Virtual time, nanoseconds.
+    /// Virtual time, in nanoseconds.
     pub(super) now: u64,
-    /// Its stream goes on with these.
+    /// Next bytes of the stream.
     pub(super) data: &'a [u8],
-    /// And ends with them.
+    /// The stream ends with these bytes.
     pub(super) last: bool,
-    /// What arrives; empty: it is about a timer.
+    /// Received datagram. Empty: timers are due.
     pub(super) datagram: &'a [u8],
 }
 
-impl Turn<'_> {
+impl StepRequest<'_> {
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut out = vec![1];
         out.extend(self.number.to_le_bytes());
@@ -68,43 +69,43 @@ impl Turn<'_> {
 }
 
 fn put(out: &mut Vec<u8>, field: &[u8]) {
-    // Certificates, names and a few kilobytes of data.
+    // Fields are certificates, names and a few kilobytes of data, so that the length fits.
     out.extend(u32::try_from(field.len()).unwrap_or(u32::MAX).to_le_bytes());
     out.extend(field);
 }
 
-/// How an end stands after its turn, and what it has done in it.
+/// The state of an endpoint after a step, and the events and datagrams of the step.
 #[derive(Debug)]
-pub(super) struct Answer {
-    /// When it wants its next turn, nanoseconds; [`u64::MAX`] never.
+pub(super) struct StepReply {
+    /// Time of the next timer, in nanoseconds. [`u64::MAX`]: never.
     pub(super) due: u64,
     pub(super) cwnd: Option<u64>,
     pub(super) bytes_in_flight: Option<u64>,
     pub(super) smoothed_rtt: Option<Duration>,
     pub(super) latest_rtt: Option<Duration>,
-    /// Packets declared lost so far, by later ones or by time.
+    /// Packets declared lost so far, by packet or time threshold.
     pub(super) lost: u64,
-    /// And by timeout.
+    /// Packets declared lost so far by a timeout.
     pub(super) expired: u64,
-    /// Bytes of the stream that it holds to send, those in flight too.
+    /// Stream bytes that the endpoint holds, including those in flight.
     pub(super) buffered: u64,
-    pub(super) news: Vec<News>,
-    /// Stream frames that arrived.
-    pub(super) frames: Vec<Piece>,
-    pub(super) datagrams: Vec<Leaving>,
-    /// What of the stream the application was handed, in order.
+    pub(super) events: Vec<ControllerEvent>,
+    /// Stream frames received: offset and length.
+    pub(super) frames: Vec<Chunk>,
+    pub(super) datagrams: Vec<Outgoing>,
+    /// Stream bytes delivered to the application, in order.
     pub(super) handed: Vec<u8>,
 }
 
-impl Answer {
-    /// `None` if it is none.
-    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+impl StepReply {
+    /// Parses a reply. Returns `None` if it is invalid.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let mut rest = Reader(bytes);
         let [due, cwnd, bytes_in_flight, smoothed, latest, lost, expired, buffered] = rest.numbers()?;
-        let (news, frames) = (rest.u32()?, rest.u32()?);
+        let (events, frames) = (rest.u32()?, rest.u32()?);
         let (datagrams, handed) = (rest.u32()?, rest.u32()?);
         let some = |number| (number != NONE).then_some(number);
-        let answer = Self {
+        let reply = Self {
             due,
             cwnd: some(cwnd),
             bytes_in_flight: some(bytes_in_flight),
@@ -113,16 +114,16 @@ impl Answer {
             lost,
             expired,
             buffered,
-            news: (0..news).map(|_| rest.news()).collect::<Option<_>>()?,
+            events: (0..events).map(|_| rest.controller_event()).collect::<Option<_>>()?,
             frames: (0..frames).map(|_| Some((rest.u64()?, rest.u32()?.into()))).collect::<Option<_>>()?,
-            datagrams: (0..datagrams).map(|_| rest.leaving()).collect::<Option<_>>()?,
+            datagrams: (0..datagrams).map(|_| rest.outgoing()).collect::<Option<_>>()?,
             handed: rest.take(handed as usize)?.to_vec(),
         };
-        rest.0.is_empty().then_some(answer)
+        rest.0.is_empty().then_some(reply)
     }
 }
 
-/// What is left of a message.
+/// The unread rest of a message.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -152,18 +153,18 @@ impl<'a> Reader<'a> {
         Some(numbers)
     }
 
-    fn news(&mut self) -> Option<News> {
+    fn controller_event(&mut self) -> Option<ControllerEvent> {
         let ([word], one, other) = (self.array()?, self.u64()?, self.u64()?);
         Some(match word {
-            0 => News::Rtt(Duration(one)),
-            1 => News::Settled(Control { ssthresh: other, ..Control::window(one) }),
-            2 => News::Reduced(Cause::Loss, one),
-            3 => News::Reduced(Cause::PersistentCongestion, one),
+            0 => ControllerEvent::Rtt(Duration(one)),
+            1 => ControllerEvent::AckProcessed(Control { ssthresh: other, ..Control::window(one) }),
+            2 => ControllerEvent::Reduced(Cause::Loss, one),
+            3 => ControllerEvent::Reduced(Cause::PersistentCongestion, one),
             _ => return None,
         })
     }
 
-    fn leaving(&mut self) -> Option<Leaving> {
+    fn outgoing(&mut self) -> Option<Outgoing> {
         let ([word], len) = (self.array()?, self.u32()?);
         let kind = match word {
             0 => Kind::Data,
@@ -171,8 +172,8 @@ impl<'a> Reader<'a> {
             2 => Kind::Bare,
             _ => return None,
         };
-        // It marks none.
-        Some(Leaving { bytes: self.take(len as usize)?.to_vec(), ecn: Ecn::NotEct, kind })
+        // aioquic marks no packets.
+        Some(Outgoing { bytes: self.take(len as usize)?.to_vec(), ecn: Ecn::NotEct, kind })
     }
 }
 
@@ -180,7 +181,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    fn answer() -> Vec<u8> {
+    fn reply() -> Vec<u8> {
         let mut bytes = Vec::new();
         for number in [7, 12_000, NONE, 50_000_000, NONE, 3, 1, 9] {
             bytes.extend(u64::to_le_bytes(number));
@@ -203,34 +204,34 @@ mod tests {
 
     #[test]
     fn all_of_an_answer() {
-        let answer = Answer::read(&answer()).unwrap();
-        assert_eq!((answer.due, answer.cwnd, answer.bytes_in_flight), (7, Some(12_000), None));
-        assert_eq!((answer.smoothed_rtt, answer.latest_rtt), (Some(Duration::from_millis(50)), None));
-        assert_eq!((answer.lost, answer.expired, answer.buffered), (3, 1, 9));
+        let reply = StepReply::parse(&reply()).unwrap();
+        assert_eq!((reply.due, reply.cwnd, reply.bytes_in_flight), (7, Some(12_000), None));
+        assert_eq!((reply.smoothed_rtt, reply.latest_rtt), (Some(Duration::from_millis(50)), None));
+        assert_eq!((reply.lost, reply.expired, reply.buffered), (3, 1, 9));
         assert!(matches!(
-            answer.news[..],
-            [News::Rtt(Duration(50_000_000)), News::Reduced(Cause::Loss, 6_000)]
+            reply.events[..],
+            [ControllerEvent::Rtt(Duration(50_000_000)), ControllerEvent::Reduced(Cause::Loss, 6_000)]
         ));
-        assert_eq!(answer.frames, [(1200, 800)]);
+        assert_eq!(reply.frames, [(1200, 800)]);
         assert_eq!(
-            (answer.datagrams[0].kind, answer.datagrams[0].bytes.as_slice()),
+            (reply.datagrams[0].kind, reply.datagrams[0].bytes.as_slice()),
             (Kind::Bare, &b"wire"[..])
         );
-        assert_eq!(answer.handed, b"hnd");
+        assert_eq!(reply.handed, b"hnd");
     }
 
-    /// Whatever a child says instead of an answer: it is none, and nothing panics.
+    /// An invalid reply from the child is rejected without a panic.
     #[test]
     fn what_is_no_answer() {
-        let whole = answer();
+        let whole = reply();
         for len in 0..whole.len() {
-            assert!(Answer::read(&whole[..len]).is_none(), "{len}");
+            assert!(StepReply::parse(&whole[..len]).is_none(), "{len}");
         }
-        assert!(Answer::read(&[whole.clone(), vec![0]].concat()).is_none());
+        assert!(StepReply::parse(&[whole.clone(), vec![0]].concat()).is_none());
         for at in 0..whole.len() {
             let mut other = whole.clone();
             other[at] ^= 0xff;
-            let _ = Answer::read(&other);
+            let _ = StepReply::parse(&other);
         }
     }
 }

@@ -1,11 +1,13 @@
-//! Ends of aioquic, unmodified, in virtual time: Python, and so a child process, which is found when a run wants it.
+//! Unmodified endpoints of aioquic in virtual time. aioquic is written in Python, so they run in a
+//! child process, which starts when a run needs it.
 //!
-//! One process for all ends of a run ([`Host`]), which speaks in turns: [`messages`] has what is asked and answered, `host.py` is the other
-//! side of it, [`end`] an end as others drive it. Deterministic as the stacks in this program are: see `host.py`.
+//! One process holds all endpoints of a run ([`Host`]). It handles one request at a time:
+//! [`messages`] defines requests and replies, `host.py` is the other side, and [`endpoint`] adapts
+//! an endpoint to the session. Runs are deterministic; see `host.py`.
 //!
-//! aioquic has congestion controllers of its own, and runs those: which of ours have their names is in [`names`].
+//! aioquic runs its own congestion controllers. [`names`] maps our names to them.
 
-pub(crate) mod end;
+pub(crate) mod endpoint;
 mod host;
 mod messages;
 pub(crate) mod names;

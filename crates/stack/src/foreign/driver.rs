@@ -1,14 +1,15 @@
-//! What drives an endpoint of quinn or of noq, which is its fork: the same words in both.
+//! The driver for endpoints of quinn and of its fork noq, whose APIs have the same names.
 
-/// `Foreign`, an endpoint with one connection, of the stack that the calling file imports as `proto`; `endpoint`, `receive`, `send`, `stats`
-/// and `packets` are where the two differ.
+/// Defines `Foreign`, an endpoint with one connection, for the stack that the calling file imports
+/// as `proto`. The calling file also defines `endpoint`, `receive`, `send`, `stats` and `packets`,
+/// where the two stacks differ.
 macro_rules! foreign {
     () => {
         use std::collections::VecDeque;
         use std::time::Duration as Elapsed;
 
         use congestion::{Cause, Control, Controller};
-        use proto::congestion::{self as theirs, ControllerFactory};
+        use proto::congestion::{self as stack_cc, ControllerFactory};
         use proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
         use proto::{Dir, EcnCodepoint, Event, FrameStats, StreamEvent, StreamId, VarInt};
         use quic::crypto::tls::Identity;
@@ -17,35 +18,38 @@ macro_rules! foreign {
         use sim::guest::Snapshot;
         use units::{Duration, Ecn, Time};
 
-        use super::notes::Notes;
+        use super::controller_log::ControllerLog;
+        use super::controller_view::ControllerView;
         use super::tls;
-        use super::watch::Watch;
+        use crate::builtin_cc::{self, BuiltinCc};
+        use crate::endpoint::{ControllerEvent, Kind, Outgoing, SessionEndpoint};
+        use crate::endpoint_spec::EndpointSpec;
         use crate::message;
-        use crate::own::{self, Own};
-        use crate::pair::addresses;
-        use crate::peer::{Kind, Leaving, News, Peer, Piece};
+        use crate::own_session::addresses;
+        use crate::recording_controller::RecordingController;
         use crate::refusal::Refusal;
         use crate::settings::SERVER_NAME;
-        use crate::spy::Spy;
-        use crate::wanted::Wanted;
+        use crate::stream_chunks::Chunk;
 
-        /// Credit of flow control, and the most that waits to be acknowledged, in bytes: the network limits, and not these.
+        /// Flow control credit, and largest amount of unacknowledged data, in bytes. The network must be the
+        /// limit, and not these.
         const CREDIT: u32 = 64 << 20;
-        /// Of what waits to be acknowledged, so many windows: enough for the next flight, and no more memory than that.
+        /// Send buffer in congestion windows: enough for the next flight, without wasting memory.
         const WINDOWS: u64 = 4;
-        /// And no less than this.
+        /// Smallest send buffer, in bytes.
         const LEAST: u64 = 1 << 20;
-        /// The same of a stream that may pause: what the stack has taken leaves all the same.
+        /// Send buffer of a stream that may pause, in congestion windows. The stack sends what it has
+        /// accepted even during a pause.
         const WINDOWS_OF_PAUSING: u64 = 2;
-        /// What is written at once.
+        /// Size of one write, in bytes.
         const CHUNK: usize = 1 << 16;
-        /// The UDP payload that an endpoint takes unless it is told otherwise.
+        /// Largest UDP payload that an endpoint accepts by default, in bytes.
         const USUAL: u32 = 1472;
 
-        /// A wall clock that stands, for tokens.
-        struct Standing;
+        /// A stopped wall clock, for tokens.
+        struct StoppedClock;
 
-        impl proto::TimeSource for Standing {
+        impl proto::TimeSource for StoppedClock {
             fn now(&self) -> std::time::SystemTime {
                 std::time::SystemTime::UNIX_EPOCH
             }
@@ -54,102 +58,112 @@ macro_rules! foreign {
         /// An endpoint with one connection.
         pub(crate) struct Foreign {
             endpoint: Endpoint,
-            /// Where the other end is.
-            there: SocketAddr,
-            /// Where the last datagram went.
+            /// Address of the other endpoint.
+            remote: SocketAddr,
+            /// Destination of the last datagram.
             destination: SocketAddr,
-            /// Virtual time 0.
+            /// Moment that stands for virtual time 0.
             base: Instant,
-            /// Until it has connected.
-            begin: Option<proto::ClientConfig>,
+            /// Present until the client has connected.
+            client_config: Option<proto::ClientConfig>,
             connection: Option<(proto::ConnectionHandle, Connection)>,
             is_client: bool,
             retry: bool,
             marks: bool,
-            /// Up to where the stream is offered, and whether it ends there.
+            /// Offset up to which the stream is offered, and whether it ends there.
             offered: u64,
             is_whole: bool,
             written: u64,
             stream: Option<StreamId>,
-            /// `None`: no packet of data arrived.
-            arrived: Option<Vec<Piece>>,
-            /// Why the connection is lost.
+            /// Received chunks. `None`: no packet with stream data arrived.
+            arrived: Option<Vec<Chunk>>,
+            /// Reason for which the connection was lost.
             lost: Option<String>,
-            /// Datagrams of the endpoint itself.
-            answers: VecDeque<Vec<u8>>,
-            watch: Watch,
+            /// Datagrams from the endpoint itself, outside of connections.
+            responses: VecDeque<Vec<u8>>,
+            view: ControllerView,
             memory: Vec<u8>,
         }
 
         impl Foreign {
-            /// The end that sends.
+            /// Creates the sending endpoint.
             ///
             /// # Errors
-            /// TLS.
-            pub(crate) fn client(wanted: &Wanted<'_>, identity: &Identity) -> Result<Self, Refusal> {
+            /// A failure of TLS, or datagrams larger than UDP can carry.
+            pub(crate) fn client(spec: &EndpointSpec<'_>, identity: &Identity) -> Result<Self, Refusal> {
                 let crypto = QuicClientConfig::try_from(tls::client(identity)?).map_err(|_| no_cipher())?;
                 let mut config = proto::ClientConfig::new(Arc::new(crypto));
-                let (flow, seed) = (wanted.flow, wanted.seed(false));
-                let mut transport = transport(wanted)?;
-                let watch = if flow.own_controller {
-                    let own = own::named(&flow.algorithm, STACK).map_err(Refusal::Outside)?;
-                    let notes = Notes::default();
-                    transport.congestion_controller_factory(Arc::new(Theirs(own, notes.clone())));
-                    Watch::Own(notes)
+                let (flow, seed) = (spec.flow, spec.seed(false));
+                let mut transport = transport(spec)?;
+                let view = if flow.own_controller {
+                    let builtin = builtin_cc::find(&flow.algorithm, STACK).map_err(Refusal::Stack)?;
+                    let log = ControllerLog::default();
+                    transport.congestion_controller_factory(Arc::new(BuiltinFactory(builtin, log.clone())));
+                    ControllerView::Builtin(log)
                 } else {
-                    let spy = Spy::new(flow.algorithm.build(Default::default()));
-                    let (algorithm, watcher) = (flow.algorithm.clone(), spy.handle());
+                    let recording = RecordingController::new(flow.algorithm.build(Default::default()));
+                    let (algorithm, handle) = (flow.algorithm.clone(), recording.handle());
                     let build =
-                        move |path| -> Box<dyn Controller> { Box::new(watcher.begin(algorithm.build(path))) };
-                    transport.congestion_controller_factory(Arc::new(Factory::of(build, seed)));
-                    Watch::Ours(spy)
+                        move |path| -> Box<dyn Controller> { Box::new(handle.begin(algorithm.build(path))) };
+                    transport.congestion_controller_factory(Arc::new(Factory::from_fn(build, seed)));
+                    ControllerView::Ours(recording)
                 };
                 config.transport_config(Arc::new(transport));
-                let endpoint = endpoint(endpoint_config(wanted, seed)?, None);
+                let endpoint = endpoint(endpoint_config(spec, seed)?, None);
                 Ok(Self {
-                    begin: Some(config),
+                    client_config: Some(config),
                     is_client: true,
-                    ..Self::of(wanted, endpoint, addresses().1, watch)
+                    ..Self::new(spec, endpoint, addresses().1, view)
                 })
             }
 
-            /// The end that receives.
+            /// Creates the receiving endpoint.
             ///
             /// # Errors
-            /// TLS.
-            pub(crate) fn server(wanted: &Wanted<'_>, identity: &Identity) -> Result<Self, Refusal> {
+            /// A failure of TLS, or datagrams larger than UDP can carry.
+            pub(crate) fn server(spec: &EndpointSpec<'_>, identity: &Identity) -> Result<Self, Refusal> {
                 let crypto = QuicServerConfig::try_from(tls::server(identity)?).map_err(|_| no_cipher())?;
                 let mut config = proto::ServerConfig::with_crypto(Arc::new(crypto));
-                config.time_source(Arc::new(Standing));
-                config.transport_config(Arc::new(transport(wanted)?));
-                let endpoint = endpoint(endpoint_config(wanted, wanted.seed(true))?, Some(Arc::new(config)));
-                // It sends nothing but ACKs.
-                Ok(Self::of(wanted, endpoint, addresses().0, Watch::Own(Notes::default())))
+                config.time_source(Arc::new(StoppedClock));
+                config.transport_config(Arc::new(transport(spec)?));
+                let endpoint = endpoint(endpoint_config(spec, spec.seed(true))?, Some(Arc::new(config)));
+                // A server sends nothing but ACKs, so that its controller does not matter.
+                Ok(Self::new(
+                    spec,
+                    endpoint,
+                    addresses().0,
+                    ControllerView::Builtin(ControllerLog::default()),
+                ))
             }
 
             #[allow(
                 clippy::disallowed_methods,
-                reason = "any moment will do: only differences to it are used"
+                reason = "any moment will do, because only differences to it are used"
             )]
-            fn of(wanted: &Wanted<'_>, endpoint: Endpoint, there: SocketAddr, watch: Watch) -> Self {
+            fn new(
+                spec: &EndpointSpec<'_>,
+                endpoint: Endpoint,
+                remote: SocketAddr,
+                view: ControllerView,
+            ) -> Self {
                 Self {
                     endpoint,
-                    there,
-                    destination: there,
+                    remote,
+                    destination: remote,
                     base: Instant::now(),
-                    begin: None,
+                    client_config: None,
                     connection: None,
                     is_client: false,
-                    retry: wanted.retry,
-                    marks: wanted.flow.recovery.ecn == Ecn::Ect0,
-                    offered: wanted.whole.unwrap_or(0),
-                    is_whole: wanted.whole.is_some(),
+                    retry: spec.retry,
+                    marks: spec.flow.recovery.ecn == Ecn::Ect0,
+                    offered: spec.whole.unwrap_or(0),
+                    is_whole: spec.whole.is_some(),
                     written: 0,
                     stream: None,
                     arrived: None,
                     lost: None,
-                    answers: VecDeque::new(),
-                    watch,
+                    responses: VecDeque::new(),
+                    view,
                     memory: Vec::new(),
                 }
             }
@@ -158,28 +172,28 @@ macro_rules! foreign {
                 self.base + Elapsed::from_nanos(now.0)
             }
 
-            /// A first Initial.
+            /// Answers a client's first Initial packet.
             fn accept(&mut self, now: Instant, incoming: proto::Incoming) {
-                let mut answer = Vec::new();
+                let mut response = Vec::new();
                 if self.retry && !incoming.remote_address_validated() && incoming.may_retry() {
-                    if let Ok(transmit) = self.endpoint.retry(incoming, &mut answer) {
-                        answer.truncate(transmit.size);
-                        self.answers.push_back(answer);
+                    if let Ok(transmit) = self.endpoint.retry(incoming, &mut response) {
+                        response.truncate(transmit.size);
+                        self.responses.push_back(response);
                     }
                     return;
                 }
-                match self.endpoint.accept(incoming, now, &mut answer, None) {
+                match self.endpoint.accept(incoming, now, &mut response, None) {
                     Ok(connection) => self.connection = Some(connection),
                     Err(error) => {
                         if let Some(transmit) = &error.response {
-                            answer.truncate(transmit.size);
-                            self.answers.push_back(answer);
+                            response.truncate(transmit.size);
+                            self.responses.push_back(response);
                         }
                     }
                 }
             }
 
-            /// What endpoint and connection have to tell each other, and the application at this end.
+            /// Exchanges events between endpoint and connection, and runs the application.
             fn serve(&mut self) {
                 let Some((handle, connection)) = &mut self.connection else { return };
                 while let Some(event) = connection.poll_endpoint_events() {
@@ -217,7 +231,7 @@ macro_rules! foreign {
                     self.stream = connection.streams().open(Dir::Uni);
                 }
                 let Some(id) = self.stream else { return };
-                let cwnd = self.watch.observe().cwnd.unwrap_or(0);
+                let cwnd = self.view.observe().cwnd.unwrap_or(0);
                 let window = if self.is_whole {
                     cwnd.saturating_mul(WINDOWS).max(LEAST)
                 } else {
@@ -234,12 +248,12 @@ macro_rules! foreign {
                     }
                 }
                 if self.is_whole {
-                    // An error: the other end does not want more.
+                    // An error means that the other endpoint stopped reading.
                     let _ = connection.send_stream(id).finish();
                 }
             }
 
-            /// What is not the pattern has not arrived.
+            /// Reads received data. Bytes that differ from the pattern do not count as received.
             fn read(&mut self) {
                 let (Some((_, connection)), Some(id)) = (&mut self.connection, self.stream) else { return };
                 let mut stream = connection.recv_stream(id);
@@ -248,16 +262,16 @@ macro_rules! foreign {
                     self.memory.resize(chunk.bytes.len(), 0);
                     pattern::fill(chunk.offset, &mut self.memory);
                     if self.memory == chunk.bytes {
-                        let piece = (chunk.offset, chunk.bytes.len() as u64);
-                        self.arrived.get_or_insert_default().push(piece);
+                        let chunk = (chunk.offset, chunk.bytes.len() as u64);
+                        self.arrived.get_or_insert_default().push(chunk);
                     }
                 }
-                // Whatever it asks to be sent is asked for after each call.
+                // Every call is followed by a poll for datagrams, so the result is not needed.
                 let _ = chunks.finalize();
             }
         }
 
-        impl Peer for Foreign {
+        impl SessionEndpoint for Foreign {
             fn handle(&mut self, now: Time, ecn: Ecn, bytes: Vec<u8>) {
                 let at = self.at(now);
                 let ecn = match ecn {
@@ -266,9 +280,9 @@ macro_rules! foreign {
                     Ecn::Ect1 => Some(EcnCodepoint::Ect1),
                     Ecn::Ce => Some(EcnCodepoint::Ce),
                 };
-                let mut answer = Vec::new();
+                let mut response = Vec::new();
                 let bytes = BytesMut::from(bytes.as_slice());
-                match receive(&mut self.endpoint, at, self.there, ecn, bytes, &mut answer) {
+                match receive(&mut self.endpoint, at, self.remote, ecn, bytes, &mut response) {
                     Some(DatagramEvent::NewConnection(incoming)) => self.accept(at, incoming),
                     Some(DatagramEvent::ConnectionEvent(_, event)) => {
                         if let Some((_, connection)) = &mut self.connection {
@@ -280,8 +294,8 @@ macro_rules! foreign {
                         }
                     }
                     Some(DatagramEvent::Response(transmit)) => {
-                        answer.truncate(transmit.size);
-                        self.answers.push_back(answer);
+                        response.truncate(transmit.size);
+                        self.responses.push_back(response);
                     }
                     None => {}
                 }
@@ -289,7 +303,7 @@ macro_rules! foreign {
             }
 
             fn set_source(&mut self, source: SocketAddr) {
-                self.there = source;
+                self.remote = source;
             }
 
             fn destination(&self) -> SocketAddr {
@@ -305,8 +319,8 @@ macro_rules! foreign {
 
             fn on_time(&mut self, now: Time) {
                 let at = self.at(now);
-                if let Some(config) = self.begin.take() {
-                    self.connection = self.endpoint.connect(at, config, self.there, SERVER_NAME).ok();
+                if let Some(config) = self.client_config.take() {
+                    self.connection = self.endpoint.connect(at, config, self.remote, SERVER_NAME).ok();
                 }
                 if let Some((_, connection)) = &mut self.connection
                     && connection.poll_timeout().is_some_and(|due| due <= at)
@@ -316,10 +330,10 @@ macro_rules! foreign {
                 self.serve();
             }
 
-            fn transmit(&mut self, now: Time) -> Option<Leaving> {
-                if let Some(bytes) = self.answers.pop_front() {
-                    self.destination = self.there;
-                    return Some(Leaving { bytes, ecn: Ecn::NotEct, kind: Kind::Handshake });
+            fn transmit(&mut self, now: Time) -> Option<Outgoing> {
+                if let Some(bytes) = self.responses.pop_front() {
+                    self.destination = self.remote;
+                    return Some(Outgoing { bytes, ecn: Ecn::NotEct, kind: Kind::Handshake });
                 }
                 let at = self.at(now);
                 let (_, connection) = self.connection.as_mut()?;
@@ -334,7 +348,7 @@ macro_rules! foreign {
                     Some(EcnCodepoint::Ect1) if self.marks => Ecn::Ect1,
                     _ => Ecn::NotEct,
                 };
-                Some(Leaving { bytes, ecn, kind })
+                Some(Outgoing { bytes, ecn, kind })
             }
 
             fn offer(&mut self, end: u64) {
@@ -351,12 +365,12 @@ macro_rules! foreign {
                 connection.datagrams().send(message.into(), true).is_ok()
             }
 
-            fn take_arrived(&mut self) -> Option<Vec<Piece>> {
+            fn take_arrived(&mut self) -> Option<Vec<Chunk>> {
                 self.arrived.take()
             }
 
-            fn take_news(&mut self) -> Vec<News> {
-                self.watch.take()
+            fn take_controller_events(&mut self) -> Vec<ControllerEvent> {
+                self.view.take()
             }
 
             fn counts(&mut self) -> Stats {
@@ -366,7 +380,7 @@ macro_rules! foreign {
             }
 
             fn observe(&self) -> Snapshot {
-                self.watch.observe()
+                self.view.observe()
             }
 
             fn ended(&self) -> Option<&str> {
@@ -374,35 +388,36 @@ macro_rules! foreign {
             }
 
             fn controller(&self) -> Option<&dyn Controller> {
-                self.watch.controller()
+                self.view.controller()
             }
         }
 
-        /// Makes the stack's own controllers, with someone who takes notes of them.
-        struct Theirs(Own, Notes);
+        /// Creates the stack's built-in controllers, and logs their events.
+        struct BuiltinFactory(BuiltinCc, ControllerLog);
 
-        impl ControllerFactory for Theirs {
-            fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn theirs::Controller> {
-                let inner: Box<dyn theirs::Controller> = match self.0 {
-                    Own::NewReno => Arc::new(theirs::NewRenoConfig::default()).build(now, mtu),
-                    Own::Cubic => Arc::new(theirs::CubicConfig::default()).build(now, mtu),
+        impl ControllerFactory for BuiltinFactory {
+            fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn stack_cc::Controller> {
+                let inner: Box<dyn stack_cc::Controller> = match self.0 {
+                    BuiltinCc::NewReno => Arc::new(stack_cc::NewRenoConfig::default()).build(now, mtu),
+                    BuiltinCc::Cubic => Arc::new(stack_cc::CubicConfig::default()).build(now, mtu),
                 };
                 self.1.begin(inner.window());
-                Box::new(Noted { inner, notes: self.1.clone(), batch: Batch::default() })
+                Box::new(LoggedController { inner, log: self.1.clone(), batch: Batch::default() })
             }
         }
 
-        /// A controller of the stack's own, unmodified: everything goes through to it, and what it made of it is noted.
-        struct Noted {
-            inner: Box<dyn theirs::Controller>,
-            notes: Notes,
+        /// A built-in controller of the stack, unmodified. All calls are passed on to it, and its reactions
+        /// are logged.
+        struct LoggedController {
+            inner: Box<dyn stack_cc::Controller>,
+            log: ControllerLog,
             batch: Batch,
         }
 
-        /// Packets that one ACK acknowledges.
+        /// The packets acknowledged by one ACK.
         #[derive(Clone, Copy, Default)]
         struct Batch {
-            /// When the newest of them left, how long ago that is, and the estimate of the RTT before this ACK.
+            /// Sending time of the newest packet, its RTT, and the RTT estimate before this ACK.
             newest: Option<(Instant, Elapsed, Elapsed)>,
         }
 
@@ -418,13 +433,13 @@ macro_rules! foreign {
             Duration(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
         }
 
-        impl std::fmt::Debug for Noted {
+        impl std::fmt::Debug for LoggedController {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct("Noted").field("window", &self.inner.window()).finish()
+                f.debug_struct("LoggedController").field("window", &self.inner.window()).finish()
             }
         }
 
-        impl Noted {
+        impl LoggedController {
             fn control(&self) -> Control {
                 let metrics = self.inner.metrics();
                 let ssthresh = metrics.ssthresh.unwrap_or(u64::MAX);
@@ -433,9 +448,9 @@ macro_rules! foreign {
 
             fn end_of_acks(&mut self, in_flight: u64) {
                 if let Some((_, latest, smoothed)) = self.batch.newest.take() {
-                    self.notes.sample(nanos(latest), nanos(smoothed));
+                    self.log.sample(nanos(latest), nanos(smoothed));
                 }
-                self.notes.settled(self.control(), in_flight);
+                self.log.settled(self.control(), in_flight);
             }
 
             fn end_of_losses(&mut self, before: u64, is_persistent: bool, is_ecn: bool) {
@@ -444,12 +459,12 @@ macro_rules! foreign {
                     (_, true) => Cause::Ecn,
                     _ => Cause::Loss,
                 };
-                self.notes.congestion(cause, before, self.inner.window());
+                self.log.congestion(cause, before, self.inner.window());
             }
 
-            /// For another path: nobody looks at it.
+            /// Clones the controller for another path. The clone's events are not read.
             fn copy(&self) -> Self {
-                Self { inner: self.inner.clone_box(), notes: Notes::default(), batch: Batch::default() }
+                Self { inner: self.inner.clone_box(), log: ControllerLog::default(), batch: Batch::default() }
             }
         }
 
@@ -458,36 +473,37 @@ macro_rules! foreign {
         }
 
         fn too_large<E>(_: E) -> Refusal {
-            Refusal::Flow("its datagrams are larger than UDP's")
+            Refusal::Flow("its datagrams are larger than UDP can carry")
         }
 
-        fn endpoint_config(wanted: &Wanted<'_>, seed: u64) -> Result<proto::EndpointConfig, Refusal> {
+        fn endpoint_config(spec: &EndpointSpec<'_>, seed: u64) -> Result<proto::EndpointConfig, Refusal> {
             let mut bytes = [0; 32];
             bytes[..8].copy_from_slice(&seed.to_le_bytes());
             let mut config = proto::EndpointConfig::default();
             config.rng_seed(Some(bytes));
-            let most = u16::try_from(wanted.flow.transport.mds().max(USUAL)).map_err(too_large)?;
+            let most = u16::try_from(spec.flow.transport.mds().max(USUAL)).map_err(too_large)?;
             config.max_udp_payload_size(most).map_err(too_large)?;
             Ok(config)
         }
 
-        /// As the stack comes, but for the size of datagrams, which is the flow's, and for flow control, which never limits.
-        fn transport(wanted: &Wanted<'_>) -> Result<proto::TransportConfig, Refusal> {
-            let datagram = u16::try_from(wanted.flow.transport.mds()).map_err(too_large)?;
+        /// Returns the stack's default configuration, except for the flow's datagram size and for flow
+        /// control, which never limits.
+        fn transport(spec: &EndpointSpec<'_>) -> Result<proto::TransportConfig, Refusal> {
+            let datagram = u16::try_from(spec.flow.transport.mds()).map_err(too_large)?;
             let mut config = proto::TransportConfig::default();
             config
                 .initial_mtu(datagram)
                 .mtu_discovery_config(None)
                 .stream_receive_window(VarInt::from_u32(CREDIT))
                 .receive_window(VarInt::from_u32(CREDIT));
-            if wanted.whole.is_none() {
-                // An application that is silent for a minute has not gone: it keeps its connection.
+            if spec.whole.is_none() {
+                // An application may be silent for longer than the idle timeout without losing its connection.
                 config.max_idle_timeout(None);
             }
             Ok(config)
         }
 
-        /// What the frames of a datagram make it.
+        /// Classifies a datagram by its frames.
         fn kind(before: &FrameStats, after: &FrameStats) -> Kind {
             if after.datagram > before.datagram {
                 Kind::Message
@@ -502,7 +518,7 @@ macro_rules! foreign {
             }
         }
 
-        /// Frames that want an ACK, but for those of streams and of the handshake.
+        /// Counts the ACK-eliciting frames other than STREAM and CRYPTO frames.
         fn eliciting(frames: &FrameStats) -> u64 {
             let done = u64::from(frames.handshake_done);
             let credit =

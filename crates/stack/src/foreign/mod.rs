@@ -1,18 +1,19 @@
-//! Ends of other people's stacks, unmodified, driven in virtual time.
+//! Unmodified endpoints of quinn and noq, driven in virtual time.
 //!
-//! noq is a fork of quinn, and what a driver calls has the same names in both: [`foreign!`] is that driver, and the file of each stack has
-//! what differs.
+//! noq is a fork of quinn, and a driver calls functions of the same names in both. [`foreign!`] is
+//! that driver, and the file of each stack holds the differences.
 //!
-//! Deterministic: their generators are seeded, nothing is looked for (no discovery of the MTU), TLS has certificates whose messages have one
-//! length. Time is a moment of the process's clock, which nobody sees, and what virtual time adds to it.
+//! Runs are deterministic. The stacks' random number generators are seeded, MTU discovery is off,
+//! and the TLS messages with the certificates have a fixed length. Time is an unobservable moment of
+//! the process's clock plus the virtual time.
 
+mod controller_log;
+mod controller_view;
 mod driver;
 #[cfg(feature = "noq")]
 pub(crate) mod noq;
-mod notes;
 #[cfg(feature = "quinn")]
 pub(crate) mod quinn;
 mod tls;
-mod watch;
 
 use driver::foreign;

@@ -1,4 +1,4 @@
-//! An end of noq.
+//! The parts of an endpoint that are specific to noq.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -34,14 +34,14 @@ fn stats(connection: &mut Connection) -> ConnectionStats {
     connection.stats()
 }
 
-/// Packets sent and lost.
+/// Returns the numbers of packets sent and lost.
 fn packets(connection: &mut Connection) -> (u64, u64) {
     connection.path_stats(PathId::ZERO).map_or((0, 0), |path| (path.sent_packets, path.lost_packets))
 }
 
 const STACK: &str = "noq";
 
-impl theirs::Controller for Noted {
+impl stack_cc::Controller for LoggedController {
     fn on_sent(&mut self, now: Instant, bytes: u64, largest_pn: u64) {
         self.inner.on_sent(now, bytes, largest_pn);
     }
@@ -93,7 +93,7 @@ impl theirs::Controller for Noted {
     fn on_spurious_congestion_event(&mut self) {
         let before = self.inner.window();
         self.inner.on_spurious_congestion_event();
-        self.notes.undone(before, self.inner.window());
+        self.log.undone(before, self.inner.window());
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
@@ -108,11 +108,11 @@ impl theirs::Controller for Noted {
         self.inner.window()
     }
 
-    fn metrics(&self) -> theirs::ControllerMetrics {
+    fn metrics(&self) -> stack_cc::ControllerMetrics {
         self.inner.metrics()
     }
 
-    fn clone_box(&self) -> Box<dyn theirs::Controller> {
+    fn clone_box(&self) -> Box<dyn stack_cc::Controller> {
         Box::new(self.copy())
     }
 

@@ -1,4 +1,4 @@
-//! An end of quinn.
+//! The parts of an endpoint that are specific to quinn.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use proto::{Connection, ConnectionStats, DatagramEvent, Endpoint, Transmit};
 use quinn_proto as proto;
 
 fn endpoint(config: proto::EndpointConfig, server: Option<Arc<proto::ServerConfig>>) -> proto::Endpoint {
-    // The seed is the configuration's.
+    // The configuration already holds the seed.
     Endpoint::new(Arc::new(config), server, false, None)
 }
 
@@ -34,7 +34,7 @@ fn stats(connection: &mut Connection) -> ConnectionStats {
     connection.stats()
 }
 
-/// Packets sent and lost.
+/// Returns the numbers of packets sent and lost.
 fn packets(connection: &mut Connection) -> (u64, u64) {
     let path = connection.stats().path;
     (path.sent_packets, path.lost_packets)
@@ -42,7 +42,7 @@ fn packets(connection: &mut Connection) -> (u64, u64) {
 
 const STACK: &str = "quinn";
 
-impl theirs::Controller for Noted {
+impl stack_cc::Controller for LoggedController {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
         self.inner.on_sent(now, bytes, last_packet_number);
     }
@@ -78,11 +78,11 @@ impl theirs::Controller for Noted {
         self.inner.window()
     }
 
-    fn metrics(&self) -> theirs::ControllerMetrics {
+    fn metrics(&self) -> stack_cc::ControllerMetrics {
         self.inner.metrics()
     }
 
-    fn clone_box(&self) -> Box<dyn theirs::Controller> {
+    fn clone_box(&self) -> Box<dyn stack_cc::Controller> {
         Box::new(self.copy())
     }
 

@@ -1,4 +1,4 @@
-//! TLS for stacks that take configurations of rustls.
+//! TLS for stacks that are configured with rustls.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 use crate::refusal::Refusal;
 
-/// Something of rustls that does not go with these certificates.
+/// Converts an error of rustls about these certificates.
 fn refused(_: rustls::Error) -> Refusal {
-    Refusal::Flow("TLS of rustls cannot begin")
+    Refusal::Flow("rustls cannot be set up")
 }
 
-/// A client that knows the server's certificate.
+/// Returns the configuration of a client that trusts the server's certificate.
 pub(super) fn client(identity: &Identity) -> Result<ClientConfig, Refusal> {
     let mut roots = RootCertStore::empty();
     for certificate in &identity.chain {
@@ -28,7 +28,7 @@ pub(super) fn client(identity: &Identity) -> Result<ClientConfig, Refusal> {
     Ok(config)
 }
 
-/// The server of that certificate.
+/// Returns the configuration of the server with that certificate.
 pub(super) fn server(identity: &Identity) -> Result<ServerConfig, Refusal> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)

@@ -1,5 +1,5 @@
-//! Scenarios: 10 Mbit/s and 50 ms unless changed.
-#![allow(dead_code, unreachable_pub, reason = "shared by tests, each of which uses a part of it")]
+//! Scenarios of the tests: 10 Mbit/s and 50 ms unless changed.
+#![allow(dead_code, unreachable_pub, reason = "each test uses only a part of it")]
 
 use ackclock_stack::{Cipher, Profile};
 use congestion::{Algorithm, Registry};
@@ -14,19 +14,19 @@ pub fn algorithm(name: &str) -> Algorithm {
     Registry::default().get(name).unwrap().algorithm()
 }
 
-/// Bulk from the start, over QUIC.
+/// Returns a bulk flow over QUIC that starts at once.
 pub fn flow(name: &str) -> FlowConfig {
     let flow = FlowConfig::new(name, algorithm(name), Transport::default(), Duration::from_millis(50));
     FlowConfig { handshake: true, ..flow }
 }
 
-/// 25 ms each way, a queue of 42 packets.
+/// Returns a link of 10 Mbit/s, 25 ms and a queue of 42 packets.
 pub fn link() -> LinkConfig {
     let (limit, delay) = (Limit::Packets(42), Duration::from_millis(25));
     LinkConfig { limit, delay, ..LinkConfig::plain(Rate(10_000_000)) }
 }
 
-/// Objects of 30 to 50 kB, half a second of silence between them.
+/// Returns a flow of objects of 30 to 50 kB, with half a second of silence between them.
 pub fn objects(connection: Connection) -> FlowConfig {
     let config = ObjectsConfig {
         smallest: Bytes(30_000),
@@ -38,7 +38,7 @@ pub fn objects(connection: Connection) -> FlowConfig {
     FlowConfig { application: Application::OnOff(config), ..flow("cubic") }
 }
 
-/// A camera of 30 frames a second and its microphone.
+/// Returns a media flow: video of 30 frames per second, and audio.
 pub fn media(max: u64) -> FlowConfig {
     let config = MediaConfig {
         fps: 30,
@@ -53,7 +53,7 @@ pub fn media(max: u64) -> FlowConfig {
     FlowConfig { application: Application::Media(config), ..flow("cubic") }
 }
 
-/// The same of at least 5 Mbit/s, behind a window that lets less through.
+/// Returns a media flow of at least 5 Mbit/s, behind a fixed window that allows less.
 pub fn media_that_waits() -> FlowConfig {
     let mut flow = FlowConfig { algorithm: algorithm("fixed-window"), ..media(6_000_000) };
     if let Application::Media(config) = &mut flow.application {
@@ -62,7 +62,7 @@ pub fn media_that_waits() -> FlowConfig {
     flow
 }
 
-/// 10 MB of one flow.
+/// Returns a transfer of 10 MB by one flow.
 pub fn transfer(name: &str) -> Scenario {
     let flow = FlowConfig { transfer: Some(10_000_000), ..flow(name) };
     Scenario {
@@ -80,23 +80,23 @@ pub fn on_simulator(scenario: &Scenario) -> Outcome {
     sim::run(scenario, &Watch::default()).unwrap()
 }
 
-/// When the first flow is done, in seconds.
+/// Returns the completion time of the first flow, in seconds.
 pub fn done(outcome: &Outcome) -> f64 {
     outcome.flows[0].finished.unwrap().as_secs_f64()
 }
 
-/// Stream bytes per second of a flow, Mbit/s.
+/// Returns the goodput of a flow, in Mbit/s.
 pub fn goodput(outcome: &Outcome, flow: usize) -> f64 {
     let flow = &outcome.flows[flow];
     flow.totals.delivered as f64 * 8e-6 / flow.measured(outcome.end).as_secs_f64()
 }
 
-/// The part by which one number is larger than another.
+/// Returns the relative difference of two numbers.
 pub fn more(one: f64, than: f64) -> f64 {
     one / than - 1.0
 }
 
-/// Frames of two worlds, the simulator's first.
+/// Describes the frames of two runs, the simulator's first.
 pub fn frames(there: &MediaTotals, here: &MediaTotals) -> String {
     format!(
         "made {} and {} B, complete {} and {}, delay {:.2} and {:.2} ms, lost {} and {}, skipped {} and {}",
@@ -113,7 +113,7 @@ pub fn frames(there: &MediaTotals, here: &MediaTotals) -> String {
     )
 }
 
-/// Median and 95th percentile of the relative difference of two windows over time.
+/// Returns median and 95th percentile of the relative difference between two windows over time.
 pub fn difference(a: &Outcome, b: &Outcome) -> (f64, f64) {
     let windows = a.series.flows[0].cwnd.iter().zip(b.series.flows[0].cwnd.iter());
     let mut all: Vec<f64> =

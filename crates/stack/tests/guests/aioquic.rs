@@ -1,7 +1,8 @@
-//! aioquic in a child process, at both ends and at either of ours: the cases of `pairs.rs` and `faults.rs`, and what is its own. Where Python
-//! or aioquic is missing each test says `skipped:` and why.
+//! aioquic in a child process, as both endpoints or connected to `ackclock-quic`. Repeats the cases of
+//! `pairs.rs` and `faults.rs`, and adds some that are specific to aioquic. Without Python or aioquic, each
+//! test prints `skipped:` and the reason.
 
-use ackclock_stack::{Host, Profile, Stack, guests_of};
+use ackclock_stack::{Host, Profile, Stack, guests_on};
 use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
 use units::{Duration, Ecn, Time};
 
@@ -9,11 +10,11 @@ use crate::common::*;
 use crate::on;
 use crate::pairs::run;
 
-/// The first is the client.
+/// Pairs of client and server.
 const PAIRS: [(Stack, Stack); 3] =
     [(Stack::Ackclock, Stack::Aioquic), (Stack::Aioquic, Stack::Ackclock), (Stack::Aioquic, Stack::Aioquic)];
 
-/// Whether it is here.
+/// Reports whether aioquic is available.
 pub(crate) fn is_here() -> bool {
     let found = Stack::Aioquic.find();
     if let Err(why) = &found {
@@ -28,7 +29,7 @@ fn scenario(transfer_of: u64) -> Scenario {
     scenario
 }
 
-/// Every pair carries the transfer to its end.
+/// Checks that every pair completes the transfer.
 fn every_pair(scenario: &Scenario, retry: bool) -> Vec<(String, Outcome)> {
     if !is_here() {
         return Vec::new();
@@ -69,7 +70,7 @@ fn transfer_with_loss() {
     }
 }
 
-/// Through a link that loses a third of all packets, and one that damages a third.
+/// The handshake completes over a link with 30 % loss, and over one that corrupts 30 %.
 #[test]
 fn handshakes_with_loss_and_damage() {
     for seed in 0..4 {
@@ -83,8 +84,9 @@ fn handshakes_with_loss_and_damage() {
     }
 }
 
-/// aioquic closes a connection whose first packet to arrive has no CRYPTO frame ("Packet contains no CRYPTO frame"), although RFC 9000 section
-/// 17.2.2 says so of the first packet sent only. The first flight and the first probe are lost here: the second probe has all that they had.
+/// aioquic closes a connection if the first packet that arrives has no CRYPTO frame ("Packet contains no
+/// CRYPTO frame"). RFC 9000 section 17.2.2 only requires one in the first packet sent. Here the first flight
+/// and the first probe are lost, and the second probe repeats all of their data.
 #[test]
 fn the_second_probe_arrives_alone() {
     if !is_here() {
@@ -96,7 +98,7 @@ fn the_second_probe_arrives_alone() {
     assert_eq!(outcome.flows[0].delivered, 1_000);
 }
 
-/// A round trip of 50 ms more.
+/// A Retry adds a round trip of 50 ms.
 #[test]
 fn retry() {
     let (plain, retried) = (every_pair(&scenario(1_000), false), every_pair(&scenario(1_000), true));
@@ -106,7 +108,7 @@ fn retry() {
     }
 }
 
-/// The first flights are repeated for nothing, and nothing breaks.
+/// The first flights are repeated needlessly, and the transfer completes.
 #[test]
 fn long_round_trip() {
     let mut long = scenario(1_000_000);
@@ -117,7 +119,7 @@ fn long_round_trip() {
     }
 }
 
-/// A damaged datagram fails its seal and is a loss; a copy is neither data nor a sign of loss.
+/// A corrupted datagram fails authentication and is a loss. A duplicate is neither data nor a sign of loss.
 #[test]
 fn damage_and_copies() {
     let mut damaging = scenario(1_000_000);
@@ -133,7 +135,7 @@ fn damage_and_copies() {
     }
 }
 
-/// Two seconds without a link in mid-transfer.
+/// The link fails for two seconds during the transfer.
 #[test]
 fn a_link_that_goes_dark() {
     let mut dark = scenario(1_000_000);
@@ -143,7 +145,7 @@ fn a_link_that_goes_dark() {
     }
 }
 
-/// Nobody there: the flow is not done, however the connection ends.
+/// If all packets are lost, the flow does not complete, however the connection ends.
 #[test]
 fn a_connection_that_breaks_is_not_done() {
     if !is_here() {
@@ -156,14 +158,15 @@ fn a_connection_that_breaks_is_not_done() {
     assert_eq!((outcome.flows[0].finished, outcome.flows[0].delivered), (None, 0));
 }
 
-/// aioquic marks no packets, and says nothing of marks that arrive: as a sender it is refused, and a sender of ours that marks finds out
-/// (RFC 9000 section 13.4.2) before it sends data, and marks none of it.
+/// aioquic marks no packets and does not report received marks. It is refused as the sender of a marked flow.
+/// A marking sender of `ackclock-quic` detects this (RFC 9000 section 13.4.2) before it sends data, and marks
+/// none of the data.
 #[test]
 fn marks() {
     let mut marked = scenario(1_000_000);
     marked.flows[0].recovery.ecn = Ecn::Ect0;
     let why = Stack::Aioquic.check(&marked.flows[0]).unwrap_err().to_string();
-    assert_eq!(why, "it marks its packets, and aioquic marks none");
+    assert_eq!(why, "it marks its packets for ECN, but aioquic marks none");
     if !is_here() {
         return;
     }
@@ -172,7 +175,7 @@ fn marks() {
     assert_eq!((flow.delivered, flow.ecn.ect0, flow.stats.ecn_events), (1_000_000, 0, 0));
 }
 
-/// What it shows is in the record, and what it does not show is not.
+/// The record contains what aioquic reports, and nothing else.
 #[test]
 fn what_is_counted() {
     if !is_here() {
@@ -196,7 +199,7 @@ fn what_is_counted() {
     }
 }
 
-/// With TLS, and a certificate and a process of its own each time.
+/// Two runs are identical, each with its own certificate and process.
 #[test]
 fn the_same_twice() {
     if !is_here() {
@@ -210,7 +213,7 @@ fn the_same_twice() {
     }
 }
 
-/// All flows of a run are in one process, and a simulated one is beside them.
+/// All flows of a run share one process, and a simulated flow shares their link.
 #[test]
 fn side_by_side() {
     if !is_here() {
@@ -219,7 +222,7 @@ fn side_by_side() {
     let flows = ["cubic", "new-reno", "cubic"].map(flow);
     let scenario = Scenario::new(link(), flows, Duration::from_secs(10));
     let host = Host::default();
-    let mut guests = guests_of(Stack::Aioquic, &scenario, &Profile::default(), &host).unwrap();
+    let mut guests = guests_on(Stack::Aioquic, &scenario, &Profile::default(), &host).unwrap();
     guests.truncate(2);
     let outcome = sim::run_with_guests(&scenario, guests, &Watch::default(), None).unwrap();
     assert_eq!(host.failure(), None);
@@ -229,8 +232,9 @@ fn side_by_side() {
     assert!(goodputs.iter().all(|one| *one > 1.0));
 }
 
-/// The network of docs/stack.md: 10 MB, 10 Mbit/s, a queue of 42 packets of 1200 bytes and 28 of headers. aioquic's slow start ends at a rise
-/// of the RTT, and both controllers are its own: what is asked here is that it is all on the link's scale.
+/// Uses the network of docs/src/notebook/stack.md: 10 MB, 10 Mbit/s, a queue of 42 packets of 1200 bytes plus 28 of
+/// headers. aioquic's slow start ends when the RTT rises, and both controllers are its own. The test only
+/// checks that the results are of the right magnitude.
 #[test]
 fn smaller_packets() {
     if !is_here() {

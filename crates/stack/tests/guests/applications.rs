@@ -1,4 +1,5 @@
-//! What noq and quinn carry besides bulk: pauses, short transfers, media in messages; from the simulator's sources, beside its own flows.
+//! Pauses, short transfers and media (in messages) over noq and quinn, with the simulator's sources, compared
+//! with simulated flows.
 
 use scenario::{Connection, FlowConfig, Scenario};
 use units::{Duration, Time};
@@ -11,7 +12,8 @@ fn minute(flow: FlowConfig) -> Scenario {
     Scenario { series, ..Scenario::new(link(), [flow], Duration::from_secs(60)) }
 }
 
-/// What the stack has taken as a pause begins leaves all the same: two windows at most. After it, the flow goes on.
+/// Data that the stack has accepted before a pause is still sent: at most two windows. The flow continues
+/// after the pause.
 #[test]
 fn pauses() {
     let span = (Time::from_millis(10_000), Time::from_millis(50_000));
@@ -21,7 +23,7 @@ fn pauses() {
         let outcome = on(stack, &scenario);
         let [there, here] = [&model, &outcome].map(|outcome| outcome.flows[0].delivered);
         println!("{stack:?}: {there} and {here} bytes");
-        // Twenty seconds at 10 Mbit/s, and what two windows of 100 packets are more.
+        // Twenty seconds at 10 Mbit/s, plus two windows of 100 packets.
         assert!(more(here as f64, there as f64).abs() < 0.02, "{stack:?}: {here} for {there}");
         let silent = &outcome.series.flows[0].goodput_mbit_s.to_vec()[21..99];
         assert!(silent.iter().all(|rate| *rate == 0.0), "{stack:?}: {silent:?}");
@@ -49,7 +51,8 @@ fn short_transfers() {
     }
 }
 
-/// Without loss every frame is whole, and as late as in the simulator; what a link loses is lost for its frames.
+/// Without loss, every frame is complete, with the same delay as in the simulator. A lost packet affects only
+/// its own frame.
 #[test]
 fn media_over_messages() {
     for (max, loss) in [(1_500_000, 0.0), (6_000_000, 0.0), (1_500_000, 0.01)] {
@@ -75,7 +78,8 @@ fn media_over_messages() {
     }
 }
 
-/// Where a window lets less through than the source makes at least, frames are skipped; what waits in the stack is one message.
+/// If a window allows less than the source's minimum rate, frames are skipped. At most one message waits in
+/// the stack.
 #[test]
 fn frames_that_wait_too_long() {
     let scenario = minute(media_that_waits());

@@ -1,5 +1,5 @@
-//! Every ordered pair of stacks through links that damage, double and go dark: the interop runner's `handshakecorruption`,
-//! `transfercorruption` and `blackhole`. Each byte is compared where it arrives.
+//! Every ordered pair of stacks over links that corrupt, duplicate and fail for a time: the interop runner's
+//! `handshakecorruption`, `transfercorruption` and `blackhole`. The receiver compares every byte.
 
 use link::LinkConfig;
 use scenario::{Outcome, Scenario};
@@ -30,7 +30,7 @@ fn link_with(change: impl Fn(&mut LinkConfig)) -> impl Fn(&mut Scenario) {
     move |scenario| change(&mut scenario.link)
 }
 
-/// A damaged datagram fails its seal and is a loss.
+/// A corrupted datagram fails authentication and is a loss.
 #[test]
 fn damage_in_the_transfer() {
     for (name, outcome) in pairs(1_000_000, link_with(|link| link.corrupt = 0.02)) {
@@ -49,7 +49,7 @@ fn damage_in_the_handshake() {
     }
 }
 
-/// Copies are neither data nor a sign of loss.
+/// Duplicates are neither data nor a sign of loss.
 #[test]
 fn copies() {
     for (name, outcome) in pairs(1_000_000, link_with(|link| link.duplicate = 0.2)) {
@@ -57,7 +57,7 @@ fn copies() {
     }
 }
 
-/// Two seconds without a link in mid-transfer.
+/// The link fails for two seconds during the transfer.
 #[test]
 fn a_link_that_goes_dark() {
     let dark = (Time::from_millis(300), Time::from_millis(2300));
@@ -66,7 +66,8 @@ fn a_link_that_goes_dark() {
     }
 }
 
-/// A link that stays dark: whoever's connection it is, it times out and says so, and the transfer is not done.
+/// If the link stays down, the connection of every stack times out and reports it. The transfer does not
+/// complete.
 #[test]
 fn silence_without_end() {
     let mut scenario = transfer("cubic");

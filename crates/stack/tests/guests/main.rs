@@ -1,7 +1,7 @@
-//! Other people's stacks in virtual time, and ours beside them; one program, so that it is linked once.
+//! Other stacks and ours in virtual time. All tests are one program, to link only once.
 #![cfg(all(feature = "noq", feature = "quinn"))]
 
-extern crate congestion as ackclock_congestion; // the name that its macros write
+extern crate congestion as ackclock_congestion; // the name that its macros use
 
 mod aioquic;
 mod applications;
@@ -14,18 +14,18 @@ mod rules;
 mod stamps;
 mod transfers;
 
-use ackclock_stack::{Host, Profile, Stack, guests_of};
+use ackclock_stack::{Host, Profile, Stack, guests_on};
 use scenario::{Outcome, Scenario, Watch};
 
-/// Those in this program.
+/// The stacks that run inside this program.
 const HERE: [Stack; 3] = [Stack::Ackclock, Stack::Noq, Stack::Quinn];
 /// noq and quinn.
 const OTHERS: [Stack; 2] = [Stack::Noq, Stack::Quinn];
 
-/// Both ends of each flow of this stack.
+/// Runs a scenario with both endpoints of each flow on this stack.
 fn on(stack: Stack, scenario: &Scenario) -> Outcome {
     let host = Host::default();
-    let guests = guests_of(stack, scenario, &Profile::default(), &host).unwrap();
+    let guests = guests_on(stack, scenario, &Profile::default(), &host).unwrap();
     let outcome = sim::run_with_guests(scenario, guests, &Watch::default(), None).unwrap();
     assert_eq!(host.failure(), None);
     outcome

@@ -1,6 +1,7 @@
-//! Every ordered pair of stacks, the first as the client: it sends 1 MB, and the server compares each byte.
+//! Every ordered pair of stacks, with the first as the client. It sends 1 MB, and the server compares every
+//! byte.
 
-use ackclock_stack::{Couple, Host, Stack};
+use ackclock_stack::{Host, Session, Stack};
 use link::aqm::red;
 use link::{Aqm, Limit, Threshold};
 use scenario::{Outcome, Scenario, Watch};
@@ -19,8 +20,8 @@ fn scenario(loss: f64) -> Scenario {
 
 pub(crate) fn run(scenario: &Scenario, pair: (Stack, Stack), retry: bool) -> Outcome {
     let host = Host::default();
-    let couple = Couple::new(&scenario.flows[0], 0, scenario, pair, retry, &host).unwrap();
-    let guests = vec![(0, Box::new(couple) as Box<dyn Guest>)];
+    let session = Session::new(&scenario.flows[0], 0, scenario, pair, retry, &host).unwrap();
+    let guests = vec![(0, Box::new(session) as Box<dyn Guest>)];
     let outcome = sim::run_with_guests(scenario, guests, &Watch::default(), None).unwrap();
     assert_eq!(host.failure(), None);
     outcome
@@ -45,7 +46,7 @@ fn every_pair(scenario: &Scenario, retry: bool) -> Vec<(String, Outcome)> {
     pairs.map(run).collect()
 }
 
-/// All in the time that the link needs, a handshake and slow start.
+/// The time is that of the link, a handshake and slow start.
 #[test]
 fn handshake_and_transfer() {
     for (name, outcome) in every_pair(&scenario(0.0), false) {
@@ -61,7 +62,7 @@ fn transfer_with_loss() {
     }
 }
 
-/// A handshake through a link that loses a third of all packets (the interop runner's `handshakeloss`), ten seeds.
+/// The handshake completes over a link with 30 % loss (the interop runner's `handshakeloss`), for ten seeds.
 #[test]
 fn handshake_with_loss() {
     for seed in 0..10 {
@@ -77,7 +78,8 @@ fn handshake_with_loss() {
     }
 }
 
-/// The server answers the first Initial with a Retry, which takes a round trip of 50 ms more (RFC 9000 section 8.1.2).
+/// The server answers the first Initial packet with a Retry, which adds a round trip of 50 ms (RFC 9000
+/// section 8.1.2).
 #[test]
 fn retry() {
     every_pair(&scenario(0.0), true);
@@ -92,7 +94,8 @@ fn retry() {
     }
 }
 
-/// A path of 750 ms (the interop runner's `longrtt`): the first flights are repeated for nothing, and nothing breaks.
+/// On a path of 750 ms (the interop runner's `longrtt`), the first flights are repeated needlessly, and
+/// the transfer completes.
 #[test]
 fn long_round_trip() {
     let mut scenario = scenario(0.0);
@@ -103,7 +106,7 @@ fn long_round_trip() {
     }
 }
 
-/// Marks of the link come back from every receiver to every sender, which answers them.
+/// Every receiver reports the link's ECN marks, and every sender reacts to them.
 #[test]
 fn marks() {
     let mut scenario = scenario(0.0);
@@ -127,7 +130,7 @@ fn marks() {
     }
 }
 
-/// Nobody there: the flow is not done, however the connection ends.
+/// If all packets are lost, the flow does not complete, however the connection ends.
 #[test]
 fn a_connection_that_breaks_is_not_done() {
     let mut dark = scenario(1.0);

@@ -1,11 +1,12 @@
-//! A NAT gives the client another port or another address in the middle of the transfer (the interop runner's `rebind-port` and `rebind-addr`), and
-//! forgets the one before: the server finds out by the next packet, validates the path (RFC 9000 section 9) and goes on there. What becomes
-//! of a server's own window: `crates/quic/tests/connections/transfers.rs`.
+//! A NAT gives the client another port or address during the transfer (the interop runner's `rebind-port` and
+//! `rebind-addr`), and forgets the previous one. The server notices with the next packet, validates the path
+//! (RFC 9000 section 9), and continues there. `crates/quic/tests/connections/transfers.rs` tests the server's
+//! own window.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use ackclock_stack::{Couple, Host, Stack};
+use ackclock_stack::{Host, Session, Stack};
 use congestion::Controller;
 use recovery::Stats;
 use scenario::{End, FlowConfig, Outcome, Rebind, Record, Scenario, Watch};
@@ -15,10 +16,10 @@ use units::{Duration, Time};
 
 use crate::common::*;
 
-/// A couple that can be looked at when the run is over, and when its server sent a datagram of 1200 bytes: in a transfer to it, which it
-/// acknowledges in small ones, what validates a path.
+/// A session that remains accessible after the run, and the times at which its server sent a datagram of at
+/// least 1200 bytes. In a transfer to the server, its ACKs are small, so such a datagram validates a path.
 #[derive(Clone)]
-struct Watched(Rc<RefCell<(Couple, Vec<Time>)>>);
+struct Watched(Rc<RefCell<(Session, Vec<Time>)>>);
 
 impl Guest for Watched {
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
@@ -53,12 +54,12 @@ impl Guest for Watched {
 }
 
 fn run(scenario: &Scenario, pair: (Stack, Stack)) -> (Outcome, String, Vec<Time>) {
-    let couple = Couple::new(&scenario.flows[0], 0, scenario, pair, false, &Host::default()).unwrap();
-    let watched = Watched(Rc::new(RefCell::new((couple, Vec::new()))));
+    let session = Session::new(&scenario.flows[0], 0, scenario, pair, false, &Host::default()).unwrap();
+    let watched = Watched(Rc::new(RefCell::new((session, Vec::new()))));
     let guests = vec![(0, Box::new(watched.clone()) as Box<dyn Guest>)];
     let outcome = sim::run_with_guests(scenario, guests, &Watch::default(), None).unwrap();
     let watched = watched.0.borrow();
-    (outcome, watched.0.peer_of_server().to_string(), watched.1.clone())
+    (outcome, watched.0.server_destination().to_string(), watched.1.clone())
 }
 
 fn rebound(rebind: &[(u64, Rebind)]) -> Scenario {
@@ -74,7 +75,7 @@ fn every_pair() {
     let address: &[(u64, Rebind)] = &[(1000, Rebind::Address)];
     let both: &[(u64, Rebind)] = &[(600, Rebind::Port), (1300, Rebind::Address), (2000, Rebind::Port)];
     let moves = [(port, "10.0.0.1:4001"), (address, "10.0.1.1:4000"), (both, "10.0.1.2:4002")];
-    // aioquic refuses a source that moves.
+    // aioquic is left out, because it does not support rebinding.
     let stacks = [Stack::Ackclock, Stack::Noq, Stack::Quinn];
     for client in stacks {
         for server in stacks {
@@ -89,7 +90,7 @@ fn every_pair() {
                     let asked = |at: &&Time| (*ms..ms + 600).contains(&(at.0 / 1_000_000));
                     assert!(large.iter().any(|at| asked(&at)), "{name} validates the path at {ms} ms");
                 }
-                // The client's window waits for ACKs that the NAT has dropped, until its PTO.
+                // The client's window is full until its PTO, because the NAT dropped the ACKs.
                 assert!(later < 0.7 * rebind.len() as f64, "{name}: {later}");
             }
         }

@@ -1,6 +1,6 @@
-//! Who is refused, and what is counted.
+//! Refused flows, and counters of the record.
 
-use ackclock_stack::{Host, Profile, Stack, guests_of};
+use ackclock_stack::{Host, Profile, Stack, guests_on};
 use link::aqm::red;
 use link::{Aqm, Limit, Threshold};
 use scenario::FlowConfig;
@@ -9,21 +9,21 @@ use units::Ecn;
 use crate::common::*;
 use crate::{OTHERS, on};
 
-/// By name, and with the reason.
+/// Refusals name the controller and the reason.
 #[test]
 fn controllers_that_a_trait_cannot_carry() {
     let why = |stack: Stack, name: &str| {
         let scenario = transfer(name);
-        guests_of(stack, &scenario, &Profile::default(), &Host::default())
+        guests_on(stack, &scenario, &Profile::default(), &Host::default())
             .err()
             .map(|refusal| refusal.to_string())
     };
     for (stack, name, reason) in [
-        (Stack::Noq, "quic-dc", "quic-dc does not run in noq: it works on receive times"),
-        (Stack::Noq, "nada", "nada does not run in noq: it works on receive times"),
-        (Stack::Noq, "bbr1-ecn-gated", "bbr1-ecn-gated does not run in noq: it compares numbers of CE marks"),
-        (Stack::Quinn, "gcc", "gcc does not run in quinn: it works on receive times"),
-        (Stack::Quinn, "bbr3", "bbr3 does not run in quinn: it works on delivery-rate samples"),
+        (Stack::Noq, "quic-dc", "quic-dc does not run in noq: it needs receive times"),
+        (Stack::Noq, "nada", "nada does not run in noq: it needs receive times"),
+        (Stack::Noq, "bbr1-ecn-gated", "bbr1-ecn-gated does not run in noq: it needs the number of CE marks"),
+        (Stack::Quinn, "gcc", "gcc does not run in quinn: it needs receive times"),
+        (Stack::Quinn, "bbr3", "bbr3 does not run in quinn: it needs delivery-rate samples"),
     ] {
         let refusal = why(stack, name).unwrap();
         assert!(refusal.starts_with(reason), "{refusal}");
@@ -31,7 +31,8 @@ fn controllers_that_a_trait_cannot_carry() {
     assert_eq!(why(Stack::Noq, "bbr3"), None);
 }
 
-/// Their own controllers, unmodified, carry a transfer as far as ours do in the simulator, and twice the same; what they do is in the record.
+/// Built-in controllers complete a transfer in about the time of our own in the simulator. Two runs are
+/// identical, and the record shows their reductions.
 #[test]
 fn controllers_of_their_own() {
     for stack in OTHERS.into_iter().filter(|stack| [Stack::Noq, Stack::Quinn].contains(stack)) {
@@ -50,7 +51,7 @@ fn controllers_of_their_own() {
             );
             assert_eq!((flow.delivered, flow.stats.lost() > 0), (10_000_000, true));
             assert!(more(done(&outcome), done(&model)).abs() < 0.05);
-            // RFC 9002's initial window of ten packets of 1200 bytes, whatever the size of theirs.
+            // RFC 9002's initial window of ten packets of 1200 bytes, whatever the datagram size.
             assert_eq!(outcome.series.flows[0].cwnd.iter().nth(1), Some(12_000.0));
             assert!(flow.stats.loss_events > 0 && outcome.series.flows[0].latest_rtt_ms.to_vec()[40] >= 50.0);
             assert_eq!(on(stack, &scenario).flows[0].finished, flow.finished);
@@ -58,7 +59,7 @@ fn controllers_of_their_own() {
     }
 }
 
-/// Every controller that is not refused carries a transfer to its end.
+/// Every controller that is not refused completes a transfer.
 #[test]
 fn every_controller_that_is_not_refused() {
     for stack in OTHERS {
@@ -73,7 +74,7 @@ fn every_controller_that_is_not_refused() {
     }
 }
 
-/// Marks come back in ACKs, and the window answers them; without `recovery.ecn` nothing is marked.
+/// ECN marks return in ACKs, and the window reacts to them. Without `recovery.ecn`, no packet is marked.
 #[test]
 fn marks() {
     for stack in OTHERS {
@@ -101,7 +102,7 @@ fn marks() {
     }
 }
 
-/// What is in the record, and what a stack does not show: lengths of what packets carry.
+/// The record contains what a stack reports. The lengths of stream data in packets are missing.
 #[test]
 fn what_is_counted() {
     for stack in OTHERS {
@@ -119,31 +120,32 @@ fn what_is_counted() {
     }
 }
 
-/// The controller can be looked at while it is in another stack.
+/// The variables of a controller inside another stack are accessible.
 #[test]
 fn its_own_variables() {
     let scenario = transfer("bbr3");
-    let guest = guests_of(Stack::Noq, &scenario, &Profile::default(), &Host::default()).unwrap().remove(0).1;
+    let guest = guests_on(Stack::Noq, &scenario, &Profile::default(), &Host::default()).unwrap().remove(0).1;
     let mut names = Vec::new();
     guest.controller().unwrap().trace(&mut |name, _| names.push(name));
     assert!(names.contains(&congestion::STATE), "{names:?}");
 }
 
-/// Datagrams that no UDP packet can be.
+/// Datagrams larger than UDP can carry are refused.
 #[test]
 fn too_large() {
     let mut scenario = transfer("cubic");
     let transport = scenario::Transport::Quic { datagram: 70_000, header: 37, overhead: 42 };
     scenario.flows[0] = FlowConfig { transport, ..scenario.flows[0].clone() };
     for stack in OTHERS {
-        let refusal = guests_of(stack, &scenario, &Profile::default(), &Host::default()).err().unwrap();
+        let refusal = guests_on(stack, &scenario, &Profile::default(), &Host::default()).err().unwrap();
         assert!(refusal.to_string().contains("larger"), "{refusal}");
     }
 }
 
-/// quinn sends while a full packet leaves room in the window, noq while it fits: of a window of two packets quinn uses one, which a receiver
-/// that acknowledges every second packet holds back for its `max_ack_delay` of 25 ms. That is NewReno's smallest window, and why quinn has less
-/// than half of noq's throughput where the queue holds three packets (thesis/table-9-10, 5 Mbit/s and 5 ms).
+/// noq sends a packet that exactly fills the window, and quinn only one that leaves space in it. So quinn
+/// uses half of a window of two packets. A receiver that acknowledges every second packet then delays each
+/// ACK by its `max_ack_delay` of 25 ms. NewReno's smallest window has two packets. This is why quinn has
+/// less than half of noq's throughput with a queue of three packets (thesis/table-9-10, 5 Mbit/s and 5 ms).
 #[test]
 fn what_a_window_of_two_packets_holds() {
     let rtt = |stack| {
@@ -159,14 +161,14 @@ fn what_a_window_of_two_packets_holds() {
     assert!((75.0..78.0).contains(&quinn), "{quinn}");
 }
 
-/// A sample for each ACK.
+/// Every ACK gives an RTT sample.
 #[test]
 fn samples_of_every_acknowledgement() {
     for stack in OTHERS {
         let mut scenario = transfer("fixed-window");
         scenario.flows[0].transfer = Some(200_000);
         let flow = &on(stack, &scenario).flows[0];
-        // 166 packets, one ACK for two, and those of the handshake; the last ones come after the end.
+        // There are 166 packets with one ACK for two, and handshake packets. The last ACKs come after the end.
         let samples = flow.totals.rtt.count();
         assert!((78..=90).contains(&samples), "{}: {samples}", stack.word());
     }

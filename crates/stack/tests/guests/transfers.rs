@@ -1,12 +1,15 @@
-//! Our controllers in noq and quinn, beside the simulator's sender: 10 MB over 10 Mbit/s, 25 ms each way, a queue of 42 packets.
+//! Our controllers in noq and quinn, compared with the simulator's sender: 10 MB over 10 Mbit/s, with 25 ms
+//! each way and a queue of 42 packets.
 //!
-//! Two full packets carry a few bytes more of the stream than the model's, as on our own endpoints (`runs/bulk.rs`), and the handshake counts
-//! in window and rounds. quinn's and noq's pacers send up to ten packets at once; noq fills its window to the last byte, the model
-//! and quinn leave what a full packet does not fit in.
+//! As in our own endpoints (`runs/bulk.rs`), full packets carry slightly more stream data than the model's,
+//! and the handshake affects window and rounds. The pacers of quinn and noq send up to ten packets at once.
+//! noq fills its window to the last byte. The model and quinn stop when a full packet does not fit.
 //!
-//! The bar is 3 % of the window at the 95th percentile. CUBIC in quinn (3.05 %) and BBRv3 in noq miss it. BBRv3's window in Startup is two BDP and what
-//! more was acknowledged of late than its rate promises (`extra_acked`), which is less in noq. Whatever is in flight beyond link and queue is lost,
-//! and again the round after: of the smaller packets the model drops 55 and noq 42, and the difference is Startup's (docs/stack.md).
+//! The aim is a window within 3 % at the 95th percentile. CUBIC in quinn (3.05 %) and BBRv3 in noq miss it.
+//! BBRv3's window in Startup is two BDP plus the data that was recently acknowledged beyond its rate
+//! (`extra_acked`), which is less in noq. The data in flight beyond link and queue is lost, in two successive
+//! rounds. With the smaller packets, the model drops 55 and noq 42, and Startup explains the difference
+//! (docs/src/notebook/stack.md).
 
 use ackclock_stack::Stack;
 use link::{LinkConfig, Reorder};
@@ -16,7 +19,7 @@ use units::Duration;
 use crate::common::*;
 use crate::{OTHERS, on};
 
-/// Median and 95th percentile of the relative difference of two windows over time.
+/// Returns median and 95th percentile of the relative difference between two windows over time.
 fn difference(a: &Outcome, b: &Outcome) -> (f64, f64) {
     let windows = a.series.flows[0].cwnd.iter().zip(b.series.flows[0].cwnd.iter());
     let mut all: Vec<f64> =
@@ -42,19 +45,20 @@ fn line(name: &str, world: &str, outcome: &Outcome) {
     );
 }
 
-/// Of a controller that fills the queue.
+/// Tolerances for a controller that fills the queue: drops, and window at the 95th percentile.
 const WINDOWS: (u64, f64) = (2, 0.055);
-/// Of BBRv3 in noq, beside the drops that its window in Startup explains: that window is 6.04 % away (of the smaller packets), and so is the 95th percentile.
+/// Tolerances for BBRv3 in noq, beyond the drops that its Startup window explains. That window differs by
+/// 6.04 % (with the smaller packets), and so does the 95th percentile.
 const BBR: (u64, f64) = (2, 0.07);
-/// Rounds in which BBRv3's Startup loses what is in flight beyond link and queue.
+/// Rounds of BBRv3's Startup that lose the data in flight beyond link and queue.
 const LOSING_ROUNDS: i64 = 2;
 
-/// Up to so many drops more or fewer, and so far apart in the window at the 95th percentile.
+/// Compares drops and the window's 95th percentile with the simulator, within these tolerances.
 fn beside(scenario: &Scenario, name: &str, (drops, spread): (u64, f64)) {
     let model = on_simulator(scenario);
     let datagram = i64::from(scenario.flows[0].transport.mds());
     line(name, "simulator", &model);
-    line(name, "ours", &on(Stack::Ackclock, scenario)); // its bars are those of `runs/bars.rs`
+    line(name, "ours", &on(Stack::Ackclock, scenario)); // its tolerances are in `runs/bars.rs`
     for stack in OTHERS.into_iter().filter(|stack| stack.check(&scenario.flows[0]).is_ok()) {
         let outcome = on(stack, scenario);
         let world = stack.word();
@@ -91,13 +95,13 @@ fn cubic() {
     beside(&transfer("cubic"), "cubic", WINDOWS);
 }
 
-/// In noq alone, whose pacer obeys a rate.
+/// BBRv3 runs only in noq, because quinn's pacer does not take a rate.
 #[test]
 fn bbr3() {
     beside(&transfer("bbr3"), "bbr3", BBR);
 }
 
-/// The network of quic.md section 1, whose packets have 1200 bytes and 28 of IP and UDP.
+/// Uses the network of quic.md section 1, with packets of 1200 bytes plus 28 of IP and UDP.
 #[test]
 fn smaller_packets() {
     let transport = Transport::Quic { datagram: 1200, header: 37, overhead: 28 };
@@ -108,7 +112,7 @@ fn smaller_packets() {
     }
 }
 
-/// Every byte arrives as it was sent, which the receiving end compares.
+/// Every byte arrives unchanged. The receiving endpoint compares them.
 #[test]
 fn complete_through_loss_and_reordering() {
     let lossy = LinkConfig { loss: 0.01, ..link() };
@@ -126,7 +130,7 @@ fn complete_through_loss_and_reordering() {
     }
 }
 
-/// With TLS, and its own certificate each time.
+/// Two runs are identical, each with its own certificate.
 #[test]
 fn the_same_twice() {
     for (stack, name) in [(Stack::Noq, "bbr3"), (Stack::Noq, "cubic"), (Stack::Quinn, "cubic")] {
@@ -138,14 +142,14 @@ fn the_same_twice() {
     }
 }
 
-/// A flow of each stack on one link with a simulated one.
+/// A flow of each stack and a simulated one share a link.
 #[test]
 fn side_by_side() {
     let flows = ["cubic", "cubic", "cubic"].map(flow);
     let scenario = Scenario::new(link(), flows, Duration::from_secs(20));
     let (profile, host) = (ackclock_stack::Profile::default(), ackclock_stack::Host::default());
     let take = |stack, number: usize| {
-        let mut guests = ackclock_stack::guests_of(stack, &scenario, &profile, &host).unwrap();
+        let mut guests = ackclock_stack::guests_on(stack, &scenario, &profile, &host).unwrap();
         guests.swap_remove(number)
     };
     let guests = vec![take(Stack::Noq, 0), take(Stack::Quinn, 1)];

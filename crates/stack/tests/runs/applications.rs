@@ -1,5 +1,6 @@
-//! Flows that are not bulk alone: pauses, short transfers, media; beside the simulator's, whose sources they have. Objects and frames are counted
-//! by the same code, so that what differs is the protocol: real handshakes, packets a little shorter or longer, messages with headers.
+//! Flows other than bulk: pauses, short transfers and media, compared with simulated flows with the same
+//! sources. The same code counts objects and frames, so that differences come from the protocol: real
+//! handshakes, slightly different packet sizes, and messages with headers.
 
 use ackclock_stack::{Cipher, Profile, Refusal};
 use link::LinkConfig;
@@ -9,7 +10,7 @@ use units::{Duration, Rate, Time};
 
 use crate::common::*;
 
-/// One flow for a minute.
+/// Returns a scenario with one flow for a minute.
 fn minute(flow: FlowConfig) -> Scenario {
     Scenario { trace: true, ..Scenario::new(link(), [flow], Duration::from_secs(60)) }
 }
@@ -18,7 +19,7 @@ fn events(outcome: &Outcome, of: impl Fn(Time, &Event) -> bool) -> usize {
     outcome.flows[0].trace.as_ref().unwrap().iter().filter(|(time, event)| of(*time, event)).count()
 }
 
-/// During a pause nothing leaves but repeats of what was lost, and afterwards it goes on.
+/// During a pause, only lost data is retransmitted. The flow continues after it.
 #[test]
 fn pauses() {
     let span = (Time::from_millis(10_000), Time::from_millis(20_000));
@@ -35,7 +36,7 @@ fn pauses() {
     assert!(delivered[1] > 50_000_000.0, "50 of 60 s at 10 Mbit/s");
 }
 
-/// A transfer with a pause ends when all has arrived.
+/// A transfer with a pause ends when all data has arrived.
 #[test]
 fn a_transfer_with_a_pause() {
     let span = (Time::from_millis(1000), Time::from_millis(40_000));
@@ -45,7 +46,7 @@ fn a_transfer_with_a_pause() {
     assert!((40.0..46.0).contains(&done(&outcome)), "silence for longer than an idle timeout ends nothing");
 }
 
-/// A new connection for each object has a handshake of its own; on the same one the window is what it was.
+/// A new connection for each object has its own handshake. A kept connection keeps its window.
 #[test]
 fn short_transfers() {
     for connection in [Connection::New, Connection::Kept] {
@@ -61,18 +62,18 @@ fn short_transfers() {
         );
         let opens = events(&outcome, |_, event| matches!(event, Event::Opens(_)));
         match connection {
-            // Two datagrams of the client a handshake.
+            // The client sends two datagrams per handshake.
             Connection::New => assert!(opens as u64 >= here.count(), "{opens}"),
             Connection::Kept => assert!(opens <= 3, "{opens}"),
         }
         assert!(here.count() > 60 && here.count().abs_diff(there.count()) <= 2);
-        // A handshake takes more than the model's one round trip of small packets; see the header.
+        // A real handshake is longer than the model's round trip of small packets; see the header.
         assert!(more(here.mean_ms(), there.mean_ms()).abs() < 0.05);
         assert_eq!(outcome.flows[0].stats.lost(), 0);
     }
 }
 
-/// Frames as the simulator makes them: as many, as late, all whole on a link with room for them.
+/// Frames have the same number and delay as in the simulator, and all are complete on a fast enough link.
 #[test]
 fn media_over_messages() {
     for max in [1_500_000, 6_000_000] {
@@ -88,9 +89,10 @@ fn media_over_messages() {
     }
 }
 
-/// A pacer without bursts is asked for what is to leave: a packet of audio goes as soon as the rate has paid for it, and meets the video in the
-/// queue, which the controller follows. Asked for a full packet, it spread them out: the queue was 4.8 ms for 7.8, the goodput 5 % higher. The spread
-/// over seeds is 0.1 ms and 2 %, hence eight of them.
+/// A pacer without bursts is asked for the actual size of a packet. An audio packet is sent as soon as the
+/// rate allows, and meets video packets in the queue, which the controller reacts to. Asking for a full packet
+/// spread the packets out: the queue was 4.8 ms instead of 7.8, and the goodput 5 % higher. The spread over
+/// seeds is 0.1 ms and 2 %, hence eight seeds.
 #[test]
 fn paced_media() {
     let mut flow = FlowConfig { algorithm: algorithm("nada"), handshake: false, ..media(1_500_000) };
@@ -112,8 +114,8 @@ fn paced_media() {
     assert!(more(here.1, there.1).abs() < 0.05, "ms");
 }
 
-/// Where a fixed window lets less through than the source makes at least, frames are skipped as in the simulator: whoever waits too long does not leave,
-/// also not in part.
+/// If a fixed window allows less than the source's minimum rate, frames are skipped as in the simulator. A
+/// frame that waits too long is not sent, not even in part.
 #[test]
 fn frames_that_wait_too_long() {
     let scenario = minute(media_that_waits());
@@ -132,7 +134,7 @@ fn frames_that_wait_too_long() {
     assert!(more(here.complete as f64, there.complete as f64).abs() < 0.02);
 }
 
-/// What a link loses is lost for its frames, and for nothing else.
+/// A lost packet affects only its own frame.
 #[test]
 fn lost_messages() {
     let mut scenario = minute(media(1_500_000));
@@ -156,7 +158,7 @@ fn the_same_twice() {
     }
 }
 
-/// Flows of TCP are simulated on the same link; where there is nothing else, there is nothing to run.
+/// TCP flows are simulated on the same link. A scenario of only TCP flows is refused.
 #[test]
 fn beside_tcp() {
     let tcp = Transport::Tcp { mss: 1448, overhead: 52 };
@@ -171,5 +173,5 @@ fn beside_tcp() {
     assert!(outcome.flows.iter().all(|flow| flow.delivered > 4_000_000), "they share the link");
     let alone = Scenario::new(link(), [tcp], Duration::from_secs(20));
     let refused = ackclock_stack::guests(&alone, &Profile::default()).err();
-    assert_eq!(refused, Some(Refusal::Flow("it is of TCP")));
+    assert_eq!(refused, Some(Refusal::Flow("it uses TCP")));
 }

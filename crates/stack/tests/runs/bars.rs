@@ -1,6 +1,7 @@
-//! The bars of the ordinary profile (TLS, flow control, PINGs, sizes that grow) beside the simulator, for every controller of the registry on two
-//! networks: the window every 20 ms within 1 % in the median and 3 % at the 95th percentile, completion within 1 %, drops within 2 %
-//! (one packet where there are fewer than fifty).
+//! Tolerances for the default profile (TLS, flow control, PINGs, growing sizes) against the simulator,
+//! for every controller of the registry on two networks. The window, sampled every 20 ms, must agree
+//! within 1 % in the median and 3 % at the 95th percentile. Completion must agree within 1 %, and
+//! drops within 2 % (one packet if there are fewer than fifty).
 
 use ackclock_stack::Cipher;
 use congestion::Registry;
@@ -11,12 +12,14 @@ use units::{Bytes, Duration, Rate, Time};
 
 use crate::common::*;
 
-/// Who does not meet which bar, and why. Whoever meets it is no longer to stand here. Over neighbouring rates all do, but for chance: `around`.
+/// Known exceptions, each with the tolerances that are missed. An entry that no longer applies makes the
+/// test fail. Averaged over neighbouring rates, all controllers are within the tolerances; see `around`.
 const MISSES: [(&str, Network, bool, &str); 3] = [
-    // Alone on the link nothing disturbs the model, which stays where 17 to 27 packets are lost in 0.25 s. One packet of another size is enough to
-    // move it to where 32 to 46 are: an ACK that rides on data is, and so is a packet of 100 bytes of somebody else's.
+    // Alone on the link, nothing disturbs the model. It stays in a state that loses 17 to 27 packets in
+    // 0.25 s. One packet of another size moves it to a state that loses 32 to 46. An ACK with data is
+    // such a packet, and so is a 100-byte packet of another flow.
     ("bbr1-ecn-gated", Network::Slow, true, "drops, window"),
-    // Two and four packets of a hundred.
+    // The differences are two and four packets of a hundred.
     ("bbr2-mvfst", Network::Slow, false, "drops"),
     ("bbr2-mvfst", Network::Slow, true, "drops"),
 ];
@@ -31,7 +34,7 @@ enum Network {
 
 fn scenario(name: &str, network: Network, handshake: bool) -> Scenario {
     let mut scenario = transfer(name);
-    // Cameras never get there.
+    // Media controllers never complete the transfer.
     scenario.duration = Duration::from_secs(30);
     scenario.flows[0].handshake = handshake;
     if network == Network::Fast {
@@ -43,7 +46,8 @@ fn scenario(name: &str, network: Network, handshake: bool) -> Scenario {
     scenario
 }
 
-/// By which part a transfer is done later than the model's, or has more where one of them is not done.
+/// Returns how much later a transfer completes than the model's, as a share. If one of them does not
+/// complete, compares the delivered bytes.
 fn late(model: &Outcome, outcome: &Outcome) -> f64 {
     let [there, here] = [model, outcome].map(|outcome| &outcome.flows[0]);
     match (there.finished, here.finished) {
@@ -52,7 +56,7 @@ fn late(model: &Outcome, outcome: &Outcome) -> f64 {
     }
 }
 
-/// Which bars are missed.
+/// Returns the tolerances that are missed.
 fn missed(model: &Outcome, outcome: &Outcome) -> String {
     let [there, here] = [model, outcome].map(|outcome| &outcome.flows[0]);
     let mut missed = Vec::new();
@@ -92,15 +96,16 @@ fn every_controller_meets_them() {
     }
 }
 
-/// Mean and variance of the mean.
+/// Returns mean and variance of the mean.
 fn mean(drops: &[f64]) -> (f64, f64) {
     let n = drops.len() as f64;
     let mean = drops.iter().sum::<f64>() / n;
     (mean, drops.iter().map(|one| (one - mean) * (one - mean)).sum::<f64>() / (n - 1.0) / n)
 }
 
-/// Over 31 rates within 1 % of the network's, beside a packet of 100 bytes of somebody else's every 1.6 s, so that neither world is alone with
-/// packets of one size: drops are within 2 % in the mean, or not apart by more than chance (Welch's t at most 2), and completion within 1 %.
+/// Compares 31 rates within 1 % of the network's rate. A 100-byte packet of another flow every 1.6 s
+/// ensures that neither run has only packets of one size. Mean drops must agree within 2 %, or differ
+/// only by chance (Welch's t of at most 2). Completion must agree within 1 %.
 fn around(name: &str, network: Network, handshake: bool) {
     let (mut there, mut here, mut lateness) = (Vec::new(), Vec::new(), 0.0);
     for step in 0..31 {
@@ -151,7 +156,8 @@ fn every_controller_around() {
     }
 }
 
-/// What the simulator takes off the first datagram for the end of a handshake (`sim/endpoints/handshake.rs`) is what the endpoint needs.
+/// The simulator's allowance for the end of a handshake in the first datagram
+/// (`sim/endpoints/handshake.rs`) equals the endpoint's need.
 #[test]
 fn the_end_of_a_handshake() {
     let scenario = Scenario { trace: true, ..transfer("cubic") };

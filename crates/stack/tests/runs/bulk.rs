@@ -1,8 +1,9 @@
-//! Bulk transfers: 10 MB over 10 Mbit/s, 25 ms each way, a queue of 42 packets.
+//! Bulk transfers: 10 MB over 10 Mbit/s, with 25 ms each way and a queue of 42 packets.
 //!
-//! Why the two worlds differ. A full packet carries 1217 or 1218 bytes of the stream where the model has 1215: numbers take one or two bytes and
-//! not three, which makes the transfer 0.2 % shorter (`headers` says how much is left with the model's headers as they are here). The end of
-//! the client's handshake takes some 130 bytes of the first packet of data, and a packet number is left out now and then.
+//! Causes of the differences: a full packet carries 1217 or 1218 stream bytes, and the model's 1215,
+//! because packet numbers take one or two bytes instead of three. This makes the transfer 0.2 % shorter;
+//! `headers` measures the rest with the stack's header sizes in the model. The end of the client's
+//! handshake takes some 130 bytes of the first data packet. Packet numbers are sometimes skipped.
 
 use ackclock_stack::{Cipher, Profile};
 use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
@@ -45,7 +46,7 @@ fn beside_the_simulator() {
             assert!(late.abs() < 0.005, "{name} {world}: {late}");
             let apart = outcome.flows[0].totals.dropped.abs_diff(model.flows[0].totals.dropped);
             assert!(apart <= drops, "{name} {world}: {apart}");
-            // A packet of an endpoint may repeat pieces of two, and a probe new data.
+            // A packet of an endpoint may repeat data of two packets, and a probe may carry new data.
             let repeats = [&outcome, &model].map(|outcome| outcome.flows[0].stats.retransmissions as f64);
             println!("{name:9} {world:10} repeats {repeats:?}");
             assert!(more(repeats[0], repeats[1]).abs() < 0.1, "{name} {world}: {repeats:?}");
@@ -54,7 +55,8 @@ fn beside_the_simulator() {
     }
 }
 
-/// With headers in the model as the stack writes them, 34 or 35 bytes for most of the transfer, the rest of the difference in time is small.
+/// With the stack's header sizes in the model (34 or 35 bytes for most of the transfer), the remaining
+/// difference in time is small.
 #[test]
 fn headers() {
     for name in ["new-reno", "cubic", "bbr3"] {
@@ -89,7 +91,7 @@ fn the_same_twice() {
     }
 }
 
-/// A guest and a simulated flow on one link, one that stops and one without end.
+/// A guest that stops and an endless simulated flow share one link.
 #[test]
 fn beside_a_simulated_flow() {
     let guest =
@@ -106,7 +108,7 @@ fn beside_a_simulated_flow() {
     assert!(delivered[1] > 4_000_000, "{delivered:?}");
 }
 
-/// What the tap told is what loss recovery counted: in all windows of the scenario, and in packet events.
+/// The events of the tap agree with the counters of loss recovery, in all windows and in the trace.
 #[test]
 fn the_record_agrees_with_loss_recovery() {
     let mut scenario = Scenario { trace: true, ..transfer("cubic") };
@@ -128,8 +130,9 @@ fn the_record_agrees_with_loss_recovery() {
     assert!(flow.totals.rtt.mean_ms() > 50.0 && flow.totals.owd.mean_ms() > 25.0);
 }
 
-/// Both ends' logs have packets of the handshake where there is one, as a simulated flow's do, and each ACK that comes has left the other end
-/// with that number and those ranges, a way's delay before. (The first Initial is not in the log of the endpoint that it reaches.)
+/// The logs of both endpoints contain handshake packets if there is a handshake, as for a simulated flow.
+/// Each ACK that arrives left the other endpoint one path delay earlier, with the same number and ranges.
+/// The first Initial packet is missing in the log of the endpoint that it reaches.
 #[test]
 fn the_logs_of_both_ends() {
     use scenario::trace::Event;
@@ -158,7 +161,7 @@ fn the_logs_of_both_ends() {
     }
 }
 
-/// An ACK, at whichever end.
+/// Returns the ACK of an event, at either endpoint.
 fn acks(time: Time, event: &scenario::trace::Event) -> Option<(Time, scenario::trace::Ack)> {
     use scenario::trace::Event;
     match event {
@@ -167,7 +170,7 @@ fn acks(time: Time, event: &scenario::trace::Event) -> Option<(Time, scenario::t
     }
 }
 
-/// At 100 Mbit/s too slow start is limited by the network, and not by credit that grows from 512 KiB.
+/// At 100 Mbit/s, too, the network limits slow start, and not the credit that grows from 512 KiB.
 #[test]
 fn credit_does_not_limit() {
     for name in ["new-reno", "cubic", "bbr3"] {
@@ -184,12 +187,13 @@ fn credit_does_not_limit() {
         let drops = [&model, &outcome].map(|outcome| outcome.flows[0].totals.dropped as f64);
         assert!(more(done(&outcome), done(&model)).abs() < 0.01, "{name}");
         assert!(median < 0.01 && p95 < 0.03, "{name}: {median} {p95}");
-        // Of the few that BBR loses, those of a round more or less are half.
+        // BBR loses so few packets that one round more or less is half of them.
         assert!(name == "bbr3" || more(drops[1], drops[0]).abs() < 0.02, "{name} {drops:?}");
     }
 }
 
-/// Without `handshake` the connection stands when the flow begins: data leaves at once, before anything is known of the path.
+/// Without `handshake`, the connection is established when the flow starts. Data is sent at once, before
+/// anything is known about the path.
 #[test]
 fn a_connection_that_stands() {
     for cipher in [Cipher::Plain, Cipher::Tls] {
@@ -213,7 +217,7 @@ fn a_connection_that_stands() {
     }
 }
 
-/// What is left of a window is filled with a smaller packet where the flow says so.
+/// A smaller packet fills the rest of the window if the flow says so.
 #[test]
 fn a_window_is_filled() {
     use scenario::trace::Event;

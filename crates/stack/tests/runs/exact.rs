@@ -1,7 +1,8 @@
-//! The model and the protocol, packet by packet: without a cipher and with encodings of fixed size both take the same steps at the same
-//! nanoseconds, for every controller of the registry.
+//! Compares model and protocol packet by packet. Without a cipher and with encodings of fixed size, both
+//! take the same steps at the same nanoseconds, for every controller of the registry.
 //!
-//! Found on the way, and mended in the model: a receiver's timer refilled the sender's pacer, and ACK delays were told to the nanosecond.
+//! These tests revealed two defects of the model, now fixed: a receiver's timer refilled the sender's
+//! pacer, and ACK delays were reported with nanosecond resolution.
 
 use ackclock_stack::{EXACT_HEADER, Profile};
 use congestion::{Cause, Detection, Registry};
@@ -15,13 +16,13 @@ use units::{Duration, Rate, Time};
 
 use crate::common::*;
 
-/// Packets that each controller sends on each network, and of the long runs.
+/// Packets sent by each controller on each network, and in the long runs.
 const FEW: usize = 2_000;
 const MANY: usize = 100_000;
-/// Of the link, bits per second.
+/// Rate of the link, in bits per second.
 const RATE: u64 = 20_000_000;
 
-/// 25 ms each way.
+/// Returns the networks, each with 25 ms per direction.
 fn networks() -> [(&'static str, LinkConfig); 4] {
     let plain = LinkConfig { delay: Duration::from_millis(25), ..LinkConfig::plain(Rate(RATE)) };
     let (deep, reorder) = (Limit::Packets(300), Some(Reorder { every: 100, by: Duration::from_millis(5) }));
@@ -33,14 +34,14 @@ fn networks() -> [(&'static str, LinkConfig); 4] {
     ]
 }
 
-/// Sets rules of a flow.
+/// A function that changes rules of a flow.
 type Set<'a> = &'a dyn Fn(&mut FlowConfig);
 
-/// What a sender does. Packets by their numbers, from the first one on.
+/// A step of a sender. Packet numbers are relative to the first one.
 #[derive(Debug, PartialEq)]
 enum Step {
-    /// Which bytes of the stream it has is not compared: of what is lost the endpoint repeats the first byte first, the model what was found
-    /// lost first, and RFC 9000 section 13.3 leaves it open.
+    /// Stream offsets are not compared. The endpoint retransmits lost bytes in order of offset, and the
+    /// model in order of detection. RFC 9000 section 13.3 allows both.
     Sent {
         number: u64,
         bytes: u32,
@@ -48,11 +49,11 @@ enum Step {
     },
     Lost(u64, Detection),
     Reduced(Cause),
-    /// After each ACK: window, bytes in flight, RTT, pacing, the controller's own variables.
+    /// State after an ACK: window, bytes in flight, RTT, pacing, and the controller's variables.
     Metrics(Metrics),
 }
 
-/// Up to so many packets, with their times.
+/// Returns the steps up to this number of packets, with their times.
 fn steps(outcome: Outcome, packets: usize) -> Vec<(Time, Step)> {
     let trace = outcome.flows.into_iter().next().unwrap().trace.unwrap();
     let (mut first, mut steps) = (None, Vec::new());
@@ -75,12 +76,12 @@ fn steps(outcome: Outcome, packets: usize) -> Vec<(Time, Step)> {
     steps
 }
 
-/// Both worlds; says how many packets left and how many were lost, or where the worlds part.
+/// Runs model and protocol. Returns the packets sent and lost, or the first difference.
 fn compare(mut flow: FlowConfig, link: LinkConfig, packets: usize) -> Result<(usize, usize), String> {
     flow.handshake = false;
     flow.transport = Transport::Quic { datagram: 1252, header: EXACT_HEADER, overhead: 42 };
     flow.transfer = Some(packets as u64 * u64::from(flow.transport.payload()));
-    // As long as it takes, also at the rate of a slow camera.
+    // Long enough even for the rate of a slow media controller.
     let scenario = Scenario { trace: true, ..Scenario::new(link, [flow], Duration::from_secs(100_000)) };
     let model = steps(on_simulator(&scenario), packets);
     let outcome = ackclock_stack::run(&scenario, &Profile::exact(), &Watch::default(), None);
@@ -111,7 +112,7 @@ fn compare_all(names: &[&str], packets: usize) {
     }
 }
 
-/// Credit leaves with ACKs that are due anyway, so that the sender does nothing else than without flow control.
+/// Credit is sent with ACKs that are due anyway, so the sender behaves as without flow control.
 #[test]
 fn credit_moves_nothing() {
     let scenario = Scenario { trace: true, ..transfer("cubic") };
@@ -120,7 +121,7 @@ fn credit_moves_nothing() {
             Config { data_window: window, stream_window: window, ping_every: None, ..Config::default() };
         let profile = Profile { quic, ..Profile::exact() };
         let outcome = ackclock_stack::run(&scenario, &profile, &Watch::default(), None).unwrap().unwrap();
-        // ACKs of credit take room from the stream.
+        // ACKs of packets with credit take space from the stream data.
         let of = |(time, step)| match step {
             Step::Sent { number, bytes, .. } => (time, Step::Sent { number, bytes, len: 0 }),
             step => (time, step),
@@ -138,7 +139,7 @@ fn every_controller() {
     compare_all(&names, FEW);
 }
 
-/// Other rules of loss recovery, pacing and acknowledgements, all those of `stack = "mvfst"` among them.
+/// Other rules of loss recovery, pacing and acknowledgements, including all of `stack = "mvfst"`.
 #[test]
 fn other_rules() {
     let mvfst = |flow: &mut FlowConfig| {
@@ -177,7 +178,7 @@ fn other_rules() {
         (flow.recovery.paced, flow.recovery.pacing.burst) = (Paced::Never, Some(2));
         flow.ack.immediate_on_gap = OnGap::Off;
     };
-    // A receiver that acknowledges 1 ms after the first packet and tells its peer 25 ms.
+    // A receiver that acknowledges 1 ms after the first packet but advertises 25 ms.
     let aioquic = |flow: &mut FlowConfig| {
         (flow.ack.ack_every, flow.ack.max_ack_delay) = (1_000_000.into(), Duration::from_millis(1));
         flow.ack.immediate_on_gap = OnGap::Off;
@@ -199,7 +200,8 @@ fn other_rules() {
     }
 }
 
-/// Four flows on one link, as in figure 6 of source 001: which packet meets a full queue is a matter of all of them, and all of them do the same.
+/// Four flows share one link, as in figure 6 of source 001. All flows together decide which packet meets
+/// a full queue, and all of them behave the same in both.
 #[test]
 fn several_flows() {
     let transport = Transport::Quic { datagram: 1252, header: EXACT_HEADER, overhead: 42 };
@@ -229,7 +231,7 @@ fn a_hundred_thousand_packets() {
     compare_all(&["cubic"], MANY);
 }
 
-/// All of them, in minutes: `cargo test -p ackclock-stack --test runs -- --ignored`.
+/// Runs all controllers, in minutes: `cargo test -p ackclock-stack --test runs -- --ignored`.
 #[test]
 #[ignore = "minutes"]
 fn a_hundred_thousand_packets_of_every_controller() {

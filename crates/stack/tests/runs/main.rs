@@ -1,6 +1,6 @@
-//! Whole runs on the stack, beside the same on the simulator; one program, so that it is linked once.
+//! Whole runs on the stack, compared with the simulator. All tests are one program, to link only once.
 
-extern crate congestion as ackclock_congestion; // the name that its macros write
+extern crate congestion as ackclock_congestion; // the name that its macros use
 
 mod applications;
 mod bars;

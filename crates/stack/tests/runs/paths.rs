@@ -1,4 +1,4 @@
-//! Networks that are not a single drop-tail queue: marks, links back, random loss.
+//! Networks beyond a single drop-tail queue: ECN marks, return links, random loss.
 
 use ackclock_stack::Cipher;
 use link::aqm::red;
@@ -8,7 +8,7 @@ use units::{Duration, Ecn, Rate, Time};
 
 use crate::common::*;
 
-/// Marks that the queue makes come back in ACKs and are answered; nothing is dropped after slow start.
+/// The queue's marks return in ACKs, and the sender reacts. Nothing is dropped after slow start.
 #[test]
 fn marks_are_answered() {
     let mut scenario = transfer("new-reno");
@@ -31,8 +31,9 @@ fn marks_are_answered() {
     assert!(more(done(&outcome), done(&model)).abs() < 0.01);
 }
 
-/// ACKs cross a link of their own, with the size that they have. A receiver that never asks for an ACK itself repeats up to 64 ranges in each
-/// of them after a loss (RFC 9000 section 13.2.4), 201 bytes in the mean; with a PING in each eighth it forgets them.
+/// ACKs cross their own link with their real size. After a loss, a receiver that never elicits ACKs repeats
+/// up to 64 ranges (RFC 9000 section 13.2.4). Its ACKs then have a mean of 201 bytes. With a PING in every
+/// eighth ACK it can drop old ranges.
 #[test]
 fn acknowledgements_have_their_own_size() {
     let mut scenario = transfer("cubic");
@@ -61,7 +62,7 @@ fn acknowledgements_have_their_own_size() {
     assert!(mean < 90.0, "{mean}");
 }
 
-/// Every byte arrives, whatever is lost: of handshakes too.
+/// Every byte arrives despite losses, including those of handshake packets.
 #[test]
 fn random_loss() {
     for (loss, bytes) in [(0.01, 3_000_000), (0.2, 100_000)] {
@@ -76,7 +77,7 @@ fn random_loss() {
     }
 }
 
-/// Three flows that begin one after the other share the link as in the simulator.
+/// Three flows with staggered starts share the link as in the simulator.
 #[test]
 fn several_flows() {
     let at = |n: u64| FlowConfig { start: Time::from_millis(3000 * n), ..flow("cubic") };

@@ -1,4 +1,4 @@
-//! A NAT that rebinds the client of our own endpoints.
+//! A NAT rebinds the client of an `ackclock-quic` connection.
 
 use ackclock_stack::Cipher;
 use scenario::{FlowConfig, Rebind};
@@ -6,7 +6,8 @@ use units::Duration;
 
 use crate::common::*;
 
-/// The transfer goes on behind another port and another address; what it costs is a PTO, since the NAT drops the server's ACKs until the next packet of the client. The simulator's flow takes no notice.
+/// The transfer continues from another port and another address. It is delayed by a PTO, because the NAT
+/// drops the server's ACKs until the client's next packet. The simulated flow is not affected.
 #[test]
 fn it_goes_on() {
     for rebind in [
@@ -29,7 +30,7 @@ fn it_goes_on() {
     }
 }
 
-/// The same bytes twice, and none moved where nothing is rebound.
+/// Two runs are identical.
 #[test]
 fn the_same_twice() {
     let mut scenario = transfer("cubic");

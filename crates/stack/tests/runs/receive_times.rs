@@ -1,5 +1,5 @@
-//! Receive times in ACK frames (draft-ietf-quic-receive-ts-02): what controllers of one-way delay make of them beside the simulator, that they are
-//! the link's, and what is without them.
+//! Receive times in ACK frames (draft-ietf-quic-receive-ts-02). Delay-based controllers behave as in the
+//! simulator, the times are the link's, and connections work without them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,17 +14,18 @@ use units::{Bytes, Duration, Rate, Time};
 
 use crate::common::*;
 
-/// Controllers of one-way delay.
+/// Controllers that use one-way delay.
 const BY_DELAY: [&str; 4] = ["quic-dc", "dccc", "nada", "gcc"];
-/// Starts of the second flow that are tried.
+/// Number of start times tried for the second flow.
 const STARTS: u64 = 5;
 
-/// So many flows of this controller that always have data, the last of which begins so late, measured from 10 s on, behind a queue of two BDP.
+/// Returns `number` bulk flows of this controller behind a queue of two BDP. The last one starts `late`.
+/// Measurement starts at 10 s.
 fn flows(name: &str, number: usize, late: Duration) -> Scenario {
     let mut flows = vec![flow(name); number];
     for flow in &mut flows {
         if name == "nada" {
-            // As fast as the link allows, and not the draft's 1.5 Mbit/s of a camera.
+            // As fast as the link allows, instead of the draft's limit of 1.5 Mbit/s.
             flow.algorithm = nada::Params { rmax: Rate(20_000_000), ..nada::Params::default() }.into();
         }
     }
@@ -35,7 +36,7 @@ fn flows(name: &str, number: usize, late: Duration) -> Scenario {
     scenario
 }
 
-/// Goodput in Mbit/s, mean RTT and mean queue delay in ms, of the flows together.
+/// Returns goodput in Mbit/s, RTT and queue delay in ms, each as a mean over the flows.
 fn figures(outcome: &Outcome) -> [f64; 3] {
     let flows = &outcome.flows;
     let mean = |of: &dyn Fn(usize) -> f64| (0..flows.len()).map(of).sum::<f64>() / flows.len() as f64;
@@ -46,7 +47,7 @@ fn figures(outcome: &Outcome) -> [f64; 3] {
     ]
 }
 
-/// Of each figure the median.
+/// Returns the median of each figure.
 fn medians(runs: &[[f64; 3]]) -> [f64; 3] {
     [0, 1, 2].map(|n| {
         let mut all: Vec<f64> = runs.iter().map(|run| run[n]).collect();
@@ -55,8 +56,9 @@ fn medians(runs: &[[f64; 3]]) -> [f64; 3] {
     })
 }
 
-/// The bar: 3 % of the simulator's goodput, mean RTT and mean queue delay. Where two flows share the link, a millisecond of the second one's start
-/// moves the queue of the simulator alone by up to 6 % (GCC: which packets meet), hence medians over starts.
+/// Goodput, mean RTT and mean queue delay must agree with the simulator within 3 %. If two flows share
+/// the link, the start of the second matters: a millisecond changes the simulator's queue by up to 6 %
+/// (GCC, depending on which packets meet). Hence the medians over start times.
 #[test]
 fn beside_the_simulator() {
     let mut missed = Vec::new();
@@ -78,21 +80,21 @@ fn beside_the_simulator() {
     assert_eq!(missed, []);
 }
 
-/// When packets left, and when they arrived, by their numbers.
+/// Sending and receive times of packets, by packet number.
 type Told = (Vec<(u64, Time)>, BTreeMap<u64, i64>);
 
 thread_local! {
-    /// What the controller of this thread's run was told.
+    /// Times reported to the controller of this thread's run.
     static TOLD: RefCell<Told> = RefCell::default();
 }
 
 congestion::params! {
-    /// The window, packets.
+    /// Window, in packets.
     window: u64 = 80,
 }
 
 algorithm! {
-    /// A window that never moves, and writes down receive times.
+    /// A fixed window that records receive times.
     "witness", Params, |p, path| Box::new(Witness(p.window * path.max_datagram_size))
 }
 
@@ -118,14 +120,14 @@ impl Controller for Witness {
     }
 }
 
-/// One-way delays as the controller knows them are those of the link's log, to the quantum of 2^exponent microseconds: with a queue that fills, drops,
-/// and packets that overtake others.
+/// The controller's one-way delays agree with the link's log, to the quantum of 2^exponent microseconds.
+/// The queue fills and drops, and some packets overtake others.
 #[test]
 fn one_way_delays_are_the_links() {
     for exponent in [0, 3, 10, 13] {
         let mut scenario = Scenario { trace: true, ..transfer("fixed-window") };
         scenario.flows[0].transfer = Some(3_000_000);
-        scenario.flows[0].algorithm = Entry::of::<Params>().algorithm();
+        scenario.flows[0].algorithm = Entry::for_params::<Params>().algorithm();
         scenario.flows[0].ack.timestamp_exponent = exponent;
         scenario.link.loss = 0.01;
         scenario.link.reorder = Some(Reorder { every: 50, by: Duration::from_millis(5) });
@@ -145,7 +147,8 @@ fn one_way_delays_are_the_links() {
             Event::Received { pn, .. } => Some(*pn),
             _ => None,
         });
-        // The controller counts packets of all spaces, a trace in each: in the order of departure they are the same.
+        // The controller counts packets over all packet number spaces, and a trace per space. The order of
+        // departure is the same.
         let skipped = left.len() - departures.len();
         let quantum = 1000 << exponent;
         let mut compared = 0_u64;
@@ -165,8 +168,9 @@ fn one_way_delays_are_the_links() {
     }
 }
 
-/// Without the extension the connection works, the controller goes by what else it knows, and the record says that no receive time came: what the
-/// metric `receive_times` shows. QUIC-DC is left with its window's rule, and fills the queue; those for cameras stay at their smallest rate.
+/// Without the extension, the connection works, the controller uses its other inputs, and the record shows
+/// no receive times (metric `receive_times`). QUIC-DC falls back to its window rule and fills the queue. The
+/// media controllers stay at their minimum rate.
 #[test]
 fn without_the_extension() {
     for name in BY_DELAY {
@@ -187,7 +191,7 @@ fn without_the_extension() {
             with.delivered,
             without.delivered
         );
-        // Packets of the handshake have none.
+        // Handshake packets have no receive times.
         assert!(share > 0.98, "{name}: {share}");
         assert_eq!((without.stats.used_stamps, without.stats.unused_stamps), (0, 0), "{name}");
         assert_eq!(without.stats.delay_events, 0, "{name}");

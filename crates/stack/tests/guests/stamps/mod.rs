@@ -1,5 +1,6 @@
-//! Receive times with aioquic at the other end, to which `sitecustomize.py` adds the frames of the draft: what it writes is what our controllers are told, and
-//! what we write it decodes. Both are the link's delays, while a queue fills.
+//! Receive times with aioquic at the other endpoint. `sitecustomize.py` adds the draft's frames to it. Our
+//! controllers receive the times that it writes, and it decodes the times that we write. Both must agree with
+//! the link's delays while a queue fills.
 
 use std::cell::RefCell;
 use std::fs;
@@ -14,7 +15,7 @@ use crate::aioquic::is_here;
 use crate::common::*;
 use crate::pairs::run;
 
-/// One-way delays in microseconds, each with an unknown constant.
+/// One-way delays in microseconds, up to an unknown constant.
 type Delays = Vec<f64>;
 
 thread_local! {
@@ -22,12 +23,12 @@ thread_local! {
 }
 
 congestion::params! {
-    /// The window, packets.
+    /// Window, in packets.
     window: u64 = 80,
 }
 
 algorithm! {
-    /// A window that never moves, and writes down one-way delays.
+    /// A fixed window that records one-way delays.
     "delays", Params, |p, path| Box::new(Witness(p.window * path.max_datagram_size))
 }
 
@@ -57,12 +58,13 @@ fn scenario(controller: &str) -> Scenario {
     let mut scenario = transfer(controller);
     scenario.flows[0].transfer = Some(3_000_000);
     scenario.flows[0].ack.timestamp_exponent = 3;
-    // With loss the record of a transfer to our end has packets in order alone, and a controller is told nothing of what it holds for lost.
+    // With loss, the record of a transfer to our endpoint contains only packets in order. A controller does not
+    // learn the delays of packets that it considers lost.
     scenario.link.limit = Limit::Unlimited;
     scenario
 }
 
-/// That they are the link's: as many as packets, all but a few of the same shape.
+/// Checks that the delays are the link's: one for nearly every packet, with the same distribution.
 fn check(who: &str, delays: &Delays, outcome: &Outcome) {
     let flow = &outcome.flows[0];
     let arrived = flow.totals.owd.count();
@@ -76,20 +78,21 @@ fn check(who: &str, delays: &Delays, outcome: &Outcome) {
         "{who}: {} delays; most above their mean, deviation: {most:.0}, {std:.0} us, the link's {link:.0?}",
         delays.len()
     );
-    // A stamp is up to 8 us early, and a few packets at the end are not acknowledged any more.
+    // A stamp is up to 8 us early, and the last few packets are not acknowledged.
     for (told, link) in [(most, link[0]), (std, link[1])] {
         assert!((told - link).abs() < 0.01 * link + 10.0, "{who}: {told} for {link} us");
     }
 }
 
-/// Where aioquic's process writes what it decodes; this program again has it and the folder of the script in its environment.
+/// Environment variable with the file for the decoded times. The test restarts itself with it, and with
+/// the script's folder in PYTHONPATH.
 const STAMPS: &str = "STAMPS";
 
 #[test]
 fn both_ways() {
     let Ok(stamps) = std::env::var(STAMPS) else { return again() };
     let mut ours = scenario("fixed-window");
-    ours.flows[0].algorithm = Entry::of::<Params>().algorithm();
+    ours.flows[0].algorithm = Entry::for_params::<Params>().algorithm();
     let outcome = run(&ours, (Stack::Ackclock, Stack::Aioquic), false);
     check("aioquic to ours", &TOLD.take(), &outcome);
 
@@ -105,7 +108,7 @@ fn both_ways() {
     check("ours to aioquic", &told.into_values().collect(), &outcome);
 }
 
-/// This test in a process of its own, since an environment cannot be changed safely.
+/// Restarts this test in a new process, because changing the environment of a running one is unsafe.
 fn again() {
     if !is_here() {
         return;

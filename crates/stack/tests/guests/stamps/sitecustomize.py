@@ -1,7 +1,8 @@
-"""aioquic with receive times in ACK frames (draft-ietf-quic-receive-ts-02), written from the draft and not from our code.
+"""Adds receive times in ACK frames (draft-ietf-quic-receive-ts-02) to aioquic, written from the draft and independent of
+our code.
 
-Python runs this file at its beginning when it finds its folder in PYTHONPATH. aioquic's files are not changed. What is decoded goes to the file that
-STAMPS names, a line a packet: number, when it was sent and when it arrived, both in microseconds.
+Python runs this file at its start if its folder is in PYTHONPATH. aioquic's files are not changed. Decoded times go to
+the file that STAMPS names, one line per packet: number, sending time and receive time, both in microseconds.
 """
 
 import os
@@ -13,7 +14,7 @@ from aioquic import tls
 
 ACK_STAMPED, ACK_STAMPED_ECN = 0x03178307, 0x03178308
 MAX_PARAMETER, EXPONENT_PARAMETER = 0x4AC07, 0x4AC26
-# What this end asks for, and what it writes at most.
+# Number of times that this endpoint requests, their exponent, and the most that it writes.
 ASKED, EXPONENT, WRITTEN = 40, 2, 40
 STAMPED = frozenset([ACK_STAMPED, ACK_STAMPED_ECN])
 
@@ -30,7 +31,7 @@ decoded = open(os.environ["STAMPS"], "a", buffering=1)
 
 
 class Queue(RangeSet):
-    """Numbers to acknowledge, and when each came."""
+    """Packet numbers to acknowledge, with their receive times."""
 
     def __init__(self):
         super().__init__()

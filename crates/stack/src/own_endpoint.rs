@@ -1,4 +1,4 @@
-//! An end of ours beside one of another stack.
+//! An endpoint of `ackclock-quic`, connected to one of another stack.
 
 use std::net::SocketAddr;
 
@@ -15,75 +15,76 @@ use recovery::Stats;
 use sim::guest::Snapshot;
 use units::{Ecn, Time};
 
-use crate::ear::{Ear, Heard};
-use crate::pair::{addresses, snapshot};
-use crate::peer::{Kind, Leaving, News, Peer, Piece};
+use crate::endpoint::{ControllerEvent, Kind, Outgoing, SessionEndpoint};
+use crate::endpoint_spec::EndpointSpec;
+use crate::event_tap::{EventTap, TapEvent};
+use crate::own_session::{addresses, snapshot};
 use crate::profile::Profile;
 use crate::refusal::Refusal;
 use crate::settings::{self, SERVER_NAME, Seed};
-use crate::wanted::Wanted;
+use crate::stream_chunks::Chunk;
 
-/// Room for any datagram, and for what is read at once, in bytes.
+/// Buffer for any datagram, and for one read, in bytes.
 const BUFFER: usize = 1 << 16;
 
 /// An endpoint with one connection.
-pub(crate) struct Ours {
+pub(crate) struct OwnEndpoint {
     endpoint: Endpoint,
-    /// Where it is, and where the other end.
+    /// Own address, and address of the other endpoint.
     addresses: (SocketAddr, SocketAddr),
-    /// Where the last datagram went.
+    /// Destination of the last datagram.
     destination: SocketAddr,
-    /// Until it has connected.
+    /// Present until the client has connected.
     crypto: Option<ClientCrypto>,
     connection: Option<Handle>,
     is_client: bool,
     transfer: u64,
-    ear: Ear,
-    /// What arrived, to be read and looked at.
+    tap: EventTap,
+    /// Receiving stream, and the offset up to which it has been read and compared.
     reading: Option<(StreamId, u64)>,
-    arrived: Vec<Piece>,
-    /// Why the connection is over.
+    arrived: Vec<Chunk>,
+    /// Reason for which the connection ended.
     ended: Option<String>,
     buffer: Vec<u8>,
 }
 
-impl Ours {
-    /// The end that sends.
-    pub(crate) fn client(wanted: &Wanted<'_>, identity: &Identity) -> Result<Self, Refusal> {
+impl OwnEndpoint {
+    /// Creates the sending endpoint.
+    pub(crate) fn client(spec: &EndpointSpec<'_>, identity: &Identity) -> Result<Self, Refusal> {
         let trust = identity.chain.first().cloned().map_or(Trust::Anyone, Trust::Exactly);
         let names = EndpointConfig::default().alpn;
         let alpn: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
         let crypto = ClientConfig::new(trust, &alpn, Ciphers::All).map_err(Refusal::Tls)?;
-        let (flow, scenario) = (wanted.flow, wanted.scenario);
+        let (flow, scenario) = (spec.flow, spec.scenario);
         let connection = settings::sending(flow, scenario, &Profile::default());
         let endpoint = EndpointSettings {
             config: EndpointConfig { connection, ..EndpointConfig::default() },
-            connection: settings::sender(flow, &Profile::default(), Seed::new(wanted.seed(false))),
+            connection: settings::sender(flow, &Profile::default(), Seed::new(spec.seed(false))),
             crypto: None,
         };
-        let endpoint = Endpoint::new(endpoint, wanted.seed(false))?;
+        let endpoint = Endpoint::new(endpoint, spec.seed(false))?;
         let crypto = Some(ClientCrypto::Tls(crypto));
-        Ok(Self { crypto, is_client: true, ..Self::of(wanted, endpoint, addresses()) })
+        Ok(Self { crypto, is_client: true, ..Self::new(spec, endpoint, addresses()) })
     }
 
-    /// The end that receives.
-    pub(crate) fn server(wanted: &Wanted<'_>, identity: Identity) -> Result<Self, Refusal> {
+    /// Creates the receiving endpoint.
+    pub(crate) fn server(spec: &EndpointSpec<'_>, identity: Identity) -> Result<Self, Refusal> {
         let names = EndpointConfig::default().alpn;
         let alpn: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
         let crypto = ServerConfig::new(identity, &alpn, Ciphers::All).map_err(Refusal::Tls)?;
-        let connection = settings::receiving(wanted.flow, &Profile::default());
-        let retry = if wanted.retry { RetryPolicy::Always } else { RetryPolicy::Never };
+        let connection = settings::receiving(spec.flow, &Profile::default());
+        let retry = if spec.retry { RetryPolicy::Always } else { RetryPolicy::Never };
         let endpoint = EndpointSettings {
             config: EndpointConfig { connection, accepts: true, retry, ..EndpointConfig::default() },
-            connection: quic::connection::Settings { keep: Keep::All, ..settings::receiver(wanted.flow) },
+            connection: quic::connection::Settings { keep: Keep::All, ..settings::receiver(spec.flow) },
             crypto: Some(ServerCrypto::Tls(crypto)),
         };
-        let endpoint = Endpoint::new(endpoint, wanted.seed(true))?;
+        let endpoint = Endpoint::new(endpoint, spec.seed(true))?;
         let (client, server) = addresses();
-        Ok(Self::of(wanted, endpoint, (server, client)))
+        Ok(Self::new(spec, endpoint, (server, client)))
     }
 
-    fn of(wanted: &Wanted<'_>, endpoint: Endpoint, addresses: (SocketAddr, SocketAddr)) -> Self {
+    fn new(spec: &EndpointSpec<'_>, endpoint: Endpoint, addresses: (SocketAddr, SocketAddr)) -> Self {
         Self {
             endpoint,
             addresses,
@@ -91,8 +92,8 @@ impl Ours {
             crypto: None,
             connection: None,
             is_client: false,
-            transfer: wanted.whole.unwrap_or(0),
-            ear: Ear::default(),
+            transfer: spec.whole.unwrap_or(0),
+            tap: EventTap::default(),
             reading: None,
             arrived: Vec::new(),
             ended: None,
@@ -104,9 +105,9 @@ impl Ours {
         self.endpoint.connection(self.connection?)
     }
 
-    fn listen(&mut self, handle: Handle) {
+    fn attach_tap(&mut self, handle: Handle) {
         self.connection = Some(handle);
-        let tap = self.ear.tap(false);
+        let tap = self.tap.listener(false);
         if let Some(connection) = self.endpoint.connection_mut(handle) {
             connection.set_tap(tap);
         }
@@ -117,7 +118,7 @@ impl Ours {
             match event {
                 Event::Incoming => {
                     self.endpoint.accept(handle);
-                    self.listen(handle);
+                    self.attach_tap(handle);
                 }
                 Event::Connected if self.is_client => {
                     if let Some(connection) = self.endpoint.connection_mut(handle) {
@@ -136,7 +137,7 @@ impl Ours {
         self.read(now);
     }
 
-    /// In order: what is not the pattern ends it.
+    /// Reads the stream in order, until its bytes differ from the pattern.
     fn read(&mut self, now: Time) {
         let Some((id, mut at)) = self.reading else { return };
         let Some(connection) = self.connection.and_then(|handle| self.endpoint.connection_mut(handle)) else {
@@ -158,9 +159,9 @@ impl Ours {
 
     fn kind(&mut self) -> Kind {
         let mut kind = Kind::Bare;
-        for heard in self.ear.take(Vec::new()) {
-            let Heard::Sent { level, in_flight, pieces, .. } = heard else { continue };
-            if !pieces.is_empty() || (level == Level::OneRtt && in_flight && kind == Kind::Bare) {
+        for event in self.tap.take(Vec::new()) {
+            let TapEvent::Sent { level, in_flight, chunks, .. } = event else { continue };
+            if !chunks.is_empty() || (level == Level::OneRtt && in_flight && kind == Kind::Bare) {
                 kind = Kind::Data;
             } else if level != Level::OneRtt && kind == Kind::Bare {
                 kind = Kind::Handshake;
@@ -170,7 +171,7 @@ impl Ours {
     }
 }
 
-impl Peer for Ours {
+impl SessionEndpoint for OwnEndpoint {
     fn handle(&mut self, now: Time, ecn: Ecn, mut bytes: Vec<u8>) {
         let (to, from) = self.addresses;
         self.endpoint.handle(now, Arrival { from, to, ecn, arrived: now, bytes: bytes.as_mut_slice() });
@@ -193,25 +194,25 @@ impl Peer for Ours {
         if let Some(crypto) = self.crypto.take()
             && let Ok(handle) = self.endpoint.connect(now, &crypto, SERVER_NAME, self.addresses, b"")
         {
-            self.listen(handle);
+            self.attach_tap(handle);
         }
         self.endpoint.handle_timeout(now);
         self.serve(now);
     }
 
-    fn transmit(&mut self, now: Time) -> Option<Leaving> {
+    fn transmit(&mut self, now: Time) -> Option<Outgoing> {
         let transmit = self.endpoint.poll_transmit(now, &mut self.buffer)?;
         let bytes = self.buffer.get(..transmit.len)?.to_vec();
         self.destination = transmit.to;
-        Some(Leaving { bytes, ecn: transmit.ecn, kind: self.kind() })
+        Some(Outgoing { bytes, ecn: transmit.ecn, kind: self.kind() })
     }
 
-    fn take_arrived(&mut self) -> Option<Vec<Piece>> {
+    fn take_arrived(&mut self) -> Option<Vec<Chunk>> {
         let arrived = std::mem::take(&mut self.arrived);
         (!arrived.is_empty()).then_some(arrived)
     }
 
-    fn take_news(&mut self) -> Vec<News> {
+    fn take_controller_events(&mut self) -> Vec<ControllerEvent> {
         Vec::new()
     }
 

@@ -1,4 +1,4 @@
-//! Two ends of any stacks as a guest: the client sends, the server counts.
+//! A guest made of two endpoints of any stacks. The client sends, and the server counts.
 
 use std::net::SocketAddr;
 
@@ -10,20 +10,20 @@ use sim::Guest;
 use sim::guest::{Arrival, Datagram, Snapshot};
 use units::{Duration, Ecn, Time};
 
-use crate::again::Again;
 use crate::aioquic::Host;
 use crate::application::Application;
+use crate::endpoint::{ControllerEvent, Kind, Outgoing, SessionEndpoint};
+use crate::endpoint_spec::EndpointSpec;
+use crate::endpoints;
+use crate::message_tracker::MessageTracker;
 use crate::nat::Nat;
-use crate::pair::addresses;
-use crate::peer::{Kind, Leaving, News, Peer};
-use crate::peers;
+use crate::own_session::addresses;
+use crate::reconnect::Reconnect;
 use crate::refusal::{Refusal, check_bulk};
-use crate::unnumbered::Unnumbered;
-use crate::wanted::Wanted;
-use crate::which::Stack;
+use crate::stack::Stack;
 
-/// Metrics that a stack other than ours does not tell: how many bytes its packets carry and which they are, which rule found a loss, and what
-/// its ACKs hold.
+/// Metrics that a run of another stack does not have. Such a stack does not report which stream
+/// bytes its packets carry, which rule detected a loss, or what its ACKs contain.
 pub const UNKNOWN: [&str; 9] = [
     "receive_times",
     "throughput",
@@ -36,41 +36,41 @@ pub const UNKNOWN: [&str; 9] = [
     "time_threshold_share",
 ];
 
-/// Both ends of one connection, each of a stack of its own.
+/// Both endpoints of one connection, each of any stack.
 ///
-/// What a stack does not show stays out of the record: lengths and offsets of what its packets carry, which rule found a loss, repeats. The
-/// numbers of packets that a trace has are those of datagrams.
-pub struct Couple {
-    client: Box<dyn Peer>,
-    server: Box<dyn Peer>,
+/// The record leaves out what a stack does not report: lengths and offsets of the data in packets,
+/// the rule that detected a loss, and retransmissions. Packet numbers in a trace count datagrams.
+pub struct Session {
+    client: Box<dyn SessionEndpoint>,
+    server: Box<dyn SessionEndpoint>,
     application: Application,
-    /// The application has had something to send.
+    /// The application has had data to send.
     begun: bool,
-    messages: Unnumbered,
+    messages: MessageTracker,
     transfer: Option<u64>,
-    /// Of short transfers: what the next connection is made from.
-    again: Option<Box<Again>>,
-    /// Another connection could not be made.
-    /// Why there is no connection.
+    /// Creates the next connection of a flow with short transfers.
+    reconnect: Option<Box<Reconnect>>,
+    /// Reason for which the next connection could not be created.
     ended: Option<String>,
     /// IP, UDP and link headers, in bytes.
     overhead: u32,
     nat: Nat,
     arrived: Reassembly,
-    /// Of the client's: what its stack and its controller have told.
+    /// Counters of the client, from its stack and its controller.
     stats: Stats,
-    /// Losses of the connections before.
+    /// Packets lost on earlier connections.
     lost_before: u64,
-    /// Datagrams of the client.
-    left: u64,
+    /// Number of datagrams sent by the client.
+    sent_datagrams: u64,
 }
 
-impl Couple {
-    /// In the place of the scenario's flow of this number, with the stacks of client and server. `retry`: the server validates the client's
-    /// address first (RFC 9000 section 8.1.2). `host` as in [`guests_of`](crate::guests_of).
+impl Session {
+    /// Creates a session that replaces flow `number` of the scenario, with the stacks of client and
+    /// server. With `retry`, the server validates the client's address first (RFC 9000 section 8.1.2).
+    /// `host` is the same as for [`guests_on`](crate::guests_on).
     ///
     /// # Errors
-    /// What of the flow cannot be run.
+    /// The first unsupported property of the flow.
     pub fn new(
         flow: &FlowConfig,
         number: usize,
@@ -89,49 +89,49 @@ impl Couple {
         };
         let application = Application::new(flow, number, scenario);
         let whole = application.whole();
-        let wanted = Wanted { flow, number: number as u64, whole, before: 0, scenario, retry, host };
+        let spec = EndpointSpec { flow, number: number as u64, whole, before: 0, scenario, retry, host };
         let stacks = (client, server);
-        let (client, server) = peers::of(&wanted, client, server)?;
+        let (client, server) = endpoints::new_pair(&spec, client, server)?;
         Ok(Self {
             client,
             server,
             application,
             begun: false,
-            messages: Unnumbered::default(),
+            messages: MessageTracker::default(),
             transfer: flow.transfer,
-            again: Again::of(&wanted, stacks),
+            reconnect: Reconnect::for_flow(&spec, stacks),
             ended: None,
             overhead,
             nat: Nat::new(flow, addresses().0),
             arrived: Reassembly::default(),
             stats: Stats::default(),
             lost_before: 0,
-            left: 0,
+            sent_datagrams: 0,
         })
     }
 
-    /// Before which byte of the stream everything has arrived as it was sent.
+    /// Returns the offset up to which the stream has arrived unchanged and without a gap.
     pub fn contiguous(&self) -> u64 {
         self.arrived.contiguous()
     }
 
-    /// Where the server's last datagram went.
-    pub fn peer_of_server(&self) -> SocketAddr {
+    /// Returns the destination of the server's last datagram.
+    pub fn server_destination(&self) -> SocketAddr {
         self.server.destination()
     }
 
-    fn tell(&mut self, now: Time, record: &mut Record) {
-        // First: asked for its window, an adapter completes its last ACK.
+    fn record_controller_events(&mut self, now: Time, record: &mut Record) {
+        // Must come first: reading the window makes an adapter complete its last ACK.
         self.stats.lost_by_packet_threshold = self.lost_before + self.client.counts().lost();
-        for news in self.client.take_news() {
-            match news {
-                News::Rtt(sample) => record.on_rtt_sample(now, sample),
-                News::Settled(control) if record.awaits_end_of_slow_start() => {
+        for event in self.client.take_controller_events() {
+            match event {
+                ControllerEvent::Rtt(sample) => record.on_rtt_sample(now, sample),
+                ControllerEvent::AckProcessed(control) if record.awaits_end_of_slow_start() => {
                     record.on_slow_start(&control, false);
                 }
-                News::Settled(_) => {}
-                News::Undone => self.stats.undone += 1,
-                News::Reduced(cause, cwnd) => {
+                ControllerEvent::AckProcessed(_) => {}
+                ControllerEvent::Undone => self.stats.undone += 1,
+                ControllerEvent::Reduced(cause, cwnd) => {
                     self.count_reduction(cause);
                     record.on_reduced(now, cause, cwnd);
                     if record.awaits_end_of_slow_start() {
@@ -155,10 +155,10 @@ impl Couple {
     }
 
     fn count_arrival(&mut self, now: Time, (delay, ecn): (Duration, Ecn), record: &mut Record) {
-        // As in the simulator, only packets of data count.
-        let Some(pieces) = self.server.take_arrived() else { return };
+        // As in the simulator, only packets with stream data count.
+        let Some(chunks) = self.server.take_arrived() else { return };
         let (mut fresh, mut end) = (0, 0);
-        for &(offset, len) in &pieces {
+        for &(offset, len) in &chunks {
             let last = offset.saturating_add(len);
             fresh += self.arrived.insert(offset, last);
             end = end.max(last);
@@ -166,21 +166,21 @@ impl Couple {
         let contiguous = self.arrived.contiguous();
         let stream = self.application.is_reliable().then_some((end, contiguous));
         record.on_received(now, delay, fresh, ecn, stream);
-        for (offset, len) in pieces {
-            let piece = (offset, offset.saturating_add(len));
-            self.application.on_received(now, piece, contiguous, record);
+        for (offset, len) in chunks {
+            let chunk = (offset, offset.saturating_add(len));
+            self.application.on_received(now, chunk, contiguous, record);
             for lost in self.messages.on_arrival(offset) {
                 self.application.on_lost(now, lost, record);
             }
         }
     }
 
-    /// Does what the application has to do: for a new transfer on another connection.
+    /// Runs the application's timers. A new transfer may start another connection.
     fn on_application(&mut self, now: Time, record: &mut Record) {
         let client = self.client.as_ref();
         let reconnects = self.application.on_time(now, client.taken(), || allowed_rate(client), record);
-        if reconnects && let Some(again) = &mut self.again {
-            match again.connect() {
+        if reconnects && let Some(reconnect) = &mut self.reconnect {
+            match reconnect.connect() {
                 Ok((client, server)) => (self.client, self.server) = (client, server),
                 Err(why) => self.ended = Some(why.to_string()),
             }
@@ -190,37 +190,37 @@ impl Couple {
         }
         if !self.begun && self.application.wants(now, record) {
             self.begun = true;
-            self.application.begin_elsewhere();
+            self.application.begin_foreign();
         }
     }
 
-    /// What became of the connection.
-    fn tell_end(&self, now: Time, record: &mut Record) {
+    /// Records the end of the connection.
+    fn record_end(&self, now: Time, record: &mut Record) {
         if record.broken.is_none() {
             let why = self.ended.as_deref().or(self.client.ended()).or(self.server.ended());
             record.broken = why.map(|why| (now, why.to_owned()));
         }
     }
 
-    /// Hands the client what may leave next.
+    /// Offers the client the data that it may send next.
     fn offer(&mut self, now: Time, record: &mut Record) {
-        if !self.begun || !self.application.goes_on() || self.messages.is_waiting() {
+        if !self.begun || !self.application.may_offer_more() || self.messages.is_waiting() {
             return;
         }
         let sent = self.client.taken();
-        if let Some(offer) = self.application.offers(now, sent, (true, None), record) {
+        if let Some(offer) = self.application.next_offer(now, sent, (true, None), record) {
             let waiting = self.application.hand_over_to(offer, self.client.as_mut());
             self.messages.set_waiting(waiting);
         }
     }
 
-    /// The client's next datagram.
-    fn of_client(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
-        let Leaving { mut bytes, ecn, kind } = self.client.transmit(now)?;
+    /// Returns the client's next datagram.
+    fn poll_client(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
+        let Outgoing { mut bytes, ecn, kind } = self.client.transmit(now)?;
         let payload = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         let size = payload.saturating_add(self.overhead);
-        let pn = self.left;
-        self.left += 1;
+        let pn = self.sent_datagrams;
+        self.sent_datagrams += 1;
         if kind == Kind::Message {
             self.messages.on_departure();
         }
@@ -244,15 +244,15 @@ impl Couple {
         Some(Datagram { from: End::Sender, size, ecn, bare: kind == Kind::Bare, bytes })
     }
 
-    fn of_server(&mut self, now: Time) -> Option<Datagram> {
-        let Leaving { mut bytes, ecn, .. } = self.server.transmit(now)?;
+    fn poll_server(&mut self, now: Time) -> Option<Datagram> {
+        let Outgoing { mut bytes, ecn, .. } = self.server.transmit(now)?;
         let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX).saturating_add(self.overhead);
         self.nat.server_sends(self.server.destination(), &mut bytes);
         Some(Datagram { from: End::Receiver, size, ecn, bare: false, bytes })
     }
 }
 
-impl Guest for Couple {
+impl Guest for Session {
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
         let Arrival { at, sent, arrived, ecn, mut bytes } = arrival;
         match at {
@@ -261,12 +261,12 @@ impl Guest for Couple {
                 self.server.set_source(source);
                 self.server.handle(now, ecn, bytes);
                 self.count_arrival(now, (arrived - sent, ecn), record);
-                self.tell_end(now, record);
+                self.record_end(now, record);
             }
             End::Sender if self.nat.client_gets(now, &mut bytes) => {
                 self.client.handle(now, ecn, bytes);
-                self.tell(now, record);
-                self.tell_end(now, record);
+                self.record_controller_events(now, record);
+                self.record_end(now, record);
             }
             End::Sender => {}
         }
@@ -282,16 +282,16 @@ impl Guest for Couple {
             self.client.on_time(now);
         }
         self.server.on_time(now);
-        self.tell(now, record);
-        self.tell_end(now, record);
+        self.record_controller_events(now, record);
+        self.record_end(now, record);
     }
 
     fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
         self.offer(now, record);
-        self.of_client(now, record).or_else(|| self.of_server(now))
+        self.poll_client(now, record).or_else(|| self.poll_server(now))
     }
 
-    /// One whose end is no more is over.
+    /// Reports whether the transfer is complete or an endpoint has failed.
     fn is_done(&self) -> bool {
         let is_over = self.client.is_broken() || self.server.is_broken();
         is_over || self.transfer.is_some_and(|bytes| self.arrived.contiguous() >= bytes)
@@ -310,8 +310,8 @@ impl Guest for Couple {
     }
 }
 
-/// What the controller of an end lets it send, bytes per second, as far as its stack tells.
-fn allowed_rate(peer: &dyn Peer) -> Option<f64> {
+/// Returns the rate that the controller allows, in bytes per second, as far as the stack reports it.
+fn allowed_rate(peer: &dyn SessionEndpoint) -> Option<f64> {
     let Snapshot { cwnd, smoothed_rtt, .. } = peer.observe();
     let rate = peer.controller().and_then(|controller| controller.control().pacing_rate);
     let by_window = cwnd? as f64 / smoothed_rtt?.as_secs_f64().max(1e-9);

@@ -1,4 +1,4 @@
-//! Whose stack is in the places of flows.
+//! The QUIC stacks that can replace simulated flows.
 
 use adapters::Trait;
 use congestion::Algorithm;
@@ -6,30 +6,31 @@ use scenario::{FlowConfig, Scenario, Transport};
 use units::Ecn;
 
 use crate::aioquic::{Host, names};
-use crate::own;
+use crate::builtin_cc;
 use crate::refusal::{self, Refusal};
 
-/// Datagrams with which handshakes of quinn 0.11 and noq 1.4 end, in bytes: with 11 600 they do not. Tried, the reason was not looked for.
+/// Largest datagram with which handshakes of quinn 0.11 and noq 1.4 complete, in bytes. With 11 600
+/// bytes they do not. The limit was found by trial, and its cause is unknown.
 const MOST_OF_OTHERS: u32 = 11_500;
 
 /// A QUIC stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stack {
-    /// Ours.
+    /// `ackclock-quic`.
     Ackclock,
-    /// noq (`noq-proto`), unmodified, with our controllers behind its trait.
+    /// noq (`noq-proto`), unmodified, with our controllers behind its congestion control trait.
     Noq,
-    /// quinn (`quinn-proto`), the same.
+    /// quinn (`quinn-proto`), unmodified, with our controllers behind its congestion control trait.
     Quinn,
     /// aioquic, unmodified, in a child process, with its own controllers.
     Aioquic,
 }
 
 impl Stack {
-    /// All of them.
+    /// All stacks.
     pub const ALL: [Self; 4] = [Self::Ackclock, Self::Noq, Self::Quinn, Self::Aioquic];
 
-    /// Its name.
+    /// Returns the stack's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ackclock => "ackclock",
@@ -39,8 +40,8 @@ impl Stack {
         }
     }
 
-    /// Its trait of controllers, if ours run in it by one.
-    pub fn outside(self) -> Option<Trait> {
+    /// Returns the congestion control trait by which our controllers run in another stack.
+    pub fn controller_trait(self) -> Option<Trait> {
         match self {
             Self::Ackclock | Self::Aioquic => None,
             Self::Noq => Some(Trait::Noq),
@@ -48,7 +49,7 @@ impl Stack {
         }
     }
 
-    /// Whether this build has it.
+    /// Reports whether this build includes the stack.
     pub fn is_built_in(self) -> bool {
         match self {
             Self::Ackclock | Self::Aioquic => true,
@@ -57,31 +58,33 @@ impl Stack {
         }
     }
 
-    /// Whether it can run a flow. Another stack brings its own loss recovery, pacing and acknowledgements: what the flow says of those is
-    /// not its.
+    /// Checks whether the stack can run a flow. Another stack brings its own loss recovery, pacing and
+    /// acknowledgements, so the flow's settings for those do not apply.
     ///
     /// # Errors
-    /// The first thing that it cannot do.
+    /// The first unsupported property of the flow.
     pub fn check(self, flow: &FlowConfig) -> Result<(), Refusal> {
         self.check_receiver(flow)?;
         let algorithm: &Algorithm = &flow.algorithm;
-        match (self, self.outside()) {
+        match (self, self.controller_trait()) {
             (Self::Aioquic, _) if flow.recovery.ecn != Ecn::NotEct => {
-                Err(Refusal::Flow("it marks its packets, and aioquic marks none"))
+                Err(Refusal::Flow("it marks its packets for ECN, but aioquic marks none"))
             }
-            (Self::Aioquic, _) => names::theirs(algorithm).map(drop).map_err(Refusal::Outside),
+            (Self::Aioquic, _) => names::aioquic_name(algorithm).map(drop).map_err(Refusal::Stack),
             (_, Some(_)) if flow.own_controller => {
-                own::named(algorithm, self.word()).map(drop).map_err(Refusal::Outside)
+                builtin_cc::find(algorithm, self.word()).map(drop).map_err(Refusal::Stack)
             }
-            (_, Some(outside)) => adapters::check(algorithm, outside).map_err(Refusal::Controller),
+            (_, Some(controller_trait)) => {
+                adapters::check(algorithm, controller_trait).map_err(Refusal::Controller)
+            }
             (_, None) => Ok(()),
         }
     }
 
-    /// Whether it can receive what a flow sends.
+    /// Checks whether the stack can receive what a flow sends.
     ///
     /// # Errors
-    /// The first thing that it cannot do.
+    /// The first unsupported property of the flow.
     pub(crate) fn check_receiver(self, flow: &FlowConfig) -> Result<(), Refusal> {
         refusal::check(flow)?;
         if !self.is_built_in() {
@@ -92,33 +95,34 @@ impl Stack {
         }
         if self == Self::Aioquic && !flow.rebind.is_empty() {
             return Err(Refusal::Flow(
-                "its source is rebound, and what drives aioquic here knows one address of each end",
+                "its client address is rebound, but aioquic runs here with one address per endpoint",
             ));
         }
-        if self.outside().is_some() && flow.transport.mds() > MOST_OF_OTHERS {
+        if self.controller_trait().is_some() && flow.transport.mds() > MOST_OF_OTHERS {
             return Err(Refusal::Flow(
-                "its datagrams are larger than 11500 bytes, with which no handshake of quinn and noq ends",
+                "its datagrams are larger than 11500 bytes, and handshakes of quinn and noq do not complete with them",
             ));
         }
-        if self.outside().is_some() && flow.recovery.ecn == Ecn::Ect1 {
-            return Err(Refusal::Flow("it marks its packets ECT(1), and quinn and noq mark them ECT(0)"));
+        if self.controller_trait().is_some() && flow.recovery.ecn == Ecn::Ect1 {
+            return Err(Refusal::Flow("it marks its packets ECT(1), but quinn and noq use ECT(0)"));
         }
         Ok(())
     }
 
-    /// Whether it is on this machine.
+    /// Checks whether the stack is available on this machine.
     ///
     /// # Errors
-    /// What is missing, and how to install it.
+    /// The missing part, and how to install it.
     pub fn find(self) -> Result<(), Refusal> {
-        if self == Self::Aioquic { Host::default().begin() } else { Ok(()) }
+        if self == Self::Aioquic { Host::default().start() } else { Ok(()) }
     }
 
-    /// Whether it can run a scenario: its flows of QUIC, of which there must be one. Those of TCP are simulated beside them on the same links.
+    /// Checks whether the stack can run all QUIC flows of a scenario. There must be at least one. TCP
+    /// flows are simulated on the same links.
     ///
     /// # Errors
-    /// The first thing that it cannot do.
-    pub fn check_all(self, scenario: &Scenario) -> Result<(), Refusal> {
+    /// The first unsupported property of a flow.
+    pub fn check_scenario(self, scenario: &Scenario) -> Result<(), Refusal> {
         let flows = || scenario.flows.iter();
         match flows().next() {
             None => Err(Refusal::NoFlow),
@@ -128,7 +132,7 @@ impl Stack {
     }
 }
 
-/// Whether a stack can be in the place of a flow; others are simulated.
+/// Reports whether a stack can replace a flow. Other flows are simulated.
 pub(crate) fn is_quic(flow: &FlowConfig) -> bool {
     matches!(flow.transport, Transport::Quic { .. })
 }
@@ -159,21 +163,24 @@ mod tests {
             let mut large = flow("cubic");
             large.transport = Transport::Quic { datagram: 11_501, header: 37, overhead: 42 };
             let large = stack.check(&large).err().map(|refusal| refusal.to_string());
-            assert_eq!(large.is_some(), stack.outside().is_some(), "{large:?}");
+            assert_eq!(large.is_some(), stack.controller_trait().is_some(), "{large:?}");
             let mut marked = flow("cubic");
             marked.recovery.ecn = Ecn::Ect1;
             assert!(stack.check(&marked).unwrap_err().to_string().starts_with("it marks its packets"));
         }
     }
 
-    /// Their own, by name; the simulator's parameters are not theirs.
+    /// The built-in controllers run by name. They do not take the simulator's parameters.
     #[test]
     fn who_has_which_of_its_own() {
         for stack in [Stack::Noq, Stack::Quinn].into_iter().filter(|stack| stack.is_built_in()) {
             let own = |name: &str| stack.check(&FlowConfig { own_controller: true, ..flow(name) });
             assert_eq!((own("cubic"), own("new-reno")), (Ok(()), Ok(())));
             let why = own("bbr3").unwrap_err().to_string();
-            assert!(why.starts_with(&format!("bbr3 of {} does not run here", stack.word())), "{why}");
+            assert!(
+                why.starts_with(&format!("the built-in bbr3 of {} does not run here", stack.word())),
+                "{why}"
+            );
         }
     }
 
@@ -181,10 +188,9 @@ mod tests {
     fn who_is_not_there() {
         for stack in Stack::ALL.into_iter().filter(|stack| !stack.is_built_in()) {
             let (refusal, word) = (stack.check(&flow("cubic")).unwrap_err().to_string(), stack.word());
-            let sentence = "it needs the feature `";
-            assert_eq!(
-                refusal,
-                format!("this build has no {word}: {sentence}{word}` of the package `ackclock`")
+            assert!(
+                refusal.starts_with(&format!("this build has no {word}; build it with `--features others`")),
+                "{refusal}"
             );
         }
     }

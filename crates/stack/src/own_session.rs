@@ -1,4 +1,4 @@
-//! A client and a server of `ackclock-quic` as a guest: the client sends, the server counts.
+//! A guest made of a client and a server of `ackclock-quic`. The client sends, and the server counts.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -11,32 +11,32 @@ use sim::guest::{Arrival, Datagram, Snapshot};
 use sim::{Guest, allowed_rate};
 use units::Time;
 
+use crate::accounting::Accounting;
 use crate::application::Application;
-use crate::ear::{Ear, Heard};
+use crate::buffer_pool::BufferPool;
+use crate::event_tap::{EventTap, TapEvent};
 use crate::nat::Nat;
 use crate::profile::Profile;
 use crate::refusal::{Refusal, check};
 use crate::settings::{Ends, SERVER_NAME};
-use crate::store::Store;
-use crate::tally::Tally;
 
-/// Whatever a flow's datagrams are, those of the handshake have so many bytes (RFC 9000 section 14.1).
+/// Smallest size of handshake datagrams, whatever the size of the flow's (RFC 9000 section 14.1).
 const LEAST_DATAGRAM: usize = 1200;
 
-/// More than a handshake has, and all that follows it before the first data.
+/// More flights than a handshake takes, including the packets after it and before the first data.
 const MOST_FLIGHTS: usize = 32;
 
-/// Where the ends of a connection are.
+/// Returns the addresses of client and server.
 pub(crate) fn addresses() -> (SocketAddr, SocketAddr) {
     let address = |host, port| SocketAddr::from((Ipv4Addr::new(10, 0, 0, host), port));
     (address(1, 4000), address(2, 443))
 }
 
-/// What an application says when it closes a connection that it needs no more (RFC 9000 section 20.2).
+/// Application error code for closing a connection that is no longer needed (RFC 9000 section 20.2).
 const NO_ERROR: u64 = 0;
 
-/// Both ends of one connection; of a flow of short transfers one after the other.
-pub struct Pair {
+/// Both endpoints of one connection, or of one connection after the other for short transfers.
+pub struct OwnSession {
     ends: Ends,
     client: Option<Handle>,
     server: Option<Handle>,
@@ -44,34 +44,35 @@ pub struct Pair {
     transfer: Option<u64>,
     handshake: bool,
     nat: Nat,
-    /// IP, UDP and link headers, and the exponent of the receiver's ACK Delay.
+    /// Bytes of IP, UDP and link headers, and the receiver's `ack_delay_exponent`.
     counted: (u32, u8),
-    tally: Tally,
+    accounting: Accounting,
     tracing: bool,
-    ears: [Ear; 2],
-    /// Memory of what was heard.
-    heard: Vec<Heard>,
-    store: Store,
-    /// Which end may have a datagram: it has heard or was called since it last had none, or its time has come. Nobody else is asked.
+    taps: [EventTap; 2],
+    /// Event buffer to reuse.
+    events: Vec<TapEvent>,
+    buffers: BufferPool,
+    /// Whether each endpoint may have a datagram to send. It may after it received one, was called, or
+    /// its timer expired. Other endpoints are not polled.
     ready: [bool; 2],
-    /// When each wants to be called.
+    /// Time of each endpoint's next timer.
     due: [Time; 2],
-    /// Why the connection is over.
+    /// Reason for which the connection ended.
     ended: Option<String>,
-    /// Connections before this one, and the seed of the first.
+    /// Number of earlier connections, and the seed of the first.
     before: u64,
     seed: u64,
-    /// What the clients of those counted.
+    /// Counters of the clients of earlier connections.
     closed: Stats,
-    /// The client's counters, should its connection be gone.
+    /// Last counters of the client, for use after its connection has gone.
     last: Stats,
 }
 
-impl Pair {
-    /// In the place of the scenario's flow of this number.
+impl OwnSession {
+    /// Creates a session that replaces flow `number` of the scenario.
     ///
     /// # Errors
-    /// What of the flow cannot be run; a rule of the configuration that does not hold.
+    /// The first unsupported property of the flow, or an invalid configuration.
     pub fn new(
         flow: &FlowConfig,
         number: usize,
@@ -95,11 +96,11 @@ impl Pair {
             transfer: flow.transfer,
             handshake: flow.handshake,
             nat: Nat::new(flow, addresses().0),
-            tally: Tally::new(counted),
+            accounting: Accounting::new(counted),
             tracing: scenario.trace,
-            ears: [Ear::default(), Ear::default()],
-            heard: Vec::new(),
-            store: Store::new(LEAST_DATAGRAM.max(flow.transport.mds() as usize)),
+            taps: [EventTap::default(), EventTap::default()],
+            events: Vec::new(),
+            buffers: BufferPool::new(LEAST_DATAGRAM.max(flow.transport.mds() as usize)),
             ready: [true; 2],
             due: [Time::NEVER; 2],
             ended: None,
@@ -107,19 +108,19 @@ impl Pair {
         })
     }
 
-    /// The connection of the end that sends the data, once there is one.
+    /// Returns the sender's connection, once it exists.
     pub fn sending(&self) -> Option<&Connection> {
         self.ends.client.connection(self.client?)
     }
 
-    /// That of the end that receives it.
+    /// Returns the receiver's connection, once it exists.
     pub fn receiving(&self) -> Option<&Connection> {
         self.ends.server.connection(self.server?)
     }
 
-    /// Does what the application has to do: for a new transfer on another connection.
+    /// Runs the application's timers. A new transfer may start another connection.
     fn on_application(&mut self, now: Time, record: &mut Record) {
-        let sent = self.tally.sent();
+        let sent = self.accounting.sent();
         let sender =
             self.client.and_then(|client| self.ends.client.connection(client)).map(Connection::sender);
         if self.application.on_time(now, sent, || allowed_rate(sender?), record) {
@@ -127,7 +128,7 @@ impl Pair {
         }
     }
 
-    /// The client closes its connection, of which nothing is heard or counted any more but the bytes on the links.
+    /// Closes the client's connection. From now on only its bytes on the links are counted.
     fn leave(&mut self, now: Time, record: &mut Record) {
         self.closed = self.stats();
         self.last = Stats::default();
@@ -137,21 +138,21 @@ impl Pair {
         (self.client, self.server) = (None, None);
         self.before += 1;
         self.ends.seed.set(self.seed, self.before);
-        self.tally = Tally::new(self.counted);
-        self.ears = [Ear::default(), Ear::default()];
+        self.accounting = Accounting::new(self.counted);
+        self.taps = [EventTap::default(), EventTap::default()];
         record.on_reconnect();
     }
 
-    /// Hands the client's connection what may leave next.
+    /// Offers the client's connection the data that it may send next.
     fn offer(&mut self, now: Time, record: &mut Record) {
-        let Some(client) = self.client.filter(|_| self.application.goes_on()) else { return };
-        let stands = self.sending().is_some_and(Connection::is_connected);
-        let messages = (stands, self.tally.waiting());
-        if let Some(offer) = self.application.offers(now, self.tally.sent(), messages, record)
+        let Some(client) = self.client.filter(|_| self.application.may_offer_more()) else { return };
+        let accepts_messages = self.sending().is_some_and(Connection::is_connected);
+        let messages = (accepts_messages, self.accounting.waiting());
+        if let Some(offer) = self.application.next_offer(now, self.accounting.sent(), messages, record)
             && let Some(connection) = self.ends.client.connection_mut(client)
         {
             let waiting = self.application.hand_over(offer, connection);
-            self.tally.set_waiting(waiting);
+            self.accounting.set_waiting(waiting);
         }
     }
 
@@ -163,18 +164,19 @@ impl Pair {
                 if !self.handshake {
                     self.establish(now, handle);
                 }
-                let tap = self.ears[End::Sender as usize].tap(self.tracing);
+                let tap = self.taps[End::Sender as usize].listener(self.tracing);
                 if let Some(connection) = self.ends.client.connection_mut(handle) {
                     connection.set_tap(tap);
                 }
                 self.serve();
             }
-            // Nothing that a flow can be configured with; there never is a byte.
+            // No configuration of a flow leads here. The flow would never send a byte.
             Err(why) => self.ended = Some(why.to_string()),
         }
     }
 
-    /// The handshake of a flow that has none: it crosses no links and takes no time, and congestion control never hears of it.
+    /// Performs the handshake of a flow without `handshake`. It crosses no links, takes no time, and is
+    /// unknown to congestion control.
     fn establish(&mut self, now: Time, handle: Handle) {
         for _ in 0..MOST_FLIGHTS {
             let sent = [End::Sender, End::Receiver].map(|from| self.hand_over(now, from));
@@ -185,18 +187,18 @@ impl Pair {
         }
         let server = self.server.and_then(|server| self.ends.server.connection_mut(server));
         let connections = [self.ends.client.connection_mut(handle), server];
-        connections.into_iter().flatten().for_each(|connection| connection.begin_anew(now));
-        // Nor does a log.
-        self.heard = self.listen(End::Receiver);
+        connections.into_iter().flatten().for_each(|connection| connection.reset_path_state(now));
+        // The handshake is also left out of the log.
+        self.events = self.take_events(End::Receiver);
     }
 
-    /// All that one end has to send reaches the other at once. Whether there was any.
+    /// Delivers all datagrams of one endpoint to the other at once. Reports whether there were any.
     fn hand_over(&mut self, now: Time, from: End) -> bool {
         let mut any = false;
         while let Some(datagram) = self.poll(now, from) {
             let Datagram { ecn, mut bytes, .. } = datagram;
             let (client, server) = addresses();
-            // No rebinding before the flow begins.
+            // The source is not rebound before the flow starts.
             self.nat.server_gets(&mut bytes);
             let bytes = bytes.as_mut_slice();
             match from {
@@ -216,7 +218,7 @@ impl Pair {
         any
     }
 
-    /// The applications of both ends.
+    /// Handles the events of both endpoints.
     fn serve(&mut self) {
         self.serve_client();
         self.serve_server();
@@ -251,15 +253,15 @@ impl Pair {
         self.ended.get_or_insert_with(|| why.to_string());
     }
 
-    /// The applications of both ends, and what became of their connection.
-    fn serve_and_tell(&mut self, now: Time, record: &mut Record) {
+    /// Handles the events of both endpoints, and records the end of the connection.
+    fn serve_and_record(&mut self, now: Time, record: &mut Record) {
         self.serve();
         if record.broken.is_none() {
             record.broken = self.ended.as_ref().map(|why| (now, why.clone()));
         }
     }
 
-    /// Their bytes were looked at as they came.
+    /// Drops received messages. The tap has already compared their bytes.
     fn read_messages(&mut self, handle: Handle) {
         let connection = self.ends.server.connection_mut(handle);
         connection.into_iter().for_each(|connection| while connection.receive_datagram().is_some() {});
@@ -268,30 +270,34 @@ impl Pair {
     fn accept(&mut self, handle: Handle) {
         self.ends.server.accept(handle);
         self.server = Some(handle);
-        let tap = self.ears[End::Receiver as usize].tap(self.tracing);
+        let tap = self.taps[End::Receiver as usize].listener(self.tracing);
         if let Some(connection) = self.ends.server.connection_mut(handle) {
             connection.set_tap(tap);
         }
     }
 
-    /// What an end has said since the last time.
-    fn listen(&mut self, end: End) -> Vec<Heard> {
-        let memory = std::mem::take(&mut self.heard);
-        self.ears[end as usize].take(memory)
+    /// Takes the events of an endpoint since the last call.
+    fn take_events(&mut self, end: End) -> Vec<TapEvent> {
+        let memory = std::mem::take(&mut self.events);
+        self.taps[end as usize].take(memory)
     }
 
-    /// News of loss recovery at the sender's end.
-    fn tell(&mut self, now: Time, record: &mut Record) {
-        let heard = self.listen(End::Sender);
-        self.heard = match self.client.and_then(|client| self.ends.client.connection(client)) {
-            Some(connection) => {
-                self.tally.on_news(now, heard, connection.sender(), &mut self.application, record)
-            }
-            None => heard,
+    /// Records the events of the sender's loss recovery.
+    fn record_sender_events(&mut self, now: Time, record: &mut Record) {
+        let events = self.take_events(End::Sender);
+        self.events = match self.client.and_then(|client| self.ends.client.connection(client)) {
+            Some(connection) => self.accounting.on_sender_events(
+                now,
+                events,
+                connection.sender(),
+                &mut self.application,
+                record,
+            ),
+            None => events,
         };
     }
 
-    /// The next datagram of an end that may have one.
+    /// Polls an endpoint for a datagram, if it may have one.
     fn poll_ready(&mut self, now: Time, from: End, record: &mut Record) -> Option<Datagram> {
         let end = from as usize;
         if !self.ready[end] && self.due[end] > now {
@@ -302,7 +308,7 @@ impl Pair {
         }
         let datagram = self.poll(now, from);
         if datagram.is_none() {
-            // Until it hears something or says another time.
+            // Skip this endpoint until it receives a datagram or sets another timer.
             (self.ready[end], self.due[end]) = (false, Time::NEVER);
         }
         datagram
@@ -313,9 +319,9 @@ impl Pair {
             End::Sender => &mut self.ends.client,
             End::Receiver => &mut self.ends.server,
         };
-        let transmit = end.poll_transmit(now, self.store.room())?;
-        let mut bytes = self.store.take(transmit.len);
-        let size = self.tally.wire(bytes.len());
+        let transmit = end.poll_transmit(now, self.buffers.buffer())?;
+        let mut bytes = self.buffers.take(transmit.len);
+        let size = self.accounting.wire(bytes.len());
         match from {
             End::Sender => self.nat.client_sends(now, &mut bytes),
             End::Receiver => self.nat.server_sends(transmit.to, &mut bytes),
@@ -324,21 +330,21 @@ impl Pair {
     }
 }
 
-impl Guest for Pair {
+impl Guest for OwnSession {
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
         let Arrival { at, sent, arrived, ecn, mut bytes } = arrival;
         let (client, server) = addresses();
         self.ready[at as usize] = true;
-        // An application that goes on may have heard of it too.
-        self.ready[End::Sender as usize] |= self.application.goes_on();
+        // The datagram may allow the application to offer more data.
+        self.ready[End::Sender as usize] |= self.application.may_offer_more();
         match at {
             End::Receiver => {
                 let Some(from) = self.nat.server_gets(&mut bytes) else { return };
                 let incoming = Incoming { from, to: server, ecn, arrived, bytes: &mut bytes };
                 self.ends.server.handle(now, incoming);
-                let heard = self.listen(End::Receiver);
-                self.tally.on_arrival((now, arrived - sent), &heard, &mut self.application, record);
-                self.heard = heard;
+                let events = self.take_events(End::Receiver);
+                self.accounting.on_arrival((now, arrived - sent), &events, &mut self.application, record);
+                self.events = events;
             }
             End::Sender => {
                 if !self.nat.client_gets(now, &mut bytes) {
@@ -346,11 +352,11 @@ impl Guest for Pair {
                 }
                 let incoming = Incoming { from: server, to: client, ecn, arrived, bytes: &mut bytes };
                 self.ends.client.handle(now, incoming);
-                self.tell(now, record);
+                self.record_sender_events(now, record);
             }
         }
-        self.store.keep(bytes);
-        self.serve_and_tell(now, record);
+        self.buffers.recycle(bytes);
+        self.serve_and_record(now, record);
     }
 
     fn next(&mut self) -> Time {
@@ -367,27 +373,27 @@ impl Guest for Pair {
         self.last = self.sending().map_or_else(|| self.last.clone(), |c| c.sender().stats().clone());
         self.ends.client.handle_timeout(now);
         self.ends.server.handle_timeout(now);
-        self.tell(now, record);
-        self.serve_and_tell(now, record);
+        self.record_sender_events(now, record);
+        self.serve_and_record(now, record);
     }
 
     fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
         let Some(mut datagram) = self.poll_ready(now, End::Sender, record) else {
             let datagram = self.poll_ready(now, End::Receiver, record);
-            let mut heard = self.listen(End::Receiver);
-            self.tally.on_answer(now, &mut heard, record);
-            self.heard = heard;
+            let mut events = self.take_events(End::Receiver);
+            self.accounting.on_receiver_departure(now, &mut events, record);
+            self.events = events;
             return datagram;
         };
-        let mut heard = self.listen(End::Sender);
+        let mut events = self.take_events(End::Sender);
         let payload = self.nat.payload(&datagram.bytes);
-        datagram.bare = self.tally.on_departure(now, payload, &mut heard, record);
-        self.heard = heard;
+        datagram.bare = self.accounting.on_departure(now, payload, &mut events, record);
+        self.events = events;
         Some(datagram)
     }
 
     fn is_done(&self) -> bool {
-        self.transfer.is_some_and(|bytes| self.tally.contiguous() >= bytes)
+        self.transfer.is_some_and(|bytes| self.accounting.contiguous() >= bytes)
     }
 
     fn observe(&self) -> Snapshot {
@@ -397,7 +403,7 @@ impl Guest for Pair {
     fn stats(&self) -> Stats {
         let mut stats = self.closed.clone();
         stats += self.sending().map_or(&self.last, |connection| connection.sender().stats());
-        stats.retransmissions += self.tally.repeats();
+        stats.retransmissions += self.accounting.repeats();
         stats
     }
 
@@ -406,7 +412,7 @@ impl Guest for Pair {
     }
 }
 
-/// How the sending end of this connection stands.
+/// Returns the state of a connection's sender.
 pub(crate) fn snapshot(connection: &Connection) -> Snapshot {
     let sender = connection.sender();
     let rtt = sender.rtt();

@@ -1,0 +1,320 @@
+//! Turns the events of both endpoints into the flow's record, with the calls that the simulator
+//! makes for its own flows.
+
+use std::collections::VecDeque;
+
+use congestion::Cause;
+use quic::Level;
+use quic::connection::SentFrames;
+use recovery::{AckFrame, Reassembly, Sender};
+use scenario::trace::{self, Event, Handshake, Metrics};
+use scenario::{Record, SentPacket};
+use units::{Duration, Ecn, Time};
+
+use crate::application::Application;
+use crate::event_tap::TapEvent;
+use crate::stream_chunks::Chunk;
+
+/// Kind of a datagram from the sending endpoint.
+enum Kind {
+    /// Stream data, or other frames that count as in flight.
+    Data(SentPacket),
+    /// A handshake packet, with its packet number.
+    Handshake(u64),
+    /// Nothing but ACK frames.
+    Bare,
+}
+
+/// Counters and state that the record does not hold.
+#[derive(Debug, Default)]
+pub(crate) struct Accounting {
+    /// IP, UDP and link headers, in bytes.
+    overhead: u32,
+    /// The receiver's `ack_delay_exponent`.
+    exponent: u8,
+    /// Every stream byte below this offset has been sent at least once.
+    sent_up_to: u64,
+    /// Number of packets with stream data that was sent before.
+    repeats: u64,
+    /// Received ranges of the stream.
+    arrived: Reassembly,
+    /// Message waiting in the connection.
+    waiting: Option<Chunk>,
+    /// Messages in flight: packet number (ascending) and offset.
+    in_flight: VecDeque<(u64, u64)>,
+}
+
+impl Accounting {
+    /// Takes the bytes of IP, UDP and link headers per packet, and the receiver's `ack_delay_exponent`.
+    pub(crate) fn new((overhead, exponent): (u32, u8)) -> Self {
+        Self { overhead, exponent, ..Self::default() }
+    }
+
+    /// Returns the size on the links of a UDP payload, in bytes.
+    pub(crate) fn wire(&self, payload: usize) -> u32 {
+        u32::try_from(payload).unwrap_or(u32::MAX).saturating_add(self.overhead)
+    }
+
+    /// Returns the offset up to which the stream has arrived without a gap.
+    pub(crate) fn contiguous(&self) -> u64 {
+        self.arrived.contiguous()
+    }
+
+    /// Returns the offset up to which the stream has been sent.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent_up_to
+    }
+
+    /// Returns the number of packets that repeated stream data. Loss recovery does not count them,
+    /// because QUIC retransmits frames and not packets.
+    pub(crate) fn repeats(&self) -> u64 {
+        self.repeats
+    }
+
+    /// Sets or clears the message waiting in the connection.
+    pub(crate) fn set_waiting(&mut self, message: Option<Chunk>) {
+        self.waiting = message;
+    }
+
+    /// Returns the message waiting in the connection.
+    pub(crate) fn waiting(&self) -> Option<Chunk> {
+        self.waiting
+    }
+
+    /// Assigns the waiting message to the packet that carries it.
+    fn assign_messages(&mut self, events: &mut [TapEvent]) {
+        for event in events {
+            let TapEvent::Sent { number, chunks, messages, .. } = event else { continue };
+            if *messages > 0
+                && let Some(chunk) = self.waiting.take()
+            {
+                chunks.push(chunk);
+                self.in_flight.push_back((*number, chunk.0));
+            }
+        }
+    }
+
+    /// Returns the offsets of the messages in a lost packet.
+    fn take_messages(&mut self, lost: u64, least_unacked: u64) -> Vec<u64> {
+        // Packets below will neither be acknowledged nor declared lost any more.
+        while self.in_flight.front().is_some_and(|(number, _)| *number < least_unacked.min(lost)) {
+            self.in_flight.pop_front();
+        }
+        let from = self.in_flight.partition_point(|(number, _)| *number < lost);
+        let its = self.in_flight.range(from..).take_while(|(number, _)| *number == lost);
+        its.map(|(_, start)| *start).collect()
+    }
+
+    /// Records a datagram from the sending endpoint. Reports whether it holds nothing but ACK frames.
+    pub(crate) fn on_departure(
+        &mut self,
+        now: Time,
+        payload: usize,
+        events: &mut [TapEvent],
+        record: &mut Record,
+    ) -> bool {
+        self.assign_messages(events);
+        let wire = self.wire(payload);
+        match self.kind(wire, events) {
+            Kind::Data(packet) => {
+                record.on_sent(now, packet);
+                self.count_repeats(now, events, record);
+                false
+            }
+            Kind::Handshake(number) => {
+                let bytes = u32::try_from(payload).unwrap_or(u32::MAX);
+                record.on_handshake_sent(now, Handshake { number, bytes }, wire);
+                false
+            }
+            Kind::Bare => {
+                record.on_ack_sent(now, wire);
+                true
+            }
+        }
+    }
+
+    /// Classifies a datagram. One with handshake packets may also hold 1-RTT packets: with stream data
+    /// it counts as data.
+    fn kind(&self, wire: u32, events: &[TapEvent]) -> Kind {
+        let mut kind = Kind::Bare;
+        for event in events {
+            let TapEvent::Sent { level, number, bytes, in_flight, chunks, .. } = event else { continue };
+            if *level != Level::OneRtt {
+                kind = Kind::Handshake(*number);
+            }
+            let is_first = matches!(kind, Kind::Bare) && *in_flight;
+            if is_first || !chunks.is_empty() {
+                let (offset, len) = joined(chunks);
+                let bytes = u32::try_from(*bytes).unwrap_or(u32::MAX);
+                kind = Kind::Data(SentPacket { pn: *number, bytes, wire, offset, len });
+            }
+        }
+        kind
+    }
+
+    fn count_repeats(&mut self, now: Time, events: &[TapEvent], record: &mut Record) {
+        let chunks = events.iter().flat_map(|event| match event {
+            TapEvent::Sent { chunks, .. } => &chunks[..],
+            _ => &[],
+        });
+        let (before, mut any, mut all, mut again) = (self.sent_up_to, false, true, false);
+        for &(offset, len) in chunks {
+            let end = offset.saturating_add(len);
+            any |= len > 0;
+            again |= len > 0 && offset < before;
+            all &= end <= before && self.arrived.holds(offset, end);
+            self.sent_up_to = self.sent_up_to.max(end);
+        }
+        self.repeats += u64::from(again);
+        if any && all {
+            record.on_redundant(now);
+        }
+    }
+
+    /// Records a datagram that reached the receiving endpoint `delay` after it was sent.
+    pub(crate) fn on_arrival(
+        &mut self,
+        (now, delay): (Time, Duration),
+        events: &[TapEvent],
+        application: &mut Application,
+        record: &mut Record,
+    ) {
+        for event in events {
+            let TapEvent::Received { level, number, bytes, ecn, chunks } = event else { continue };
+            if *level == Level::Initial {
+                record.on_handshake_received(now, handshake(*number, *bytes));
+            }
+            // As in the simulator, only packets with stream data count.
+            if chunks.is_empty() {
+                continue;
+            }
+            let (mut fresh, mut end) = (0, 0);
+            for &(offset, len) in chunks.iter() {
+                let last = offset.saturating_add(len);
+                fresh += self.arrived.insert(offset, last);
+                end = end.max(last);
+            }
+            let (offset, len) = joined(chunks);
+            let (pn, bytes, marked) = (*number, u32::try_from(*bytes).unwrap_or(u32::MAX), *ecn == Ecn::Ce);
+            record.on_packet(now, || Event::Received { pn, bytes, offset, len, marked });
+            let contiguous = self.arrived.contiguous();
+            let stream = application.is_reliable().then_some((end, contiguous));
+            record.on_received(now, delay, fresh, *ecn, stream);
+            for &(start, len) in chunks.iter() {
+                application.on_received(now, (start, start.saturating_add(len)), contiguous, record);
+            }
+        }
+    }
+
+    /// Logs a datagram sent by the receiving endpoint.
+    pub(crate) fn on_receiver_departure(&self, now: Time, events: &mut [TapEvent], record: &mut Record) {
+        let mut ack = None;
+        for event in events {
+            match event {
+                TapEvent::Acknowledges { ranges, delay } => ack = Some((std::mem::take(ranges), *delay)),
+                TapEvent::Sent { level: Level::Initial, number, bytes, .. } => {
+                    ack = None;
+                    record.on_handshake_answered(now, handshake(*number, *bytes));
+                }
+                TapEvent::Sent { level, number, .. } => {
+                    let ack = ack.take().filter(|_| *level == Level::OneRtt);
+                    record.on_feedback_leaving(now, || ack.map(|ack| self.ack(*number, ack)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Records the sender's loss recovery events, caused by an ACK or a timer.
+    pub(crate) fn on_sender_events(
+        &mut self,
+        now: Time,
+        events: Vec<TapEvent>,
+        sender: &Sender<SentFrames>,
+        application: &mut Application,
+        record: &mut Record,
+    ) -> Vec<TapEvent> {
+        let mut events = events;
+        let (mut by_ack, mut reduced) = (false, None);
+        for i in 0..events.len() {
+            let (current, later) = events.split_at_mut(i + 1);
+            match &mut current[i] {
+                TapEvent::Ack { ranges, delay } => {
+                    by_ack = true;
+                    let ack = (std::mem::take(ranges), *delay);
+                    self.on_ack(now, ack, packet_of(later), record);
+                }
+                &mut TapEvent::Lost { number, by } => {
+                    record.on_lost(now, number, by);
+                    for start in self.take_messages(number, sender.least_unacked()) {
+                        application.on_lost(now, start, record);
+                    }
+                }
+                &mut TapEvent::Congestion(cause) => reduced = Some(cause),
+                &mut TapEvent::Metrics { latest_rtt } => {
+                    record_reaction(now, sender, reduced.take(), record);
+                    if std::mem::take(&mut by_ack) {
+                        let rtt = latest_rtt.map(|sample| (sample, sender.rtt().variation()));
+                        record.on_acknowledged(now, rtt, &sender.timers());
+                        record.on_metrics(now, |spare| Metrics::new(sender, latest_rtt, spare));
+                    }
+                }
+                TapEvent::Sent { .. } | TapEvent::Received { .. } | TapEvent::Acknowledges { .. } => {}
+            }
+        }
+        events.clear();
+        events
+    }
+
+    /// Logs an ACK. In the handshake it acknowledges an Initial packet.
+    fn on_ack(
+        &self,
+        now: Time,
+        ack: (Vec<(u64, u64)>, u64),
+        packet: Option<(Level, u64, u64)>,
+        record: &mut Record,
+    ) {
+        match packet {
+            Some((Level::OneRtt, number, _)) => {
+                record.on_feedback(now, || Event::Acked(self.ack(number, ack)));
+            }
+            Some((_, number, bytes)) => {
+                record.on_feedback(now, || Event::Opened(handshake(number, bytes)));
+            }
+            None => {}
+        }
+    }
+
+    fn ack(&self, number: u64, (ranges, delay): (Vec<(u64, u64)>, u64)) -> trace::Ack {
+        trace::Ack { number, ranges: ranges.into(), delay: AckFrame::decode_delay(delay, self.exponent) }
+    }
+}
+
+/// Returns the packet that carried a frame: the next one that is complete.
+fn packet_of(later: &[TapEvent]) -> Option<(Level, u64, u64)> {
+    later.iter().find_map(|event| match event {
+        TapEvent::Received { level, number, bytes, .. } => Some((*level, *number, *bytes)),
+        _ => None,
+    })
+}
+
+fn handshake(number: u64, bytes: u64) -> Handshake {
+    Handshake { number, bytes: u32::try_from(bytes).unwrap_or(u32::MAX) }
+}
+
+/// Records the controller's reaction.
+fn record_reaction(now: Time, sender: &Sender<SentFrames>, reduced: Option<Cause>, record: &mut Record) {
+    if record.awaits_end_of_slow_start() {
+        record.on_slow_start(sender.control(), reduced.is_some());
+    }
+    if let Some(cause) = reduced {
+        record.on_reduced(now, cause, sender.control().cwnd);
+    }
+}
+
+/// Returns the offset of the first chunk, and the total length of all.
+fn joined(chunks: &[Chunk]) -> (u64, u32) {
+    let offset = chunks.first().map_or(0, |chunk| chunk.0);
+    let len: u64 = chunks.iter().map(|chunk| chunk.1).sum();
+    (offset, u32::try_from(len).unwrap_or(u32::MAX))
+}
