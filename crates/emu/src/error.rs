@@ -1,18 +1,18 @@
-//! What stops the emulator, in one sentence.
+//! The error type of the emulator.
 
 use std::fmt;
 
-/// A sentence that says what was tried, what is wrong and what is right.
+/// Error message: what was tried, what is wrong, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 
 impl Error {
-    /// From the whole sentence.
+    /// Creates an error with this message.
     pub fn new(sentence: impl Into<String>) -> Self {
         Self(sentence.into())
     }
 
-    /// What was tried, and what the system said.
+    /// Creates an error of a system call: what was tried, and the system's message.
     pub(crate) fn system(tried: impl fmt::Display, said: impl fmt::Display) -> Self {
         Self(format!("cannot {tried}: {said}"))
     }

@@ -6,16 +6,16 @@
 //!        fd00:64::1 <--TUN--          Link of the way back             <--TUN--  fd00:64::2
 //! ```
 //!
-//! The queue is analytic: the departure of a packet follows from its arrival and the link's state, so that the clock
-//! matters only where a packet arrives and where it is handed over. The rate is therefore exact, and what real time
-//! does to a run is the lateness of deliveries, which every run measures ([`validity`]).
+//! The queue is analytic: the departure of a packet follows from its arrival and the state of the link. The clock matters
+//! only where a packet arrives and where it is delivered. So the rate is exact. Real time affects a run by the lateness of
+//! deliveries, which every run measures ([`validity`]).
 //!
-//! **Nothing is left behind.** The namespaces have no name: the kernel removes them, and the interfaces in them, with
-//! the last process and descriptor that holds them. Every command runs under an init of its own in a process namespace
-//! ([`child`]), which the kernel kills with this process, and with it whatever the command has started. So SIGKILL at any
-//! moment leaves nothing for the next start to find.
+//! **Nothing is left behind.** The namespaces have no name: the kernel removes them, and their interfaces, with the last
+//! process and descriptor that holds them. Every command runs under its own init in a PID namespace ([`child`]). The kernel
+//! kills that init with this process, and all that the command has started with the init. So SIGKILL at any moment leaves
+//! nothing behind.
 #![cfg(target_os = "linux")]
-// The one crate that is about real time: it reads the clock and waits.
+// The emulator runs in real time: it reads the clock and waits.
 #![allow(clippy::disallowed_methods)]
 
 pub mod capture;
@@ -23,6 +23,8 @@ mod error;
 pub mod linux;
 pub mod relay;
 pub mod selftest;
+#[doc(hidden)]
+pub mod testing;
 pub mod validity;
 
 pub use error::Error;

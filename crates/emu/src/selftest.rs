@@ -1,4 +1,4 @@
-//! What the emulator is worth on this machine: rate and delay as a receiver's kernel sees them.
+//! Measures the emulator on this machine: rate and delay as the kernel of a receiver sees them.
 //!
 //! ```text
 //! rate    (n - 1) * 8 * 1500 bytes / (last arrival - first), of a flood that keeps the queue filled
@@ -6,8 +6,8 @@
 //! window  42 packets on their way at any time must carry 42 * 8 * 1500 bytes / RTT, RTT the median that they see
 //! ```
 //!
-//! Arrivals are the kernel's receive time stamps (`SO_TIMESTAMPNS`); a sending is when the system call begins. So the
-//! delay includes the way through both kernels, and its error is an upper bound of the emulator's.
+//! Arrivals are the kernel's receive timestamps (`SO_TIMESTAMPNS`). A packet is sent when the system call starts. So the delay
+//! includes the way through both kernels, and its error is an upper bound of the emulator's.
 
 use std::io::{self, IoSliceMut};
 use std::net::UdpSocket;
@@ -31,52 +31,52 @@ use crate::validity::Audit;
 const PACKET: u32 = 1500;
 const PAYLOAD: usize = PACKET as usize - 28;
 const PORT: u16 = 4242;
-/// The byte of the payload that asks for an answer; before it stands the time.
+/// Index of the payload byte that requests an answer. The time is before it.
 const ECHO: usize = 8;
-/// Between two single packets: the link is empty again at 10 Mbit/s.
+/// Interval of single packets, after which a link of 10 Mbit/s is empty again.
 const PROBE_EVERY: std::time::Duration = std::time::Duration::from_millis(2);
-/// Between two bursts of the flood, and how much more than the link's rate it is.
+/// Interval of the flood's bursts, and its rate relative to that of the link.
 const FLOOD_EVERY: std::time::Duration = std::time::Duration::from_millis(2);
 const FLOOD_FACTOR: f64 = 1.2;
-/// Of the flood, before it counts.
+/// Start of the flood that does not count.
 const WARM_UP: std::time::Duration = std::time::Duration::from_millis(500);
-/// Packets of one send call at most: what fits a datagram before it is cut (`UDP_SEGMENT`).
+/// Most packets of one send call: what fits into a datagram before it is segmented (`UDP_SEGMENT`).
 const SEGMENTS: usize = 40;
-/// For the flood's receiver.
+/// Receive buffer for the flood, in bytes.
 const RECEIVE_BUFFER: usize = 64 << 20;
 
 /// A rate and a delay, set and measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// The rate that was set.
+    /// Configured rate.
     pub rate: Rate,
-    /// The delay that was set.
+    /// Configured delay.
     pub delay: Duration,
-    /// The rate measured, bit/s.
+    /// Measured rate, in bit/s.
     pub measured: f64,
-    /// Packets that this is from.
+    /// Packets that the rate is measured from.
     pub packets: u64,
     /// Median one-way delay, without transmission.
     pub delay_p50: Duration,
-    /// Its 99th percentile.
+    /// 99th percentile of the one-way delay.
     pub delay_p99: Duration,
-    /// Of the flood.
+    /// Audit of the flood.
     pub flood: Audit,
-    /// Of the single packets.
+    /// Audit of the single packets.
     pub probes: Audit,
 }
 
 impl Measurement {
-    /// Relative error of the rate.
+    /// Returns the relative error of the rate.
     pub fn rate_error(&self) -> f64 {
         self.measured / self.rate.0 as f64 - 1.0
     }
 }
 
-/// Measures a link of this rate and one-way delay, each of the two for such a time.
+/// Measures a link of this rate and one-way delay. Rate and delay are measured for `time` each.
 ///
 /// # Errors
-/// What the system refuses, or that nothing arrived.
+/// The error of the system call, or that no packet arrived.
 pub fn measure(rate: Rate, delay: Duration, time: std::time::Duration) -> Result<Measurement, Error> {
     let Run { arrivals: single, audit: probes, .. } = run(rate, delay, time, probe, false)?;
     let Run { arrivals: stamps, audit: flood, .. } = run(rate, delay, time + WARM_UP, flood, false)?;
@@ -98,26 +98,26 @@ pub fn measure(rate: Rate, delay: Duration, time: std::time::Duration) -> Result
     })
 }
 
-/// Of the window's link: never its bottleneck.
+/// Rate of the link of [`window`], which is never the bottleneck.
 const WINDOW_RATE: Rate = Rate(100_000_000);
-/// Packets on their way at any time.
+/// Packets in flight at any time.
 pub const WINDOW: u32 = 42;
 
-/// A fixed window and what became of it.
+/// Measurement of a fixed window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// Median round trip, answer included.
+    /// Median round-trip time, including the answer.
     pub rtt: Duration,
-    /// Bit/s measured.
+    /// Measured rate, in bit/s.
     pub measured: f64,
-    /// Bit/s of the closed form at this round trip.
+    /// Rate of the closed form at this round-trip time, in bit/s.
     pub expected: f64,
 }
 
-/// Keeps [`WINDOW`] packets on their way, through a link with this one-way delay.
+/// Keeps [`WINDOW`] packets in flight through a link with this one-way delay.
 ///
 /// # Errors
-/// What the system refuses, or that nothing arrived.
+/// The error of the system call, or that no packet arrived.
 pub fn window(delay: Duration, time: std::time::Duration) -> Result<Window, Error> {
     let Run { arrivals, mut rtts, .. } = run(WINDOW_RATE, delay, time + WARM_UP, keep_window, true)?;
     rtts.sort_unstable();
@@ -130,14 +130,14 @@ fn nothing() -> Error {
     Error::new("no test packet arrived: is there a packet filter that covers new network namespaces?")
 }
 
-/// Times of a packet in ns since 1970.
+/// Times of a packet, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     sent: u64,
     at: u64,
 }
 
-/// Bit/s on the wire between the first arrival after the warm-up and the last.
+/// Returns the rate on the wire, in bit/s, between the first arrival after the warm-up and the last, and its packets.
 fn rate_of(arrivals: &[Arrival]) -> Option<(f64, u64)> {
     let from = arrivals.first()?.at + WARM_UP.as_nanos() as u64;
     let first = arrivals.iter().position(|a| a.at >= from)?;
@@ -147,7 +147,7 @@ fn rate_of(arrivals: &[Arrival]) -> Option<(f64, u64)> {
     Some((packets as f64 * f64::from(PACKET) * 8e9 / span as f64, packets))
 }
 
-/// Sends for so long; round trips, if there are answers.
+/// Sends for this long. Returns the round-trip times if there are answers.
 type Send = fn(&UdpSocket, Rate, std::time::Duration) -> io::Result<Vec<Duration>>;
 
 struct Run {
@@ -156,7 +156,7 @@ struct Run {
     audit: Audit,
 }
 
-/// A link with this sender at the client's end and a receiver at the server's, which may have to answer.
+/// Runs a link with this sender at the client's end and a receiver at the server's, which answers if `answers` is set.
 fn run(
     rate: Rate,
     delay: Duration,
@@ -175,7 +175,7 @@ fn run(
     // Where it is not allowed, the usual size has to do; lost packets show in the rate.
     let _ = setsockopt(&receiver, sockopt::RcvBufForce, &RECEIVE_BUFFER);
     setsockopt(&receiver, sockopt::ReceiveTimestampns, &true)
-        .map_err(|e| Error::system("ask for receive time stamps", e))?;
+        .map_err(|e| Error::system("enable receive timestamps", e))?;
     let over = AtomicBool::new(false);
     let done = thread::scope(|scope| {
         let receiving = scope.spawn(|| {
@@ -212,7 +212,7 @@ fn now() -> io::Result<u64> {
     Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }
 
-/// Single packets that carry their time.
+/// Sends single packets that carry their time.
 fn probe(socket: &UdpSocket, _: Rate, time: std::time::Duration) -> io::Result<Vec<Duration>> {
     // The sender's own lateness is not the link's.
     real_time(1);
@@ -226,7 +226,7 @@ fn probe(socket: &UdpSocket, _: Rate, time: std::time::Duration) -> io::Result<V
     Ok(Vec::new())
 }
 
-/// A packet for every one that has come back.
+/// Sends a packet for every answer.
 fn keep_window(socket: &UdpSocket, _: Rate, time: std::time::Duration) -> io::Result<Vec<Duration>> {
     real_time(1);
     socket.set_read_timeout(Some(std::time::Duration::from_secs(1)))?;
@@ -250,7 +250,7 @@ fn keep_window(socket: &UdpSocket, _: Rate, time: std::time::Duration) -> io::Re
     Ok(rtts)
 }
 
-/// More than the link carries, in bursts that the kernel cuts into packets.
+/// Sends more than the link carries, in bursts that the kernel segments into packets.
 fn flood(socket: &UdpSocket, rate: Rate, time: std::time::Duration) -> io::Result<Vec<Duration>> {
     setsockopt(socket, sockopt::UdpGsoSegment, &(PAYLOAD as i32))?;
     let payload = [0; PAYLOAD * SEGMENTS];

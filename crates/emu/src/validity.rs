@@ -1,4 +1,4 @@
-//! What a run says of itself: how late it was, what the hypervisor took, what was lost unseen, and whether to believe it.
+//! The self-audit of a run: lateness, steal time, unlogged losses, and whether the run is valid.
 
 use std::fs;
 
@@ -9,42 +9,41 @@ use crate::linux::tun::{self, HiddenDrops};
 use crate::linux::watch::Change;
 use crate::relay::outcome::{Anomalies, Outcome};
 
-/// A run is valid if 99 % of its packets were handed over no later than this after they were due: what a delay-based
-/// controller must not see is a delay of the rig's own.
+/// Largest 99th percentile of lateness of a valid run. A delay-based controller must not see a delay of the emulator itself.
 pub const LATE_P99: Duration = Duration::from_micros(500);
-/// And none later than this. The hypervisor may take the CPU for some 9 ms at a time; a spike of that size looks like a
-/// queue to a controller that reads delays.
+/// Largest lateness of a valid run. The hypervisor may take the CPU for some 9 ms at a time. A spike of that size looks
+/// like a queue to a delay-based controller.
 pub const LATE_MAX: Duration = Duration::from_millis(5);
-/// And if the hypervisor took no more than this share of the processors' time.
+/// Largest share of the processors' time that the hypervisor may take from a valid run.
 pub const STEAL_SHARE: f64 = 0.01;
 
 /// The self-audit of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Audit {
-    /// How long it ran.
+    /// Duration of the run.
     pub elapsed: Duration,
-    /// Packets handed over.
+    /// Delivered packets.
     pub deliveries: u64,
-    /// Median lateness of a delivery: from when the packet was due until the emulator handed it over.
+    /// Median lateness of a delivery: time from when the packet was due until the emulator delivered it.
     pub late_p50: Duration,
-    /// Its 99th percentile.
+    /// 99th percentile of the lateness.
     pub late_p99: Duration,
-    /// The latest.
+    /// Largest lateness.
     pub late_max: Duration,
     /// Share of the processors' time that the hypervisor gave to others, 0 to 1.
     pub steal: f64,
     /// Share of one processor that the emulator's thread used, 0 to 1.
     pub cpu: f64,
-    /// Whether the emulator's thread ran under SCHED_FIFO.
+    /// True if the emulator's thread ran under SCHED_FIFO.
     pub real_time: bool,
-    /// Packets lost at the client's and the server's device; `None`: it was not there any more.
+    /// Packets lost at the client's and the server's device; `None` if the device is gone.
     pub hidden: [Option<HiddenDrops>; 2],
-    /// The first change of the client's and the server's interface that was not the emulator's, and when it was seen: a tenth
-    /// of a second later at most.
+    /// First change of the client's and the server's interface that the emulator did not make. It was seen at this time, at
+    /// most a tenth of a second later.
     pub changes: [Option<(Time, Change)>; 2],
-    /// What else was not as it should be.
+    /// Packets that the engine could not carry.
     pub anomalies: Anomalies,
-    /// The packet log, if one was asked for.
+    /// Result of the packet log, if there is one.
     pub log: Option<LogReport>,
 }
 
@@ -74,7 +73,7 @@ impl Audit {
         }
     }
 
-    /// Why the run is not valid; empty if it is.
+    /// Returns why the run is not valid; empty if it is valid.
     pub fn invalid_reasons(&self) -> Vec<String> {
         let mut all = Vec::new();
         let mut require = |holds: bool, why: String| {
@@ -118,19 +117,18 @@ impl Audit {
         require(
             overflow == 0,
             format!(
-                "{overflow} packets were dropped because the queue outgrew the emulator's memory: give the link a queue"
+                "{overflow} packets were dropped because the queue outgrew the emulator's memory: limit the queue of the link"
             ),
         );
         if let Some(LogReport { lost, error }) = &self.log {
             // An error explains the losses.
-            let too_slow =
-                format!("{lost} entries of the packet log were lost: what it is written to is too slow");
+            let too_slow = format!("{lost} entries of the packet log were lost: its destination is too slow");
             require(*lost == 0 && error.is_none(), error.clone().unwrap_or(too_slow));
         }
         all
     }
 
-    /// `valid`, or `invalid:` and why.
+    /// Returns `valid`, or `invalid:` and the reasons.
     pub fn verdict(&self) -> String {
         match self.invalid_reasons() {
             none if none.is_empty() => "valid".to_owned(),
@@ -139,12 +137,12 @@ impl Audit {
     }
 }
 
-/// To the microsecond.
+/// Rounds to microseconds.
 pub(crate) fn round(duration: Duration) -> Duration {
     Duration((duration.0 + 500) / 1000 * 1000)
 }
 
-/// Ticks of all processors since boot: stolen, and all.
+/// Ticks of all processors since boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticks {
     steal: u64,
@@ -156,14 +154,14 @@ impl Ticks {
         Self::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
     }
 
-    /// Its first line: `cpu user nice system idle iowait irq softirq steal guest guest_nice`; guests are part of user.
+    /// Parses the first line: `cpu user nice system idle iowait irq softirq steal guest guest_nice`. User includes guest.
     fn parse(stat: &str) -> Self {
         let line = stat.lines().next().unwrap_or_default();
         let ticks: Vec<u64> = line.split_whitespace().skip(1).take(8).map_while(|t| t.parse().ok()).collect();
         Self { steal: ticks.get(7).copied().unwrap_or(0), all: ticks.iter().sum() }
     }
 
-    /// The share stolen since then.
+    /// Returns the share of steal time since `before`.
     pub(crate) fn steal_since(self, before: Self) -> f64 {
         let (steal, all) = (self.steal.saturating_sub(before.steal), self.all.saturating_sub(before.all));
         if all == 0 { 0.0 } else { steal as f64 / all as f64 }
@@ -203,7 +201,7 @@ mod tests {
             (Audit { hidden: [Some(lost), None], ..clean() }, "the server's interface is gone"),
             (
                 Audit { changes: [None, Some((Time(2_500_000_000), Change::Mtu(1400)))], ..clean() },
-                "the server's interface kp0 got an MTU of 1400 bytes 2.5 s after the start",
+                "the server's interface ack0 got an MTU of 1400 bytes 2.5 s after the start",
             ),
             (Audit { anomalies: Anomalies { overflow: 1, ..Anomalies::default() }, ..clean() }, "outgrew"),
             (Audit { log: Some(LogReport { lost: 7, error: None }), ..clean() }, "7 entries"),

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
 
 use pcap_file::pcapng::{Block, PcapNgReader};
 use units::{Duration, Ecn, Time};
@@ -30,14 +29,13 @@ pub(crate) struct Sighting {
     pub(crate) payload: Vec<u8>,
 }
 
-/// Calls `each` with every datagram of a capture. `begin`: when the capture's first packet was seen, since the emulator began; the
+/// Calls `each` with every datagram of a capture, an open file. `begin`: when the capture's first packet was seen, since the emulator began; the
 /// capture has the time of day.
 ///
 /// # Errors
 /// That it cannot be read.
-pub(crate) fn read(path: &Path, begin: Time, mut each: impl FnMut(Sighting)) -> Result<(), Error> {
+pub(crate) fn read(file: File, begin: Time, mut each: impl FnMut(Sighting)) -> Result<(), Error> {
     let unreadable = |e: &dyn std::fmt::Display| Error::system("read the capture of the run", e);
-    let file = File::open(path).map_err(|e| unreadable(&e))?;
     let mut reader = PcapNgReader::new(BufReader::new(file)).map_err(|e| unreadable(&e))?;
     let mut first = None;
     while let Some(block) = reader.next_block() {

@@ -6,6 +6,7 @@ mod error;
 mod outcome;
 mod qlog;
 pub mod reader;
+mod regular;
 #[allow(clippy::disallowed_methods, reason = "processes run by the real clock")]
 mod run;
 pub mod stack;

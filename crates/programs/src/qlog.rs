@@ -11,9 +11,8 @@
 //! What cannot be read is left out: a program that is killed leaves half a line.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
-use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -69,18 +68,19 @@ struct Header<'a> {
     packet_number: u64,
 }
 
-/// The windows of the connection in this folder whose packets left at these times by their 1-RTT numbers, in the emulator's time; empty where
+/// The windows of the connection, in one of these files, whose packets left at these times by their 1-RTT numbers, in the emulator's time; empty where
 /// the log is not there or does not tell.
-pub(crate) fn windows(folder: &Path, left: &BTreeMap<u64, Time>) -> Vec<(Time, u64)> {
-    let Ok(files) = fs::read_dir(folder) else { return Vec::new() };
-    let paths = files.flatten().filter(|file| file.file_type().is_ok_and(|kind| kind.is_file()));
-    let logs = paths.filter_map(|file| read(&file.path()).ok());
-    logs.map(|text| Log::parse(&text).in_time_of(left)).max_by_key(Vec::len).unwrap_or_default()
+pub(crate) fn windows(files: impl Iterator<Item = File>, left: &BTreeMap<u64, Time>) -> Vec<(Time, u64)> {
+    files
+        .filter_map(|file| read(file).ok())
+        .map(|text| Log::parse(&text).in_time_of(left))
+        .max_by_key(Vec::len)
+        .unwrap_or_default()
 }
 
-fn read(path: &Path) -> std::io::Result<String> {
+fn read(file: File) -> std::io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MOST).read_to_end(&mut bytes)?;
+    file.take(MOST).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -168,6 +168,6 @@ mod tests {
         for text in ["", "{", "[]", "{\"traces\":[]}", "no qlog"] {
             assert_eq!(Log::parse(text).in_time_of(&left()), [], "{text}");
         }
-        assert_eq!(windows(Path::new("/no/such/folder"), &left()), []);
+        assert_eq!(windows(std::iter::empty(), &left()), []);
     }
 }

@@ -26,6 +26,10 @@ const CHUNK: usize = 256 << 10;
 const MAX_SAMPLES: u64 = 2_000_000;
 /// Between two looks, at least.
 const LOOK: Duration = Duration::from_millis(1);
+/// What one look may take: the time of a sample is when it began.
+const CLOSE: units::Duration = units::Duration::from_micros(200);
+/// Attempts at a look that takes no longer.
+const LOOKS: usize = 3;
 /// The server's port for UDP.
 const SINK_PORT: u16 = 4999;
 /// What was seen apart from packets.
@@ -229,14 +233,29 @@ fn start_sampler(
             next += period;
             thread::sleep(next.saturating_duration_since(Instant::now()));
             for (number, start, client) in &watched {
-                let now = since(origin);
-                // It holds a connection only while it looks at it, or that could not end.
-                let info = client.upgrade().filter(|_| *start <= now).and_then(|c| Info::of(&c).ok());
-                info.into_iter().for_each(|info| samples[*number].push(now, info));
+                if let Some((at, info)) = look(client, *start, origin) {
+                    samples[*number].push(at, info);
+                }
             }
         }
         samples
     })
+}
+
+/// Asks the kernel about a connection that has begun. Returns when, and what it says. Where the thread was held up meanwhile it asks again, so that
+/// what the kernel says is not taken for older than it is.
+fn look(client: &Weak<TcpStream>, start: Time, origin: Instant) -> Option<(Time, Info)> {
+    let mut found = None;
+    for _ in 0..LOOKS {
+        let before = since(origin);
+        // It holds a connection only while it looks at it, or that could not end.
+        let info = client.upgrade().filter(|_| start <= before).and_then(|client| Info::of(&client).ok())?;
+        found = Some((before, info));
+        if since(origin) - before <= CLOSE {
+            break;
+        }
+    }
+    found
 }
 
 /// Sends each packet when its time has come.

@@ -1,18 +1,26 @@
 //! The monotonic clock, and times of arrival.
 //!
 //! ```text
-//! arrived = now - (wall - stamp)    wall: the wall clock, read together with now; stamp: the kernel's, of the wall clock at arrival
+//! arrived = now - (wall - stamp)    wall: the wall clock, read together with now; stamp: the kernel's wall-clock time of arrival
 //! ```
 //!
-//! bounded by the time of the last look at the socket that found it empty, and by now. So an offset of the wall clock cancels out, and a step of it between stamp and
-//! reading, whatever its size, moves a datagram by no more than the time between two looks.
+//! An arrival is no earlier than the last time that the socket was found empty, and no later than now. So an offset of the wall clock cancels
+//! out. A step of it between stamp and reading, whatever its size, moves a datagram by no more than the time between two such looks.
+//!
+//! The two clocks cannot be read at the same instant. The wall clock is read between two readings of the monotonic one, and the middle of
+//! these counts. A pause of the thread between them would move every arrival of the batch, so that a wide pair is read again.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use units::{Duration, Time};
 
-/// Where a wall clock is read, as time since 1970.
-type Wall = fn() -> std::time::Duration;
+/// Reads a wall clock, as time since 1970.
+pub(crate) type Wall = fn() -> std::time::Duration;
+
+/// Two readings of the monotonic clock no further apart than this are close enough.
+const CLOSE: Duration = Duration::from_micros(20);
+/// Attempts to read both clocks so close together. The closest counts.
+const READINGS: usize = 8;
 
 /// Time since this clock was made, as the kernel's monotonic clock has it.
 #[derive(Clone, Copy, Debug)]
@@ -28,33 +36,59 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// It begins now.
+    /// Creates a clock that starts now.
     pub fn new() -> Self {
         Self::since(Instant::now())
     }
 
-    /// It begins, or has begun, then; before that its time stands at zero.
+    /// Creates a clock that starts at `origin`. Until then it reads zero.
     pub fn since(origin: Instant) -> Self {
         Self { origin, wall: system_wall }
     }
 
-    /// The time.
+    /// Creates a clock with another wall clock.
+    #[cfg(test)]
+    pub(crate) fn with_wall(wall: Wall) -> Self {
+        Self { origin: Instant::now(), wall }
+    }
+
+    /// Returns the current time.
     pub fn now(&self) -> Time {
         let elapsed = Instant::now().saturating_duration_since(self.origin);
         Time(nanos(elapsed))
     }
 
-    /// A time of it as the system's.
+    /// Converts a time of this clock to the system's.
     pub fn instant(&self, time: Time) -> Instant {
         let after = std::time::Duration::from_nanos(time.0);
         // Some centuries: as good as never.
         self.origin.checked_add(after).unwrap_or(self.origin)
     }
 
-    /// Both clocks at once, to ask [`Reading::arrived`] of what was read just before.
+    /// Reads both clocks at once, for the arrivals of what was received just before.
     pub(crate) fn read(&self) -> Reading {
-        Reading { now: self.now(), wall: (self.wall)() }
+        read_both(|| self.now(), self.wall)
     }
+}
+
+/// Reads the wall clock between two readings of the monotonic clock, until these are close together.
+fn read_both(mut now: impl FnMut() -> Time, mut wall: impl FnMut() -> std::time::Duration) -> Reading {
+    let mut attempt = || {
+        let (before, wall) = (now(), wall());
+        let apart = now().since(before);
+        (apart, Reading { now: before + apart / 2, wall })
+    };
+    let (mut closest, mut reading) = attempt();
+    for _ in 1..READINGS {
+        if closest <= CLOSE {
+            break;
+        }
+        let (apart, next) = attempt();
+        if apart < closest {
+            (closest, reading) = (apart, next);
+        }
+    }
+    reading
 }
 
 fn system_wall() -> std::time::Duration {
@@ -66,7 +100,7 @@ fn nanos(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Both clocks at one time.
+/// Readings of both clocks at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) now: Time,
@@ -74,7 +108,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// When a datagram with this stamp arrived, which was not there yet at `looked`. Without a stamp: now.
+    /// Returns when a datagram with this stamp arrived. It was not there yet at `looked`. Without a stamp it arrived now.
     pub(crate) fn arrived(&self, stamp: Option<std::time::Duration>, looked: Time) -> Time {
         let waited = stamp.map_or(0, |stamp| nanos(self.wall.saturating_sub(stamp)));
         let longest = self.now.since(looked.min(self.now));
@@ -82,7 +116,7 @@ impl Reading {
     }
 }
 
-/// What of a time lies ahead, for a call that waits: none if it has come.
+/// Returns how long it is until `time`; zero if it has passed.
 pub(crate) fn ahead(clock: &Clock, time: Time) -> Duration {
     time.since(clock.now().min(time))
 }
@@ -124,6 +158,43 @@ mod tests {
     fn without_a_stamp_it_came_now() {
         assert_eq!(reading(5, 100).arrived(None, Time::ZERO), Time::from_millis(5));
         assert_eq!(reading(5, 100).arrived(Some(ms(99)), Time::from_millis(9)), Time::from_millis(5));
+    }
+
+    /// The thread pauses once, before or after it reads the wall clock, for up to a second: arrivals stay where they are.
+    #[test]
+    fn a_pause_between_the_clocks_moves_nothing() {
+        use std::cell::Cell;
+        const OFFSET: u64 = 1_700_000_000_000_000_000;
+        let read = |pauses: &dyn Fn(usize) -> [u64; 2]| {
+            // Nanoseconds; each reading takes 50.
+            let (time, calls) = (Cell::new(5_000_000_000), Cell::new(0));
+            let pass = |span: u64| time.set(time.get() + span);
+            let now = || {
+                pass(50);
+                Time(time.get())
+            };
+            let wall = || {
+                let [before, after] = pauses(calls.get());
+                calls.set(calls.get() + 1);
+                pass(before + 50);
+                let wall = std::time::Duration::from_nanos(OFFSET + time.get());
+                pass(after);
+                wall
+            };
+            let reading = read_both(now, wall);
+            // Stamped 3 ms before the first reading.
+            let stamp = std::time::Duration::from_nanos(OFFSET + 4_997_000_000);
+            reading.arrived(Some(stamp), Time::ZERO).0.abs_diff(4_997_000_000)
+        };
+        assert!(read(&|_| [0, 0]) < 100);
+        for pause in [100_000, 20_000_000, 1_000_000_000] {
+            for pauses in [[pause, 0], [0, pause]] {
+                assert!(read(&|call| if call == 0 { pauses } else { [0, 0] }) < 100, "{pauses:?}");
+            }
+        }
+        // A machine that pauses each time: the shortest pause counts, and half of it at most.
+        let shrinking = |call: usize| [0, 1_000_000 / (call as u64 + 1)];
+        assert!(read(&shrinking) <= 1_000_000 / READINGS as u64 / 2 + 100);
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! The loop of an endpoint: one socket, one clock, one program, one thread.
+//! The event loop of an endpoint: one socket, one clock, one program, one thread.
 //!
 //! ```text
 //! timers -> events -> program -> events -> datagrams out -> wait for the socket, room in it, or a time -> datagrams in -> again
 //! ```
 //!
-//! Nothing in it waits but the wait. What the network refuses is a loss, and loss recovery's business; a socket that is full keeps the datagram until it
-//! has room. A burst is at most as long as the pacer lets leave at once, and no longer than one send takes.
+//! The loop blocks only in the wait. A datagram that the network refuses counts as lost, and loss recovery handles it. If the socket is full, the
+//! datagram is kept until the socket has room. A burst is at most what the pacer releases at once, and at most one send call.
 
 use std::io;
 use std::net::IpAddr;
@@ -15,31 +15,31 @@ use quic::endpoint::{Endpoint, Program};
 use units::{Duration, Time};
 
 use crate::clock::Clock;
-use crate::socket::{MOST_IN_DATAGRAM, Outgoing, Sent, Socket};
+use crate::socket::{MAX_PAYLOAD, Outgoing, Sent, Socket};
 use crate::wait::wait;
 
-/// Datagrams of one burst at most, whatever the kernel takes apart: what a queue on the way has to hold at once.
-pub const MOST_IN_BURST: usize = 10;
-/// Bursts that leave before it is looked at what has come: an endpoint with much to send still hears of losses in time.
+/// Most datagrams of one burst, whatever the kernel can segment. A queue on the path has to hold them at once.
+pub const MAX_BURST: usize = 10;
+/// Bursts sent before received datagrams are read. An endpoint with much to send still learns of losses in time.
 const BURSTS: usize = 16;
-/// Batches that are read before it is looked at what is to leave.
+/// Batches read before datagrams are sent.
 const BATCHES: usize = 4;
 
-/// How long a full socket is left alone when nothing else happens.
+/// Time after which a full socket is tried again when nothing else happens.
 const FULL: Duration = Duration::from_millis(1);
 
-/// What the loop has seen.
+/// Counters of the event loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Datagrams that the kernel took.
+pub struct Counters {
+    /// Datagrams that the kernel accepted.
     pub sent: u64,
-    /// Calls for them: fewer, where bursts left in one.
+    /// Send calls: fewer than datagrams where one call sent a burst.
     pub calls: u64,
-    /// Datagrams that the network refused at once.
+    /// Datagrams that the kernel or the network refused at once.
     pub refused: u64,
-    /// How often the socket had no room.
+    /// Send calls that failed because the socket was full.
     pub full: u64,
-    /// Datagrams that came.
+    /// Received datagrams.
     pub received: u64,
 }
 
@@ -47,21 +47,21 @@ pub struct Tally {
 pub struct Engine {
     socket: Socket,
     clock: Clock,
-    /// The endpoint that it drives.
+    /// The endpoint.
     pub endpoint: Endpoint,
     burst: usize,
     buffer: Vec<u8>,
-    /// What a full socket did not take: the buffer is its.
+    /// Transmit that a full socket did not accept. Its bytes are in the buffer.
     waiting: Option<Transmit>,
     too_large: TooLarge,
-    tally: Tally,
+    counters: Counters,
 }
 
-/// What this end's interface has refused as too large.
+/// Datagrams that the local interface has refused as too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TooLarge {
     Nothing,
-    /// To whom, and how many bytes; the program has not heard of it yet.
+    /// Destination and bytes of the first one. The program has not been told yet.
     First(IpAddr, usize),
     Told,
 }
@@ -73,34 +73,34 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Of an endpoint whose time is this clock's.
+    /// Creates the loop of an endpoint that uses this clock.
     pub fn new(socket: Socket, clock: Clock, endpoint: Endpoint) -> Self {
-        let burst = MOST_IN_BURST.min(socket.most_segments()).max(1);
-        let (waiting, too_large, tally) = (None, TooLarge::Nothing, Tally::default());
-        Self { socket, clock, endpoint, burst, buffer: vec![0; MOST_IN_DATAGRAM], waiting, too_large, tally }
+        let burst = MAX_BURST.min(socket.most_segments()).max(1);
+        let (waiting, too_large, counters) = (None, TooLarge::Nothing, Counters::default());
+        Self { socket, clock, endpoint, burst, buffer: vec![0; MAX_PAYLOAD], waiting, too_large, counters }
     }
 
-    /// Every datagram leaves by itself, at the time that the pacer gives it: for measured runs.
+    /// Sends every datagram by itself, at the time that the pacer sets. For measured runs.
     #[must_use]
     pub const fn without_bursts(mut self) -> Self {
         self.burst = 1;
         self
     }
 
-    /// Its clock.
+    /// Returns the clock.
     pub const fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// What it has seen.
-    pub const fn tally(&self) -> &Tally {
-        &self.tally
+    /// Returns the counters.
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
     }
 
-    /// Drives endpoint and program until the program is done and what it wanted to say last has left.
+    /// Drives endpoint and program until the program is done and its last datagrams are sent.
     ///
     /// # Errors
-    /// The socket is of no use any more.
+    /// The socket can no longer be used.
     pub fn run(&mut self, program: &mut dyn Program) -> io::Result<()> {
         loop {
             let now = self.clock.now();
@@ -147,7 +147,7 @@ impl Engine {
         }
     }
 
-    /// Sends what may leave now; whether there may be more.
+    /// Sends what may be sent now. Returns true if there may be more.
     fn send_some(&mut self) -> io::Result<bool> {
         for _ in 0..BURSTS {
             let now = self.clock.now();
@@ -161,22 +161,22 @@ impl Engine {
         Ok(true)
     }
 
-    /// Whether the kernel has it, or it is lost.
+    /// Returns true if the kernel has accepted the datagrams, or if they are lost.
     fn send(&mut self, transmit: Transmit) -> io::Result<bool> {
         let Some(bytes) = self.buffer.get(..transmit.len) else { return Ok(true) };
         let from = Some(transmit.from.ip()).filter(|ip| !ip.is_unspecified());
         let (to, ecn, segment) = (transmit.to, transmit.ecn, transmit.segment_size);
         let count = segment.map_or(1, |size| transmit.len.div_ceil(size.max(1)) as u64);
-        self.tally.calls += 1;
+        self.counters.calls += 1;
         let sent = self.socket.send(&Outgoing { to, from, ecn, segment, bytes })?;
         if sent.is_too_large() && self.too_large == TooLarge::Nothing {
             self.too_large = TooLarge::First(to.ip().to_canonical(), segment.unwrap_or(bytes.len()));
         }
         match sent {
-            Sent::Yes => self.tally.sent += count,
-            Sent::Lost(_) => self.tally.refused += count,
+            Sent::Yes => self.counters.sent += count,
+            Sent::Lost(_) => self.counters.refused += count,
             Sent::Full => {
-                self.tally.full += 1;
+                self.counters.full += 1;
                 self.waiting = Some(transmit);
                 return Ok(false);
             }
@@ -185,7 +185,7 @@ impl Engine {
     }
 
     fn receive_some(&mut self) -> io::Result<()> {
-        let Self { socket, clock, endpoint, tally, .. } = self;
+        let Self { socket, clock, endpoint, counters, .. } = self;
         for _ in 0..BATCHES {
             let count = socket.receive(clock, &mut |incoming| {
                 let (from, to, ecn, arrived) = (incoming.from, incoming.to, incoming.ecn, incoming.arrived);
@@ -193,7 +193,7 @@ impl Engine {
                 let now = clock.now();
                 endpoint.handle(now, Arrival { from, to, ecn, arrived, bytes: incoming.bytes });
             })?;
-            tally.received += count as u64;
+            counters.received += count as u64;
             if count == 0 {
                 break;
             }

@@ -1,4 +1,5 @@
-//! Datagrams that the kernel has joined (GRO), with mark, address and stamp: four control messages, where quinn-udp has room for three.
+//! Datagrams that the kernel has coalesced (GRO), with ECN codepoint, address and timestamp. These are four control messages, and quinn-udp has
+//! space for three.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
@@ -10,30 +11,30 @@ use nix::libc;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, RecvMsg, SockaddrStorage, recvmsg};
 use nix::sys::time::TimeSpec;
 
-/// What came with them.
+/// Metadata of coalesced datagrams.
 #[derive(Debug)]
 pub(crate) struct Header {
     pub(crate) from: SocketAddr,
-    /// To which address of this end.
+    /// Local address.
     pub(crate) to: Option<IpAddr>,
-    /// The two bits of the mark.
+    /// ECN codepoint, two bits.
     pub(crate) ecn: u8,
-    /// Of the wall clock, since 1970.
+    /// Kernel timestamp of the wall clock, since 1970.
     pub(crate) stamp: Option<Duration>,
-    /// Bytes in all, and in each but the last.
+    /// Bytes of all datagrams, and of each but the last.
     pub(crate) length: usize,
     pub(crate) segment: usize,
 }
 
-/// Room for all control messages of a datagram, a mark for each version of IP among them.
+/// Allocates space for all control messages of a datagram, with an ECN codepoint for each version of IP.
 pub(crate) fn room() -> Vec<u8> {
     cmsg_space!(TimeSpec, libc::c_int, libc::in_pktinfo, libc::in6_pktinfo, libc::c_int, libc::c_int)
 }
 
-/// The next ones.
+/// Receives the next datagrams.
 ///
 /// # Errors
-/// What the system says; `WouldBlock` when there are none.
+/// The error of the system call; `WouldBlock` if there are none.
 pub(crate) fn receive(io: &UdpSocket, buffer: &mut [u8], room: &mut [u8]) -> io::Result<Header> {
     let mut slices = [IoSliceMut::new(buffer)];
     let received: RecvMsg<'_, '_, SockaddrStorage> =

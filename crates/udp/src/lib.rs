@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![cfg(target_os = "linux")]
-// It is about real time: it reads clocks and waits.
+// Reads clocks and waits.
 #![allow(clippy::disallowed_methods)]
 
 mod clock;
@@ -10,8 +10,8 @@ mod socket;
 mod wait;
 
 pub use clock::Clock;
-pub use engine::{Engine, MOST_IN_BURST, Tally};
+pub use engine::{Counters, Engine, MAX_BURST};
 pub use quic;
-pub use socket::{Incoming, MOST_IN_DATAGRAM, Outgoing, Sent, Socket};
+pub use socket::{Incoming, MAX_PAYLOAD, Outgoing, Sent, Socket};
 pub use units;
 pub use wait::{Ready, wait};

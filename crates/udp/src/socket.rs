@@ -1,4 +1,4 @@
-//! A socket of UDP with all that QUIC wants to know of a datagram.
+//! A UDP socket with the metadata that QUIC needs of a datagram.
 
 use std::fmt;
 use std::io::{self, IoSliceMut};
@@ -13,60 +13,60 @@ use units::{Ecn, Time};
 use crate::clock::Clock;
 use crate::joined::{self, Header};
 
-/// Bytes of a UDP payload over IPv4 at most: 65 535 of the packet less 20 of IP's header and 8 of UDP's. One send takes so many, also where they are
-/// several datagrams; over IPv6 it would take 20 more.
-pub const MOST_IN_DATAGRAM: usize = 65_507;
-/// What may come at most, in bytes.
+/// Largest UDP payload over IPv4, in bytes: 65 535 of the packet, less 20 of the IP header and 8 of the UDP header. One send call takes this many,
+/// also for several datagrams. Over IPv6 it would take 20 more.
+pub const MAX_PAYLOAD: usize = 65_507;
+/// Largest datagram that can arrive, in bytes.
 const MOST: usize = 65_535;
-/// Bytes of the kernel's buffers for a socket, where it gives so many: 40 ms at 800 Mbit/s.
+/// Requested size of the kernel's buffers for a socket, in bytes: 40 ms at 800 Mbit/s.
 const BUFFER: usize = 4 << 20;
 
-/// A datagram to be sent, or several of equal length.
+/// A datagram to send, or several of equal length.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'a> {
-    /// Where to.
+    /// Destination.
     pub to: SocketAddr,
-    /// The address of this end that it is to come from; none: what the routing table says.
+    /// Source address. `None` follows the routing table.
     pub from: Option<IpAddr>,
-    /// The mark in the IP header.
+    /// ECN codepoint in the IP header.
     pub ecn: Ecn,
-    /// So many bytes each are a datagram, the last one may be shorter; none: all of them are one.
+    /// Bytes of each datagram; the last one may be shorter. With `None` all bytes are one datagram.
     pub segment: Option<usize>,
-    /// What is sent.
+    /// Payload.
     pub bytes: &'a [u8],
 }
 
-/// What became of datagrams to be sent.
+/// Result of sending.
 #[derive(Debug)]
 pub enum Sent {
-    /// The kernel has them.
+    /// The kernel has accepted the datagrams.
     Yes,
-    /// It has no room: nothing was sent, and [`wait`](crate::wait) tells when there is.
+    /// The socket is full and nothing was sent. [`wait`](crate::wait) returns when there is room.
     Full,
-    /// They will not arrive, as if lost on the way: no route, a firewall, larger than the path or the interface takes. A protocol with repeats
-    /// goes on.
+    /// The datagrams count as lost: no route, a firewall, or larger than the path or the interface takes. A protocol with retransmissions
+    /// continues.
     Lost(io::Error),
 }
 
 impl Sent {
-    /// Whether they are larger than the interface takes, each of them.
+    /// Reports whether the datagrams are too large for the interface.
     pub(crate) fn is_too_large(&self) -> bool {
         matches!(self, Self::Lost(error) if error.raw_os_error() == Some(nix::libc::EMSGSIZE))
     }
 }
 
-/// A datagram that has come.
+/// A received datagram.
 #[derive(Debug)]
 pub struct Incoming<'a> {
-    /// From where.
+    /// Source address.
     pub from: SocketAddr,
-    /// To which address of this end, with the port of the socket.
+    /// Destination address, with the port of the socket.
     pub to: SocketAddr,
-    /// The mark in its IP header.
+    /// ECN codepoint in the IP header.
     pub ecn: Ecn,
-    /// When the kernel had it, by this end's clock.
+    /// Time at which the kernel received it, on this end's clock.
     pub arrived: Time,
-    /// The payload.
+    /// Payload.
     pub bytes: &'a mut [u8],
 }
 
@@ -76,12 +76,14 @@ pub struct Socket {
     state: UdpSocketState,
     local: SocketAddr,
     buffers: Vec<Vec<u8>>,
-    /// Room for control messages, if the kernel joins datagrams.
+    /// Space for control messages, if the kernel coalesces datagrams.
     joins: Option<Vec<u8>>,
-    /// What is in the buffers, while it is handed over.
+    /// Metadata of the buffers during delivery.
     headers: Vec<Header>,
-    /// When it was found empty.
+    /// Time at which the socket was last found empty.
     looked: Time,
+    /// Arrival of the newest datagram. The kernel delivers in order, so that none arrived earlier than the one before.
+    newest: Time,
 }
 
 impl fmt::Debug for Socket {
@@ -97,18 +99,18 @@ impl AsFd for Socket {
 }
 
 impl Socket {
-    /// At this address; port 0 is any. `[::]` takes IPv4 too, unless the system says otherwise (`net.ipv6.bindv6only`).
+    /// Binds a socket to this address. Port 0 chooses a free port. `[::]` receives IPv4 too, unless `net.ipv6.bindv6only` is set.
     ///
     /// # Errors
-    /// What the system says: the port is taken, or not for this user.
+    /// The error of the system call: the port is taken, or not allowed for this user.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         Self::new(UdpSocket::bind(address)?)
     }
 
-    /// Of a socket that is bound already, in another network namespace for one.
+    /// Creates a socket from one that is already bound, for example in another network namespace.
     ///
     /// # Errors
-    /// What the system refuses of what is needed: receive times, addresses, ECN.
+    /// The error of a system call that enables receive timestamps, addresses or ECN.
     pub fn new(io: UdpSocket) -> io::Result<Self> {
         let state = UdpSocketState::new((&io).into())?;
         // Off until somebody asks (`join_datagrams`). Where the kernel does not know the option it does not join either.
@@ -120,12 +122,21 @@ impl Socket {
         let _ = setsockopt(&io, sockopt::SndBuf, &BUFFER);
         let local = io.local_addr()?;
         let buffers = vec![vec![0; MOST]; BATCH_SIZE];
-        Ok(Self { io, state, local, buffers, joins: None, headers: Vec::new(), looked: Time::ZERO })
+        Ok(Self {
+            io,
+            state,
+            local,
+            buffers,
+            joins: None,
+            headers: Vec::new(),
+            looked: Time::ZERO,
+            newest: Time::ZERO,
+        })
     }
 
-    /// Lets the kernel hand over datagrams of one sender joined (GRO, generic receive offload): many fewer calls, but datagrams that were joined have one
-    /// stamp, of when the last of them came. For transfers in bulk; a measured run has a stamp for each. Whether it does: Linux does not
-    /// before 6.10, where datagrams with and without a CE mark were joined and the mark of all but one was lost.
+    /// Lets the kernel coalesce datagrams of one sender (GRO, generic receive offload). That takes far fewer calls. But coalesced datagrams share one
+    /// timestamp, the arrival of the last one. So it is for bulk transfers, and measured runs do without. Returns whether it is enabled: Linux before
+    /// 6.10 coalesced datagrams with and without CE, and lost all marks but one.
     pub fn join_datagrams(&mut self) -> bool {
         let joins = uname().is_ok_and(|system| joins_by_mark(&system.release().to_string_lossy()))
             && setsockopt(&self.io, sockopt::UdpGroSegment, &true).is_ok();
@@ -133,23 +144,23 @@ impl Socket {
         joins
     }
 
-    /// Where it is bound.
+    /// Returns the local address.
     ///
     /// # Errors
-    /// None but of the system.
+    /// The error of the system call.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr()
     }
 
-    /// How many datagrams of one call the kernel takes apart at most; 1 where it does not.
+    /// Returns the largest number of datagrams that the kernel segments from one call; 1 without segmentation.
     pub fn most_segments(&self) -> usize {
         self.state.max_gso_segments()
     }
 
-    /// Sends. What the network refuses is a loss and no error.
+    /// Sends datagrams. A datagram that the network refuses is a loss and not an error.
     ///
     /// # Errors
-    /// The socket is of no use any more.
+    /// The socket can no longer be used.
     pub fn send(&self, outgoing: &Outgoing<'_>) -> io::Result<Sent> {
         let transmit = Transmit {
             destination: self.as_bound(outgoing.to),
@@ -177,7 +188,7 @@ impl Socket {
         }
     }
 
-    /// One after the other. Once the first is with the kernel, the others are, or are lost.
+    /// Sends datagrams one by one. After the kernel has accepted the first, the others are accepted or lost.
     fn send_each(&self, outgoing: &Outgoing<'_>, segment: usize) -> io::Result<Sent> {
         let mut fate = Sent::Yes;
         for (number, bytes) in outgoing.bytes.chunks(segment.max(1)).enumerate() {
@@ -191,10 +202,10 @@ impl Socket {
         Ok(fate)
     }
 
-    /// Hands over what has come, until there is no more or one batch is full; how many datagrams that were. Zero: it is empty.
+    /// Delivers received datagrams until the socket is empty or one batch is full. Returns their number; zero if the socket is empty.
     ///
     /// # Errors
-    /// The socket is of no use any more.
+    /// The socket can no longer be used.
     pub fn receive(&mut self, clock: &Clock, deliver: &mut dyn FnMut(Incoming<'_>)) -> io::Result<usize> {
         let before = clock.now();
         let mut headers = std::mem::take(&mut self.headers);
@@ -204,7 +215,8 @@ impl Socket {
         for (header, buffer) in headers.iter().zip(&mut self.buffers) {
             let to = header.to.map_or(self.local, |ip| SocketAddr::new(ip.to_canonical(), port));
             let (from, ecn) = (canonical(header.from), mark(header.ecn));
-            let arrived = reading.arrived(header.stamp, self.looked);
+            let arrived = reading.arrived(header.stamp, self.looked).max(self.newest);
+            self.newest = arrived;
             let joined = &mut buffer[..header.length.min(MOST)];
             // An empty datagram counts, and is of no use to anybody.
             let parts = joined.chunks_mut(header.segment.max(1));
@@ -218,7 +230,7 @@ impl Socket {
         outcome.map(|()| count)
     }
 
-    /// Fills the buffers, and says what is in each. None: there is nothing.
+    /// Fills the buffers, and `headers` with one entry for each.
     fn fill(&mut self, headers: &mut Vec<Header>) -> io::Result<()> {
         headers.clear();
         let outcome = match &mut self.joins {
@@ -234,8 +246,8 @@ impl Socket {
         }
     }
 
-    /// The next host that has said, or of which a router has said, that it cannot be reached or that nobody listens at the port (ICMP). Anybody
-    /// can say so: a hint, no proof.
+    /// Returns the next host that is reported as unreachable, or without a listener at the port, by an ICMP message. Anybody can send such a message,
+    /// so it is only a hint.
     pub fn unreachable(&self) -> Option<IpAddr> {
         loop {
             let error = self.state.recv_transport_error((&self.io).into()).ok()??;
@@ -245,7 +257,7 @@ impl Socket {
         }
     }
 
-    /// As a socket of IPv6 has addresses of IPv4.
+    /// Converts an address to the family of the socket: IPv4 to IPv4-mapped IPv6, or back.
     fn as_bound(&self, address: SocketAddr) -> SocketAddr {
         match (self.local, address) {
             (SocketAddr::V6(_), SocketAddr::V4(v4)) => {
@@ -259,14 +271,14 @@ impl Socket {
     }
 }
 
-/// Whether Linux of this release keeps datagrams of different marks apart when it joins them: 6.10 and later.
+/// Reports whether this release of Linux does not coalesce datagrams with different ECN codepoints: 6.10 and later.
 fn joins_by_mark(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
     let (major, minor): (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     (major, minor) >= (6, 10)
 }
 
-/// One datagram in each buffer.
+/// Receives one datagram into each buffer.
 fn receive_batch(
     io: &UdpSocket,
     state: &UdpSocketState,
@@ -287,7 +299,7 @@ fn receive_batch(
     Ok(())
 }
 
-/// Errors that concern no datagram of the buffer.
+/// Reports whether an error does not concern a datagram in the buffer.
 fn is_passing(error: &io::Error) -> bool {
     let of_network = [
         nix::libc::ECONNREFUSED,
@@ -304,7 +316,7 @@ fn is_passing(error: &io::Error) -> bool {
         || error.raw_os_error().is_some_and(|errno| of_network.contains(&errno))
 }
 
-/// IPv4 as such, also where a socket of IPv6 has it; an address of IPv6 keeps its scope.
+/// Converts an IPv4-mapped address to IPv4. An IPv6 address keeps its scope.
 fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         IpAddr::V4(ip) => SocketAddr::new(ip.into(), address.port()),
@@ -321,7 +333,7 @@ fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
     }
 }
 
-/// The mark of these two bits (RFC 3168 section 5).
+/// Converts the two ECN bits (RFC 3168 section 5).
 fn mark(bits: u8) -> Ecn {
     match bits {
         0b10 => Ecn::Ect0,
@@ -333,7 +345,45 @@ fn mark(bits: u8) -> Ecn {
 
 #[cfg(test)]
 mod tests {
-    use super::joins_by_mark;
+    use std::cell::Cell;
+    use std::net::Ipv4Addr;
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+    use super::*;
+
+    thread_local! {
+        /// Calls of [`pausing_wall`] that do not pause; all later ones do.
+        static UNTIL_PAUSE: Cell<i32> = const { Cell::new(0) };
+    }
+
+    /// Reads the wall clock after a pause.
+    fn pausing_wall() -> Duration {
+        let left = UNTIL_PAUSE.get();
+        UNTIL_PAUSE.set(left - 1);
+        if left <= 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
+
+    /// Datagrams arrive in the order in which they were sent, however long the thread pauses between its readings of the two clocks.
+    #[test]
+    fn arrivals_are_in_order() {
+        let clock = Clock::with_wall(pausing_wall);
+        let any = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
+        let (client, mut server) = (Socket::bind(any).unwrap(), Socket::bind(any).unwrap());
+        let to = server.local_addr().unwrap();
+        // The second batch is held up.
+        UNTIL_PAUSE.set(1);
+        for number in 0..2 * BATCH_SIZE as u8 {
+            let outgoing = Outgoing { to, from: None, ecn: Ecn::NotEct, segment: None, bytes: &[number] };
+            assert!(matches!(client.send(&outgoing).unwrap(), Sent::Yes));
+        }
+        let mut arrivals = Vec::new();
+        while server.receive(&clock, &mut |incoming| arrivals.push(incoming.arrived)).unwrap() > 0 {}
+        assert_eq!(arrivals.len(), 2 * BATCH_SIZE);
+        assert!(arrivals.is_sorted(), "{arrivals:?}");
+    }
 
     #[test]
     fn joined_where_marks_are_kept() {

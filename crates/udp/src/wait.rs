@@ -1,4 +1,4 @@
-//! Waiting for sockets and for a time.
+//! Waits for sockets and for a time.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,22 +11,22 @@ use units::Time;
 use crate::clock::{Clock, ahead};
 use crate::socket::Socket;
 
-/// What ended a [`wait`].
+/// Reason why a [`wait`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// One of the sockets has something, has room again, or an error waits.
+    /// A socket has data, room, or an error.
     Socket,
-    /// The time has come.
+    /// The deadline was reached.
     Time,
-    /// A signal, and nothing else.
+    /// A signal interrupted the wait.
     Signal,
 }
 
-/// Waits until there is something to read on one of `read`, room to write on one of `write`, or until `deadline`, to the nanosecond as far as the
-/// kernel's timers go (a thread under [`PR_SET_TIMERSLACK`](https://man7.org/linux/man-pages/man2/PR_SET_TIMERSLACK.2const.html) of 50 us is later by that).
+/// Waits until one of `read` has data, one of `write` has room, or `deadline` is reached. The timeout is in nanoseconds. The kernel may be late by
+/// the thread's timer slack, 50 us by default ([`PR_SET_TIMERSLACK`](https://man7.org/linux/man-pages/man2/PR_SET_TIMERSLACK.2const.html)).
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system call.
 pub fn wait(read: &[&Socket], write: &[&Socket], deadline: Option<Time>, clock: &Clock) -> io::Result<Ready> {
     let read = read.iter().map(|socket| socket.as_fd());
     wait_for(read, write.iter().map(|socket| socket.as_fd()), deadline, clock)

@@ -5,7 +5,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::thread;
 
-use ackclock_udp::{Clock, Engine, Socket, Tally};
+use ackclock_udp::{Clock, Counters, Engine, Socket};
 use quic::config::{Config, EndpointConfig};
 use quic::connection::{Event, Settings, State};
 use quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};
@@ -14,17 +14,20 @@ use quic::endpoint::{Endpoint, EndpointSettings, Handle, Program};
 use quic::random::Random;
 use quic::streams::{Read, StreamEvent, pattern};
 use quic::wire::Direction;
-use units::{Bytes, Duration, Time};
+use units::{Bytes, Time};
 
 const BYTES: u64 = 5_000_000;
-const LONG: Time = Time::from_millis(20_000);
+/// Timeout that is long enough on any machine.
+const LONG: Time = Time::from_millis(120_000);
 const ALPN: &[&[u8]] = &[b"hq-interop"];
 
-/// Answers each stream with the pattern; done when its only client is gone.
+/// Answers each stream with the pattern. Done when its only client is gone.
 struct Giver {
     over: bool,
     until: Time,
     too_large: Vec<(IpAddr, usize)>,
+    /// Packets that were retransmitted, or sent as probes.
+    repeats: u64,
 }
 
 impl Program for Giver {
@@ -42,8 +45,11 @@ impl Program for Giver {
         }
     }
 
-    fn run(&mut self, now: Time, _: &mut Endpoint) {
+    fn run(&mut self, now: Time, endpoint: &mut Endpoint) {
         self.over |= now >= self.until;
+        let stats = endpoint.handles().filter_map(|h| Some(endpoint.connection(h)?.sender().stats().clone()));
+        let repeats = stats.map(|stats| stats.retransmissions + 2 * stats.timeouts).sum();
+        self.repeats = self.repeats.max(repeats);
     }
 
     fn deadline(&self) -> Time {
@@ -126,17 +132,24 @@ fn endpoint(crypto: Option<ServerCrypto>, datagram: u64) -> Endpoint {
     Endpoint::with_random(settings, Random::stream(1, "test")).unwrap()
 }
 
-fn transfer(server: SocketAddr, client: IpAddr, to: IpAddr, bursts: bool) -> [Tally; 2] {
-    transfer_of(server, client, to, bursts, 1200)
+fn transfer(server: SocketAddr, client: IpAddr, to: IpAddr, bursts: bool) -> [Counters; 2] {
+    transfer_of(server, client, to, bursts, 1200).0
 }
 
-fn transfer_of(server: SocketAddr, client: IpAddr, to: IpAddr, bursts: bool, datagram: u64) -> [Tally; 2] {
-    let (at, tallies, too_large) = try_transfer(server, client, to, bursts, datagram, LONG);
-    assert_eq!((at, too_large), (BYTES, Vec::new()), "{datagram} {tallies:?}");
-    tallies
+/// Returns the counters of client and server, and the packets that the server has repeated.
+fn transfer_of(
+    server: SocketAddr,
+    client: IpAddr,
+    to: IpAddr,
+    bursts: bool,
+    datagram: u64,
+) -> ([Counters; 2], u64) {
+    let (at, counters, giver) = try_transfer(server, client, to, bursts, datagram, LONG);
+    assert_eq!((at, giver.too_large), (BYTES, Vec::new()), "{datagram} {counters:?}");
+    (counters, giver.repeats)
 }
 
-/// How much has come until then, what both have seen, and what the server has heard of datagrams that are too large.
+/// Returns the received bytes at time `until`, the counters of both ends, and the server's program.
 fn try_transfer(
     server: SocketAddr,
     client: IpAddr,
@@ -144,7 +157,7 @@ fn try_transfer(
     bursts: bool,
     datagram: u64,
     until: Time,
-) -> (u64, [Tally; 2], Vec<(IpAddr, usize)>) {
+) -> (u64, [Counters; 2], Giver) {
     let identity = Identity::self_signed(&["server"]).unwrap();
     let trust = Trust::Exactly(identity.chain[0].clone());
     let crypto = ClientCrypto::Tls(ClientConfig::new(trust, ALPN, Ciphers::All).unwrap());
@@ -154,9 +167,9 @@ fn try_transfer(
     let given = thread::spawn(move || {
         let engine = Engine::new(socket, Clock::new(), endpoint(Some(of_server), datagram));
         let mut engine = if bursts { engine } else { engine.without_bursts() };
-        let mut giver = Giver { over: false, until, too_large: Vec::new() };
+        let mut giver = Giver { over: false, until, too_large: Vec::new(), repeats: 0 };
         engine.run(&mut giver).unwrap();
-        (*engine.tally(), giver.too_large)
+        (*engine.counters(), giver)
     });
     let socket = Socket::bind(SocketAddr::new(client, 0)).unwrap();
     let local = socket.local_addr().unwrap();
@@ -165,18 +178,50 @@ fn try_transfer(
     engine.endpoint.connect(now, &crypto, "server", (local, SocketAddr::new(to, port)), b"").unwrap();
     let mut taker = Taker::new(until);
     engine.run(&mut taker).unwrap();
-    let (of_server, too_large) = given.join().unwrap();
-    (taker.at, [*engine.tally(), of_server], too_large)
+    let (of_server, giver) = given.join().unwrap();
+    (taker.at, [*engine.counters(), of_server], giver)
 }
 
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
-/// IPv4, IPv6, and a server of both at once: every byte.
+/// Reports whether this machine has IPv6, and says so if not.
+fn has_ipv6() -> bool {
+    let has = std::net::UdpSocket::bind((V6, 0)).is_ok();
+    if !has {
+        println!("skipped: this machine has no IPv6");
+    }
+    has
+}
+
+/// Reports whether an IPv6 socket receives IPv4, and says so if not.
+fn is_dual() -> bool {
+    let only = std::fs::read_to_string("/proc/sys/net/ipv6/bindv6only").is_ok_and(|text| text.trim() == "1");
+    if only {
+        println!("skipped: net.ipv6.bindv6only is set");
+    }
+    !only
+}
+
+/// Reports whether the loopback interface takes packets of 65 536 bytes, and says so if not.
+fn takes_large() -> bool {
+    let takes = std::fs::read_to_string("/sys/class/net/lo/mtu").is_ok_and(|text| text.trim() == "65536");
+    if !takes {
+        println!("skipped: the loopback interface has another MTU than 65536");
+    }
+    takes
+}
+
+/// Transfers every byte over IPv4, over IPv6, and with a dual-stack server.
 #[test]
 fn a_transfer() {
     let any = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
-    for (server, client, to) in [(V4, V4, V4), (V6, V6, V6), (any, V4, V4), (any, V6, V6)] {
+    let mut ways = vec![(V4, V4, V4)];
+    if has_ipv6() {
+        ways.extend([(V6, V6, V6), (any, V6, V6)]);
+        ways.extend(is_dual().then_some((any, V4, V4)));
+    }
+    for (server, client, to) in ways {
         let [client, server] = transfer(SocketAddr::new(server, 0), client, to, true);
         assert_eq!((client.refused, server.refused), (0, 0));
         assert!(server.sent >= BYTES / 1200 && client.received >= BYTES / 1200 / 2);
@@ -190,24 +235,38 @@ fn without_bursts() {
     assert_eq!(server.calls, server.sent + server.full);
 }
 
-/// All segments of a burst are one payload for the kernel, which takes as many bytes of them as a datagram has. None leaves shorter than it need be.
+/// All segments of a burst are one payload for the kernel, which takes as many bytes of them as of one datagram. No datagram is shorter than
+/// necessary.
 #[test]
 fn large_datagrams() {
-    // Over IPv6 what the loopback interface takes: 65 536 bytes with the headers.
-    for (ip, datagram) in [(V4, 9000), (V6, 9000), (V4, 40_000), (V4, 65_507), (V6, 65_488)] {
-        let [client, server] = transfer_of(SocketAddr::new(ip, 0), ip, ip, true, datagram);
+    // Over IPv6 the loopback interface takes 65 536 bytes with the headers.
+    if !takes_large() {
+        return;
+    }
+    let mut sizes = vec![(V4, 9000), (V4, 40_000), (V4, 65_507)];
+    if has_ipv6() {
+        sizes.extend([(V6, 9000), (V6, 65_488)]);
+    }
+    for (ip, datagram) in sizes {
+        let ([client, server], repeats) = transfer_of(SocketAddr::new(ip, 0), ip, ip, true, datagram);
         assert_eq!((client.refused, server.refused), (0, 0), "{ip} {datagram}");
-        // Beside the data: handshake, acknowledgements, and what the client's window cuts.
-        assert!(server.sent < BYTES / (datagram - 100) + 40, "{ip} {datagram}: {server:?}");
+        // Besides the data: handshake, acknowledgements, and datagrams that the client's window limits.
+        assert!(
+            server.sent < BYTES / (datagram - 100) + 40 + repeats,
+            "{ip} {datagram}: {server:?}, {repeats}"
+        );
     }
 }
 
-/// Over IPv6 the loopback interface takes 65 488 bytes beside the headers. The program hears of it, once, and is not called for nothing.
+/// Over IPv6 the loopback interface takes 65 488 bytes besides the headers. The program is told once, and is not called in vain.
 #[test]
 fn larger_than_the_interface_takes() {
-    let (at, [_, server], too_large) =
-        try_transfer(SocketAddr::new(V6, 0), V6, V6, true, 65_489, Time::from_millis(1000));
-    assert_eq!((at, too_large), (0, vec![(V6, 65_489)]));
+    if !has_ipv6() || !takes_large() {
+        return;
+    }
+    let (at, [_, server], giver) =
+        try_transfer(SocketAddr::new(V6, 0), V6, V6, true, 65_489, Time::from_millis(5000));
+    assert_eq!((at, giver.too_large), (0, vec![(V6, 65_489)]));
     assert!(server.refused > 1, "{server:?}");
 }
 
@@ -224,5 +283,4 @@ fn a_closed_port() {
     let mut taker = Taker::new(LONG);
     engine.run(&mut taker).unwrap();
     assert_eq!(taker.refused, Some(V4));
-    assert!(engine.clock().now() < Time::ZERO + Duration::from_secs(5));
 }

@@ -25,10 +25,13 @@ fn bind(ip: IpAddr) -> Socket {
     Socket::bind(SocketAddr::new(ip, 0)).unwrap()
 }
 
-/// So many datagrams, or what has come after 5 s.
+/// Timeout that is long enough on any machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Receives this many datagrams, or fewer after the timeout.
 fn receive(socket: &mut Socket, clock: &Clock, count: usize) -> Vec<Seen> {
     let mut seen = Vec::new();
-    let until = clock.now() + Duration::from_secs(5);
+    let until = clock.now() + LONG;
     while seen.len() < count && clock.now() < until {
         wait(&[socket], &[], Some(until), clock).unwrap();
         let mut keep = |incoming: Incoming<'_>| {
@@ -48,18 +51,18 @@ fn has_ipv6() -> bool {
     has
 }
 
-/// A client that is bound there, a server there, the server's address for the client.
+/// Returns addresses of a client's socket, of a server's socket, and of the server as the client sees it.
 fn ways() -> Vec<(IpAddr, IpAddr, IpAddr)> {
     let mut ways = vec![(V4, V4, V4)];
     if has_ipv6() {
-        ways.extend([
-            (V6, V6, V6),
-            (V4, ANY, V4),
-            (V6, ANY, V6),
-            (ANY, V4, V4),
-            (ANY, ANY, V4),
-            (ANY, ANY, V6),
-        ]);
+        ways.extend([(V6, V6, V6), (V6, ANY, V6), (ANY, ANY, V6)]);
+        let only =
+            std::fs::read_to_string("/proc/sys/net/ipv6/bindv6only").is_ok_and(|text| text.trim() == "1");
+        if only {
+            println!("skipped: net.ipv6.bindv6only is set");
+        } else {
+            ways.extend([(V4, ANY, V4), (ANY, V4, V4), (ANY, ANY, V4)]);
+        }
     }
     ways
 }
@@ -71,7 +74,6 @@ fn marks_and_stamps_come_with_every_datagram_one_by_one_and_in_bursts() {
         let (client, mut server) = (bind(client), bind(server));
         let to = SocketAddr::new(address, server.local_addr().unwrap().port());
         for (ecn, segment) in MARKS.into_iter().flat_map(|ecn| [(ecn, None), (ecn, Some(1200))]) {
-            let before = clock.now();
             let bytes: Vec<u8> = (0..4000).map(|at| (at / 1200) as u8).collect();
             let outgoing = Outgoing { to, from: None, ecn, segment, bytes: &bytes };
             assert!(matches!(client.send(&outgoing).unwrap(), Sent::Yes));
@@ -83,13 +85,14 @@ fn marks_and_stamps_come_with_every_datagram_one_by_one_and_in_bursts() {
                 assert_eq!(seen.ecn, ecn, "{to}");
                 assert_eq!(seen.bytes[0], number as u8);
                 assert_eq!((seen.to, seen.from.ip()), (to, address), "addresses as they are, not mapped");
-                assert!(before <= seen.arrived && seen.arrived <= clock.now(), "{to}");
+                assert!(seen.arrived <= clock.now(), "{to}");
             }
         }
     }
 }
 
-/// Joined ones come apart as they were sent, with the mark of their burst and a stamp; another burst with another mark is not joined with it.
+/// Coalesced datagrams are split as they were sent, with the ECN codepoint of their burst and one timestamp. Bursts with different codepoints are not
+/// coalesced.
 #[test]
 fn joined_datagrams_come_apart() {
     let clock = Clock::new();
@@ -100,7 +103,6 @@ fn joined_datagrams_come_apart() {
             return;
         }
         let to = SocketAddr::new(address, server.local_addr().unwrap().port());
-        let before = clock.now();
         for (number, ecn) in MARKS.into_iter().enumerate() {
             let bytes = [number as u8; 4000];
             let outgoing = Outgoing { to, from: None, ecn, segment: Some(1200), bytes: &bytes };
@@ -113,12 +115,12 @@ fn joined_datagrams_come_apart() {
             let has_it = |seen: &Seen| seen.bytes[0] == number as u8 && seen.ecn == MARKS[number];
             assert!(burst.iter().all(has_it), "{to}");
             assert!(burst.iter().all(|seen| seen.arrived == burst[0].arrived), "{to}: one stamp");
-            assert!(before <= burst[0].arrived && burst[0].arrived <= clock.now(), "{to}");
+            assert!(burst[0].arrived <= clock.now(), "{to}");
         }
     }
 }
 
-/// The stamp is the kernel's: a datagram that nobody reads for a while has arrived before that. Of two one has the time between them.
+/// The timestamp is the kernel's: two datagrams that are read later have arrived one after the other, before that.
 #[test]
 fn arrival_is_when_the_kernel_had_it() {
     let clock = Clock::new();
@@ -126,20 +128,27 @@ fn arrival_is_when_the_kernel_had_it() {
     receive_nothing(&mut server, &clock);
     let to = server.local_addr().unwrap();
     let outgoing = Outgoing { to, from: None, ecn: Ecn::NotEct, segment: None, bytes: b"x" };
-    for _ in 0..2 {
+    let pause = || {
+        let half = std::time::Duration::from_millis(100);
+        std::thread::sleep(half);
+        let middle = clock.now();
+        std::thread::sleep(half);
+        middle
+    };
+    let middles = [(); 2].map(|()| {
         client.send(&outgoing).unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(30));
-    }
+        pause()
+    });
     let seen = receive(&mut server, &clock, 2);
-    assert!(seen[1].arrived >= seen[0].arrived + Duration::from_millis(30), "{seen:?}");
-    assert!(clock.now() >= seen[1].arrived + Duration::from_millis(30), "{seen:?}");
+    let order = [seen[0].arrived, middles[0], seen[1].arrived, middles[1]];
+    assert!(order.is_sorted(), "{order:?}");
 }
 
 fn receive_nothing(socket: &mut Socket, clock: &Clock) {
     assert_eq!(socket.receive(clock, &mut |_| panic!("nobody has sent anything")).unwrap(), 0);
 }
 
-/// As many as a call takes and more, with stamps each, and none twice.
+/// Receives more datagrams than one call takes, each once, with its own timestamp.
 #[test]
 fn many_come_in_batches() {
     let clock = Clock::new();
@@ -162,7 +171,7 @@ fn a_closed_port_is_told_and_the_socket_goes_on() {
     drop(server);
     let outgoing = Outgoing { to: closed, from: None, ecn: Ecn::NotEct, segment: None, bytes: b"x" };
     assert!(matches!(client.send(&outgoing).unwrap(), Sent::Yes));
-    wait(&[&client], &[], Some(clock.now() + Duration::from_secs(5)), &clock).unwrap();
+    wait(&[&client], &[], Some(clock.now() + LONG), &clock).unwrap();
     assert_eq!(client.unreachable(), Some(V4));
     assert_eq!(client.unreachable(), None);
     receive_nothing(&mut client, &clock);
@@ -172,7 +181,7 @@ fn a_closed_port_is_told_and_the_socket_goes_on() {
     assert_eq!(receive(&mut other, &clock, 1).len(), 1);
 }
 
-/// No datagram of IPv4 has so many bytes: it counts as lost, and later ones leave.
+/// A datagram that is too large for IPv4 counts as lost, and later ones are sent.
 #[test]
 fn what_does_not_fit_is_lost_and_no_error() {
     let clock = Clock::new();

@@ -9,23 +9,27 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread;
-use std::time::SystemTime;
+use std::time::Instant;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use units::Time;
 
+#[cfg(not(feature = "pcap"))]
+use crate::capture::no_pcapng::Pcap;
+#[cfg(feature = "pcap")]
 use crate::capture::pcapng::Pcap;
 use crate::capture::row::{Frame, HEADER, Row};
 use crate::error::Error;
+use crate::linux::clock::wall_at;
 
 /// Entries that go to the writer together.
 const BATCH: usize = 512;
 /// Batches that wait for the writer at most: some 50 MB of full packets.
 const WAITING: usize = 64;
-/// How long the end of a run waits for a writer that does not get on.
+/// Time that the end of a run waits for a writer that makes no progress.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// Where the log goes.
+/// Destinations of the packet log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     /// Rows as CSV.
@@ -36,12 +40,12 @@ pub struct Files {
     pub keep: bool,
 }
 
-/// How the log fared.
+/// Result of writing the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogReport {
-    /// Entries that it could not take.
+    /// Entries lost because the writer was too slow.
     pub lost: u64,
-    /// What the file said.
+    /// Error of writing the file.
     pub error: Option<String>,
 }
 
@@ -51,7 +55,7 @@ struct Batch {
     frames: Vec<Frame>,
 }
 
-/// The engine's end of the log.
+/// The engine's side of the log.
 #[derive(Debug)]
 pub(crate) struct Log {
     rows: bool,
@@ -61,7 +65,7 @@ pub(crate) struct Log {
     lost: mpsc::Sender<u64>,
 }
 
-/// The other end, for when the run is over.
+/// The other side, which waits for the writer when the run is over.
 #[derive(Debug)]
 pub(crate) struct Writer {
     done: Receiver<io::Result<Vec<Row>>>,
@@ -70,8 +74,8 @@ pub(crate) struct Writer {
 }
 
 impl Log {
-    /// Opens the files and starts their writer; `None` if nothing is to be written.
-    pub(crate) fn open(files: &Files) -> Result<Option<(Self, Writer)>, Error> {
+    /// Opens the files and starts their writer. Returns `None` if nothing is to be written. `start` is when the run starts: its times count from there.
+    pub(crate) fn open(files: &Files, start: Instant) -> Result<Option<(Self, Writer)>, Error> {
         if *files == Files::default() {
             return Ok(None);
         }
@@ -82,8 +86,7 @@ impl Log {
             outputs.csv = Some(csv);
         }
         if let Some(path) = &files.pcap {
-            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            outputs.pcap = Some(Pcap::new(create(path)?, now).map_err(|e| unwritable(path, &e))?);
+            outputs.pcap = Some(Pcap::new(create(path)?, wall_at(start)).map_err(|e| unwritable(path, &e))?);
         }
         let names = [&files.csv, &files.pcap].into_iter().flatten().map(|p| p.display().to_string());
         let (to, batches) = mpsc::sync_channel(WAITING);
@@ -122,7 +125,7 @@ impl Log {
         }
     }
 
-    /// Passes on what there is, or counts it as lost.
+    /// Passes on the current batch, or counts it as lost.
     pub(crate) fn flush(&mut self) {
         let batch = std::mem::take(&mut self.batch);
         let entries = batch.rows.len() + batch.frames.len();
@@ -143,7 +146,7 @@ impl Drop for Log {
 }
 
 impl Writer {
-    /// Once the engine has let go of its end; also the rows that were kept, in the order of their ends.
+    /// Waits for the writer after the engine has dropped its side. Also returns the rows that were kept, in the order in which packets ended.
     pub(crate) fn finish(self) -> (LogReport, Vec<Row>) {
         let (rows, error) = match self.done.recv_timeout(PATIENCE) {
             Ok(Ok(rows)) => (rows, None),
@@ -185,7 +188,7 @@ impl Outputs {
     }
 }
 
-/// Opening a pipe that nobody reads would wait for a reader: here it is an error.
+/// Creates or truncates a file. A pipe without a reader is an error, because opening it would wait.
 fn create(path: &Path) -> Result<File, Error> {
     let mut options = File::options();
     let opened =

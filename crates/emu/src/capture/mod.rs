@@ -1,5 +1,8 @@
-//! What a run keeps of its packets.
+//! Packet log and capture of a run.
 
 pub mod log;
+#[cfg(not(feature = "pcap"))]
+mod no_pcapng;
+#[cfg(feature = "pcap")]
 mod pcapng;
 pub mod row;

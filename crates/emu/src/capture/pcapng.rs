@@ -56,7 +56,7 @@ impl<W: Write> Pcap<W> {
     }
 }
 
-/// What the system said, which the library's words hide.
+/// Extracts the system's error, which the library's message hides.
 fn system(error: PcapError) -> io::Error {
     match error {
         PcapError::IoError(error) => error,

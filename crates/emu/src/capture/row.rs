@@ -1,4 +1,4 @@
-//! What the packet log holds of a packet.
+//! A row of the packet log.
 //!
 //! ```text
 //! from         client or server: who sent it
@@ -21,57 +21,57 @@ use units::{Duration, Time};
 
 use crate::relay::packet::Segment;
 
-/// The names of the columns.
+/// Names of the columns.
 pub(super) const HEADER: &str =
     "from,arrival_ns,size_bytes,flow,departure_ns,queue_delay_ns,fate,end_ns,late_ns,marked";
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It was handed over, this much after it was due.
+    /// The packet was delivered.
     Delivered {
-        /// When.
+        /// Time.
         at: Time,
-        /// How much after it was due.
+        /// Lateness: time since it was due.
         late: Duration,
     },
     /// The link dropped it.
     Dropped {
-        /// When.
+        /// Time.
         at: Time,
-        /// Why.
+        /// Reason.
         reason: DropReason,
     },
-    /// It was in the queue or on its way when the run ended.
+    /// The packet was in the queue or on the link when the run ended.
     Held {
-        /// The end of the run.
+        /// End of the run.
         at: Time,
     },
-    /// The emulator's memory was full.
+    /// The packet was dropped because the emulator's memory was full.
     Overflow {
-        /// When.
+        /// Time.
         at: Time,
     },
 }
 
-/// A packet's life; times count from the start of the run.
+/// A packet in the log. Times count from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Who sent it: 0 is the client.
+    /// Sender: 0 is the client, 1 the server.
     pub from: usize,
-    /// When the emulator read it.
+    /// Time at which the emulator read it.
     pub arrival: Time,
     /// Bytes on the wire, with the declared overhead.
     pub size: u32,
     /// Hash of addresses, protocol and ports.
     pub flow: u32,
-    /// When its last bit left the queue.
+    /// Time at which its last bit left the queue.
     pub departure: Option<Time>,
     /// Whether the link set CE.
     pub marked: bool,
-    /// What became of it.
+    /// Fate.
     pub end: End,
-    /// Its transport header.
+    /// Transport header, if it is TCP or UDP.
     pub segment: Option<Segment>,
 }
 
@@ -94,6 +94,7 @@ impl Row {
 }
 
 /// A packet as an interface saw it.
+#[cfg_attr(not(feature = "pcap"), allow(dead_code, reason = "only captures read it"))]
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) interface: usize,
@@ -101,7 +102,7 @@ pub(crate) struct Frame {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Its word in the packet log.
+/// Returns the word for a reason in the packet log.
 fn word(reason: DropReason) -> &'static str {
     match reason {
         DropReason::QueueFull => "queue-full",

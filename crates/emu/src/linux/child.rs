@@ -1,12 +1,12 @@
-//! A command inside a namespace, under an init of its own.
+//! A command inside a network namespace, under its own init.
 //!
 //! ```text
 //! this process ── thread that waits ── init (process 1 of a process namespace) ── the command ── whatever it starts
 //! ```
 //!
-//! Init is a fork of this process that does nothing but pass on signals and collect the dead. The kernel kills it when
-//! the thread that started it ends, in whatever way this process dies, and with it everything in its process namespace:
-//! also what has gone into the background or made a session of its own. When the command ends, init ends.
+//! Init is a fork of this process that only passes on signals and reaps processes. The kernel kills it when the thread that
+//! started it ends, however this process dies. With init the kernel kills everything in its PID namespace, also processes
+//! in the background or in another session. When the command ends, init ends.
 // Between fork and exec only system calls are allowed, and some have no safe signature.
 #![allow(unsafe_code)]
 
@@ -38,11 +38,11 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts a command at an end of the link, as this user. It finds the addresses in `ACKCLOCK_CLIENT`, `ACKCLOCK_SERVER`, and with
-    /// `_V6` behind them.
+    /// Starts a command at one end of the link, as this user. The variables `ACKCLOCK_CLIENT` and `ACKCLOCK_SERVER` hold the
+    /// IPv4 addresses, and those with the suffix `_V6` the IPv6 addresses.
     ///
     /// # Errors
-    /// The command's name and what the system says.
+    /// The command's name and the system's message.
     pub fn start(rig: &Rig, side: Side, identity: &Identity, mut command: Command) -> Result<Self, Error> {
         for end in [Side::Client, Side::Server] {
             let name = format!("ACKCLOCK_{end}").to_uppercase();
@@ -59,8 +59,7 @@ impl Child {
         let (finished, done) = mpsc::channel();
         let waits = thread::Builder::new().name(format!("{side}'s command")).spawn(move || {
             let started = namespace.enter().and_then(|()| {
-                unshare(CloneFlags::CLONE_NEWPID)
-                    .map_err(|e| Error::system("make a process namespace", e))?;
+                unshare(CloneFlags::CLONE_NEWPID).map_err(|e| Error::system("make a PID namespace", e))?;
                 command.spawn().map_err(|e| {
                     Error::new(format!(
                         "cannot run `{}` as {who}: {e}",
@@ -86,7 +85,7 @@ impl Child {
         Ok(Self { init, done, status: None })
     }
 
-    /// How it ended, if it has.
+    /// Returns the exit status if the command has ended.
     pub fn try_status(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() {
             self.status = match self.done.try_recv() {
@@ -106,7 +105,7 @@ impl Child {
         }
     }
 
-    /// Waits until it ends.
+    /// Waits until the command ends.
     pub fn wait(&mut self) -> ExitStatus {
         if self.try_status().is_none() {
             self.status = Some(self.done.recv().unwrap_or_else(|_| ExitStatus::from_raw(libc::SIGKILL)));
@@ -122,13 +121,13 @@ impl Drop for Child {
     }
 }
 
-/// The exit status as a shell would say it: 128 and the signal's number, if one ended the command.
+/// Returns the exit status as a shell reports it: 128 plus the signal's number if a signal ended the command.
 pub fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// After the fork: forks once more. The new process goes on to run the command, the caller stays as its init.
+/// Forks again after the first fork. The new process goes on to run the command, and the caller stays as its init.
 fn become_init() -> io::Result<()> {
     set_pdeathsig(Signal::SIGKILL)?;
     show_own_processes();
@@ -142,8 +141,8 @@ fn become_init() -> io::Result<()> {
     }
 }
 
-/// So that `ps` and the shell's job control see the processes of the command and no others. Where it is not allowed, as in
-/// some containers, /proc stays that of the host.
+/// Mounts /proc for the PID namespace, so that `ps` and the shell's job control see only the command's processes. Where that
+/// is not allowed, as in some containers, /proc stays that of the host.
 fn show_own_processes() {
     if unshare(CloneFlags::CLONE_NEWNS).is_err() {
         return;
@@ -156,7 +155,7 @@ fn show_own_processes() {
     }
 }
 
-/// Process 1: passes on signals that somebody sent to it, and ends when the command does.
+/// Runs as process 1: passes on the signals that it receives, and ends when the command does.
 fn init(all: &SigSet, command: Pid) -> ! {
     // Above all the pipe through which the starting process learns whether the command could be run.
     // SAFETY: no descriptor above 2 is used here any more.
@@ -178,7 +177,7 @@ fn init(all: &SigSet, command: Pid) -> ! {
     }
 }
 
-/// Takes note of who has ended; if it is the command, ends likewise.
+/// Reaps processes that have ended. If the command has ended, ends with its status.
 fn collect(command: Pid) {
     let mut status = 0;
     loop {

@@ -1,11 +1,11 @@
-//! As whom a command runs. The emulator needs root; what it runs inside the link does not: with root's capabilities a
-//! command could leave its network through another process' entry in /proc, or change the link's interfaces.
+//! The user that a command runs as. The emulator needs root, and the commands inside the link do not. With root's capabilities a
+//! command could leave its network through the /proc entry of another process, or change the link's interfaces.
 
 use std::env;
 use std::ffi::{CString, OsString};
 use std::fmt;
 use std::io;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::lchown;
 use std::path::Path;
 use std::process::Command;
 
@@ -20,11 +20,11 @@ use rustix::thread::{
 use crate::error::Error;
 use crate::linux::privilege::Way;
 
-/// What a user's command may besides: `ping`, `tcpdump` and servers at port 443, all within the link's network.
-const OF_A_USER: CapabilitySet = CapabilitySet::NET_RAW.union(CapabilitySet::NET_BIND_SERVICE);
-/// What is left to root: besides, files of any owner, and servers that change into a user of their own. All other
+/// Capabilities of a user's command: for `ping`, `tcpdump` and servers at port 443, all within the link's network.
+const USER_CAPABILITIES: CapabilitySet = CapabilitySet::NET_RAW.union(CapabilitySet::NET_BIND_SERVICE);
+/// Capabilities that root keeps in addition: for files of any owner, and for servers that change to another user. All other
 /// capabilities reach beyond the link's network, or change it.
-const OF_ROOT: CapabilitySet = OF_A_USER
+const ROOT_CAPABILITIES: CapabilitySet = USER_CAPABILITIES
     .union(CapabilitySet::CHOWN)
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -35,7 +35,7 @@ const OF_ROOT: CapabilitySet = OF_A_USER
 /// Bits of the kernel's capability sets.
 const BITS: u32 = 64;
 
-/// As whom a command runs, and what it may.
+/// User and capabilities of a command.
 #[derive(Clone, Debug)]
 pub struct Identity {
     words: String,
@@ -43,7 +43,7 @@ pub struct Identity {
     environment: Vec<(&'static str, OsString)>,
 }
 
-/// What happens to the process before it becomes the command.
+/// Changes of the process before it becomes the command.
 #[derive(Clone, Debug)]
 struct Change {
     user: Option<Ids>,
@@ -58,7 +58,7 @@ struct Ids {
 }
 
 impl Identity {
-    /// That of this process, with all that it may.
+    /// The identity of this process, with all its capabilities.
     pub fn own() -> Self {
         let uid = Uid::effective();
         let who = if uid.is_root() { "root".to_owned() } else { format!("uid {uid}") };
@@ -66,11 +66,11 @@ impl Identity {
         Self { words, change: None, environment: Vec::new() }
     }
 
-    /// Of the user who called: who called sudo, if it was sudo; else who has started this process, without the capabilities
-    /// that reach beyond the link's network. In a user namespace those reach no further anyway.
+    /// The identity of the calling user: the user that called sudo, or else the user of this process. It lacks the capabilities
+    /// that reach beyond the link's network. In a user namespace they do not reach further anyway.
     ///
     /// # Errors
-    /// `SUDO_UID` or `SUDO_GID` that is no number, or what the system says of the user.
+    /// `SUDO_UID` or `SUDO_GID` is not a number, or the system's error about the user.
     pub fn of_caller(way: Way) -> Result<Self, Error> {
         if way == Way::UserNamespace {
             let words = "this user, who is root in the link's network and nowhere else".to_owned();
@@ -81,20 +81,20 @@ impl Identity {
             Some(uid) => Self::of_user(uid, number("SUDO_GID")?.map(Gid::from_raw)),
             None if own.is_root() => {
                 let words = "root, with no capabilities but those for files, users and sockets";
-                Ok(Self::with(words.to_owned(), None, OF_ROOT))
+                Ok(Self::with(words.to_owned(), None, ROOT_CAPABILITIES))
             }
-            None => Ok(Self::with(format!("uid {own}, {LIMITS}"), None, OF_A_USER)),
+            None => Ok(Self::with(format!("uid {own}, {LIMITS}"), None, USER_CAPABILITIES)),
         }
     }
 
     fn of_user(uid: Uid, gid: Option<Gid>) -> Result<Self, Error> {
         let user = User::from_uid(uid).map_err(|e| Error::system(format_args!("look up uid {uid}"), e))?;
         let gid = gid.or(user.as_ref().map(|user| user.gid)).ok_or_else(|| {
-            Error::new(format!("uid {uid} is in no list of users and SUDO_GID is not set: set it"))
+            Error::new(format!("the system does not know uid {uid}, and SUDO_GID is not set: set it"))
         })?;
         let Some(user) = user else {
             let ids = Ids { uid, gid, groups: vec![gid] };
-            return Ok(Self::with(format!("uid {uid}, {LIMITS}"), Some(ids), OF_A_USER));
+            return Ok(Self::with(format!("uid {uid}, {LIMITS}"), Some(ids), USER_CAPABILITIES));
         };
         let failed = |e: Errno| Error::system(format_args!("find the groups of {}", user.name), e);
         let name = CString::new(user.name.as_str()).map_err(|_| failed(Errno::EINVAL))?;
@@ -106,33 +106,46 @@ impl Identity {
             ("USER", user.name.clone().into()),
             ("LOGNAME", user.name.into()),
         ];
-        Ok(Self { environment, ..Self::with(words, Some(Ids { uid, gid, groups }), OF_A_USER) })
+        Ok(Self { environment, ..Self::with(words, Some(Ids { uid, gid, groups }), USER_CAPABILITIES) })
     }
 
     fn with(words: String, user: Option<Ids>, capabilities: CapabilitySet) -> Self {
         Self { words, change: Some(Change { user, capabilities }), environment: Vec::new() }
     }
 
-    /// Makes a file this user's, so that nobody else need be able to read it.
+    /// The user ID that commands run under.
+    pub fn uid(&self) -> u32 {
+        let user = self.change.as_ref().and_then(|change| change.user.as_ref());
+        user.map_or_else(Uid::effective, |user| user.uid).as_raw()
+    }
+
+    /// An unprivileged user with these IDs, for tests of other crates.
+    #[doc(hidden)]
+    pub fn for_test(uid: u32, gid: u32) -> Self {
+        let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+        Self::with(format!("uid {uid}"), Some(Ids { uid, gid, groups: vec![gid] }), USER_CAPABILITIES)
+    }
+
+    /// Makes this user the owner of a file or folder, so that no other user needs access to it. Does not follow a link.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// Any error of the system call.
     pub fn give(&self, path: &Path) -> io::Result<()> {
         match self.change.as_ref().and_then(|change| change.user.as_ref()) {
-            Some(Ids { uid, gid, .. }) => chown(path, Some(uid.as_raw()), Some(gid.as_raw())),
+            Some(Ids { uid, gid, .. }) => lchown(path, Some(uid.as_raw()), Some(gid.as_raw())),
             None => Ok(()),
         }
     }
 
-    /// Sets what programs read of their user.
+    /// Sets the variables in which programs look for their user.
     pub(crate) fn set_environment(&self, command: &mut Command) {
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
     }
 
-    /// Makes the calling process this user, for good. System calls only: it stands between fork and exec.
+    /// Changes the calling process to this user, permanently. Makes system calls only, because it runs between fork and exec.
     ///
     /// # Errors
-    /// What the system refuses; the process must not go on then.
+    /// The error of the system call. The process must not go on then.
     pub(crate) fn take(&self) -> io::Result<()> {
         let Some(change) = &self.change else { return Ok(()) };
         if let Some(Ids { uid, gid, groups }) = &change.user {
@@ -148,7 +161,7 @@ impl Identity {
     }
 }
 
-/// What [`OF_A_USER`] means.
+/// Description of [`USER_CAPABILITIES`].
 const LIMITS: &str = "with no capabilities but those for raw sockets and ports below 1024";
 
 impl fmt::Display for Identity {
@@ -157,7 +170,7 @@ impl fmt::Display for Identity {
     }
 }
 
-/// Leaves the calling process these of its capabilities, through every later exec.
+/// Limits the calling process to these capabilities, through every later exec.
 fn limit(to: CapabilitySet) -> io::Result<()> {
     let had = capabilities(None)?.permitted;
     // The change of the user has taken them out of effect.
@@ -189,11 +202,12 @@ fn limit_bounding_set(to: CapabilitySet) -> io::Result<()> {
     Ok(())
 }
 
-/// A variable that sudo sets.
+/// Reads a variable that sudo sets.
 fn number(variable: &str) -> Result<Option<u32>, Error> {
     let Some(text) = env::var_os(variable) else { return Ok(None) };
     let number = text.to_str().and_then(|text| text.parse().ok());
-    let wrong = || format!("{variable} is `{}`: it is the number that sudo sets", text.to_string_lossy());
+    let wrong =
+        || format!("{variable} is `{}`, and must be the number that sudo sets", text.to_string_lossy());
     number.map(Some).ok_or_else(|| Error::new(wrong()))
 }
 
@@ -215,6 +229,6 @@ mod tests {
         assert_eq!(unknown.change.unwrap().user, Some(Ids { uid, gid, groups: vec![gid] }));
         assert_eq!(unknown.environment, []);
         let error = Identity::of_user(uid, None).unwrap_err().to_string();
-        assert!(error.contains("uid 4000000001 is in no list of users"), "{error}");
+        assert!(error.contains("the system does not know uid 4000000001"), "{error}");
     }
 }

@@ -1,6 +1,7 @@
-//! What the emulator needs of Linux: each file one facility, its `unsafe` inside.
+//! Facilities of Linux that the emulator uses, one per file. The `unsafe` code is here.
 
 pub mod child;
+pub(crate) mod clock;
 pub mod identity;
 pub mod namespace;
 mod netlink;

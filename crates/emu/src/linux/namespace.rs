@@ -1,4 +1,4 @@
-//! A network namespace without a name: it lives as long as a descriptor or a process holds it, and no longer.
+//! A network namespace without a name. It exists as long as a descriptor or a process holds it.
 
 use std::fs::{self, File};
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,7 +15,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new one, with nothing in it but a loopback interface that is down.
+    /// Creates a namespace that has only a loopback interface, which is down.
     pub(crate) fn new() -> Result<Self, Error> {
         // In a thread of its own: the caller stays where it is.
         let made = on_thread(|| {
@@ -26,16 +26,16 @@ impl Namespace {
         Ok(Self { file: made?.into() })
     }
 
-    /// Another hold on the same namespace.
+    /// Returns another handle of the same namespace.
     pub(crate) fn try_clone(&self) -> Result<Self, Error> {
         let file = self.file.try_clone().map_err(|e| Error::system("hold the network namespace", e))?;
         Ok(Self { file })
     }
 
-    /// Whether something listens inside: a TCP socket for connections, or a UDP socket for anything.
+    /// Reports whether a process listens inside, at a TCP or a UDP socket.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system call.
     pub fn listens(&self) -> Result<bool, Error> {
         self.run(|| {
             // Column `st`: 0A is LISTEN of TCP, 07 an unconnected socket of UDP.
@@ -47,19 +47,19 @@ impl Namespace {
         })
     }
 
-    /// Moves the calling thread into it, for good.
+    /// Moves the calling thread into the namespace, permanently.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system call.
     pub fn enter(&self) -> Result<(), Error> {
         setns(self.file.as_fd(), CloneFlags::CLONE_NEWNET)
             .map_err(|e| Error::system("enter the network namespace", e))
     }
 
-    /// Runs something inside and returns what it returns. Sockets that it opens stay in the namespace.
+    /// Runs a function inside and returns its result. Sockets that it opens stay in the namespace.
     ///
     /// # Errors
-    /// What it returns, or why it could not run.
+    /// The error of the function, or why it could not run.
     pub fn run<T: Send>(&self, inside: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
         on_thread(|| {
             self.enter()?;

@@ -1,4 +1,4 @@
-//! What the process may do, and how it comes by what it needs: as root, or in a user namespace of its own.
+//! Privileges of the process: those of root, or those in its own user namespace.
 
 use std::fs;
 
@@ -7,27 +7,27 @@ use nix::unistd::{getegid, geteuid};
 
 use crate::error::Error;
 
-/// Bits of `CapEff` (linux/capability.h): to configure interfaces, and to make namespaces.
+/// Bits of `CapEff` (linux/capability.h) for configuring interfaces, and for making namespaces.
 const CAP_NET_ADMIN: u32 = 12;
 const CAP_SYS_ADMIN: u32 = 21;
 const TUN: &str = "/dev/net/tun";
-/// Above every ordinary thread, below the kernel's own.
+/// Priority above every ordinary thread and below those of the kernel.
 const PRIORITY: i32 = 10;
 
-/// How the process came by its privileges.
+/// Source of the process's privileges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// It had them.
+    /// The process had them.
     Root,
-    /// It made a user namespace, in which it has them.
+    /// The process made a user namespace, in which it has them.
     UserNamespace,
 }
 
-/// Makes sure that this process can make network namespaces and TUN devices. Where it is not allowed to, it enters a
-/// user namespace of its own, which the kernel permits only before the first further thread.
+/// Makes sure that this process can make network namespaces and TUN devices. Without the privileges it enters its own user
+/// namespace, which the kernel permits only while the process has one thread.
 ///
 /// # Errors
-/// What is missing and how to get it.
+/// The missing privilege and how to get it.
 pub fn acquire() -> Result<Way, Error> {
     check_tun()?;
     if has(CAP_NET_ADMIN) && has(CAP_SYS_ADMIN) {
@@ -36,7 +36,7 @@ pub fn acquire() -> Result<Way, Error> {
     let (uid, gid) = (geteuid(), getegid());
     unshare(CloneFlags::CLONE_NEWUSER).map_err(|e| {
         Error::new(format!(
-            "neither root nor a user namespace is to be had ({e}): run it with sudo, or allow user namespaces with \
+            "this needs root or a user namespace ({e}): run it with sudo, or allow user namespaces with \
              `sysctl -w user.max_user_namespaces=10000` (Ubuntu: also kernel.apparmor_restrict_unprivileged_userns=0)"
         ))
     })?;
@@ -51,7 +51,7 @@ pub fn acquire() -> Result<Way, Error> {
     Ok(Way::UserNamespace)
 }
 
-/// Why it would not work here; what tests say when they skip.
+/// Returns why the emulator cannot run here without a user namespace, for tests that are skipped then.
 pub fn missing() -> Option<String> {
     match check_tun() {
         Err(e) => Some(e.to_string()),
@@ -65,7 +65,7 @@ fn check_tun() -> Result<(), Error> {
     opened.map(drop).map_err(|e| {
         let right = match e.kind() {
             std::io::ErrorKind::PermissionDenied => {
-                "it is not open to this user: run it with sudo, or `sudo chmod 0666 /dev/net/tun`"
+                "this user may not open it: run it with sudo, or `sudo chmod 0666 /dev/net/tun`"
             }
             _ => "load the driver with `sudo modprobe tun`; in a container, pass the device with --device /dev/net/tun",
         };
@@ -81,7 +81,7 @@ fn has(capability: u32) -> bool {
 }
 
 /// Puts the calling thread under SCHED_FIFO, `below` steps under the emulator's priority, and makes its timers exact.
-/// False where that is not allowed; it then runs as any other thread does.
+/// Returns false where that is not allowed. The thread then runs as any other does.
 #[allow(unsafe_code)]
 pub fn real_time(below: u8) -> bool {
     // A slack of 1 ns instead of 50 us; without it the thread wakes later, nothing else.

@@ -1,4 +1,4 @@
-//! Signals as something to wait for, instead of handlers.
+//! Signals received by waiting, instead of by handlers.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -9,26 +9,26 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use crate::error::Error;
 
-/// The signals that ask a program to end.
+/// Signals that ask a program to end.
 #[derive(Debug)]
 pub struct Signals {
     from: SignalFd,
 }
 
-/// One that has come.
+/// A received signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Came {
-    /// Which.
+    /// The signal.
     pub signal: Signal,
-    /// Whether the terminal sent it, and so to the commands too.
+    /// True if the terminal sent it, and so sent it to the commands too.
     pub from_terminal: bool,
 }
 
 impl Signals {
-    /// Holds back SIGINT, SIGTERM, SIGHUP and SIGQUIT from this thread and all that it starts from now on.
+    /// Blocks SIGINT, SIGTERM, SIGHUP and SIGQUIT in this thread and in all threads that it starts from now on.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system call.
     pub fn hold() -> Result<Self, Error> {
         let mut set = SigSet::empty();
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
@@ -41,7 +41,7 @@ impl Signals {
             .map_err(|e| Error::system("wait for signals", e))
     }
 
-    /// Waits for one, so long at most.
+    /// Waits for a signal, at most this long.
     pub fn wait(&self, at_most: Duration) -> Option<Came> {
         let timeout = PollTimeout::try_from(at_most).unwrap_or(PollTimeout::MAX);
         // Interrupted or out of time: there is nothing to read then.

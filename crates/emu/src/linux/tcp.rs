@@ -1,5 +1,5 @@
-//! TCP of the kernel between the two ends: connections with a chosen controller and segment size, and what the kernel
-//! says of them (`TCP_INFO`, linux/tcp.h).
+//! The kernel's TCP between the two ends: connections with a chosen controller and segment size, and their `TCP_INFO`
+//! (linux/tcp.h).
 // `TCP_INFO` in its whole length, and receive time-outs, have no safe signature.
 #![allow(unsafe_code)]
 
@@ -10,12 +10,6 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::thread;
 use std::time::Duration;
 
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
-    RouteType,
-};
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{
@@ -29,18 +23,20 @@ use crate::linux::tun;
 use crate::relay::rig::Rig;
 use crate::relay::side::Side;
 
-/// How long a connection may take: an empty link answers at once, a lossy one after some repeats.
+/// Timeout of connecting. An empty link answers at once, a lossy one after some retransmissions.
 const PATIENCE: TimeVal = TimeVal::new(15, 0);
-/// Option bytes that TCP's time stamps (RFC 7323) take of every segment.
+/// Option bytes of TCP timestamps (RFC 7323) in every segment.
 pub const TIMESTAMPS: u32 = 12;
-/// Bytes of the headers of IPv4 and TCP with time stamps.
+/// Bytes of the headers of IPv4 and TCP with timestamps.
 pub const HEADERS: u32 = 20 + 20 + TIMESTAMPS;
-/// Number of the routing metric `cwnd` (linux/rtnetlink.h).
-const RTAX_CWND: u32 = 7;
-/// Of the connection that leaves a window in the kernel's memory.
+/// Routing metrics (linux/rtnetlink.h): the bits of the locked ones, the window, the initial window.
+const RTAX_LOCK: u16 = 1;
+const RTAX_CWND: u16 = 7;
+const RTAX_INITCWND: u16 = 11;
+/// Port of the connection that leaves a window in the kernel's cache.
 const MEMORY_PORT: u16 = 6999;
 
-/// What a connection is made with.
+/// Options of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The kernel's controller: `cubic`, `reno`, `bbr`.
@@ -54,17 +50,17 @@ pub struct Options {
 /// Both ends of a connection.
 #[derive(Debug)]
 pub struct Connection {
-    /// At the client's end of the link.
+    /// The client's end.
     pub client: TcpStream,
-    /// At the server's.
+    /// The server's end.
     pub server: TcpStream,
 }
 
-/// Settings of TCP at both ends: whether it negotiates ECN; and whether connections leave what they have learnt to later
-/// ones, as Linux does by default.
+/// Sets TCP at both ends: whether it negotiates ECN, and whether connections pass what they have learnt to later ones, as
+/// Linux does by default.
 ///
 /// # Errors
-/// What the system refuses.
+/// The error of the system call.
 pub fn configure(rig: &Rig, ecn: bool, learns: bool) -> Result<(), Error> {
     let on = |yes: bool| if yes { "1" } else { "0" };
     let settings = [("tcp_ecn", on(ecn)), ("tcp_no_metrics_save", on(!learns))];
@@ -79,14 +75,14 @@ pub fn configure(rig: &Rig, ecn: bool, learns: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Holds the window of every connection that the client opens from now on at so many segments. `patience` is a few
+/// Locks the window of every connection that the client opens from now on to this many segments. `patience` is a few
 /// round-trip times.
 ///
-/// The kernel takes a locked window from its memory of the peer, not from the route, and the peer enters that memory when a
-/// connection to it ends: so one is made and ended.
+/// The kernel takes a locked window from its cache of peers, not from the route. A peer enters that cache when a connection
+/// to it ends. So this makes a connection and ends it.
 ///
 /// # Errors
-/// What the system refuses.
+/// The error of the system call.
 pub fn lock_window(rig: &Rig, segments: u32, patience: Duration) -> Result<(), Error> {
     rig.namespace(Side::Client)
         .run(|| route_with_window(segments).map_err(|e| Error::system("fix the window on the route", e)))?;
@@ -96,32 +92,39 @@ pub fn lock_window(rig: &Rig, segments: u32, patience: Duration) -> Result<(), E
     Ok(())
 }
 
-/// A route to the server alone, with locked metrics: `ip route add 10.64.0.2 dev kp0 cwnd lock N initcwnd N`.
+/// Adds a route to the server with locked metrics: `ip route add 10.64.0.2 dev ack0 cwnd lock N initcwnd N`.
 fn route_with_window(segments: u32) -> io::Result<()> {
-    let metrics =
-        vec![RouteMetric::Lock(1 << RTAX_CWND), RouteMetric::Cwnd(segments), RouteMetric::InitCwnd(segments)];
-    let mut route = RouteMessage::default();
-    route.header = RouteHeader {
-        address_family: netlink_packet_route::AddressFamily::Inet,
-        destination_prefix_length: 32,
-        table: RouteHeader::RT_TABLE_MAIN,
-        protocol: RouteProtocol::Static,
-        scope: RouteScope::Link,
-        kind: RouteType::Unicast,
-        ..RouteHeader::default()
-    };
-    route.attributes = vec![
-        RouteAttribute::Destination(RouteAddress::Inet(Side::Server.ipv4())),
-        RouteAttribute::Oif(nix::net::if_::if_nametoindex(tun::NAME)?),
-        RouteAttribute::Metrics(metrics),
+    let mut metrics = Vec::new();
+    for (kind, value) in [(RTAX_LOCK, 1 << RTAX_CWND), (RTAX_CWND, segments), (RTAX_INITCWND, segments)] {
+        netlink::push_attribute(&mut metrics, kind, &value.to_ne_bytes());
+    }
+    // struct rtmsg: family, lengths of destination and source, TOS, table, protocol, scope, type; then flags.
+    let header = [
+        libc::AF_INET as u8,
+        32,
+        0,
+        0,
+        libc::RT_TABLE_MAIN,
+        libc::RTPROT_STATIC,
+        libc::RT_SCOPE_LINK,
+        libc::RTN_UNICAST,
+        0,
+        0,
+        0,
+        0,
     ];
-    netlink::request(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_REPLACE)
+    let index = nix::net::if_::if_nametoindex(tun::NAME)?;
+    netlink::Request::new(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_REPLACE, &header)
+        .with(libc::RTA_DST, &Side::Server.ipv4().octets())
+        .with(libc::RTA_OIF, &index.to_ne_bytes())
+        .with(libc::RTA_METRICS, &metrics)
+        .send()
 }
 
-/// A connection from the client to the server.
+/// Connects the client to the server.
 ///
 /// # Errors
-/// What the system refuses: a controller that the kernel has not, no answer.
+/// The error of the system call: a controller that the kernel does not have, or no answer.
 pub fn connect(rig: &Rig, options: &Options) -> Result<Connection, Error> {
     let address = SocketAddrV4::new(Side::Server.ipv4(), options.port);
     let listener = rig.namespace(Side::Server).run(|| {
@@ -174,13 +177,13 @@ fn no_controller(name: &str, error: Errno) -> Error {
     }
 }
 
-/// The TCP controllers that the kernel has loaded.
+/// Returns the TCP controllers that the kernel has loaded.
 pub fn controllers() -> Vec<String> {
     let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     list.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Ends a connection at once: what is not yet sent is forgotten, the peer gets a reset.
+/// Ends a connection at once: unsent data is dropped, and the peer gets a reset.
 pub fn abort(stream: &TcpStream) {
     // Both fail only where the connection has ended already.
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
@@ -191,7 +194,7 @@ pub fn abort(stream: &TcpStream) {
 /// State of the kernel's loss recovery (`tcp_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CaState {
-    /// Nothing is wrong.
+    /// No sign of loss.
     #[default]
     Open,
     /// Duplicate acknowledgements, or SACK blocks, but no loss yet.
@@ -204,55 +207,55 @@ pub enum CaState {
     Loss,
 }
 
-/// What the kernel says of a connection.
+/// State of a connection, from the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// Loss recovery.
+    /// State of loss recovery.
     pub state: CaState,
-    /// Segments sent and not acknowledged, those declared lost and those in SACK blocks included.
+    /// Segments sent and not acknowledged, with those declared lost and those in SACK blocks.
     pub unacked: u32,
     /// Segments in SACK blocks.
     pub sacked: u32,
     /// Segments declared lost.
     pub lost: u32,
-    /// Repeated segments that are on their way.
+    /// Retransmitted segments in flight.
     pub retrans: u32,
     /// Payload of a segment, bytes.
     pub snd_mss: u32,
     /// Smoothed RTT.
     pub smoothed_rtt: Duration,
-    /// Its variation.
+    /// RTT variation.
     pub rttvar: Duration,
-    /// Smallest RTT.
+    /// Minimum RTT.
     pub min_rtt: Duration,
     /// Slow start threshold, segments; `None`: infinite.
     pub ssthresh: Option<u32>,
-    /// Window, segments.
+    /// Congestion window, in segments.
     pub cwnd: u32,
-    /// Repeated segments since the start.
+    /// Retransmitted segments since the start.
     pub total_retrans: u32,
-    /// Bytes per second; `None`: no pacing.
+    /// Pacing rate, in bytes per second; `None` without pacing.
     pub pacing_rate: Option<u64>,
     /// Time with something to send, since the start.
     pub busy: Duration,
-    /// Of that, held back by the receiver's window.
+    /// Part of the busy time that was limited by the receiver's window.
     pub rwnd_limited: Duration,
-    /// Of that, held back by the send buffer.
+    /// Part of the busy time that was limited by the send buffer.
     pub sndbuf_limited: Duration,
     /// Segments delivered with a CE mark, since the start.
     pub delivered_ce: u32,
 }
 
-/// Bytes of `struct tcp_info` that are read; an older kernel gives fewer, and zeros stand for the rest.
+/// Bytes of `struct tcp_info` that are read. An older kernel gives fewer, and the rest is zero.
 const LENGTH: usize = 200;
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
 impl Info {
-    /// Of this connection, now.
+    /// Reads the current state of a connection.
     ///
     /// # Errors
-    /// What the system says of a socket that is none of TCP.
+    /// The system's error for a socket that is not TCP.
     pub fn of(stream: &TcpStream) -> io::Result<Self> {
         let mut bytes = [0_u8; LENGTH];
         let mut length = LENGTH as libc::socklen_t;
@@ -269,7 +272,7 @@ impl Info {
         if done == 0 { Ok(Self::parse(&bytes)) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// By the offsets of linux/tcp.h, which only ever grows at its end.
+    /// Parses the struct by the offsets of linux/tcp.h, which only grows at its end.
     fn parse(bytes: &[u8; LENGTH]) -> Self {
         let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let double = |at: usize| {
@@ -306,7 +309,7 @@ impl Info {
         }
     }
 
-    /// Segments in flight, as the kernel counts them against the window.
+    /// Returns the segments in flight, as the kernel counts them against the window.
     pub fn in_flight(&self) -> u32 {
         (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
     }
@@ -344,7 +347,7 @@ mod tests {
         assert_eq!(Info::parse(&bytes).ssthresh, Some(21));
     }
 
-    /// A connection over the loopback interface: the offsets fit the kernel that runs here.
+    /// The offsets fit the running kernel, for a connection over the loopback interface.
     #[test]
     fn fits_this_kernel() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

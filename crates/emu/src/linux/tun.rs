@@ -1,6 +1,6 @@
-//! A TUN device inside a namespace: opened, addressed, up; its packets are read and written by the engine outside.
+//! A TUN device inside a namespace. The engine outside reads and writes its packets.
 //!
-//! Plain ioctls, and netlink where they do not do: no `ip` program is needed.
+//! Uses ioctls, and netlink where they do not suffice. No `ip` program is needed.
 // Ioctls have no safe signature.
 #![allow(unsafe_code)]
 
@@ -12,8 +12,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::thread;
 use std::time::Duration;
 
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nix::libc;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
@@ -22,32 +20,32 @@ use crate::linux::namespace::Namespace;
 use crate::linux::netlink;
 use crate::linux::watch::{Change, Watch};
 
-/// The interface's name in both namespaces.
-pub(crate) const NAME: &str = "kp0";
-/// Bytes of an IP packet at most.
+/// Name of the interface in both namespaces.
+pub(crate) const NAME: &str = "ack0";
+/// Largest IP packet, in bytes.
 pub(crate) const MTU: usize = 1500;
-/// Packets that wait for the engine to read them. A short queue would drop where nobody looks.
+/// Packets that can wait for the engine to read them. A short queue would drop packets that no log sees.
 const QUEUE: u32 = 10_000;
-/// Looks at whether the IPv6 address is in use, 5 ms apart.
+/// Attempts to use the new IPv6 address, 5 ms apart.
 const TRIES: u32 = 400;
 const IPV4_PREFIX: u32 = 24;
 const IPV6_PREFIX: u32 = 64;
 /// Largest TCP buffers, in bytes: above 467 Mbit/s at 50 ms the default would be the bottleneck.
 const TCP_BUFFER: &str = "4096 131072 67108864";
 
-/// The device, seen from outside.
+/// The device, from outside the namespace.
 #[derive(Debug)]
 pub(crate) struct Tun {
     file: File,
     watch: Watch,
 }
 
-/// Packets lost where the packet log does not see them.
+/// Lost packets that the packet log does not see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HiddenDrops {
-    /// Sent, but the device's queue was full: `tx_dropped`.
+    /// Packets sent while the device's queue was full: `tx_dropped`.
     pub to_emulator: u64,
-    /// Handed over, but not taken by the receiver's kernel: `rx_dropped`.
+    /// Packets delivered but not taken by the receiver's kernel: `rx_dropped`.
     pub from_emulator: u64,
 }
 
@@ -74,12 +72,12 @@ impl Tun {
         })
     }
 
-    /// What was done to it since this was asked last: by a command, as nothing here changes it.
+    /// Returns the first change of the device since the last call. Only a command can have made it.
     pub(crate) fn change(&self) -> Option<Change> {
         self.watch.change()
     }
 
-    /// Reads a packet; `None` if there is none now.
+    /// Reads a packet. Returns `None` if there is none now.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match (&self.file).read(buffer) {
             Ok(length) => Ok(Some(length)),
@@ -88,7 +86,7 @@ impl Tun {
         }
     }
 
-    /// Hands a packet to the namespace.
+    /// Delivers a packet to the namespace.
     pub(crate) fn write(&self, packet: &[u8]) -> io::Result<()> {
         (&self.file).write(packet).map(drop)
     }
@@ -98,7 +96,7 @@ impl Tun {
     }
 }
 
-/// What the device in this namespace has lost so far; `None` if it is not there any more.
+/// Returns the packets that the device in this namespace has lost so far, or `None` if the device is gone.
 pub(crate) fn hidden_drops(namespace: &Namespace) -> Result<Option<HiddenDrops>, Error> {
     let table = namespace.run(|| {
         fs::read_to_string("/proc/thread-self/net/dev")
@@ -107,14 +105,14 @@ pub(crate) fn hidden_drops(namespace: &Namespace) -> Result<Option<HiddenDrops>,
     Ok(table.lines().find_map(drops_in))
 }
 
-/// A line of /proc/net/dev: `name: rx(bytes packets errs drop ...8) tx(bytes packets errs drop ...)`.
+/// Parses a line of /proc/net/dev: `name: rx(bytes packets errs drop ...8) tx(bytes packets errs drop ...)`.
 fn drops_in(line: &str) -> Option<HiddenDrops> {
     let numbers = line.trim().strip_prefix(NAME)?.strip_prefix(':')?;
     let numbers: Vec<u64> = numbers.split_whitespace().map_while(|n| n.parse().ok()).collect();
     Some(HiddenDrops { from_emulator: *numbers.get(3)?, to_emulator: *numbers.get(11)? })
 }
 
-/// No router solicitations and no link-local addresses: they would be packets that no command has sent.
+/// Turns off router solicitations and link-local addresses, which would cause packets that no command has sent.
 fn quiet_ipv6() {
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/router_solicitations", "0");
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/addr_gen_mode", "1");
@@ -146,15 +144,15 @@ fn watch(addresses: [IpAddr; 2]) -> Result<Watch, Error> {
     opened.map_err(|e| Error::system("watch the TUN device", e))
 }
 
-/// By rtnetlink: in a user namespace the kernel refuses the ioctl for this, and only for this.
+/// Sets the length of the device's queue by rtnetlink, because in a user namespace the kernel refuses the ioctl for this.
 fn set_queue_length() -> io::Result<()> {
-    let mut device = LinkMessage::default();
-    device.header.index = nix::net::if_::if_nametoindex(NAME)?;
-    device.attributes.push(LinkAttribute::TxQueueLen(QUEUE));
-    netlink::request(RouteNetlinkMessage::SetLink(device), 0)
+    let index = nix::net::if_::if_nametoindex(NAME)?;
+    let header = netlink::interface_header(index, 0);
+    let queue = QUEUE.to_ne_bytes();
+    netlink::Request::new(libc::RTM_SETLINK, 0, &header).with(libc::IFLA_TXQLEN, &queue).send()
 }
 
-/// Where the kernel has no IPv6, there is none.
+/// Adds an IPv6 address. Does nothing if the kernel has no IPv6.
 fn add_ipv6(address: Ipv6Addr) -> Result<(), Error> {
     let Ok(inet6) = datagram(AddressFamily::Inet6) else { return Ok(()) };
     let index = nix::net::if_::if_nametoindex(NAME).map_err(|e| Error::system("find the TUN device", e))?;
@@ -215,9 +213,9 @@ mod tests {
 
     #[test]
     fn reads_the_kernels_table() {
-        let line = "   kp0:    1000      10    0    3    0     0          0         0     2000      20    0    7    0     0       0          0";
+        let line = "   ack0:    1000      10    0    3    0     0          0         0     2000      20    0    7    0     0       0          0";
         assert_eq!(drops_in(line), Some(HiddenDrops { to_emulator: 7, from_emulator: 3 }));
-        for other in ["", "kp0:", "kp01: 1 2 3", "    lo: 1 1 1 1 1 1 1 1 1 1 1 1", " face |bytes"] {
+        for other in ["", "ack0:", "ack01: 1 2 3", "    lo: 1 1 1 1 1 1 1 1 1 1 1 1", " face |bytes"] {
             assert_eq!(drops_in(other), None, "{other}");
         }
     }

@@ -1,40 +1,38 @@
-//! Who changes the link's interface while it runs: the kernel's own notices, so that no change is too short to be seen.
+//! Changes of the link's interface during a run, from the kernel's notifications. No change is too short to be seen.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
 };
 
-/// Bytes of the longest notice, and more.
+use crate::linux::netlink::{ADDRESS_HEADER, INTERFACE_HEADER, Message};
+
+/// Buffer size in bytes, more than the longest notification.
 const NOTICE: usize = 32 << 10;
 
-/// A change of the interface that was not ours.
+/// A change of the interface that the emulator did not make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It carries nothing any more.
+    /// The interface was set down.
     Down,
-    /// Packets of another size.
+    /// The MTU was changed.
     Mtu(u32),
-    /// Deleted, or moved into another namespace.
+    /// The interface was deleted, or moved to another namespace.
     Gone,
-    /// An address that the link does not know.
+    /// An address was added.
     Gained(IpAddr),
-    /// An address of the link's.
+    /// An address of the link was removed.
     Lost(IpAddr),
-    /// More changes at once than the kernel could tell of.
+    /// More changes at once than the kernel could report.
     Many,
 }
 
-/// What happened to the interface.
+/// Formats the change as a clause about the interface.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -48,7 +46,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// The interface as it was set up, and the notices of its namespace.
+/// The interface as it was set up, and the notifications of its namespace.
 #[derive(Debug)]
 pub(crate) struct Watch {
     socket: OwnedFd,
@@ -63,7 +61,7 @@ struct Interface {
 }
 
 impl Watch {
-    /// Of this interface, in the network namespace of the calling thread.
+    /// Watches this interface, in the network namespace of the calling thread.
     pub(crate) fn open(index: u32, mtu: u32, addresses: [IpAddr; 2]) -> nix::Result<Self> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let socket = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?;
@@ -72,7 +70,7 @@ impl Watch {
         Ok(Self { socket, interface: Interface { index, mtu, addresses } })
     }
 
-    /// The first change since it was asked last. A notice that cannot be read is none.
+    /// Returns the first change since the last call. Skips a notification that cannot be read.
     pub(crate) fn change(&self) -> Option<Change> {
         let mut buffer = [0; NOTICE];
         let mut first = None;
@@ -88,54 +86,52 @@ impl Watch {
     }
 }
 
-/// What the messages of a datagram say of the interface.
+/// Returns the first change that the messages of a datagram report.
 fn change_in(interface: &Interface, mut bytes: &[u8]) -> Option<Change> {
-    while let Ok(message) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(bytes) {
-        if let NetlinkPayload::InnerMessage(told) = &message.payload
-            && let Some(change) = interface.change(told)
-        {
+    while let Some((message, rest)) = Message::split(bytes) {
+        if let Some(change) = interface.change(&message) {
             return Some(change);
         }
-        // Each begins at a whole word.
-        let length = (message.header.length as usize).next_multiple_of(4);
-        bytes = bytes.get(length.max(1)..)?;
+        bytes = rest;
     }
     None
 }
 
 impl Interface {
-    fn change(&self, message: &RouteNetlinkMessage) -> Option<Change> {
-        use RouteNetlinkMessage as Told;
-        match message {
-            Told::NewLink(link) if link.header.index == self.index => self.change_of_link(link),
-            Told::DelLink(link) if link.header.index == self.index => Some(Change::Gone),
-            Told::NewAddress(told) if told.header.index == self.index => {
-                address(told).filter(|address| !self.addresses.contains(address)).map(Change::Gained)
+    fn change(&self, message: &Message<'_>) -> Option<Change> {
+        // Both headers have the interface's index as their second word.
+        if message.number(4) != Some(self.index) {
+            return None;
+        }
+        match message.kind {
+            libc::RTM_NEWLINK => self.change_of_link(message),
+            libc::RTM_DELLINK => Some(Change::Gone),
+            libc::RTM_NEWADDR => {
+                address(message).filter(|address| !self.addresses.contains(address)).map(Change::Gained)
             }
-            Told::DelAddress(told) if told.header.index == self.index => {
-                address(told).filter(|address| self.addresses.contains(address)).map(Change::Lost)
+            libc::RTM_DELADDR => {
+                address(message).filter(|address| self.addresses.contains(address)).map(Change::Lost)
             }
             _ => None,
         }
     }
 
-    fn change_of_link(&self, link: &LinkMessage) -> Option<Change> {
-        if !link.header.flags.contains(LinkFlags::Up) {
+    fn change_of_link(&self, message: &Message<'_>) -> Option<Change> {
+        if message.number(8)? & libc::IFF_UP as u32 == 0 {
             return Some(Change::Down);
         }
-        let mtu = link.attributes.iter().find_map(|attribute| match attribute {
-            LinkAttribute::Mtu(bytes) => Some(*bytes),
-            _ => None,
-        });
-        mtu.filter(|&mtu| mtu != self.mtu).map(Change::Mtu)
+        let mtu = message.attribute(INTERFACE_HEADER, libc::IFLA_MTU)?;
+        let mtu = u32::from_ne_bytes(mtu.try_into().ok()?);
+        (mtu != self.mtu).then_some(Change::Mtu(mtu))
     }
 }
 
-/// IPv4 has its own address under `Local`, IPv6 under `Address` alone.
-fn address(message: &AddressMessage) -> Option<IpAddr> {
-    let all = || message.attributes.iter();
-    let local = all().find_map(|a| if let AddressAttribute::Local(ip) = a { Some(*ip) } else { None });
-    local.or_else(|| all().find_map(|a| if let AddressAttribute::Address(ip) = a { Some(*ip) } else { None }))
+/// Reads the address of a notification. IPv4 has its own address under `IFA_LOCAL`, IPv6 only under `IFA_ADDRESS`.
+fn address(message: &Message<'_>) -> Option<IpAddr> {
+    let local = message.attribute(ADDRESS_HEADER, libc::IFA_LOCAL);
+    let bytes = local.or_else(|| message.attribute(ADDRESS_HEADER, libc::IFA_ADDRESS))?;
+    let ipv4 = || <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from);
+    ipv4().or_else(|| <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from))
 }
 
 #[cfg(test)]
@@ -143,52 +139,54 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
+    use crate::linux::netlink::{interface_header, message, push_attribute};
 
     const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 64, 0, 1));
     const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 64, 0, 7));
+    const UP: u32 = (libc::IFF_UP | libc::IFF_RUNNING) as u32;
 
-    fn link(index: u32, flags: LinkFlags, mtu: u32) -> LinkMessage {
-        let mut message = LinkMessage::default();
-        (message.header.index, message.header.flags) = (index, flags);
-        message.attributes.push(LinkAttribute::Mtu(mtu));
-        message
+    fn link(kind: u16, index: u32, flags: u32, mtu: u32) -> Vec<u8> {
+        let mut body = interface_header(index, flags).to_vec();
+        // A name of odd length before it: attributes are padded.
+        push_attribute(&mut body, libc::IFLA_IFNAME, b"ack0\0\0");
+        push_attribute(&mut body, libc::IFLA_MTU, &mtu.to_ne_bytes());
+        message(kind, 0, &body)
     }
 
-    fn addressed(address: IpAddr) -> AddressMessage {
-        let mut message = AddressMessage::default();
-        message.header.index = 2;
-        message.attributes.push(AddressAttribute::Local(address));
-        message
-    }
-
-    fn change(messages: Vec<RouteNetlinkMessage>) -> Option<Change> {
-        let mut bytes = Vec::new();
-        for message in messages {
-            let mut message = NetlinkMessage::from(message);
-            message.finalize();
-            let begin = bytes.len();
-            bytes.resize(begin + message.buffer_len().next_multiple_of(4), 0);
-            message.serialize(&mut bytes[begin..]);
+    fn addressed(kind: u16, address: IpAddr) -> Vec<u8> {
+        let mut body = vec![0; ADDRESS_HEADER];
+        body[4] = 2;
+        match address {
+            IpAddr::V4(ip) => {
+                push_attribute(&mut body, libc::IFA_ADDRESS, &[10, 0, 0, 9]);
+                push_attribute(&mut body, libc::IFA_LOCAL, &ip.octets());
+            }
+            IpAddr::V6(ip) => push_attribute(&mut body, libc::IFA_ADDRESS, &ip.octets()),
         }
+        message(kind, 0, &body)
+    }
+
+    fn change(messages: &[Vec<u8>]) -> Option<Change> {
         let interface = Interface { index: 2, mtu: 1500, addresses: [OURS, IpAddr::V6(1.into())] };
-        change_in(&interface, &bytes)
+        change_in(&interface, &messages.concat())
     }
 
     #[test]
     fn a_change_is_what_differs_from_the_set_up_interface() {
-        use RouteNetlinkMessage as Told;
-        let same = || Told::NewLink(link(2, LinkFlags::Up | LinkFlags::Running, 1500));
-        let down = |index| Told::NewLink(link(index, LinkFlags::empty(), 1500));
-        assert_eq!(change(vec![same(), Told::NewAddress(addressed(OURS)), down(1)]), None);
-        assert_eq!(change(vec![same(), down(2)]), Some(Change::Down));
-        assert_eq!(change(vec![Told::NewLink(link(2, LinkFlags::Up, 1400))]), Some(Change::Mtu(1400)));
-        assert_eq!(change(vec![Told::DelLink(link(2, LinkFlags::Up, 1500))]), Some(Change::Gone));
-        assert_eq!(change(vec![Told::NewAddress(addressed(OTHER))]), Some(Change::Gained(OTHER)));
-        assert_eq!(change(vec![Told::DelAddress(addressed(OURS))]), Some(Change::Lost(OURS)));
-        assert_eq!(change(vec![Told::DelAddress(addressed(OTHER))]), None);
-        let interface = Interface { index: 2, mtu: 1500, addresses: [OURS, OTHER] };
+        use libc::{RTM_DELADDR, RTM_DELLINK, RTM_NEWADDR, RTM_NEWLINK};
+        let same = || link(RTM_NEWLINK, 2, UP, 1500);
+        let down = |index| link(RTM_NEWLINK, index, 0, 1500);
+        assert_eq!(change(&[same(), addressed(RTM_NEWADDR, OURS), down(1)]), None);
+        assert_eq!(change(&[same(), down(2)]), Some(Change::Down));
+        assert_eq!(change(&[link(RTM_NEWLINK, 2, UP, 1400)]), Some(Change::Mtu(1400)));
+        assert_eq!(change(&[link(RTM_DELLINK, 2, UP, 1500)]), Some(Change::Gone));
+        assert_eq!(change(&[addressed(RTM_NEWADDR, OTHER)]), Some(Change::Gained(OTHER)));
+        assert_eq!(change(&[addressed(RTM_DELADDR, OURS)]), Some(Change::Lost(OURS)));
+        assert_eq!(change(&[addressed(RTM_DELADDR, OTHER)]), None);
+        let other = IpAddr::V6(7.into());
+        assert_eq!(change(&[addressed(RTM_NEWADDR, other)]), Some(Change::Gained(other)));
         for bytes in [&[][..], &[0; 16], &[255; 40]] {
-            assert_eq!(change_in(&interface, bytes), None, "{bytes:?}");
+            assert_eq!(change(&[bytes.to_vec()]), None, "{bytes:?}");
         }
     }
 }

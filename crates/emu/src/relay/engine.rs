@@ -4,8 +4,8 @@
 //! loop:  hand over what is due -> read what has arrived -> sleep until the next is due, less a short spin
 //! ```
 //!
-//! It sleeps in `ppoll`, whose timeout is in nanoseconds, and spins only for the last microseconds, and only where the
-//! gap between packets is much longer than that: a thread under SCHED_FIFO that never sleeps starves its core, until the
+//! It sleeps in `ppoll`, whose timeout is in nanoseconds, and spins for the last microseconds. It spins only where the gap
+//! between packets is much longer than that. A thread under SCHED_FIFO that never sleeps starves its core, until the
 //! kernel's real-time limit stops it for tens of milliseconds.
 
 use std::io;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use link::{DropReason, Dropped, Fate, Link, LinkConfig, Packet, RateModel};
+use link::{DropReason, Dropped, Link, LinkConfig, Packet, PacketOutcome, RateModel};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -31,16 +31,16 @@ use crate::relay::outcome::{Anomalies, MAX_HELD, Outcome, Timing};
 use crate::relay::packet::WirePacket;
 use crate::relay::side::{Shared, Side, SideReport, Snapshot};
 
-/// Packets read, or handed over, before the other side has its turn.
+/// Packets read or delivered on one side before the other side has its turn.
 const BATCH: usize = 64;
-/// Spin before a packet is due: about what the kernel takes to wake a thread.
+/// Spin before a packet is due: about the time that the kernel takes to wake a thread.
 const SPIN: Duration = Duration::from_micros(20);
-/// Packets must be this many times further apart than the spin is long.
+/// Smallest gap between packets for which the engine spins, in spins.
 const SPIN_SHARE: u64 = 4;
-/// Where they are closer, those due within this span are handed over together, as a network card's interrupts do: it
-/// halves the CPU time of 1 Gbit/s.
+/// Span within which closer packets are delivered together, like the interrupts of a network card. It halves the CPU time
+/// of 1 Gbit/s.
 const GATHER: Duration = Duration::from_micros(50);
-/// Between two looks at the clock by those who watch; also the longest sleep.
+/// Time between two snapshots, and the longest sleep.
 const TICK: Duration = Duration::from_millis(100);
 /// Stops an engine from another thread.
 #[derive(Clone, Debug)]
@@ -90,6 +90,7 @@ impl Engine {
         tuns: [Tun; 2],
         [there, back]: [&LinkConfig; 2],
         (overhead, seed): (u32, u64),
+        start: Instant,
         log: Option<Log>,
         stop: Stop,
         shared: Arc<Shared>,
@@ -99,7 +100,7 @@ impl Engine {
             links: [Link::new(there, seed, "link"), Link::new(back, seed, "back")],
             spin: spin(there).min(spin(back)),
             overhead,
-            start: Instant::now(),
+            start,
             held: 0,
             timing: Timing::default(),
             anomalies: Anomalies::default(),
@@ -111,7 +112,7 @@ impl Engine {
         }
     }
 
-    /// Runs until it is told to stop.
+    /// Runs until it is stopped.
     pub(crate) fn run(mut self) -> Result<Outcome, Error> {
         let mut buffer = [0; MTU + 1];
         let mut readable = [true; 2];
@@ -130,22 +131,17 @@ impl Engine {
         Ok(self.finish())
     }
 
-    /// When the run began: times count from here.
-    pub(crate) fn start(&self) -> Instant {
-        self.start
-    }
-
     fn now(&self) -> Time {
         Time(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// What is due of that which this side has sent.
+    /// Delivers the packets of this side that are due.
     fn hand_over(&mut self, from: usize) -> Result<(), Error> {
         for _ in 0..BATCH {
             let now = self.now();
             let Some(due) = self.links[from].next().filter(|&due| due <= now) else { break };
             let popped = self.links[from].pop(now);
-            self.settle_fates(from, now);
+            self.drop_outcomes(from, now);
             let Some(packet) = popped else { break };
             self.timing.late(now - due);
             self.write(1 - from, packet.bytes())?;
@@ -166,7 +162,7 @@ impl Engine {
         }
     }
 
-    /// What has come from this side.
+    /// Reads the packets that this side has sent.
     fn take_in(&mut self, from: usize, buffer: &mut [u8]) -> Result<(), Error> {
         for _ in 0..BATCH {
             match self.tuns[from].read(buffer) {
@@ -199,13 +195,13 @@ impl Engine {
             Ok(_) => {}
             Err(dropped) => self.drop(from, now, &dropped),
         }
-        self.settle_fates(from, now);
+        self.drop_outcomes(from, now);
     }
 
-    /// Drops that an AQM has decided since.
-    fn settle_fates(&mut self, from: usize, now: Time) {
-        while let Some(fate) = self.links[from].fate() {
-            if let Fate::Dropped(dropped) = fate {
+    /// Counts the drops that an AQM has decided since.
+    fn drop_outcomes(&mut self, from: usize, now: Time) {
+        while let Some(outcome) = self.links[from].next_outcome() {
+            if let PacketOutcome::Dropped(dropped) = outcome {
                 self.drop(from, now, &dropped);
             }
         }
@@ -216,7 +212,7 @@ impl Engine {
         self.record(from, &dropped.packet, End::Dropped { at, reason: dropped.reason });
     }
 
-    /// A copy is in the capture alone: the row is that of the packet it was made of.
+    /// Logs a delivery. A copy is only in the capture, because the original packet has the row.
     fn log_delivery(&mut self, from: usize, packet: &WirePacket, at: Time, late: Duration) {
         if let Some(log) = &mut self.log {
             log.frame(1 - from, at, packet.bytes());
@@ -247,7 +243,7 @@ impl Engine {
         });
     }
 
-    /// Shows those who watch how it stands.
+    /// Publishes a snapshot.
     fn publish(&mut self) {
         let now = self.now();
         if now - self.published < TICK {
@@ -265,7 +261,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of what was done to the interfaces.
+    /// Records changes of the interfaces.
     fn watch(&mut self, now: Time) {
         for (tun, first) in self.tuns.iter().zip(&mut self.changes) {
             if first.is_none() {
@@ -282,7 +278,7 @@ impl Engine {
         Snapshot { elapsed: now - Time::ZERO, sides: [side(0), side(1)] }
     }
 
-    /// Sleeps until something is due or arrives. Says which sides may have something to read.
+    /// Sleeps until a packet is due or arrives. Returns which sides may have packets to read.
     fn wait(&self) -> Result<[bool; 2], Error> {
         let due = self.links.iter().filter_map(Link::next).min().unwrap_or(Time::NEVER);
         let now = self.now();
@@ -299,7 +295,7 @@ impl Engine {
         Ok(ready)
     }
 
-    /// The sides that have something to read, and whether nothing came before the time was over.
+    /// Returns the sides that have packets to read, and whether the whole time passed.
     fn sleep(&self, span: Duration) -> Result<([bool; 2], bool), Error> {
         let watch = |fd| PollFd::new(fd, PollFlags::POLLIN);
         let mut fds =
@@ -313,7 +309,7 @@ impl Engine {
         }
     }
 
-    /// What is still under way ends here; of packets that would never be delivered nobody hears.
+    /// Logs the packets that are still in the queue or on the link. Packets that would never be delivered are not logged.
     fn log_held(&mut self, now: Time) {
         for from in 0..2 {
             while let Some(packet) = self.links[from].pop(Time(u64::MAX - 2)) {
@@ -349,7 +345,7 @@ impl Engine {
     }
 }
 
-/// How long it is worth to spin before a packet of this link: not at all where packets come close together.
+/// Returns the spin before a packet of this link: zero where packets come close together.
 fn spin(config: &LinkConfig) -> Duration {
     let RateModel::Constant(rate) = config.rate else { return SPIN };
     // A link that only delays adds packets no closer than they come.

@@ -1,4 +1,4 @@
-//! What the relay counts that no link counts.
+//! Counters of the relay that no link has.
 
 use hdrhistogram::Histogram;
 use units::{Duration, Time};
@@ -6,14 +6,14 @@ use units::{Duration, Time};
 use crate::linux::watch::Change;
 use crate::relay::side::Snapshot;
 
-/// Bytes that the emulator holds at most, both directions together. An unlimited queue under a flood would otherwise
-/// take the machine's memory.
+/// Largest number of bytes that the emulator holds, both directions together. An unlimited queue under a flood would
+/// otherwise take the machine's memory.
 pub const MAX_HELD: u64 = 512 << 20;
 
-/// What an engine counted that no link counts.
+/// Packets that the engine could not carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anomalies {
-    /// Packets that are no IP; not carried.
+    /// Packets that are not IP.
     pub malformed: u64,
     /// Packets that the receiver's kernel refused to take.
     pub refused: u64,
@@ -21,19 +21,19 @@ pub struct Anomalies {
     pub overflow: u64,
 }
 
-/// How a run went, when it is over.
+/// Results of the engine.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) snapshot: Snapshot,
     pub(crate) timing: Timing,
     pub(crate) anomalies: Anomalies,
-    /// The first change of each end's interface that was not ours, and when.
+    /// First change of each end's interface that the emulator did not make, and its time.
     pub(crate) changes: [Option<(Time, Change)>; 2],
-    /// Of the engine's thread.
+    /// CPU time of the engine's thread.
     pub(crate) cpu: Duration,
 }
 
-/// Lateness of every packet handed over, collected by the engine.
+/// Lateness of every delivered packet.
 #[derive(Debug)]
 pub(crate) struct Timing {
     pub(crate) lateness: Histogram<u64>,

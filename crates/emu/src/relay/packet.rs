@@ -9,29 +9,29 @@ pub struct WirePacket {
     bytes: Vec<u8>,
     overhead: u32,
     flow: u32,
-    /// When the emulator read it.
+    /// Time at which the emulator read it.
     pub arrival: Time,
-    /// When its last bit left the queue, once the link has decided.
+    /// Time at which its last bit left the queue, once that is known.
     pub departure: Option<Time>,
-    /// Whether the link set CE.
+    /// True if the link set CE.
     pub marked: bool,
-    /// Whether the link has damaged it.
+    /// True if the link has damaged it.
     pub damaged: bool,
-    /// Whether the link has made it: a second one of another.
+    /// True if the link has made it as a copy of another packet.
     pub copy: bool,
 }
 
 /// Bytes of an IPv6 header, and of an IPv4 header without options.
 const IPV6_HEADER: usize = 40;
 const IPV4_HEADER: usize = 20;
-/// Protocols whose header begins with two ports.
+/// Protocols whose header starts with two ports.
 const TCP_UDP: [u8; 2] = [TCP, UDP];
 
 impl WirePacket {
-    /// The packet as it came from the TUN device; `overhead` bytes of lower layers count on the wire.
+    /// Parses a packet from the TUN device. `overhead` is the bytes of lower layers that count on the wire.
     ///
     /// # Errors
-    /// What is wrong with its header.
+    /// The fault of its header.
     pub fn new(bytes: Vec<u8>, overhead: u32, arrival: Time) -> Result<Self, &'static str> {
         let flow = flow(&bytes, transport(&bytes)?);
         Ok(Self {
@@ -51,13 +51,13 @@ impl WirePacket {
         &self.bytes
     }
 
-    /// What its transport header says, if it is TCP or UDP.
+    /// Returns the transport header if it is TCP or UDP.
     pub fn segment(&self) -> Option<Segment> {
         Segment::read(&self.bytes)
     }
 }
 
-/// What the header of TCP or UDP says of a packet.
+/// Header of TCP or UDP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// 6 for TCP, 17 for UDP.
@@ -66,7 +66,7 @@ pub struct Segment {
     pub source: u16,
     /// The receiver's port.
     pub destination: u16,
-    /// Bytes behind the header.
+    /// Bytes after the header.
     pub payload: u32,
     /// TCP's sequence number; 0 for UDP.
     pub sequence: u32,
@@ -83,7 +83,7 @@ const UDP: u8 = 17;
 const UDP_HEADER: usize = 8;
 
 impl Segment {
-    /// Of an IP packet that is whole; `None` for fragments and other protocols.
+    /// Parses an IP packet. Returns `None` for fragments and other protocols.
     fn read(bytes: &[u8]) -> Option<Self> {
         let (header, protocol) = transport(bytes).ok()?;
         if !TCP_UDP.contains(&protocol) || is_fragment(bytes) {
@@ -109,7 +109,7 @@ impl Segment {
     }
 }
 
-/// Where the transport header begins, if there is one for us to look at: (offset, protocol).
+/// Returns offset and protocol of the transport header, if the packet has one.
 fn transport(bytes: &[u8]) -> Result<(usize, u8), &'static str> {
     match bytes.first().ok_or("an empty packet")? >> 4 {
         4 if bytes.len() < IPV4_HEADER => Err("an IPv4 packet shorter than its header"),
@@ -132,7 +132,7 @@ fn transport(bytes: &[u8]) -> Result<(usize, u8), &'static str> {
     }
 }
 
-/// Of addresses, protocol and ports: FNV-1a, folded. Fragments and what has no ports go by their addresses.
+/// Hashes addresses, protocol and ports: FNV-1a, folded. Fragments and packets without ports are hashed by their addresses.
 fn flow(bytes: &[u8], (header, protocol): (usize, u8)) -> u32 {
     let addresses = if bytes[0] >> 4 == 4 { &bytes[12..20] } else { &bytes[8..40] };
     let ports = match bytes.get(header..header + 4) {
@@ -144,7 +144,7 @@ fn flow(bytes: &[u8], (header, protocol): (usize, u8)) -> u32 {
     (hash ^ (hash >> 32)) as u32
 }
 
-/// Whether the packet is a part of an IPv4 datagram.
+/// Reports whether the packet is a fragment of an IPv4 datagram.
 fn is_fragment(bytes: &[u8]) -> bool {
     bytes[0] >> 4 == 4 && u16::from_be_bytes([bytes[6], bytes[7]]) & 0x3fff != 0
 }
@@ -202,7 +202,7 @@ impl Packet for WirePacket {
         }
     }
 
-    /// One bit behind the IP header is another: the checksum of TCP or UDP does not fit any more.
+    /// Flips a bit after the IP header, so that the checksum of TCP or UDP is wrong.
     fn damage(&mut self, random: u64) {
         let header = transport(&self.bytes).map_or(IPV4_HEADER, |transport| transport.0);
         let bits = 8 * self.bytes.len().saturating_sub(header) as u64;

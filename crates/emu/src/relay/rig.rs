@@ -1,4 +1,4 @@
-//! Two namespaces with a link between them: made, watched, ended.
+//! Two namespaces with a running link between them.
 
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -18,46 +18,46 @@ use crate::relay::outcome::Outcome;
 use crate::relay::side::{Shared, Side, Snapshot};
 use crate::validity::{Audit, Ticks};
 
-/// What is between the two ends.
+/// Configuration of the link between the two ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// What the client's packets go through.
+    /// Link of the client's packets.
     pub there: LinkConfig,
-    /// What the server's packets go through.
+    /// Link of the server's packets.
     pub back: LinkConfig,
     /// Bytes of lower layers that count on the wire with every IP packet.
     pub overhead: u32,
-    /// Of every random element.
+    /// Seed of all random elements.
     pub seed: u64,
-    /// The packet log.
+    /// Destinations of the packet log.
     pub log: Files,
 }
 
 impl Config {
-    /// A link for what the client sends; the way back has the same delay and nothing else.
+    /// Creates a configuration with this link for the client's packets. The reverse link only delays, by the same time.
     pub fn new(there: LinkConfig) -> Self {
         let back = Self::delay(there.delay);
         Self { there, back, overhead: 0, seed: 1, log: Files::default() }
     }
 
-    /// A link that only delays: 1500 bytes pass in 12 ns.
+    /// Returns a link that only delays: 1500 bytes pass in 12 ns.
     pub fn delay(delay: Duration) -> LinkConfig {
         LinkConfig { delay, ..LinkConfig::plain(Rate(1_000_000_000_000)) }
     }
 }
 
-/// A run that is over.
+/// Results of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// The counters at its end.
+    /// Snapshot at the end.
     pub last: Snapshot,
     /// The self-audit.
     pub audit: Audit,
-    /// The packets, in the order in which they were handed over or dropped, if they were to be kept.
+    /// Packets in the order in which they were delivered or dropped, if the configuration keeps them.
     pub packets: Vec<Row>,
 }
 
-/// A running link. Dropped, it ends, and nothing of it remains.
+/// A running link. Dropping it ends the link and leaves nothing behind.
 #[derive(Debug)]
 pub struct Rig {
     namespaces: [Namespace; 2],
@@ -74,7 +74,7 @@ impl Rig {
     /// Makes the namespaces and starts the relay between them.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The error of the system call.
     pub fn start(config: &Config) -> Result<Self, Error> {
         for link in [&config.there, &config.back] {
             link.check().map_err(Error::new)?;
@@ -82,12 +82,12 @@ impl Rig {
         let namespaces = [Namespace::new()?, Namespace::new()?];
         let open = |side: Side| Tun::open(&namespaces[side as usize], side.ipv4(), side.ipv6());
         let tuns = [open(Side::Client)?, open(Side::Server)?];
-        let (log, writer) = Log::open(&config.log)?.unzip();
+        let start = Instant::now();
+        let (log, writer) = Log::open(&config.log, start)?.unzip();
         let (stop, shared) = (Stop::new()?, Arc::<Shared>::default());
         let links = [&config.there, &config.back];
         let settings = (config.overhead, config.seed);
-        let engine = Engine::new(tuns, links, settings, log, stop.clone(), Arc::clone(&shared));
-        let start = engine.start();
+        let engine = Engine::new(tuns, links, settings, start, log, stop.clone(), Arc::clone(&shared));
         let (tell, told) = mpsc::channel();
         let thread = thread::Builder::new().name("emulator".to_owned()).spawn(move || {
             // The one who asks waits for the answer.
@@ -107,30 +107,30 @@ impl Rig {
         })
     }
 
-    /// The namespace of an end.
+    /// Returns the namespace of an end.
     pub fn namespace(&self, side: Side) -> &Namespace {
         &self.namespaces[side as usize]
     }
 
-    /// When the run began: the times of its packets count from here.
+    /// Returns the start of the run, from which the times of its packets count.
     pub fn start_time(&self) -> Instant {
         self.start
     }
 
-    /// How it stands.
+    /// Returns the latest snapshot.
     pub fn snapshot(&self) -> Snapshot {
         self.shared.snapshot.lock().map_or_else(|poisoned| *poisoned.into_inner(), |s| *s)
     }
 
-    /// Whether the relay has ended by itself; [`Rig::stop`] says why.
+    /// Reports whether the relay has ended by itself. [`Rig::stop`] returns why.
     pub fn has_failed(&self) -> bool {
         self.engine.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Ends it.
+    /// Ends the link.
     ///
     /// # Errors
-    /// What had ended it before.
+    /// The error that had ended it before.
     pub fn stop(mut self) -> Result<Report, Error> {
         // Before the devices go.
         let hidden = [
@@ -152,12 +152,12 @@ impl Rig {
     }
 }
 
-/// A panic is an error like others: the namespaces go all the same.
+/// Turns a panic into an error, so that the namespaces are removed all the same.
 fn ended<T>(joined: thread::Result<Result<T, Error>>) -> Result<T, Error> {
     joined.unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-        Err(Error::new(format!("the emulator has panicked, which is a mistake in Ackclock: {said}")))
+        Err(Error::new(format!("the emulator has panicked, which is a bug in Ackclock: {said}")))
     })
 }
 

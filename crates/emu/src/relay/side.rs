@@ -1,4 +1,4 @@
-//! The two ends of the link, and how each direction stands.
+//! The two ends of the link, and the state of each direction.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -10,19 +10,19 @@ use units::Duration;
 /// An end of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Where the command runs.
+    /// The end where the command runs.
     Client,
-    /// The other one.
+    /// The other end.
     Server,
 }
 
 impl Side {
-    /// Its IPv4 address. In a namespace of its own, it collides with no address of the host.
+    /// Returns the IPv4 address of this end. It is in its own namespace and so cannot collide with an address of the host.
     pub fn ipv4(self) -> Ipv4Addr {
         Ipv4Addr::new(10, 64, 0, self.number())
     }
 
-    /// Its IPv6 address.
+    /// Returns the IPv6 address of this end.
     pub fn ipv6(self) -> Ipv6Addr {
         Ipv6Addr::new(0xfd00, 0x64, 0, 0, 0, 0, 0, self.number().into())
     }
@@ -49,20 +49,20 @@ impl fmt::Display for Side {
 pub struct SideReport {
     /// Packets and bytes in its queue.
     pub backlog: Backlog,
-    /// What happened so far.
+    /// Counters since the start.
     pub counters: Counters,
 }
 
-/// How a run stands; some 100 ms old at most.
+/// State of a run, at most about 100 ms old.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Since the start.
+    /// Time since the start.
     pub elapsed: Duration,
-    /// What the client sends, what the server sends.
+    /// Packets of the client, packets of the server.
     pub sides: [SideReport; 2],
 }
 
-/// What engine and watchers share.
+/// State that the engine shares with other threads.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub(crate) snapshot: Mutex<Snapshot>,

@@ -80,7 +80,7 @@ pub(crate) fn outcome(
     link.delivered = delivered(rows, span);
     let reverse = if scenario.reverse.is_empty() { Vec::new() } else { vec![there] };
     Outcome {
-        seconds: Seconds::of(scenario.series, &series),
+        seconds: Seconds::from_series(scenario.series, &series),
         series,
         flows: flows.into_iter().map(|flow| flow.record).collect(),
         probe: None,

@@ -1,7 +1,7 @@
 //! A flow's traffic as the record of a scenario: the calls that a simulation makes for its own flows.
 
 use congestion::Detection;
-use link::Stay;
+use link::QueueTime;
 use scenario::trace::{self, Handshake};
 use scenario::{FlowConfig, Record, Scenario, SentPacket};
 use units::{Duration, Time};
@@ -126,7 +126,7 @@ impl Counter<'_> {
         }
         if let Some(departed) = leaving.departed.and_then(|at| self.span.of_run(at)) {
             // The log does not say when a transmission began.
-            record.on_queued(now, 0, Stay { wait: Duration::ZERO, total: departed - now });
+            record.on_queued(now, 0, QueueTime { wait: Duration::ZERO, total: departed - now });
         }
     }
 

@@ -117,7 +117,7 @@ impl<'a> Flow<'a> {
 
     /// Whether its client waits for the word: its file is there then.
     pub(super) fn is_ready(&self) -> bool {
-        self.client.is_none() || self.folder.out().exists()
+        self.client.is_none() || self.folder.arrived().is_some()
     }
 
     /// Its time has come.
@@ -162,7 +162,7 @@ impl<'a> Flow<'a> {
         if self.fate.is_some() {
             return;
         }
-        let arrived = self.folder.arrived();
+        let arrived = self.folder.arrived().unwrap_or(0);
         if arrived > self.progress.0 {
             self.progress = (arrived, Some(now));
         }
@@ -184,6 +184,6 @@ impl<'a> Flow<'a> {
             [self.client.take(), self.server.take()].map(|end| end.map(Process::finish).unwrap_or_default());
         let fate = self.fate.clone().unwrap_or(Fate::Abandoned);
         let words = if fate.is_good() { Default::default() } else { words };
-        Transfer { fate, arrived: self.folder.arrived(), words }
+        Transfer { fate, arrived: self.folder.arrived().unwrap_or(0), words }
     }
 }

@@ -1,34 +1,50 @@
-//! The files of one run: what is served, what arrives, keys, the capture. Everything goes when the run is over; what a killed run has left goes when
-//! the next one begins.
+//! Files of one run: what is served, what arrives, keys, the capture. They are removed when the run ends. Files that a killed run left behind are
+//! removed when the next run begins.
+//!
+//! The processes of a run have a folder of their own with mode 0700. It belongs to the user that they run as. The capture is in another folder, which
+//! belongs to this process. What is read back from the processes' folder is never reached through a link, and is a regular file of bounded size.
 
-use std::fs::{self, File, Permissions};
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File};
 use std::io::{BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::Arc;
 
+use emu::{Identity, Side};
 use ring::digest;
 use tempfile::TempDir;
 use units::Rng;
 
 use crate::error::Error;
 use crate::reader::KeyLog;
+use crate::regular;
 
-/// What the served file is called, and so the downloaded one.
+/// Name of the served file, and so of the downloaded one.
 pub(crate) const FILE: &str = "file";
-/// What folders of runs are called, before the process that made them.
+/// Beginning of the names of run folders. The number of the process that made them follows.
 const PREFIX: &str = "ackclock-run-";
-/// Bytes of a file at most: it lies on disk, twice.
+/// Largest size of the served file, in bytes. It lies on disk twice.
 pub(crate) const MAX_FILE: u64 = 4 << 30;
 /// Bytes written or read at a time.
 const PIECE: usize = 64 << 10;
-/// Bytes of a key log at most: one connection has less than a kilobyte.
+/// Bytes read of a key log. One connection needs less than a kilobyte.
 const MAX_KEYS: u64 = 1 << 20;
+/// Bytes copied of one qlog file.
+const MAX_QLOG: u64 = 1 << 30;
+/// qlog files read of one end.
+const MAX_QLOGS: usize = 1000;
 
-/// The folder of one run.
+/// The folders of one run.
 #[derive(Debug)]
 pub(crate) struct Folder {
+    /// What the processes read and write.
     dir: TempDir,
+    /// What only this process reads and writes.
+    private: TempDir,
+    /// Opened while no other user could have replaced it.
+    opened: Arc<File>,
 }
 
 /// The folders of one flow.
@@ -40,97 +56,120 @@ pub(crate) struct FlowFolder {
     pub(crate) downloads: PathBuf,
     /// Key logs of client and server.
     pub(crate) keys: [PathBuf; 2],
-    /// qlog of client and server.
+    /// qlog folders of client and server.
     pub(crate) qlog: [PathBuf; 2],
+    /// The run's folder, and this flow's name in it.
+    run: Arc<File>,
+    name: PathBuf,
+    size: u64,
 }
 
 impl Folder {
-    /// A new one, in the system's folder for such.
+    /// Makes the folders in the system's folder for temporary files.
     ///
     /// # Errors
-    /// What the system refuses.
-    pub(crate) fn new() -> Result<Self, Error> {
-        Self::below(&std::env::temp_dir())
+    /// The error of the system call.
+    pub(crate) fn new(identity: &Identity) -> Result<Self, Error> {
+        Self::below(&std::env::temp_dir(), identity)
     }
 
-    fn below(parent: &Path) -> Result<Self, Error> {
+    fn below(parent: &Path, identity: &Identity) -> Result<Self, Error> {
         let space = process_space();
-        forget_dead(parent, &space);
-        let dir = tempfile::Builder::new()
-            .prefix(&format!("{PREFIX}{space}-{}-", process::id()))
-            .tempdir_in(parent);
-        let dir = dir.map_err(|e| {
-            Error::system(format_args!("make a folder for the run in {}", parent.display()), e)
-        })?;
-        // The ends may run as somebody else, who called sudo.
-        open_to_all(dir.path(), 0o755)?;
-        Ok(Self { dir })
+        forget_dead(parent, &space, identity);
+        let failed = |e| Error::system(format_args!("make a folder for the run in {}", parent.display()), e);
+        let make = || {
+            let name = format!("{PREFIX}{space}-{}-", process::id());
+            let mut builder = tempfile::Builder::new();
+            let builder = builder.prefix(&name).permissions(fs::Permissions::from_mode(0o700));
+            builder.tempdir_in(parent).map_err(failed)
+        };
+        let (dir, private) = (make()?, make()?);
+        let opened = Arc::new(File::open(dir.path()).map_err(failed)?);
+        Ok(Self { dir, private, opened })
     }
 
+    /// The folder that the processes may read and write.
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Folders for a flow of this number, with a file of so many bytes. One that is only to be long enough is not filled.
+    /// The folder that only this process may read and write.
+    pub(crate) fn private(&self) -> &Path {
+        self.private.path()
+    }
+
+    /// Makes the folders of flow `number`, with a file of `size` bytes. Without a seed the file is only long enough, and not filled.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The error of the system call.
     pub(crate) fn flow(&self, number: usize, size: u64, seed: Option<u64>) -> Result<FlowFolder, Error> {
-        let flow = self.path().join(format!("flow-{number}"));
-        let of = |name: &str| {
-            let path = flow.join(name);
-            fs::create_dir_all(&path)
-                .map_err(|e| Error::system(format_args!("make {}", path.display()), e))?;
-            open_to_all(&path, 0o777)?;
-            Ok::<_, Error>(path)
+        let name = PathBuf::from(format!("flow-{number}"));
+        let flow = self.path().join(&name);
+        let make = |path: &Path| {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+            made.map_err(|e| Error::system(format_args!("make {}", path.display()), e))
         };
-        let (root, downloads, client, server) = (of("root")?, of("downloads")?, of("client")?, of("server")?);
-        open_to_all(&flow, 0o755)?;
-        open_to_all(&root, 0o755)?;
+        let [root, downloads] = ["root", "downloads"].map(|name| flow.join(name));
+        let [keys, qlog] =
+            ["keys", "qlog"].map(|name| ["client", "server"].map(|end| flow.join(end).join(name)));
+        [&root, &downloads, &qlog[0], &qlog[1]].into_iter().try_for_each(|path| make(path))?;
         let written = write_file(&root.join(FILE), size, seed);
         written.map_err(|e| Error::system(format_args!("write a file of {size} bytes"), e))?;
-        let [keys, qlog] = ["keys", "qlog"].map(|name| [client.join(name), server.join(name)]);
-        for path in &qlog {
-            fs::create_dir_all(path)
-                .map_err(|e| Error::system(format_args!("make {}", path.display()), e))?;
-            open_to_all(path, 0o777)?;
-        }
-        Ok(FlowFolder { root, downloads, keys, qlog })
+        Ok(FlowFolder { root, downloads, keys, qlog, run: Arc::clone(&self.opened), name, size })
+    }
+
+    /// Gives the processes' folder, and all that is in it, to the user that they run as. Until then nobody else can reach it.
+    ///
+    /// # Errors
+    /// The error of the system call.
+    pub(crate) fn give(&self, identity: &Identity) -> Result<(), Error> {
+        let given = give_all(self.path(), identity);
+        given.map_err(|e| {
+            Error::system(format_args!("give {} to the user of the run", self.path().display()), e)
+        })
     }
 }
 
+/// The folder itself last: as long as it is not given, its contents can only be what this process has put there.
+fn give_all(path: &Path, identity: &Identity) -> std::io::Result<()> {
+    if fs::symlink_metadata(path)?.is_dir() {
+        for entry in fs::read_dir(path)? {
+            give_all(&entry?.path(), identity)?;
+        }
+    }
+    identity.give(path)
+}
+
 impl FlowFolder {
-    /// Where what was served arrives.
+    /// Where the served file arrives.
     pub(crate) fn out(&self) -> PathBuf {
         self.downloads.join(FILE)
     }
 
-    /// How many bytes have arrived; 0 before there is a file.
-    pub(crate) fn arrived(&self) -> u64 {
-        fs::metadata(self.out()).map_or(0, |file| file.len())
+    /// Returns the number of bytes that have arrived, or `None` before there is a file.
+    pub(crate) fn arrived(&self) -> Option<u64> {
+        let file = fs::symlink_metadata(self.out()).ok()?;
+        file.is_file().then_some(file.len())
     }
 
-    /// Whether what has arrived is what was served, by SHA-256.
+    /// Reports whether the downloaded file equals the served one, by SHA-256.
     pub(crate) fn is_right(&self) -> bool {
-        let hashes = [self.root.join(FILE), self.out()].map(|path| hash(&path).ok());
-        hashes[0].is_some() && hashes[0] == hashes[1]
+        let hash = |path: &str| hash(self.open(path).ok()?, self.size).ok().flatten();
+        let [served, arrived] = ["root", "downloads"].map(|folder| hash(&format!("{folder}/{FILE}")));
+        served.is_some() && served == arrived
     }
 
-    /// Copies what both ends have written of qlog to a folder that outlives the run.
+    /// Copies the qlog files of both ends to a folder that outlives the run.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The error of the system call.
     pub(crate) fn keep_qlog(&self, number: usize, to: &Path) -> Result<(), Error> {
         let keep = || -> std::io::Result<()> {
             fs::create_dir_all(to)?;
-            for (side, from) in ["client", "server"].iter().zip(&self.qlog) {
-                for file in fs::read_dir(from)? {
-                    let file = file?;
-                    let name = format!("flow-{number}-{side}-{}", file.file_name().to_string_lossy());
-                    // Not what a program may have put there instead of a file.
-                    if file.file_type()?.is_file() {
-                        fs::copy(file.path(), to.join(name))?;
-                    }
+            for side in [Side::Client, Side::Server] {
+                for (name, file) in self.qlog_files(side) {
+                    let name = format!("flow-{number}-{side}-{}", name.display());
+                    std::io::copy(&mut file.take(MAX_QLOG), &mut File::create(to.join(name))?)?;
                 }
             }
             Ok(())
@@ -138,54 +177,60 @@ impl FlowFolder {
         keep().map_err(|e| Error::system(format_args!("keep qlog in {}", to.display()), e))
     }
 
-    /// The secrets that either end has logged.
+    /// Opens the qlog files of an end. Skips what is not a regular file, and what cannot be read.
+    pub(crate) fn qlog_files(&self, side: Side) -> impl Iterator<Item = (std::ffi::OsString, File)> {
+        let folder = PathBuf::from(format!("{side}/qlog"));
+        let names = regular::names_below(&self.run, &self.name.join(&folder)).unwrap_or_default();
+        let open = move |name: std::ffi::OsString| Some((self.open(folder.join(&name)).ok()?, name));
+        names.into_iter().filter_map(open).map(|(file, name)| (name, file)).take(MAX_QLOGS)
+    }
+
+    /// Returns the secrets that both ends have logged. A log that cannot be read counts as empty.
     pub(crate) fn key_log(&self) -> KeyLog {
         let mut text = Vec::new();
-        for path in &self.keys {
-            if let Ok(file) = File::open(path) {
-                // What cannot be read is no secret that we have.
+        for side in [Side::Client, Side::Server] {
+            if let Ok(file) = self.open(format!("{side}/keys")) {
                 let _ = file.take(MAX_KEYS).read_to_end(&mut text);
                 text.push(b'\n');
             }
         }
         KeyLog::parse(&String::from_utf8_lossy(&text))
     }
+
+    fn open(&self, path: impl AsRef<OsStr>) -> std::io::Result<File> {
+        regular::open_below(&self.run, &self.name.join(Path::new(path.as_ref())))
+    }
 }
 
-/// The number of the space that process numbers are of: containers that share a folder for temporary files have numbers of their own.
+/// Returns the number of this process's PID namespace. Containers that share a folder for temporary files count processes separately.
 fn process_space() -> String {
     let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     link.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
 }
 
-/// Removes what dead processes of this user's have left.
-fn forget_dead(parent: &Path, space: &str) {
+/// Removes the folders of dead processes that belong to this user, or to the user that processes run as.
+fn forget_dead(parent: &Path, space: &str, identity: &Identity) {
     let Ok(entries) = fs::read_dir(parent) else { return };
-    let own = fs::metadata("/proc/self").map(|process| process.uid()).ok();
+    let owners = [Identity::own().uid(), identity.uid()];
     for entry in entries.flatten() {
         let is_dead = maker(&entry.file_name().to_string_lossy(), space)
             .is_some_and(|maker| !Path::new("/proc").join(maker.to_string()).exists());
-        // Not what a link leads to, nor what somebody else has called so.
-        let is_ours = || entry.metadata().is_ok_and(|found| found.is_dir() && Some(found.uid()) == own);
+        // Not the target of a link, and not another user's folder with this name.
+        let is_ours = || entry.metadata().is_ok_and(|found| found.is_dir() && owners.contains(&found.uid()));
         if is_dead && is_ours() {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// The process that made a folder of this name.
+/// Returns the number of the process that made a folder with this name.
 fn maker(name: &str, space: &str) -> Option<u32> {
     let rest = name.strip_prefix(PREFIX)?.strip_prefix(space)?.strip_prefix('-')?;
     rest.split_once('-')?.0.parse().ok()
 }
 
-fn open_to_all(path: &Path, mode: u32) -> Result<(), Error> {
-    let set = fs::set_permissions(path, Permissions::from_mode(mode));
-    set.map_err(|e| Error::system(format_args!("open {} to the ends", path.display()), e))
-}
-
 fn write_file(path: &Path, size: u64, seed: Option<u64>) -> std::io::Result<()> {
-    let file = File::create(path)?;
+    let file = File::create_new(path)?;
     let Some(seed) = seed else { return file.set_len(size) };
     let mut rng = Rng::stream(seed, "file");
     let mut out = BufWriter::new(file);
@@ -199,13 +244,17 @@ fn write_file(path: &Path, size: u64, seed: Option<u64>) -> std::io::Result<()> 
     out.flush()
 }
 
-fn hash(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut file = BufReader::new(File::open(path)?);
+/// Hashes a file of `size` bytes. A file of another size has no hash, however long it is.
+fn hash(file: File, size: u64) -> std::io::Result<Option<Vec<u8>>> {
+    if file.metadata()?.len() != size {
+        return Ok(None);
+    }
+    let mut file = BufReader::new(file.take(size));
     let mut context = digest::Context::new(&digest::SHA256);
     let mut piece = vec![0; PIECE];
     loop {
         match file.read(&mut piece)? {
-            0 => return Ok(context.finish().as_ref().to_vec()),
+            0 => return Ok(Some(context.finish().as_ref().to_vec())),
             length => context.update(&piece[..length]),
         }
     }
@@ -236,25 +285,107 @@ mod tests {
         ];
         let link = parent.path().join(format!("{PREFIX}{space}-{}-link", child.id()));
         std::os::unix::fs::symlink(&kept[0], &link).unwrap();
-        let folder = Folder::below(parent.path()).unwrap();
+        let folder = Folder::below(parent.path(), &Identity::own()).unwrap();
         assert!(!dead.exists() && folder.path().exists());
         assert!(kept.iter().all(|path| path.join("key.pem").exists()) && link.exists());
     }
 
     #[test]
     fn files_are_seeded_and_compared() {
-        let folder = Folder::new().unwrap();
+        let folder = Folder::new(&Identity::own()).unwrap();
         let [flow, other] =
             [(0, 1), (1, 2)].map(|(number, seed)| folder.flow(number, 1001, Some(seed)).unwrap());
-        assert!(!flow.is_right() && flow.arrived() == 0);
+        assert!(!flow.is_right() && flow.arrived().is_none());
         fs::copy(flow.root.join(FILE), flow.out()).unwrap();
-        assert!(flow.is_right() && flow.arrived() == 1001);
+        assert!(flow.is_right() && flow.arrived() == Some(1001));
         fs::copy(other.root.join(FILE), flow.out()).unwrap();
         assert!(!flow.is_right());
+        fs::write(flow.out(), vec![0; 1002]).unwrap();
+        assert!(!flow.is_right(), "of another size");
         let long = folder.flow(2, 1 << 30, None).unwrap();
         assert_eq!(fs::metadata(long.root.join(FILE)).unwrap().len(), 1 << 30);
-        let path = folder.path().to_owned();
+        let paths = [folder.path(), folder.private()].map(Path::to_owned);
         drop(folder);
-        assert!(!path.exists());
+        assert!(paths.iter().all(|path| !path.exists()));
+    }
+
+    /// Paths below a folder, with the folder itself.
+    fn below(path: &Path) -> Vec<PathBuf> {
+        let mut all = vec![path.to_owned()];
+        if path.is_dir() {
+            all.extend(fs::read_dir(path).unwrap().flat_map(|entry| below(&entry.unwrap().path())));
+        }
+        all
+    }
+
+    /// No other user can reach what the processes read and write; it belongs to the user that they run as.
+    #[test]
+    fn folders_are_closed_to_others() {
+        let folder = Folder::new(&Identity::own()).unwrap();
+        folder.flow(0, 10, Some(1)).unwrap();
+        let closed = |path: &PathBuf| fs::metadata(path).unwrap().mode() & 0o077 == 0;
+        assert!([folder.path(), folder.private()].map(Path::to_owned).iter().all(closed));
+        assert!(below(folder.path()).iter().filter(|path| path.is_dir()).all(closed));
+        folder.give(&Identity::own()).unwrap();
+        if Identity::own().uid() != 0 {
+            println!("skipped: only root can give a folder to another user");
+            return;
+        }
+        for path in below(folder.path()) {
+            std::os::unix::fs::lchown(path, Some(0), Some(0)).unwrap();
+        }
+        let other = Identity::for_test(65_534, 65_534);
+        folder.give(&other).unwrap();
+        assert!(below(folder.path()).iter().all(|path| fs::metadata(path).unwrap().uid() == 65_534));
+        assert_eq!(fs::metadata(folder.private()).unwrap().uid(), 0);
+    }
+
+    /// What a process of the run, or its user, may put in the place of files and folders: it is not followed, and nothing waits for it.
+    #[test]
+    fn planted_links_and_pipes_are_neither_followed_nor_opened() {
+        use std::os::unix::fs::symlink;
+        use std::sync::mpsc;
+        use std::time::Duration;
+
+        let outside = tempfile::tempdir().unwrap();
+        let secret = outside.path().join("secret");
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::below(parent.path(), &Identity::own()).unwrap();
+        let pipe = |path: &Path| {
+            let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+            rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+        };
+        let links = folder.flow(0, 10, Some(1)).unwrap();
+        fs::copy(links.root.join(FILE), &secret).unwrap();
+        symlink(&secret, links.out()).unwrap();
+        fs::write(outside.path().join("keys"), format!("SERVER_TRAFFIC_SECRET_0 {0} {0}", "ab".repeat(32)))
+            .unwrap();
+        symlink(outside.path().join("keys"), &links.keys[0]).unwrap();
+        symlink(&secret, links.qlog[0].join("a.sqlog")).unwrap();
+        // A whole folder that leads elsewhere.
+        fs::remove_dir_all(links.qlog[1].parent().unwrap()).unwrap();
+        fs::create_dir(outside.path().join("qlog")).unwrap();
+        fs::write(outside.path().join("qlog/b.sqlog"), "secret").unwrap();
+        symlink(outside.path(), links.qlog[1].parent().unwrap()).unwrap();
+        let pipes = folder.flow(1, 10, Some(1)).unwrap();
+        pipe(&pipes.out());
+        pipe(&pipes.keys[0]);
+        pipe(&pipes.keys[1]);
+        pipe(&pipes.qlog[0].join("a.sqlog"));
+        fs::write(pipes.qlog[1].join("b.sqlog"), "plain").unwrap();
+        let (tell, told) = mpsc::channel();
+        let to = parent.path().join("kept");
+        std::thread::spawn(move || {
+            for (number, flow) in [links, pipes].iter().enumerate() {
+                assert!(!flow.is_right() && flow.arrived().is_none());
+                assert!(flow.key_log().is_empty());
+                flow.keep_qlog(number, &to).unwrap();
+            }
+            let kept = fs::read_dir(to).unwrap().map(|entry| entry.unwrap().file_name());
+            tell.send(kept.collect::<Vec<_>>()).unwrap();
+        });
+        // A pipe that is opened the ordinary way waits for ever.
+        let kept = told.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(kept, ["flow-1-server-b.sqlog"]);
     }
 }

@@ -18,6 +18,7 @@ mod process;
 mod sockets;
 mod waits;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use emu::capture::log::Files;
@@ -37,7 +38,8 @@ use crate::capture;
 use crate::error::Error;
 use crate::outcome::{self, Fates, Reading, Traffic, TrafficReader};
 use crate::qlog;
-use crate::stack::{KeyKind, Stack};
+use crate::regular;
+use crate::stack::{KeyKind, Located, Stack};
 
 /// Metrics that the wire does not tell of another stack: which rule found a loss, when a transmission began, what its controller and its
 /// estimator know.
@@ -116,15 +118,15 @@ pub fn run_with(
     let client_stack = options.client.as_ref().unwrap_or(stack);
     let located = [client_stack.locate()?, stack.locate()?];
     let client_controller = client_controller(scenario, client_stack, controller)?;
-    let folder = Folder::new()?;
+    located.iter().try_for_each(Located::prepare)?;
+    let identity = Identity::of_caller(Way::Root)?;
+    let folder = Folder::new(&identity)?;
     let kinds = [client_stack.certificate(), stack.certificate()];
     let kind = if kinds.contains(&KeyKind::P256) { KeyKind::P256 } else { KeyKind::Ed25519 };
     let certificates = Certificates::make(folder.path(), kind, emu::Side::Server.ipv4())?;
-    let identity = Identity::of_caller(Way::Root)?;
-    let given = identity.give(&certificates.key);
-    given.map_err(|e| Error::system("give the key to the server's user", e))?;
     let folders = flow_folders(&folder, &plan, scenario.seed)?;
-    let pcap = options.pcap.clone().unwrap_or_else(|| folder.path().join("traffic.pcapng"));
+    folder.give(&identity)?;
+    let pcap = options.pcap.clone().unwrap_or_else(|| folder.private().join("traffic.pcapng"));
     let log = Files { csv: None, pcap: Some(pcap.clone()), keep: true };
     let (there, back, overhead) = (plan.there.clone(), plan.back.clone(), plan.overhead);
     let rig = Rig::start(&Config { there, back, overhead, seed: scenario.seed, log })?;
@@ -144,10 +146,14 @@ pub fn run_with(
     if let Some(to) = &options.qlog {
         folders.iter().enumerate().try_for_each(|(number, folder)| folder.keep_qlog(number, to))?;
     }
-    let mut traffic = read_traffic(&plan, &folders, &report, &pcap)?;
+    let opened =
+        if options.pcap.is_some() { regular::open_through_links(&pcap) } else { regular::open(&pcap) };
+    let capture = opened.map_err(|e| Error::system("read the capture of the run", e))?;
+    let mut traffic = read_traffic(&plan, &folders, &report, capture)?;
     if stack.qlog().is_some() {
         for (traffic, folder) in traffic.iter_mut().zip(&folders) {
-            traffic.windows = qlog::windows(&folder.qlog[1], &traffic.left);
+            traffic.windows =
+                qlog::windows(folder.qlog_files(emu::Side::Server).map(|(_, file)| file), &traffic.left);
         }
     }
     let links = report.last.sides.map(|side| side.counters);
@@ -209,12 +215,12 @@ fn read_traffic(
     plan: &Plan,
     folders: &[FlowFolder],
     report: &Report,
-    pcap: &Path,
+    capture: File,
 ) -> Result<Vec<Traffic>, Error> {
     let mut readers: Vec<TrafficReader> =
         folders.iter().map(|folder| TrafficReader::new(folder.key_log())).collect();
     let mut fates = Fates::of(&report.packets);
-    capture::read(pcap, Fates::begin(&report.packets), |sighting| {
+    capture::read(capture, Fates::begin(&report.packets), |sighting| {
         let fate = (sighting.seen_by == sighting.from).then(|| fates.take(&sighting)).flatten();
         let port = sighting.ports[1 - sighting.from];
         if let Some(number) = plan.flows.iter().position(|flow| flow.port == port) {

@@ -136,7 +136,7 @@ impl Stack {
     }
 
     /// Everything that may have placeholders.
-    fn texts(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn texts(&self) -> impl Iterator<Item = &String> {
         let ends = [&self.text.server, &self.text.client];
         let of_ends = ends.into_iter().flat_map(|end| end.command.iter().chain(end.environment.values()));
         of_ends.chain(self.text.find.file.iter()).chain(self.text.qlog.iter()).chain([&self.text.install])

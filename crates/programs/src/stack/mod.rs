@@ -3,6 +3,7 @@
 mod locate;
 mod manifest;
 mod shipped;
+mod trust;
 mod words;
 
 pub use locate::Located;

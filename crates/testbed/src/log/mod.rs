@@ -64,7 +64,7 @@ pub(crate) fn outcome(
     let owd_error = flows.iter().filter_map(Logged::owd_error).max();
     let series = series::of(scenario, seen, &packets, &flows, &udp, end);
     let outcome = Outcome {
-        seconds: Seconds::of(scenario.series, &series),
+        seconds: Seconds::from_series(scenario.series, &series),
         series,
         flows: flows.into_iter().map(Logged::into_record).collect(),
         probe: seen.pings.as_ref().map(|pings| ping(scenario, &packets, pings, end)),

@@ -1,7 +1,7 @@
 //! The emulator's packet log in the run's time.
 
 use emu::capture::row::{End, Row};
-use link::{Backlog, Stay};
+use link::{Backlog, QueueTime};
 use units::{Duration, Time};
 
 pub(crate) const TCP: u8 = 6;
@@ -50,6 +50,6 @@ pub(crate) fn delivered(packets: &[Packet], end: Time) -> Backlog {
 }
 
 /// The log does not say when a transmission began.
-pub(crate) fn stay(total: Duration) -> Stay {
-    Stay { wait: Duration::ZERO, total }
+pub(crate) fn stay(total: Duration) -> QueueTime {
+    QueueTime { wait: Duration::ZERO, total }
 }

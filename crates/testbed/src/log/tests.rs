@@ -118,7 +118,7 @@ fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
         beyond: Vec::new(),
         reverse: Vec::new(),
         windows: Vec::new(),
-        seconds: Seconds::of(scenario.series, &series),
+        seconds: Seconds::from_series(scenario.series, &series),
         series,
         end,
         events: 0,

@@ -1,35 +1,21 @@
 //! QUIC at real sockets through the emulator, beside the simulator. Needs root and /dev/net/tun.
 //!
-//! Whether a run is valid depends on the machine's day, so that what asks for times takes the best of three tries.
+//! Every run is checked for its bytes, marks and counts. Times, rates and RTTs are judged by valid runs (`emu::testing::timing`).
 #![cfg(target_os = "linux")]
 
 mod interop;
 
-use std::io::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use ackclock_testbed::{Feasibility, Make, Measured, run};
 use congestion::Registry;
+use emu::testing::{timing, turn};
 use link::{Limit, LinkConfig};
 use recovery::{Pacing, Style};
 use scenario::{FlowConfig, Scenario, Transport, Watch};
 use stack::Profile;
 use units::{Bytes, Duration, Ecn, Rate};
 
-/// Two runs at a time would spoil each other.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 const QUIC: Transport = Transport::Quic { datagram: 1252, header: 35, overhead: 28 };
 const RTT: Duration = Duration::from_millis(50);
-
-/// The turn of a test, or `None` and a word on standard error where it cannot run.
-fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
-    let Some(why) = emu::privilege::missing() else {
-        return Some(ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
-    };
-    // Past the test harness, which shows nothing of tests that pass.
-    std::io::stderr().write_all(format!("{test}: skipped: {why}\n").as_bytes()).unwrap();
-    None
-}
 
 fn flow(controller: &str) -> FlowConfig {
     let algorithm = Registry::default().get(controller).unwrap().algorithm();
@@ -63,8 +49,7 @@ fn the_wire_is_the_stack() {
         }
         let scenario = scenario([transfer], 20);
         let expected = stack::run(&scenario, &Profile::default(), &Watch::default(), None).unwrap().unwrap();
-        let mut tries = Vec::new();
-        for _ in 0..3 {
+        timing(&format!("the_wire_is_the_stack ({controller})"), || {
             let Measured { outcome, invalid_reasons, owd_error } = on_wire(&scenario);
             let (real, virtual_) = (&outcome.flows[0], &expected.flows[0]);
             assert_eq!(real.delivered, 2_000_000, "{controller}: {invalid_reasons:?}");
@@ -77,14 +62,11 @@ fn the_wire_is_the_stack() {
             );
             println!("{controller}: {said}");
             let alike = (time - 1.0).abs() < 0.03 && (rtt - 1.0).abs() < 0.05;
-            if alike && (drops - of_stack).abs() <= 3.0 + 0.2 * of_stack && error < Duration::from_micros(300)
-            {
-                tries.clear();
-                break;
-            }
-            tries.push(said);
-        }
-        assert!(tries.is_empty(), "{controller}: {tries:#?}");
+            let holds = alike
+                && (drops - of_stack).abs() <= 3.0 + 0.2 * of_stack
+                && error < Duration::from_micros(300);
+            (invalid_reasons, holds.then_some(()).ok_or(said))
+        });
     }
 }
 
@@ -96,11 +78,15 @@ fn every_mark_is_counted() {
     transfer.recovery.ecn = Ecn::Ect0;
     let mut scenario = scenario([transfer], 20);
     scenario.link.aqm = link::Aqm::Codel(Default::default());
-    let Measured { outcome, .. } = on_wire(&scenario);
-    let record = &outcome.flows[0];
-    assert_eq!(record.delivered, 1_500_000);
-    assert!(record.ecn.ce > 3, "{:?}", record.ecn);
-    assert_eq!((record.ecn.ce, record.ecn.ect1), (outcome.link.marked.packets, 0), "{:?}", record.ecn);
+    timing("every_mark_is_counted", || {
+        let Measured { outcome, invalid_reasons, .. } = on_wire(&scenario);
+        let (record, marked) = (&outcome.flows[0], outcome.link.marked.packets);
+        assert_eq!((record.delivered, record.ecn.ect1), (1_500_000, 0), "{:?}", record.ecn);
+        assert!(record.ecn.ce > 0 && record.ecn.ce <= marked, "{marked} {:?}", record.ecn);
+        // A packet that was repeated for nothing may be on its way when the transfer is over.
+        let holds = record.ecn.ce > 3 && record.ecn.ce == marked;
+        (invalid_reasons, holds.then_some(()).ok_or_else(|| format!("{marked} {:?}", record.ecn)))
+    });
 }
 
 /// A connection of the kernel's TCP and one of QUIC share the link: both have their place in the outcome, and together fill it.
@@ -109,15 +95,18 @@ fn beside_the_kernels_tcp() {
     let Some(_turn) = turn("beside_the_kernels_tcp") else { return };
     let tcp = FlowConfig { transport: Transport::Tcp { mss: 1448, overhead: 52 }, ..flow("cubic") };
     let scenario = Scenario { series: Some(Duration::from_millis(100)), ..scenario([tcp, flow("cubic")], 4) };
-    let Measured { outcome, .. } = on_wire(&scenario);
-    let goodput = |flow: usize| outcome.flows[flow].delivered as f64 * 8e-6 / 4.0;
-    assert!(goodput(0) > 1.0 && goodput(1) > 1.0, "{} and {}", goodput(0), goodput(1));
-    assert!((8.0..9.8).contains(&(goodput(0) + goodput(1))), "{} and {}", goodput(0), goodput(1));
-    let series = &outcome.series;
-    for flow in &series.flows {
-        assert_eq!(flow.cwnd.len(), series.times.len());
-        assert!(flow.cwnd.iter().skip(3).all(|cwnd| cwnd > 2000.0), "{:?}", flow.cwnd);
-    }
+    timing("beside_the_kernels_tcp", || {
+        let Measured { outcome, invalid_reasons, .. } = on_wire(&scenario);
+        let series = &outcome.series;
+        assert!(series.flows.iter().all(|flow| flow.cwnd.len() == series.times.len()));
+        let goodput = |flow: usize| outcome.flows[flow].delivered as f64 * 8e-6 / 4.0;
+        let (tcp, quic) = (goodput(0), goodput(1));
+        assert!(tcp + quic < 9.8, "{tcp} and {quic} of 10 Mbit/s");
+        let windows = || series.flows.iter().flat_map(|flow| flow.cwnd.iter().skip(3));
+        let holds = tcp > 1.0 && quic > 1.0 && tcp + quic > 8.0 && windows().all(|cwnd| cwnd > 2000.0);
+        let said = || format!("{tcp} and {quic}, {:?}", windows().collect::<Vec<_>>());
+        (invalid_reasons, holds.then_some(()).ok_or_else(said))
+    });
 }
 
 #[test]
