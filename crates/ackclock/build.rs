@@ -1,4 +1,4 @@
-//! Puts the commit into the binary, for the manifests of results, and says whether this build has a wire.
+//! Puts the commit into the binary, for the manifests of results, and says which features of Linux this build has.
 
 use std::env;
 use std::process::Command;
@@ -8,17 +8,23 @@ fn git(args: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// `cfg(wire)`, in the crate and its tests: the real-time emulator needs Linux, and the feature.
-fn say_wire() {
-    println!("cargo::rustc-check-cfg=cfg(wire)");
+/// Sets `cfg(wire)`, `cfg(programs)` and `cfg(transfer)` for the crate and its tests: each needs Linux and its feature.
+fn set_linux_features() {
     let is_linux = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux");
-    if is_linux && env::var_os("CARGO_FEATURE_WIRE").is_some() {
-        println!("cargo::rustc-cfg=wire");
+    for (name, feature) in [
+        ("wire", "CARGO_FEATURE_WIRE"),
+        ("programs", "CARGO_FEATURE_OTHERS"),
+        ("transfer", "CARGO_FEATURE_TRANSFER"),
+    ] {
+        println!("cargo::rustc-check-cfg=cfg({name})");
+        if is_linux && env::var_os(feature).is_some() {
+            println!("cargo::rustc-cfg={name}");
+        }
     }
 }
 
 fn main() {
-    say_wire();
+    set_linux_features();
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".into());
     let clean = git(&["status", "--porcelain", "--untracked-files=no"]).is_none_or(|s| s.is_empty());
     println!("cargo::rustc-env=ACKCLOCK_COMMIT={commit}{}", if clean { "" } else { "+changes" });

@@ -22,7 +22,7 @@ use crate::commands::stability::StabilityArgs;
 use crate::commands::{algorithms, index, ledger, list, plan, prose, report, run, schema, shell, stability};
 use crate::status::{Error, HOLDS, complain, print};
 
-/// `0.1.0 (0123456789ab)`: a number in a paper is told by the commit.
+/// Version and commit, as in `0.1.0 (0123456789ab)`. The commit identifies the program behind a published number.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ACKCLOCK_COMMIT"), ")");
 
 /// A congestion-control laboratory for QUIC and TCP.
@@ -35,117 +35,161 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run experiments; print ours beside the published values, judge the claims, write results and a report.
+    /// Run experiments and compare the results with published values.
     ///
-    /// Exit status: 0 if every claim holds or is a known miss, 1 for an unexpected miss, 2 for bad input.
+    /// Prints a summary, judges the claims of each experiment, and writes results and an HTML report.
+    ///
+    /// Exit status: 0 if every claim holds or its miss is explained, 1 if a claim fails without an explanation, 2 for bad
+    /// input.
     Run(RunArgs),
-    /// Print the runs of experiments as JSON, without making them: what `run --shard` hands out.
+    /// Print the runs of experiments as JSON without making them.
+    ///
+    /// `run --shard K/N` makes the runs whose number modulo N is K - 1.
     Plan {
-        /// Shipped names, prefixes of them, files or folders.
+        /// Experiments to plan: shipped names, prefixes of names, files or folders.
         #[arg(required = true)]
         experiments: Vec<String>,
     },
-    /// Compare controllers on a link: which carries how much more, at which delay, beside whom, and why.
+    /// Compare controllers on a link: throughput, delay and fairness, with the reason.
     ///
-    /// `ackclock compare cubic bbr3 --link "rate=100 Mbit/s rtt=80 ms queue=0.3 BDP loss=0.01 %"`; docs/compare.md says how it
-    /// is measured.
+    /// Example: `ackclock compare cubic bbr3 --link "rate=100 Mbit/s rtt=80 ms queue=0.3 BDP loss=0.01 %"`
+    ///
+    /// See docs/src/explanation/comparison.md for the method.
     Compare(CompareArgs),
-    /// Say whether a stack's own congestion control does what its standard says, by how much it does not, and which rule explains it.
+    /// Check whether a stack's own congestion control follows its specification.
     ///
-    /// `ackclock conform quinn --controller cubic`; docs/conform.md says what is compared. Exit status: 0, whatever the verdict.
+    /// Runs the stack and our implementation of the RFC or draft on a grid of networks. Reports where they differ, by how
+    /// much, and which changed rule explains the difference.
+    ///
+    /// Example: `ackclock conform quinn --controller cubic`
+    ///
+    /// See docs/src/reference/conformance.md for the method. Exit status: 0 for every verdict.
     Conform(ConformArgs),
-    /// What changed between two sets of results, beyond the spread of their runs.
+    /// Show what changed between two sets of results.
     ///
-    /// `ackclock diff results-main results-branch --fail-if "goodput -3 %" --junit out.xml --markdown`. Exit status: 0, or 1 if a
-    /// rule is broken.
+    /// A change counts if it is larger than the spread between runs.
+    ///
+    /// Example: `ackclock diff results-main results-branch --fail-if "goodput -3 %" --junit out.xml --markdown`
+    ///
+    /// Exit status: 0, or 1 if a rule is broken or could not be checked.
     Diff(DiffArgs),
-    /// List the shipped experiments: name, runs, seconds of one core, and what of the source each is.
+    /// List the shipped experiments.
+    ///
+    /// Each line shows the name, the number of runs, the estimated time on one core, and the table or figure of the source.
     List {
-        /// Only those with this in their name, title or source.
+        /// Show only experiments with this text in their name, title or source.
         filter: Option<String>,
     },
-    /// List the algorithms; of one its parameters, defaults and sources.
+    /// List the congestion controllers, or describe one of them.
     Algorithms {
-        /// Only this one, in full.
+        /// Describe this controller: parameters, defaults, ranges, sources and variables.
         name: Option<String>,
     },
-    /// Write the report again from results folders.
+    /// Rebuild the HTML report from stored results.
     Report {
-        /// Folders with results; the newest of each experiment counts.
+        /// Folders with results; the newest results of each experiment count.
         #[arg(default_value = "results")]
         dirs: Vec<PathBuf>,
-        /// Where the report goes.
+        /// Write the report to this folder.
         #[arg(long, default_value = "results/report/all")]
         out: PathBuf,
     },
-    /// What stands under a results folder, a line each: runs, claims that hold, hold partly and are missed, size, whether it is complete and its sums are
-    /// right.
+    /// List stored results with verdicts, size and integrity.
     ///
     /// Exit status: 0, or 1 if something is damaged.
     Index(IndexArgs),
-    /// What became of the sources' claims and numbers, from results folders: per source how many claims hold, how near the numbers
-    /// are, and the largest differences.
+    /// Summarise how well each source is reproduced.
+    ///
+    /// For each paper or RFC: how many claims hold, how close our numbers are, and the largest differences.
     Ledger(LedgerArgs),
-    /// The numbers in the prose of the shipped experiments that the run does not fill in: where each comes from; with results,
-    /// whether its command still prints it.
+    /// Check the hand-written numbers in the texts of the shipped experiments.
+    ///
+    /// Lists each number that a run does not fill in, with the command that prints it. With --results, reports the numbers
+    /// that their command no longer prints.
     ///
     /// Exit status: 0, or 1 if a number has no origin or is no longer printed.
     Prose {
-        /// Folders with results to check against.
+        /// Check the numbers against the results in this folder (repeatable).
         #[arg(long, value_name = "DIR")]
         results: Vec<PathBuf>,
     },
-    /// Margins of a controller's loop: Nyquist's criterion, with a page of Nyquist and Bode plots;
-    /// on request the same flows as fluid and as packets.
+    /// Compute the stability margins of a controller's control loop.
     ///
-    /// `ackclock stability dccc --rtt 100ms --rate 1Mbit/s`; docs/stability.md says what is computed.
+    /// Applies the Nyquist criterion and writes a page with Nyquist and Bode plots. With --simulate, also runs the flows as
+    /// a fluid model and as packets.
+    ///
+    /// Example: `ackclock stability dccc --rtt 100ms --rate 1Mbit/s`
+    ///
+    /// See docs/src/reference/stability.md for the method.
     Stability(StabilityArgs),
-    /// Run a command behind an emulated link: any program, in real time, beside its server.
+    /// Run a command behind an emulated link, in real time.
     ///
-    /// `sudo ackclock link "rate=10 Mbit/s delay=25 ms queue=2 BDP" -- ping -c 3 10.64.0.2`; docs/emulator.md says how
-    /// truthful it is. Exit status: the command's own, or 2.
+    /// Example: `sudo ackclock link "rate=10 Mbit/s delay=25 ms queue=2 BDP" -- ping -c 3 10.64.0.2`
+    ///
+    /// See docs/src/explanation/worlds.md for the accuracy. Exit status: the command's own, or 2 if the link failed.
     Link(LinkArgs),
-    /// Say what this machine can be trusted for as an emulator: privileges, kernel, errors of rate and delay.
+    /// Check how accurately this machine can emulate links.
     ///
-    /// Exit status: 0 if every rate was measured true in a valid run, 1 if not.
+    /// Reports privileges and kernel, and measures the errors of rate and delay.
+    ///
+    /// Exit status: 0 if every measurement is accurate and valid, 1 if not.
     Doctor(DoctorArgs),
-    /// Serve the files of a folder over QUIC, with any controller: HTTP/3 and hq-interop.
+    /// Serve the files of a folder over QUIC, with any congestion controller.
     ///
-    /// `ackclock serve --root DIR --controller quic-dc --set threshold="20 ms"`. Ctrl-C finishes what runs.
+    /// Speaks HTTP/3 and hq-interop. The first Ctrl-C finishes the transfers under way, the second ends them.
+    ///
+    /// Example: `ackclock serve --root DIR --controller quic-dc --set threshold="20 ms"`
     Serve(ServeArgs),
-    /// Fetch files over QUIC, and say what the path was like: goodput, RTT, one-way delay, loss.
+    /// Fetch files over QUIC and report goodput, RTT, one-way delay and loss.
     ///
-    /// `ackclock fetch https://host:4433/file`. A file stands under its name when it is whole. Exit status: 0, 1 if a file did not
-    /// come, 2 if there was no connection.
+    /// A file appears under its name once it is complete.
+    ///
+    /// Example: `ackclock fetch https://host:4433/file`
+    ///
+    /// Exit status: 0, 1 if a file could not be fetched, 2 if the connection failed.
     Fetch(FetchArgs),
-    /// Be a client or a server of the QUIC interop runner, as its environment says: interop/README.md.
+    /// Act as client or server of the QUIC interop runner.
+    ///
+    /// Reads its environment variables; see interop/README.md.
     #[command(hide = true)]
     Interop(InteropArgs),
     /// Print the JSON Schema of experiment files, for completion and checks in an editor.
     ///
-    /// `ackclock schema > ackclock.schema.json`; docs/experiments.md says how an editor is told of it.
+    /// Example: `ackclock schema > ackclock.schema.json`
+    ///
+    /// See docs/src/reference/experiment-files.md for the settings of editors.
     Schema {
-        /// Print the keys as Markdown instead: docs/keys.md.
+        /// Print the keys as Markdown instead, as in docs/src/reference/keys.md.
         #[arg(long)]
         markdown: bool,
     },
-    /// Make a crate for a controller of your own, with this command around it: `ackclock new controller mine`.
+    /// Create a crate for a controller of your own.
+    ///
+    /// The crate contains the whole ackclock command with that controller added.
+    ///
+    /// Example: `ackclock new controller mine`
     New(NewArgs),
-    /// Print a script that completes the command's words: `ackclock completions bash > ~/.local/share/bash-completion/completions/ackclock`.
+    /// Print a completion script for a shell.
+    ///
+    /// Example: `ackclock completions bash > ~/.local/share/bash-completion/completions/ackclock`
     Completions {
-        /// The shell.
+        /// Shell to print the script for.
         shell: Shell,
     },
-    /// Print the man page, or that of a command: `ackclock man run | man -l -`.
+    /// Print the man page of ackclock or of one of its commands.
+    ///
+    /// Example: `ackclock man run | man -l -`
     Man {
-        /// The command.
+        /// Print the page of this command.
         command: Option<String>,
     },
-    /// Measure the simulator: packets through the bottleneck per CPU second on one core.
+    /// Measure the speed of the simulator on one core.
+    ///
+    /// The unit is packets through the bottleneck per CPU second.
     Bench(BenchArgs),
 }
 
-/// Runs the command of this process's arguments; returns the exit status.
+/// Runs the command that this process's arguments name. Returns the exit status.
 pub fn main() -> u8 {
     let cli = Cli::parse();
     let done = match cli.command {

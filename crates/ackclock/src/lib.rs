@@ -1,7 +1,8 @@
-//! The `ackclock` command, as a library: [`main_with`] is the command with controllers of somebody else's.
+//! The `ackclock` command as a library. [`main_with`] runs it with controllers of your own.
 
 pub mod cli;
 mod commands;
+mod features;
 mod output;
 pub mod run;
 mod status;
@@ -10,13 +11,13 @@ use std::process::ExitCode;
 
 use congestion::{Entry, Registry};
 
-/// The whole command, with these controllers beside those of Ackclock; one of the same name is replaced.
+/// Runs the whole command with these controllers in addition to those of Ackclock. A controller of the same name is replaced.
 ///
 /// ```no_run
 /// use congestion::algorithms::fixed_window;
 ///
 /// fn main() -> std::process::ExitCode {
-///     ackclock::main_with([congestion::Entry::of::<fixed_window::Params>()])
+///     ackclock::main_with([congestion::Entry::for_params::<fixed_window::Params>()])
 /// }
 /// ```
 pub fn main_with(controllers: impl IntoIterator<Item = Entry>) -> ExitCode {

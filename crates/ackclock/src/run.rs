@@ -1,5 +1,5 @@
-//! Runs experiments: every case times every repetition, then measures, judges and stores. Simulations run on all cores;
-//! on the wire one run follows the other.
+//! Runs experiments: makes every repetition of every case, then measures, judges and stores the results. Simulations run on all
+//! cores, runs on the wire one after the other.
 
 mod beside;
 mod disk;
@@ -12,6 +12,9 @@ mod on_stack;
 mod on_wire;
 mod one;
 mod options;
+#[cfg(wire)]
+#[cfg_attr(not(programs), path = "run/no_processes.rs")]
+mod processes;
 mod progress;
 mod recorder;
 mod study;
@@ -36,22 +39,23 @@ use self::progress::{Progress, Work};
 use self::study::{Begun, Plan};
 use crate::output::tell;
 
-/// Runs one experiment and stores its results, as [`experiments`] does.
+/// Runs one experiment and stores its results.
 ///
 /// # Errors
-/// As there.
+/// The same as of [`experiments`].
 pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<Study, Failure> {
     let mut studies = experiments(&exp.name, std::slice::from_ref(exp), options, watch)?;
     studies.pop().ok_or(Failure::Interrupted(0))
 }
 
-/// Runs experiments and stores their results; `name` is what they are called together. What is there already is not run again: neither a
-/// study that was made before with the same program, nor the runs of one that was interrupted or made in parts. `watch.stop`
-/// interrupts it.
+/// Runs experiments and stores their results. `name` is their common name in progress messages.
+///
+/// Existing results are not computed again. These are studies made earlier by the same program, and finished runs of studies that
+/// were interrupted or made in parts. `watch.stop` interrupts the runs.
 ///
 /// # Errors
-/// An experiment that cannot be run, a folder that cannot be written, an interruption: studies that were complete by then stand, and
-/// finished simulations of the others are kept.
+/// An experiment that cannot be run, a folder that cannot be written, or an interruption. Studies that were complete by then, and
+/// finished simulations of the others, are kept.
 pub fn experiments(
     name: &str,
     all: &[Experiment],
@@ -61,20 +65,20 @@ pub fn experiments(
     let mut tries = 1;
     loop {
         match attempt(name, all, options, watch) {
-            // Another program has finished the same study, and its runs went: the results are there now.
+            // Another program finished the same study and removed its runs. The results exist now.
             Err(Failure::Store(_, e)) if e.kind() == ErrorKind::NotFound && tries < TRIES => tries += 1,
-            // The last of the others' parts came while this one ran.
+            // The last of the other parts was finished while this one ran.
             Ok(studies) if studies.iter().any(Study::has_all_runs) && tries < TRIES => tries += 1,
             other => return other,
         }
     }
 }
 
-/// As many programs may be at the same study.
+/// Largest number of programs that may run the same study at once.
 const TRIES: u32 = 20;
 
 fn attempt(name: &str, all: &[Experiment], options: &Options, watch: &Watch) -> Result<Vec<Study>, Failure> {
-    // On all cores; of several failures the first is told.
+    // On all cores. Of several failures, the first is reported.
     let begun: Vec<_> = all.par_iter().map(|exp| Plan::begin(exp, options)).collect();
     let begun: Vec<Begun<'_>> = begun.into_iter().collect::<Result<_, _>>()?;
     let plans = begun.iter().enumerate().filter_map(|(at, begun)| Some((at, begun.plan()?)));
@@ -100,19 +104,21 @@ fn attempt(name: &str, all: &[Experiment], options: &Options, watch: &Watch) -> 
     Ok(done.into_iter().map(|(_, study)| study).collect())
 }
 
-/// A run of a plan, by its number there, and the plan's among the experiments.
+/// A run to make.
 struct Todo<'p> {
+    /// Index of the plan among the experiments.
     at: usize,
     plan: &'p Plan<'p>,
+    /// Number of the run in the plan.
     number: usize,
     job: Job<'p>,
     work: Work,
 }
 
-/// Studies that are complete, with the numbers of their experiments.
+/// Complete studies, with the indices of their experiments.
 type Complete = Vec<(usize, Study)>;
 
-/// What runs in virtual time, the longest first, so that no core is left with a long one at the end; and what is measured, in its order.
+/// Returns the runs in virtual time and those in real time. The former are sorted by length, so that no core ends with a long one.
 fn jobs<'p>(plans: &[(usize, &'p Plan<'p>)]) -> (Vec<Todo<'p>>, Vec<Todo<'p>>) {
     let all = plans.iter().flat_map(|(at, plan)| {
         let todo = |(number, job)| Todo { at: *at, plan, number, work: work(&plan.scenario(&job)), job };
@@ -124,7 +130,7 @@ fn jobs<'p>(plans: &[(usize, &'p Plan<'p>)]) -> (Vec<Todo<'p>>, Vec<Todo<'p>>) {
     (simulated, measured)
 }
 
-/// On all cores. Whoever is done with the last run of a study makes its tables, while the others go on.
+/// Runs simulations on all cores. The thread that finishes the last run of a study makes its tables, while the others continue.
 fn simulate(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failure> {
     let (failed, complete) = (Mutex::new(None), Mutex::new(Vec::new()));
     let locked = |failure: &Mutex<Option<Failure>>| failure.lock().map_or(true, |failure| failure.is_some());
@@ -159,22 +165,22 @@ fn push<T>(list: &Mutex<Vec<T>>, item: Option<T>) {
     list.lock().unwrap_or_else(PoisonError::into_inner).extend(item);
 }
 
-/// Measurements together that are announced.
+/// Total duration of measurements above which it is announced.
 const LONG: Duration = Duration::from_secs(60);
 
-/// One after the other, when no simulation runs: beside them nothing in real time would be valid.
+/// Makes the measurements one after the other, after all simulations: next to those no run in real time would be valid.
 fn measure(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failure> {
     let mut complete = Vec::new();
     let time: u64 = jobs.iter().map(|todo| todo.work.time).sum();
     if time >= LONG.0 {
         let minutes = time.div_ceil(60_000_000_000);
         tell(&format!(
-            "{} runs in real time: up to {minutes} min, and more where one is not valid and is made again",
+            "{} runs in real time: up to {minutes} min, or longer if invalid runs are repeated",
             jobs.len()
         ));
     }
     for Todo { at, plan, number, job, .. } in jobs {
-        // In real time, and no bar to be seen: a line each.
+        // Without a visible progress bar, print a line for each run.
         if progress.is_hidden() {
             let (variant, row) = (&job.case.variant, job.case.label());
             tell(&format!("measuring {variant} {row} run {}", job.repetition));
@@ -185,10 +191,10 @@ fn measure(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failu
     Ok(complete)
 }
 
-/// Whether there is anything in it for this world.
+/// Checks that at least one case of an experiment can run in this world.
 ///
 /// # Errors
-/// Why there is not.
+/// The reasons why none can.
 pub fn check(exp: &Experiment, world: Backend, backends: &[Backend]) -> Result<(), Failure> {
     study::cases(exp, world, backends).map(drop)
 }

@@ -1,4 +1,4 @@
-//! How a command ends, and what it prints.
+//! Exit statuses, errors and output of the commands.
 
 use std::io::{IsTerminal, Write};
 
@@ -9,19 +9,19 @@ use experiment::printable::printable_in_colour;
 use crate::output::tell;
 use crate::run::Failure;
 
-/// All claims hold or are recorded as known deviations.
+/// Exit status if all claims hold or are recorded as known deviations.
 pub(crate) const HOLDS: u8 = 0;
-/// A claim does not hold and no reason is on record.
+/// Exit status if a claim fails without a recorded reason.
 pub(crate) const MISS: u8 = 1;
-/// Bad input, or results that cannot be written.
+/// Exit status for bad input, or for results that cannot be written.
 pub(crate) const BAD: u8 = 2;
-/// Ended by Ctrl-C.
+/// Exit status after Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Columns that a text needs at least, on however small a screen.
+/// Smallest width of a text in columns, even if the screen is narrower.
 const NARROWEST: usize = 60;
 
-/// Why the command ends early.
+/// Error that ends a command, with its exit status.
 pub(crate) struct Error {
     pub(crate) message: String,
     pub(crate) status: u8,
@@ -56,17 +56,17 @@ impl From<Failure> for Error {
         match failure {
             Failure::Spec(problem) => problem.into(),
             Failure::Store(path, e) => Self::bad(format!(
-                "cannot write results to {}: {e}; no results were left there, and runs that had finished are kept; choose another folder with --out",
+                "cannot write results to {}: {e}; finished runs are kept, and no incomplete results are left; choose another folder with --out",
                 path.display()
             )),
             Failure::Wire(sentence) | Failure::Stack(sentence) => Self::bad(sentence),
             Failure::Interrupted(kept) => Self {
                 message: match kept {
-                    0 => "interrupted; the unfinished experiment left nothing behind".to_owned(),
-                    1 => "interrupted; one finished run is kept, and the same command goes on from it"
+                    0 => "interrupted; no run had finished, and nothing was written".to_owned(),
+                    1 => "interrupted; one finished run is kept, and the same command continues from there"
                         .to_owned(),
                     n => format!(
-                        "interrupted; {n} finished runs are kept, and the same command goes on from them"
+                        "interrupted; {n} finished runs are kept, and the same command continues from there"
                     ),
                 },
                 status: INTERRUPTED,
@@ -75,7 +75,7 @@ impl From<Failure> for Error {
     }
 }
 
-/// Columns of the screen: the terminal's, else those of COLUMNS, else 80.
+/// Returns the width of the screen in columns: of the terminal, else from COLUMNS, else 80.
 pub(crate) fn width() -> usize {
     columns(&std::io::stdout())
 }
@@ -88,7 +88,7 @@ fn columns(out: &impl IsTerminal) -> usize {
     asked.unwrap_or(80).max(NARROWEST)
 }
 
-/// The beginning of a line that is too long, with a sign that there is more.
+/// Shortens a line to `width` characters and marks the cut with an ellipsis.
 pub(crate) fn cut(line: &str, width: usize) -> String {
     match line.chars().count() > width {
         true => line.chars().take(width.saturating_sub(1)).collect::<String>().trim_end().to_owned() + "…",
@@ -96,8 +96,10 @@ pub(crate) fn cut(line: &str, width: usize) -> String {
     }
 }
 
-/// Prints to standard output, in colour where there is a terminal and NO_COLOR and CLICOLOR allow it; nothing else that a terminal
-/// obeys passes. Nobody reading any more is no error; a full disk ends the command.
+/// Prints to standard output.
+///
+/// Colours are kept if the output is a terminal and NO_COLOR and CLICOLOR allow them. Other control sequences are removed. A
+/// closed pipe is ignored; any other error, such as a full disk, ends the command.
 pub(crate) fn print(text: &str) {
     let mut out = anstream::stdout();
     match out.write_all(printable_in_colour(text).as_bytes()).and_then(|()| out.flush()) {
@@ -109,7 +111,7 @@ pub(crate) fn print(text: &str) {
     }
 }
 
-/// Prints to standard error.
+/// Prints a message to standard error, after the name of the program.
 pub(crate) fn complain(text: &str) {
     tell(&format!("ackclock: {text}"));
 }

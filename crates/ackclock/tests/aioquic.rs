@@ -1,4 +1,4 @@
-//! `--stack aioquic`: rows of a child process. Where Python or aioquic is missing, what needs them says `skipped:` and why.
+//! `--stack aioquic`: rows of a child process. Tests without Python or aioquic print `skipped:` and the reason.
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "it watches a program in real time")]
 
@@ -54,7 +54,7 @@ fn is_here() -> bool {
     found.is_ok()
 }
 
-/// Every table of the one results folder.
+/// Returns every file of the only results folder.
 fn bytes(out: &Path) -> Vec<(String, Vec<u8>)> {
     let folders: Vec<_> = fs::read_dir(out.join("study")).unwrap().map(|e| e.unwrap().path()).collect();
     assert_eq!(folders.len(), 1, "{folders:?}");
@@ -65,7 +65,7 @@ fn bytes(out: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// A row for each controller of these names; the others are said by name. The same bytes on one thread and on two.
+/// Each controller with a known name has a row, and the others are named. The bytes are the same on one thread and on two.
 #[test]
 fn rows_beside_the_simulator() {
     if !is_here() {
@@ -79,7 +79,7 @@ fn rows_beside_the_simulator() {
     for row in ["new-reno (aioquic)", "cubic (aioquic)", "its own controllers of these names"] {
         assert!(table.contains(row), "{row}: {table}");
     }
-    assert!(table.contains("Not on aioquic: bbr3 (of a flow: bbr3 does not run in aioquic"), "{table}");
+    assert!(table.contains("Not on aioquic: bbr3 (flow: bbr3 does not run in aioquic"), "{table}");
     let (status, _, errors) = said(&command(&file, &outs[1], &["--jobs", "2"]).output().unwrap());
     assert_eq!(status, Some(0), "{errors}");
     assert_eq!(bytes(&outs[0]), bytes(&outs[1]));
@@ -87,7 +87,7 @@ fn rows_beside_the_simulator() {
     assert_eq!(String::from_utf8(runs.1).unwrap().lines().count(), 1 + 2 * (3 + 2), "two repetitions");
 }
 
-/// A run whose child dies is an error with its last words, and leaves no results.
+/// A child that dies is an error with its last line of output, and leaves no results.
 #[test]
 fn a_child_that_dies() {
     let dir = tempfile::tempdir().unwrap();
@@ -96,7 +96,7 @@ fn a_child_that_dies() {
     let (status, _, errors) =
         said(&command(&file, &out, &[]).env("ACKCLOCK_PYTHON", python).output().unwrap());
     assert_eq!(status, Some(2), "{errors}");
-    assert!(errors.contains("aioquic's process: it ended: MemoryError: all gone"), "{errors}");
+    assert!(errors.contains("the aioquic process failed: it ended: MemoryError: all gone"), "{errors}");
     assert!(errors.contains("new-reno (aioquic)") || errors.contains("cubic (aioquic)"), "{errors}");
 }
 
@@ -107,12 +107,12 @@ fn without_python() {
     let (status, _, errors) =
         said(&command(&file, &out, &[]).env("ACKCLOCK_PYTHON", "/nowhere/python").output().unwrap());
     assert_eq!(status, Some(2), "{errors}");
-    assert!(errors.contains("--stack aioquic: aioquic needs Python, and `/nowhere/python`"), "{errors}");
+    assert!(errors.contains("--stack aioquic: aioquic needs Python, but `/nowhere/python`"), "{errors}");
     assert!(errors.contains("-m pip install aioquic==1.7.2"), "{errors}");
     assert!(!out.exists());
 }
 
-/// The children of a process that run Python.
+/// Returns the child processes of a process.
 fn children(parent: &Child) -> Vec<u32> {
     let tasks = fs::read_dir(format!("/proc/{}/task", parent.id())).unwrap().flatten();
     let of_task = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).unwrap_or_default();
@@ -123,13 +123,13 @@ fn children(parent: &Child) -> Vec<u32> {
 fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !holds() {
-        // No bar, only an end: a machine may be busy.
+        // The time is not a limit of speed. The machine may be busy.
         assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Whether it is asked to stop, or killed so that it can do nothing more: no child is left, neither running nor as a zombie.
+/// Whether the command is interrupted or killed, no child is left, neither running nor as a zombie.
 #[test]
 fn nothing_is_left_behind() {
     if !is_here() {
@@ -140,7 +140,7 @@ fn nothing_is_left_behind() {
     for (signal, code) in [("-INT", Some(130)), ("-KILL", None)] {
         let out = dir.path().join(signal);
         let mut run = command(&file, &out, &["--jobs", "2"]).stderr(Stdio::null()).spawn().unwrap();
-        // The first child of all is asked for its version alone.
+        // The first child only reports its version.
         let mut ids = Vec::new();
         wait_until("two runs", || {
             ids = children(&run);

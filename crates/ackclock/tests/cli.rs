@@ -1,4 +1,4 @@
-//! The command as a user meets it: answers, exit statuses, and that nothing is left half written.
+//! The command as a user sees it: output, exit statuses, and no half-written files.
 
 use std::fs;
 use std::path::Path;
@@ -44,7 +44,7 @@ x = "rtt"
 title = "RTT"
 "#;
 
-/// The experiment as a file whose claim demands at least so much goodput.
+/// Writes the experiment to a file. Its claim demands at least this goodput.
 fn small(dir: &Path, at_least: &str) -> String {
     let file = dir.join("small.toml");
     fs::write(&file, SMALL.replace("RIGHT", at_least)).unwrap();
@@ -124,10 +124,38 @@ fn exit_status_tells_whether_claims_hold() {
     let missed = ackclock(&["run", "-vv", &small(dir.path(), "99"), "--out", out]);
     assert_eq!(missed.status.code(), Some(1));
     assert!(text(&missed.stdout).contains("  missed !"), "{}", text(&missed.stdout));
-    assert!(text(&missed.stdout).contains("1 missed, 0 not judged\n1 of those"));
+    assert!(text(&missed.stdout).contains("1 missed, 0 not judged\n1 failing claim has no recorded"));
 }
 
-/// Bad input: status 2, the words, and no results folder.
+/// `--json` names the results folder of each experiment.
+#[test]
+fn json_names_the_results_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (small(dir.path(), "0.1"), dir.path().join("r"));
+    let done = ackclock(&["run", &file, "--json", "--out", out.to_str().unwrap()]);
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    check_stored(&json[0], "small");
+}
+
+fn check_stored(json: &serde_json::Value, experiment: &str) {
+    assert_eq!(json["experiment"], experiment, "{json}");
+    let path = Path::new(json["path"].as_str().unwrap());
+    assert!(path.join("summary.json").is_file(), "{json}");
+    assert_eq!(json["id"], path.file_name().unwrap().to_str().unwrap(), "{json}");
+}
+
+/// Batch systems pass an unset number of processors as an empty value.
+#[test]
+fn empty_jobs_are_not_given() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (small(dir.path(), "0.1"), dir.path().join("r"));
+    let done = ackclock(&["run", &file, "--jobs", "", "--out", out.to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let wrong = ackclock(&["run", &file, "--jobs", "many"]);
+    assert!(text(&wrong.stderr).contains("`many` is not a number of jobs"), "{}", text(&wrong.stderr));
+}
+
+/// Bad input ends with status 2 and a message, and leaves no results folder.
 #[test]
 fn bad_input_is_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -138,21 +166,21 @@ fn bad_input_is_refused() {
     fs::create_dir(&empty).unwrap();
     for (args, words) in [
         (vec!["run", "quic-cd"], "quic-dc"),
-        (vec!["run", empty.to_str().unwrap()], "without experiments"),
+        (vec!["run", empty.to_str().unwrap()], "contains no experiments"),
         (vec!["run", &file, "--set", "link.quue=1 BDP"], "did you mean \"queue\""),
         (vec!["run", &file, "--set", "link.rate=-3 Mbit/s"], "negative"),
         (vec!["run", &file, "--set", "link.rate"], "no value"),
-        (vec!["run", &file, "--set", "link.rate=99999999 Gbit/s"], "beyond any link"),
+        (vec!["run", &file, "--set", "link.rate=99999999 Gbit/s"], "at most 1000 Gbit/s"),
         (
             vec!["run", &file, "--set", "flow.recovery={packet-threshold='off', time-threshold='off'}"],
-            "no loss is ever",
+            "no loss would ever",
         ),
         (vec!["run", "reference/linux-1bdp", "--set", "flow.ack.ack-every=0"], "at least 1"),
         (vec!["run", "quic-dc/table-1", "--set", "flow.ack.timestamps=0"], "receive times"),
-        (vec!["run", "quic-dc/table-1", "--set", "flow.transport=tcp"], "a stack of QUIC"),
+        (vec!["run", "quic-dc/table-1", "--set", "flow.transport=tcp"], "`stack` applies to QUIC only"),
         (vec!["run", "quic-dc/figure-5", "--set", "flow.transport=tcp"], "receive times"),
         (vec!["run", &file, "--repeat", "0"], "repetitions"),
-        (vec!["run", &file, "--jobs", "0"], "at least one"),
+        (vec!["run", &file, "--jobs", "0"], "--jobs 0: must be at least 1"),
         (vec!["run", &file, "--on", "mars"], "sim"),
         (vec!["algorithms", "cubik"], "cubic"),
         (vec!["report", out_text], "r"),
@@ -167,7 +195,7 @@ fn bad_input_is_refused() {
     }
 }
 
-/// A results folder that cannot be written: a clear error and nothing left.
+/// A results folder that cannot be written gives a clear error, and nothing is left.
 #[test]
 fn unwritable_results() {
     let dir = tempfile::tempdir().unwrap();
@@ -181,7 +209,7 @@ fn unwritable_results() {
     assert_eq!(fs::read_to_string(&blocked).unwrap(), "in the way");
 }
 
-/// On another network the file's claims and the source's numbers say nothing; with another seed they do.
+/// On a changed network the file's claims and published numbers do not apply. With another seed they do.
 #[test]
 fn a_changed_network_is_not_judged() {
     let dir = tempfile::tempdir().unwrap();
@@ -198,10 +226,10 @@ fn a_changed_network_is_not_judged() {
     assert!(said.contains("Changed: link.rate = 20 Mbit/s") && !said.contains("missed"), "{said}");
     let (status, said) = run(&["--set", "link.rate=20 Mbit/s", "--keep-published"]);
     assert_eq!(status, Some(1));
-    assert!(said.contains("are those of the file as it is") && said.contains("missed"), "{said}");
+    assert!(said.contains("are those of the unchanged file") && said.contains("missed"), "{said}");
 }
 
-/// Several runs of one manifest at once: all succeed, one folder is left, whole.
+/// Several programs that run one study at once all succeed, and leave one complete folder.
 #[test]
 fn runs_at_the_same_time() {
     let dir = tempfile::tempdir().unwrap();
@@ -240,7 +268,7 @@ fn lists_and_explains() {
         }
         let words = all.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(&algorithm.states().join(", ")), "{all}");
-        // Lines end also behind a hyphen.
+        // Lines can break after a hyphen.
         let letters = |text: &str| text.split_whitespace().collect::<String>();
         for variable in algorithm.variables() {
             let unit =
@@ -252,7 +280,7 @@ fn lists_and_explains() {
     }
 }
 
-/// The report can be written again from the folders alone.
+/// The report can be rebuilt from the folders alone.
 #[test]
 fn report_from_folders() {
     let dir = tempfile::tempdir().unwrap();
@@ -264,8 +292,7 @@ fn report_from_folders() {
     assert!(fs::read_to_string(again.join("index.html")).unwrap().contains("small"));
 }
 
-/// The margins of the paper's own example, its page and the numbers behind it.
-/// A damaged results folder: the message names the file.
+/// The message about a damaged results folder names the file.
 #[test]
 fn broken_results_name_the_file() {
     let dir = tempfile::tempdir().unwrap();
@@ -288,7 +315,7 @@ fn broken_results_name_the_file() {
     }
 }
 
-/// Folders of results, whole, without sums and damaged, and an unfinished study: a line each, and the same as JSON.
+/// The index has a line for complete results, results without checksums, damaged ones, and an unfinished study, also as JSON.
 #[test]
 fn index_of_a_results_root() {
     let dir = tempfile::tempdir().unwrap();
@@ -309,7 +336,7 @@ fn index_of_a_results_root() {
     let words: Vec<&str> = lines[1].split_whitespace().collect();
     assert_eq!((words[0], words[2], words[4], words[5]), ("small", "sim", "4", "1/0/0"), "{said}");
     assert!(
-        lines[1].ends_with(" whole") && lines[3].starts_with("1 complete with the right sums; "),
+        lines[1].ends_with(" whole") && lines[3].starts_with("1 complete with matching checksums; "),
         "{said}"
     );
 
@@ -337,7 +364,8 @@ fn index_of_a_results_root() {
     let (said, status) = index(&[]);
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains(" damaged: flows.parquet") && said.contains(" no-sums"), "{said}");
-    assert!(said.contains("1 without sums, of an older version, 1 damaged, 1 unfinished; "), "{said}");
+    let states = "1 without checksums, from an older version, 1 damaged, 1 unfinished; ";
+    assert!(said.contains(states), "{said}");
     assert!(said.replace("\n  ", " ").contains("flows.parquet: changed since it was written"), "{said}");
     assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
     fs::remove_file(path.join("summary.json")).unwrap();
@@ -346,7 +374,7 @@ fn index_of_a_results_root() {
     assert_eq!(nothing.status.code(), Some(2));
 }
 
-/// One run has no spread, and every judgement says so.
+/// A single run has no spread, and every judgement says so.
 #[test]
 fn one_run_has_no_spread() {
     let dir = tempfile::tempdir().unwrap();
@@ -356,13 +384,14 @@ fn one_run_has_no_spread() {
         (text(&done.stdout), done.status.success())
     };
     let (twice, once) = (run(&[]).0, run(&["--repeat", "1"]).0);
-    assert!(once.contains(", of one run: no spread"), "{once}");
+    assert!(once.contains(", one run: no spread"), "{once}");
     assert!(!twice.contains("of one run"), "{twice}");
     let json: serde_json::Value = serde_json::from_str(&run(&["--repeat", "1", "--json"]).0).unwrap();
     let judged = &json[0]["claims"][0]["parts"][0]["variants"][0];
     assert_eq!((&judged["one_run"], &judged["spread"]), (&true.into(), &serde_json::Value::Null));
 }
 
+/// The margins of the paper's own example, its page, and the numbers behind it.
 #[test]
 fn stability_of_dccc() {
     let dir = tempfile::tempdir().unwrap();
@@ -397,30 +426,43 @@ fn stability_of_dccc() {
     );
 }
 
-/// A network from a file, and the curves of Figure 2: in the terminal, as JSON, as numbers.
+/// Prints the analysis of dccc with these arguments, and writes its files to `out`.
+fn analysed(out: &Path, more: &[&str]) -> String {
+    let done = ackclock(&[&["stability", "dccc", "--out", out.to_str().unwrap()][..], more].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    text(&done.stdout)
+}
+
+/// A network from a file: on the terminal, as JSON and as numbers.
+#[cfg(feature = "networks")]
 #[test]
-fn stability_of_networks_and_penalties() {
+fn stability_of_networks() {
     let dir = tempfile::tempdir().unwrap();
     let (file, out) = (dir.path().join("net.toml"), dir.path().join("s"));
     let one = "[[link]]\nname = \"l\"\nrate = \"1 Mbit/s\"\ndelay = \"25 ms\"\n[[flow]]\nroute = [\"l\"]\n";
     std::fs::write(&file, one).unwrap();
-    let run = |more: &[&str]| {
-        let done = ackclock(&[&["stability", "dccc", "--out", out.to_str().unwrap()][..], more].concat());
-        assert!(done.status.success(), "{}", text(&done.stderr));
-        text(&done.stdout)
-    };
     let file = file.to_str().unwrap();
-    let table = run(&["--network", file]);
+    let table = analysed(&out, &["--network", file]);
     for words in ["131.25", "156.25", "3.804 (11.6 dB)", "56.7", "379.18", "V_bent only falls"] {
         assert!(table.contains(words), "{words}: {table}");
     }
-    let json: serde_json::Value = serde_json::from_str(&run(&["--network", file, "--json"])).unwrap();
+    let json = analysed(&out, &["--network", file, "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["margins"]["closed-poles"], 0);
-    let curves = run(&["--threshold", "80ms", "--penalty", "10ms", "50ms"]);
-    assert!(curves.contains("threshold 80 ms") && curves.contains("p = 50 ms"), "{curves}");
-    assert!(run(&["--penalty"]).contains("p = 25 ms"));
     let files: Vec<String> = tree(&out).into_iter().map(|f| f.0).collect();
-    assert_eq!(files, ["eigenvalues.csv", "passivity.csv", "penalty.csv"]);
+    assert_eq!(files, ["eigenvalues.csv", "passivity.csv"]);
+}
+
+/// The curves of Figure 2, on the terminal and as numbers.
+#[test]
+fn penalty_curves() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("s");
+    let curves = analysed(&out, &["--threshold", "80ms", "--penalty", "10ms", "50ms"]);
+    assert!(curves.contains("threshold 80 ms") && curves.contains("p = 50 ms"), "{curves}");
+    assert!(analysed(&out, &["--penalty"]).contains("p = 25 ms"));
+    let files: Vec<String> = tree(&out).into_iter().map(|f| f.0).collect();
+    assert_eq!(files, ["penalty.csv"]);
 }
 
 #[test]
@@ -444,7 +486,10 @@ fn stability_refuses_in_one_sentence() {
         ("dccc --base-rtt 50ms --rate 1Mbit/s --simulate 60s --links 3", "has one link"),
         ("dccc --base-rtt 50ms --rate 9Gbit/s --simulate 600s", "give a shorter time"),
         ("dccc --base-rtt 1ns --rate 1Mbit/s --simulate 60s", "give a shorter time"),
+        #[cfg(feature = "networks")]
         ("dccc --network none.toml", "none.toml: no such file"),
+        #[cfg(not(feature = "networks"))]
+        ("dccc --network none.toml", "--features networks"),
         ("dccc --network none.toml --rtt 100ms", "cannot be used with"),
         ("dccc --penalty 10ms --threshold 0ms", "above zero"),
     ] {
@@ -454,7 +499,7 @@ fn stability_refuses_in_one_sentence() {
     }
 }
 
-/// One screen of at most 80 columns: who carries more, the ranking, why.
+/// The answer fits one screen of 80 columns: verdict, ranking and reasons.
 #[test]
 fn compares() {
     let dir = tempfile::tempdir().unwrap();
@@ -470,18 +515,18 @@ fn compares() {
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     assert!(screen.lines().count() <= 27, "{screen}");
-    // What the competitor keeps, and what differs between runs.
+    // The goodput of the competitor, and the random elements.
     let flat = screen.replace("\n  ", " ");
-    let keeps =
-        flat.split_once("Of what new-reno has beside another new-reno it keeps ").expect("what it keeps").1;
-    assert!(keeps.contains("beside bbr3.") && flat.contains(" of new-reno, "), "{screen}");
-    assert!(flat.contains("Random are losses and the start times."), "{screen}");
+    let lead = "Of the goodput it has against another new-reno, new-reno keeps ";
+    let keeps = flat.split_once(lead).expect("the goodput of the competitor").1;
+    assert!(keeps.contains("against bbr3.") && flat.contains(" of new-reno, "), "{screen}");
+    assert!(flat.contains("Random between runs: losses and start times."), "{screen}");
     let long = tree(dir.path())
         .into_iter()
         .find(|(name, _)| name.ends_with("summary.json") && name.contains("long"));
     assert!(text(&long.unwrap().1).contains("\"utilization @ measure\""), "the window of the goodput");
-    assert!(screen.starts_with("bbr3 carries ") && screen.contains("what new-reno does"), "{screen}");
-    assert!(screen.contains("at random") && screen.contains("Mathis et al. 1997"), "{screen}");
+    assert!(screen.starts_with("bbr3 achieves ") && screen.contains("the goodput of new-reno"), "{screen}");
+    assert!(flat.contains("losses are random") && flat.contains("Mathis et al. 1997"), "{screen}");
     let page = fs::read_to_string(dir.path().join("report/compare/index.html")).unwrap();
     let verdict = screen.lines().next().unwrap();
     assert!(
@@ -497,25 +542,28 @@ fn compares() {
         best["long"]["goodput"].as_f64().unwrap() / json["ranking"][1]["long"]["goodput"].as_f64().unwrap();
     assert!((ratio["value"].as_f64().unwrap() / quotient - 1.0).abs() < 1e-9, "{json}");
     assert!(ratio["low"].as_f64().unwrap() > 1.0 && ratio["low"].as_f64() < ratio["high"].as_f64(), "{json}");
+    for (number, name) in ["compare/long-flows", "compare/beside", "compare/start-up"].iter().enumerate() {
+        check_stored(&json["results"][number], name);
+    }
 
     let swept = text(&compare(&["--vary", "queue=0.5, 2 BDP", "--against", "cubic"]).stdout);
     assert!(
-        swept.contains("beside one of cubic") && swept.contains("0.5 BDP") && swept.contains("2 BDP"),
+        swept.contains("with one of cubic") && swept.contains("0.5 BDP") && swept.contains("2 BDP"),
         "{swept}"
     );
     assert!(swept.lines().all(|line| line.chars().count() <= 80) && swept.lines().count() <= 40, "{swept}");
-    assert!(swept.contains("Most goodput") && swept.contains("bbr3 "), "{swept}");
+    assert!(swept.contains("Highest goodput") && swept.contains("bbr3 "), "{swept}");
     let numbers = |line: &str| line.starts_with("     0.5 BDP").then(|| !line.contains(" 0 "));
     let rows: Vec<bool> = swept.lines().filter_map(numbers).collect();
     assert!(!rows.is_empty() && rows.iter().all(|all| *all), "no row without numbers: {swept}");
-    for says in ["mean RTT, ms", "loss, %", "competitor, Mbit/s", "Least mean RTT: "] {
+    for says in ["mean RTT, ms", "loss, %", "competitor, Mbit/s", "Lowest mean RTT: "] {
         assert!(swept.contains(says), "{says}: {swept}");
     }
     let pages: String = tree(&dir.path().join("report/compare")).iter().map(|(_, page)| text(page)).collect();
-    assert!(pages.contains("Mean RTT on ") && pages.contains("Loss on "), "pictures of delay and loss");
+    assert!(pages.contains("Mean RTT on ") && pages.contains("Loss on "), "charts of delay and loss");
 }
 
-/// Formulas of one drop-tail link are told of no other network, and of intervals is told what they are of.
+/// Formulas of a single drop-tail link are not applied to other networks, and the text says what the intervals cover.
 #[test]
 fn compares_on_other_networks() {
     let dir = tempfile::tempdir().unwrap();
@@ -529,19 +577,20 @@ fn compares_on_other_networks() {
     };
     let managed = on("rate=10 Mbps rtt=40 ms queue=4 BDP loss=0.5 % aqm=pie");
     assert!(
-        managed.contains("The network has `pie` in its queue: no formula or reason of one drop-tail link"),
+        managed
+            .contains("The network has `pie` in its queue: formulas and reasons for a single drop-tail link"),
         "{managed}"
     );
-    assert!(!managed.contains("Closed form") && !managed.contains("BDP on its way"), "{managed}");
-    assert!(managed.contains("Random are losses, the AQM and the start times."), "{managed}");
+    assert!(!managed.contains("Closed form") && !managed.contains("BDP in flight"), "{managed}");
+    assert!(managed.contains("Random between runs: losses, the AQM and start times."), "{managed}");
     let plain = on("rate=10 Mbps rtt=40 ms queue=1 BDP");
     assert!(
-        plain.contains("Random are the start times alone") && !plain.contains("The network has"),
+        plain.contains("Only start times vary between runs") && !plain.contains("The network has"),
         "{plain}"
     );
 }
 
-/// The same question of real endpoints: screen and page say where it was run, and each stack has rows of its own.
+/// A comparison on real endpoints: screen and page name the stacks, and each stack has its own rows.
 #[test]
 fn compares_on_the_stack() {
     let dir = tempfile::tempdir().unwrap();
@@ -556,8 +605,8 @@ fn compares_on_the_stack() {
     let screen = compare(&[]);
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     let flat = screen.replace("\n  ", " ");
-    let place = "Run on the stack, ackclock's own: real QUIC endpoints at both ends of every flow";
-    assert!(flat.contains(place) && flat.contains("In the simulator, Mbit/s: "), "{screen}");
+    let place = "Run on real QUIC endpoints (ackclock)";
+    assert!(flat.contains(place) && flat.contains("Goodput in the simulator, Mbit/s: "), "{screen}");
     let page = fs::read_to_string(dir.path().join("report/compare/index.html")).unwrap();
     assert!(page.replace("&#39;", "'").contains(place), "the page says it too");
     let json: serde_json::Value = serde_json::from_str(&compare(&["--json"])).unwrap();
@@ -566,9 +615,9 @@ fn compares_on_the_stack() {
     let [here, there] = [&best["long"]["goodput"], &best["simulated"]].map(|n| n.as_f64().unwrap());
     assert!(here != there && (here / there - 1.0).abs() < 0.02, "{here} for {there}");
 
-    if cfg!(feature = "noq") {
+    if cfg!(feature = "others") {
         let both = compare(&["--stack", "noq,ackclock,noq", "--vary", "queue=0.5, 2 BDP"]);
-        let says = ["cubic (noq)", "new-reno (s", "Run on the stack, noq's and ackclock's"];
+        let says = ["cubic (noq)", "new-reno (s", "Run on real QUIC endpoints (noq and ackclock)"];
         assert!(says.iter().all(|says| both.contains(says)), "{both}");
     }
 }
@@ -577,29 +626,33 @@ fn compares_on_the_stack() {
 fn comparisons_that_cannot_be_made() {
     for (args, says) in [
         (&["cubic", "--link", "rate=1 Mbit/s rtt=5 ms"][..], "name two or more"),
-        (&["cubic", "cubic", "--link", "rate=1 Mbit/s rtt=5 ms"], "`cubic` twice"),
+        (&["cubic", "cubic", "--link", "rate=1 Mbit/s rtt=5 ms"], "`cubic` is given twice"),
         (
             &["cubic", "bbr9", "--link", "rate=1 Mbit/s rtt=5 ms"],
             "unknown algorithm `bbr9`; did you mean \"bbr",
         ),
         (&["cubic", "bbr", "--link", "rate=1 Mbit/s rt=5 ms"], "link.rt: unknown key; did you mean \"rtt\"?"),
-        (&["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--vary", "queue=2..1 BDP"], "rises"),
+        (&["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--vary", "queue=2..1 BDP"], "and rise"),
         (
             &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--vary", "quee=1..2 BDP"],
             "did you mean \"queue\"",
         ),
-        (&["cubic", "bbr", "--link", "no-such-file"], "neither a file"),
-        (&["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--stack", "noq"], "goes with --on stack"),
+        (&["cubic", "bbr", "--link", "no-such-file"], "not a file, folder or shipped experiment"),
+        (
+            &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--stack", "noq"],
+            "only valid with --on stack",
+        ),
         (
             &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--on", "stack", "--flow", "transport=tcp"],
-            "cubic cannot run on the stack: of a flow: it is of TCP",
+            "cubic cannot run on the stack: flow: it uses TCP",
         ),
-        #[cfg(feature = "quinn")]
+        #[cfg(feature = "others")]
         (
             &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--on", "stack", "--stack", "quinn"],
             "bbr3 does not run in quinn",
         ),
-        (&["cubic", "{ name = }", "--link", "rate=1 Mbit/s rtt=5 ms"], "is not TOML"),
+        (&["cubic", "{ name = }", "--link", "rate=1 Mbit/s rtt=5 ms"], "is not valid TOML"),
+        (&["cubic", "bbr", "--time", "0 s"], "must be longer than 0 s"),
     ] {
         let done = ackclock(&[&["compare"], args].concat());
         assert_eq!(done.status.code(), Some(2), "{args:?}");
@@ -607,7 +660,7 @@ fn comparisons_that_cannot_be_made() {
     }
 }
 
-/// Two programs, or two settings, side by side: what moved by more than the runs scatter, for people and for CI.
+/// Two sets of results: changes beyond the spread between runs, for people and for CI.
 #[test]
 fn differences_between_two_results() {
     let dir = tempfile::tempdir().unwrap();
@@ -622,7 +675,12 @@ fn differences_between_two_results() {
     assert!(text(&same.stdout).starts_with("0 of "), "{}", text(&same.stdout));
 
     let unused = ackclock(&["diff", &out("a"), &out("same"), "--fail-if", "udp_throughput -1 %"]);
-    assert_eq!(unused.status.code(), Some(1), "a rule that holds nothing must not pass");
+    assert_eq!(unused.status.code(), Some(1), "a rule that was not checked must not pass");
+    let said = text(&unused.stdout);
+    assert!(said.contains("\"udp_throughput -1 %\" was not checked: the metric is not in a table"), "{said}");
+    let unclear = ackclock(&["diff", &out("a"), &out("same"), "--fail-if", "goodput -3"]);
+    let said = text(&unclear.stderr);
+    assert!(unclear.status.code() == Some(2) && said.contains("\"goodput -3 Mbit/s\""), "{said}");
 
     let xml = out("out.xml");
     let rules = ["--fail-if", "goodput -3 %", "--fail-if", "rtt_mean +90 %", "--junit", &xml];
@@ -638,7 +696,11 @@ fn differences_between_two_results() {
     assert!(xml.contains("failures=\"2\"") && xml.contains("cubic, goodput"), "{xml}");
     let cases: Vec<&str> = xml.matches("<testcase name=\"cubic, ").collect();
     let about = |metric: &str| xml.matches(&format!("<testcase name=\"cubic, {metric}\"")).count();
-    assert_eq!((cases.len(), about("goodput"), about("rtt_mean")), (2, 1, 1), "what rules are about: {xml}");
+    assert_eq!(
+        (cases.len(), about("goodput"), about("rtt_mean")),
+        (2, 1, 1),
+        "the metrics of the rules: {xml}"
+    );
 
     // The same study from another folder, by another name.
     let elsewhere = dir.path().join("folder");
@@ -650,8 +712,8 @@ fn differences_between_two_results() {
     }
     let moved = ackclock(&["diff", &out("plain"), &out("named"), "--fail-if", "goodput -1 %"]);
     let said = text(&moved.stdout);
-    assert!(moved.status.success() && said.contains("small is folder/other in "), "{said}");
-    assert!(said.starts_with("0 of ") && said.contains(" of 1 experiments"), "{said}");
+    assert!(moved.status.success() && said.contains("small is called folder/other in "), "{said}");
+    assert!(said.starts_with("0 of ") && said.contains(" in 1 experiment changed"), "{said}");
 
     let markdown = text(&ackclock(&["diff", &out("a"), &out("b"), "--markdown"]).stdout);
     assert!(markdown.contains("| small, cubic | goodput Mbit/s |"), "{markdown}");
@@ -659,13 +721,13 @@ fn differences_between_two_results() {
     assert_eq!(wrong.status.code(), Some(2));
 }
 
-/// The names in the qlog folder of the only results below `out`, but for that of the sums.
+/// Returns the names in the qlog folder of the only results below `out`, without the file of checksums.
 fn qlogs(out: &Path) -> Vec<String> {
     let names = tree(out).into_iter().filter_map(|file| Some(file.0.split_once("/qlog/")?.1.to_owned()));
     names.filter(|name| name != "XXH128SUMS").collect()
 }
 
-/// Labels that look alike once they are names of files, and one that is longer than a name may be.
+/// Labels that give the same file name, and one that is longer than a file name may be.
 #[test]
 fn every_flow_has_its_qlog() {
     let dir = tempfile::tempdir().unwrap();
@@ -687,7 +749,7 @@ fn every_flow_has_its_qlog() {
     }
 }
 
-/// What will be written is said before, and too much is refused.
+/// The size of the files is announced, and too much is refused.
 #[test]
 fn qlogs_are_announced() {
     let dir = tempfile::tempdir().unwrap();
@@ -698,21 +760,21 @@ fn qlogs_are_announced() {
         (done.status.code(), text(&done.stderr))
     };
     // 2 s of 10 Mbit/s, four times, in packets of 1294 bytes.
-    assert_eq!(run(&["--qlog"]), (Some(0), "ackclock: --qlog writes some 5.5 MB\n".to_owned()));
+    assert_eq!(run(&["--qlog"]), (Some(0), "ackclock: --qlog will write about 5.5 MB\n".to_owned()));
     let written: usize = tree(&out).iter().filter(|f| f.0.ends_with(".sqlog")).map(|f| f.1.len()).sum();
     assert!((3_500_000..8_000_000).contains(&written), "{written}");
     fs::remove_dir_all(&out).unwrap();
 
     let (code, refusal) = run(&["--qlog", "--set", "link.rate=40Gbit/s"]);
     assert_eq!(code, Some(2));
-    let words = "--qlog would take some 22 GB of disk, more than 10 GB; allow it with --max-disk 22GB; a tenth of it with `gzip` in --qlog";
+    let words = "--qlog would take about 22 GB of disk, more than the limit of 10 GB; allow it with --max-disk 22GB, or write a tenth of that with `gzip` in --qlog";
     assert!(refusal.contains(words), "{refusal}");
     assert!(!out.exists());
     let (code, refusal) = run(&["--qlog=gzip", "--max-disk", "100kB"]);
-    assert!(code == Some(2) && refusal.contains("of disk, more than 100 kB"), "{refusal}");
+    assert!(code == Some(2) && refusal.contains("of disk, more than the limit of 100 kB"), "{refusal}");
     assert_eq!(run(&["--qlog=gzip", "--max-disk", "600 kB"]).0, Some(0));
     for (flags, why) in [
-        (&["--qlog=0.4"][..], "`0.4` is none of 0.3, current, gzip"),
+        (&["--qlog=0.4"][..], "unknown qlog format `0.4`; known: 0.3, current, gzip"),
         (&["--qlog", "--max-disk", "5"][..], "has no unit"),
     ] {
         let (code, words) = run(flags);

@@ -309,8 +309,9 @@ fn results_do_not_depend_on_the_projects_name() {
     }
     let settings = fs::read_to_string(crates().join("stack/src/settings.rs")).unwrap();
     assert!(settings.contains("const SERVER_NAME: &str = \"server\";"));
-    for entry in congestion::Entry::all() {
-        let names = entry.variables().iter().map(|variable| variable.name).chain(entry.states().iter().copied());
-        assert!(names.chain([entry.name()]).all(|name| !name.contains("ackclock")));
+    for entry in congestion::Algorithm::all() {
+        let names =
+            entry.variables().iter().map(|variable| variable.name).chain(entry.states().iter().copied());
+        assert!(names.chain([entry.name()]).all(|name: &str| !name.contains("ackclock")));
     }
 }

@@ -1,4 +1,4 @@
-//! Files that are none, and texts that a terminal would obey: each is refused in a sentence, and nothing is waited for without an end.
+//! Inputs that are not regular files, and texts with control characters: each is refused with a message, and none blocks the command.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 const GOOD: &str = "title = \"t\"\nduration = \"1 s\"\nlink = { rate = \"1 Mbit/s\", delay = \"5 ms\" }\n[[flow]]\ncontroller = \"cubic\"\n";
 
-/// The exit status of `timeout` when it had to end the command.
+/// Exit status of `timeout` if it had to end the command.
 const HUNG: i32 = 124;
 
 fn command(dir: &Path, args: &[&str]) -> Command {
@@ -23,7 +23,7 @@ fn plan(dir: &Path, name: &str) -> Output {
     command(dir, &["plan", name]).output().unwrap()
 }
 
-/// What is said of a file that cannot be taken.
+/// Returns the message about a file that is refused.
 fn refused(dir: &Path, name: &str) -> String {
     let output = plan(dir, name);
     let said = String::from_utf8(output.stderr).unwrap();
@@ -48,11 +48,11 @@ fn what_is_no_file_is_refused() {
     File::create(at("large.toml")).unwrap().set_len(1 << 30).unwrap();
     fs::write(at("latin.toml"), b"title = \"t\"\nsource = \"caf\xe9\"\n").unwrap();
     for (name, says) in [
-        ("pipe", "pipe: a pipe that nobody writes to; start what writes to it first"),
-        ("pipe.toml", "pipe.toml: a pipe that nobody writes to; "),
+        ("pipe", "pipe: a pipe without a writer; start the writer first"),
+        ("pipe.toml", "pipe.toml: a pipe without a writer; "),
         ("zero.toml", "zero.toml: a device, not a file; "),
         ("/dev/zero", "/dev/zero: a device, not a file; "),
-        ("folder.toml", "folder.toml: a folder without experiments; "),
+        ("folder.toml", "folder.toml: folder contains no experiments; "),
         ("socket.toml", "socket.toml: a socket, not a file; "),
         ("large.toml", "large.toml: larger than 4 MiB; "),
         ("latin.toml", "latin.toml:2: not UTF-8: byte 0xe9 in column 14; save it as UTF-8"),
@@ -76,7 +76,7 @@ fn what_may_not_be_read_is_refused() {
     assert_eq!(refused(dir.path(), "x.toml"), "ackclock: x.toml: no permission to read it\n");
 }
 
-/// Standard input as `-` and by its name, process substitution, a named pipe that somebody writes to.
+/// Standard input as `-` and by its name, process substitution, and a named pipe with a writer are read.
 #[test]
 fn pipes_with_a_writer_are_read() {
     let dir = tempfile::tempdir().unwrap();
@@ -91,7 +91,7 @@ fn pipes_with_a_writer_are_read() {
     fs::write(dir.path().join("good"), GOOD).unwrap();
     fifo(&dir.path().join("pipe"));
     for script in ["$0 plan <(cat good)", "cat good > pipe & $0 plan pipe", "$0 plan /dev/stdin < good"] {
-        // The writer may begin after the reader: then the reader says so, and is called again.
+        // The writer may start after the reader. The reader then reports it, and is started again.
         let again = format!("for i in 1 2 3 4 5; do {script} && exit; sleep 0.2; done; exit 1");
         let mut bash = Command::new("timeout");
         let bash = bash.args(["60", "bash", "-c", &again, env!("CARGO_BIN_EXE_ackclock")]);
@@ -110,7 +110,7 @@ fn a_published_table_is_a_file() {
     fifo(&table);
     let said = refused(dir.path(), "x.toml");
     assert!(
-        said.contains("x.toml:7: published.table: ") && said.contains("t.csv: a pipe that nobody"),
+        said.contains("x.toml:7: published.table: ") && said.contains("t.csv: a pipe without a writer"),
         "{said}"
     );
     fs::remove_file(&table).unwrap();
@@ -119,14 +119,14 @@ fn a_published_table_is_a_file() {
     assert!(said.contains("t.csv:2: not UTF-8: byte 0xff in column 7"), "{said}");
 }
 
-/// A results folder in which a pipe stands for a file is not waited for.
+/// A results folder with a pipe instead of a file does not block the command.
 #[test]
 fn results_are_files() {
     for (pipe, says) in [
         ("runs.csv", "runs.csv: not a regular file"),
         ("SHA256SUMS", "not a results folder: not a regular file"),
         ("manifest.toml", "manifest.toml: not a regular file"),
-        ("summary.json", "no results there"),
+        ("summary.json", "no results found"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("x.toml"), GOOD).unwrap();
@@ -139,7 +139,7 @@ fn results_are_files() {
         fifo(&id.join(pipe));
         for args in [&["report"][..], &["ledger", "results"], &["diff", "results", "results"]] {
             if pipe == "manifest.toml" && args[0] == "ledger" {
-                // Without sums nothing looks at it.
+                // Without checksums nothing reads it.
                 continue;
             }
             let output = command(dir.path(), args).output().unwrap();
@@ -152,16 +152,16 @@ fn results_are_files() {
 
 const OBEYED: &str = "\u{1b}[2J\u{1b}[31m\u{1b}]0;x\u{7}\r\u{9b}\u{202e}";
 
-/// Nothing but line ends, tabs and, if asked for, colours of the program's own.
+/// Checks that the output has no control characters except line ends, tabs and the program's own colours.
 fn is_clean(output: &Output) {
     for text in [&output.stdout, &output.stderr] {
         let text = String::from_utf8(text.clone()).unwrap();
-        let wrong = |c: char| experiment::printable::is_obeyed(c);
+        let wrong = |c: char| experiment::printable::is_terminal_control(c);
         assert!(!text.contains(wrong), "{text:?}");
     }
 }
 
-/// Names of files and words of the command line come back in messages and in the last lines.
+/// Messages and the last lines repeat names of files and words of the command line.
 #[test]
 fn words_of_the_command_line_are_shown_and_not_obeyed() {
     let dir = tempfile::tempdir().unwrap();
@@ -188,7 +188,7 @@ fn words_of_the_command_line_are_shown_and_not_obeyed() {
     }
 }
 
-/// Texts of a file that a terminal would obey are refused, and shown with signs in their places.
+/// Texts of a file with control characters are refused, and shown with visible signs instead.
 #[test]
 fn texts_that_a_terminal_obeys_are_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -208,15 +208,12 @@ fn texts_that_a_terminal_obeys_are_refused() {
         let output = command(dir.path(), &["run", "x.toml", "-vv"]).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(
-            said.contains("U+001B in a text, which terminals obey and do not show; write it without"),
-            "{said}"
-        );
+        assert!(said.contains("the text contains the control character U+001B; remove it"), "{said}");
         is_clean(&output);
     }
 }
 
-/// Results of somebody else may hold what no file of this program's gives.
+/// Foreign results can contain texts that no file of this program produces.
 #[test]
 fn texts_of_results_that_a_terminal_obeys_are_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -224,7 +221,7 @@ fn texts_of_results_that_a_terminal_obeys_are_refused() {
     assert!(command(dir.path(), &["run", "x.toml"]).output().unwrap().status.success());
     let id = fs::read_dir(dir.path().join("results/x")).unwrap().next().unwrap().unwrap().path();
     let summary = fs::read_to_string(id.join("summary.json")).unwrap();
-    // Without its sums the folder is taken as it is.
+    // Without its checksums the folder is read as it is.
     for file in fs::read_dir(&id).unwrap().map(|entry| entry.unwrap().path()) {
         if fs::read_to_string(&file).is_ok_and(|text| text.contains("  summary.json\n")) {
             fs::remove_file(file).unwrap();
@@ -234,7 +231,10 @@ fn texts_of_results_that_a_terminal_obeys_are_refused() {
     for args in [&["report"][..], &["ledger", "results"], &["diff", "results", "results"]] {
         let output = command(dir.path(), args).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains("summary.json: U+001B in a text, which terminals obey"), "{args:?}: {said}");
+        assert!(
+            said.contains("summary.json: the text contains the control character U+001B"),
+            "{args:?}: {said}"
+        );
         is_clean(&output);
     }
 }

@@ -1,11 +1,11 @@
-//! What the command says of itself and of mistakes, word for word, as files in `snapshots/`. `just snapshots` shows what differs and
-//! takes it over; CI only compares.
+//! Snapshots of help texts and error messages, in `snapshots/`. `just snapshots` shows the differences and accepts them; CI only
+//! compares.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Standard output or, on a mistake, standard error with the exit status.
+/// Returns standard output or, after a failure, standard error with the exit status.
 fn said(dir: &Path, args: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_ackclock")).args(args).current_dir(dir).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -24,6 +24,9 @@ fn help_of_every_command() {
     insta::assert_snapshot!("help", help(&[]));
     for command in [
         "run",
+        "plan",
+        "diff",
+        "schema",
         "list",
         "algorithms",
         "report",
@@ -45,12 +48,20 @@ fn help_of_every_command() {
 #[cfg(wire)]
 #[test]
 fn help_of_the_wire() {
-    for command in ["link", "doctor", "serve", "fetch"] {
+    for command in ["link", "doctor"] {
         insta::assert_snapshot!(format!("help_{command}"), help(&[command]));
     }
 }
 
-/// Nothing is wrong with it.
+#[cfg(transfer)]
+#[test]
+fn help_of_file_transfer() {
+    for command in ["serve", "fetch"] {
+        insta::assert_snapshot!(format!("help_{command}"), help(&[command]));
+    }
+}
+
+/// A file without mistakes.
 const FILE: &str = r#"title = "a study"
 source = "nobody"
 duration = "10 s"
@@ -72,7 +83,7 @@ is = "at-least"
 right = 1
 "#;
 
-/// Of a file with one mistake: what is in the place of what.
+/// Files with one mistake: name, correct text, and the wrong text that replaces it.
 const MISTAKES: [(&str, &str, &str); 9] = [
     ("unknown_key", "queue = ", "queu = "),
     ("no_unit", "\"25 ms\"", "25"),

@@ -1,4 +1,4 @@
-//! Prediction, fluid and packets: where the loop of dccc is stable, and where it rests.
+//! Compares the analysis of dccc's loop with the fluid model and with packets: the boundary of stability, and the equilibrium.
 
 use congestion::algorithms::media::dccc::Params;
 use scenario::Watch;
@@ -9,12 +9,12 @@ use units::{Duration, Rate, Time};
 
 const BASE: Duration = Duration::from_millis(50);
 
-/// A flow that begins near its rest: growth from 100 kbit/s would take minutes.
+/// Parameters of a flow that starts near its equilibrium, because growth from 100 kbit/s would take minutes.
 fn params(gain: f64, rate: Rate) -> Params {
     Params { gain, initial_rate: Rate(rate.0 * 9 / 10), ..Params::default() }
 }
 
-/// The flow alone on a link of this rate, for minutes.
+/// A single flow on a link of this rate, for five minutes.
 fn alone(params: Params, capacity: Rate, packet: u32) -> Case {
     let duration = Duration::from_secs(300);
     Case { params, base_rtt: BASE, capacity, packet, starts: vec![Time::ZERO], duration }
@@ -28,19 +28,19 @@ fn largest_gain(rate: Rate, updates: Option<u32>) -> f64 {
     let p = Params::default();
     let price = p.h.0 as f64 / rate.0 as f64;
     let open = OpenLoop { gain: p.gain, slope: p.beta - price, price, links: 1.0, updates };
-    Margins::of(&open).largest_gain.unwrap()
+    Margins::new(&open).largest_gain.unwrap()
 }
 
-/// Whether the delay still swings after minutes: by more than 2 % of the queue's and half a packet. At rest the queue, which
-/// counts whole packets, jumps by one at each sample: a deviation of half a packet at the most.
+/// Reports whether the delay still oscillates after minutes, by more than 2 % of the queueing delay and half a packet. At equilibrium
+/// the queue, which counts whole packets, can differ by one packet between samples, a deviation of at most half a packet.
 fn swings(params: Params, rate: Rate, packet: u32) -> bool {
     let end = end_of_packets(&alone(params, rate, packet));
     let queue = end.delay_ms - BASE.as_millis_f64() / 2.0;
     end.delay_deviation_ms > 0.02 * queue + rate.time_for(u64::from(packet)).as_millis_f64() / 2.0
 }
 
-/// 20 % either side of the boundary of the loop sampled once per RTT: rest and swing. With the paper's packet size too,
-/// of which 15 are sent per RTT.
+/// 20 % below the boundary of the loop sampled once per RTT the flow settles, 20 % above it oscillates. This also holds for the
+/// paper's packet size, with 15 packets per RTT.
 #[test]
 fn packets_swing_beyond_the_sampled_boundary() {
     for (kbit, datagram) in [(300, 125), (1000, 125), (1000, 1094), (5000, 125)] {
@@ -52,8 +52,8 @@ fn packets_swing_beyond_the_sampled_boundary() {
     }
 }
 
-/// The paper's boundary, (46), is that of a controller that acts at all times. One that acts once per RTT, as (26) and
-/// the simulator do, answers half an RTT later on average: at 80 % of that boundary it swings.
+/// The paper's boundary (46) is that of a controller that acts continuously. One that acts once per RTT, as in (26) and in the
+/// simulator, reacts half an RTT later on average. It oscillates at 80 % of that boundary.
 #[test]
 fn the_continuous_boundary_is_too_high() {
     let rate = Rate(1_000_000);
@@ -62,7 +62,7 @@ fn the_continuous_boundary_is_too_high() {
     assert!((continuous / largest_gain(rate, Some(1)) - 1.607).abs() < 0.001);
 }
 
-/// So it is the sampling: four updates per RTT (156.25 ms at rest) move the boundary to where the analysis says.
+/// The sampling is the cause: four updates per RTT (156.25 ms at equilibrium) move the boundary as the analysis predicts.
 #[test]
 fn more_updates_bear_more_gain() {
     let rate = Rate(1_000_000);
@@ -74,7 +74,7 @@ fn more_updates_bear_more_gain() {
     assert!(swings(often(1.15 * largest), rate, 125));
 }
 
-/// The boundary of the packets itself, by bisection: within 5 % of the analysis.
+/// The boundary of the packet simulation, found by bisection, is within 5 % of the analysis.
 #[test]
 fn the_boundary_of_the_packets() {
     let rate = Rate(1_000_000);
@@ -87,7 +87,7 @@ fn the_boundary_of_the_packets() {
     assert!((f64::midpoint(low, high) / predicted - 1.0).abs() < 0.05, "{low} to {high} for {predicted}");
 }
 
-/// Where both rest, they rest together: delay and rate within 5 % (the packet that leaves counts in the queue).
+/// Fluid model and packets have the same equilibrium: delay and rate within 5 % (the packet in transmission counts as queued).
 #[test]
 fn fluid_and_packets_rest_together() {
     for kbit in [300, 1000, 5000] {
@@ -96,7 +96,7 @@ fn fluid_and_packets_rest_together() {
     }
 }
 
-/// Three flows of the paper's packets with starts far apart, from the initial rate on.
+/// Three flows with the paper's packet size and distant start times, from the initial rate on.
 #[test]
 fn three_flows_rest_together() {
     let starts = [0, 4, 40].map(|s| Time::from_millis(s * 1000)).to_vec();

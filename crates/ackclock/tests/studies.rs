@@ -1,4 +1,4 @@
-//! Studies that were made before, were interrupted, or are made in parts: nothing is computed twice, and the results are the same bytes.
+//! Studies that exist already, were interrupted, or are made in parts: nothing is computed twice, and the results have the same bytes.
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, reason = "it watches a program in real time")]
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Twenty-four runs of some milliseconds each.
+/// A study of 24 runs that take some milliseconds each.
 const STUDY: &str = r#"
 title = "study"
 source = "a test"
@@ -44,7 +44,7 @@ fn run(file: &str, out: &Path, more: &[&str]) -> Output {
     output
 }
 
-/// The one results folder of the study, and the folder of its finished runs.
+/// Returns the results folders of the study, and the folders of its finished runs.
 fn folders(out: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let entries =
         fs::read_dir(out.join("study")).map(|dir| dir.flatten().map(|e| e.path()).collect::<Vec<_>>());
@@ -59,7 +59,7 @@ fn kept(out: &Path) -> Vec<PathBuf> {
     runs.filter(|path| path.extension().is_some_and(|end| end == "run")).collect()
 }
 
-/// Every file of the results but the manifest, which names the program's commit.
+/// Returns every file of the only results folder.
 fn bytes(out: &Path) -> Vec<(String, Vec<u8>)> {
     let (shown, _) = folders(out);
     assert_eq!(shown.len(), 1, "{shown:?}");
@@ -80,20 +80,20 @@ fn a_second_time_it_is_there() {
     let first = run(&file, &out, &[]);
     let folder = folders(&out).0.remove(0);
     let made = fs::metadata(folder.join("summary.json")).unwrap().modified().unwrap();
-    assert!(kept(&out).is_empty(), "their results stand in the folder");
+    assert!(kept(&out).is_empty(), "their results are in the folder");
     let again = run(&file, &out, &[]);
     assert_eq!(String::from_utf8_lossy(&first.stdout), String::from_utf8_lossy(&again.stdout));
     assert_eq!(fs::metadata(folder.join("summary.json")).unwrap().modified().unwrap(), made);
     run(&file, &out, &["--fresh"]);
     assert!(fs::metadata(folder.join("summary.json")).unwrap().modified().unwrap() > made);
-    // Damage is not taken for a result.
+    // Damaged results do not count.
     let before = bytes(&out);
     fs::write(folder.join("runs.csv"), "variant,row\n").unwrap();
     run(&file, &out, &[]);
     assert_eq!(bytes(&out), before);
 }
 
-/// What decides the bytes decides the folder, and nothing else does.
+/// The folder depends on everything that determines the bytes, and on nothing else.
 #[test]
 fn the_id_is_of_what_decides_the_bytes() {
     let dir = tempfile::tempdir().unwrap();
@@ -127,7 +127,7 @@ fn the_id_is_of_what_decides_the_bytes() {
     assert_eq!(count(), before + 1, "the same format");
     run(&file, &out, &["--qlog=current"]);
     assert_eq!(count(), before + 2, "another format");
-    // The same file in another place is the same study.
+    // The same file in another folder is the same study.
     fs::create_dir(dir.path().join("elsewhere")).unwrap();
     let elsewhere = study(&dir.path().join("elsewhere"), STUDY);
     run(&elsewhere, &out, &[]);
@@ -140,13 +140,13 @@ fn parts_make_the_whole() {
     let file = study(dir.path(), STUDY);
     let (whole, merged) = (dir.path().join("whole"), dir.path().join("merged"));
     run(&file, &whole, &[]);
-    // Each part in a folder of its own, as on machines of their own; results merge by copying.
+    // Each part has its own folder, as on separate machines. Results are merged by copying.
     let parts = 5;
     for k in 1..=parts {
         let out = dir.path().join(format!("part{k}"));
         let output = run(&file, &out, &["--shard", &format!("{k}/{parts}")]);
         assert!(folders(&out).0.is_empty(), "no results of a part");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("of 24 runs are there"));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("of 24 runs are done"));
         let copied = Command::new("cp").arg("-r").arg(out.join(".")).arg(&merged).status().unwrap();
         assert!(copied.success());
     }
@@ -160,7 +160,7 @@ fn parts_make_the_whole() {
     }
 }
 
-/// All parts at once in one folder: whoever is last finishes the study.
+/// All parts run at once in one folder. The last one completes the study.
 #[test]
 fn parts_side_by_side_make_the_whole() {
     let dir = tempfile::tempdir().unwrap();
@@ -180,7 +180,7 @@ fn parts_side_by_side_make_the_whole() {
     assert!(kept(&out).is_empty());
 }
 
-/// Claims are judged by the spread of the reference variants: the others run less often. Whoever asks for repetitions has them everywhere.
+/// Claims are judged by the spread of the reference variants, so the others have fewer repetitions. `--repeat` applies to all.
 #[test]
 fn other_variants_run_less_often() {
     let dir = tempfile::tempdir().unwrap();
@@ -206,7 +206,7 @@ fn other_variants_run_less_often() {
     let wrong = reference.replace("others = 1", "others = 0");
     let output = command(&study(dir.path(), &format!("{STUDY}{wrong}")), dir.path(), &[]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("reference.repetitions-of-others: 0 repetitions"), "{said}");
+    assert!(said.contains("reference.repetitions-of-others: 0 is out of range"), "{said}");
 }
 
 fn wait_for(what: impl Fn() -> bool, child: &mut Child) {
@@ -217,7 +217,7 @@ fn wait_for(what: impl Fn() -> bool, child: &mut Child) {
     }
 }
 
-/// Killed at some moment and started again, until it is done: no run is computed twice.
+/// A study that is killed and restarted until it is done computes no run twice.
 #[test]
 fn goes_on_after_its_own_death() {
     let dir = tempfile::tempdir().unwrap();
@@ -240,7 +240,7 @@ fn goes_on_after_its_own_death() {
     assert_eq!(bytes(&out), bytes(&whole));
 }
 
-/// Ten thousand flows, every one of them looked at every 10 us: a signal is heard all the same.
+/// Ten thousand flows with samples every 10 us still react to a signal.
 #[test]
 fn hears_an_interruption_among_many_samples() {
     let dir = tempfile::tempdir().unwrap();
@@ -253,7 +253,7 @@ fn hears_an_interruption_among_many_samples() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("of disk") && said.contains("--max-disk") && said.contains("`series` longer"),
+        said.contains("of disk") && said.contains("--max-disk") && said.contains("`series` to a longer"),
         "{said}"
     );
     let mut child = command(&file, &out, &["--max-disk", "1000000 GB", "--jobs", "1"])
@@ -266,14 +266,14 @@ fn hears_an_interruption_among_many_samples() {
     let begin = Instant::now();
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130));
-    // A second on an idle machine; this one may be busy.
+    // One second on an idle machine, with room for a busy one.
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
-    // No run had finished: what was recorded of those that had not is gone.
+    // No run had finished, so nothing is left of the recordings.
     let left: Vec<_> = fs::read_dir(out.join("study")).map_or(Vec::new(), |all| all.flatten().collect());
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Others compute with names and numbers, not with sentences.
+/// Varied and changed keys are columns with numbers, for further processing.
 #[test]
 fn varied_and_set_keys_are_columns() {
     let dir = tempfile::tempdir().unwrap();
@@ -296,7 +296,7 @@ fn varied_and_set_keys_are_columns() {
     }
 }
 
-/// From memory, and from the folder once the study is there.
+/// The page is the same from memory and from stored results.
 #[test]
 fn stored_results_make_the_same_page() {
     let dir = tempfile::tempdir().unwrap();
@@ -313,7 +313,7 @@ fn stored_results_make_the_same_page() {
     assert!(made == page(), "the page of stored results is another");
 }
 
-/// The series have the names of states, the summary those of every controller that has some.
+/// The series have the names of states, and the summary those of every controller with states.
 #[test]
 fn states_have_names() {
     let dir = tempfile::tempdir().unwrap();
@@ -339,8 +339,8 @@ fn states_have_names() {
     }
 }
 
-/// `r` is a ratio of one controller and a rate of another: in one study its column has no unit, in one of rates alone it has theirs. Own
-/// variables stay numbers with a fraction, whatever their unit.
+/// `r` is a ratio for one controller and a rate for others. In a study with both, its column has no unit; in one with rates only, it
+/// has theirs. Variables of controllers stay real numbers, whatever their unit.
 #[test]
 fn a_variable_has_the_unit_that_its_controllers_agree_on() {
     let dir = tempfile::tempdir().unwrap();
@@ -356,7 +356,7 @@ fn a_variable_has_the_unit_that_its_controllers_agree_on() {
     let mixed = heads("mixed", "[\"cubic-ecn-gated\", \"nada-2013\"]");
     let r = of(&mixed, "r");
     assert_eq!(r.unit, "");
-    assert!(r.description.contains("; cubic-ecn-gated (no unit): RTT over"), "{}", r.description);
+    assert!(r.description.contains("; cubic-ecn-gated (no unit): RTT "), "{}", r.description);
     assert!(r.description.contains("; nada-2013 (bit/s): Sending rate"), "{}", r.description);
     let ssthresh = of(&mixed, "ssthresh");
     assert_eq!(ssthresh.unit, "bytes");
@@ -364,7 +364,7 @@ fn a_variable_has_the_unit_that_its_controllers_agree_on() {
     assert_eq!(of(&heads("rates", "[\"gcc-simplified\", \"nada-2013\"]"), "r").unit, "bit/s");
 }
 
-/// Bulk over QUIC, and over TCP, which has no place on the stack.
+/// A study of bulk flows over QUIC.
 const WORLDS: &str = r#"
 title = "worlds"
 source = "a test"
@@ -382,7 +382,7 @@ queue = "1 BDP"
 "flow.controller" = ["cubic", "bbr3"]
 "#;
 
-/// `--on stack`: rows of real endpoints beside the simulator's, which are those of a run without them; the same bytes on one thread and on two.
+/// `--on stack` adds rows of real endpoints. The simulator's rows are the same as without them, and the bytes on one thread as on two.
 #[test]
 fn rows_of_the_stack_stand_beside() {
     let dir = tempfile::tempdir().unwrap();
@@ -401,7 +401,7 @@ fn rows_of_the_stack_stand_beside() {
     let (both, simulated) = (runs(&outs[0]), runs(&outs[2]));
     let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
     let names = cells(both.lines().next().unwrap());
-    // What endpoints alone can have is a column that its rows leave empty.
+    // A column that only endpoints have is empty in the simulator's rows.
     let foreign = names.iter().position(|name| name == "receive_times").unwrap();
     let rows = both.lines().filter(|line| !line.contains("(stack)"));
     let of_simulator: Vec<Vec<String>> = rows
@@ -416,8 +416,9 @@ fn rows_of_the_stack_stand_beside() {
     assert_eq!(both.lines().count(), 1 + 8, "{both}");
 }
 
-/// `--stack`: a row for each stack that can run the controller; who cannot is said by name. The same bytes on one thread and on two.
-#[cfg(all(feature = "noq", feature = "quinn"))]
+/// `--stack` adds a row for each stack that can run the controller, and names those that cannot. The bytes are the same on one thread
+/// and on two.
+#[cfg(feature = "others")]
 #[test]
 fn rows_of_other_stacks() {
     let dir = tempfile::tempdir().unwrap();
@@ -430,14 +431,14 @@ fn rows_of_other_stacks() {
         assert!(said.contains(row), "{row}: {said}");
     }
     assert!(!said.contains("bbr3 (quinn)"), "{said}");
-    assert!(said.contains("Not on quinn: bbr3 (of a flow: bbr3 does not run in quinn"), "{said}");
+    assert!(said.contains("Not on quinn: bbr3 (flow: bbr3 does not run in quinn"), "{said}");
     run(&file, &outs[1], &[&stacks[..], &["--jobs", "2"]].concat());
     assert_eq!(bytes(&outs[0]), bytes(&outs[1]));
     let runs = bytes(&outs[0]).into_iter().find(|(name, _)| name == "runs.csv").unwrap();
     assert_eq!(String::from_utf8(runs.1).unwrap().lines().count(), 1 + 2 * (4 + 3), "two repetitions");
 }
 
-/// Media as messages of our endpoint and of noq, and beside it what no stack of QUIC can be: said in the note.
+/// Media flows run as messages of our endpoint and of noq. TCP flows next to them are simulated, as the note says.
 #[test]
 fn media_and_tcp_on_the_stack() {
     let dir = tempfile::tempdir().unwrap();
@@ -447,8 +448,8 @@ fn media_and_tcp_on_the_stack() {
     let said = run(&file, &dir.path().join("out"), &["--on", "stack", "-vv"]);
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     assert!(said.contains("cubic (stack)"), "{said}");
-    assert!(said.contains("Flows of TCP are simulated in the rows of stacks too"), "{said}");
-    if cfg!(feature = "noq") {
+    assert!(said.contains("TCP flows are simulated in the rows of stacks too"), "{said}");
+    if cfg!(feature = "others") {
         let said = run(&file, &dir.path().join("noq"), &["--on", "stack", "--stack", "noq", "-vv"]);
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
         assert!(said.contains("cubic (noq)"), "{said}");
@@ -462,5 +463,5 @@ fn what_has_no_place_on_the_stack_is_said() {
     let refused = command(&file, &dir.path().join("out"), &["--on", "stack"]).output().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("can run on the stack") && said.contains("it is of TCP"), "{said}");
+    assert!(said.contains("can run on the stack") && said.contains("it uses TCP"), "{said}");
 }

@@ -1,11 +1,11 @@
-//! What stands on the terminal: how wide, how long, in which colours, and that it answers.
+//! Output on the terminal: its width, length and colours, and that it has the answer.
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Two rows in two variants, of which one is the reference, and a claim that is one of its source's main sentences.
+/// Two rows in two variants, one of them the reference, and one main claim of its source.
 const STUDY: &str = r#"
 title = "A study with a title that is longer than a line of a terminal of eighty columns has room for"
 source = "a test"
@@ -73,7 +73,7 @@ fn run(dir: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Several files below `studies`; in the last one no claim is a main sentence.
+/// Several files below `studies`. The last one has no main claim.
 fn studies(at_least: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("studies")).unwrap();
@@ -97,7 +97,7 @@ fn the_first_screen_is_one() {
     let screen = text(&run(dir.path(), &["studies"]).output().unwrap());
     check_width(&screen);
     assert!(screen.lines().count() <= 60, "{screen}");
-    assert!(screen.contains("main sentences\n  missed!  c-1: something arrives"), "{screen}");
+    assert!(screen.contains("main claims\n  missed!  c-1: something arrives"), "{screen}");
     assert!(!screen.contains("a minor matter"), "{screen}");
     assert!(screen.contains("4 experiments") && screen.contains("2 x 2"), "{screen}");
     assert!(screen.contains("open questions: 3 claims"), "{screen}");
@@ -106,7 +106,26 @@ fn the_first_screen_is_one() {
     assert!(one.contains("\nclaims\n  holds    c-1:") && one.contains("a minor matter"), "{one}");
 }
 
-/// Without a claim the table is the answer.
+/// One experiment shows its numbers first, then the claims with their verdicts.
+#[test]
+fn numbers_come_before_claims() {
+    let dir = studies("0.1");
+    for name in ["one", "z"] {
+        let screen = text(&run(dir.path(), &[&format!("studies/{name}.toml")]).output().unwrap());
+        check_width(&screen);
+        let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("{words}: {screen}"));
+        assert!(
+            at("goodput") < at("Mbit/s") && at("Mbit/s") < at("\ncubic ") && at("\ncubic ") < at("\nbbr2 ")
+        );
+        assert!(at("\nbbr2 ") < at("holds    c-1: something arrives"), "{screen}");
+        assert!(
+            screen.contains("queue = 1 BDP (reference)") && !screen.contains("variants  holds"),
+            "{screen}"
+        );
+    }
+}
+
+/// Without a claim, the screen has the table.
 #[test]
 fn a_question_is_answered_by_its_table() {
     let dir = tempfile::tempdir().unwrap();
@@ -122,7 +141,7 @@ fn a_question_is_answered_by_its_table() {
     assert!(screen.contains('±') && screen.contains("±: sample standard deviation"), "{screen}");
     let once = text(&run(dir.path(), &["q.toml", "--repeat", "1"]).output().unwrap());
     assert!(!once.contains('±'), "{once}");
-    // Of several each has its name; a sweep without a reference shows every value of it.
+    // With several experiments each is named. A sweep without a reference shows every value.
     fs::write(dir.path().join("p.toml"), question_of_a_sweep()).unwrap();
     let both = text(&run(dir.path(), &["q.toml", "p.toml", "--repeat", "1"]).output().unwrap());
     check_width(&both);
@@ -137,13 +156,13 @@ fn question_of_a_sweep() -> String {
     question.replace("source = \"a test\"\n", "")
 }
 
-/// `-v`: the reference's table, the other variants as a range, every claim. `-vv`: a table each.
+/// `-v` shows the table of the reference, the other variants as a range, and every claim. `-vv` shows a table for each variant.
 #[test]
 fn more_on_request() {
     let dir = studies("99");
     let more = text(&run(dir.path(), &["studies/one.toml", "-v"]).output().unwrap());
     check_width(&more);
-    assert!(more.contains("others") && more.contains("lowest and highest of 1"), "{more}");
+    assert!(more.contains("others") && more.contains("others: the other variant"), "{more}");
     assert!(more.contains("a minor matter"), "{more}");
     assert!(!more.contains("queue = 4 BDP"), "{more}");
     let all = text(&run(dir.path(), &["studies/one.toml", "-vv"]).output().unwrap());
@@ -163,7 +182,7 @@ fn colours_are_for_eyes_that_want_them() {
     assert!(!with("CLICOLOR"), "there is no terminal");
 }
 
-/// A file's mistakes, with the line and a caret.
+/// Mistakes in a file are shown with the line and a caret.
 #[test]
 fn mistakes_in_colour() {
     let dir = studies("0.1");
@@ -207,7 +226,7 @@ fn shells_and_readers_of_manuals() {
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean \"run\"?"));
 }
 
-/// `run -` reads a file from standard input; what is wrong with it is said as of any file.
+/// `run -` reads a file from standard input, and reports its mistakes like those of any file.
 #[test]
 fn a_file_on_standard_input() {
     let dir = tempfile::tempdir().unwrap();
@@ -229,7 +248,7 @@ fn a_file_on_standard_input() {
     assert_eq!(with("").status.code(), Some(2));
 }
 
-/// One file's mistakes do not hide those of another.
+/// The mistakes of one file do not hide those of another.
 #[test]
 fn mistakes_of_several_files() {
     let dir = studies("0.1");
@@ -244,7 +263,7 @@ fn mistakes_of_several_files() {
     {
         assert!(said.contains(says), "{says}: {said}");
     }
-    // What is wrong with an option is said once.
+    // A wrong option is reported once.
     let output =
         run(dir.path(), &["studies/z.toml", "quic-dc/table-1", "--set", "link.rate=20"]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -254,7 +273,7 @@ fn mistakes_of_several_files() {
 #[test]
 fn algorithms_by_their_short_name() {
     let newest = said(&["algorithms", "bbr"]);
-    assert!(newest.starts_with("`bbr` is the newest of its family, bbr3\n\nbbr3\n"), "{newest}");
+    assert!(newest.starts_with("`bbr` stands for bbr3\n\nbbr3\n"), "{newest}");
     let unknown = command(&["algorithms", "cubik"]).output().unwrap();
     assert!(
         String::from_utf8_lossy(&unknown.stderr)

@@ -1,36 +1,36 @@
-//! `ackclock algorithms`: an index of the controllers, or one of them with its parameters and variables.
+//! `ackclock algorithms`: lists the controllers, or describes one with its parameters and variables.
 
 use congestion::{Entry, Variable};
 
 use crate::status::{Error, HOLDS, cut, print, width};
 use experiment::controllers::{controllers, find, unknown};
 
-/// Columns of a name.
+/// Width of the name column.
 const NAME: usize = 16;
 
-/// All of them in a line each, or the one of this name in full.
+/// Prints one line per controller, or the full description of the one with this name.
 pub(crate) fn run(name: Option<&str>) -> Result<u8, Error> {
     let all = controllers();
     let Some(name) = name else {
         all.iter().for_each(|entry| print(&format!("{}\n", line(entry, width()))));
-        print("\n`ackclock algorithms NAME`: its parameters, defaults, ranges; its variables\n");
+        print("\nParameters, defaults, ranges and variables: `ackclock algorithms NAME`\n");
         return Ok(HOLDS);
     };
     let entry = find(name).ok_or_else(|| Error::bad(unknown(name)))?;
     if entry.name != name {
-        print(&format!("`{name}` is the newest of its family, {}\n\n", entry.name));
+        print(&format!("`{name}` stands for {}\n\n", entry.name));
     }
     in_full(entry)
 }
 
-/// What the document has at least, of a line that is too short for all.
+/// Smallest width of the document in a line that is too narrow for everything.
 const DOCUMENT: usize = 34;
 
-/// Name, what it is, document.
+/// Formats name, description and document.
 fn line(entry: &Entry, width: usize) -> String {
-    let said = without_brackets(entry.doc.trim().trim_end_matches('.'));
-    let (what, of) = said.split_once(": ").unwrap_or((&said, ""));
-    let document = of.split(", ").take(2).collect::<Vec<_>>().join(", ");
+    let doc = without_brackets(entry.doc.trim().trim_end_matches('.'));
+    let (what, source) = doc.split_once(": ").unwrap_or((&doc, ""));
+    let document = source.split(", ").take(2).collect::<Vec<_>>().join(", ");
     let room = width.saturating_sub(NAME + 3 + document.chars().count().min(DOCUMENT));
     let end = if document.is_empty() { String::new() } else { format!(": {document}") };
     cut(&format!("{:NAME$} {}{end}", entry.name, cut(what, room)), width)
@@ -38,16 +38,16 @@ fn line(entry: &Entry, width: usize) -> String {
 
 fn without_brackets(text: &str) -> String {
     let mut depth = 0;
-    let mut said = String::new();
+    let mut outside = String::new();
     for c in text.chars() {
         match c {
             '(' => depth += 1,
             ')' => depth -= 1,
-            c if depth == 0 => said.push(c),
+            c if depth == 0 => outside.push(c),
             _ => {}
         }
     }
-    said.replace(" ,", ",").trim_end().to_owned()
+    outside.replace(" ,", ",").trim_end().to_owned()
 }
 
 fn in_full(entry: &Entry) -> Result<u8, Error> {
@@ -65,17 +65,18 @@ fn in_full(entry: &Entry) -> Result<u8, Error> {
         print(&format!("   states\n{}\n", paragraph(&entry.states.join(", "))));
     }
     if !entry.variables.is_empty() {
-        let later = if entry.variables.iter().all(|v| v.always) { "" } else { "; `later`: none at first" };
+        let later =
+            if entry.variables.iter().all(|v| v.always) { "" } else { "; `later`: no value at first" };
         print(&format!(
             "{}\n",
-            indented(&format!("variables of series.parquet and qlog (`cc_...`){later}"), "   ", "   ")
+            indented(&format!("variables in series.parquet and qlog (`cc_...`){later}"), "   ", "   ")
         ));
         entry.variables.iter().for_each(|variable| print(&format!("{}\n", item(variable))));
     }
     Ok(HOLDS)
 }
 
-/// Name, unit and meaning of a variable; whether it has a value each time.
+/// Formats name, unit and meaning of a variable, with `later` if it has no value at first.
 fn item(variable: &Variable) -> String {
     let Variable { name, unit, doc, always } = variable;
     let words = [*unit, if *always { "" } else { "later" }];
@@ -86,7 +87,7 @@ fn item(variable: &Variable) -> String {
 
 const INDENT: &str = "       ";
 
-/// Within the width, below what it explains.
+/// Wraps and indents a text below the name that it explains.
 fn paragraph(text: &str) -> String {
     indented(text, INDENT, INDENT)
 }

@@ -1,4 +1,4 @@
-//! `ackclock doctor`: what this machine can be trusted for as an emulator.
+//! `ackclock doctor`: checks how accurately this machine emulates links.
 // The emulator runs by the real clock.
 #![allow(clippy::disallowed_methods)]
 
@@ -15,29 +15,34 @@ use units::Rate;
 use crate::commands::link::show::{micros, say};
 use crate::status::{Error, HOLDS, MISS, print};
 
-/// What is measured: Mbit/s, each with this delay one way.
+/// Rates that are measured, in Mbit/s.
 const RATES: [u64; 4] = [10, 100, 500, 1000];
+/// One-way delay of every measurement.
 const DELAY: units::Duration = units::Duration::from_millis(25);
-/// What a rate and a delay may be off. Ackclock's own bars, not those of a standard.
+/// Largest relative error of a rate. The limits are Ackclock's own, not those of a standard.
 const RATE_ERROR: f64 = 1e-3;
+/// Largest relative error of the goodput of a fixed window.
 const WINDOW_ERROR: f64 = 5e-3;
+/// Largest error of the 99th percentile of the delay.
 const DELAY_ERROR: units::Duration = units::Duration::from_micros(500);
 
-/// The arguments of `ackclock doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Seconds of each measurement: of the rate, and again of the delay.
+    /// Set the length of each measurement, in seconds.
+    ///
+    /// Each rate has two: one for the rate and one for the delay.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
-    /// Tries for each rate; the first valid one counts, or else the last.
+    /// Set the largest number of tries for each rate.
+    ///
+    /// The first try that is accurate and valid counts, or else the last.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]
     tries: u32,
-    /// Print JSON.
+    /// Print the findings as JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// All of it.
 #[derive(Debug, Serialize)]
 struct Finding {
     privileges: String,
@@ -49,7 +54,7 @@ struct Finding {
     window: Window,
 }
 
-/// A fixed window of packets: what came of it, and its closed form.
+/// Goodput of a fixed window of packets, measured and by its closed form.
 #[derive(Debug, Default, Serialize)]
 struct Window {
     packets: u32,
@@ -66,7 +71,7 @@ impl Window {
     }
 }
 
-/// A measured rate. Lateness, steal and CPU are those of the flood.
+/// A measured rate. Lateness, steal and CPU were measured while the link was saturated.
 #[derive(Debug, Serialize)]
 struct Row {
     set_mbit_s: f64,
@@ -81,9 +86,9 @@ struct Row {
     stolen_percent: f64,
     cpu_percent: f64,
     tries: u32,
-    /// Whether rate and delay are within the bars.
+    /// Whether rate and delay are within the limits.
     true_to_setting: bool,
-    /// Why the run is not valid.
+    /// Reasons why the run is not valid.
     invalid_reasons: Vec<String>,
 }
 
@@ -115,18 +120,18 @@ impl Row {
     }
 
     fn verdict(&self) -> String {
-        let truth = if self.true_to_setting { "true" } else { "off" };
+        let accuracy = if self.true_to_setting { "accurate" } else { "inaccurate" };
         match &self.invalid_reasons[..] {
-            [] => format!("{truth}, valid"),
-            invalid_reasons => format!("{truth}, invalid: {}", invalid_reasons.join("; ")),
+            [] => format!("{accuracy}, valid"),
+            invalid_reasons => format!("{accuracy}, invalid: {}", invalid_reasons.join("; ")),
         }
     }
 }
 
-/// Examines the machine and prints what it finds; the exit status.
+/// Examines the machine and prints the findings. Returns the exit status.
 ///
 /// # Errors
-/// What is missing, in one sentence.
+/// A privilege or a part of the system that is missing.
 pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Error> {
     let way = privilege::acquire().map_err(|e| e.to_string())?;
     let mut finding = Finding {
@@ -134,7 +139,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Error> {
             Way::Root => "root".to_owned(),
             Way::UserNamespace => "user namespace".to_owned(),
         },
-        // On a thread of its own: this one stays as it is.
+        // On a separate thread, because the priority of this one must not change.
         real_time: std::thread::spawn(|| privilege::real_time(0)).join().unwrap_or(false),
         kernel: read("/proc/sys/kernel/osrelease"),
         processors: std::thread::available_parallelism().map_or(1, usize::from),
@@ -208,7 +213,7 @@ fn text(finding: &Finding) -> String {
         "delay p99",
         "late p99",
         "late max",
-        "stolen",
+        "steal",
         "CPU",
         "tries",
     ]);
@@ -233,10 +238,10 @@ fn text(finding: &Finding) -> String {
     format!(
         "privileges: {}; SCHED_FIFO: {}; /dev/net/tun and network namespaces: yes\n\
          kernel {}, {} processors; TCP congestion controls: {}\n\
-         1500-byte packets, {} one way; a rate is true within {} %, a delay if its p99 is within {}\n{table}\n{}\
-         a window of {} packets at a median RTT of {:.3} ms: {:.4} Mbit/s, closed form {:.4} ({:+.3} %)\n",
+         1500-byte packets, {} one way; accurate: rate within {} %, p99 of the delay within {}\n{table}\n{}\
+         a fixed window of {} packets at a median RTT of {:.3} ms: {:.4} Mbit/s, closed form {:.4} ({:+.3} %)\n",
         finding.privileges,
-        if finding.real_time { "yes" } else { "no: deliveries will be late when the machine is busy" },
+        if finding.real_time { "yes" } else { "no (packets will be late when the machine is busy)" },
         finding.kernel,
         finding.processors,
         finding.tcp_congestion_controls.join(", "),

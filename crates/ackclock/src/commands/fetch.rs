@@ -1,4 +1,4 @@
-//! `ackclock fetch`: files over QUIC, whole or not at all.
+//! `ackclock fetch`: fetches files over QUIC. A file is written completely or not at all.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,23 +23,28 @@ use super::files::table::{Measured, lines};
 use super::files::trust::TrustArgs;
 use crate::status::{BAD, Error, HOLDS, INTERRUPTED, MISS, complain, print};
 
-/// Between two looks at the bar and at Ctrl-C.
+/// Interval between updates of the progress bar and checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The arguments of `ackclock fetch`.
 #[derive(Debug, Args)]
 pub(crate) struct FetchArgs {
-    /// What to fetch, over one connection: `https://host:port/path`, all of one host.
+    /// Fetch these URLs over one connection: `https://host:port/path`, all on the same host.
     #[arg(required = true, value_name = "URL")]
     pub(crate) urls: Vec<String>,
-    /// Where it goes: a file, or a folder that exists [default: here, by the last part of its path]. A plain file gives way; links to files, devices and pipes are
-    /// refused.
+    /// Write to this file, or into this existing folder.
+    ///
+    /// The default is the current folder, with the last part of the URL as the name. A regular file is replaced; symbolic links,
+    /// devices and pipes are refused.
     #[arg(long, short, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// A part of it, as HTTP has it: `bytes=0-999`. A server that knows no parts sends the whole file, and that is said.
+    /// Fetch only this byte range, as in `bytes=0-999`.
+    ///
+    /// A server that does not support ranges sends the whole file; a message says so.
     #[arg(long, value_name = "RANGE", conflicts_with = "hq", value_parser = range)]
     pub(crate) range: Option<String>,
-    /// Write a qlog file of the connection into this folder, beside those of earlier ones.
+    /// Write a qlog file of the connection to this folder.
+    ///
+    /// Files of earlier connections are kept.
     #[arg(long, value_name = "DIR")]
     pub(crate) qlog: Option<PathBuf>,
     #[command(flatten)]
@@ -48,13 +53,13 @@ pub(crate) struct FetchArgs {
     pub(crate) datagram: DatagramArgs,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
-    /// Speak `hq-interop` in the place of HTTP/3.
+    /// Use `hq-interop` instead of HTTP/3.
     #[arg(long)]
     pub(crate) hq: bool,
-    /// How long to wait for the handshake.
+    /// Set how long to wait for the handshake.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) patience: Duration,
-    /// No progress and no table; problems only.
+    /// Print only problems, and neither progress nor measurements.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -63,63 +68,60 @@ fn range(text: &str) -> Result<String, String> {
     transfer::h3::range::check(text).map(|()| text.to_owned())
 }
 
-/// How this end behaves besides what the arguments say: for `ackclock interop`.
+/// Options of the client that only `ackclock interop` sets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Habits {
-    /// Which ciphers are offered.
+pub(crate) struct ClientOptions {
+    /// Ciphers to offer.
     pub(crate) ciphers: Ciphers,
-    /// The keys are updated as soon as they may be.
+    /// Whether to update the keys as soon as possible.
     pub(crate) update_keys: bool,
-    /// Any server is believed: certificates of the interop runner change with each run.
-    pub(crate) anyone: bool,
+    /// Whether to trust any server: the certificates of the interop runner change with each run.
+    pub(crate) trust_anyone: bool,
 }
 
-/// Fetches.
-///
-/// # Errors
-/// One sentence.
+/// Fetches the files until Ctrl-C.
 pub(crate) fn run(args: &FetchArgs) -> Result<u8, Error> {
     let stop = Arc::new(AtomicBool::new(false));
     let handler = Arc::clone(&stop);
     ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
-    fetch(args, Habits::default(), &stop)
+    fetch(args, ClientOptions::default(), &stop)
 }
 
-/// The same with these habits, until `stop` is set.
-pub(crate) fn fetch(args: &FetchArgs, habits: Habits, stop: &Arc<AtomicBool>) -> Result<u8, Error> {
+/// Fetches the files with these options, until `stop` is set.
+pub(crate) fn fetch(args: &FetchArgs, options: ClientOptions, stop: &Arc<AtomicBool>) -> Result<u8, Error> {
     let urls: Vec<Url> = args.urls.iter().map(|url| Url::parse(url)).collect::<Result<_, _>>()?;
     let algorithm = args.controller.algorithm()?;
     let wanted = wanted(args, &urls)?;
     let url = urls.first().ok_or_else(|| Error::bad("no URL"))?;
     let mut last = None;
     for remote in endpoint::resolve(url)? {
-        let mut shown = once(args, habits, (&algorithm, url, remote), wanted.clone(), stop)?;
-        let (connected, _) = shown.fetch.times();
-        let trouble = shown.fetch.trouble().cloned();
+        let mut program = once(args, options, (&algorithm, url, remote), wanted.clone(), stop)?;
+        let (connected, _) = program.fetch.times();
+        let trouble = program.fetch.trouble().cloned();
         if connected.is_none() && !stop.load(Ordering::Relaxed) {
-            // Nobody there: a host's next address may be better.
+            // No answer: try the next address of the host.
             let why = trouble.map_or_else(|| "no connection".to_owned(), |trouble| trouble.to_string());
             last = Some(format!("{}: {remote}: {}", url.host, printable(&why)));
             continue;
         }
-        return Ok(shown.tell(args, trouble.as_ref(), stop));
+        return Ok(program.report(args, trouble.as_ref(), stop));
     }
     Err(Error::bad(last.unwrap_or_else(|| format!("{}: no connection", url.host))))
 }
 
-/// One address of the host.
+/// Fetches the files from one address of the host.
 fn once(
     args: &FetchArgs,
-    habits: Habits,
+    options: ClientOptions,
     (algorithm, url, remote): (&Algorithm, &Url, std::net::SocketAddr),
     wanted: Vec<Wanted>,
     stop: &Arc<AtomicBool>,
-) -> Result<Shown, Error> {
+) -> Result<ClientProgram, Error> {
     let protocol = if args.hq { Protocol::Hq } else { Protocol::Http3 };
-    let trust = if habits.anyone { quic::crypto::tls::Trust::Anyone } else { args.trust.trust()? };
-    let tls = ClientConfig::new(trust, &[protocol.alpn()], habits.ciphers)
-        .map_err(|error| Error::bad(format!("the roots cannot be used: {error}")))?;
-    let secrets = KeyLog::of_environment()?;
+    let trust = if options.trust_anyone { quic::crypto::tls::Trust::Anyone } else { args.trust.trust()? };
+    let tls = ClientConfig::new(trust, &[protocol.alpn()], options.ciphers)
+        .map_err(|error| Error::bad(format!("cannot use the root certificates: {error}")))?;
+    let secrets = KeyLog::from_environment()?;
     let config = EndpointConfig {
         key_log: secrets.is_some(),
         ..FetchConfig::endpoint(protocol, &args.datagram.config())
@@ -136,17 +138,17 @@ fn once(
     let now = engine.clock().now();
     let fetch = Fetch::begin(now, &mut engine.endpoint, config, wanted).map_err(Error::bad)?;
     if let Some(folder) = &args.qlog {
-        let cannot = |error| Error::bad(format!("cannot write qlog into {}: {error}", folder.display()));
+        let cannot = |error| Error::bad(format!("cannot write qlog files to {}: {error}", folder.display()));
         let qlog = Qlog::create(folder, (1, remote), algorithm, End::Receiver).map_err(cannot)?;
         fetch.listen(&mut engine.endpoint, Box::new(qlog));
     }
     let bar = if args.quiet { ProgressBar::hidden() } else { bar() };
-    let mut shown =
-        Shown { fetch, secrets, bar, stop: Arc::clone(stop), due: now, update_keys: habits.update_keys };
-    let ran = engine.run(&mut shown);
-    shown.bar.finish_and_clear();
+    let (stop, update_keys) = (Arc::clone(stop), options.update_keys);
+    let mut program = ClientProgram { fetch, secrets, bar, stop, due: now, update_keys };
+    let ran = engine.run(&mut program);
+    program.bar.finish_and_clear();
     ran.map_err(|error| Error::bad(format!("the socket failed: {error}")))?;
-    Ok(shown)
+    Ok(program)
 }
 
 fn bar() -> ProgressBar {
@@ -155,21 +157,21 @@ fn bar() -> ProgressBar {
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "))
 }
 
-/// What goes where.
+/// Returns the path of each file.
 fn wanted(args: &FetchArgs, urls: &[Url]) -> Result<Vec<Wanted>, Error> {
     let first = urls.first().ok_or_else(|| Error::bad("no URL"))?;
     if let Some(other) = urls.iter().find(|url| (&url.host, url.port) != (&first.host, first.port)) {
         let (a, b) = (&first.authority, &other.authority);
-        return Err(Error::bad(format!("{a} and {b} are two servers: fetch from one after the other")));
+        return Err(Error::bad(format!("{a} and {b} are two servers; fetch from one at a time")));
     }
     if args.out.as_deref().is_some_and(|out| out.as_os_str() == "-") {
         return Err(Error::bad(
-            "--out -: nothing is written to standard output, for a file is there whole or not at all; write ./- for a file of that name",
+            "--out -: cannot write to standard output, because files are written whole or not at all; write ./- for a file of that name",
         ));
     }
     let is_folder = args.out.as_deref().is_none_or(Path::is_dir);
     if urls.len() > 1 && !is_folder {
-        return Err(Error::bad("--out must be a folder that exists: there are several files"));
+        return Err(Error::bad("--out must be an existing folder if there are several files"));
     }
     let mut all: Vec<Wanted> = Vec::new();
     for (number, url) in urls.iter().enumerate() {
@@ -177,13 +179,16 @@ fn wanted(args: &FetchArgs, urls: &[Url]) -> Result<Vec<Wanted>, Error> {
             (Some(file), false) => file.clone(),
             (folder, _) => {
                 let name = url.file_name().ok_or_else(|| {
-                    Error::bad(format!("{}: no name for a file in it; give one with --out", url.path))
+                    Error::bad(format!(
+                        "{}: the path ends without a file name; give one with --out",
+                        url.path
+                    ))
                 })?;
                 folder.clone().unwrap_or_default().join(name)
             }
         };
         if all.iter().any(|other| other.out == out) {
-            return Err(Error::bad(format!("two files would stand at {}", out.display())));
+            return Err(Error::bad(format!("two files would be written to {}", out.display())));
         }
         Download::check(&out).map_err(Error::bad)?;
         let (authority, path, range) = (url.authority.clone(), url.path.clone(), args.range.clone());
@@ -192,8 +197,8 @@ fn wanted(args: &FetchArgs, urls: &[Url]) -> Result<Vec<Wanted>, Error> {
     Ok(all)
 }
 
-/// The transfer, and how it looks.
-struct Shown {
+/// The transfer, with its progress bar.
+struct ClientProgram {
     fetch: Fetch,
     secrets: Option<KeyLog>,
     bar: ProgressBar,
@@ -202,8 +207,8 @@ struct Shown {
     update_keys: bool,
 }
 
-impl Shown {
-    fn look(&mut self) {
+impl ClientProgram {
+    fn show_progress(&mut self) {
         let (bytes, expected) = self.fetch.board().look(|items| {
             let expected = items.iter().map(|item| item.expected.unwrap_or(item.bytes)).sum();
             (items.iter().map(|item| item.bytes).sum(), expected)
@@ -212,8 +217,8 @@ impl Shown {
         self.bar.set_position(bytes);
     }
 
-    /// What came of it, and the exit status.
-    fn tell(&mut self, args: &FetchArgs, trouble: Option<&Trouble>, stop: &AtomicBool) -> u8 {
+    /// Prints failures and measurements. Returns the exit status.
+    fn report(&mut self, args: &FetchArgs, trouble: Option<&Trouble>, stop: &AtomicBool) -> u8 {
         let mut missing = 0;
         let why = trouble.map(ToString::to_string);
         self.fetch.board().look(|items| {
@@ -231,7 +236,7 @@ impl Shown {
             }
         });
         if stop.load(Ordering::Relaxed) {
-            complain("interrupted; what was not whole left nothing behind");
+            complain("interrupted; no incomplete files are left");
             return INTERRUPTED;
         }
         let (begun, ended) = self.fetch.times();
@@ -253,7 +258,7 @@ impl Shown {
     }
 }
 
-impl Program for Shown {
+impl Program for ClientProgram {
     fn on_event(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
         if let (Event::Secret(line), Some(secrets)) = (&event, &mut self.secrets) {
             secrets.put(line);
@@ -274,7 +279,7 @@ impl Program for Shown {
         self.fetch.run(now, endpoint);
         if now >= self.due {
             self.due = now + LOOK;
-            self.look();
+            self.show_progress();
         }
     }
 

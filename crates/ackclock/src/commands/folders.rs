@@ -1,29 +1,50 @@
-//! Results folders: those that a command reads, and the name of one that it writes.
+//! Results folders: loading stored results, and naming the folder of a report.
 
 use std::io;
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use crate::status::Error;
 use results::store;
 use results::summary::{Results, Summary};
 
-/// The newest results of each experiment below these folders.
+/// Loads the newest results of each experiment below these folders.
 pub(crate) fn load(dirs: &[PathBuf]) -> Result<Vec<Results>, Error> {
     Ok(load_with_ids(dirs)?.into_iter().map(|(_, results)| results).collect())
 }
 
-/// The same, each with the id of its runs, which is its folder's name.
+/// Loads the same results, each with its id.
 pub(crate) fn load_with_ids(dirs: &[PathBuf]) -> Result<Vec<(String, Results)>, Error> {
-    let id = |folder: &Path| folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     each(dirs, |folder| Ok((id(folder), store::load(folder)?)))
 }
 
-/// Their summaries alone.
+/// Returns the id of stored results, which is the name of their folder.
+pub(crate) fn id(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Stored results as `--json` names them.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Stored {
+    pub(crate) experiment: String,
+    pub(crate) id: String,
+    /// The results folder.
+    pub(crate) path: PathBuf,
+}
+
+impl Stored {
+    pub(crate) fn new(results: &Results, folder: PathBuf) -> Self {
+        Self { experiment: results.summary.experiment.clone(), id: id(&folder), path: folder }
+    }
+}
+
+/// Loads their summaries only.
 pub(crate) fn load_summaries(dirs: &[PathBuf]) -> Result<Vec<Summary>, Error> {
     each(dirs, store::load_summary)
 }
 
-/// What is read of the newest results of each experiment below these folders.
+/// Applies `read` to the newest results folder of each experiment below these folders.
 fn each<T>(dirs: &[PathBuf], read: impl Fn(&Path) -> io::Result<T>) -> Result<Vec<T>, Error> {
     let mut all = Vec::new();
     for dir in dirs {
@@ -35,12 +56,15 @@ fn each<T>(dirs: &[PathBuf], read: impl Fn(&Path) -> io::Result<T>) -> Result<Ve
     }
     if all.is_empty() {
         let dirs: Vec<_> = dirs.iter().map(|d| d.display().to_string()).collect();
-        return Err(Error::bad(format!("{}: no results there; `ackclock run` makes some", dirs.join(", "))));
+        return Err(Error::bad(format!("{}: {NO_RESULTS}", dirs.join(", "))));
     }
     Ok(all)
 }
 
-/// A folder name for a report of these experiments.
+/// Message for a folder without results.
+pub(crate) const NO_RESULTS: &str = "no results found; create some with `ackclock run`";
+
+/// Returns a folder name for a report of these experiments.
 pub(crate) fn slug(names: &[String]) -> String {
     let clean = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '-' };
     let joined = names.join("+").trim_matches('/').chars().map(clean).collect::<String>();

@@ -1,4 +1,4 @@
-//! `ackclock index`: every folder below a results root, a line each.
+//! `ackclock index`: lists every results folder below a root.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -6,22 +6,22 @@ use std::time::SystemTime;
 use clap::Args;
 use serde::Serialize;
 
+use crate::commands::folders::NO_RESULTS;
 use crate::status::{Error, HOLDS, MISS, cut, print, width};
 use results::store::{self, Entry, State};
 use results::summary::{ClaimResult, Verdict};
 
-/// The arguments of `ackclock index`.
 #[derive(Debug, Args)]
 pub(crate) struct IndexArgs {
-    /// The folder to look in.
+    /// Folder to search for results.
     #[arg(default_value = "results")]
     dir: PathBuf,
-    /// Print JSON.
+    /// Print the list as JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// What a line says.
+/// A line of the list.
 #[derive(Serialize)]
 struct Line<'a> {
     experiment: &'a str,
@@ -29,23 +29,23 @@ struct Line<'a> {
     path: &'a Path,
     /// `sim` or `wire`.
     on: Option<&'static str>,
-    /// When it was written last.
+    /// Time of the last change.
     modified: Option<String>,
-    /// Version of Ackclock, and its commit.
+    /// Version of Ackclock.
     version: Option<&'a str>,
     commit: Option<&'a str>,
-    /// Cases times repetitions; of an unfinished study those that are kept.
+    /// Cases times repetitions; for an unfinished study, the number of finished runs.
     runs: Option<usize>,
     repetitions: Option<u32>,
     claims: Option<Claims>,
     bytes: u64,
     /// `whole`, `no-sums`, `damaged` or `partial`.
     state: &'static str,
-    /// What is damaged.
+    /// The damage, if there is any.
     problem: Option<&'a str>,
 }
 
-/// How many claims have each verdict.
+/// Number of claims with each verdict.
 #[derive(Default, Serialize)]
 struct Claims {
     all: usize,
@@ -54,12 +54,12 @@ struct Claims {
     within_spread: usize,
     missed: usize,
     not_judged: usize,
-    /// Of those that do not hold everywhere: nobody knows why.
+    /// Claims that fail somewhere for an unknown reason.
     open: usize,
 }
 
 impl Claims {
-    fn of(claims: &[ClaimResult]) -> Self {
+    fn count(claims: &[ClaimResult]) -> Self {
         let mut counts = Self { all: claims.len(), ..Self::default() };
         for claim in claims {
             match claim.verdict {
@@ -76,7 +76,7 @@ impl Claims {
 }
 
 impl<'a> Line<'a> {
-    fn of(entry: &'a Entry) -> Self {
+    fn new(entry: &'a Entry) -> Self {
         let Entry { experiment, id, dir, bytes, modified, manifest, summary, state } = entry;
         let (runs, repetitions) = match (manifest, state) {
             (_, State::Unfinished(kept)) => (Some(*kept), None),
@@ -99,14 +99,14 @@ impl<'a> Line<'a> {
             commit: manifest.as_ref().map(|manifest| manifest.commit.as_str()),
             runs,
             repetitions,
-            claims: summary.as_ref().map(|summary| Claims::of(&summary.claims)),
+            claims: summary.as_ref().map(|summary| Claims::count(&summary.claims)),
             bytes: *bytes,
             state,
             problem,
         }
     }
 
-    /// In this many columns; the experiment's name has what the others leave.
+    /// Formats the line for this width. The experiment's name gets the columns that the others leave.
     fn text(&self, width: usize) -> String {
         let claims = match &self.claims {
             Some(claims) if claims.all > 0 => {
@@ -115,7 +115,7 @@ impl<'a> Line<'a> {
             Some(_) => "none".to_owned(),
             None => String::new(),
         };
-        // On a narrow screen the year gives way to the name.
+        // A narrow screen has no room for the year.
         let digits = if width < NARROW { 5..10 } else { 0..10 };
         let date = self.modified.as_deref().and_then(|time| time.get(digits)).unwrap_or_default();
         let runs = self.runs.map_or_else(String::new, |runs| runs.to_string());
@@ -128,9 +128,9 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Columns that have room for a whole date.
+/// Smallest width with room for a whole date.
 const NARROW: usize = 90;
-/// Columns of the words behind the claims and the size.
+/// Width of the state column.
 const STATE: usize = "damaged".len();
 
 fn row(name: &str, id: &str, on: &str, date: &str, runs: &str, end: &str, width: usize) -> String {
@@ -140,15 +140,14 @@ fn row(name: &str, id: &str, on: &str, date: &str, runs: &str, end: &str, width:
     cut(&format!("{:room$}{fixed}{end}", cut(name, room)), width) + "\n"
 }
 
-/// Lists them; exit status 1 if something is damaged.
+/// Prints the list. The exit status is 1 if something is damaged.
 pub(crate) fn run(args: &IndexArgs) -> Result<u8, Error> {
     let at = |e: std::io::Error| Error::bad(format!("{}: {e}", args.dir.display()));
     let all = store::index(&args.dir).map_err(at)?;
     if all.is_empty() {
-        let words = "no results there; `ackclock run` makes some";
-        return Err(Error::bad(format!("{}: {words}", args.dir.display())));
+        return Err(Error::bad(format!("{}: {NO_RESULTS}", args.dir.display())));
     }
-    let lines: Vec<Line<'_>> = all.iter().map(Line::of).collect();
+    let lines: Vec<Line<'_>> = all.iter().map(Line::new).collect();
     let damaged = lines.iter().any(|line| line.problem.is_some());
     if args.json {
         print(&(serde_json::to_string_pretty(&lines).map_err(Error::bad)? + "\n"));
@@ -162,17 +161,17 @@ pub(crate) fn run(args: &IndexArgs) -> Result<u8, Error> {
 }
 
 fn foot(lines: &[Line<'_>]) -> String {
-    let of = |state: &str| lines.iter().filter(|line| line.state == state).count();
+    let count = |state: &str| lines.iter().filter(|line| line.state == state).count();
     let parts = [
-        ("whole", "complete with the right sums"),
-        ("no-sums", "without sums, of an older version"),
+        ("whole", "complete with matching checksums"),
+        ("no-sums", "without checksums, from an older version"),
         ("damaged", "damaged"),
         ("partial", "unfinished"),
     ];
     let parts: Vec<String> = parts
         .iter()
-        .filter(|(state, _)| of(state) > 0)
-        .map(|(state, words)| format!("{} {words}", of(state)))
+        .filter(|(state, _)| count(state) > 0)
+        .map(|(state, words)| format!("{} {words}", count(state)))
         .collect();
     let bytes = size(lines.iter().map(|line| line.bytes).sum());
     let problem = |line: &Line<'_>| {
@@ -183,12 +182,12 @@ fn foot(lines: &[Line<'_>]) -> String {
     format!("claims: hold/hold partly or within the spread/missed\n{}; {bytes}\n{problems}", parts.join(", "))
 }
 
-/// In UTC, to the second.
+/// Formats a time in UTC, to the second.
 fn time(at: SystemTime) -> String {
     humantime::format_rfc3339_seconds(at).to_string()
 }
 
-/// Three digits and a unit.
+/// Formats a size with two or three digits and a unit.
 fn size(bytes: u64) -> String {
     let (value, unit) = match bytes as f64 {
         b if b >= 1e9 => (b / 1e9, "GB"),

@@ -1,4 +1,4 @@
-//! `ackclock interop`: the environment of the QUIC interop runner (<https://github.com/quic-interop/quic-interop-runner>, quic.md).
+//! `ackclock interop`: client and server for the QUIC interop runner (<https://github.com/quic-interop/quic-interop-runner>).
 
 use std::env;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -11,46 +11,47 @@ use experiment::printable::printable;
 use quic::crypto::tls::Ciphers;
 use units::Duration;
 
-use super::fetch::{FetchArgs, Habits, fetch};
+use super::fetch::{ClientOptions, FetchArgs, fetch};
 use super::files::controller::ControllerArgs;
 use super::files::endpoint::DatagramArgs;
 use super::files::trust::TrustArgs;
 use super::serve::{ServeArgs, serve};
 use crate::status::{Error, HOLDS, MISS, complain};
 
-/// What the runner takes for "this endpoint cannot do that".
+/// Exit status for a test case that the endpoint does not support.
 const UNSUPPORTED: u8 = 127;
-/// A client's handshake on a link that loses three of ten datagrams, in bursts.
+/// Timeout of a client's handshake. The runner has links that lose three of ten datagrams, in bursts.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Of a server: connections at a time.
+/// Largest number of connections of a server.
 const CONNECTIONS: u32 = 1000;
-/// Where the runner puts things, and the variables that say otherwise.
+/// Folders of the runner, and the variables that override them.
 const FOLDERS: [(&str, &str); 3] = [("WWW", "/www"), ("DOWNLOADS", "/downloads"), ("CERTS", "/certs")];
 
-/// The test cases that can be done.
+/// Supported test cases.
 const CASES: [&str; 8] =
     ["handshake", "transfer", "multiconnect", "chacha20", "retry", "keyupdate", "ecn", "http3"];
 
 /// A test case, as this end sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Case {
-    /// HTTP/3; otherwise `hq-interop`.
+    /// Whether to use HTTP/3 instead of `hq-interop`.
     http3: bool,
-    /// The server sends a Retry to everyone.
+    /// Whether the server sends a Retry packet to every client.
     retry: bool,
-    /// A connection for each file.
+    /// Whether each file has its own connection.
     many: bool,
     ciphers: Ciphers,
-    /// The client updates the keys.
+    /// Whether the client updates the keys.
     update_keys: bool,
 }
 
 impl Case {
-    /// Of the variable TESTCASE; none for what cannot be done: resumption, 0-RTT, version 2, migration on purpose, and what is not known.
+    /// Returns the case with this value of TESTCASE. Returns `None` for unsupported ones: resumption, 0-RTT, version 2,
+    /// deliberate migration, and unknown names.
     ///
-    /// Several of the runner's cases have one name here: `handshake` is also that of `longrtt`; `transfer` of `multiplexing`,
-    /// `amplificationlimit`, `transferloss`, `transfercorruption`, `blackhole`, `rebind-port`, `rebind-addr`, `ipv6`, `goodput`,
-    /// `crosstraffic`; `multiconnect` of `handshakeloss` and `handshakecorruption`.
+    /// Some names stand for several cases of the runner. `handshake` is also used for `longrtt`; `transfer` for `multiplexing`,
+    /// `amplificationlimit`, `transferloss`, `transfercorruption`, `blackhole`, `rebind-port`, `rebind-addr`, `ipv6`, `goodput`
+    /// and `crosstraffic`; `multiconnect` for `handshakeloss` and `handshakecorruption`.
     fn named(name: &str) -> Option<Self> {
         let plain = Self::default();
         Some(match name {
@@ -65,7 +66,7 @@ impl Case {
     }
 }
 
-/// What SERVER_PARAMS and CLIENT_PARAMS may say.
+/// Flags in SERVER_PARAMS and CLIENT_PARAMS.
 #[derive(Debug, Parser)]
 #[command(name = "interop", no_binary_name = true)]
 struct Params {
@@ -75,14 +76,11 @@ struct Params {
     datagram: DatagramArgs,
 }
 
-/// It has none: all is in the environment.
+/// No arguments: everything is in the environment.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InteropArgs {}
 
-/// Reads ROLE, TESTCASE, REQUESTS, QLOGDIR, SSLKEYLOGFILE, SERVER_PARAMS and CLIENT_PARAMS, and is that client or server.
-///
-/// # Errors
-/// One sentence.
+/// Reads ROLE, TESTCASE, REQUESTS, QLOGDIR, SSLKEYLOGFILE, SERVER_PARAMS and CLIENT_PARAMS, and runs that client or server.
 pub(crate) fn run(_: &InteropArgs) -> Result<u8, Error> {
     let name = variable("TESTCASE").unwrap_or_default();
     let Some(case) = Case::named(&name) else {
@@ -92,7 +90,7 @@ pub(crate) fn run(_: &InteropArgs) -> Result<u8, Error> {
     match variable("ROLE").as_deref() {
         Some("server") => server(case),
         Some("client") => client(case),
-        _ => Err(Error::bad("ROLE must be client or server: this command is for the QUIC interop runner")),
+        _ => Err(Error::bad("ROLE must be client or server; this command is for the QUIC interop runner")),
     }
 }
 
@@ -100,9 +98,9 @@ fn unsupported(case: &str) -> String {
     let known = CASES.join(", ");
     match printable(case) {
         case if case.is_empty() => {
-            format!("TESTCASE is not set: this command is for the QUIC interop runner, and knows {known}")
+            format!("TESTCASE is not set; this command is for the QUIC interop runner and supports {known}")
         }
-        case => format!("TESTCASE {case} is none of {known}"),
+        case => format!("TESTCASE {case} is not supported; supported: {known}"),
     }
 }
 
@@ -123,7 +121,7 @@ fn more(params: &str) -> Result<Params, Error> {
 
 fn server(case: Case) -> Result<u8, Error> {
     let port = match variable("PORT") {
-        Some(port) => port.parse().map_err(|_| Error::bad(format!("PORT {port}: no port")))?,
+        Some(port) => port.parse().map_err(|_| Error::bad(format!("PORT {port}: not a port number")))?,
         None => 443,
     };
     let certs = folder("CERTS");
@@ -135,6 +133,7 @@ fn server(case: Case) -> Result<u8, Error> {
         datagram,
         cert: Some(certs.join("cert.pem")),
         key: Some(certs.join("priv.key")),
+        fingerprint_file: None,
         retry: case.retry,
         qlog: variable("QLOGDIR").map(PathBuf::from),
         max_connections: CONNECTIONS,
@@ -144,9 +143,10 @@ fn server(case: Case) -> Result<u8, Error> {
 }
 
 fn client(case: Case) -> Result<u8, Error> {
-    let requests = variable("REQUESTS").ok_or_else(|| Error::bad("REQUESTS: nothing is asked for"))?;
+    let requests =
+        variable("REQUESTS").ok_or_else(|| Error::bad("REQUESTS is not set; it has the URLs to fetch"))?;
     let urls: Vec<String> = requests.split_whitespace().map(str::to_owned).collect();
-    let habits = Habits { ciphers: case.ciphers, update_keys: case.update_keys, anyone: true };
+    let options = ClientOptions { ciphers: case.ciphers, update_keys: case.update_keys, trust_anyone: true };
     let stop = Arc::new(AtomicBool::new(false));
     let handler = Arc::clone(&stop);
     ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
@@ -154,7 +154,7 @@ fn client(case: Case) -> Result<u8, Error> {
         if case.many { urls.into_iter().map(|url| vec![url]).collect() } else { vec![urls] };
     let many = batches.len() > 1;
     for (number, urls) in batches.into_iter().enumerate() {
-        // A log each.
+        // Each connection has its own folder of logs.
         let qlog = variable("QLOGDIR").map(PathBuf::from);
         let qlog = qlog.map(|folder| if many { folder.join(number.to_string()) } else { folder });
         let Params { controller, datagram } = more("CLIENT_PARAMS")?;
@@ -170,7 +170,7 @@ fn client(case: Case) -> Result<u8, Error> {
             patience: PATIENCE,
             quiet: false,
         };
-        if fetch(&args, habits, &stop)? != HOLDS {
+        if fetch(&args, options, &stop)? != HOLDS {
             return Ok(MISS);
         }
     }
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn what_is_said_can_be_done() {
         assert!(CASES.iter().all(|case| Case::named(case).is_some()));
-        assert!(unsupported("v2").starts_with("TESTCASE v2 is none of handshake, "));
+        assert!(unsupported("v2").starts_with("TESTCASE v2 is not supported; supported: handshake, "));
         assert!(unsupported("").starts_with("TESTCASE is not set"));
     }
 }

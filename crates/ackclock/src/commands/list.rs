@@ -1,4 +1,4 @@
-//! `ackclock list`: the shipped experiments, a line each.
+//! `ackclock list`: lists the shipped experiments.
 
 use link::{LinkConfig, RateModel};
 use scenario::{Scenario, Transport};
@@ -7,14 +7,14 @@ use crate::status::{Error, HOLDS, cut, print, width};
 use experiment::file::Experiment;
 use experiment::library::Library;
 
-/// Packets that a core simulates in a second, about.
+/// Approximate number of packets that one core simulates per second.
 const PACKETS_PER_SECOND: f64 = 4e6;
-/// And that go from one real endpoint to another.
+/// Approximate number of packets that one core passes between real endpoints per second.
 const PACKETS_OF_STACKS_PER_SECOND: f64 = 1.6e5;
-/// Columns of a name; a longer one takes them from what stands behind.
+/// Width of the name column. A longer name takes columns from the numbers behind it.
 const NAME: usize = 31;
 
-/// Those whose name, title or source holds `filter`, in any case.
+/// Lists the experiments whose name, title or source contains `filter`, ignoring case.
 pub(crate) fn run(filter: Option<&str>) -> Result<u8, Error> {
     let filter = filter.unwrap_or_default();
     let mut lines = Vec::new();
@@ -26,9 +26,11 @@ pub(crate) fn run(filter: Option<&str>) -> Result<u8, Error> {
         }
     }
     if lines.is_empty() {
-        return Err(Error::bad(format!("nothing shipped has `{filter}` in its name, title or source")));
+        return Err(Error::bad(format!(
+            "no shipped experiment has `{filter}` in its name, title or source; `ackclock list` shows all"
+        )));
     }
-    let head = format!("{:NAME$}{:>5} {:>8}  from", "", "runs", "one core");
+    let head = format!("{:NAME$}{:>5} {:>8}  source", "", "runs", "one core");
     for line in std::iter::once(head).chain(lines) {
         print(&format!("{}\n", cut(&line, width())));
     }
@@ -42,7 +44,7 @@ fn line(experiment: &Experiment) -> String {
     format!("{}{numbers:>room$}  {}", experiment.name, short(&experiment.source))
 }
 
-/// Seconds of one core that it takes, roughly: in the simulator, and beside it on so many stacks.
+/// Estimates the seconds that an experiment takes on one core, in the simulator and on this many stacks.
 pub(super) fn cost(experiment: &Experiment, stacks: usize) -> f64 {
     let runs = |case| packets(&experiment.scenario(case, 0)) * f64::from(experiment.repetitions_of(case));
     let packets = experiment.cases().iter().map(runs).sum::<f64>();
@@ -50,7 +52,7 @@ pub(super) fn cost(experiment: &Experiment, stacks: usize) -> f64 {
     packets * each
 }
 
-/// At most: what fits through the busiest link, or what is to be sent.
+/// Returns an upper bound of the packets sent: the capacity of the fastest link, or the data to be sent.
 fn packets(scenario: &Scenario) -> f64 {
     let links = std::iter::once(&scenario.link).chain(&scenario.beyond);
     let seconds = scenario.duration.as_secs_f64();
@@ -61,7 +63,7 @@ fn packets(scenario: &Scenario) -> f64 {
     bytes / f64::from(transport.wire_bytes(transport.payload()))
 }
 
-/// The mean of its steps, each as long as any other; the median of slots.
+/// Returns the rate of a link: the unweighted mean of its steps, or the median of its slots.
 fn bytes_per_second(link: &LinkConfig) -> f64 {
     match &link.rate {
         RateModel::Constant(rate) => rate.bytes_per_sec(),
@@ -81,7 +83,7 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
-/// What of the source it is: `Table 1 and Figure 4`; the whole where it names no such thing.
+/// Returns the part of a source that names a table, figure or section, as in `Table 1 and Figure 4`, or else the whole source.
 fn short(source: &str) -> &str {
     let places = ["Table", "Figure", "section", "equation", "appendix"];
     let parts = source.match_indices(", ").map(|(at, comma)| &source[at + comma.len()..]);

@@ -1,4 +1,4 @@
-//! One file per command: its arguments where it has many, and what it does.
+//! The commands, each with its arguments in a module of its own.
 
 pub(crate) mod algorithms;
 pub(crate) mod bench;
@@ -7,35 +7,35 @@ pub(crate) mod conform;
 pub(crate) mod diff;
 #[cfg(wire)]
 pub(crate) mod doctor;
-#[cfg(wire)]
+#[cfg(transfer)]
 pub(crate) mod fetch;
-#[cfg(wire)]
+#[cfg(transfer)]
 mod files;
 mod folders;
 pub(crate) mod index;
-#[cfg(wire)]
+#[cfg(transfer)]
 pub(crate) mod interop;
 pub(crate) mod ledger;
 #[cfg(wire)]
 pub(crate) mod link;
 pub(crate) mod list;
+#[cfg(not(all(wire, transfer)))]
+mod missing;
 pub(crate) mod new;
-#[cfg(not(wire))]
-pub(crate) mod no_wire;
 pub(crate) mod plan;
 pub(crate) mod prose;
 mod ratio;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
-#[cfg(wire)]
+#[cfg(transfer)]
 pub(crate) mod serve;
 pub(crate) mod shell;
 mod sources;
 pub(crate) mod stability;
 mod worlds;
 
+#[cfg(not(transfer))]
+pub(crate) use self::missing::{transfer as fetch, transfer as interop, transfer as serve};
 #[cfg(not(wire))]
-pub(crate) use self::{
-    no_wire as doctor, no_wire as fetch, no_wire as interop, no_wire as link, no_wire as serve,
-};
+pub(crate) use self::missing::{wire as doctor, wire as link};

@@ -86,9 +86,8 @@ fn filled(text: &str, name: &str) -> String {
         None => format!("{{ version = {:?}{features} }}", env!("CARGO_PKG_VERSION")),
     };
     text.replace("NAME", name)
-        .replace("ACKCLOCK", &dependency("ackclock", ""))
-        .replace("CONGESTION", &dependency("congestion", ", features = [\"serde\"]"))
-        .replace("TESTING", &dependency("congestion", ", features = [\"serde\", \"testing\"]"))
+        .replace("ACKCLOCK", &dependency("ackclock", ", default-features = false"))
+        .replace("CONGESTION", &dependency("congestion", ", features = [\"serde\", \"testing\"]"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `ackclock plan`: the runs that an experiment would make, for those who hand them out themselves.
+//! `ackclock plan`: prints the runs that an experiment would make, for schedulers that distribute them.
 
 use experiment::file::Experiment;
 use experiment::library::Source;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::commands::sources;
 use crate::status::{Error, HOLDS, print};
 
-/// A run. Its number decides the part that it falls to: `--shard k/n` makes those with `number % n == k - 1`.
+/// A planned run. `--shard k/n` makes the runs with `number % n == k - 1`.
 #[derive(Serialize)]
 struct Planned {
     experiment: String,
@@ -16,14 +16,14 @@ struct Planned {
     row: String,
     repetition: u32,
     seed: u64,
-    /// Simulated seconds at most.
+    /// Longest simulated time, in seconds.
     duration_s: f64,
     flows: usize,
-    /// Packets that the bottleneck can carry in that time.
+    /// Number of packets that the bottleneck can carry in that time.
     packets: u64,
 }
 
-/// Prints them as JSON.
+/// Prints the runs as JSON.
 pub(crate) fn run(names: &[String]) -> Result<u8, Error> {
     let mut plan = Vec::new();
     let read = |source: Source| Ok(Experiment::parse(&source.name, &source.file, &source.text)?);

@@ -1,4 +1,4 @@
-//! `ackclock prose`: where the numbers in the prose come from.
+//! `ackclock prose`: checks where the numbers in the experiments' texts come from.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use experiment::file::Experiment;
 use experiment::library::Library;
 use results::{ledger, numbers};
 
-/// Lists them; says which have no origin or are printed no longer.
+/// Lists the numbers. Reports those that have no origin or are no longer printed.
 pub(crate) fn run(dirs: &[PathBuf]) -> Result<u8, Error> {
     let origins = numbers::register().map_err(Error::bad)?;
     let summaries = if dirs.is_empty() { Vec::new() } else { load_summaries(dirs)? };
@@ -17,9 +17,9 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<u8, Error> {
         let exp = Experiment::parse(&source.name, &source.file, &source.text)?;
         wrong.extend(numbers::compare(&exp, &origins));
         if let Some(own) = summaries.iter().find(|summary| summary.experiment == exp.name) {
-            let hugged = numbers::hugged(&exp, own);
+            let copied = numbers::self_derived_bounds(&exp, own);
             wrong.extend(
-                hugged.iter().map(|(id, bound)| format!("{} {id}: {bound} is our own number", exp.name)),
+                copied.iter().map(|(id, bound)| format!("{} {id}: {bound} is our own number", exp.name)),
             );
         }
         for (by, known) in origins.get(&exp.name).into_iter().flatten() {
@@ -30,9 +30,9 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<u8, Error> {
             wrong.extend(stale.iter().map(|n| format!("{}: {n} is not printed by `{by}`", exp.name)));
         }
     }
-    let sources = ledger::of(summaries.iter());
+    let sources = ledger::by_source(summaries.iter());
     let columns = || sources.iter().flat_map(|source| &source.columns);
-    for (page, by, known) in numbers::of_pages(&origins) {
+    for (page, by, known) in numbers::page_entries(&origins) {
         let list: Vec<&str> = known.iter().map(String::as_str).collect();
         print(&format!("{page:32} {by}: {}\n", list.join(" ")));
         let stale = numbers::stale_of_ledger(by, known, columns());

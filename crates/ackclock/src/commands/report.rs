@@ -1,4 +1,4 @@
-//! `ackclock report`: the page again, from results folders.
+//! `ackclock report`: rebuilds the report from results folders.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use crate::commands::folders::load;
 use crate::commands::run::conclusion;
 use crate::status::{Error, HOLDS, print};
 
-/// Writes it.
+/// Writes the report and prints the conclusion.
 pub(crate) fn run(dirs: &[PathBuf], out: &Path) -> Result<u8, Error> {
     let all = load(dirs)?;
     let page = report::write(out, "Ackclock", &all)

@@ -1,14 +1,16 @@
-//! `ackclock run`: experiments, their tables, their claims.
+//! `ackclock run`: runs experiments, prints their tables and judges their claims.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use clap::{ArgAction, Args};
 use scenario::Watch;
+use serde::Serialize;
 use units::Bytes;
 
-use crate::commands::folders::slug;
+use crate::commands::folders::{self, slug};
 use crate::commands::sources;
 use crate::commands::worlds::{backends, stacks, worlds};
 use crate::output::tell;
@@ -20,48 +22,69 @@ use report::terminal::{self, brief, first, lines::Lines};
 use results::qlog::Format;
 use results::summary::{ClaimResult, Results, Summary, Verdict};
 
-/// Threads at most: more than any machine has cores for.
+/// Largest number of threads: more than any machine has cores.
 const MAX_JOBS: usize = 256;
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Shipped names (`quic-dc/table-1`), prefixes of them (`quic-dc`), files or folders; `-` is a file on standard input.
+    /// Experiments to run: shipped names (`quic-dc/table-1`), prefixes of names (`quic-dc`), files or folders.
+    ///
+    /// `-` reads a file from standard input. `ackclock list` shows the shipped names.
     #[arg(required = true)]
     experiments: Vec<String>,
-    /// The world to run in.
+    /// Choose where the experiments run.
     #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&Backend::WORLDS))]
     on: Backend,
-    /// With --on stack: whose QUIC, one or several, each with rows of its own: `--stack noq,quinn,ackclock`. Ours if not given. aioquic is
-    /// Python's, and is run by `python3`, or what ACKCLOCK_PYTHON names. With --on wire: whose processes, with their own controllers; what is not
-    /// installed is told with the command that installs it; ackclock is our endpoints and, of flows of TCP, the kernel, as is linux-tcp.
+    /// Choose the QUIC implementations to run, separated by commas.
+    ///
+    /// Each stack gets its own rows, as in `--stack noq,quinn,ackclock`. The default is Ackclock's own endpoints.
+    ///
+    /// With --on stack, aioquic runs in Python: `python3`, or the program that ACKCLOCK_PYTHON names.
+    ///
+    /// With --on wire, each stack runs as processes with its own controllers. `ackclock` runs our QUIC endpoints and, for TCP
+    /// flows, the kernel's TCP; `linux-tcp` is the same. If a stack is not installed, the message names the command that
+    /// installs it.
     #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Backend::Stack, Backend::Wire]))]
     stacks: Vec<String>,
-    /// Change a value of every experiment: `--set link.rate=20Mbit/s`.
+    /// Change a value in every experiment, as in `--set link.rate=20Mbit/s` (repeatable).
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
-    /// With --set: keep the published values, claims and reasons beside the changed runs, to try a hypothesis about the source's
-    /// network.
+    /// Keep the published values, claims and reasons next to runs changed by --set.
+    ///
+    /// Use this to test a hypothesis about the network of the source.
     #[arg(long, requires = "sets")]
     keep_published: bool,
-    /// Try this controller where the file tries its own, again for each: `--controller bbr3`, or as TOML with parameters,
-    /// `--controller '{ name = "nada", rmax = "1.7 Mbit/s" }'`. For files with one list of controllers in [vary], like those
-    /// of rfc8867, or one axis that sets them, like quic-dc; reasons on record do not count then.
+    /// Replace the file's controllers by this one (repeatable).
+    ///
+    /// Give a name, as in `--controller bbr3`, or a TOML table with parameters, as in `--controller '{ name = "nada", rmax =
+    /// "1.7 Mbit/s" }'`.
+    ///
+    /// The file must either have one list of controllers in [vary], as rfc8867 has, or one axis that sets them, as quic-dc
+    /// has. Recorded reasons for failing claims are ignored.
     #[arg(long = "controller", value_name = "CONTROLLER")]
     controllers: Vec<String>,
-    /// Seed of the first repetition.
+    /// Set the seed of the first repetition.
+    ///
+    /// Every further repetition adds 1.
     #[arg(long)]
     seed: Option<u64>,
-    /// Repetitions of each case.
+    /// Set the number of repetitions of each case.
     #[arg(long)]
     repeat: Option<u32>,
-    /// Runs at the same time; all cores if not given.
+    /// Set the number of simulations that run in parallel.
+    ///
+    /// The default is one for each core. An empty value counts as not given.
     #[arg(long)]
-    jobs: Option<usize>,
-    /// Where results go.
+    jobs: Option<Jobs>,
+    /// Write results to this folder.
     #[arg(long, default_value = "results")]
     out: PathBuf,
-    /// Write qlogs of both ends of every flow (JSON-SEQ): some 700 bytes for each packet of each run. `0.3` is what qvis loads, `current`
-    /// what the drafts of today say and Cloudflare's qlog reads; `gzip` after a comma, or alone, compresses the files to a tenth.
+    /// Write a qlog file for each end of every flow (JSON-SEQ).
+    ///
+    /// The files take about 700 bytes for each packet of each run.
+    ///
+    /// FORMAT is `0.3`, which qvis loads, or `current`, which follows the newest drafts and which Cloudflare's qlog crate
+    /// reads. `gzip`, alone or after a comma, compresses the files to about a tenth.
     #[arg(
         long,
         value_name = "FORMAT",
@@ -70,52 +93,87 @@ pub(crate) struct RunArgs {
         default_missing_value = "0.3"
     )]
     qlog: Option<Format>,
-    /// Refuse to write more time series and qlogs than this, by an estimate before the first run.
+    /// Refuse to write more time series and qlog files than this.
+    ///
+    /// The size is estimated before the first run.
     #[arg(long, value_name = "SIZE", default_value = "10 GB")]
     max_disk: Bytes,
-    /// Write the traffic of every run on the wire at both ends (pcapng, for Wireshark).
+    /// Capture the traffic of every run on the wire at both ends (pcapng, for Wireshark).
     #[arg(long)]
     pcap: bool,
-    /// Compute everything again, also what is there already.
+    /// Recompute everything, even if results exist.
     #[arg(long)]
     fresh: bool,
-    /// Only a part of the runs, the third of sixteen: `--shard 3/16`. Parts may run anywhere with the same program; the one that finds
-    /// the others' runs under --out finishes the study.
+    /// Make only part K of N of the runs, as in `--shard 3/16`.
+    ///
+    /// The parts may run on different machines with the same program. The part that finds the runs of all others under --out
+    /// completes the study.
     #[arg(long, value_name = "K/N", conflicts_with_all = ["qlog", "pcap"])]
     shard: Option<Shard>,
-    /// More: a table and the claims of each experiment; twice for every variant, number and reason.
+    /// Print a table and the claims of each experiment.
+    ///
+    /// Give -vv for every variant, number and reason.
     #[arg(short, long, action = ArgAction::Count)]
     verbose: u8,
     /// Print the summaries as JSON instead of tables.
+    ///
+    /// Each has the `experiment`, its `id` and the `path` of its results folder.
     #[arg(long)]
     json: bool,
 }
 
-/// Whose QUIC is asked for.
+/// Value of `--jobs`; `None` if it is empty, as batch systems leave an unset variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Jobs(Option<usize>);
+
+impl FromStr for Jobs {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "" => Ok(Self(None)),
+            number => number.parse().map(|jobs| Self(Some(jobs))).map_err(|_| {
+                format!("`{number}` is not a number of jobs; write a number of at least 1, like --jobs 4")
+            }),
+        }
+    }
+}
+
+/// A summary as `--json` prints it.
+#[derive(Serialize)]
+struct Printed<'a> {
+    id: String,
+    /// The results folder.
+    path: PathBuf,
+    #[serde(flatten)]
+    summary: &'a Summary,
+}
+
+/// Returns the backends that the arguments select.
 ///
 /// # Errors
-/// One that does not go with the other arguments.
+/// A backend that does not fit the other arguments.
 fn wanted(args: &RunArgs) -> Result<Vec<Backend>, Error> {
     let backends = backends(args.on, &args.stacks)?;
     let shows_none = |backend: &Backend| backend.world() == Backend::Stack && *backend != Backend::Stack;
     if args.qlog.is_some() && backends.iter().any(shows_none) {
-        let why = "--qlog: other stacks do not show their packets; it goes with --stack ackclock";
+        let why = "--qlog: the packets of other stacks cannot be logged; use --stack ackclock";
         return Err(Error::bad(why));
     }
     Ok(backends)
 }
 
-/// Runs the experiments; the exit status.
+/// Runs the experiments. Returns the exit status.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
     if args.pcap && args.on != Backend::Wire {
-        return Err(Error::bad("--pcap: the simulator has no packets to write; it goes with --on wire"));
+        return Err(Error::bad("--pcap: the simulator has no packets to capture; use --on wire"));
     }
     if args.on == Backend::Wire {
         run::prepare_wire()?;
     }
-    if let Some(jobs) = args.jobs {
+    if let Some(jobs) = args.jobs.and_then(|jobs| jobs.0) {
         if jobs == 0 {
-            return Err(Error::bad("--jobs 0: at least one run at a time"));
+            return Err(Error::bad("--jobs 0: must be at least 1"));
         }
         rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build_global().map_err(Error::bad)?;
     }
@@ -126,20 +184,21 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
     let options = options(args, backends);
-    let (mut all, mut notes) = (Vec::new(), brief::Notes::new());
+    let (mut all, mut paths, mut notes) = (Vec::new(), Vec::new(), brief::Notes::new());
     for study in run::experiments(&together(&experiments), &experiments, &options, &watch)? {
         let (results, folder) = match study {
             Study::Complete(results, folder, _) => (*results, folder),
             Study::Part(name, done, all) => {
-                tell(&format!("{name}: {done} of {all} runs are there; the other parts make the rest"));
+                tell(&format!("{name}: {done} of {all} runs are done; the other parts make the rest"));
                 continue;
             }
         };
         if !args.json && args.verbose > 0 {
-            print(&told(&results.summary, args.verbose, &mut notes));
+            print(&details(&results.summary, args.verbose, &mut notes));
             print(&format!("results: {}\n", folder.display()));
         }
         all.push(results);
+        paths.push(folder);
     }
     if all.is_empty() {
         return Ok(HOLDS);
@@ -148,7 +207,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
     let page = report::write(&dir, &args.experiments.join(", "), &all)
         .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", dir.display())))?;
     if args.json {
-        let summaries: Vec<_> = all.iter().map(|r| &r.summary).collect();
+        let summaries: Vec<Printed<'_>> = all
+            .iter()
+            .zip(paths)
+            .map(|(results, path)| Printed { id: folders::id(&path), path, summary: &results.summary })
+            .collect();
         print(&(serde_json::to_string_pretty(&summaries).map_err(Error::bad)? + "\n"));
     } else {
         print(&ending(args, &all));
@@ -169,12 +232,12 @@ fn options(args: &RunArgs, backends: Vec<Backend>) -> Options {
     }
 }
 
-/// One experiment, as much of it as is asked for.
-fn told(summary: &Summary, verbose: u8, notes: &mut brief::Notes) -> String {
+/// Formats one experiment, in as much detail as `-v` asks for.
+fn details(summary: &Summary, verbose: u8, notes: &mut brief::Notes) -> String {
     if verbose == 1 { brief::text(summary, notes, width()) } else { terminal::text(summary) }
 }
 
-/// What it comes to: the first screen, and what became of all claims.
+/// Formats the end of the output: the first screen, and the verdicts of all claims.
 fn ending(args: &RunArgs, all: &[Results]) -> String {
     if args.verbose > 1 {
         return conclusion(all);
@@ -182,12 +245,12 @@ fn ending(args: &RunArgs, all: &[Results]) -> String {
     let summaries: Vec<&Summary> = all.iter().map(|results| &results.summary).collect();
     let mut out = Lines::new(width());
     conclusion(all).lines().for_each(|line| out.put("", line));
-    let asked = args.experiments.join(", ");
+    let names = args.experiments.join(", ");
     let screen = if args.verbose == 1 { first::rest } else { first::text };
-    screen(&asked, &summaries, width()) + &out.into_text()
+    screen(&names, &summaries, width()) + &out.into_text()
 }
 
-/// What experiments are called together while they run.
+/// Returns the name of the experiments in progress messages.
 fn together(experiments: &[Experiment]) -> String {
     match experiments {
         [one] => one.name.clone(),
@@ -195,10 +258,10 @@ fn together(experiments: &[Experiment]) -> String {
     }
 }
 
-/// Says how large the qlogs will be.
+/// Checks the estimated size of time series and qlog files, and reports that of the qlog files.
 ///
 /// # Errors
-/// When they, and the time series, are more than is allowed.
+/// Files that would be larger than `--max-disk`.
 fn check_disk(experiments: &[Experiment], args: &RunArgs, backends: &[Backend]) -> Result<(), Error> {
     let (mut series, mut logs) = (0u64, 0u64);
     for experiment in experiments {
@@ -210,30 +273,32 @@ fn check_disk(experiments: &[Experiment], args: &RunArgs, backends: &[Backend]) 
     if all > args.max_disk.0 {
         let (about, enough) = (rounded_up(all), rounded_up(all).0.div_ceil(1_000_000_000));
         let smaller = match args.qlog {
-            _ if series > logs => "; or make `series` longer, or \"off\"",
-            Some(format) if !format.gzip => "; a tenth of it with `gzip` in --qlog",
+            _ if series > logs => ", or set `series` to a longer interval or \"off\"",
+            Some(format) if !format.gzip => ", or write a tenth of that with `gzip` in --qlog",
             _ => "",
         };
         let what = if series > logs { "the time series" } else { "--qlog" };
         return Err(Error::bad(format!(
-            "{what} would take some {about} of disk, more than {}; allow it with --max-disk {enough}GB{smaller}",
+            "{what} would take about {about} of disk, more than the limit of {}; allow it with --max-disk {enough}GB{smaller}",
             args.max_disk
         )));
     }
     if args.qlog.is_some() {
-        complain(&format!("--qlog writes some {}", rounded_up(logs)));
+        complain(&format!("--qlog will write about {}", rounded_up(logs)));
     }
     Ok(())
 }
 
-/// To two digits, as an estimate should be.
+/// Rounds an estimate up to two digits.
 fn rounded_up(bytes: u64) -> Bytes {
     let digit = 10u64.pow(bytes.checked_ilog10().unwrap_or(0).saturating_sub(1));
     Bytes(bytes.div_ceil(digit).saturating_mul(digit))
 }
 
-/// Those that can run in this world. Where several are named, the others are left out with a word; where none can, that is
-/// an error.
+/// Returns the experiments that can run in this world, and reports those that cannot.
+///
+/// # Errors
+/// Experiments of which none can run.
 fn fitting(
     experiments: Vec<Experiment>,
     world: Backend,
@@ -249,11 +314,11 @@ fn fitting(
     if fit.is_empty() {
         return unfit.into_iter().next().map_or(Ok(fit), Err);
     }
-    unfit.iter().for_each(|why| complain(&format!("left out: {}", why.message)));
+    unfit.iter().for_each(|why| complain(&format!("skipped: {}", why.message)));
     Ok(fit)
 }
 
-/// The experiments that the arguments name, with their changes. All are checked before the first one runs.
+/// Reads the experiments that the arguments name, with their changes. All are checked before the first one runs.
 fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
     let mut sets = Vec::new();
     for set in &args.sets {
@@ -282,10 +347,10 @@ fn unexplained(all: &[Results]) -> usize {
     claims(all).filter(|claim| claim.is_unexplained()).count()
 }
 
-/// What became of all claims.
+/// Counts the verdicts of all claims, in a few lines.
 pub(crate) fn conclusion(all: &[Results]) -> String {
     if claims(all).next().is_none() {
-        return "\nno claim was judged\n".to_owned();
+        return "\nno claims to judge\n".to_owned();
     }
     let line = |ours: bool, whose: &str| {
         let mine = || claims(all).filter(|claim| claim.ours == ours);
@@ -294,9 +359,9 @@ pub(crate) fn conclusion(all: &[Results]) -> String {
             return String::new();
         }
         format!(
-            "{whose} {} claims: {} hold, {} partly, {} within the spread, {} missed, {} not judged\n",
-            mine().count(),
+            "{whose}: {} of {} hold, {} partly, {} within the spread, {} missed, {} not judged\n",
             count(Verdict::Holds),
+            mine().count(),
             count(Verdict::Partly),
             count(Verdict::WithinSpread),
             count(Verdict::Missed),
@@ -305,7 +370,8 @@ pub(crate) fn conclusion(all: &[Results]) -> String {
     };
     let bare = match unexplained(all) {
         0 => String::new(),
-        number => format!("{number} of those that do not hold have no reason on record (marked !)\n"),
+        1 => "1 failing claim has no recorded explanation (marked !)\n".to_owned(),
+        number => format!("{number} failing claims have no recorded explanation (marked !)\n"),
     };
-    format!("\n{}{}{bare}", line(false, "of the source's"), line(true, "of our own"))
+    format!("\n{}{}{bare}", line(false, "claims of the source"), line(true, "claims of our own"))
 }

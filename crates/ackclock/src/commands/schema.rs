@@ -1,8 +1,8 @@
-//! `ackclock schema`: what an experiment file may say, for editors and for people.
+//! `ackclock schema`: the keys of experiment files, as a JSON Schema for editors or as Markdown.
 
 use crate::status::{Error, HOLDS, print};
 
-/// JSON, or Markdown.
+/// Prints the schema as JSON, or as Markdown.
 pub(crate) fn run(markdown: bool) -> Result<u8, Error> {
     let text = match markdown {
         true => experiment::schema::reference(),

@@ -1,6 +1,6 @@
-//! `ackclock serve`: files over QUIC.
+//! `ackclock serve`: serves files over QUIC.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,7 +11,7 @@ use quic::connection::{Event, Tap};
 use quic::crypto::ServerCrypto;
 use quic::crypto::tls::{Ciphers, Identity, ServerConfig, fingerprint};
 use quic::endpoint::{Endpoint, EndpointSettings, Handle, Program};
-use transfer::{Root, ServeConfig, Server};
+use transfer::{Download, Root, ServeConfig, Server};
 use units::Time;
 
 use super::files::controller::{ControllerArgs, settings};
@@ -21,68 +21,82 @@ use super::files::{endpoint, keys, listeners};
 use crate::output::tell;
 use crate::status::{Error, HOLDS, complain, print};
 
-/// The arguments of `ackclock serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// The address and UDP port; port 0 is any.
+    /// Set the address and UDP port to listen on.
+    ///
+    /// Port 0 picks a free port.
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4433")]
     pub(crate) listen: SocketAddr,
-    /// The folder whose files are served, and nothing else: no way leads out of it, folders and special files are refused.
+    /// Serve the regular files below this folder.
+    ///
+    /// No path leads out of the folder. Folders and special files are refused.
     #[arg(long, value_name = "DIR")]
     pub(crate) root: PathBuf,
     #[command(flatten)]
     pub(crate) controller: ControllerArgs,
     #[command(flatten)]
     pub(crate) datagram: DatagramArgs,
-    /// The server's certificates in PEM, its own first; without them one is made, and its fingerprint printed.
+    /// Use these certificates (PEM), the server's own first.
+    ///
+    /// Without them, the server creates a certificate and prints its fingerprint.
     #[arg(long, value_name = "PEM", requires = "key")]
     pub(crate) cert: Option<PathBuf>,
-    /// The key of the first certificate, in PEM.
+    /// Use this key (PEM) with the first certificate.
     #[arg(long, value_name = "PEM", requires = "cert")]
     pub(crate) key: Option<PathBuf>,
-    /// Have every client prove its address (Retry); without it, when many handshakes are under way.
+    /// Write the fingerprint of the certificate to this file, for scripts.
+    ///
+    /// The file is complete before the server listens. A regular file is replaced; symbolic links, devices and pipes are
+    /// refused.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fingerprint_file: Option<PathBuf>,
+    /// Validate the address of every client with a Retry packet.
+    ///
+    /// Without this flag, the server does so only while many handshakes are under way.
     #[arg(long)]
     pub(crate) retry: bool,
-    /// Write a qlog file of each connection into this folder.
+    /// Write a qlog file for each connection to this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) qlog: Option<PathBuf>,
-    /// How many connections there may be; clients beyond are refused.
+    /// Set the largest number of connections; further clients are refused.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) max_connections: u32,
-    /// No lines of requests; problems only.
+    /// Print only problems, and no line for each request.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
-/// Names in a certificate that is made.
+/// Names in a certificate that the server creates.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Serves until Ctrl-C: what runs is finished then, for up to 10 s; at the second one at once.
-///
-/// # Errors
-/// One sentence.
+/// Serves until Ctrl-C. Transfers under way are finished then, for up to 10 s. A second Ctrl-C ends them at once.
 pub(crate) fn run(args: &ServeArgs) -> Result<u8, Error> {
     serve(args, Ciphers::All)
 }
 
-/// The same with these ciphers alone.
+/// Serves with these ciphers only.
 pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
     let algorithm = args.controller.algorithm()?;
     let root = Root::open(&args.root)
         .map_err(|error| Error::bad(format!("cannot serve {}: {error}", args.root.display())))?;
     if let Some(folder) = &args.qlog {
-        // Now, and not when the first client is there.
+        // Report the error now, not when the first client connects.
         listeners::check(folder).map_err(|error| Error::bad(no_qlog(folder, &error)))?;
     }
     let (identity, made) = match (&args.cert, &args.key) {
         (Some(cert), Some(key)) => (keys::identity(cert, key)?, false),
         _ => (Identity::self_signed(&NAMES).map_err(Error::bad)?, true),
     };
-    let print_of = identity.chain.first().map(|own| keys::hex(&fingerprint(own)));
+    let certificate = identity.chain.first().map(|own| keys::hex(&fingerprint(own)));
     let config = serve_config(args);
-    let mut secrets = KeyLog::of_environment()?;
-    let of_all = config.endpoint(&args.datagram.config());
-    let settings = endpoint_settings(of_all, identity, &algorithm, ciphers, secrets.is_some())?;
+    let mut secrets = KeyLog::from_environment()?;
+    let endpoint = config.endpoint(&args.datagram.config());
+    let settings = endpoint_settings(endpoint, identity, &algorithm, ciphers, secrets.is_some())?;
+    // Before the socket listens: `ackclock link` starts the client as soon as it does.
+    if let (Some(file), Some(certificate)) = (&args.fingerprint_file, &certificate) {
+        write_line(file, certificate)?;
+    }
     let (mut engine, local) = endpoint::bind(args.listen, settings, args.datagram)?;
     let mut server = Server::new(config, root);
     if let Some(folder) = &args.qlog {
@@ -91,19 +105,47 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
     let ender = server.ender();
     ctrlc::set_handler(move || ender.end()).map_err(Error::bad)?;
     print(&format!("serving {} at {local}\n", args.root.display()));
-    if let Some(print_of) = print_of.filter(|_| made) {
-        print(&format!("SHA-256 fingerprint of its certificate: {print_of}\n"));
+    if let Some(certificate) = certificate.filter(|_| made) {
+        print(&format!("SHA-256 fingerprint of its certificate: {certificate}\n"));
+        print(&how_to_fetch(local, &certificate));
     }
-    let mut shown = Shown { server, secrets: secrets.take(), quiet: args.quiet };
-    engine.run(&mut shown).map_err(|error| Error::bad(format!("the socket failed: {error}")))?;
+    let mut program = ServerProgram { server, secrets: secrets.take(), quiet: args.quiet };
+    engine.run(&mut program).map_err(|error| Error::bad(format!("the socket failed: {error}")))?;
     Ok(HOLDS)
+}
+
+/// Writes a line to a file, in one step. Refuses to replace anything but a regular file.
+fn write_line(file: &Path, line: &str) -> Result<(), Error> {
+    let written = Download::begin(file).and_then(|mut draft| {
+        draft.write(format!("{line}\n").as_bytes())?;
+        draft.keep()
+    });
+    written.map_err(Error::bad)
+}
+
+/// Returns the command that fetches a file from this server. A server that listens on every address is reached at the loopback
+/// address.
+fn how_to_fetch(local: SocketAddr, certificate: &str) -> String {
+    let (host, note) = match local.ip() {
+        ip if !ip.is_unspecified() => (ip, String::new()),
+        ip => {
+            let loopback: IpAddr =
+                if ip.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
+            let note = format!("on another machine, replace {loopback} by the address of this one\n");
+            (loopback, note)
+        }
+    };
+    let address = SocketAddr::new(host, local.port());
+    format!(
+        "fetch a file with: ackclock fetch https://{address}/FILE --insecure-accept {certificate}\n{note}"
+    )
 }
 
 fn serve_config(args: &ServeArgs) -> ServeConfig {
     let connections = args.max_connections as usize;
-    // A quarter of them may be strangers before everyone has to prove where it is.
-    let some = (connections / 4).max(1);
-    let retry = if args.retry { RetryPolicy::Always } else { RetryPolicy::From(some) };
+    // Up to a quarter of the connections may be unvalidated before every client has to validate its address.
+    let unvalidated = (connections / 4).max(1);
+    let retry = if args.retry { RetryPolicy::Always } else { RetryPolicy::From(unvalidated) };
     ServeConfig { connections, retry, ..ServeConfig::default() }
 }
 
@@ -116,17 +158,17 @@ fn endpoint_settings(
 ) -> Result<EndpointSettings, Error> {
     let alpn: Vec<&[u8]> = endpoint.alpn.iter().map(Vec::as_slice).collect();
     let tls = ServerConfig::new(identity, &alpn, ciphers)
-        .map_err(|error| Error::bad(format!("the certificate and its key cannot be used: {error}")))?;
+        .map_err(|error| Error::bad(format!("cannot use the certificate and its key: {error}")))?;
     let crypto = Some(ServerCrypto::Tls(tls));
     let endpoint = EndpointConfig { key_log, ..endpoint };
     Ok(EndpointSettings { config: endpoint, connection: settings(algorithm), crypto })
 }
 
 fn no_qlog(folder: &Path, error: &std::io::Error) -> String {
-    format!("cannot write qlog into {}: {error}", folder.display())
+    format!("cannot write qlog files to {}: {error}", folder.display())
 }
 
-/// A qlog file for each connection, by its peer and a number.
+/// Returns a function that creates a qlog file for each connection, named by its peer and a number.
 fn listener(folder: PathBuf, algorithm: Algorithm) -> impl Fn(SocketAddr) -> Box<dyn Tap> {
     let number = std::cell::Cell::new(0_u64);
     move |peer| {
@@ -135,27 +177,27 @@ fn listener(folder: PathBuf, algorithm: Algorithm) -> impl Fn(SocketAddr) -> Box
             Ok(qlog) => Box::new(qlog),
             Err(error) => {
                 complain(&no_qlog(&folder, &error));
-                Box::new(Deaf)
+                Box::new(NullTap)
             }
         }
     }
 }
 
-/// Hears nothing.
-struct Deaf;
+/// Observer that ignores everything, for connections whose log cannot be written.
+struct NullTap;
 
-impl Tap for Deaf {
+impl Tap for NullTap {
     fn on(&mut self, _: Time, _: &quic::connection::Observation<'_>) {}
 }
 
-/// The server, and its lines.
-struct Shown {
+/// The server, with a line for each request.
+struct ServerProgram {
     server: Server,
     secrets: Option<KeyLog>,
     quiet: bool,
 }
 
-impl Program for Shown {
+impl Program for ServerProgram {
     fn on_event(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
         if let (Event::Secret(line), Some(secrets)) = (&event, &mut self.secrets) {
             secrets.put(line);
@@ -183,5 +225,26 @@ impl Program for Shown {
 
     fn on_too_large(&mut self, _: Time, _: &mut Endpoint, host: IpAddr, bytes: usize) {
         complain(&endpoint::too_large(host, bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_reaches_the_server() {
+        let line = |local: &str| how_to_fetch(local.parse().unwrap(), "aa:bb");
+        assert_eq!(
+            line("192.0.2.1:4433"),
+            "fetch a file with: ackclock fetch https://192.0.2.1:4433/FILE --insecure-accept aa:bb\n"
+        );
+        assert!(line("[2001:db8::1]:443").contains("https://[2001:db8::1]:443/FILE "));
+        let any = line("0.0.0.0:4433");
+        assert!(
+            any.contains("https://127.0.0.1:4433/FILE ") && any.contains("replace 127.0.0.1 by"),
+            "{any}"
+        );
+        assert!(line("[::]:4433").contains("https://[::1]:4433/FILE "));
     }
 }

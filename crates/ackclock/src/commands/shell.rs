@@ -1,11 +1,11 @@
-//! `ackclock completions` and `ackclock man`: what a shell and `man` want to know, from the flags themselves.
+//! `ackclock completions` and `ackclock man`, generated from the definitions of the flags.
 
 use clap::Command;
 use clap_complete::Shell;
 
 use crate::status::{Error, HOLDS, print};
 
-/// The script that completes the command's words in this shell.
+/// Prints the completion script for this shell.
 pub(crate) fn completions(shell: Shell, mut command: Command) -> Result<u8, Error> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "ackclock", &mut script);
@@ -13,16 +13,16 @@ pub(crate) fn completions(shell: Shell, mut command: Command) -> Result<u8, Erro
     Ok(HOLDS)
 }
 
-/// The page of the command, or of one of its commands.
-pub(crate) fn man(of: Option<&str>, mut command: Command) -> Result<u8, Error> {
+/// Prints the man page of ackclock, or of one of its commands.
+pub(crate) fn man(name: Option<&str>, mut command: Command) -> Result<u8, Error> {
     command.build();
-    let page = match of {
+    let page = match name {
         None => command,
         Some(name) => {
             let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
             let right = experiment::diagnostic::did_you_mean(name, known);
             let found = command.find_subcommand(name).cloned();
-            found.ok_or_else(|| Error::bad(format!("`{name}` is not a command; {right}")))?
+            found.ok_or_else(|| Error::bad(format!("unknown command `{name}`; {right}")))?
         }
     };
     let mut text = Vec::new();

@@ -1,14 +1,14 @@
-//! The experiments that a command line names, or what is wrong with each of them.
+//! Reads the experiments that a command line names, and collects the mistakes of all of them.
 
 use experiment::file::Experiment;
 use experiment::library::{Library, Source};
 
 use crate::status::{BAD, Error};
 
-/// Files whose mistakes are told.
+/// Largest number of mistakes that are shown.
 const SHOWN: usize = 10;
 
-/// All that the words name, each read by `read`; one that cannot be read does not hide the mistakes of the others.
+/// Reads every experiment named. A file that cannot be read does not hide the mistakes of the others.
 pub(crate) fn read(
     names: &[String],
     read: impl Fn(Source) -> Result<Experiment, Error>,
@@ -25,17 +25,17 @@ pub(crate) fn read(
     if wrong.is_empty() { Ok(experiments) } else { Err(together(&wrong)) }
 }
 
-/// Each once: what is wrong with an option is wrong for every file.
+/// Joins the messages. Equal ones appear once, because a wrong option is wrong for every file.
 fn together(wrong: &[Error]) -> Error {
-    let mut said: Vec<&str> = Vec::new();
+    let mut messages: Vec<&str> = Vec::new();
     for problem in wrong {
-        if !said.contains(&problem.message.as_str()) {
-            said.push(&problem.message);
+        if !messages.contains(&problem.message.as_str()) {
+            messages.push(&problem.message);
         }
     }
-    let mut message = said.iter().take(SHOWN).copied().collect::<Vec<_>>().join("\n");
-    if said.len() > SHOWN {
-        message += &format!("\nand mistakes in {} more", said.len() - SHOWN);
+    let mut message = messages.iter().take(SHOWN).copied().collect::<Vec<_>>().join("\n");
+    if messages.len() > SHOWN {
+        message += &format!("\nand {} more", messages.len() - SHOWN);
     }
     Error { message, status: BAD }
 }

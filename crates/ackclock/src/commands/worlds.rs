@@ -1,4 +1,4 @@
-//! `--on` and `--stack`: where the runs of a command take place.
+//! `--on` and `--stack`: the backends that a command runs on.
 
 use std::collections::BTreeSet;
 
@@ -9,43 +9,43 @@ use stack::Stack;
 use crate::run;
 use crate::status::Error;
 
-/// The words of these worlds, with what each is.
+/// Returns a parser for the names of these worlds, with their descriptions.
 pub(super) fn worlds(worlds: &[Backend]) -> impl TypedValueParser<Value = Backend> {
     let words = worlds.iter().map(|world| PossibleValue::new(world.word()).help(world.doc()));
     PossibleValuesParser::new(words)
-        .try_map(|word| Backend::named(&word).ok_or_else(|| format!("no backend is called `{word}`")))
+        .try_map(|word| Backend::named(&word).ok_or_else(|| format!("unknown backend `{word}`")))
 }
 
-/// The names of the stacks of these worlds, and of the kernel's TCP.
+/// Returns a parser for the names of the stacks in these worlds, and of the kernel's TCP.
 pub(super) fn stacks(worlds: &[Backend]) -> PossibleValuesParser {
     let kernel = worlds.contains(&Backend::Wire).then_some(KERNEL);
-    PossibleValuesParser::new(of_worlds(worlds).into_iter().chain(kernel).collect::<BTreeSet<&str>>())
+    PossibleValuesParser::new(stack_names(worlds).into_iter().chain(kernel).collect::<BTreeSet<&str>>())
 }
 
-fn of_worlds(worlds: &[Backend]) -> BTreeSet<&'static str> {
+fn stack_names(worlds: &[Backend]) -> BTreeSet<&'static str> {
     let backends = Backend::ALL.into_iter().filter(|backend| worlds.contains(&backend.world()));
     backends.filter_map(Backend::stack).collect()
 }
 
-/// The kernel's TCP: the same rows of the wire as ours.
+/// Name of the kernel's TCP. On the wire it gives the same rows as `ackclock`.
 pub(super) const KERNEL: &str = "linux-tcp";
 
-/// Of the rows beside the simulator's: of the named stacks, each once, and ours where none is.
+/// Returns the backends of the rows next to the simulator's: the named stacks, each once, or ours by default.
 ///
 /// # Errors
-/// One that goes with another world, or that is not on this machine.
+/// A stack that is not available in this world, or not installed on this machine.
 pub(super) fn backends(on: Backend, named: &[String]) -> Result<Vec<Backend>, Error> {
     if on == Backend::Sim && !named.is_empty() {
-        return Err(Error::bad("--stack: it goes with --on stack or --on wire"));
+        return Err(Error::bad("--stack: only valid with --on stack or --on wire"));
     }
     let mut backends: Vec<Backend> = Vec::new();
     for name in named {
         let stack = if name == KERNEL && on == Backend::Wire { "ackclock" } else { name };
-        let found = Backend::of(on, stack);
+        let found = Backend::for_stack(on, stack);
         let backend = found
-            .ok_or_else(|| Error::bad(format!("--stack {name}: it does not go with --on {}", on.word())))?;
+            .ok_or_else(|| Error::bad(format!("--stack {name}: not available with --on {}", on.word())))?;
         if !backends.contains(&backend) {
-            here(backend).map_err(|why| Error::bad(format!("--stack {name}: {why}")))?;
+            check_installed(backend).map_err(|why| Error::bad(format!("--stack {name}: {why}")))?;
             backends.push(backend);
         }
     }
@@ -55,8 +55,8 @@ pub(super) fn backends(on: Backend, named: &[String]) -> Result<Vec<Backend>, Er
     Ok(backends)
 }
 
-/// Whether what runs a row is on this machine.
-fn here(backend: Backend) -> Result<(), String> {
+/// Checks that the program behind a backend is installed on this machine.
+fn check_installed(backend: Backend) -> Result<(), String> {
     if backend.world() == Backend::Wire {
         return run::locate(backend);
     }

@@ -1,4 +1,4 @@
-//! Cases of other backends beside the simulator's.
+//! Cases on other backends, next to the simulated ones.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
 use scenario::Scenario;
 
-/// Every case, and behind it, as rows of their own, the same on each of these backends that can run it; and why others cannot, in a sentence
-/// for each backend.
+/// Returns every case, each followed by the same case on each backend that can run it. Adds a sentence for each backend that cannot
+/// run some of them.
 ///
 /// # Errors
-/// Why none can.
+/// The reasons why no case can run on any of the backends.
 pub(super) fn cases(
     exp: &Experiment,
     backends: &[Backend],
@@ -44,6 +44,6 @@ pub(super) fn cases(
             sentences.map(|(place, reasons)| format!("Not on {place}: {reasons}.")).collect();
         return Ok((cases, notes.join(" ")));
     }
-    let nothing = |(place, reasons)| format!("nothing of {} can run on {place}: {reasons}", exp.file);
-    Err(sentences.map(nothing).collect::<Vec<_>>().join("; "))
+    let no_case = |(place, reasons)| format!("no case of {} can run on {place}: {reasons}", exp.file);
+    Err(sentences.map(no_case).collect::<Vec<_>>().join("; "))
 }

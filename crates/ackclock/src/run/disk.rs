@@ -1,4 +1,4 @@
-//! What the runs of an experiment write, before it is too late to say so.
+//! Estimates the size of the files that an experiment writes.
 
 use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
@@ -9,24 +9,24 @@ use units::Bytes;
 use super::options::Failure;
 use super::study::cases;
 
-/// Columns of a flow's series: its own, the link's, and the variables of a controller.
+/// Number of columns in a flow's series: those of the flow, of the link, and of the controller's variables.
 const COLUMNS: u64 = 16;
-/// A number while it is recorded; in the table it takes about half.
+/// Bytes of a number while it is recorded. In the table it takes about half.
 const BYTES: u64 = 8;
 
-/// Bytes that are written, roughly.
+/// Approximate size of the files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordedBytes {
     /// Time series.
     pub(crate) series: Bytes,
-    /// Packet events.
+    /// qlog files.
     pub(crate) qlog: Bytes,
 }
 
-/// How much an experiment will record.
+/// Estimates how much an experiment records.
 ///
 /// # Errors
-/// Why it cannot be run.
+/// The reason why the experiment cannot run.
 pub(crate) fn recorded_bytes(
     exp: &Experiment,
     (world, backends): (Backend, &[Backend]),

@@ -1,12 +1,12 @@
-//! Names of files that belong to a run: what every file system takes, whatever the labels.
+//! Names for the files of a run that every file system accepts, whatever the labels.
 
 use std::collections::BTreeMap;
 
-/// Characters of a case's labels in a name at most: file systems take 255 bytes, and more words follow.
+/// Largest length of a case's labels in a name. File systems accept 255 bytes, and more words follow.
 const LONGEST: usize = 150;
 
-/// What the names of each case's files begin with: its labels, and its number behind `~` where others would have the same
-/// name. Capitals make no difference, because some file systems make none.
+/// Returns the beginning of the names of each case's files: its labels, and its number after `~` if others would have the same
+/// name. The comparison ignores case, because some file systems do.
 pub(super) fn stems<S: AsRef<str>>(labels: &[[S; 2]]) -> Vec<String> {
     let bounded = |[variant, row]: &[S; 2]| -> String {
         joined(&[&safe(variant.as_ref()), &safe(row.as_ref())]).chars().take(LONGEST).collect()
@@ -21,13 +21,13 @@ pub(super) fn stems<S: AsRef<str>>(labels: &[[S; 2]]) -> Vec<String> {
     stems.into_iter().enumerate().map(numbered).collect()
 }
 
-/// A label with what every file system takes; without `~`, which is for the numbers.
+/// Replaces the characters of a label that some file system refuses, and `~`, which marks the numbers.
 fn safe(label: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || "+-._#".contains(c) { c } else { '_' };
     label.chars().map(keep).collect()
 }
 
-/// Words joined into a name.
+/// Joins words to a name.
 pub(super) fn joined(words: &[&str]) -> String {
     words.iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("--")
 }
@@ -36,7 +36,7 @@ pub(super) fn joined(words: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn of(rows: &[&str]) -> Vec<String> {
+    fn row_stems(rows: &[&str]) -> Vec<String> {
         stems(&rows.iter().map(|row| ["", *row]).collect::<Vec<_>>())
     }
 
@@ -48,10 +48,10 @@ mod tests {
 
     #[test]
     fn no_two_alike() {
-        assert_eq!(of(&["a/b", "c", "a?b"]), ["a_b~0", "c", "a_b~2"]);
-        assert_eq!(of(&["a", "A"]), ["a~0", "A~1"]);
-        assert_eq!(of(&["é", "ü", "_"]), ["_~0", "_~1", "_~2"]);
-        // Two labels, joined alike; a label that looks like a number.
+        assert_eq!(row_stems(&["a/b", "c", "a?b"]), ["a_b~0", "c", "a_b~2"]);
+        assert_eq!(row_stems(&["a", "A"]), ["a~0", "A~1"]);
+        assert_eq!(row_stems(&["é", "ü", "_"]), ["_~0", "_~1", "_~2"]);
+        // Pairs of labels that join to the same name, and a label that looks numbered.
         let joined = [["a", "b--c"], ["a--b", "c"], ["", "x"], ["", "x"], ["", "x~2"]];
         assert_eq!(stems(&joined), ["a--b--c~0", "a--b--c~1", "x~2", "x~3", "x_2"]);
     }
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn names_have_an_end() {
         let long = |end: &str| "l".repeat(300) + end;
-        let stems = of(&[&long("1"), &long("2"), "short"]);
+        let stems = row_stems(&[&long("1"), &long("2"), "short"]);
         assert!(stems.iter().all(|stem| stem.len() < 200));
         assert_ne!(stems[0], stems[1]);
         assert_eq!(stems[2], "short");

@@ -1,4 +1,4 @@
-//! From finished runs to the tables of a study.
+//! Makes the tables of a study from its finished runs.
 
 use experiment::file::{Case, Experiment};
 use results::measure;
@@ -9,10 +9,10 @@ use scenario::{FlowConfig, Histogram, Outcome, Scenario};
 
 use super::job::Job;
 
-/// Points of a stored distribution at most: finer than any chart shows.
+/// Largest number of points in a stored distribution: more than any chart shows.
 const CDF_POINTS: usize = 500;
 
-/// The row of a run in the table of all runs.
+/// Returns the row of a run in the table of all runs.
 pub(super) fn run_row(exp: &Experiment, &Job { case, repetition, .. }: &Job<'_>, done: &Done) -> RunRow {
     RunRow {
         variant: case.variant.clone(),
@@ -24,7 +24,7 @@ pub(super) fn run_row(exp: &Experiment, &Job { case, repetition, .. }: &Job<'_>,
     }
 }
 
-/// Those of its flows.
+/// Returns the rows of a run's flows.
 pub(super) fn flow_rows(job: &Job<'_>, scenario: &Scenario, outcome: &Outcome) -> Vec<FlowRow> {
     let &Job { case, repetition, .. } = job;
     let flows = scenario.flows.iter().zip(0..);
@@ -40,7 +40,7 @@ pub(super) fn flow_rows(job: &Job<'_>, scenario: &Scenario, outcome: &Outcome) -
     flows.map(row).collect()
 }
 
-/// Puts flows and distributions together, in the order of the cases.
+/// Collects flows and distributions in the order of the cases.
 pub(super) fn gather(
     summary: Summary,
     networks: Vec<Network>,
@@ -57,22 +57,22 @@ pub(super) fn gather(
     Results { summary, series: Vec::new(), flows, rtt_cdf, networks }
 }
 
-/// The runs of each case with their numbers, without those that are not valid, if there are others: as in its table.
+/// Groups the runs by case, with their numbers. Like the table, drops invalid runs if the case has valid ones.
 pub(super) fn counted(done: Vec<Done>, repetitions: impl Iterator<Item = usize>) -> Vec<Vec<(usize, Done)>> {
     let is_valid =
         |(_, run): &(usize, Done)| run.audit.as_ref().is_none_or(|audit| audit.invalid_reasons.is_empty());
     let mut done = done.into_iter().enumerate();
-    let of_case = |repetitions| {
+    let for_case = |repetitions| {
         let mut runs: Vec<(usize, Done)> = done.by_ref().take(repetitions).collect();
         if runs.iter().any(is_valid) {
             runs.retain(is_valid);
         }
         runs
     };
-    repetitions.map(of_case).collect()
+    repetitions.map(for_case).collect()
 }
 
-/// At most [`CDF_POINTS`], evenly over the list, the last one always.
+/// Returns at most [`CDF_POINTS`] points, evenly spaced over the list, always with the last one.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let step = points.len().div_ceil(CDF_POINTS).max(1);
     let last = points.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! One run to do, and what it needs.
+//! One run, and the state that it needs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,28 +12,28 @@ use super::files;
 use super::options::Options;
 use super::progress::{Progress, Work};
 
-/// One run to do.
+/// A repetition of a case.
 #[derive(Clone, Copy)]
 pub(super) struct Job<'a> {
     pub(super) case: &'a Case,
     pub(super) repetition: u32,
-    /// What names of the case's files begin with.
+    /// Beginning of the names of the case's files.
     pub(super) stem: &'a str,
 }
 
 impl Job<'_> {
-    /// What runs.
+    /// Returns the scenario of this repetition.
     pub(super) fn scenario(&self, exp: &Experiment, options: &Options) -> Scenario {
         Scenario { trace: options.qlog.is_some(), ..exp.scenario(self.case, self.repetition) }
     }
 
-    /// The name of a file of its own.
+    /// Returns the name of a file of this run.
     pub(super) fn file(&self, what: &str) -> String {
         files::joined(&[self.stem, &format!("run{}", self.repetition), what])
     }
 }
 
-/// What every run of an experiment needs.
+/// State that every run of an experiment needs.
 pub(super) struct Run<'a> {
     pub(super) exp: &'a Experiment,
     pub(super) options: &'a Options,
@@ -43,7 +43,7 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// A file in a folder of the results folder.
+    /// Returns the path of a file in a subfolder of the results folder, and creates the subfolder.
     pub(super) fn in_folder(&self, folder: &str, name: &str) -> io::Result<PathBuf> {
         let dir = self.folder.join(folder);
         std::fs::create_dir_all(&dir)?;
@@ -51,7 +51,7 @@ impl Run<'_> {
     }
 }
 
-/// What a run has to do: the order of runs and the bar go by it.
+/// Returns the work of a run, for the order of the runs and the progress bar.
 pub(super) fn work(scenario: &Scenario) -> Work {
     Work { time: scenario.duration.0, packets: qlog::packets(scenario).max(1) }
 }

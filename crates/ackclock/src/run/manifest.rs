@@ -1,4 +1,4 @@
-//! What decides the results of a study.
+//! The manifest of a study: everything that determines its results.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use results::store::{self, Manifest, ManifestCase};
 use super::on_wire;
 use super::options::Options;
 
-/// That of these cases of an experiment.
+/// Returns the manifest of these cases of an experiment.
 pub(super) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> Result<Manifest, Diagnostic> {
     let case = |case: &Case| {
         let spec = exp.resolved(case, exp.seed)?;
@@ -41,7 +41,7 @@ pub(super) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> R
 
 const COMMIT: &str = env!("ACKCLOCK_COMMIT");
 
-/// The digest of this program, where its commit does not say what it does.
+/// Returns the digest of this program, if its commit does not identify it.
 fn program() -> Option<String> {
     static DIGEST: OnceLock<Option<String>> = OnceLock::new();
     let is_said = COMMIT.chars().all(|c| c.is_ascii_hexdigit()) && !experiment::controllers::are_extended();
@@ -49,7 +49,7 @@ fn program() -> Option<String> {
     if is_said { None } else { DIGEST.get_or_init(read).clone() }
 }
 
-/// How a manifest says that there are qlogs, and which.
+/// Returns the entry of a manifest for qlog files in this format.
 fn recorded(format: Format) -> String {
     if format == Format::default() { "qlog".to_owned() } else { format!("qlog={format}") }
 }

@@ -1,20 +1,18 @@
-//! Without the emulator.
+//! The wire in a build without the emulator.
 
 use std::path::Path;
 
 use scenario::{Outcome, Scenario, Watch};
 
 use super::Failure;
+use crate::features;
 use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
 use experiment::metric::Metric;
 use results::store::Audit;
 
-const REFUSED: &str =
-    "this build has no wire: it needs Linux, and the feature `wire` of the package `ackclock`";
-
 fn refused() -> Failure {
-    Failure::Wire(REFUSED.to_owned())
+    Failure::Wire(features::missing_on_linux("wire", "wire"))
 }
 
 pub(crate) fn prepare() -> Result<(), Failure> {
@@ -22,7 +20,7 @@ pub(crate) fn prepare() -> Result<(), Failure> {
 }
 
 pub(crate) fn locate(_: Backend) -> Result<(), String> {
-    Err(REFUSED.to_owned())
+    Err(features::missing_on_linux("wire", "wire"))
 }
 
 pub(super) fn cases(_: &Experiment, _: &[Backend]) -> Result<(Vec<Case>, String), Failure> {
@@ -38,7 +36,7 @@ pub(super) fn run(
     Err(refused())
 }
 
-pub(super) fn tells(_: Backend, _: &Scenario, _: &Metric) -> bool {
+pub(super) fn knows(_: Backend, _: &Scenario, _: &Metric) -> bool {
     true
 }
 

@@ -1,4 +1,4 @@
-//! The runner's part of the wire: which cases can run there, and a run that is made again if it is not valid.
+//! Runs on the wire, in real time: the cases that can run there, and repetition of invalid runs.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use scenario::{Outcome, Scenario, Watch};
 
 use super::Failure;
-use super::beside;
+use super::{beside, processes};
 use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
 use experiment::metric::Metric;
@@ -14,55 +14,49 @@ use results::store::Audit;
 use stack::{Profile, Stack};
 use testbed::{Feasibility, Make, Measured};
 
-/// A shared machine is not always itself: a run that is not valid is made again, so often altogether.
+/// Largest number of tries. Other programs on the machine can make a run invalid.
 const TRIES: u32 = 3;
 
-/// Of an experiment with more variants than those, for the notes of a table.
+/// Note of a table about variants that were not measured.
 const REFERENCE_ALONE: &str =
-    "Of the variants those of the reference were measured: a run on the wire takes its time.";
+    "Only the reference variants were measured, because runs on the wire take real time.";
 
-/// What rows of other stacks are, for the notes of a table.
+/// Note of a table about rows of other stacks.
 const OTHERS: &str = "Rows of other stacks on the wire are processes with their own controllers of these names, loss recovery, pacing and \
-                      acknowledgements: of the file they have the network, the datagrams and the times.";
+                      acknowledgements. From the file they take the network, the datagram size and the times.";
 
-/// The stack whose processes are a row's flows; none where they are the kernel's and ours.
-fn program(on: Backend) -> Option<programs::Stack> {
-    let name = on.stack().filter(|_| on != Backend::Wire)?;
-    programs::shipped().into_iter().find(|stack| stack.name() == name)
-}
-
-/// Whether what runs a row is on this machine.
+/// Checks that the program behind a backend is installed.
 ///
 /// # Errors
-/// What is missing, and the command that installs it.
+/// The missing part, and the command that installs it.
 pub(crate) fn locate(on: Backend) -> Result<(), String> {
-    program(on).map_or(Ok(()), |stack| stack.locate().map(drop).map_err(|why| why.to_string()))
+    processes::stack_of(on).map_or(Ok(()), |stack| processes::locate(&stack))
 }
 
-/// Gets the privileges. A user namespace must come before any thread.
+/// Acquires the privileges. A user namespace must be entered before any thread starts.
 pub(crate) fn prepare() -> Result<(), Failure> {
     emu::privilege::acquire().map(drop).map_err(|e| Failure::Wire(e.to_string()))
 }
 
-/// Every case, and behind it, as rows of their own, the same on the wire if it can run there, and on the stack if that is QUIC; and why others
-/// cannot.
+/// Returns every case, each followed by the same case on the wire if it can run there, and on the stack if it is QUIC. Adds the
+/// notes for the table.
 pub(super) fn cases(exp: &Experiment, backends: &[Backend]) -> Result<(Vec<Case>, String), Failure> {
-    let can = |scenario: &Scenario, on| match program(on) {
+    let can = |scenario: &Scenario, on| match processes::stack_of(on) {
         None => fits(scenario).map(drop),
-        Some(stack) => programs::check(scenario, &stack, None).map_err(|why| why.to_string()),
+        Some(stack) => processes::check(scenario, &stack),
     };
     let (cases, left_out) = beside::cases(exp, backends, can).map_err(Failure::Wire)?;
     let mut all = Vec::new();
     let (mut measured, mut left, mut others) = (false, false, false);
     for case in cases {
-        // It takes as long as it says.
+        // In real time, only the reference variants are worth their time.
         let is_measured = case.on.world() == Backend::Wire;
         if is_measured && !exp.is_reference(&case.variant) {
             left = true;
             continue;
         }
         measured |= is_measured;
-        others |= program(case.on).is_some();
+        others |= processes::stack_of(case.on).is_some();
         let is_of_guests = || Feasibility::of(&exp.scenario(&case, 0)).is_ok_and(|fit| fit.is_of_guests());
         if case.on == Backend::Wire && is_of_guests() {
             all.push(case.run_on(Backend::Stack));
@@ -70,7 +64,7 @@ pub(super) fn cases(exp: &Experiment, backends: &[Backend]) -> Result<(Vec<Case>
         all.push(case);
     }
     if !measured {
-        let why = format!("of {} no variant of the reference can run on the wire: {left_out}", exp.file);
+        let why = format!("no reference variant of {} can run on the wire: {left_out}", exp.file);
         return Err(Failure::Wire(why));
     }
     let notes = [(others, OTHERS), (left, REFERENCE_ALONE), (true, left_out.as_str())];
@@ -78,22 +72,22 @@ pub(super) fn cases(exp: &Experiment, backends: &[Backend]) -> Result<(Vec<Case>
     Ok((all, notes.join(" ").trim().to_owned()))
 }
 
-/// The kernel can carry it, and our endpoints its flows of QUIC.
+/// Checks that the kernel can run the TCP flows of a scenario, and our endpoints its QUIC flows.
 fn fits(scenario: &Scenario) -> Result<Feasibility, String> {
     let fit = Feasibility::of(scenario)?;
     if fit.flows.iter().any(Option::is_none) {
-        Stack::Ackclock.check_all(scenario).map_err(|why| format!("of a flow: {why}"))?;
+        Stack::Ackclock.check_scenario(scenario).map_err(|why| format!("flow: {why}"))?;
     }
     Ok(fit)
 }
 
-/// Who carries the flows of QUIC: our endpoints.
+/// Returns a constructor of our endpoints for the QUIC flows, if there are any.
 fn guests(scenario: &Scenario, fit: &Feasibility) -> Option<Make> {
     let scenario = fit.flows.iter().any(Option::is_none).then(|| scenario.clone())?;
     Some(Box::new(move || stack::guests(&scenario, &Profile::default()).map_err(|why| why.to_string())))
 }
 
-/// A run, and what it says of itself. The traffic of the last try is in `pcap`.
+/// Makes a run, up to [`TRIES`] times until it is valid. Returns its outcome and audit. `pcap` has the traffic of the last try.
 pub(super) fn run(
     on: Backend,
     scenario: &Scenario,
@@ -102,12 +96,12 @@ pub(super) fn run(
 ) -> Result<(Outcome, Audit), Failure> {
     let mut repeated = 0;
     loop {
-        let measured = match program(on) {
+        let measured = match processes::stack_of(on) {
             None => once(scenario, pcap, watch),
-            Some(stack) => once_as_processes(scenario, &stack, pcap, watch),
+            Some(stack) => processes::once(scenario, &stack, pcap, watch),
         };
         let (outcome, invalid_reasons) = match measured {
-            // A handshake may be lost like any packet.
+            // Packets of the handshake can be lost like any other.
             Err(Failure::Wire(_)) if repeated + 1 < TRIES => {
                 repeated += 1;
                 continue;
@@ -121,7 +115,7 @@ pub(super) fn run(
     }
 }
 
-/// The kernel's TCP and our QUIC; an outcome, and why it is not valid.
+/// Runs the kernel's TCP and our QUIC once. Returns the outcome, and the reasons why it is not valid.
 fn once(scenario: &Scenario, pcap: Option<&Path>, watch: &Watch) -> Result<(Outcome, Vec<String>), Failure> {
     let fit = fits(scenario).map_err(Failure::Wire)?;
     let make = guests(scenario, &fit);
@@ -131,29 +125,14 @@ fn once(scenario: &Scenario, pcap: Option<&Path>, watch: &Watch) -> Result<(Outc
     Ok((outcome, invalid_reasons))
 }
 
-/// Another stack's.
-fn once_as_processes(
-    scenario: &Scenario,
-    stack: &programs::Stack,
-    pcap: Option<&Path>,
-    watch: &Watch,
-) -> Result<(Outcome, Vec<String>), Failure> {
-    let options = programs::Options { pcap: pcap.map(Path::to_owned), ..programs::Options::default() };
-    let measured = programs::run_with(scenario, stack, None, &options, watch);
-    let measured = measured.map_err(|why| match why {
-        programs::Error::Interrupted => Failure::Interrupted(0),
-        why => Failure::Wire(why.to_string()),
-    })?;
-    Ok((measured.outcome, measured.invalid_reasons))
-}
-
-/// Whether a run of this scenario there knows this metric, also that of a group.
-pub(super) fn tells(on: Backend, scenario: &Scenario, metric: &Metric) -> bool {
-    let unknown = if program(on).is_some() { &programs::UNKNOWN } else { testbed::unknown(scenario) };
+/// Reports whether a run of this scenario on the wire knows this metric, of all flows or of a group.
+pub(super) fn knows(on: Backend, scenario: &Scenario, metric: &Metric) -> bool {
+    let unknown =
+        if processes::stack_of(on).is_some() { processes::UNKNOWN } else { testbed::unknown(scenario) };
     !unknown.contains(&metric.word())
 }
 
-/// `2026-11-21T23:30:00Z, Linux 6.18.5`.
+/// Returns time and kernel of a measurement, as in `2026-11-21T23:30:00Z, Linux 6.18.5`.
 #[allow(clippy::disallowed_methods, reason = "the time of day, for the manifest of a measurement")]
 pub(super) fn here_and_now() -> String {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One run: simulated or measured, and recorded.
+//! Simulates or measures one run, and records it.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use super::recorder::Recorder;
 use super::{on_stack, on_wire};
 
 impl Run<'_> {
-    /// The run of this number, which may be there already; `None` if it is another part's.
+    /// Simulates the run with this number, unless it exists already. Returns `None` if it belongs to another part.
     pub(super) fn simulate(&self, number: usize, job: &Job<'_>) -> Result<Option<Done>, Failure> {
         let scenario = job.scenario(self.exp, self.options);
         let is_others = self.options.shard.is_some_and(|shard| !shard.has(number));
@@ -24,30 +24,30 @@ impl Run<'_> {
             return Ok(self.progress.run(work(&scenario), |_| known));
         }
         let host = Host::default();
-        let guests = on_stack::in_places(job.case, &scenario, &host)?;
+        let guests = on_stack::guests_for(job.case, &scenario, &host)?;
         let simulated = self.progress.run(work(&scenario), |watch| {
             let mut recorder = Recorder::begin(self, job, &scenario, watch)?;
             let outcome = sim::run_with_guests(&scenario, guests, watch, Some(&mut recorder));
-            // Of a run that was interrupted, or whose host failed, nothing is kept.
+            // Nothing is kept of a run that was interrupted or whose host failed.
             let is_whole = outcome.is_some() && host.failure().is_none();
             let recorded = if is_whole { recorder.finish(number) } else { recorder.give_up() };
             Ok((outcome, recorded))
         });
         let (outcome, recorded) = simulated.map_err(|e| self.store(e))?;
-        // A disk that is full ends the run too.
+        // A full disk ends the run as well.
         let recorded = recorded.map_err(|e| self.store(e))?;
         let outcome = outcome.ok_or(Failure::Interrupted(0))?;
-        on_stack::well(job.case, &host)?;
+        on_stack::check_host(job.case, &host)?;
         let mut done = self.done(job, &scenario, &outcome, recorded);
         done.audit = on_stack::audit(&scenario, &outcome);
-        let tells = |metric: &Metric| on_stack::tells(job.case.on, metric);
-        done.values.retain(|metric, _| tells(metric));
-        done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| tells(metric)));
+        let knows = |metric: &Metric| on_stack::knows(job.case.on, metric);
+        done.values.retain(|metric, _| knows(metric));
+        done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| knows(metric)));
         self.runs.keep(number, &done).map_err(|e| self.store(e))?;
         Ok(Some(done))
     }
 
-    /// In real time.
+    /// Measures the run with this number in real time.
     pub(super) fn measure(&self, number: usize, job: &Job<'_>) -> Result<Done, Failure> {
         let scenario = job.scenario(self.exp, self.options);
         let pcap = match self.options.pcap {
@@ -62,9 +62,9 @@ impl Run<'_> {
         outcome.hand_over(&mut recorder);
         let recorded = recorder.finish(number).map_err(|e| self.store(e))?;
         let mut done = self.done(job, &scenario, &outcome, recorded);
-        let tells = |metric: &Metric| on_wire::tells(job.case.on, &scenario, metric);
-        done.values.retain(|metric, _| tells(metric));
-        done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| tells(metric)));
+        let knows = |metric: &Metric| on_wire::knows(job.case.on, &scenario, metric);
+        done.values.retain(|metric, _| knows(metric));
+        done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| knows(metric)));
         Ok(Done { audit: Some(audit), ..done })
     }
 

@@ -1,4 +1,4 @@
-//! How experiments are run, and how a study ends.
+//! Options for running experiments, and the ways that a study can end.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,34 +9,34 @@ use experiment::diagnostic::Diagnostic;
 use results::qlog;
 use results::summary::Results;
 
-/// How to run.
+/// Options for running experiments.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where results folders go.
+    /// Parent of the results folders.
     pub out: PathBuf,
-    /// Write qlogs of every flow, in this format.
+    /// Format of the qlog files of every flow; `None` for no such files.
     pub qlog: Option<qlog::Format>,
-    /// Write the traffic of each run on the wire.
+    /// Whether to capture the traffic of each run on the wire.
     pub pcap: bool,
-    /// Where the runs take place.
+    /// World that the runs take place in.
     pub world: Backend,
-    /// Of the rows beside the simulator's: whose QUIC, in that world.
+    /// Backends in that world that run rows next to the simulator's.
     pub backends: Vec<Backend>,
-    /// Compute what is there already.
+    /// Whether to compute existing results again.
     pub fresh: bool,
-    /// Only a part of the runs: the `k`-th of `n`, from 1.
+    /// Part of the runs to make; `None` for all.
     pub shard: Option<Shard>,
 }
 
 impl Options {
-    /// Simulations, into this folder.
+    /// Returns options for simulations that are stored in this folder.
     pub fn simulate(out: PathBuf) -> Self {
         let world = Backend::Sim;
         Self { out, qlog: None, pcap: false, world, backends: Vec::new(), fresh: false, shard: None }
     }
 }
 
-/// A part of a study: every `of`-th run, this the `number`-th, from 1.
+/// A part of a study: every `of`-th run, starting with the `number`-th, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     number: usize,
@@ -44,7 +44,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Whether the run of this number, from 0, is one of it.
+    /// Reports whether the run with this number, counted from 0, belongs to the part.
     pub(super) fn has(self, run: usize) -> bool {
         run % self.of == self.number - 1
     }
@@ -56,39 +56,39 @@ impl FromStr for Shard {
         let parts = text.split_once('/').map(|(k, n)| (k.trim().parse(), n.trim().parse()));
         match parts {
             Some((Ok(number), Ok(of))) if 1 <= number && number <= of => Ok(Self { number, of }),
-            _ => Err("the third of sixteen parts is written 3/16".to_owned()),
+            _ => Err("write K/N with 1 <= K <= N, like 3/16 for the third of sixteen parts".to_owned()),
         }
     }
 }
 
-/// How a study stands.
+/// State of a study after running it.
 #[derive(Debug)]
 pub enum Study {
-    /// Its results, where they are, and whether they were there before.
+    /// A complete study: results, folder, and whether they existed before.
     Complete(Box<Results>, PathBuf, bool),
-    /// Of a part of this experiment, how many of all runs are done now.
+    /// A part of a study: name of the experiment, number of finished runs, and number of all runs.
     Part(String, usize, usize),
 }
 
 impl Study {
-    /// Whether it is a part, and the other parts are there by now.
+    /// Reports whether this is a part, and the other parts are finished by now.
     pub(super) fn has_all_runs(&self) -> bool {
         matches!(self, Self::Part(_, done, all) if done == all)
     }
 }
 
-/// What can go wrong once the experiment's file is accepted.
+/// Failure of an experiment whose file is correct.
 #[derive(Debug)]
 pub enum Failure {
-    /// The file, after all.
+    /// A mistake in the file that parsing did not find.
     Spec(Diagnostic),
-    /// The results folder.
+    /// An error in this results folder.
     Store(PathBuf, io::Error),
-    /// The wire, in a sentence.
+    /// A failure on the wire.
     Wire(String),
-    /// The stack, in a sentence.
+    /// A failure of a stack.
     Stack(String),
-    /// Ctrl-C; so many runs are kept.
+    /// Interruption by Ctrl-C, with the number of runs that are kept.
     Interrupted(usize),
 }
 

@@ -1,5 +1,5 @@
-//! How far the runs of an experiment are: a bar on a terminal, and elsewhere a line every ten seconds. It moves inside a run too, with the
-//! virtual time that the run has reached.
+//! Progress of the runs: a bar on a terminal, and elsewhere a line every ten seconds. It moves inside a run too, with the virtual
+//! time of the run.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -12,47 +12,48 @@ use scenario::Watch;
 
 use crate::output::tell;
 
-/// Between two looks at the runs.
+/// Interval between updates.
 const LOOK: Duration = Duration::from_millis(100);
-/// Between two lines where there is no terminal.
+/// Interval between lines without a terminal.
 const LINE: Duration = Duration::from_secs(10);
-/// Parts of the bar.
+/// Number of steps of the bar.
 const PARTS: u64 = 1000;
 
-/// When the command last said how far it is; it begins with the first experiment.
-static SAID: LazyLock<Mutex<Instant>> = LazyLock::new(|| Mutex::new(now()));
+/// Time of the last line; the start of the first experiment before that.
+static LAST_LINE: LazyLock<Mutex<Instant>> = LazyLock::new(|| Mutex::new(now()));
 
-#[allow(clippy::disallowed_methods, reason = "for the eyes of the person who waits; no result depends on it")]
+#[allow(clippy::disallowed_methods, reason = "only shown to the user; no result depends on it")]
 fn now() -> Instant {
     Instant::now()
 }
 
-/// The runs of one experiment.
+/// Progress of the runs of a command.
 pub(super) struct Progress<'a> {
     name: &'a str,
     bar: ProgressBar,
-    /// Of the command: who sets its `stop` ends all runs.
+    /// Watch of the command. Its `stop` ends all runs.
     whole: &'a Watch,
     jobs: usize,
-    /// Of all runs.
+    /// Work of all runs.
     total: Work,
-    /// Packets of those that are over.
+    /// Packets of the finished runs.
     past: AtomicU64,
+    /// Number of finished runs.
     over: AtomicU64,
     going: Mutex<Vec<(Arc<Watch>, Work)>>,
 }
 
-/// What a run has to do, roughly.
+/// Approximate work of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Work {
-    /// Virtual time, nanoseconds.
+    /// Virtual time, in nanoseconds.
     pub(super) time: u64,
-    /// Packets: what its CPU time goes with.
+    /// Number of packets, which CPU time is proportional to.
     pub(super) packets: u64,
 }
 
 impl Work {
-    /// Packets done when it has reached this time.
+    /// Returns the number of packets done when the run has reached this time.
     fn done(self, reached: u64) -> f64 {
         self.packets as f64 * (reached as f64 / self.time.max(1) as f64).min(1.0)
     }
@@ -68,29 +69,29 @@ impl std::iter::Sum for Work {
 }
 
 impl<'a> Progress<'a> {
-    /// Of so many runs, which have so much to do together.
+    /// Starts the progress of `jobs` runs with this total work.
     pub(super) fn new(name: &'a str, jobs: usize, total: Work, whole: &'a Watch) -> Self {
         let style = ProgressStyle::with_template("{prefix:24} [{bar:24}] {percent:>3} %  {msg}  {eta} left");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
         let bar = ProgressBar::new(PARTS).with_prefix(printable(name).into_owned()).with_style(style);
-        LazyLock::force(&SAID);
+        LazyLock::force(&LAST_LINE);
         let (past, over) = (AtomicU64::new(0), AtomicU64::new(0));
         Self { name, bar, whole, jobs, total, past, over, going: Mutex::new(Vec::new()) }
     }
 
-    /// Whether there is no terminal that shows it.
+    /// Reports whether no terminal shows the bar.
     pub(super) fn is_hidden(&self) -> bool {
         self.bar.is_hidden()
     }
 
-    /// Does the work and meanwhile shows how far it is.
+    /// Does the work, and shows the progress meanwhile.
     pub(super) fn during<R>(&self, work: impl FnOnce() -> R) -> R {
-        let result = beside(|| self.look(), work);
+        let result = with_updates(|| self.update(), work);
         self.bar.finish_and_clear();
         result
     }
 
-    /// One run, with a watch of its own.
+    /// Makes one run with its own watch.
     pub(super) fn run<R>(&self, work: Work, run: impl FnOnce(&Watch) -> R) -> R {
         let watch = Arc::new(Watch::default());
         watch.stop.store(self.whole.stop.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -106,7 +107,7 @@ impl<'a> Progress<'a> {
         self.going.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Of the packets of all runs, those that have been: 0 to 1.
+    /// Returns the share of all packets that is done, 0 to 1.
     fn share(&self) -> f64 {
         let done = |(watch, work): &(Arc<Watch>, Work)| work.done(watch.reached.load(Ordering::Relaxed));
         let going: f64 = self.going().iter().map(done).sum();
@@ -114,8 +115,8 @@ impl<'a> Progress<'a> {
         (reached / self.total.packets.max(1) as f64).min(1.0)
     }
 
-    /// Passes on the wish to stop, and shows.
-    fn look(&self) {
+    /// Forwards a stop to the runs, and shows the progress.
+    fn update(&self) {
         for (watch, _) in self.going().iter() {
             watch.stop.store(self.whole.stop.load(Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -129,57 +130,57 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Does a piece of work of which nobody knows how far it is: says that it goes on.
+/// Does work of unknown length, and shows that it continues.
 pub(crate) fn waiting<R>(name: &str, work: impl FnOnce() -> R) -> R {
     let (bar, begin) = (ProgressBar::new_spinner().with_message(name.to_owned()), now());
-    LazyLock::force(&SAID);
-    let look = || {
+    LazyLock::force(&LAST_LINE);
+    let update = || {
         bar.tick();
         if bar.is_hidden() && is_time_for_a_line() {
-            tell(&format!("{name}: at work for {} s", begin.elapsed().as_secs()));
+            tell(&format!("{name}: working for {} s", begin.elapsed().as_secs()));
         }
     };
-    let result = beside(look, work);
+    let result = with_updates(update, work);
     bar.finish_and_clear();
     result
 }
 
-/// Does the work, and looks again and again while it lasts.
-fn beside<R>(look: impl Fn() + Sync, work: impl FnOnce() -> R) -> R {
+/// Does the work, and calls `update` regularly meanwhile.
+fn with_updates<R>(update: impl Fn() + Sync, work: impl FnOnce() -> R) -> R {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let again = || {
             while !done.load(Ordering::Relaxed) {
-                look();
+                update();
                 thread::park_timeout(LOOK);
             }
         };
-        let eyes = thread::Builder::new().spawn_scoped(scope, again);
-        // Without a thread to spare it goes on unseen.
-        let _end = eyes.ok().map(|eyes| End { done: &done, eyes: eyes.thread().clone() });
+        let updater = thread::Builder::new().spawn_scoped(scope, again);
+        // If no thread can be started, the work continues without updates.
+        let _end = updater.ok().map(|updater| End { done: &done, updater: updater.thread().clone() });
         work()
     })
 }
 
 fn is_time_for_a_line() -> bool {
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_time = said.elapsed() >= LINE;
+    let mut last = LAST_LINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_time = last.elapsed() >= LINE;
     if is_time {
-        *said = now();
+        *last = now();
     }
     is_time
 }
 
-/// However the work ends, nobody looks any more.
+/// Ends the updates when the work ends, even by a panic.
 struct End<'a> {
     done: &'a AtomicBool,
-    eyes: Thread,
+    updater: Thread,
 }
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
         self.done.store(true, Ordering::Relaxed);
-        self.eyes.unpark();
+        self.updater.unpark();
     }
 }
 
@@ -187,12 +188,12 @@ impl Drop for End<'_> {
 mod tests {
     use super::*;
 
-    /// Nanoseconds, and three packets in each.
+    /// Work with three packets per nanosecond.
     fn work(time: u64) -> Work {
         Work { time, packets: 3 * time }
     }
 
-    /// Half of the first of two runs is a quarter, and the end of one run is half, also if it ended early.
+    /// Half of the first of two runs is a quarter. The end of one run is half, even if it ended early.
     #[test]
     fn moves_inside_a_run() {
         let whole = Watch::default();
@@ -204,7 +205,7 @@ mod tests {
         assert!((progress.share() - 0.5).abs() < 1e-12);
     }
 
-    /// The work is done once, and its answer comes back, also from beside a panic.
+    /// The work is done once, and its result is returned. A panic in it ends the updates.
     #[test]
     fn waiting_ends_with_the_work() {
         assert_eq!(waiting("x", || 7), 7);
@@ -212,7 +213,7 @@ mod tests {
         assert!(panic.is_err());
     }
 
-    /// Whoever stops the command stops every run of it, those under way and those that begin later.
+    /// Stopping the command stops every run, those under way and those that begin later.
     #[test]
     fn a_stop_reaches_every_run() {
         let whole = Watch::default();

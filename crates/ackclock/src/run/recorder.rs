@@ -1,4 +1,4 @@
-//! What a run writes while it goes on: its time series, and qlog where it is asked for.
+//! Writes the time series of a run, and its qlog files, while it runs.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ use scenario::{End, Scenario, Series, Watch};
 
 use super::job::{Job, Run};
 
-/// One run on its way to disk.
+/// Recorder of one run.
 pub(super) struct Recorder<'a> {
     run: &'a Run<'a>,
     job: &'a Job<'a>,
@@ -19,12 +19,12 @@ pub(super) struct Recorder<'a> {
     watch: &'a Watch,
     series: Recording,
     logs: BTreeMap<(usize, End), LogFile>,
-    /// The first thing that went wrong.
+    /// The first error.
     wrong: Option<io::Error>,
 }
 
 impl<'a> Recorder<'a> {
-    /// Nothing yet. What goes wrong ends the run by `watch`.
+    /// Starts recording. An error stops the run through `watch`.
     pub(super) fn begin(
         run: &'a Run<'a>,
         job: &'a Job<'a>,
@@ -35,7 +35,7 @@ impl<'a> Recorder<'a> {
         Ok(Self { run, job, scenario, watch, series, logs: BTreeMap::new(), wrong: None })
     }
 
-    /// Ends the files; the run has this number.
+    /// Completes the files of the run with this number.
     pub(super) fn finish(self, number: usize) -> io::Result<Option<Recorded>> {
         if let Some(error) = self.wrong {
             return Err(error);
@@ -44,7 +44,7 @@ impl<'a> Recorder<'a> {
         self.run.runs.recorded(number, self.series)
     }
 
-    /// Leaves no file; an error if one was why the run ended.
+    /// Leaves no file. Returns the error that ended the run, if there was one.
     pub(super) fn give_up(self) -> io::Result<Option<Recorded>> {
         self.wrong.map_or(Ok(None), Err)
     }
@@ -81,7 +81,7 @@ impl scenario::Recorder for Recorder<'_> {
     }
 }
 
-/// The log of one end of a flow, and its file.
+/// Starts the log of one end of a flow.
 fn begin(
     run: &Run<'_>,
     job: &Job<'_>,
@@ -100,10 +100,10 @@ fn begin(
         start: flow.start,
     };
     let (log, what) = match end {
-        End::Sender => (Log::of_sender(format, &meta)?, ""),
-        End::Receiver => (Log::of_receiver(format, &meta)?, "-receiver"),
+        End::Sender => (Log::for_sender(format, &meta)?, ""),
+        End::Receiver => (Log::for_receiver(format, &meta)?, "-receiver"),
     };
     let name = job.file(&format!("flow{number}{what}")) + format.extension();
-    // Both ends of each flow.
+    // The number of files that are open at once: both ends of each flow.
     LogFile::begin(log, run.in_folder("qlog", &name)?, 2 * scenario.flows.len())
 }

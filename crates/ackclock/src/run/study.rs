@@ -1,4 +1,4 @@
-//! A study under way: its runs, and what is made of them when the last one is done.
+//! A study in progress: its runs, and its results once the last run is done.
 
 use std::io;
 use std::path::PathBuf;
@@ -24,19 +24,19 @@ pub(super) struct Plan<'a> {
     exp: &'a Experiment,
     options: &'a Options,
     cases: Vec<Case>,
-    /// Which cannot run here, and why.
+    /// Note about cases that cannot run here, and why.
     left_out: String,
-    /// What names of each case's files begin with.
+    /// Beginning of the names of each case's files.
     stems: Vec<String>,
     runs: Runs,
     path: PathBuf,
     folder: Mutex<Option<Folder>>,
     done: Mutex<Vec<Option<Done>>>,
-    /// Runs that are not over.
+    /// Number of unfinished runs.
     left: AtomicUsize,
 }
 
-/// What there is to do for an experiment.
+/// An experiment whose results exist, or the runs that it needs.
 pub(super) enum Begun<'a> {
     Nothing(Study),
     Runs(Box<Plan<'a>>),
@@ -59,7 +59,7 @@ impl<'a> Begun<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Looks what is there already.
+    /// Looks for existing results, and plans the runs otherwise.
     pub(super) fn begin(exp: &'a Experiment, options: &'a Options) -> Result<Begun<'a>, Failure> {
         let (cases, left_out) = cases(exp, options.world, &options.backends)?;
         let manifest = manifest(exp, &cases, options)?;
@@ -69,7 +69,7 @@ impl<'a> Plan<'a> {
         if options.fresh {
             runs.discard();
         } else if let Some((results, folder)) = store::find(&options.out, &manifest, &id) {
-            // Those of another program that was at it too.
+            // Runs of another program that made the same study.
             runs.discard();
             return Ok(Begun::Nothing(Study::Complete(Box::new(results), folder, true)));
         }
@@ -91,34 +91,34 @@ impl<'a> Plan<'a> {
         })))
     }
 
-    /// What a run of it is.
+    /// Returns the scenario of a run.
     pub(super) fn scenario(&self, job: &Job<'_>) -> Scenario {
         job.scenario(self.exp, self.options)
     }
 
-    /// All runs, those of a case together.
+    /// Returns all runs, grouped by case.
     pub(super) fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
         self.cases.iter().zip(&self.stems).flat_map(|(case, stem)| {
             (0..self.exp.repetitions_of(case)).map(move |repetition| Job { case, repetition, stem })
         })
     }
 
-    /// What each of its runs needs.
+    /// Returns the state that each run needs.
     pub(super) fn run<'r>(&'r self, progress: &'r Progress<'r>) -> Run<'r> {
         Run { exp: self.exp, options: self.options, folder: &self.path, progress, runs: &self.runs }
     }
 
-    /// Leaves no folder without a run.
+    /// Removes the folder of runs if it is empty.
     pub(super) fn tidy(&self) {
-        self.runs.tidy();
+        self.runs.remove_if_empty();
     }
 
-    /// How many runs are kept.
+    /// Returns the number of runs that are kept.
     pub(super) fn kept(&self) -> usize {
         self.runs.count(self.jobs().count())
     }
 
-    /// A run is over: `None` if it is another part's. After the last one, the study.
+    /// Records the end of a run; `done` is `None` if it belongs to another part. Returns the study after the last one.
     pub(super) fn over(&self, number: usize, done: Option<Done>) -> Option<Result<Study, Failure>> {
         self.done()[number] = done;
         let is_last = self.left.fetch_sub(1, Ordering::AcqRel) == 1;
@@ -140,7 +140,8 @@ impl<'a> Plan<'a> {
         let rows: Vec<RunRow> = self.jobs().zip(&done).map(|(job, done)| run_row(exp, &job, done)).collect();
         let mut summary = judge::summary(exp, cases, &rows, self.options.world);
         summary.note = [&*summary.note, &self.left_out].join(" ").trim().to_owned();
-        let network = |case: &Case| Network::of(&case.variant, &case.label(), &exp.scenario(case, 0));
+        let network =
+            |case: &Case| Network::from_scenario(&case.variant, &case.label(), &exp.scenario(case, 0));
         let networks = cases.iter().map(network).collect();
         let done = counted(done, cases.iter().map(|case| exp.repetitions_of(case) as usize));
         let mut results = gather(summary, networks, cases, &done);
@@ -148,21 +149,22 @@ impl<'a> Plan<'a> {
             done.into_iter().flatten().map(|(number, run)| (number, run.recorded)).collect();
         let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).take();
         let folder = folder.ok_or_else(|| store(io::Error::other("the study is complete already")))?;
-        folder.fill(&mut results, &rows, (&self.runs, &recorded), &exp.swept(cases)).map_err(store)?;
+        folder.fill(&mut results, &rows, (&self.runs, &recorded), &exp.sweep_axes(cases)).map_err(store)?;
         let path = folder.publish().map_err(store)?;
         self.runs.discard();
         Ok(Study::Complete(Box::new(results), path, false))
     }
 }
 
-/// Where the runs are kept until the study is complete. What qlog records stands in files of its own, and a measurement, with what is
-/// simulated beside it, is no other's: those go with the process.
+/// Returns the store of finished runs until the study is complete. Runs with qlog files, which are stored separately, and
+/// measurements with the simulations next to them cannot be reused: their store ends with the process.
 fn runs(options: &Options, manifest: &Manifest, id: &str) -> io::Result<Runs> {
     let stay = options.qlog.is_none() && options.world != Backend::Wire;
-    if stay { Ok(Runs::of(&options.out, manifest, id)) } else { Runs::passing(&options.out, manifest) }
+    if stay { Ok(Runs::open(&options.out, manifest, id)) } else { Runs::temporary(&options.out, manifest) }
 }
 
-/// The cases to run. For the wire and the stack those that can run there a second time, side by side; and which cannot, and why.
+/// Returns the cases to run, and a note about cases that cannot run. In the worlds of wire and stack, each case that can run there
+/// follows its simulation.
 pub(super) fn cases(
     exp: &Experiment,
     world: Backend,

@@ -67,7 +67,7 @@ impl Controller for Mine {
 }
 
 fn main() -> std::process::ExitCode {
-    ackclock::main_with([Entry::of::<Params>()])
+    ackclock::main_with([Entry::for_params::<Params>()])
 }
 
 #[cfg(test)]
@@ -76,6 +76,6 @@ mod tests {
 
     #[test]
     fn keeps_the_rules() {
-        ackclock_congestion::testing::conformance::check(&Entry::of::<Params>());
+        ackclock_congestion::testing::conformance::check(&Entry::for_params::<Params>());
     }
 }

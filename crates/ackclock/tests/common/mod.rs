@@ -7,10 +7,10 @@ use experiment::diagnostics::Diagnostics;
 use experiment::file::Experiment;
 use scenario::Scenario;
 
-/// Has something of everything.
+/// A file that uses every table.
 pub(crate) const GOOD: &str = include_str!("good.toml");
 
-/// A file with one mistake at most: of that one message tells.
+/// Parses a file with at most one mistake, which must give exactly one message.
 pub(crate) fn parse(text: &str) -> Result<Experiment, Diagnostics> {
     let read = parse_all(text);
     let told = read.as_ref().err().map_or(0, |problems| problems.all().len());
@@ -26,7 +26,7 @@ pub(crate) fn good() -> Experiment {
     parse(GOOD).unwrap()
 }
 
-/// A small file with other text in the place of some of it.
+/// Parses a small file with one text replaced.
 pub(crate) fn small(from: &str, to: &str) -> Result<Experiment, Diagnostics> {
     let text = "title = \"t\"\nsource = \"s\"\nduration = \"60 s\"\n\n[link]\nrate = \"10 Mbit/s\"\ndelay = \"25 ms\"\n\
                 queue = \"2 BDP\"\n\n[[flow]]\ncontroller = \"cubic\"\n";

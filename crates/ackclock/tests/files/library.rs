@@ -1,4 +1,4 @@
-//! Which experiments the words of a command line mean, on disk and inside the program.
+//! Resolution of command-line words to experiments, on disk and embedded.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 const SMALL: &str = "title = \"t\"\nsource = \"s\"\nduration = \"9 s\"\nlink = { rate = \"1 Mbit/s\", delay = \"9 ms\" }\n\
                      [[flow]]\ncontroller = \"cubic\"\n";
 
-/// A folder with these files.
+/// Creates a folder with these files.
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -40,7 +40,7 @@ fn shipped_experiments_are_right() {
     }
 }
 
-/// Words of a sentence with two sides: not much less and not much more.
+/// Words of a two-sided statement: not much less and not much more.
 const TWO_SIDED: &[&str] = &[
     "within ",
     "about ",
@@ -56,7 +56,7 @@ const TWO_SIDED: &[&str] = &[
     "slight",
 ];
 
-/// Whether a check bounds its left side from below and from above.
+/// Reports whether a check bounds its left side from below and from above.
 fn sides(check: &Check) -> (bool, bool) {
     match check {
         Check::Near { .. } | Check::Compare { is: Relation::Near(_), .. } => (true, true),
@@ -67,7 +67,7 @@ fn sides(check: &Check) -> (bool, bool) {
     }
 }
 
-/// A sentence with two sides is checked on both.
+/// A two-sided statement is checked on both sides.
 #[test]
 fn no_sentence_is_judged_by_half() {
     let mut seen = 0;
@@ -86,7 +86,8 @@ fn no_sentence_is_judged_by_half() {
     assert!(seen > 50, "{seen}");
 }
 
-/// `ackclock run rfc8867 --controller X`: each takes any controller, and judges it by all of its rules.
+/// `ackclock run rfc8867 --controller X`: each experiment accepts any controller and judges it by
+/// all rules.
 #[test]
 fn the_media_suite_takes_any_controller() {
     let suite = Library.resolve(&["rfc8867".to_owned()]).unwrap();
@@ -108,17 +109,18 @@ fn names_and_prefixes() {
     assert_eq!(twice.len(), names("quic-dc").len());
 }
 
-/// A table or figure by its number, where a file holds several.
-/// The beginning of a name up to a number is enough; what no line can show is no name.
+/// The start of a name up to a number is enough. A name with control characters is refused.
 #[test]
 fn names_of_files() {
     let found = Library.resolve(&["rfc8867/5-1".to_owned()]).unwrap();
     assert_eq!(found.len(), 1);
     assert!(found[0].name.starts_with("rfc8867/5-1-"), "{}", found[0].name);
     let dir = tempfile::tempdir().unwrap();
-    for (name, wrong) in
-        [("a\u{1b}[31m.toml", "no line shows"), ("a\nb.toml", "no line shows"), ("..toml", "without a name")]
-    {
+    for (name, wrong) in [
+        ("a\u{1b}[31m.toml", "a control character"),
+        ("a\nb.toml", "a control character"),
+        ("..toml", "file name is empty"),
+    ] {
         let path = dir.path().join(name);
         std::fs::write(&path, "title = 'x'").unwrap();
         let said = Library.resolve(&[path.display().to_string()]).unwrap_err().to_string();
@@ -141,7 +143,7 @@ fn numbers_in_names() {
     // An exact name wins: `thesis/table-1` is not in `thesis/table-11-12-13`, nor `dccc/figure-13` in its ablations.
     assert_eq!(names("thesis/table-1"), ["thesis/table-1"]);
     assert_eq!(names("dccc/figure-13"), ["dccc/figure-13"]);
-    // The number is a whole one, of its own word and folder; what stands in the list of numbers must be in the file.
+    // A number must match completely, with its word and folder.
     for word in [
         "thesis/table-99",
         "thesis/table-09",
@@ -182,24 +184,21 @@ fn files_and_folders() {
 fn what_is_not_there() {
     let unknown = |word: &str| Library.resolve(&[word.to_owned()]).unwrap_err().to_string();
     let said = unknown("quic-dc/tabel-1");
-    assert!(
-        said.starts_with("quic-dc/tabel-1: neither a file, nor a folder, nor a shipped experiment; "),
-        "{said}"
-    );
+    assert!(said.starts_with("quic-dc/tabel-1: not a file, folder or shipped experiment; "), "{said}");
     assert!(
         said.contains("did you mean \"quic-dc/table-1\"?") && said.contains("see `ackclock list`"),
         "{said}"
     );
     // A prefix ends at a slash.
     assert!(unknown("quic").contains("did you mean \"quic-dc\"?"), "{}", unknown("quic"));
-    assert!(unknown("").starts_with("\"\": neither"));
+    assert!(unknown("").starts_with("\"\": not a file"));
     assert!(unknown("nowhere.toml").starts_with("nowhere.toml: no such file"));
 
     let dir = folder(&[("empty.toml", " \n"), ("notes/readme.md", "text"), ("binary.toml", "x")]);
     fs::write(dir.path().join("binary.toml"), [0xff, 0xfe]).unwrap();
     assert!(
         refused(&dir.path().join("notes"))
-            .contains("notes: a folder without experiments; no .toml file in it")
+            .contains("notes: folder contains no experiments; no .toml file in it")
     );
     assert!(
         refused(&dir.path().join("empty.toml"))
@@ -208,7 +207,7 @@ fn what_is_not_there() {
     assert!(refused(&dir.path().join("binary.toml")).contains("binary.toml:1: not UTF-8: byte 0x"));
 }
 
-/// The table beside the file, or beside a folder above it, comes before the shipped one.
+/// The table next to the file, or next to a folder above it, takes precedence over the shipped one.
 #[test]
 fn published_tables_beside_the_file() {
     let published =
@@ -227,5 +226,5 @@ fn published_tables_beside_the_file() {
     assert_eq!(read("y/a.toml").unwrap().published(&"cubic".into(), &"loss".into()), Some(4.0));
     fs::write(dir.path().join("y/published/quic-dc-table1.csv"), table("many")).unwrap();
     let said = read("y/a.toml").unwrap_err().to_string();
-    assert!(said.ends_with("y/published/quic-dc-table1.csv:2: lost: `many` is not a number; a number, or nothing if the paper has none"), "{said}");
+    assert!(said.ends_with("y/published/quic-dc-table1.csv:2: lost: `many` is not a number; write a number, or leave the cell empty if the paper has none"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! Experiment files: what they say, what is refused, what is shipped; one program, so that it is linked once.
+//! Tests of experiment files in one program, so that it is linked once.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,11 +1,13 @@
-//! Metrics of loss recovery on paths where every number follows by hand: a packet takes 1 ms on the wire and 40 ms for the
-//! round trip, nothing is paced, and each packet is acknowledged by itself.
+//! Metrics of loss recovery on paths where every number can be computed by hand: a packet takes 1
+//! ms to transmit and 40 ms for the round trip, nothing is paced, and each packet is acknowledged
+//! separately.
 
 use experiment::metric::Metric;
 use results::measure::{Values, measure};
 use scenario::Watch;
 
-/// A fixed window on 10 Mbit/s; what comes in `top` stands before all tables, in `link` and `flow` in these.
+/// Measures a fixed window on 10 Mbit/s. `top` is inserted before all tables, `link` and `flow`
+/// into these tables.
 fn values(window: u32, top: &str, link: &str, flow: &str) -> Values {
     let text = format!(
         "title = \"t\"\nsource = \"s\"\n{top}\n[link]\ndelay = \"20 ms\"\n{link}\n[[flow]]\n\
@@ -23,9 +25,10 @@ fn assert_values(got: &Values, expected: &[(&str, f64)]) {
     }
 }
 
-/// Ten packets at once, of which one is in transmission and six may wait: 7, 8 and 9 are dropped. Each of the seven
-/// acknowledgements lets one more go, 10 to 16. That of 10 is the first beyond the gap: 7 is three below it, while 8 and 9 are
-/// not, but left two round trips ago. The four packets that now leave find room.
+/// Ten packets at once, one in transmission and six in the queue: 7, 8 and 9 are dropped. Each of
+/// the seven acknowledgements releases one more, 10 to 16. The acknowledgement of 10 is the first
+/// beyond the gap: 7 is three below it. 8 and 9 are not, but were sent two round trips ago. The
+/// four packets sent then fit.
 #[test]
 fn declared_lost_by_both_thresholds() {
     let got = values(10, "duration = \"1 s\"", "rate = \"10 Mbit/s\"\nqueue = \"6 packets\"", "");
@@ -44,10 +47,11 @@ fn declared_lost_by_both_thresholds() {
     );
 }
 
-/// 650 packets of which every hundredth arrives 10.5 ms early, before the ten ahead of it: all but the newest two are three or
-/// more below it. With the repeats they are less than 700, so that six are early. All arrive after all, and do so before the
-/// early one's acknowledgement is back, so that each repeat is of what has arrived. Nothing is late by an eighth of the RTT,
-/// 5 ms at least.
+/// 650 packets, of which every hundredth arrives 10.5 ms early, before the ten ahead of it. All but
+/// the newest two of these are three or more below it. With retransmissions there are fewer than
+/// 700 packets, so six are early. All packets arrive before the early one's acknowledgement is
+/// back, so every retransmission is redundant. No packet is late by an eighth of the RTT, at least
+/// 5 ms.
 #[test]
 fn declared_lost_by_reordering() {
     let top = "duration = \"60 s\"\ntransfer = \"762450 bytes\"";
@@ -71,7 +75,8 @@ fn declared_lost_by_reordering() {
             ],
         );
     }
-    // The early one is handed over when the last of the ten has arrived, a millisecond before its own time would have come.
+    // The early one is delivered when the last of the ten has arrived, a millisecond before its own
+    // time.
     let held = with("3");
     assert!((held["delivery_delay_mean"] - events * 9.5 / 650.0).abs() < 1e-9);
     assert!(held["delivery_delay_p95"] == 0.0);
@@ -80,9 +85,10 @@ fn declared_lost_by_reordering() {
     assert!(!none.contains_key("time_threshold_share"), "of nothing there is no share");
 }
 
-/// Ten packets at once, one in transmission and a queue of eight: the last is dropped. The nine that the acknowledgements let
-/// go, 10 to 18, arrive with a gap below. The sender had heard of all before the gap when 18 left, so that the receiver may
-/// forget these: its tenth to its seventeenth acknowledgement have two ranges.
+/// Ten packets at once, one in transmission and a queue of eight: the last is dropped. The nine
+/// that the acknowledgements release, 10 to 18, arrive above a gap. When 18 left, the sender had
+/// received the acknowledgements of all packets before the gap, so the receiver may forget these.
+/// Its tenth to seventeenth acknowledgements have two ranges.
 #[test]
 fn separate_acks_while_there_is_a_gap() {
     let sent = |every: &str| {
@@ -97,9 +103,10 @@ fn separate_acks_while_there_is_a_gap() {
     }
 }
 
-/// As before, but before the nine come back the link all but stops: what leaves then stays in transmission and in its queue.
-/// The first brings an ACK, a repeat and a new packet, the next seven an ACK and a packet each, the last one a packet. After
-/// four of them the queue is full: four ACKs and five packets find no room.
+/// As before, but the link almost stops before the nine return: later packets stay in transmission
+/// and in the queue. The first acknowledgement triggers an ACK, a retransmission and a new packet.
+/// Each of the next seven triggers an ACK and a packet, the last one a packet. After four of them
+/// the queue is full: four ACKs and five packets are dropped.
 #[test]
 fn separate_acks_lost_in_a_full_queue() {
     let link = "rate = [[\"0 s\", \"10 Mbit/s\"], [\"60 ms\", \"10 kbit/s\"]]\nqueue = \"8 packets\"";
@@ -112,7 +119,7 @@ fn separate_acks_lost_in_a_full_queue() {
     );
 }
 
-/// A metric of an experiment with one flow of CUBIC over this link.
+/// Returns a metric of an experiment with one CUBIC flow over this link.
 fn of_link(duration: &str, link: &str, metric: &str) -> f64 {
     let text = format!(
         "title = \"t\"\nsource = \"s\"\nduration = \"{duration}\"\nseries = \"off\"\n[link]\n{link}\n[[flow]]\n\
@@ -122,7 +129,7 @@ fn of_link(duration: &str, link: &str, metric: &str) -> f64 {
     measure(&scenario, &sim::run(&scenario, &Watch::default()).unwrap(), &[])[metric]
 }
 
-/// 1 MB at 128 kbit/s are 62.5 s: with CUBIC the queue is more than half full most of the time.
+/// 1 MB at 128 kbit/s is 62.5 s: with CUBIC the queue is more than half full most of the time.
 #[test]
 fn percentiles_beyond_twenty_seconds() {
     let link = "rate = \"128 kbit/s\"\ndelay = \"25 ms\"\nqueue = \"1 MB\"";
@@ -139,8 +146,8 @@ fn percentiles_of_microseconds() {
     assert!((0.021..0.050).contains(&median), "{median}");
 }
 
-/// One packet per round trip of 41 ms: rttvar is half of it after the first sample and three quarters of what it was after
-/// each other one, of 24 in a second.
+/// One packet per round trip of 41 ms: rttvar is half of it after the first sample, and three
+/// quarters of its previous value after each of the others, 24 in a second.
 #[test]
 fn rtt_variation_is_the_estimators() {
     let got = values(1, "duration = \"1 s\"", "rate = \"10 Mbit/s\"\nqueue = \"9 packets\"", "");
@@ -149,7 +156,8 @@ fn rtt_variation_is_the_estimators() {
     assert!((got["rtt_mean"] - 41.0).abs() < 1e-9);
 }
 
-/// 60 packets on a path that holds 40 besides the one on the wire: 19 wait, each for a millisecond.
+/// 60 packets on a path that holds 40 in addition to the one in transmission: 19 wait, each for a
+/// millisecond.
 #[test]
 fn waiting_is_without_the_own_transmission() {
     let top = "duration = \"3 s\"\n[measure]\nfrom = \"1 s\"";
@@ -160,8 +168,8 @@ fn waiting_is_without_the_own_transmission() {
         .for_each(|(word, ms)| near(word, ms));
 }
 
-/// The rate halves after 2 s. In each window what the link carries then; and whatever is counted, two windows that share the
-/// run share it without rest.
+/// The rate halves after 2 s. Each window shows the link's rate at that time, and two windows that
+/// divide the run divide every count without remainder.
 #[test]
 fn windows_of_one_run() {
     let text = "title = \"t\"\nsource = \"s\"\nduration = \"4 s\"\n\
@@ -177,7 +185,8 @@ fn windows_of_one_run() {
     let exp = crate::common::parse(text).unwrap();
     let scenario = crate::common::scenario(&exp, 0);
     let got = measure(&scenario, &sim::run(&scenario, &Watch::default()).unwrap(), exp.groups());
-    // 10 packets of 1294 bytes a second for UDP and ping are little; 1215 of 1294 bytes are payload, 1 % is lost.
+    // 10 packets of 1294 bytes per second for UDP and ping are negligible; 1215 of 1294 bytes are
+    // payload, 1 % is lost.
     let carried = |mbit_s: f64| (mbit_s - 0.083) * 1215.0 / 1294.0;
     let near = |word: &str, expected: f64| {
         assert!((got[word] / expected - 1.0).abs() < 0.02, "{word}: {} for {expected}", got[word]);
@@ -214,9 +223,9 @@ fn windows_are_checked() {
     let before = "[windows]\nbefore = { to = \"2 s\" }";
     crate::common::parse(&text(before, "goodput @ before")).unwrap();
     assert!(wrong(before, "goodput @ befor").contains("did you mean \"before\"?"));
-    assert!(wrong(before, "completion @ before").contains("`completion` is of the whole run"));
+    assert!(wrong(before, "completion @ before").contains("`completion` covers the whole run"));
     assert!(wrong(before, "godput @ before").contains("did you mean \"goodput\"?"));
-    assert!(wrong("[windows]\nrun = { to = \"2 s\" }", "goodput").contains("cannot be called `run`"));
+    assert!(wrong("[windows]\nrun = { to = \"2 s\" }", "goodput").contains("invalid window name `run`"));
     assert!(wrong("[windows]\na = { to = \"5 s\" }", "goodput").contains("the run ends at 4 s"));
     assert!(wrong("[windows]\na = { from = \"3 s\", to = \"2 s\" }", "goodput").contains("windows.a.from"));
 }

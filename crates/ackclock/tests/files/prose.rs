@@ -29,7 +29,7 @@ fn every_number_has_an_origin() {
     }
 }
 
-/// A number changed in a reason has no origin.
+/// A changed number in a reason has no origin.
 #[test]
 fn a_changed_number_is_seen() {
     let origins = numbers::register().unwrap();
@@ -51,13 +51,13 @@ fn a_changed_number_is_seen() {
     assert!(tried > 3, "{tried}");
 }
 
-/// Figures of pages stand there, and the command is one that prints such figures.
+/// Registered figures appear in the pages, and their command prints such figures.
 #[test]
 fn figures_of_pages() {
     let origins = numbers::register().unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages = 0;
-    for (page, by, known) in numbers::of_pages(&origins) {
+    for (page, by, known) in numbers::page_entries(&origins) {
         let text = std::fs::read_to_string(root.join(page)).unwrap();
         let found = numbers::in_text(&text);
         assert!(known.is_subset(&found), "{page}: {known:?}");

@@ -1,4 +1,4 @@
-//! What experiment files mean.
+//! The meaning of experiment files.
 
 use crate::common::{good, parse, scenario, set, small};
 use congestion::algorithms::delay::quic_dc;
@@ -115,7 +115,7 @@ fn names_without_labels() {
         vary("\"flow.rtt\" = [\"60 ms\"]\n\"flow.controller\" = [\"cubic\", { name = \"bbr2\" }]"),
         ["rtt = 60 ms | cubic", "rtt = 60 ms | bbr2"]
     );
-    // The last part of a key alone would not tell these two apart.
+    // The last part of the key would not distinguish these two.
     assert_eq!(
         vary(
             "\"transfer\" = [\"1 MB\"]\n\"flow.0.transfer\" = [\"2 MB\"]\n\"flow.controller.beta\" = [0.5, 0.7]"
@@ -136,7 +136,7 @@ fn rows_can_be_another_key() {
     assert_eq!(scenario(&exp, 3).link.limit, Limit::Bytes(Bytes(125_000)));
 }
 
-/// Every number goes to the flow that it names, `flow.` to all of them.
+/// An index selects a flow, and `flow.` selects all of them.
 #[test]
 fn varied_flows() {
     let exp = small(
@@ -187,7 +187,7 @@ fn tcp_has_its_own_defaults() {
     assert_eq!((flow.ack.max_ack_delay, flow.ack.timestamps), (Duration::from_millis(40), 0));
 }
 
-/// What the buffer holds: the threshold of a QUIC-DC of 100 %.
+/// Returns the buffer as a time, from the threshold of a QUIC-DC at 100 %.
 fn buffer(exp: &Experiment) -> Option<f64> {
     let whole = set("flow.controller", "{ name = 'quic-dc', threshold = '100 % of buffer' }");
     let run = scenario(&exp.with_overrides(&whole, false).ok()?, 0);
@@ -212,11 +212,12 @@ fn bandwidth_delay_products() {
     assert_eq!(limit("\"10 Mbit/s\"", steps), (bytes(250_000), Some(100.0)));
     let slots = "{ median = \"40 Mbit/s\", min = \"1 Mbit/s\" }";
     assert_eq!(limit("\"10 Mbit/s\"", slots), (bytes(500_000), Some(100.0)));
-    // More bits than fit 64 once they are multiplied by nanoseconds.
+    // The bits times nanoseconds exceed 64 bits.
     assert_eq!(limit("\"2 BDP\"", "\"2305843009 bytes\"").1, Some(1_844_674.407_2));
 }
 
-/// When the limit counts packets in propagation, a full link leaves less to queue in: in words, and in the simulator.
+/// If the limit counts packets in propagation, a full link leaves less room for queueing: in the
+/// file and in the simulator.
 #[test]
 fn usable_buffer_of_queue_and_delay() {
     for (counts, usable) in [("queue", 100.0), ("queue+delay", 75.0)] {
@@ -232,8 +233,8 @@ fn usable_buffer_of_queue_and_delay() {
     }
 }
 
-/// The expanded file of each case is a file like any other, and means the same run. Of many cases some twelve are looked at, the last among
-/// them: the others differ in numbers.
+/// The expanded file of each case is a valid file and means the same run. Of many cases about
+/// twelve are checked, the last among them, because the others differ only in numbers.
 #[test]
 fn expanded_files_mean_the_same() {
     let steps = "duration = \"60 s\"\nseries = \"off\"\nmeasure = { to = \"9 s\" }";
@@ -258,7 +259,7 @@ fn expanded_files_mean_the_same() {
     all.push(small("[[flow]]", "[[flow]]\nstart-jitter = \"10 ms\"\ncount = 2").unwrap());
     all.push(mixed());
     all.push(parse(CHAIN).unwrap());
-    // The note of a run is its labels, and a brace in a note asks for a number.
+    // The note of a run contains its labels, and braces in a note are placeholders.
     all.push(
         small("[[flow]]", "[vary]\nx = [{ label = 'a }{b', set = { 'link.loss' = '1 %' } }]\n[[flow]]")
             .unwrap(),
@@ -270,7 +271,8 @@ fn expanded_files_mean_the_same() {
             let text = toml::to_string(&exp.resolved(case, exp.seed).unwrap()).unwrap();
             let again = parse(&text).unwrap_or_else(|problem| panic!("{problem}\n{text}"));
             let (mut ours, mut theirs) = (exp.scenario(case, 0), scenario(&again, 0));
-            // What is counted besides is what the file's metrics ask for (`@ run`), and an expanded file has no table.
+            // Other windows come from the file's metrics (`@ run`), and an expanded file has no
+            // table.
             ours.windows.clear();
             theirs.windows.clear();
             assert_eq!(format!("{ours:?}"), format!("{theirs:?}"), "{text}");
@@ -285,7 +287,7 @@ fn expanded_files_mean_the_same() {
     }
 }
 
-/// Traffic beside the flows: what its keys mean, how they vary, what is measured of it.
+/// Applications: meaning of their keys, variation and metrics.
 #[test]
 fn applications() {
     let exp = parse(
@@ -328,7 +330,7 @@ fn applications() {
     assert!(!values.contains_key("media_rate of web") && !values.contains_key("objects of bulk"));
 }
 
-/// None where it is called so; of one size where one is given; bulk as a table.
+/// Audio can be disabled, objects can have a single size, and bulk can be a table.
 #[test]
 fn values_of_applications() {
     let of = |application: &str| {
@@ -403,8 +405,7 @@ fn udp() {
     assert!(!values.keys().any(|metric| metric.word().starts_with("udp_")));
 }
 
-/// A chain of links: routes, what a BDP is, how links vary, what is measured of them.
-/// A media flow that begins after the measuring window does not take the others' rate away.
+/// A media flow that starts after the measuring window does not change the others' mean rate.
 #[test]
 fn media_flows_that_have_not_begun() {
     let text = "title = \"t\"\nsource = \"s\"\nduration = \"4 s\"\nmeasure = { from = \"1 s\", to = \"2 s\" }\n\
@@ -515,26 +516,26 @@ fn mistakes_in_chains() {
         (
             "route = [\"left\", \"middle\"]",
             "route = [\"left\", \"right\"]",
-            "x.toml:38: probe.route: `right` does not come next after `left`; neighbours in the order of the links: left, middle, right",
+            "x.toml:38: probe.route: `right` does not directly follow `left`; list adjacent links in their order: left, middle, right",
         ),
         (
             "route = [\"middle\"]",
             "route = [\"middle\", \"left\"]",
-            "`left` does not come next after `middle`",
+            "`left` does not directly follow `middle`",
         ),
         (
             "route = [\"middle\"]",
             "route = [\"middle\", \"middle\"]",
-            "`middle` does not come next after `middle`",
+            "`middle` does not directly follow `middle`",
         ),
-        ("route = [\"middle\"]", "route = \"middle\"", "x.toml:27: flow.1.route: not a list"),
+        ("route = [\"middle\"]", "route = \"middle\"", "x.toml:27: flow.1.route: expected a list"),
         ("route = [\"right\"]", "route = [7]", "x.toml:36: udp.0.route.0: invalid type: integer `7`"),
         (
             "name = \"right\"",
             "name = \"left\"",
-            "x.toml:17: link.2.name: a second link `left`; give each a name",
+            "x.toml:17: link.2.name: duplicate link name `left`; give each link its own name",
         ),
-        ("name = \"right\"", "", "x.toml:16: link.2.name: missing; what routes call the link"),
+        ("name = \"right\"", "", "x.toml:16: link.2.name: missing; the link's name in routes"),
         ("queue = \"50 kB\"", "queue = \"50\"", "x.toml:20: link.2.queue: `50` has no unit"),
         ("queue = \"1 BDP\"\naqm", "quue = \"1 BDP\"\naqm", "x.toml:14: link.1.quue: unknown key"),
         ("aqm = \"codel\"", "aqm = \"coddle\"", "x.toml:15: link.1.aqm: unknown queue management"),
@@ -553,7 +554,7 @@ fn mistakes_in_chains() {
             "\"utilization of rihgt\"",
             "no link has the name `rihgt`; did you mean \"right\"?",
         ),
-        ("\"link.loss\"", "\"link.3.loss\"", "`link` has no number 3: there are 3"),
+        ("\"link.loss\"", "\"link.3.loss\"", "`link` has no element 3: it has 3"),
         (
             "controller = \"cubic\"",
             "controller = { name = \"quic-dc\", threshold = \"20 % of buffer\" }",
@@ -569,7 +570,7 @@ fn mistakes_in_chains() {
     let said = parse(&idle).unwrap_err().to_string();
     assert!(said.contains("x.toml:9: link.0.queue: no flow crosses this link, so it has no BDP"), "{said}");
     let said = small("[[flow]]", "[[flow]]\nroute = [\"left\"]").unwrap_err().to_string();
-    assert!(said.contains("flow.0.route: the one [link] has no name"), "{said}");
+    assert!(said.contains("flow.0.route: a route needs named links, but there is a single [link]"), "{said}");
     let said = small("[link]", "[link]\nname = \"left\"").unwrap_err().to_string();
     assert!(said.contains("link.name: unknown key"), "{said}");
     let said = small("[link]\nrate = \"10 Mbit/s\"\ndelay = \"25 ms\"\nqueue = \"2 BDP\"\n", "link = []")
@@ -621,7 +622,7 @@ fn several_keys_vary_together() {
     assert!(format!("{:?}", scenario(&exp, 5).flows[1].algorithm).contains("Both"));
 }
 
-/// Shares of a run with several kinds of flows add up to all of it; a group that is not there has none.
+/// Shares of all groups in a run add up to 100 %, and an absent group has no value.
 #[test]
 fn groups_of_flows() {
     let exp = mixed();
@@ -639,7 +640,7 @@ fn groups_of_flows() {
     assert!(gated["ping_mean"] > 40.0 && !gated.contains_key("ping_mean of BBR"));
 }
 
-/// Starts differ by the seed, within the span.
+/// Starts differ by seed, within the span.
 #[test]
 fn start_jitter() {
     let exp = small("[[flow]]", "[[flow]]\nstart-jitter = \"10 ms\"\ncount = 20").unwrap();
@@ -672,8 +673,9 @@ fn overrides() {
     );
 }
 
-/// Controllers of one-way delay need receive times; a queue must hold a packet of everything that crosses it; a flow that is
-/// left out decides on no queue; and nobody stops before the last of them starts.
+/// Controllers of one-way delay need receive times. A queue must hold a packet of everything that
+/// crosses it. A flow with a count of 0 does not affect queues. No flow may stop before the last of
+/// its group starts.
 #[test]
 fn what_cannot_run_is_refused() {
     let wrong = |from: &str, to: &str| small(from, to).unwrap_err().to_string();
@@ -687,13 +689,17 @@ fn what_cannot_run_is_refused() {
     let probe = format!("{queue}[probe]\nsize = \"1600 bytes\"");
     assert!(wrong("queue = \"2 BDP\"", &probe).contains("at least one packet of 1600 bytes must fit"));
     let late = "controller = \"cubic\"\ncount = 4\nstart = \"1 s\"\nstagger = \"2 s\"\nstop = \"2 s\"";
-    assert!(wrong("controller = \"cubic\"", late).contains("the last flow starts at 7 s; they stop at 2 s"));
+    assert!(
+        wrong("controller = \"cubic\"", late)
+            .contains("the last flow starts at 7 s; must be before 2 s, when the flows stop")
+    );
     let absent = "controller = \"cubic\"\ncount = 0\nrtt = \"1000 ms\"\n[[flow]]\ncontroller = \"cubic\"";
     let run = scenario(&small("controller = \"cubic\"", absent).unwrap(), 0);
     assert_eq!(run.link.limit, Limit::Bytes(Bytes(125_000)));
 }
 
-/// Candidates stand where the file's controllers stood; what names those is left out, general rules stay.
+/// Candidates replace the file's controllers. Claims that name those are dropped, general rules
+/// stay.
 #[test]
 fn candidates() {
     let tail =
@@ -712,7 +718,7 @@ fn candidates() {
     assert_eq!(tried.cases().iter().map(|c| c.row.clone()).collect::<Vec<_>>(), ["nada", "D"]);
     let [general] = &tried.claims[..] else { panic!("{:?}", tried.claims) };
     assert_eq!((general.id.as_str(), general.everywhere, &general.reason), ("general", true, &None));
-    assert!(tried.note.contains("1 claims name others"), "{}", tried.note);
+    assert!(tried.note.contains("1 claims that name other controllers"), "{}", tried.note);
     for (key, value) in [("seed", "40"), ("repetitions", "3"), ("series", "off")] {
         let again = tried.with_overrides(&set(key, value), false).unwrap();
         let [claim] = &again.claims[..] else { panic!("{key}: {:?}", again.claims) };
@@ -722,7 +728,55 @@ fn candidates() {
     assert!(wrong("nadda").contains("did you mean \"nada\""), "{}", wrong("nadda"));
     assert!(wrong("nadda").contains("--controller nadda"), "{}", wrong("nadda"));
     let plain = small("[link]", "[link]").unwrap().with_controllers(&wanted).unwrap_err().to_string();
-    assert!(plain.contains("varies 0 lists of controllers"), "{plain}");
+    assert!(plain.contains("has 0 lists of controllers in [vary]"), "{plain}");
+}
+
+/// Other spellings of an algorithm mean its canonical name: in rows, runs and manifests.
+#[test]
+fn spellings_of_algorithms() {
+    let vary = |list: &str| small("[link]", &format!("[vary]\n\"flow.controller\" = [{list}]\n[link]"));
+    let exp = vary("\"CUBIC\", \"BBRv3\", { name = \"newreno\", label = \"mine\" }").unwrap();
+    let cases = exp.cases();
+    let rows: Vec<_> = cases.iter().map(|case| (case.row.as_str(), case.algorithm.as_str())).collect();
+    assert_eq!(rows, [("cubic", "cubic"), ("bbr3", "bbr3"), ("mine", "new-reno")]);
+    assert_eq!(cases[1].values, [("flow.controller".to_owned(), "bbr3".to_owned())]);
+    let canonical = vary("\"cubic\", \"bbr3\", { name = \"new-reno\", label = \"mine\" }").unwrap();
+    for (case, same) in cases.iter().zip(canonical.cases()) {
+        assert_eq!(exp.resolved(case, 1).unwrap(), canonical.resolved(&same, 1).unwrap());
+    }
+    let tried = exp.with_controllers(&["BBRv1".to_owned()]).unwrap();
+    assert_eq!(tried.cases()[0].row, "bbr1");
+    let set = exp_with(&small("[link]", "[link]").unwrap(), "NewReno");
+    assert_eq!(set.cases()[0].algorithm, "new-reno");
+
+    let twice = vary("\"bbr\", \"bbr3\"").unwrap_err().to_string();
+    assert!(twice.contains("two values have the label `bbr3`"), "{twice}");
+    for name in ["reno", "Reno"] {
+        let said = small("\"cubic\"", &format!("\"{name}\"")).unwrap_err().to_string();
+        let right = "write `new-reno` (QUIC, RFC 9002) or `tcp-reno` (TCP, RFC 5681)";
+        assert!(
+            said.contains(&format!("flow.0.controller: ambiguous algorithm `{name}`; {right}")),
+            "{said}"
+        );
+    }
+}
+
+fn exp_with(exp: &Experiment, controller: &str) -> Experiment {
+    exp.with_overrides(&set("flow.controller", controller), false).unwrap()
+}
+
+/// Rates as tc writes them are the same runs.
+#[test]
+fn rates_of_tc() {
+    let resolved = |rate: &str| {
+        let exp = small("\"10 Mbit/s\"", &format!("\"{rate}\"")).unwrap();
+        exp.resolved(&exp.cases()[0], 1).unwrap()
+    };
+    for (rate, same) in
+        [("20mbit", "20 Mbit/s"), ("20 Mbit", "20 Mbit/s"), ("1gbit", "1 Gbit/s"), ("900kbit", "900 kbit/s")]
+    {
+        assert_eq!(resolved(rate), resolved(same), "{rate}");
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! All mistakes of a file are told at once, and nothing that only follows from one of them.
+//! All mistakes of a file are reported at once, without consequences of other mistakes.
 
 use experiment::diagnostics::Diagnostics;
 
 use crate::common::{GOOD, parse_all as parse};
 use crate::spec_errors::BAD;
 
-/// The good file with this in the place of that.
+/// Reads the good file after these replacements.
 fn changed(changes: &[(&str, &str)]) -> Diagnostics {
     let text = changes.iter().fold(GOOD.to_owned(), |text, (from, to)| {
         assert!(text.contains(from), "{from}");
@@ -14,7 +14,7 @@ fn changed(changes: &[(&str, &str)]) -> Diagnostics {
     parse(&text).unwrap_err()
 }
 
-/// Key and what is wrong, of each.
+/// Returns key and problem of each mistake.
 fn keys(problems: &Diagnostics) -> Vec<String> {
     problems.all().iter().map(|p| format!("{}: {}", p.key, p.wrong)).collect()
 }
@@ -34,7 +34,7 @@ fn six_mistakes_of_six_tables() {
 
 #[test]
 fn several_of_one_kind() {
-    // Both of a list, each value of a varied key, two claims.
+    // Both elements of a list, each value of a varied key, two claims.
     let both = changed(&[("[\"loss\", ", "[\"los\", \"goodputt\", ")]);
     assert_eq!(
         keys(&both),
@@ -54,7 +54,7 @@ fn several_of_one_kind() {
         ]
     );
     let varied = changed(&[("[\"queue\", \"queue+delay\"]", "[\"queue\", \"both\", \"none\"]")]);
-    let wrong = |word: &str| format!("link.limit-counts: unknown way to count `{word}`");
+    let wrong = |word: &str| format!("link.limit-counts: unknown counting mode `{word}`");
     assert_eq!(keys(&varied), [wrong("both"), wrong("none")]);
     let typos = changed(&[("title =", "titel ="), ("queue = \"4", "quue = \"4"), ("header =", "heder =")]);
     let unknown = |key: &str| format!("{key}: unknown key");
@@ -64,11 +64,11 @@ fn several_of_one_kind() {
     assert_eq!(
         keys(&each_its_own),
         [
-            "flow.0.recovery.pacing.factor: the pacing factor must be a number above 0",
-            "flow.0.ack.timestamp-exponent: the exponent is at most 20"
+            "flow.0.recovery.pacing.factor: `factor` must be a number above 0",
+            "flow.0.ack.timestamp-exponent: `timestamp-exponent` must be at most 20"
         ]
     );
-    // The list of line 2 is never closed, which makes the others no mistakes.
+    // The list of line 2 is never closed, so the other lines are not mistakes.
     let toml = parse("title = \"t\"\nmetrics = [1, 2\nduration = \"60 s\"\n[link]\n[[flow]]\na = 10 s\n")
         .unwrap_err();
     assert_eq!(toml.all().iter().map(|p| p.line).collect::<Vec<_>>(), [3, 6].map(Some), "{toml}");
@@ -76,13 +76,14 @@ fn several_of_one_kind() {
     assert_eq!(toml.all().iter().map(|p| p.line).collect::<Vec<_>>(), [1, 2, 3].map(Some), "{toml}");
 }
 
-/// What is taken out with a wrong value is not missed, nor are names that it had, nor keys whose meaning it decided.
+/// A removed value is not reported as missing. Nor are names that it defined, or keys whose meaning
+/// it decided.
 #[test]
 fn consequences_are_not_told() {
     for (from, to) in [
-        // Of a controller whose name is wrong nothing is known.
+        // Nothing is known about a controller with a wrong name.
         ("name = \"cubic\", beta = 0.6", "name = \"qubic\", betta = 0.6"),
-        // Receive times are of QUIC, which the flow has by default.
+        // Receive times belong to QUIC, which is the flow's default.
         ("transport = \"quic\"", "transport = \"tpc\""),
         ("transport = \"quic\"", "transprt = \"tcp\""),
         ("mark = \"line\"", "mark = \"lin\""),
@@ -102,7 +103,7 @@ fn consequences_are_not_told() {
     }
 }
 
-/// Of two mistakes both are told, or one; and nothing that neither is alone.
+/// Two mistakes lead to one or two reports, and to nothing else.
 #[test]
 fn two_mistakes_are_no_more_than_two() {
     let (mut pairs, mut both) = (0, 0);
@@ -111,7 +112,7 @@ fn two_mistakes_are_no_more_than_two() {
         for other in [1, 53].map(|step| (i + step) % BAD.len()) {
             let (other_from, other_to, ..) = &BAD[other];
             let text = GOOD.replacen(from, to, 1).replacen(other_from, other_to, 1);
-            // One is not in the words of the other.
+            // Neither change is part of the other.
             if text != GOOD.replacen(other_from, other_to, 1).replacen(from, to, 1) || from == other_from {
                 continue;
             }
@@ -119,7 +120,7 @@ fn two_mistakes_are_no_more_than_two() {
             let known = [&alone[i][..], &alone[other][..]].concat();
             let told = keys(&problems);
             let new: Vec<_> = told.iter().filter(|said| !known.contains(said)).collect();
-            let is_one = told.iter().all(|said| said.contains("not TOML: duplicate key"));
+            let is_one = told.iter().all(|said| said.contains("invalid TOML: duplicate key"));
             assert!(is_one || told.len() <= 2 && new.is_empty(), "{to}\n{other_to}\n{problems}\n{known:?}");
             pairs += 1;
             both += usize::from(told.len() == 2);
@@ -138,7 +139,7 @@ fn no_more_than_a_screen_of_them() {
     assert!(said.ends_with("\nthe first 20 of 60 errors in experiments/quic-dc/x.toml"), "{said}");
 }
 
-/// Each reading of the largest file takes about a second: they are counted.
+/// Each reading of the largest file takes about a second, so readings are limited.
 #[test]
 fn many_cases_are_not_read_for_each_mistake() {
     let values = |unit: &str| (1..=100).map(|i| format!("\"{i} {unit}\"")).collect::<Vec<_>>().join(", ");
@@ -155,7 +156,8 @@ fn many_cases_are_not_read_for_each_mistake() {
     assert!(said.lines().last().unwrap().starts_with("at least "), "{said}");
 }
 
-/// The line that is shown is that of the file as far as it can be: tabs, wide signs and what a terminal obeys keep their columns.
+/// The displayed line matches the file: tabs, wide characters and control characters keep their
+/// columns.
 #[test]
 fn carets_below_any_line() {
     let told = |line: &str| parse(&format!("{line}\n{GOOD}")).unwrap_err().to_string();
@@ -180,7 +182,7 @@ fn carets_below_any_line() {
     assert!(long.lines().skip(1).all(|line| line.chars().count() <= 80), "{long}");
 }
 
-/// Texts go to terminals, pages, file names: what a terminal obeys is refused where it is written.
+/// Texts are shown in terminals, pages and file names, so control characters are refused.
 #[test]
 fn what_a_terminal_obeys_is_refused() {
     let problems = parse(
@@ -188,7 +190,7 @@ fn what_a_terminal_obeys_is_refused() {
          says = \"\"\"\r\na\tb\n\"\"\"\n",
     )
     .unwrap_err();
-    let wrong = |c: &str| format!("U+{c} in a text, which terminals obey and do not show");
+    let wrong = |c: &str| format!("the text contains the control character U+{c}");
     let told: Vec<_> = problems.all().iter().map(|p| (p.line, p.wrong.clone())).collect();
     let line = |n, c| (Some(n), wrong(c));
     assert_eq!(told, [line(1, "001B"), line(2, "000D"), line(3, "202E"), line(4, "0007"), line(4, "009B")]);

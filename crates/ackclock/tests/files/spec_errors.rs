@@ -1,10 +1,10 @@
-//! Every mistake in an experiment file is told with its line and what is right.
+//! Every mistake in an experiment file is reported with its line and with advice.
 
 use crate::common::{GOOD, good, parse, set, small};
 
 const NEAR: &str = "increasing = [\"QUIC-DC 10\", \"QUIC-DC 80\"]";
 
-/// What is changed in the good file, on which line the message must be, and its parts.
+/// A change to the good file, a marker on the expected line, and parts of the message.
 pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
     // Typos in keys, at each level.
     (
@@ -49,19 +49,19 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
     ("\"25 ms\"", "25", "delay = 25", &["link.delay: `25` has no unit", "needs one of ns, us"]),
     ("\"100 MB\"", "\"100\"", "transfer =", &["transfer: `100` has no unit", "kB, MB"]),
     ("\"4 BDP\"", "4", "queue = 4", &["link.queue: `4` has no unit", "24 packets"]),
-    ("\"4 BDP\"", "\"4 BPD\"", "BPD", &["link.queue: `4 BPD` is not the size of a queue", "\"4 BDP\""]),
+    ("\"4 BDP\"", "\"4 BPD\"", "BPD", &["link.queue: `4 BPD` is not a queue size", "\"4 BDP\""]),
     ("\"0.1 %\"", "0.1", "loss = 0.1", &["link.loss: `0.1` has no unit", "\"1 %\""]),
-    ("\"0.1 %\"", "\"101 %\"", "loss =", &["link.loss: more than 100 %", "from \"0 %\" to"]),
+    ("\"0.1 %\"", "\"101 %\"", "loss =", &["link.loss: above 100 %", "between \"0 %\" and"]),
     ("\"10 Mbit/s\"", "\"-10 Mbit/s\"", "rate =", &["link.rate: `-10 Mbit/s` is negative"]),
     ("\"10 Mbit/s\"", "-10", "rate =", &["link.rate: `-10` is negative", "Mbit/s"]),
     ("\"10 Mbit/s\"", "\"0 Mbit/s\"", "rate =", &["link.rate: the rate is 0"]),
-    ("\"10 Mbit/s\"", "[[\"0 s\", \"10 Mbit/s\"], [\"9 s\"]]", "rate =", &["link.rate.1: not a step"]),
-    ("\"10 Mbit/s\"", "[[\"9 s\", \"1 Mbit/s\"], [\"1 s\", \"1 Mbit/s\"]]", "rate =", &["do not rise"]),
+    ("\"10 Mbit/s\"", "[[\"0 s\", \"10 Mbit/s\"], [\"9 s\"]]", "rate =", &["link.rate.1: invalid step"]),
+    ("\"10 Mbit/s\"", "[[\"9 s\", \"1 Mbit/s\"], [\"1 s\", \"1 Mbit/s\"]]", "rate =", &["must increase"]),
     (
         "\"10 Mbit/s\"",
         "{ median = \"1 Mbit/s\",\n sigma = -1 }",
         "sigma",
-        &["link.rate.sigma: `sigma` is not"],
+        &["link.rate.sigma: `sigma` must be"],
     ),
     ("\"10 Mbit/s\"", "{ sigma = 1 }", "sigma", &["link.rate: `median` is missing"]),
     ("\"5 ms\"", "\"30 ms\"", "reorder", &["link.reorder: `reorder.by` is 30 ms, more than the `delay`"]),
@@ -72,12 +72,12 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "queue =",
         &["link.queue: a queue of 1 kB drops every", "1294 bytes must fit"],
     ),
-    ("\"400 s\"", "\"0 s\"", "duration", &["duration: the run lasts no time"]),
+    ("\"400 s\"", "\"0 s\"", "duration", &["duration: the run lasts 0 s"]),
     ("seed = 7", "seed = 9.5", "seed", &["seed: invalid type: floating point `9.5`"]),
-    ("repetitions = 3", "repetitions = 0", "repetitions", &["repetitions: 0 repetitions", "from 1"]),
-    ("seed = 7", "seed = 7\nseries = \"1 ns\"", "series", &["series: a sample every 1 ns", "or \"off\""]),
-    ("\"300 s\"", "\"500 s\"", "to =", &["measure.to: measures until 500 s", "ends at 400 s"]),
-    ("\"10 s\"", "\"350 s\"", "from =", &["measure.from: measures from 350 s to 300 s"]),
+    ("repetitions = 3", "repetitions = 0", "repetitions", &["repetitions: 0 is out of range", "between 1"]),
+    ("seed = 7", "seed = 7\nseries = \"1 ns\"", "series", &["series: a sample every 1 ns", "or to \"off\""]),
+    ("\"300 s\"", "\"500 s\"", "to =", &["measure.to: the window ends at 500 s", "ends at 400 s"]),
+    ("\"10 s\"", "\"350 s\"", "from =", &["measure.from: the window goes from 350 s to 300 s"]),
     (
         "[[flow]]",
         "[[flow]]\nrtt = \"20 ms\"",
@@ -85,7 +85,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         &["flow.0.rtt: an RTT of 20 ms is shorter than the link's"],
     ),
     ("[[flow]]", "[[flow]]\ncount = 0", "count", &["flow.0.count: no flow has a count above 0"]),
-    ("[[flow]]", "[[flow]]\ncount = -1", "count", &["flow.0.count: -1 flows", "at least 0"]),
+    ("[[flow]]", "[[flow]]\ncount = -1", "count", &["flow.0.count: -1 is out of range", "at least 0"]),
     ("[[flow]]", "[[flow]]\nstart-jitter = \"400 s\"", "start-jitter", &["the last flow starts at 400 s"]),
     // Queue management.
     (
@@ -96,7 +96,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
     ),
     ("[link]", "[link]\naqm.name = \"codl\"", "codl", &["link.aqm.name: unknown queue management `codl`"]),
     ("[link]", "[link]\naqm.target = \"5 ms\"", "aqm.target", &["link.aqm: `name` is missing"]),
-    ("[link]", "[link]\naqm = 7", "aqm = 7", &["link.aqm: not a queue management", "just \"codel\""]),
+    ("[link]", "[link]\naqm = 7", "aqm = 7", &["link.aqm: expected a name or a table", "write \"codel\""]),
     (
         "[link]",
         "[link]\naqm.name = \"codel\"\naqm.targte = \"5 ms\"",
@@ -113,21 +113,21 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "[link]",
         "[link]\naqm.name = \"red\"\naqm.min = \"20 packets\"",
         "aqm.min",
-        &["link.aqm.min: `min` is above `max`"],
+        &["link.aqm.min: `min` must not be above `max`"],
     ),
     (
         "[link]",
         "[link]\naqm.name = \"red\"\naqm.weight = 2.0\naqm.gentle = true",
         "weight",
-        &["link.aqm.weight: `weight` is not above 0"],
+        &["link.aqm.weight: `weight` must be above 0"],
     ),
-    ("[link]", "[link]\ncorrupt = \"101 %\"", "corrupt =", &["link.corrupt: more than 100 %"]),
-    ("[link]", "[link]\ndrop = [1, 0]", "0]", &["no packet has number 0", "is number 1"]),
+    ("[link]", "[link]\ncorrupt = \"101 %\"", "corrupt =", &["link.corrupt: above 100 %"]),
+    ("[link]", "[link]\ndrop = [1, 0]", "0]", &["packet number 0 does not exist", "from 1"]),
     (
         "[link]",
         "[link]\nblackhole = [[\"2 s\", \"1 s\"]]",
         "blackhole =",
-        &["a blackhole from 2 s to 1 s", "ends after it begins"],
+        &["a blackhole from 2 s to 1 s", "must end after its start"],
     ),
     ("[link]", "[link]\nbleach = \"yes\"", "bleach", &["link.bleach: invalid type: string"]),
     // A NAT.
@@ -135,7 +135,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "transport =",
         "rebind = [[\"5 s\", \"port\"], [\"5 s\", \"address\"]]\ntransport =",
         "rebind",
-        &["each rebinding comes after the one before"],
+        &["each must be later than the one before"],
     ),
     ("transport =", "rebind = [[\"5 s\", \"host\"]]\ntransport =", "rebind", &["unknown variant `host`"]),
     // UDP.
@@ -150,13 +150,13 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "transport =",
         "application = 7\ntransport =",
         "application =",
-        &["flow.0.application: neither a name nor a table", "\"media\""],
+        &["flow.0.application: expected a name or a table", "\"media\""],
     ),
     (
         "transport =",
         "application = { fps = 30 }\ntransport =",
         "application =",
-        &["flow.0.application: no `name`"],
+        &["flow.0.application: `name` is missing"],
     ),
     (
         "transport =",
@@ -174,7 +174,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "transport =",
         "application = { name = \"media\", fps = 0 }\ntransport =",
         "application =",
-        &["flow.0.application.fps: 0 frames per second", "from 1 to 1000"],
+        &["flow.0.application.fps: 0 is out of range", "between 1 and 1000"],
     ),
     (
         "transport =",
@@ -192,31 +192,31 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "transport =",
         "application = { name = \"media\", max-rate = \"0 bit/s\" }\ntransport =",
         "application =",
-        &["flow.0.application.max-rate: an encoder of rate 0"],
+        &["flow.0.application.max-rate: the encoder's rate is 0"],
     ),
     (
         "transport =",
         "application = { name = \"media\", max-rate = \"2000 Gbit/s\" }\ntransport =",
         "application =",
-        &["flow.0.application.max-rate: 2000 Gbit/s is beyond any link"],
+        &["flow.0.application.max-rate: 2000 Gbit/s is too high"],
     ),
     (
         "transport =",
         "application = { name = \"media\", start-rate = \"100 kbit/s\" }\ntransport =",
         "application =",
-        &["flow.0.application.start-rate: starts at 100 kbit/s", "from min-rate 150 kbit/s"],
+        &["flow.0.application.start-rate: 100 kbit/s is out of range", "between min-rate 150 kbit/s"],
     ),
     (
         "transport =",
         "application = { name = \"media\", audio = \"1 Mbit/s\" }\ntransport =",
         "application =",
-        &["flow.0.application.audio: 1 Mbit/s of audio", "every 20 ms"],
+        &["flow.0.application.audio: an audio rate of 1 Mbit/s", "every 20 ms"],
     ),
     (
         "transport =",
         "application = { name = \"media\", variation = \"101 %\" }\ntransport =",
         "application =",
-        &["flow.0.application.variation: frame sizes within 101 %"],
+        &["flow.0.application.variation: 101 % is out of range"],
     ),
     (
         "transport =",
@@ -228,19 +228,19 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "transport =",
         "application = { name = \"on-off\", object = \"0 B\" }\ntransport =",
         "application =",
-        &["flow.0.application.object: objects from 0 bytes", "at least 1 byte"],
+        &["flow.0.application.object: invalid object sizes: 0 bytes", "at least 1 byte"],
     ),
     (
         "transport =",
         "application = { name = \"on-off\", object = [\"50 kB\", \"30 kB\"] }\ntransport =",
         "application =",
-        &["flow.0.application.object: objects from 50 kB to 30 kB", "smallest first"],
+        &["flow.0.application.object: invalid object sizes: 50 kB to 30 kB", "smallest first"],
     ),
     (
         "transport =",
         "application = { name = \"on-off\", object = [\"50 kB\"] }\ntransport =",
         "application =",
-        &["flow.0.application.object: 1 sizes"],
+        &["flow.0.application.object: expected two sizes, found 1"],
     ),
     (
         "transport =",
@@ -264,10 +264,10 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "transport =",
         "application = \"media\"\ntransfer = \"1 MB\"\ntransport =",
         "transfer = \"1 MB\"",
-        &["flow.0.transfer: a transfer is of bulk data"],
+        &["flow.0.transfer: `transfer` needs bulk data"],
     ),
-    ("transport =", "pauses = \"40 s\"\ntransport =", "pauses =", &["flow.0.pauses: not a list"]),
-    ("transport =", "pauses = [[\"40 s\"]]\ntransport =", "pauses =", &["flow.0.pauses.0: not a pause"]),
+    ("transport =", "pauses = \"40 s\"\ntransport =", "pauses =", &["flow.0.pauses: expected a list"]),
+    ("transport =", "pauses = [[\"40 s\"]]\ntransport =", "pauses =", &["flow.0.pauses.0: invalid pause"]),
     (
         "transport =",
         "pauses = [[\"60 s\", \"40 s\"]]\ntransport =",
@@ -278,11 +278,16 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "transport =",
         "pauses = [[\"40 s\", \"60 s\"], [\"50 s\", \"70 s\"]]\ntransport =",
         "pauses =",
-        &["flow.0.pauses.1: begins at 50 s", "in order"],
+        &["flow.0.pauses.1: starts at 50 s", "in order"],
     ),
-    ("[link]", "[[udp]]\nsize = \"1 kB\"\n[link]", "[[udp]]", &["udp.0.rate: missing; how fast it sends"]),
+    ("[link]", "[[udp]]\nsize = \"1 kB\"\n[link]", "[[udp]]", &["udp.0.rate: missing; the sending rate"]),
     ("[link]", "[[udp]]\nrate = \"1 Mbit/s\"\n[link]", "[[udp]]", &["udp.0.size: missing", "1054 bytes"]),
-    ("[link]", "[udp]\nrate = \"1 Mbit/s\"\n[link]", "[udp]", &["udp: not a list of tables; write [[udp]]"]),
+    (
+        "[link]",
+        "[udp]\nrate = \"1 Mbit/s\"\n[link]",
+        "[udp]",
+        &["udp: expected a list of tables; write [[udp]]"],
+    ),
     (
         "[link]",
         "[[udp]]\nrate = \"1 Mbit/s\"\nsize = \"1 kB\"\nstat = \"1 s\"\n[link]",
@@ -295,37 +300,37 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "[link]",
         "[[udp]]\nrate = [[\"2 s\", \"1 bit/s\"], [\"1 s\", \"2 bit/s\"]]\nsize = \"1 kB\"\n[link]",
         "rate =",
-        &["udp.0.rate: the times of the steps of `rate` do not rise"],
+        &["udp.0.rate: the times of the steps of `rate` must increase"],
     ),
     (
         "[link]",
         "[[udp]]\nrate = { median = \"1 Mbit/s\" }\nsize = \"1 kB\"\n[link]",
         "rate =",
-        &["udp.0.rate: slots are rates of a link", "or steps"],
+        &["udp.0.rate: slots apply to links", "or steps"],
     ),
     (
         "[link]",
         "[[udp]]\nrate = \"2000 Gbit/s\"\nsize = \"1 kB\"\n[link]",
         "rate =",
-        &["udp.0.rate: 2000 Gbit/s is beyond any link"],
+        &["udp.0.rate: 2000 Gbit/s is too high"],
     ),
     (
         "[link]",
         "[[udp]]\nrate = \"100 Gbit/s\"\nsize = \"1 kB\"\n[link]",
         "rate =",
-        &["udp.0.rate: 100 Gbit/s in packets of 1 kB is one every 80 ns", "at least 1 us apart"],
+        &["udp.0.rate: 100 Gbit/s in packets of 1 kB sends one every 80 ns", "at least 1 us apart"],
     ),
     (
         "[link]",
         "[[udp]]\nrate = \"1 Mbit/s\"\nsize = \"0 bytes\"\n[link]",
         "size =",
-        &["udp.0.size: packets of 0 bytes", "65 535"],
+        &["udp.0.size: a size of 0 bytes", "65 535"],
     ),
     (
         "[link]",
         "[[udp]]\nrate = \"1 Mbit/s\"\nsize = \"1 kB\"\nstart = \"400 s\"\n[link]",
         "start =",
-        &["udp.0.start: starts at 400 s", "the run ends at 400 s"],
+        &["udp.0.start: starts at 400 s", "must be before 400 s"],
     ),
     (
         "[link]",
@@ -337,13 +342,13 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "[link]",
         "[[udp]]\nrate = \"1 Mbit/s\"\nsize = \"1 kB\"\non-off.on = \"5 s\"\n[link]",
         "on-off",
-        &["udp.0.on-off.off: missing; on-off is {"],
+        &["udp.0.on-off.off: missing; write on-off as {"],
     ),
     (
         "[link]",
         "[[udp]]\nrate = \"1 Mbit/s\"\nsize = \"1 kB\"\non-off = { on = \"5 s\", off = \"1 us\" }\n[link]",
         "on-off",
-        &["udp.0.on-off.off: a span of 1 us; at least 1 ms"],
+        &["udp.0.on-off.off: 1 us is too short; must be at least 1 ms"],
     ),
     (
         "[\"loss\", ",
@@ -352,13 +357,18 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         &["table.metrics.0: no UDP has the label `BBR`"],
     ),
     // Probe.
-    ("[link]", "[probe]\ninterval = \"0 s\"\n[link]", "interval", &["probe.interval: a probe every 0 ns"]),
-    ("[link]", "[probe]\nsize = \"0 bytes\"\n[link]", "size", &["probe.size: a probe of 0"]),
-    ("[link]", "[probe]\nrtt = \"1 ms\"\n[link]", "rtt = ", &["probe.rtt: the probe's base RTT is 1 ms"]),
+    ("[link]", "[probe]\ninterval = \"0 s\"\n[link]", "interval", &["probe.interval: an interval of 0 ns"]),
+    ("[link]", "[probe]\nsize = \"0 bytes\"\n[link]", "size", &["probe.size: a size of 0"]),
+    ("[link]", "[probe]\nrtt = \"1 ms\"\n[link]", "rtt = ", &["probe.rtt: a base RTT of 1 ms"]),
     ("[link]", "[probe]\nevery = \"1 s\"\n[link]", "every = \"1 s", &["probe.every: unknown key"]),
     ("[[flow]]", "[[flow]]\nstart = \"400 s\"", "start", &["flow.0.start: the last flow starts at 400 s"]),
     ("[[flow]]", "[[flow]]\nstop = \"0 s\"", "stop", &["flow.0.stop: stops at 0 ns, but starts at 0 ns"]),
-    ("[[flow]]", "[[flow]]\nstop = \"1 s\"\nlasts = \"1 s\"", "lasts", &["both `stop` and `lasts`"]),
+    (
+        "[[flow]]",
+        "[[flow]]\nstop = \"1 s\"\nlasts = \"1 s\"",
+        "lasts",
+        &["`stop` and `lasts` cannot be combined"],
+    ),
     ("\"quic\"", "\"udp\"", "udp", &["flow.0.transport: unknown transport `udp`", "known: quic, tcp"]),
     ("\"37 bytes\"", "\"1252 bytes\"", "packet =", &["flow.0.packet: the header leaves no room"]),
     ("\"off\"", "-1", "packet-threshold", &["flow.0.recovery.packet-threshold", "default: 3"]),
@@ -373,9 +383,9 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "ack-every = 4",
         "quick-acks = true",
         "quick-acks",
-        &["flow.0.ack.quick-acks: a rule of Linux TCP", "`ack-every = 1`"],
+        &["flow.0.ack.quick-acks: `quick-acks` applies to TCP only", "`ack-every = 1`"],
     ),
-    ("drift-ppm = 50", "drift-ppm = nan", "drift", &["flow.0.clock.drift-ppm: the drift must be between"]),
+    ("drift-ppm = 50", "drift-ppm = nan", "drift", &["flow.0.clock.drift-ppm: `drift-ppm` must be between"]),
     // Controllers.
     (
         "\"cubic\"",
@@ -400,19 +410,23 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "\"80 % of buffer\"",
         "80",
         "threshold = 80",
-        &["flow.0.controller.threshold", "neither a value of its kind nor \"off\"", "default: \"20 ms\""],
+        &[
+            "flow.0.controller.threshold",
+            "expected a value of the right type or \"off\"",
+            "default: \"20 ms\"",
+        ],
     ),
     (
         "queue = \"4 BDP\"",
         "",
         "10 % of buffer",
-        &["flow.0.controller.threshold: a delay in % of buffer", "unlimited"],
+        &["flow.0.controller.threshold: `% of buffer` is undefined", "unlimited"],
     ),
     (
         "\"4 BDP\"",
         "\"0.5 BDP\"",
         "10 % of buffer",
-        &["the link's delay fills the limit of 31.25 kB by itself"],
+        &["packets in propagation alone fill the limit of 31.25 kB"],
     ),
     ("name = \"new-reno\"", "beta = 0.5", "New Reno", &["flow.0.controller: `name` is missing"]),
     (
@@ -429,29 +443,29 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         &["link.limt-counts: unknown key; did you mean \"limit-counts\"?"],
     ),
     ("\"link.limit", "\"lnk.limit", "lnk", &["vary.\"lnk.limit-counts\": `lnk` cannot vary", "\"link\""]),
-    ("\"queue+delay\"]", "\"both\"]", "both", &["link.limit-counts: unknown way to count `both`"]),
+    ("\"queue+delay\"]", "\"both\"]", "both", &["link.limit-counts: unknown counting mode `both`"]),
     ("[\"queue\", \"queue+delay\"]", "[]", "limit-counts", &["vary.link.limit-counts: the list is empty"]),
-    ("[\"queue\", \"queue+delay\"]", "\"queue\"", "limit-counts", &["not a list"]),
-    ("QUIC-DC 80\", name", "QUIC-DC 10\", name", "80 %", &["two values are called `QUIC-DC 10`"]),
+    ("[\"queue\", \"queue+delay\"]", "\"queue\"", "limit-counts", &["expected a list"]),
+    ("QUIC-DC 80\", name", "QUIC-DC 10\", name", "80 %", &["two values have the label `QUIC-DC 10`"]),
     (
         "\n[table]",
         "\"flow\" = [1]\n[table]",
         "\"flow\" = [1]",
-        &["undoes `flow.controller`, which is set above"],
+        &["overwrites `flow.controller`, which is set above"],
     ),
     (
         "\n[table]",
         "\"flow.rtt\" = [\"1 s\", \"2 s\", \"1000 ms\"]\n[table]",
         "1000 ms",
-        &["vary.flow.rtt.2: `1000 ms` is `1 s` again", "leave one of them out"],
+        &["vary.flow.rtt.2: `1000 ms` equals `1 s`", "remove one of them"],
     ),
     (
         "\n[table]",
         "\"flow.rtt\" = [\"1 s\", \"2 s\", \"1 s\"]\n[table]",
         "1 s",
-        &["vary.flow.rtt.2: two values are called `1 s`", "leave one of them out"],
+        &["vary.flow.rtt.2: two values have the label `1 s`", "remove one of them"],
     ),
-    ("\n[table]", "\"flow.2.rtt\" = [\"1 s\"]\n[table]", "flow.2", &["`flow` has no number 2: there are 1"]),
+    ("\n[table]", "\"flow.2.rtt\" = [\"1 s\"]\n[table]", "flow.2", &["`flow` has no element 2: it has 1"]),
     ("[table]", "[table]\nrows = \"flow.rtt\"", "flow.rtt", &["table.rows: `flow.rtt` does not vary"]),
     (
         "[vary]",
@@ -481,36 +495,36 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "\n[table]",
         "both = [{ label = \"a\", set = { \"flow\" = [] } }]\n[table]",
         "both",
-        &["undoes `flow.controller`, which is set above"],
+        &["overwrites `flow.controller`, which is set above"],
     ),
     ("\n[table]", "rate = [1]\n[table]", "rate = [1]", &["`rate` cannot vary", "a name of your own"]),
     (
         "\n[table]",
         "both = [{ label = \"a\", set = { \"flow.0.rtt\" = \"1 s\", \"flow.rtt\" = \"2 s\" } }]\n[table]",
         "both",
-        &["undoes `flow.0.rtt`, which is set above"],
+        &["overwrites `flow.0.rtt`, which is set above"],
     ),
     (
         "[vary]",
         "[vary]\na = [{ label = \"1\", set = {} }, { label = \"1, b = 2\", set = {} }]\n\
          b = [{ label = \"2, b = 2\", set = {} }, { label = \"2\", set = {} }]",
         "[vary]",
-        &["vary: two combinations are called `a = 1, b = 2, b = 2"],
+        &["vary: two combinations have the name `a = 1, b = 2, b = 2"],
     ),
     ("[[flow]]", "[[flow]]\nlabel = \" \"", "label = \" \"", &["flow.0.label: the label is empty"]),
     // Groups of flows.
-    ("[\"loss\", ", "[\"share\", ", "\"share\"", &["table.metrics.0: a share of whom?"]),
+    ("[\"loss\", ", "[\"share\", ", "\"share\"", &["table.metrics.0: `share` needs the label of a flow"]),
     (
         "[\"loss\", ",
         "[\"loss of BBR\", ",
         "loss of BBR",
-        &["table.metrics.0: no flow has the label `BBR`", "where a run has several labels"],
+        &["table.metrics.0: no flow has the label `BBR`", "a run with several flow labels"],
     ),
     (
         "[\"loss\", ",
         "[\"ping_mean of BBR\", ",
         "ping_mean of",
-        &["table.metrics.0: `ping_mean` is of the whole run"],
+        &["table.metrics.0: `ping_mean` covers the whole run"],
     ),
     // Results.
     (
@@ -523,7 +537,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "quic-dc-table1",
         "quic-dc-tabel1",
         "tabel1",
-        &["published.table: no published table", "quic-dc-table1.csv"],
+        &["published.table: published table `quic-dc-tabel1.csv` not found", "quic-dc-table1.csv"],
     ),
     (
         "\"goodput_mbps\"",
@@ -551,7 +565,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "more",
         &["claim.0.is: unknown relation `more`", "known: below, above"],
     ),
-    ("times = 30", "times = inf", "inf", &["claim.0.times: not a finite number"]),
+    ("times = 30", "times = inf", "inf", &["claim.0.times: must be a finite number"]),
     (
         "holds-published = true",
         "holds-published = false",
@@ -570,14 +584,19 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "increasing",
         &["claim.1.increasing.0: unknown row `QUIC-DC 20`"],
     ),
-    ("increasing", "is = \"below\"\nincreasing", "increasing", &["both `is` and `increasing`"]),
+    ("increasing", "is = \"below\"\nincreasing", "increasing", &["`is` and `increasing` cannot be combined"]),
     (
         "increasing =",
         "rows = [\"Cubic\"]\nincreasing =",
         "rows = [\"Cubic\"]",
-        &["both `increasing` and `rows`"],
+        &["`increasing` and `rows` cannot be combined"],
     ),
-    (NEAR, "rows = [\"*\"]\nwithin-factor = 0.9", "0.9", &["claim.1.within-factor: 0.9 is less than 1"]),
+    (
+        NEAR,
+        "rows = [\"*\"]\nwithin-factor = 0.9",
+        "0.9",
+        &["claim.1.within-factor: `within-factor` must be above 1"],
+    ),
     (
         NEAR,
         "left = 1\nis = \"near\"\nright = 1",
@@ -588,15 +607,15 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         NEAR,
         "left = 1\nis = \"below\"\nright = 1\nwithin-factor = 1.1",
         "1.1",
-        &["claim.1.within-factor: `within-factor` is for"],
+        &["claim.1.within-factor: `within-factor` applies only to"],
     ),
     (
         "metric = \"rtt_mean\"\nincreasing = [\"QUIC-DC 10\", \"QUIC-DC 80\"]",
         "metric = \"jain\"\nrows = [\"*\"]\nwithin-factor = 1.1",
         "mean RTT grows",
-        &["claim.1: no published jain of `QUIC-DC 10`"],
+        &["claim.1: no published jain for `QUIC-DC 10`"],
     ),
-    ("S0-03.1", "S0-02", "mean RTT grows", &["claim.1: a second claim `S0-02`"]),
+    ("S0-03.1", "S0-02", "mean RTT grows", &["claim.1: duplicate claim id `S0-02`"]),
     (
         "metrics = [\"goodput\"]",
         "metrics = [\"power\"]",
@@ -615,17 +634,22 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "mark = \"line\"",
         "kind = \"stacked\"",
         "stacked",
-        &["chart.0.kind: a chart has a mark, no kind", "mark = \"area\""],
+        &["chart.0.kind: unknown key; charts have a `mark`", "mark = \"area\""],
     ),
     // TOML itself.
-    ("seed = 7", "seed = 7 8", "7 8", &["not TOML: "]),
-    ("seed = 7", "seed = 99999999999999999999", "9999", &["seed: `99999999999999999999` is too large"]),
-    ("seed = 7", "repetitions = 7", "repetitions = 7", &["not TOML: duplicate key"]),
+    ("seed = 7", "seed = 7 8", "7 8", &["invalid TOML: "]),
+    (
+        "seed = 7",
+        "seed = 99999999999999999999",
+        "9999",
+        &["seed: the number `99999999999999999999` is too large"],
+    ),
+    ("seed = 7", "repetitions = 7", "repetitions = 7", &["invalid TOML: duplicate key"]),
     (
         "[[flow]]\ntransport = \"quic\"",
         "[flow]\ntransport = \"quic\"",
         "[flow]",
-        &["flow: not a list of tables; write [[flow]]"],
+        &["flow: expected a list of tables; write [[flow]]"],
     ),
     ("[link]", "[links]", "[links]", &["links: unknown key; did you mean \"link\"?"]),
 ];
@@ -639,7 +663,7 @@ fn every_mistake_has_its_line_and_what_is_right() {
         let said = problem.to_string();
         let at = text.find(marker).unwrap_or_else(|| panic!("{marker}"));
         let mut line = text[..at].matches('\n').count() + 1;
-        // The table itself is to blame, which begins at its header.
+        // The table itself is at fault, which starts at its header.
         if *marker == "mean RTT grows" {
             line -= 2;
         }
@@ -656,8 +680,8 @@ fn missing_parts() {
         let said = small(from, "").unwrap_err().to_string();
         assert!(said.contains(part), "{said}");
     };
-    missing("title = \"t\"", "x.toml:1: title: missing; what the experiment is");
-    missing("duration = \"60 s\"", "x.toml:1: duration: missing; the run ends then");
+    missing("title = \"t\"", "x.toml:1: title: missing; a title for the experiment");
+    missing("duration = \"60 s\"", "x.toml:1: duration: missing; the length of the run");
     missing("rate = \"10 Mbit/s\"", "x.toml:5: link.rate: missing; the bottleneck's rate");
     missing("delay = \"25 ms\"", "x.toml:10: flow.0: the base RTT is 0; give the link a `delay`");
     missing("controller = \"cubic\"", "x.toml:10: flow.0.controller: missing");
@@ -696,16 +720,16 @@ fn bad_overrides_name_the_argument() {
         ("claim", "1", "`claim` cannot be set"),
         ("link..rate", "1", "`link..rate` cannot be set"),
         ("", "1", "`` cannot be set"),
-        ("flow.3.rtt", "1 s", "`flow` has no number 3: there are 1, counted from 0"),
+        ("flow.3.rtt", "1 s", "`flow` has no element 3: it has 1, counted from 0"),
         ("duration.x", "1 s", "`duration` is a value, not a table with keys"),
         ("flow.controller.beta", "0.5", "`flow.controller` is varied by experiments/quic-dc/x.toml"),
         ("link", "{}", "`link.limit-counts` is varied by"),
-        ("seed", "-1", "--set seed=-1: seed: the seed is -1; from 0 to"),
+        ("seed", "-1", "--set seed=-1: seed: -1 is out of range; must be between 0 and"),
         ("repetitions", "1\nseed = 2", "repetitions: invalid type: string"),
     ] {
         assert!(bad(key, value).contains(parts), "{}", bad(key, value));
     }
-    // The file was right before.
+    // The file itself is correct.
     let problem = bad("link.delay", "1 ms");
     assert!(
         problem.starts_with("experiments/quic-dc/x.toml:19: link.reorder: with --set link.delay=1 ms: "),
@@ -713,7 +737,8 @@ fn bad_overrides_name_the_argument() {
     );
 }
 
-/// A controller inside a controller is checked like any other; a window is no larger than the memory.
+/// A controller inside a controller is checked like any other, and a window cannot exceed the
+/// memory.
 #[test]
 fn parameters_inside_base() {
     for (controller, says) in [
@@ -738,7 +763,7 @@ fn parameters_inside_base() {
         let said = crate::common::small("\"cubic\"", controller).unwrap_err().to_string();
         assert!(said.contains(says), "{said}");
     }
-    // 0 switches this one off; the range is the parameter's own, not its name's.
+    // 0 disables this parameter. The range belongs to the parameter, not to its name.
     let off = crate::common::small("\"cubic\"", "{ name = \"bbr1\", extra-acked-gain = 0 }");
     assert!(off.is_ok(), "{}", off.unwrap_err());
 }

@@ -1,4 +1,4 @@
-//! Whatever happens to an experiment file, reading it ends with an experiment or with a problem, never with a panic.
+//! Reading a mutated experiment file ends with an experiment or a problem, never with a panic.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ enum Mutation {
     Insert(usize, String),
     SwapLines(usize, usize),
     RepeatLine(usize),
-    /// One word of the file over another.
+    /// Overwrites one word of the file by another.
     Overwrite(usize, usize),
 }
 
@@ -83,7 +83,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     ]
 }
 
-/// Reads it, and all that can be had of it.
+/// Reads the text and uses the result in every way.
 fn exercise(text: &str) {
     match Experiment::parse("x", Path::new("x.toml"), text) {
         Err(problems) => {
@@ -92,10 +92,10 @@ fn exercise(text: &str) {
             assert!(said.lines().count() <= 6 * all.len().min(20) + 1, "{said}");
         }
         Ok(exp) => {
-            // Some have hundreds, and what a mutation breaks shows in few.
+            // Some files have hundreds of cases, but a few show the effect of a mutation.
             let cases = exp.cases();
             for case in cases.iter().step_by(cases.len().div_ceil(8)) {
-                // Flows by the hundred thousand are a matter of memory, not of parsing.
+                // Hundreds of thousands of flows test memory, not parsing.
                 let flows = exp.scenario(case, 0).flows;
                 assert!(!flows.is_empty());
                 let text = toml::to_string(&exp.resolved(case, exp.seed).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Experiment files with links on the way back.
+//! Experiment files with links on the return path.
 
 use crate::common::{parse, scenario, set, small};
 use link::{Limit, RateModel};
@@ -97,7 +97,8 @@ fn both_directions() {
     );
     let limits: Vec<_> = run.links().map(|link| link.limit).collect();
     let bytes = |n| Limit::Bytes(Bytes(n));
-    // Of the first flow whose data or feedback crosses it; an acknowledgement's size is all that must fit.
+    // A BDP uses the RTT of the first flow whose data or feedback crosses the link. Only an
+    // acknowledgement must fit.
     assert_eq!(limits, [bytes(112_500), bytes(45_000), bytes(11_250), bytes(99)]);
     assert!(run.reverse.iter().all(|link| link.jitter == Duration::from_millis(1)));
     assert_eq!(exp.cases()[1].row, "2 BDP");
@@ -107,7 +108,7 @@ fn both_directions() {
     assert!(!values.contains_key("utilization of up"), "its rate has steps");
 }
 
-/// Every default written out is the same run.
+/// The expanded file means the same run.
 #[test]
 fn expanded_it_means_the_same() {
     let single = small("[[flow]]", "[reverse]\nrate = \"1 Mbit/s\"\nqueue = \"20 packets\"\n[[flow]]\ndirection = \"backward\"\ncontroller = \"cubic\"\n[[flow]]").unwrap();
@@ -120,7 +121,7 @@ fn expanded_it_means_the_same() {
     }
 }
 
-/// A single `[reverse]` is called so; it can be set and varied like `[link]`.
+/// A single `[reverse]` is named `reverse`, and can be set and varied like `[link]`.
 #[test]
 fn one_link_back() {
     let plain = small("[[flow]]", "[[flow]]").unwrap();
@@ -141,7 +142,7 @@ fn one_link_back() {
         (rate, run.flows[0].rtt, run.flows[0].back),
         (1_000_000, Duration::from_millis(50), Some(Back { route: route(1, 1), size: 99 }))
     );
-    // 966 packets of 1294 bytes a second, each second one acknowledged with 99 bytes.
+    // 966 packets of 1294 bytes per second, every second one acknowledged with 99 bytes.
     let used = measured(&run)["utilization of reverse"];
     assert!((36.0..38.5).contains(&used), "{used}");
 
@@ -153,7 +154,7 @@ fn one_link_back() {
     let exp =
         small("[[flow]]", "[vary]\n\"reverse.rate\" = [\"1 Mbit/s\", \"50 kbit/s\"]\n[[flow]]").unwrap();
     let goodput = |case| measured(&scenario(&exp, case))["goodput"];
-    // 63 acknowledgements a second, mostly of two packets each.
+    // 63 acknowledgements per second, mostly of two packets each.
     assert!(goodput(0) > 9.0 && goodput(1) < 3.0, "{} {}", goodput(0), goodput(1));
 }
 
@@ -179,17 +180,29 @@ fn mistakes() {
         (
             "ack = \"70 bytes\"",
             "ack = \"0 bytes\"",
-            "x.toml:35: flow.1.packet.ack: a packet of no bytes; from 1 to",
+            "x.toml:35: flow.1.packet.ack: the packet is empty; must be between 1 and",
         ),
         ("ack = \"70 bytes\"", "ack = \"70\"", "x.toml:35: flow.1.packet.ack: `70` has no unit"),
-        ("ack = \"70 bytes\"", "ack = \"70 kB\"", "x.toml:35: flow.1.packet.ack: 70000 bytes in one packet"),
+        (
+            "ack = \"70 bytes\"",
+            "ack = \"70 kB\"",
+            "x.toml:35: flow.1.packet.ack: a packet of 70000 bytes is too large",
+        ),
         (
             "rtt = \"100 ms\"",
             "rtt = \"29 ms\"",
-            "x.toml:36: flow.1.rtt: an RTT of 29 ms is shorter than the links' delay there and back of 30 ms",
+            "x.toml:36: flow.1.rtt: an RTT of 29 ms is shorter than the links' round-trip delay of 30 ms",
         ),
-        ("name = \"home\"", "name = \"left\"", "x.toml:22: reverse.1.name: a second link `left`; give each"),
-        ("name = \"home\"", "name = \"up\"", "x.toml:22: reverse.1.name: a second link `up`; give each"),
+        (
+            "name = \"home\"",
+            "name = \"left\"",
+            "x.toml:22: reverse.1.name: duplicate link name `left`; give each",
+        ),
+        (
+            "name = \"home\"",
+            "name = \"up\"",
+            "x.toml:22: reverse.1.name: duplicate link name `up`; give each",
+        ),
         ("name = \"home\"", "", "x.toml:21: reverse.1.name: missing"),
         (
             "queue = \"99 bytes\"",
@@ -207,31 +220,31 @@ fn mistakes() {
             "size = \"1000 bytes\"\nback-route = [\"left\"]",
             "udp.0.back-route: unknown key",
         ),
-        ("[probe]", "[probe]\nrtt = \"24 ms\"", "probe.rtt: the probe's base RTT is 24 ms"),
+        ("[probe]", "[probe]\nrtt = \"24 ms\"", "probe.rtt: a base RTT of 24 ms"),
         ("[probe]", "[probe]\ndirection = \"backward\"", "probe.direction: unknown key"),
         ("utilization of home", "utilization of hme", "no link has the name `hme`; did you mean \"home\"?"),
-        ("\"reverse.jitter\"", "\"reverse.2.jitter\"", "`reverse` has no number 2: there are 2"),
+        ("\"reverse.jitter\"", "\"reverse.2.jitter\"", "`reverse` has no element 2: it has 2"),
     ] {
         let said = with(from, to);
         assert!(said.contains(parts), "{said}");
     }
 }
 
-/// Keys that speak of links on the way back, without any.
+/// Keys for links of the return path, without such links.
 #[test]
 fn without_links_back() {
     for (line, parts) in [
         (
             "direction = \"backward\"",
-            "x.toml:11: flow.0.direction: there are no links in that direction; [reverse] makes them",
+            "x.toml:11: flow.0.direction: there are no links in that direction; add [reverse]",
         ),
         (
             "back-route = [\"up\"]",
-            "x.toml:11: flow.0.back-route: there are no links on the way back; [reverse] makes them",
+            "x.toml:11: flow.0.back-route: there are no links on the return path; add [reverse]",
         ),
         (
             "packet = { ack = \"70 bytes\" }",
-            "x.toml:11: flow.0.packet.ack: there are no links on the way back, where its size matters",
+            "x.toml:11: flow.0.packet.ack: the size of an ACK has no effect without links on the return path",
         ),
         ("direction = 3", "x.toml:11: flow.0.direction: invalid type"),
     ] {
@@ -250,11 +263,11 @@ fn without_links_back() {
         ("rate = \"1 Mbit/s\"\nname = \"x\"", "x.toml:12: reverse.name: unknown key"),
         (
             "rate = \"1 Mbit/s\"\n[[flow]]\nback-route = [\"x\"]\ncontroller = \"cubic\"",
-            "flow.0.back-route: the one [reverse] has no name; a route is along links of [[reverse]]",
+            "flow.0.back-route: a route needs named links, but there is a single [reverse]; write [[reverse]]",
         ),
         (
             "rate = \"1 Mbit/s\"\n[[flow]]\ndirection = \"backward\"\ncontroller = { name = \"quic-dc\", threshold = \"20 % of buffer\" }",
-            "flow.0.controller.threshold: a delay in % of buffer, but its packets do not cross [link]",
+            "flow.0.controller.threshold: `% of buffer` is undefined: the flow does not cross [link]",
         ),
     ] {
         assert!(reverse(text).contains(parts), "{}", reverse(text));

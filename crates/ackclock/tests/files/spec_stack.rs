@@ -1,4 +1,4 @@
-//! `stack` of a flow: a name for defaults of `packet`, `ack` and `recovery`.
+//! `stack` of a flow: named defaults of `packet`, `ack` and `recovery`.
 
 use crate::common::{parse, scenario, small};
 use experiment::diagnostics::Diagnostics;
@@ -7,12 +7,12 @@ use recovery::{AckConfig, AckEvery, Config, OnGap, Paced, Pto, Style, TimeThresh
 use scenario::{FlowConfig, Transport};
 use units::Duration;
 
-/// A flow with these keys.
+/// Reads a file whose flow has these keys.
 fn with(keys: &str) -> Result<Experiment, Diagnostics> {
     small("controller = \"cubic\"", &format!("controller = \"cubic\"\n{keys}"))
 }
 
-/// What the keys mean, and that the manifest means the same.
+/// Returns the flow with these keys, after checking that the manifest means the same.
 fn flow(keys: &str) -> FlowConfig {
     let exp = with(keys).unwrap_or_else(|problem| panic!("{problem}"));
     let run = scenario(&exp, 0);
@@ -54,7 +54,7 @@ fn its_default_has_a_name() {
     assert_eq!(format!("{named:?}"), format!("{:?}", flow("")));
 }
 
-/// Whatever the file says itself holds, the rest is the stack's.
+/// Keys of the file take precedence over the stack.
 #[test]
 fn keys_overrule_it() {
     let keys = "stack = \"mvfst\"\npacket.datagram = \"1452 bytes\"\nack = { ack-every = 2, max-ack-delay = \"10 ms\" }\n\
@@ -89,25 +89,25 @@ fn what_is_refused() {
     refused("stack = 1", "flow.0.stack: invalid type");
     for name in ["mvfst", "rfc9002"] {
         let keys = format!("transport = \"tcp\"\nstack = \"{name}\"");
-        refused(&keys, "flow.0.stack: a stack of QUIC, but the flow is TCP; leave `stack` out");
+        refused(&keys, "flow.0.stack: `stack` applies to QUIC only, but the flow is TCP; remove `stack`");
     }
     refused(
         "ack.delay-factor = 0",
-        "flow.0.ack.delay-factor: the factor is a number of RTTs above 0, or \"off\"",
+        "flow.0.ack.delay-factor: `delay-factor` must be a number of RTTs above 0, or \"off\"",
     );
     let key = "flow.0.recovery.skip-numbers";
-    refused("recovery.skip-numbers = 0", &format!("{key}: one number in 1 or more is left out, or \"off\""));
+    refused("recovery.skip-numbers = 0", &format!("{key}: `skip-numbers` must be at least 1, or \"off\""));
     let tcp = "transport = \"tcp\"\nrecovery.skip-numbers = 1000";
-    refused(tcp, &format!("{key}: TCP numbers bytes and leaves none out"));
-    refused("ack.timer-tick = \"2 s\"", "flow.0.ack.timer-tick: a timer ticks at least once per second");
+    refused(tcp, &format!("{key}: `skip-numbers` applies to QUIC only"));
+    refused("ack.timer-tick = \"2 s\"", "flow.0.ack.timer-tick: `timer-tick` must be at most 1 s");
     refused(
         "transport = \"tcp\"\nack.timer-tick = \"1 ms\"",
-        "flow.0.ack.timer-tick: a rule of QUIC receivers",
+        "flow.0.ack.timer-tick: `delay-factor` and `timer-tick` apply to QUIC only",
     );
     refused("ack.immediate-on-gap = \"each\"", "flow.0.ack.immediate-on-gap:");
     refused(
         "recovery.pacing.min-burst = 0",
-        "flow.0.recovery.pacing.min-burst: a burst is at least 1 packet",
+        "flow.0.recovery.pacing.min-burst: `min-burst` must be at least 1 packet",
     );
     refused("recovery.pacing.style = \"token\"", "flow.0.recovery.pacing.style:");
     refused("recovery.pto = \"mvsft\"", "flow.0.recovery.pto:");

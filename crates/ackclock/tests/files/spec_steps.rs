@@ -11,16 +11,16 @@ fn run(scenario: &Scenario) -> Outcome {
     sim::run(scenario, &Watch::default()).unwrap()
 }
 
-/// Values of a column at samples of these seconds.
+/// Returns the values of a column between these times, in seconds.
 fn during<'a>(outcome: &'a Outcome, column: &'a [f64], from: f64, to: f64) -> impl Iterator<Item = f64> + 'a {
     let samples = outcome.series.times.iter().zip(column);
     samples.filter(move |(t, v)| (from..to).contains(*t) && !v.is_nan()).map(|(_, v)| *v)
 }
 
-/// A fixed window that fills no queue: its RTT is that of the path alone.
+/// A fixed window that leaves the queue empty, so that its RTT is that of the path.
 const QUIET: &str = "controller = { name = \"fixed-window\", window = 4 }";
 
-/// The base RTT of 50 ms is that of the first step, and the way back keeps its part of it.
+/// The base RTT of 50 ms is that of the first step, and the return path keeps its share of it.
 #[test]
 fn the_rtt_moves_at_the_step() {
     let file = |delay: &str| {
@@ -32,7 +32,7 @@ fn the_rtt_moves_at_the_step() {
     assert_eq!(stepped.link.delay_steps.0[0], (Time::from_millis(20_000), MS * 80));
     let outcome = run(&stepped);
     let rtt = &outcome.series.flows[0].latest_rtt_ms.to_vec();
-    // Beside the path: four packets of some 1.2 ms each, and what the receiver's timer holds back.
+    // In addition to the path: four packets of about 1.2 ms each, and the receiver's ACK delay.
     for (from, to, path) in [(2.0, 20.0, 50.0), (20.2, 40.0, 105.0), (40.2, 60.0, 35.0)] {
         let all: Vec<f64> = during(&outcome, rtt, from, to).collect();
         let within = |r: &f64| (path..path + 6.0).contains(r);
@@ -44,7 +44,8 @@ fn the_rtt_moves_at_the_step() {
     assert!(before.eq(during(&unchanged, &rtt, 0.0, 20.0)));
 }
 
-/// A BDP is the first flow's in every step. What waits when the queue becomes smaller is sent, not dropped.
+/// All steps use the first flow's BDP. Packets that wait when the queue shrinks are sent, not
+/// dropped.
 #[test]
 fn the_queue_moves_at_the_step() {
     let stepped = small("\"2 BDP\"", "[[\"0 s\", \"2 BDP\"], [\"30 s\", \"0.2 BDP\"]]").unwrap();
@@ -58,7 +59,7 @@ fn the_queue_moves_at_the_step() {
     assert!((9_000.0..14_100.0).contains(&most(31.0, 60.0)), "{}", most(31.0, 60.0));
 }
 
-/// Steps that hold the same value are that value.
+/// Steps with equal values mean that value.
 #[test]
 fn steps_of_one_value() {
     let plain = run(&scenario(&small("\"60 s\"", "\"9 s\"").unwrap(), 0));
@@ -67,7 +68,7 @@ fn steps_of_one_value() {
     let same = small("\"25 ms\"\nqueue = \"2 BDP\"", steps).unwrap();
     let mut same = scenario(&same, 0);
     same.duration = Duration::from_secs(9);
-    // In words: the series has NaN where nothing was to be seen.
+    // Compared as text, because the series has NaN where nothing was measured.
     let words = |outcome: &Outcome| format!("{:?}", outcome.series);
     assert!(words(&run(&same)) == words(&plain));
 }
@@ -81,20 +82,20 @@ fn mistakes_are_told() {
         (
             "\"25 ms\"",
             "[[\"0 s\", \"5 ms\"], [\"0 s\", \"6 ms\"]]",
-            "link.delay: the times of the steps of `delay` do not rise",
+            "link.delay: the times of the steps of `delay` must increase",
         ),
         (
             "\"2 BDP\"",
             "[[\"5 s\", \"1 BDP\"], [\"4 s\", \"2 BDP\"]]",
-            "link.queue: the times of the steps of `queue` do not rise",
+            "link.queue: the times of the steps of `queue` must increase",
         ),
         (
             "\"25 ms\"",
             "[[\"0 s\", \"5 ms\"], [\"9 s\"]]",
-            "link.delay.1: not a step; a step is [\"30 s\", \"80 ms\"]",
+            "link.delay.1: invalid step; write a step as [\"30 s\", \"80 ms\"]",
         ),
         ("\"2 BDP\"", "[[\"0 s\", \"5\"]]", "link.queue.0.1: `5` has no unit"),
-        ("\"25 ms\"", "[\"5 ms\"]", "link.delay.0: not a list"),
+        ("\"25 ms\"", "[\"5 ms\"]", "link.delay.0: expected a list"),
         (
             "\"2 BDP\"",
             "[[\"0 s\", \"1 BDP\"], [\"9 s\", \"0 BDP\"]]",
@@ -103,7 +104,7 @@ fn mistakes_are_told() {
         (
             "\"2 BDP\"",
             "[[\"0 s\", \"1 BDP\"], [\"9 s\", \"2 BDP\"]]\naqm = { name = \"red\", min = \"10 %\", max = \"30 %\" }",
-            "link.aqm: `min` and `max` in % are parts of one queue, and `queue` has steps",
+            "link.aqm: `min` and `max` in % need a constant limit, but `queue` has steps",
         ),
         (
             "\"25 ms\"",
@@ -114,13 +115,13 @@ fn mistakes_are_told() {
             "\"2 BDP\"\n\n[[flow]]\ncontroller = \"cubic\"",
             "[[\"0 s\", \"1 BDP\"], [\"9 s\", \"2 BDP\"]]\n[[flow]]\n\
              controller = { name = \"quic-dc\", threshold = \"20 % of buffer\" }",
-            "a delay in % of buffer, but the queue has steps",
+            "`% of buffer` is undefined: the queue has steps",
         ),
     ] {
         let said = said(from, to);
         assert!(said.contains(says), "{to}: {said}");
     }
-    // No delay at all is one.
+    // A delay of 0 is valid.
     let none = small("\"25 ms\"", "[[\"0 s\", \"25 ms\"], [\"9 s\", \"0 ms\"]]").unwrap();
     assert_eq!(scenario(&none, 0).link.delay_steps.0[0].1, Duration::ZERO);
 }

@@ -1,4 +1,4 @@
-//! Claims that cannot be missed, and words that would be taken for something else, are refused when a file is read.
+//! Claims that always hold, and ambiguous words, are refused when a file is read.
 
 use crate::common::{GOOD, parse, small};
 
@@ -36,7 +36,7 @@ fn bounds_that_cannot_be_missed() {
         let text = format!("left = {{ max = [\"*\"] }}\n{check}");
         let said = with_claim(metric, &text).unwrap_err().to_string();
         assert!(said.contains(&format!("claim.1.right: {says}, so this always holds")), "{said}");
-        assert!(said.starts_with(FILE) && said.contains("; name a bound that it can miss\n"), "{said}");
+        assert!(said.starts_with(FILE) && said.contains("; choose a bound that can fail\n"), "{said}");
     }
     let mirrored = "left = 100\nis = \"at-least\"\nright = { max = [\"*\"] }";
     assert!(with_claim("loss", mirrored).unwrap_err().to_string().contains("`loss` is never above 100"));
@@ -52,13 +52,13 @@ fn bounds_that_cannot_be_missed() {
     }
 }
 
-/// Two numbers are never exactly equal by more than a spread, and what may be ten times as large is not near.
+/// Equality within a factor of 1 can never exceed the spread, and a factor above 10 is not near.
 #[test]
 fn factors_that_say_nothing() {
     for (factor, says) in [
-        ("1", "claim.1.within-factor: with 1 nothing is near"),
-        ("1e9", "claim.1.within-factor: 1000000000 is no nearness"),
-        ("10.5", "claim.1.within-factor: 10.5 is no nearness"),
+        ("1", "claim.1.within-factor: `within-factor` must be above 1"),
+        ("1e9", "claim.1.within-factor: `within-factor` must be at most 10"),
+        ("10.5", "claim.1.within-factor: `within-factor` must be at most 10"),
     ] {
         let rows = with_claim("rtt_mean", &format!("rows = [\"*\"]\nwithin-factor = {factor}"));
         assert!(rows.unwrap_err().to_string().contains(says));
@@ -69,7 +69,7 @@ fn factors_that_say_nothing() {
     assert!(with_claim("rtt_mean", "rows = [\"*\"]\nwithin-factor = 10").is_ok());
 }
 
-/// A sentence that asks for a number which the source does not print.
+/// A sentence that refers to a number that the source does not print.
 #[test]
 fn published_numbers_in_sentences_are_there() {
     let reason = "reason = \"headers";
@@ -80,7 +80,7 @@ fn published_numbers_in_sentences_are_there() {
     let (line, problem) = said("{Cubic: published jain}");
     let problem = problem.unwrap_err();
     assert!(
-        problem.starts_with(&format!("{FILE}:{line}: miss.0.reason: no published jain of `Cubic`")),
+        problem.starts_with(&format!("{FILE}:{line}: miss.0.reason: no published jain for `Cubic`")),
         "{problem}"
     );
     assert!(problem.contains("published.columns"), "{problem}");
@@ -88,10 +88,10 @@ fn published_numbers_in_sentences_are_there() {
     let note = small("source = \"s\"", "source = \"s\"\nnote = \"{cubic: published loss}\"")
         .unwrap_err()
         .to_string();
-    assert!(note.contains(":3: note: no published loss of `cubic`"), "{note}");
+    assert!(note.contains(":3: note: no published loss for `cubic`"), "{note}");
 }
 
-/// ` (wire)` ends the labels of the rows of `run --on wire`.
+/// ` (wire)` is the suffix of rows of `run --on wire`.
 #[test]
 fn labels_of_the_wire() {
     for (from, to) in [
@@ -101,7 +101,7 @@ fn labels_of_the_wire() {
         ("[link]", "[vary]\nx = [{ label = \"a (wire)\", set = { \"link.rate\" = \"1 Mbit/s\" } }]\n[link]"),
     ] {
         let said = small(from, to).unwrap_err().to_string();
-        assert!(said.contains("`a (wire)` would be taken for a row of `run --on wire`"), "{said}");
+        assert!(said.contains("label `a (wire)` is reserved for a row of `run --on wire`"), "{said}");
         assert!(said.starts_with(&format!("{FILE}:")), "{said}");
     }
     assert!(small("controller = \"cubic\"", "label = \"a wire\"\ncontroller = \"cubic\"").is_ok());
@@ -123,7 +123,7 @@ fn a_bias_may_be_open() {
     );
 }
 
-/// A candidate takes the place of the controllers that an axis sets; what else the axis sets was theirs.
+/// A candidate replaces the controllers that an axis sets. Other keys set by the axis are dropped.
 #[test]
 fn candidates_in_an_axis() {
     let file = |axis: &str| {
@@ -146,18 +146,18 @@ fn candidates_in_an_axis() {
     let other = axis.replacen("flow.controller", "flow.0.controller", 1);
     let mixed = file(&other).unwrap().with_controllers(&wanted).unwrap_err().to_string();
     assert!(
-        mixed.contains("varies 0 lists of controllers") && mixed.contains("an axis that sets it"),
+        mixed.contains("has 0 lists of controllers in [vary]") && mixed.contains("an axis that sets it"),
         "{mixed}"
     );
 }
 
-/// With `--keep-published` or without it: what a file varies cannot be set.
+/// Varied keys cannot be set, with or without `--keep-published`.
 #[test]
 fn what_varies_cannot_be_set() {
     for keep in [false, true] {
         let set = crate::common::set("link.limit-counts", "queue");
         let said = crate::common::good().with_overrides(&set, keep).unwrap_err().to_string();
-        let right = "change [vary] in a copy of the file, where published values and claims stay";
+        let right = "change [vary] in a copy of the file, which keeps published values and claims";
         assert!(said.contains("is varied by") && said.contains(right), "{said}");
     }
 }

@@ -1,4 +1,4 @@
-//! Both ends with aioquic at the other, where Python has it; where not, a word that says so.
+//! Client and server against aioquic. Without it, the tests print that they are skipped.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -60,13 +60,13 @@ fn its_client() {
     }
 }
 
-/// Its server, and every byte that it was asked for.
+/// Fetches from aioquic's server, and compares every byte.
 #[test]
 fn its_server() {
     let dir = folder();
     let Some(mut server) = python() else { return };
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-    // Python does not read the keys that ring writes.
+    // Python cannot read the keys that ring writes.
     if !certificate_by_openssl(dir.path()) {
         println!("skipped: no openssl, to make a certificate");
         return;
@@ -100,7 +100,7 @@ fn its_server() {
     drop(server.stdin.take());
     server.kill().unwrap();
     server.wait().unwrap();
-    // It knows no ranges.
+    // aioquic's server does not support ranges.
     assert!(says(&ranged).contains("the server sent the whole file"), "{}", says(&ranged));
     for (more, whole, output, missing) in outcomes {
         assert!(whole, "{more:?}: {}", says(&output));

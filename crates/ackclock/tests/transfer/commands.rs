@@ -5,18 +5,20 @@ use std::net::UdpSocket;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use quic::crypto::tls::Identity;
 
 use crate::common::*;
 
-/// A server, ended when the test is.
+/// A server that is killed at the end of the test.
 struct Server {
     dir: tempfile::TempDir,
     child: Child,
     address: String,
     fingerprint: String,
+    /// The command that it prints for fetching a file.
+    command: String,
 }
 
 impl Drop for Server {
@@ -44,8 +46,9 @@ impl Server {
             line.rsplit_once(mark).unwrap_or_else(|| panic!("{line}")).1.to_owned()
         };
         let address = after(" at ");
-        let fingerprint = if more.contains(&"--cert") { String::new() } else { after(": ") };
-        Self { dir, child, address, fingerprint }
+        let mut if_made = |mark| if more.contains(&"--cert") { String::new() } else { after(mark) };
+        let (fingerprint, command) = (if_made(": "), if_made("fetch a file with: "));
+        Self { dir, child, address, fingerprint, command }
     }
 
     fn www(&self, name: &str) -> PathBuf {
@@ -67,7 +70,7 @@ impl Server {
         command
     }
 
-    /// What has been downloaded, and whatever else lies there.
+    /// Returns the names in the download folder.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.dl()).unwrap();
         let mut all: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -127,7 +130,7 @@ fn ranges_and_what_is_outside() {
     assert!(server.names().is_empty());
 }
 
-/// Certificates of files are verified: by the roots, and by name.
+/// Certificates are verified by root and by name.
 #[test]
 fn certificates() {
     let dir = tempfile::tempdir().unwrap();
@@ -143,6 +146,11 @@ fn certificates() {
         ackclock().args(["fetch", &url, "--out"]).arg(server.dl()).args(more).output().unwrap()
     };
     let ca = ["--ca", cert.to_str().unwrap()];
+    let addresses = std::net::ToSocketAddrs::to_socket_addrs("localhost:1");
+    if !addresses.is_ok_and(|mut all| all.any(|address| address.ip() == std::net::Ipv4Addr::LOCALHOST)) {
+        println!("skipped: this machine does not know `localhost` as 127.0.0.1");
+        return;
+    }
     let output = fetch("localhost", &ca);
     assert_eq!(output.status.code(), Some(0), "{}", says(&output));
     for output in [fetch("127.0.0.1", &ca), fetch("localhost", &["--insecure-accept", &"0".repeat(64)])] {
@@ -150,7 +158,7 @@ fn certificates() {
         assert!(says(&output).contains("certificate"), "{}", says(&output));
     }
     let wrong = ackclock()
-        .args(["serve", "--listen", "127.0.0.1:0", "--root", "/tmp", "--cert"])
+        .args(["serve", "--listen", "127.0.0.1:0", "--root", "/", "--cert"])
         .arg(&key)
         .arg("--key")
         .arg(&cert)
@@ -159,7 +167,7 @@ fn certificates() {
     assert!(wrong.status.code() == Some(2) && says(&wrong).contains("no certificate"), "{}", says(&wrong));
 }
 
-/// The fingerprint of another certificate: which one the server has is said.
+/// A wrong fingerprint is refused, and the message has that of the server.
 #[test]
 fn another_fingerprint() {
     let server = Server::start(&[]);
@@ -173,12 +181,12 @@ fn another_fingerprint() {
     assert!(says(&output).contains(&wanted), "{}", says(&output));
 }
 
-/// More than passes in the time of a test, and nothing on the disk.
+/// Creates a sparse file that is too large to transfer during a test.
 fn endless(path: &Path) {
     File::create(path).unwrap().set_len(20_000_000_000).unwrap();
 }
 
-/// Killed or interrupted in the middle: nothing under its name, nor under any other.
+/// A client that is killed or interrupted leaves no file.
 #[test]
 fn ended_in_the_middle() {
     let server = Server::start(&[]);
@@ -197,7 +205,7 @@ fn ended_in_the_middle() {
     }
 }
 
-/// A file that is cut, and a server that ends: the client hears of it.
+/// The client reports a file that is truncated, and a server that ends.
 #[test]
 fn servers_that_break_off() {
     let mut server = Server::start(&[]);
@@ -212,7 +220,7 @@ fn servers_that_break_off() {
     let child = server.fetch("a", &["--quiet"]).stderr(Stdio::piped()).spawn().unwrap();
     wait_until_it_writes(&child);
     interrupt(&server.child);
-    // Two of them at once would be one.
+    // Two signals at once would arrive as one.
     std::thread::sleep(Duration::from_millis(300));
     interrupt(&server.child);
     assert_eq!(patient(&mut server.child, LONG), Some(0));
@@ -222,7 +230,7 @@ fn servers_that_break_off() {
     assert!(server.names().is_empty());
 }
 
-/// Nobody listens, and somebody who never answers.
+/// A port where nobody listens, and one that never answers.
 #[test]
 fn nobody_there() {
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -230,7 +238,6 @@ fn nobody_there() {
     for (address, word) in
         [(closed, "nobody listens there"), (silent.local_addr().unwrap(), "no answer for 1 s")]
     {
-        let begun = Instant::now();
         let dir = tempfile::tempdir().unwrap();
         let output = ackclock()
             .args(["fetch", &format!("https://{address}/a"), "--patience", "1s", "--insecure-accept"])
@@ -240,12 +247,11 @@ fn nobody_there() {
             .unwrap();
         assert_eq!(output.status.code(), Some(2));
         assert!(says(&output).contains(word), "{}", says(&output));
-        assert!(begun.elapsed() < LONG);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }
 
-/// A small disk of its own, where the test may have one.
+/// A full disk, if the test may mount a small one.
 #[test]
 fn a_full_disk() {
     let server = Server::start(&[]);
@@ -264,7 +270,7 @@ fn a_full_disk() {
     assert!(names.is_empty(), "{names:?}");
 }
 
-/// What is no plain file stays what it is, and nobody is asked for anything: no server is there.
+/// Targets that are not regular files are refused before connecting, and stay as they are.
 #[test]
 fn places_that_are_no_files() {
     let dir = tempfile::tempdir().unwrap();
@@ -279,7 +285,7 @@ fn places_that_are_no_files() {
         ("chain", "a symbolic link stands there"),
         ("pipe", "a named pipe stands there"),
         ("folder", "a folder stands there"),
-        ("-", "nothing is written to standard output"),
+        ("-", "cannot write to standard output"),
     ] {
         let mut command = ackclock();
         command.current_dir(dir.path()).args([
@@ -301,7 +307,7 @@ fn places_that_are_no_files() {
     assert!(!at("-").exists());
 }
 
-/// Mistakes on the command line, each in a sentence.
+/// Mistakes on the command line.
 #[test]
 fn mistakes() {
     for (args, says_it) in [
@@ -309,7 +315,7 @@ fn mistakes() {
         (&["fetch", "https://h/"], "give one with --out"),
         (&["fetch", "https://h/a", "https://g/a"], "two servers"),
         (&["fetch", "https://h/a", "https://h/b/a"], "two files"),
-        (&["fetch", "https://h/a", "https://h/b", "--out", "none/x"], "must be a folder"),
+        (&["fetch", "https://h/a", "https://h/b", "--out", "none/x"], "must be an existing folder"),
         (&["fetch", "https://h/a", "--insecure-accept", "00"], "SHA-256"),
         (&["fetch", "https://h/a", "--controller", "cubik"], "cubic"),
         (&["fetch", "https://h/a", "--range", "0-5"], "bytes=0-999"),
@@ -317,15 +323,15 @@ fn mistakes() {
         (&["fetch", "https://h/a", "--range", "bytes=0-1,5-6"], "bytes=0-999"),
         (&["fetch", "https://h/a", "--range", ""], "bytes=0-999"),
         (&["serve", "--root", "/none/x"], "cannot serve"),
-        (&["serve", "--root", "/tmp", "--set", "beta=7"], "out of range"),
-        (&["serve", "--root", "/tmp", "--listen", "192.0.2.1:1"], "cannot use UDP"),
+        (&["serve", "--root", "/", "--set", "beta=7"], "out of range"),
+        (&["serve", "--root", "/", "--listen", "192.0.2.1:1"], "cannot use UDP"),
         (
-            &["serve", "--root", "/tmp", "--listen", "192.0.2.1:1", "--qlog", "/proc"],
-            "cannot write qlog into /proc",
+            &["serve", "--root", "/", "--listen", "192.0.2.1:1", "--qlog", "/proc"],
+            "cannot write qlog files to /proc",
         ),
         (
-            &["serve", "--root", "/tmp", "--listen", "192.0.2.1:1", "--qlog", "/proc/version"],
-            "cannot write qlog into",
+            &["serve", "--root", "/", "--listen", "192.0.2.1:1", "--qlog", "/proc/version"],
+            "cannot write qlog files to",
         ),
     ] {
         let output = ackclock().args(args).output().unwrap();
@@ -334,7 +340,7 @@ fn mistakes() {
     }
 }
 
-/// Each connection leaves a log at either end, and its secrets where they are asked for.
+/// Each connection leaves a log at both ends, and its secrets in the requested file.
 #[test]
 fn logs() {
     let dir = tempfile::tempdir().unwrap();
@@ -351,11 +357,47 @@ fn logs() {
     interrupt(&server.child);
     assert_eq!(patient(&mut server.child, LONG), Some(0));
     let logs: Vec<PathBuf> = fs::read_dir(&qlog).unwrap().map(|entry| entry.unwrap().path()).collect();
-    // The second fetch leaves the log of the first alone.
+    // The second fetch keeps the log of the first.
     assert_eq!(logs.len(), 4, "{logs:?}");
     for log in logs {
         let text = fs::read_to_string(&log).unwrap();
         assert!(text.lines().count() > 100 && text.contains("packet_received"), "{}", log.display());
     }
     assert!(fs::read_to_string(secrets).unwrap().contains("CLIENT_TRAFFIC_SECRET_0"));
+}
+
+/// The printed command fetches a file as it is, and scripts read the fingerprint from a file.
+#[test]
+fn the_printed_command_works() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("fingerprint");
+    fs::write(&file, "of an earlier server").unwrap();
+    let server = Server::start(&["--fingerprint-file", file.to_str().unwrap()]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), format!("{}\n", server.fingerprint));
+    fs::write(server.www("a"), "alpha").unwrap();
+    let line = server.command.replace("FILE", "a");
+    let words: Vec<&str> = line.split(' ').collect();
+    assert_eq!(words[..2], ["ackclock", "fetch"], "{line}");
+    let output = ackclock().args(&words[1..]).current_dir(server.dl()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{line}: {}", says(&output));
+    assert_eq!(fs::read_to_string(server.dl().join("a")).unwrap(), "alpha");
+}
+
+/// The fingerprint replaces regular files only.
+#[test]
+fn fingerprint_files_that_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("plain"), "text").unwrap();
+    symlink("plain", at("link")).unwrap();
+    fs::create_dir(at("folder")).unwrap();
+    assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+    for name in ["link", "folder", "pipe"] {
+        let args = ["serve", "--root", "/", "--listen", "192.0.2.1:1", "--fingerprint-file", name];
+        let output = ackclock().current_dir(dir.path()).args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(says(&output).starts_with(&format!("ackclock: cannot write {name}: ")), "{}", says(&output));
+    }
+    assert_eq!(fs::read_to_string(at("plain")).unwrap(), "text");
+    assert!(fs::metadata(at("pipe")).unwrap().file_type().is_fifo());
 }

@@ -1,4 +1,4 @@
-//! What the tests of both have in common.
+//! Shared helpers of the tests.
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use units::Rng;
 
-/// Longer than anything takes, on whatever machine.
+/// Timeout that is long enough on any machine.
 pub const LONG: Duration = Duration::from_secs(60);
 
 pub fn ackclock() -> Command {
@@ -32,9 +32,9 @@ pub fn says(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Has it end as a person would.
+/// Ends a process as Ctrl-C does.
 pub fn interrupt(child: &Child) {
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
     assert!(sent.success());
 }
 
@@ -50,7 +50,7 @@ pub fn patient(child: &mut Child, most: Duration) -> Option<i32> {
     None
 }
 
-/// In PEM.
+/// Encodes bytes as PEM.
 pub fn pem(label: &str, der: &[u8]) -> String {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let four = |three: &[u8]| -> String {
@@ -66,8 +66,8 @@ pub fn pem(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
 }
 
-/// `cert.pem` and `priv.key` of `localhost` in this folder as the interop runner's certs.sh makes them: P-256, the key with its parameters before
-/// it. False where there is no openssl.
+/// Creates `cert.pem` and `priv.key` for `localhost` in this folder, as the interop runner's certs.sh does: P-256, and the key after
+/// its parameters. Returns false without openssl.
 pub fn certificate_by_openssl(dir: &Path) -> bool {
     const MAKE: &str = "openssl ecparam -name prime256v1 -genkey -out priv.key && openssl req -x509 -nodes -days 10 \
         -key priv.key -out cert.pem -subj /O=test/ -addext subjectAltName=DNS:localhost \
@@ -76,7 +76,17 @@ pub fn certificate_by_openssl(dir: &Path) -> bool {
     made.is_ok_and(|status| status.success())
 }
 
-/// Waits until a process has written so much that its transfer goes on.
+/// Reports whether IPv6 is available, also for a socket that takes IPv4 too, and says so if not.
+pub fn has_ipv6() -> bool {
+    let only = std::fs::read_to_string("/proc/sys/net/ipv6/bindv6only").is_ok_and(|text| text.trim() == "1");
+    let has = std::net::UdpSocket::bind("[::1]:0").is_ok() && !only;
+    if !has {
+        println!("skipped: this machine has no IPv6, or net.ipv6.bindv6only is set");
+    }
+    has
+}
+
+/// Waits until a process has written enough that its transfer is under way.
 pub fn wait_until_it_writes(child: &Child) {
     let until = Instant::now() + LONG;
     let written = || {

@@ -1,5 +1,5 @@
 //! `ackclock serve`, `fetch` and `interop` over this machine's loopback interface.
-#![cfg(wire)]
+#![cfg(transfer)]
 #![allow(clippy::disallowed_methods, reason = "real time")]
 #![allow(unreachable_pub, reason = "a crate of its own, for cargo")]
 
@@ -8,4 +8,5 @@ mod commands;
 mod common;
 mod emulator;
 mod interop;
+#[cfg(programs)]
 mod processes;

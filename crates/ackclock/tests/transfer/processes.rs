@@ -1,5 +1,5 @@
-//! `serve` and `fetch` with the other stacks at the other end, all as processes over the emulator: 1 kB, 1 MB and 50 MB, with 1 % of loss and reordering
-//! and without. What arrives has the hash of what was served, or the run says otherwise. Needs root and /dev/net/tun.
+//! `serve` and `fetch` against other stacks, all as processes over the emulator: 1 kB, 1 MB and 50 MB, with and without 1 % loss and
+//! reordering. The run checks that the received file has the hash of the served one. Needs root and /dev/net/tun.
 
 use std::fs;
 use std::io::Write;
@@ -10,17 +10,17 @@ use programs::{Fate, Options, Patience, Stack, run_with, shipped};
 use scenario::{FlowConfig, Scenario, Transport, Watch};
 use units::{Bytes, Duration, Rate};
 
-/// Longer than Python takes for what it is asked.
-const LONG: Duration = Duration::from_secs(60);
+/// Timeout that is long enough for Python.
+const LONG: Duration = Duration::from_secs(120);
 const RTT: Duration = Duration::from_millis(10);
 const CONTROLLER: &str = "cubic";
 
-/// Past the test harness, which shows nothing of tests that pass.
+/// Writes past the test harness, which hides the output of passing tests.
 fn say(line: &str) {
     std::io::stderr().write_all(format!("processes: {line}\n").as_bytes()).unwrap();
 }
 
-/// This program as a stack: HTTP/3, or `hq-interop` where the others speak that.
+/// This program as a stack, with HTTP/3, or with `hq-interop` if the other stack uses that.
 fn ours(protocol: &str) -> Stack {
     let this = env!("CARGO_BIN_EXE_ackclock");
     let text = format!(
@@ -44,16 +44,17 @@ environment = {{ SSLKEYLOGFILE = "{{keylog}}" }}
     Stack::read(&manifest).unwrap()
 }
 
-/// Seconds of a transfer.
+/// Returns the seconds that a transfer takes.
 fn transfer(server: &Stack, client: &Stack, bytes: u64, link: LinkConfig) -> f64 {
     let algorithm = Algorithm::all().into_iter().find(|algorithm| algorithm.name() == CONTROLLER).unwrap();
     let transport = Transport::Quic { datagram: 1252, header: 37, overhead: 42 };
     let flow = FlowConfig { transfer: Some(bytes), ..FlowConfig::new(CONTROLLER, algorithm, transport, RTT) };
     let scenario = Scenario::new(link, [flow], LONG);
-    // Of those that have no CUBIC, what they have.
+    // A stack without CUBIC runs its own controller.
     let has = server.controllers().any(|name| name == CONTROLLER);
     let controller = if has { Some(CONTROLLER) } else { server.controllers().next() };
-    let patience = Patience { silence: std::time::Duration::from_secs(20), ..Patience::default() };
+    let patience = std::time::Duration::from_secs(60);
+    let patience = Patience { silence: patience, ready: patience };
     let options = Options { client: Some(client.clone()), patience, ..Options::default() };
     let measured = run_with(&scenario, server, controller, &options, &Watch::default()).unwrap();
     let (transfer, reading) = (&measured.transfers[0], &measured.readings[0]);
@@ -74,9 +75,7 @@ fn rough() -> LinkConfig {
 
 #[test]
 fn with_every_stack_both_ways() {
-    if let Some(why) = emu::privilege::missing() {
-        return say(&format!("skipped: {why}"));
-    }
+    let Some(_turn) = emu::testing::turn("with_every_stack_both_ways") else { return };
     for other in shipped() {
         if let Err(why) = other.locate() {
             say(&format!("skipped: {}: {why}", other.name()));

@@ -1,5 +1,5 @@
-//! Two builds in one session: each round runs every case once with both, one right after the other, and who begins takes turns. What
-//! the machine does to one it does to the other.
+//! Compares two builds in one session. Each round runs every case once with each build, one right after the other, in alternating
+//! order. Disturbances of the machine affect both alike.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,19 +7,17 @@ use std::process::Command;
 use super::measure::Figure;
 use crate::status::{Error, HOLDS, print};
 
-/// A case, measured with both.
+/// A case measured with both builds.
 struct Pair {
     case: String,
-    /// CPU seconds of this build over those of the other, one for each round.
+    /// CPU time of this build over that of the other, one for each round.
     ratios: Vec<f64>,
 }
 
-/// Compares this build with another.
+/// Compares this build with another, and prints a line for each case.
 pub(super) fn run(other: &Path, rounds: u32, cases: &[&str]) -> Result<u8, Error> {
     let this = std::env::current_exe().map_err(Error::bad)?;
-    print(
-        "CPU time of this build over the other's: median of the rounds, and from the least to the greatest\n",
-    );
+    print("CPU time of this build over that of the other: median of the rounds (minimum to maximum)\n");
     for case in cases {
         let mut pair = Pair { case: (*case).to_owned(), ratios: Vec::new() };
         for round in 0..rounds.max(1) {
@@ -37,17 +35,17 @@ pub(super) fn run(other: &Path, rounds: u32, cases: &[&str]) -> Result<u8, Error
     Ok(HOLDS)
 }
 
-/// One case, once.
+/// Runs one case once.
 fn once(program: &Path, case: &str) -> Result<Figure, Error> {
     let wrong = |what: &dyn std::fmt::Display| Error::bad(format!("{}: {what}", program.display()));
     let done = Command::new(program).args(["bench", "--tries", "1", "--json", case]).output();
     let done = done.map_err(|e| wrong(&e))?;
     if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.stderr);
+        let errors = String::from_utf8_lossy(&done.stderr);
         return Err(wrong(&format!(
             "`bench --tries 1 --json \"{case}\"` ended with {}: {}",
             done.status,
-            said.lines().next().unwrap_or("it says nothing")
+            errors.lines().next().unwrap_or("no message")
         )));
     }
     let figures: Vec<Figure> = serde_json::from_slice(&done.stdout).map_err(|e| wrong(&e))?;

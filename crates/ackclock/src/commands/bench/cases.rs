@@ -1,5 +1,4 @@
-//! The cases of the benchmark, as experiment files: each is a long run of bulk flows over one drop-tail queue of 1 BDP, unless it says
-//! otherwise.
+//! The cases of the benchmark, as experiment files. Unless noted, each is a long run of bulk flows over a drop-tail queue of 1 BDP.
 
 use std::path::Path;
 
@@ -7,29 +6,29 @@ use experiment::diagnostics::Diagnostics;
 use experiment::file::Experiment;
 use stack::Cipher;
 
-/// What is measured of a case.
+/// Work that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     /// The simulation alone.
     Simulation,
-    /// The same with QUIC endpoints in the places of flows.
+    /// A simulation with real QUIC endpoints instead of simulated flows.
     Stack(Cipher),
-    /// The whole study, with its files.
+    /// A whole study, with its files.
     Study,
-    /// The whole study with qlog.
+    /// A whole study with qlog files.
     Qlog,
 }
 
-/// A case.
+/// A case of the benchmark.
 pub(super) struct Case {
-    /// What it is; cases that differ in one number follow each other.
+    /// Description. Cases that differ in one number follow each other.
     pub(super) name: &'static str,
     pub(super) work: Work,
     file: &'static str,
 }
 
 impl Case {
-    /// Its experiment.
+    /// Returns the experiment.
     pub(super) fn experiment(&self) -> Result<Experiment, Diagnostics> {
         let series = if self.file.contains("series") { "" } else { "series = \"off\"\n" };
         let text = format!("title = \"{}\"\n{series}{}", self.name, self.file);
@@ -79,7 +78,7 @@ macro_rules! fast {
     };
 }
 
-/// Flows with windows that fill a fast link and half of its queue, however many they are: what a flow more costs at the same loss.
+/// Flows whose windows together fill a fast link and half of its queue. Shows the cost of a further flow at equal loss.
 macro_rules! lossless {
     ($count:literal, $window:literal) => {
         fast!(
@@ -99,7 +98,7 @@ macro_rules! lossless {
 
 const SMALL: &str = "duration = \"400 s\"\ntransfer = \"100 MB\"\nlink = { rate = \"10 Mbit/s\", rtt = \"50 ms\", queue = \"1 BDP\" }\n[[flow]]\ncontroller = \"cubic\"\n";
 
-/// Four links one after another, the last of them the bottleneck.
+/// Four links in series; the last is the bottleneck.
 const CHAIN: &str = r#"
 duration = "60 s"
 [[link]]
@@ -129,12 +128,12 @@ stagger = "1 ms"
 count = 128
 "#;
 
-/// QUIC endpoints, both ends and the link together: each packet through the bottleneck has data.
+/// QUIC endpoints at both ends. Each packet through the bottleneck carries data.
 const fn endpoints(name: &'static str, cipher: Cipher, file: &'static str) -> Case {
     Case { name, work: Work::Stack(cipher), file }
 }
 
-/// One flow of endpoints, 50 ms.
+/// One flow of endpoints with an RTT of 50 ms.
 macro_rules! connection {
     ($rate:literal, $seconds:literal, $flow:literal) => {
         concat!(
@@ -149,7 +148,6 @@ macro_rules! connection {
     };
 }
 
-/// All cases.
 pub(super) const CASES: [Case; 34] = [
     case("1 flow, 10 Mbit/s, 100 MB", SMALL),
     case("1 flow, 500 Mbit/s, 60 s", flows!("1", "60", "controller = \"cubic\"", "")),

@@ -1,5 +1,5 @@
-//! Instructions that this process executes, where the kernel counts them for it: on Linux with `perf_event_paranoid` at 2 or less,
-//! on a processor or in a virtual machine that has the counter.
+//! Counts the instructions of this process, if the kernel can: on Linux with `perf_event_paranoid` at 2 or less, on a processor or
+//! in a virtual machine that has the counter.
 
 #[cfg(target_os = "linux")]
 pub(super) struct Counter(perf_event::Counter);
@@ -9,7 +9,7 @@ pub(super) struct Counter(());
 
 #[cfg(target_os = "linux")]
 impl Counter {
-    /// Counts from now on; `None` where that is refused.
+    /// Starts counting; `None` if the kernel refuses.
     pub(super) fn begin() -> Option<Self> {
         use perf_event::Builder;
         use perf_event::events::Hardware;
@@ -20,7 +20,7 @@ impl Counter {
         Some(Self(counter))
     }
 
-    /// How many there were.
+    /// Returns the number of instructions since the start.
     pub(super) fn end(mut self) -> Option<u64> {
         self.0.disable().ok()?;
         self.0.read().ok().filter(|count| *count > 0)

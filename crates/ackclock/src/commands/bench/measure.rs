@@ -1,4 +1,4 @@
-//! One case, measured.
+//! Measures one case.
 
 use cpu_time::ProcessTime;
 use scenario::Watch;
@@ -9,23 +9,22 @@ use super::instructions::Counter;
 use crate::run::{self, Options};
 use crate::status::Error;
 
-/// A measured case.
+/// Result of a case.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Figure {
-    /// What was run.
+    /// Name of the case.
     pub(super) case: String,
     /// Packets that passed the bottleneck.
     pub(super) packets: u64,
-    /// CPU seconds of the process, the fastest of the tries.
+    /// CPU seconds of the process, in the fastest try.
     pub(super) cpu_seconds: f64,
-    /// The first by the second.
     pub(super) packets_per_cpu_second: f64,
-    /// Instructions for each packet, where the kernel counts them.
+    /// Instructions per packet, if the kernel counts them.
     #[serde(default)]
     pub(super) instructions_per_packet: Option<f64>,
 }
 
-/// Runs a case `tries` times and keeps the fastest: the least disturbed by other programs.
+/// Runs a case `tries` times. Returns the fastest try, which other programs disturbed least.
 pub(super) fn measure(case: &Case, tries: u32) -> Result<Figure, Error> {
     let mut best: Option<Figure> = None;
     for _ in 0..tries.max(1) {
@@ -43,7 +42,7 @@ fn once(case: &Case) -> Result<Figure, Error> {
     let (scenario, watch) = (experiment.scenario(&row, 0), Watch::default());
     let out = tempfile::tempdir().map_err(Error::bad)?;
     let simulated = || sim::run(&scenario, &watch).map(|outcome| outcome.link.delivered.packets);
-    // A study does not say how many packets passed: counted in a simulation of its own, which is not measured.
+    // A study does not report how many packets passed. A separate simulation, which is not measured, counts them.
     let known = if matches!(case.work, Work::Study | Work::Qlog) { simulated() } else { None };
     let counter = Counter::begin();
     let begin = ProcessTime::now();

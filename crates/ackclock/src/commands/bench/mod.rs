@@ -1,6 +1,6 @@
-//! `ackclock bench`: packets through the bottleneck per CPU second, one core.
+//! `ackclock bench`: measures packets through the bottleneck per CPU second on one core.
 //!
-//! What bounds it is on record in `docs/performance.md`.
+//! `docs/src/notebook/performance.md` explains what limits the speed.
 
 mod against;
 mod cases;
@@ -18,15 +18,15 @@ use crate::status::{Error, HOLDS, complain, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// Only cases with one of these texts in their names.
+    /// Run only the cases with one of these texts in their names.
     cases: Vec<String>,
-    /// Tries per case; the fastest counts.
+    /// Set the number of tries per case; the fastest counts.
     #[arg(long, default_value_t = 5)]
     tries: u32,
-    /// Print JSON.
+    /// Print the results as JSON.
     #[arg(long, conflicts_with = "against")]
     json: bool,
-    /// Compare with another build of this program, in pairs: `--tries` is how many.
+    /// Compare with another build of ackclock, in --tries pairs of runs.
     #[arg(long, value_name = "BINARY")]
     against: Option<PathBuf>,
 }
@@ -36,10 +36,10 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8, Error> {
     let cases = chosen(&args.cases)?;
     if cfg!(debug_assertions) {
         complain(
-            "a build with checks of overflow and assertions: figures are those of `cargo build --release`",
+            "debug build: assertions and overflow checks slow it down; build with `cargo build --release`",
         );
     }
-    // A study would use every core; its CPU time is that of all of them.
+    // A study would use every core, and its CPU time would be the sum over all cores.
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().map_err(Error::bad)?;
     if let Some(other) = &args.against {
         let names: Vec<&str> = cases.iter().map(|case| case.name).collect();
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8, Error> {
 }
 
 fn chosen(texts: &[String]) -> Result<Vec<&'static Case>, Error> {
-    // Whole names are one case: others may contain them.
+    // A complete name selects one case, even if other names contain it.
     let is_named = |case: &Case, text: &String| case.name == *text;
     let fits = |case: &Case, text: &String| {
         let whole = CASES.iter().any(|case| is_named(case, text));

@@ -1,4 +1,4 @@
-//! The arguments.
+//! The arguments of `ackclock compare`.
 
 use std::path::PathBuf;
 
@@ -10,46 +10,63 @@ use crate::commands::worlds::{stacks, worlds};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Two or more controllers: names of `ackclock algorithms`, or with parameters, `'{ name = "cubic", beta = 0.8 }'`. `bbr` is the
-    /// newest BBR.
+    /// Two or more controllers to compare, by name or as TOML tables with parameters.
+    ///
+    /// `ackclock algorithms` lists the names; `bbr` stands for the newest BBR. An example with parameters is `'{ name =
+    /// "cubic", beta = 0.8 }'`.
     #[arg(required = true, num_args = 1..)]
     pub(super) controllers: Vec<String>,
-    /// The bottleneck in words, with the keys of `[link]` and `rtt`, or an experiment file or name whose network is taken.
+    /// Set the bottleneck, as in "rate=20 Mbit/s rtt=40 ms queue=1 BDP", or take the network of an experiment.
+    ///
+    /// The keys are those of [link] in docs/src/reference/keys.md, and `rtt`. An experiment is a file or a shipped name; its first
+    /// case counts.
     #[arg(long, value_name = "WORDS|FILE", default_value = "rate=20 Mbps rtt=40 ms queue=1 BDP")]
     pub(super) link: String,
-    /// The world to run in.
+    /// Choose where the flows run.
     #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&[Backend::Sim, Backend::Stack]))]
     pub(super) on: Backend,
-    /// With --on stack: whose QUIC is at both ends of every flow, the competitor's too; of several each has rows of its own:
-    /// `--stack noq,ackclock`. Ours if not given.
+    /// Choose the QUIC implementations for both ends of every flow, separated by commas.
+    ///
+    /// Requires --on stack. Each stack gets its own rows, as in `--stack noq,ackclock`; the competitor runs on the same stack.
+    /// The default is Ackclock's own endpoints.
     #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Backend::Stack]))]
     pub(super) stacks: Vec<String>,
-    /// Keys of the flows, like `transport=tcp`.
+    /// Set keys of the flows, as in `transport=tcp`.
     #[arg(long, value_name = "WORDS")]
     pub(super) flow: Option<String>,
-    /// A key of the link over a range or a list: `"queue=0.1..8 BDP"`, `"loss=0, 0.01, 0.1 %"`.
+    /// Sweep one key of the link over a range or a list, as in "queue=0.1..8 BDP" or "loss=0, 0.01, 0.1 %".
+    ///
+    /// A range has eight values, evenly spaced on a logarithmic scale.
     #[arg(long, value_name = "KEY=RANGE")]
     pub(super) vary: Option<String>,
-    /// The competitor beside which each runs; the first of the controllers if not given.
+    /// Set the competitor that each controller shares the link with.
+    ///
+    /// The default is the first controller.
     #[arg(long, value_name = "CONTROLLER")]
     pub(super) against: Option<String>,
-    /// How long the long flows run; long enough for five cycles of CUBIC on the link if not given.
+    /// Set the duration of the long flows.
+    ///
+    /// The default is long enough for five cycles of CUBIC on the link.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) time: Option<Duration>,
-    /// Repetitions with another seed each; as many as it takes for an interval of 3 %, between 5 and 40, if not given.
+    /// Set the number of repetitions, each with its own seed.
+    ///
+    /// The default is as many as it takes until the goodput ratios are known within 3 %, between 5 and 30.
     #[arg(long)]
     pub(super) repeat: Option<u32>,
-    /// Where results and report go.
+    /// Write results and report to this folder.
     #[arg(long, default_value = "results")]
     pub(super) out: PathBuf,
     /// Print the numbers as JSON.
+    ///
+    /// `results` has the `experiment`, `id` and results folder (`path`) of each study behind them.
     #[arg(long)]
     pub(super) json: bool,
 }
 
 fn time(text: &str) -> Result<Duration, String> {
     match text.parse()? {
-        Duration::ZERO => Err("no time at all".to_owned()),
+        Duration::ZERO => Err("must be longer than 0 s".to_owned()),
         time => Ok(time),
     }
 }

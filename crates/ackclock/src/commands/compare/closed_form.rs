@@ -1,18 +1,18 @@
-//! What theory says of a long flow alone, for the controllers that have a closed form with their own constants.
+//! Closed forms for a long flow alone, for the controllers that have one with their own constants.
 //!
 //! ```text
 //! Reno, random loss p    W = sqrt(3 / (2 p)) packets                                     Mathis et al. 1997
 //! CUBIC                  W = (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4),      RFC 9438 section 5.1
 //!                        or Reno's, if that is more
-//! goodput                W payload / RTT, and no more than the link carries
+//! goodput                W payload / RTT, at most the capacity of the link
 //! after a reduction      beta (1 + b) BDP of a queue of b BDP that overflows: below 1    Appenzeller et al. 2004, for beta 1/2
 //!                        the link idles
-//! CUBIC's way back       K = cbrt(W (1 - beta) / C) seconds                              RFC 9438 section 4.2, equation 2
+//! CUBIC's recovery       K = cbrt(W (1 - beta) / C) seconds                              RFC 9438 section 4.2, equation 2
 //! ```
 
 use serde::Serialize;
 
-/// CUBIC's constants, RFC 9438 section 4.6 and 5.
+/// CUBIC's constants, RFC 9438 sections 4.6 and 5.
 const C: f64 = 0.4;
 const CUBIC_BETA: f64 = 0.7;
 const RENO_BETA: f64 = 0.5;
@@ -20,19 +20,19 @@ const RENO_BETA: f64 = 0.5;
 /// The network in the terms of the formulas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Path {
-    /// Bits per second of payload that the link carries.
+    /// Capacity of the link for payload, in bits per second.
     pub(super) capacity: f64,
     /// Base RTT, seconds.
     pub(super) rtt: f64,
     /// Payload of a packet, bits.
     pub(super) payload: f64,
-    /// Random loss, 0 to 1.
+    /// Probability of random loss, 0 to 1.
     pub(super) loss: f64,
-    /// The queue in BDP, if it has a limit.
+    /// Size of the queue in BDP, if it has a limit.
     pub(super) queue: Option<f64>,
 }
 
-/// Goodput in Mbit/s, and where the formula stands.
+/// Returns the goodput in Mbit/s, and the source of the formula.
 pub(super) fn goodput(algorithm: &str, path: &Path) -> Option<(f64, &'static str)> {
     if path.loss == 0.0 {
         return None;
@@ -51,7 +51,7 @@ fn cubic(path: &Path) -> f64 {
     factor * libm::pow(path.rtt / path.loss, 0.75)
 }
 
-/// What is left of a full pipe after a reduction, in BDP: below 1 the link idles. Only of a queue that overflows.
+/// Returns the window after a reduction from a full queue, in BDP. Below 1 the link idles.
 pub(super) fn after_reduction(algorithm: &str, path: &Path) -> Option<f64> {
     let beta = match algorithm {
         "new-reno" | "tcp-reno" => RENO_BETA,
@@ -61,7 +61,7 @@ pub(super) fn after_reduction(algorithm: &str, path: &Path) -> Option<f64> {
     path.queue.map(|queue| beta * (1.0 + queue))
 }
 
-/// CUBIC's time back to its last window, from a full pipe, seconds: the longest cycle that a long flow has.
+/// Returns the seconds that CUBIC needs to grow back to a window that fills link and queue: the longest cycle of a long flow.
 pub(super) fn cubic_cycle(path: &Path) -> f64 {
     let full = path.capacity * path.rtt / path.payload * (1.0 + path.queue.unwrap_or(1.0).min(4.0));
     libm::cbrt(full * (1.0 - CUBIC_BETA) / C)
@@ -73,8 +73,8 @@ mod tests {
 
     const PATH: Path = Path { capacity: 100e6, rtt: 0.08, payload: 9720.0, loss: 1e-4, queue: Some(0.3) };
 
-    /// CUBIC's are of RFC 9438 section 5.1, Table 1 (RTT 0.1 s, C = 0.4). Reno's there are 120, 379 and 1200: the RFC has 1.2 for
-    /// sqrt(1.5), which is 2 % more.
+    /// CUBIC's windows are those of RFC 9438 section 5.1, Table 1 (RTT 0.1 s, C = 0.4). Reno's windows there are 120, 379 and
+    /// 1200, because the RFC takes 1.2 for sqrt(1.5), 2 % less.
     #[test]
     fn the_table_of_rfc_9438() {
         for (loss, reno, with_cubic) in [(1e-4, 122.5, 187.0), (1e-5, 387.3, 1054.0), (1e-6, 1224.7, 5926.0)]
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(goodput("bbr3", &PATH), None);
     }
 
-    /// A full pipe of 1000 packets: cbrt(1000 * 0.3 / 0.4) seconds. Without a limit the queue counts as one BDP, a long one as 4.
+    /// A full pipe of 1000 packets takes cbrt(1000 * 0.3 / 0.4) seconds. A queue without a limit counts as 1 BDP, a long one as 4.
     #[test]
     fn the_time_back_to_the_last_window() {
         let path = Path { capacity: 1e8, rtt: 0.1, payload: 1e4, loss: 0.0, queue: Some(0.0) };

@@ -1,4 +1,4 @@
-//! What a row of results says of a controller.
+//! The quantities of a controller that are taken from a row of results.
 
 use results::summary::Row;
 use serde::Serialize;
@@ -9,38 +9,41 @@ use crate::commands::ratio::Ratio;
 /// A long flow alone.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Long {
-    /// Mbit/s, and its sample deviation.
+    /// Mbit/s.
     pub(super) goodput: f64,
+    /// Sample standard deviation of the goodput.
     pub(super) spread: Option<f64>,
-    /// Of what the link carries in payload, 0 to 1.
+    /// Goodput over the link's capacity for payload, 0 to 1.
     pub(super) of_link: f64,
     /// Milliseconds.
     pub(super) rtt_mean: f64,
     pub(super) rtt_p95: f64,
-    /// Milliseconds of waiting, mean.
+    /// Mean queueing delay, in milliseconds.
     pub(super) queue_wait: f64,
-    /// Per cent.
+    /// Percent.
     pub(super) loss: f64,
     pub(super) reductions_per_minute: f64,
 }
 
-/// A flow beside the competitor.
+/// A flow that shares the link with the competitor.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Beside {
-    /// Per cent of both, and its sample deviation.
+    /// Share of the goodput of both, in percent.
     pub(super) share: f64,
+    /// Sample standard deviation of the share.
     pub(super) spread: Option<f64>,
-    /// Mbit/s of its own and of the competitor.
+    /// Mbit/s.
     pub(super) goodput: f64,
+    /// Goodput of the competitor, in Mbit/s.
     pub(super) competitor: f64,
-    /// The competitor's goodput over the mean of two flows of its own kind beside each other.
+    /// Goodput of the competitor over the mean goodput of two competitors that share the link.
     pub(super) keeps: Option<Ratio>,
-    /// Milliseconds, mean of both.
+    /// Mean RTT of both, in milliseconds.
     pub(super) rtt_mean: f64,
 }
 
 impl Long {
-    pub(super) fn of(row: &Row, question: &Question) -> Self {
+    pub(super) fn new(row: &Row, question: &Question) -> Self {
         let goodput = row.cells.get("goodput");
         let minutes = (question.to - question.from).as_secs_f64() / 60.0;
         Self {
@@ -57,12 +60,12 @@ impl Long {
 }
 
 impl Beside {
-    /// `own` is the competitor's row beside its own kind.
-    pub(super) fn of(row: &Row, own: Option<&Row>, seeds: u32) -> Self {
+    /// Takes the quantities of a row. `own` is the row of two competitors that share the link.
+    pub(super) fn new(row: &Row, own: Option<&Row>, seeds: u32) -> Self {
         let share = row.cells.get("share of candidate");
-        // Beside its own kind it is either of the two: their mean.
+        // Either of the two competitors could be compared: take their mean.
         let alone = own.and_then(|own| own.cells.get("goodput"));
-        let keeps = row.cells.get("goodput of competitor").and_then(|here| Ratio::of(here, alone?, seeds));
+        let keeps = row.cells.get("goodput of competitor").and_then(|here| Ratio::new(here, alone?, seeds));
         Self {
             keeps: keeps.filter(|_| own.is_some_and(|own| own.label != row.label)),
             goodput: mean(row, "goodput of candidate"),

@@ -1,8 +1,9 @@
-//! `ackclock compare`: which controller on this link, by how much, and why.
+//! `ackclock compare`: compares controllers on a link and explains the difference.
 //!
-//! The question becomes experiment files (`question.rs`), which run as any other and leave their results and a report: long flows alone, flows
-//! beside a competitor, short transfers. What they say is put into numbers with intervals (`answer.rs`), reasons (`why.rs`, with
-//! `closed_form.rs`) one screen of text (`screen.rs`), and the first page of the report (`page.rs`).
+//! The question becomes three experiment files (`question.rs`): long flows alone, flows that share the link with a competitor,
+//! and short transfers. They run like any other experiment and leave results and a report. Their results become numbers with
+//! intervals (`answer.rs`) and reasons (`why.rs`, `closed_form.rs`). These fill one screen of text (`screen.rs`) and the first
+//! page of the report (`page.rs`).
 
 mod answer;
 mod args;
@@ -17,6 +18,7 @@ mod sweep;
 mod varied;
 mod why;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -27,21 +29,22 @@ use scenario::Watch;
 use self::answer::Answer;
 pub(crate) use self::args::CompareArgs;
 use self::question::{Kind, Question};
+use crate::commands::folders::Stored;
 use crate::commands::list;
 use crate::output::tell;
 use crate::run::{self, Options, Study};
 use crate::status::{Error, HOLDS, print};
 
-/// Repetitions of the long flows at first; their spread says how many it takes.
+/// Repetitions of the long flows in the first sample. Its spread decides how many more are made.
 const FIRST_SEEDS: u32 = 5;
-/// Repetitions at most: the answer within ten seconds is worth more than an interval a little narrower.
+/// Largest number of repetitions: an answer within ten seconds is worth more than a slightly narrower interval.
 const MOST_SEEDS: u32 = 30;
-/// Seconds of one core that are worth a word.
+/// Estimated seconds of one core above which the cost is announced.
 const LONG: f64 = 60.0;
-/// Half the width of the interval of a ratio, as a share of it, that is narrow enough.
+/// Half the width of a ratio's interval, as a share of the ratio, that is narrow enough.
 const NARROW: f64 = 0.03;
 
-/// Answers the question; the exit status.
+/// Runs the comparison. Returns the exit status.
 pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
     let question = Question::read(args)?;
     let watch = Arc::new(Watch::default());
@@ -54,13 +57,15 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
         question.place.check(&question.experiment(*kind, 1)?)?;
     }
     warn_of_cost(&question, kinds, args.repeat)?;
-    let (long, seeds) = lab.long_flows(args.repeat)?;
-    let mut all = vec![long];
+    let ((long, folder), seeds) = lab.long_flows(args.repeat)?;
+    let (mut stored, mut all) = (vec![Stored::new(&long, folder)], vec![long]);
     for kind in kinds {
-        all.push(lab.run(*kind, seeds)?);
+        let (results, folder) = lab.run(*kind, seeds)?;
+        stored.push(Stored::new(&results, folder));
+        all.push(results);
     }
     let dir = args.out.join("report").join("compare");
-    let answer = Answer::of(&question, &all, seeds);
+    let answer = Answer::new(&question, &all, stored, seeds);
     let (text, blocks) = match &question.vary {
         Some(varied) => {
             (sweep::text(&question, varied, &all, seeds), page::blocks_over(&question, varied, &all, seeds))
@@ -77,7 +82,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
     Ok(HOLDS)
 }
 
-/// What takes long is said beforehand.
+/// Announces a comparison that takes long.
 fn warn_of_cost(question: &Question, kinds: &[Kind], repeat: Option<u32>) -> Result<(), Error> {
     let seeds = repeat.unwrap_or(FIRST_SEEDS);
     let mut seconds = 0.0;
@@ -86,18 +91,18 @@ fn warn_of_cost(question: &Question, kinds: &[Kind], repeat: Option<u32>) -> Res
     }
     if seconds > LONG {
         let more = match repeat {
-            None => format!(" and up to {MOST_SEEDS} where they scatter"),
+            None => format!(" (up to {MOST_SEEDS} if the runs scatter)"),
             Some(_) => String::new(),
         };
         let cost = list::time(seconds);
         tell(&format!(
-            "compare: about {cost} of one core for {seeds} seeds{more}; --time and --repeat say less"
+            "compare: takes about {cost} on one core for {seeds} seeds{more}; shorten it with --time or --repeat"
         ));
     }
     Ok(())
 }
 
-/// What every run of a comparison needs.
+/// State that every run of a comparison needs.
 struct Lab<'a> {
     question: &'a Question,
     options: Options,
@@ -105,22 +110,42 @@ struct Lab<'a> {
 }
 
 impl Lab<'_> {
-    fn run(&self, kind: Kind, seeds: u32) -> Result<Results, Error> {
+    /// Returns the results of one kind of runs, and their folder.
+    fn run(&self, kind: Kind, seeds: u32) -> Result<(Results, PathBuf), Error> {
         let experiment: Experiment = self.question.experiment(kind, seeds)?;
         match run::experiment(&experiment, &self.options, self.watch)? {
-            Study::Complete(results, ..) => Ok(*results),
-            Study::Part(..) => Err(Error::bad("a part of a comparison")),
+            Study::Complete(results, folder, _) => Ok((*results, folder)),
+            Study::Part(..) => Err(Error::bad("a comparison cannot be made in parts")),
         }
     }
 
-    /// The long flows, and with how many seeds: Stein's two stages, a first sample whose spread says how large the second must be.
-    fn long_flows(&self, repeat: Option<u32>) -> Result<(Results, u32), Error> {
+    /// Runs the long flows. Returns their results, and the number of seeds.
+    ///
+    /// Uses Stein's two stages: the spread of a first sample decides the size of the second.
+    fn long_flows(&self, repeat: Option<u32>) -> Result<((Results, PathBuf), u32), Error> {
         let first = repeat.unwrap_or(FIRST_SEEDS);
-        let results = self.run(Kind::Long, first)?;
+        let (results, folder) = self.run(Kind::Long, first)?;
         let needed = answer::seeds_for(self.question, &results.summary, first, NARROW).min(MOST_SEEDS);
         if repeat.is_some() || needed <= first {
-            return Ok((results, first));
+            return Ok(((results, folder), first));
         }
         Ok((self.run(Kind::Long, needed)?, needed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Args;
+
+    use super::*;
+
+    /// The help text of `--repeat` quotes the constants.
+    #[test]
+    fn help_states_the_seeds() {
+        let command = CompareArgs::augment_args(clap::Command::new("compare"));
+        let repeat = command.get_arguments().find(|arg| arg.get_id() == "repeat").unwrap();
+        let help = repeat.get_long_help().unwrap().to_string();
+        assert!(help.contains(&format!("between {FIRST_SEEDS} and {MOST_SEEDS}")), "{help}");
+        assert!(help.contains(&format!("within {} %", NARROW * 100.0)), "{help}");
     }
 }

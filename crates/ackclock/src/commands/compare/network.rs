@@ -1,4 +1,4 @@
-//! The network of a comparison in numbers, and how far it is the one drop-tail link of which formulas speak.
+//! The network of a comparison in numbers, and its differences from the single drop-tail link of the formulas.
 
 use link::{Aqm, Limit, RateModel};
 use scenario::Scenario;
@@ -6,23 +6,23 @@ use units::Duration;
 
 use super::closed_form::Path;
 
-/// What the runs' network is.
+/// The network of the runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Network {
-    /// In the terms of the formulas; of several links the narrowest.
+    /// Path in the terms of the formulas, with the rate of the slowest link.
     pub(super) path: Path,
-    /// The queue's whole length in time, if it has a limit.
+    /// Delay of a full queue, if it has a limit.
     pub(super) buffer: Option<Duration>,
-    /// What makes it another network than one drop-tail link of constant rate, in words: there no formula is told.
+    /// Differences from a single drop-tail link of constant rate, in words. With any of them no formula applies.
     pub(super) beyond_one_link: Vec<String>,
-    /// Whether `path` has a capacity of which a flow's goodput is a share: the rates are constant, and data go forward.
+    /// Whether goodput can be given as a share of the capacity of `path`: rates are constant, and data flow forward.
     pub(super) has_capacity: bool,
-    /// What differs between repetitions, apart from when the flows start.
+    /// Random elements that differ between repetitions, without the start times of the flows.
     pub(super) random: Vec<&'static str>,
 }
 
 impl Network {
-    pub(super) fn of(scenario: &Scenario) -> Self {
+    pub(super) fn new(scenario: &Scenario) -> Self {
         let flow = &scenario.flows[0];
         let payload = flow.transport.payload();
         let on_wire = flow.transport.wire_bytes(payload);
@@ -35,7 +35,7 @@ impl Network {
         };
         let (rtt, rate) = (flow.rtt.as_secs_f64(), scenario.link.rate.nominal().0);
         let queue = bytes.map(|bytes| bytes * 8.0 / (rate as f64 * rtt));
-        // What is damaged is lost at random too.
+        // Corrupted packets are random losses too.
         let (lost, damaged) = (scenario.link.loss, scenario.link.corrupt);
         let loss = lost + damaged - lost * damaged;
         Self {
@@ -48,7 +48,7 @@ impl Network {
         }
     }
 
-    /// Whether formulas of one drop-tail link may be told of it.
+    /// Reports whether the formulas of a single drop-tail link apply.
     pub(super) fn is_one_link(&self) -> bool {
         self.beyond_one_link.is_empty()
     }
@@ -57,7 +57,7 @@ impl Network {
 fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
     let mut found = Vec::new();
     if !scenario.beyond.is_empty() {
-        found.push(format!("{} links in a row", 1 + scenario.beyond.len()));
+        found.push(format!("{} links in series", 1 + scenario.beyond.len()));
     }
     for link in scenario.forward().filter(|link| !matches!(link.aqm, Aqm::DropTail(_))) {
         found.push(format!("`{}` in its queue", link.aqm.name()));
@@ -73,16 +73,16 @@ fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
         found.push("a delay or queue that changes".to_owned());
     }
     if scenario.forward().any(|link| !link.blackhole.is_empty() || !link.drop.is_empty()) {
-        found.push("losses known beforehand".to_owned());
+        found.push("scheduled losses".to_owned());
     }
     let is_back = |first: u16| first >= scenario.first_reverse();
     if scenario.flows.iter().any(|flow| is_back(flow.route.first)) {
-        found.push("flows in reverse".to_owned());
+        found.push("flows in the reverse direction".to_owned());
     } else if !scenario.reverse.is_empty() {
-        found.push("links on the way back".to_owned());
+        found.push("reverse links".to_owned());
     }
     if !scenario.udp.is_empty() {
-        found.push("UDP beside the flows".to_owned());
+        found.push("UDP cross-traffic".to_owned());
     }
     found.dedup();
     found
@@ -94,11 +94,11 @@ fn random(scenario: &Scenario) -> Vec<&'static str> {
     let is_random_udp = scenario.udp.iter().any(|udp| udp.on_off.is_some_and(|spans| spans.random));
     let all = [
         ("losses", any(&|link| link.loss > 0.0)),
-        ("damage", any(&|link| link.corrupt > 0.0)),
-        ("copies", any(&|link| link.duplicate > 0.0)),
+        ("corruption", any(&|link| link.corrupt > 0.0)),
+        ("duplicates", any(&|link| link.duplicate > 0.0)),
         ("jitter", any(&|link| link.jitter > Duration::ZERO)),
         ("the AQM", any(&|link| draws(&link.aqm))),
-        ("the slots' rates", any(&|link| matches!(link.rate, RateModel::Slots(_)))),
+        ("the rates of the slots", any(&|link| matches!(link.rate, RateModel::Slots(_)))),
         ("UDP", is_random_udp),
     ];
     all.into_iter().filter(|(_, is)| *is).map(|(what, _)| what).collect()
@@ -116,7 +116,7 @@ mod tests {
             "title = \"t\"\nduration = \"1 s\"\n{link}\n[[flow]]\ncontroller = \"cubic\"\nrtt = \"40 ms\"\n"
         );
         let file = Experiment::parse("t", FilePath::new("t"), &text).unwrap();
-        Network::of(&file.scenario(&file.cases()[0], 0))
+        Network::new(&file.scenario(&file.cases()[0], 0))
     }
 
     #[test]
@@ -125,25 +125,25 @@ mod tests {
         assert!(network(plain).is_one_link() && network(plain).random.is_empty());
         for (link, says) in [
             (format!("{plain}aqm = \"codel\"\n"), "`codel` in its queue"),
-            (format!("{plain}blackhole = [[\"1 s\", \"2 s\"]]\n"), "losses known beforehand"),
-            (format!("{plain}drop = [7]\n"), "losses known beforehand"),
+            (format!("{plain}blackhole = [[\"1 s\", \"2 s\"]]\n"), "scheduled losses"),
+            (format!("{plain}drop = [7]\n"), "scheduled losses"),
             (
                 "[link]\nrate = [[\"0 s\", \"1 Mbit/s\"], [\"1 s\", \"2 Mbit/s\"]]\ndelay = \"5 ms\"\n"
                     .into(),
                 "a rate that changes",
             ),
-            (format!("{plain}[reverse]\nrate = \"1 Mbit/s\"\ndelay = \"5 ms\"\n"), "links on the way back"),
+            (format!("{plain}[reverse]\nrate = \"1 Mbit/s\"\ndelay = \"5 ms\"\n"), "reverse links"),
         ] {
             assert_eq!(network(&link).beyond_one_link, [says]);
         }
         let faulty = network(&format!("{plain}loss = \"1 %\"\ncorrupt = \"2 %\"\nduplicate = \"1 %\"\n"));
-        assert_eq!(faulty.random, ["losses", "damage", "copies"]);
+        assert_eq!(faulty.random, ["losses", "corruption", "duplicates"]);
         assert!(faulty.is_one_link() && (faulty.path.loss - 0.0298).abs() < 1e-9);
         let chain = "[[link]]\nname = \"a\"\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\nloss = \"1 %\"\n\
                      [[link]]\nname = \"b\"\nrate = \"5 Mbit/s\"\ndelay = \"5 ms\"\njitter = \"1 ms\"\n";
         let chain = network(chain);
-        assert_eq!(chain.beyond_one_link, ["2 links in a row"]);
+        assert_eq!(chain.beyond_one_link, ["2 links in series"]);
         assert_eq!(chain.random, ["losses", "jitter"]);
-        assert!(chain.path.capacity < 5e6, "that of the narrowest: {}", chain.path.capacity);
+        assert!(chain.path.capacity < 5e6, "that of the slowest link: {}", chain.path.capacity);
     }
 }

@@ -1,4 +1,4 @@
-//! The answer as its page has it: sentences that wrap, and a table with a column for each controller, which fits a telephone.
+//! The answer as a page: sentences that wrap, and tables with a column for each controller, narrow enough for a phone.
 
 use report::Block;
 use results::summary::Results;
@@ -9,7 +9,7 @@ use super::screen::{self, significant};
 use super::sweep;
 use super::varied::Varied;
 
-/// Of one network.
+/// Returns the page for a single network.
 pub(super) fn blocks(question: &Question, answer: &Answer) -> Vec<Block> {
     let mut blocks = vec![Block::Text(screen::verdict(question, answer))];
     blocks.extend(screen::place(question, answer).map(Block::Text));
@@ -22,14 +22,14 @@ pub(super) fn blocks(question: &Question, answer: &Answer) -> Vec<Block> {
     blocks
 }
 
-/// Over a key the charts have the numbers.
+/// Returns the page for a sweep. The charts show the numbers.
 pub(super) fn blocks_over(question: &Question, varied: &Varied, all: &[Results], seeds: u32) -> Vec<Block> {
     let verdict = sweep::verdict(question, varied, &all[0].summary.variants, seeds);
     let texts = [Some(verdict), question.place.sentence(), Some(sweep::foot(question, seeds))];
     texts.into_iter().flatten().map(Block::Text).collect()
 }
 
-/// A line of a table: what it is, and its value of each controller.
+/// A line of a table: its name, and the value of each controller.
 type Line<'a> = (String, Box<dyn Fn(&Ranked) -> String + 'a>);
 
 fn table(caption: String, ranking: &[&Ranked], lines: &[Line<'_>]) -> Block {
@@ -51,13 +51,13 @@ fn line<'a>(name: impl Into<String>, value: impl Fn(&Ranked) -> String + 'a) -> 
 fn alone(question: &Question, answer: &Answer) -> Block {
     let mut lines = vec![line("goodput, Mbit/s", |r| significant(r.long.goodput))];
     if question.network.has_capacity {
-        lines.push(line("of the link, %", |r| format!("{:.0}", r.long.of_link * 100.0)));
+        lines.push(line("share of the link, %", |r| format!("{:.0}", r.long.of_link * 100.0)));
     }
     lines.push(line("mean RTT, ms", |r| format!("{:.1}", r.long.rtt_mean)));
-    lines.push(line("95 % of RTTs up to, ms", |r| format!("{:.1}", r.long.rtt_p95)));
+    lines.push(line("95th percentile RTT, ms", |r| format!("{:.1}", r.long.rtt_p95)));
     lines.push(line("loss, %", |r| format!("{:.3}", r.long.loss)));
     let size = |(i, size): (usize, &&str)| {
-        line(format!("{size} complete, s"), move |r| match r.completion.get(i).copied().flatten() {
+        line(format!("{size} transfer, s"), move |r| match r.completion.get(i).copied().flatten() {
             Some(seconds) => format!("{seconds:.2}"),
             None => "–".to_owned(),
         })
@@ -72,15 +72,15 @@ fn alone(question: &Question, answer: &Answer) -> Block {
 
 fn beside(answer: &Answer) -> Option<Block> {
     let ranking: Vec<&Ranked> = answer.ranking.iter().filter(|ranked| ranked.beside.is_some()).collect();
-    let of = |shown: fn(&super::measured::Beside) -> String| {
+    let cell = |shown: fn(&super::measured::Beside) -> String| {
         move |ranked: &Ranked| ranked.beside.as_ref().map_or_else(String::new, shown)
     };
     let lines = [
-        line("its goodput, Mbit/s", of(|b| significant(b.goodput))),
-        line(format!("that of {}, Mbit/s", answer.against), of(|b| significant(b.competitor))),
-        line("its share, %", of(screen::share)),
-        line("mean RTT, ms", of(|b| format!("{:.0}", b.rtt_mean))),
+        line("own goodput, Mbit/s", cell(|b| significant(b.goodput))),
+        line(format!("goodput of {}, Mbit/s", answer.against), cell(|b| significant(b.competitor))),
+        line("own share, %", cell(screen::share)),
+        line("mean RTT, ms", cell(|b| format!("{:.0}", b.rtt_mean))),
     ];
-    let caption = format!("Beside one flow of {}", answer.against);
+    let caption = format!("Sharing the link with one flow of {}", answer.against);
     (!ranking.is_empty()).then(|| table(caption, &ranking, &lines))
 }

@@ -1,4 +1,4 @@
-//! Where the flows of a comparison run: in the simulator, or as connections of real stacks, with the simulator's rows beside.
+//! Backends of a comparison: the simulator, or real stacks with the simulator's rows next to them.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,10 @@ use crate::commands::worlds::backends;
 use crate::run::{self, Options};
 use crate::status::Error;
 
-/// The world, and in that of the stacks, of which.
+/// The backends that the flows run on.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// None: the simulator.
+    /// Stacks; empty for the simulator.
     stacks: Vec<Backend>,
 }
 
@@ -24,12 +24,12 @@ impl Place {
         Ok(Self { stacks: backends(args.on, &args.stacks)? })
     }
 
-    /// How many rows there are of each controller, beside the simulator's.
+    /// Number of rows of each controller, without the simulator's.
     pub(super) fn stacks(&self) -> usize {
         self.stacks.len()
     }
 
-    /// Of the rows that are compared.
+    /// Backends of the rows that are compared.
     pub(super) fn backends(&self) -> Vec<Backend> {
         match self.stacks.as_slice() {
             [] => vec![Backend::Sim],
@@ -37,12 +37,12 @@ impl Place {
         }
     }
 
-    /// Whether a row is compared, and does not only stand beside.
+    /// Reports whether a row is compared, and not only shown for reference.
     pub(super) fn compares(&self, row: &Row) -> bool {
         self.backends().contains(&row.label.backend())
     }
 
-    /// What the screen calls the row of a controller: which stack it is of is said where there are several.
+    /// Returns the name of a controller's row on the screen. With several stacks it names the stack.
     pub(super) fn shown(&self, label: &str, on: Backend) -> String {
         match self.stacks.len() {
             0 | 1 => label.to_owned(),
@@ -50,7 +50,7 @@ impl Place {
         }
     }
 
-    /// How studies are run there.
+    /// Returns the options for running a study on these backends.
     pub(super) fn options(&self, out: PathBuf) -> Options {
         let simulated = Options::simulate(out);
         match self.stacks.as_slice() {
@@ -59,24 +59,22 @@ impl Place {
         }
     }
 
-    /// Whether all of it can run there.
+    /// Checks that every case of the experiment can run on these backends.
     ///
     /// # Errors
-    /// Who cannot, and why.
+    /// The case that cannot run, and why.
     pub(super) fn check(&self, experiment: &Experiment) -> Result<(), Error> {
         Ok(run::check_stacks(experiment, &self.stacks)?)
     }
 
-    /// Where it was run, in a sentence; nothing of the simulator.
+    /// Describes the stacks in a sentence; `None` for the simulator.
     pub(super) fn sentence(&self) -> Option<String> {
         let words: Vec<&str> = self.stacks.iter().filter_map(|stack| stack.stack()).collect();
-        let whose = match words.as_slice() {
+        let names = match words.as_slice() {
             [] => return None,
-            ["ackclock"] => "ackclock's own".to_owned(),
-            [one] => format!("{one}'s"),
-            [all @ .., last] => format!("{}'s and {last}'s", all.join("'s, ")),
+            [one] => (*one).to_owned(),
+            [all @ .., last] => format!("{} and {last}", all.join(", ")),
         };
-        let ends = "real QUIC endpoints at both ends of every flow, the competitor's too, in virtual time";
-        Some(format!("Run on the stack, {whose}: {ends}."))
+        Some(format!("Run on real QUIC endpoints ({names}), the competitor too, in virtual time."))
     }
 }

@@ -1,4 +1,4 @@
-//! The question as experiment files.
+//! Turns the command line into experiment files.
 
 use std::path::Path as FilePath;
 
@@ -17,20 +17,21 @@ use super::place::Place;
 use super::varied::Varied;
 use crate::status::Error;
 
-/// The label of the flow in question beside a competitor, and of the competitor.
+/// Label of the controller in question where it shares the link with a competitor.
 pub(super) const CANDIDATE: &str = "candidate";
+/// Label of the competitor.
 pub(super) const COMPETITOR: &str = "competitor";
-/// What the short transfers carry.
+/// Sizes of the short transfers.
 pub(super) const TRANSFERS: [&str; 3] = ["10 kB", "100 kB", "1 MB"];
 
-/// What runs.
+/// The three kinds of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One flow without end, its start-up not counted.
+    /// One bulk flow alone, measured after its start-up.
     Long,
-    /// The same beside the competitor.
+    /// A bulk flow that shares the link with the competitor.
     Beside,
-    /// Short transfers, their handshake with them.
+    /// Short transfers, handshake included.
     StartUp,
 }
 
@@ -46,13 +47,13 @@ impl Kind {
     fn title(self) -> &'static str {
         match self {
             Self::Long => "long flows alone",
-            Self::Beside => "beside a competitor",
+            Self::Beside => "against a competitor",
             Self::StartUp => "short transfers",
         }
     }
 }
 
-/// A controller as the file has it, and what tables call it.
+/// A controller as written in the experiment file, and its label in tables.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Named {
     pub(super) label: String,
@@ -60,30 +61,32 @@ pub(super) struct Named {
     value: Value,
 }
 
-/// The question, read.
+/// The question, parsed from the command line.
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) controllers: Vec<Named>,
     pub(super) against: Named,
     pub(super) vary: Option<Varied>,
-    /// Where its flows run.
+    /// Backends that the flows run on.
     pub(super) place: Place,
-    /// The link as the user has written it.
+    /// The link as the user wrote it.
     pub(super) link: String,
-    /// What the runs' network is; where something varies, that of its first value.
+    /// The network of the runs; in a sweep, that of the first value.
     pub(super) network: Network,
-    /// Until when nothing counts, and the end.
+    /// Start of the measurement.
     pub(super) from: Duration,
+    /// End of the runs.
     pub(super) to: Duration,
-    /// The tables of the network and of a flow, as the files of the runs have them.
+    /// Tables of the network in the experiment files.
     tables: Table,
+    /// Table of a flow in the experiment files.
     flow: Table,
 }
 
 impl Question {
     pub(super) fn read(args: &CompareArgs) -> Result<Self, Error> {
         if args.controllers.len() < 2 {
-            return Err(Error::bad("one controller alone cannot be compared; name two or more"));
+            return Err(Error::bad("one controller cannot be compared; name two or more"));
         }
         let place = Place::read(args)?;
         let controllers = Named::read_all(&args.controllers)?;
@@ -92,7 +95,7 @@ impl Question {
         {
             let label = &controllers[twice].label;
             return Err(Error::bad(format!(
-                "`{label}` twice; give one a label: '{{ name = \"...\", label = \"...\" }}'"
+                "`{label}` is given twice; label one of them: '{{ name = \"...\", label = \"...\" }}'"
             )));
         }
         let against = args.against.as_deref().map(Named::read).transpose()?;
@@ -115,34 +118,34 @@ impl Question {
             tables,
             flow,
         };
-        question.look_at_the_link(args.time)?;
+        question.examine_link(args.time)?;
         Ok(question)
     }
 
-    /// The row of the competitor beside its own kind there; none where another of the controllers has its label.
+    /// Returns the row of two competitors that share the link; `None` if a different controller has the competitor's label.
     pub(super) fn own_row(&self, on: Backend) -> Option<RowLabel> {
         let another = self.controllers.iter().any(|c| c.label == self.against.label && *c != self.against);
         (!another).then(|| RowLabel::new(&self.against.label, on))
     }
 
-    /// What is compared: every controller in every place.
+    /// Returns everything that is compared: every controller on every backend.
     pub(super) fn contestants(&self) -> Vec<(&Named, Backend)> {
         let places = self.place.backends();
         self.controllers.iter().flat_map(|named| places.iter().map(move |on| (named, *on))).collect()
     }
 
-    /// What runs beside the competitor: every controller, and the competitor itself, which says what it has beside its own kind.
+    /// Returns the controllers that share the link with the competitor: all of them, and the competitor itself as the reference.
     fn candidates(&self) -> Vec<&Named> {
         let known = self.controllers.iter().any(|c| c.label == self.against.label);
         self.controllers.iter().chain((!known).then_some(&self.against)).collect()
     }
 
-    /// What the link is in numbers, and how long a run must be on it.
-    fn look_at_the_link(&mut self, time: Option<Duration>) -> Result<(), Error> {
+    /// Computes the numbers of the link, and how long the runs must be.
+    fn examine_link(&mut self, time: Option<Duration>) -> Result<(), Error> {
         let experiment = self.experiment(Kind::Long, 1)?;
         let cases = experiment.cases();
         let networks: Vec<Network> =
-            cases.iter().map(|case| Network::of(&experiment.scenario(case, 0))).collect();
+            cases.iter().map(|case| Network::new(&experiment.scenario(case, 0))).collect();
         self.network = networks[0].clone();
         let cycles = networks.iter().map(|network| closed_form::cubic_cycle(&network.path));
         let cycle = cycles.fold(0.0, f64::max);
@@ -153,11 +156,11 @@ impl Question {
         Ok(())
     }
 
-    /// The file of one kind of runs, read; every mistake in the words of the command line is found here.
+    /// Builds and parses the file for one kind of runs. This finds every mistake in the text of the command line.
     pub(super) fn experiment(&self, kind: Kind, seeds: u32) -> Result<Experiment, Error> {
         let text = toml::to_string(&self.document(kind, seeds)).map_err(Error::bad)?;
         let read = Experiment::parse(kind.name(), FilePath::new("compare"), &text);
-        // The lines are ours, the user wrote none.
+        // Line numbers mean nothing to the user, who wrote no file.
         read.map_err(|problems| problems.without_lines().into())
     }
 
@@ -218,7 +221,7 @@ impl Question {
 
     fn flows(&self, kind: Kind) -> Vec<Table> {
         let mut flow = self.flow.clone();
-        // Two flows never start at the same nanosecond, and a queue's rhythm begins anywhere.
+        // Real flows never start at the same nanosecond, nor in phase with the queue.
         flow.entry("start-jitter").or_insert("100 ms".into());
         match kind {
             Kind::Long => vec![flow],
@@ -236,19 +239,19 @@ impl Question {
         }
     }
 
-    /// Over the varied key a line for each controller; else the window over time, and bars.
+    /// Returns the charts: in a sweep, lines over the varied key; otherwise the window over time, and bars.
     fn charts(&self, kind: Kind) -> Vec<Table> {
         let on = |what: &str| format!("{what} on {}", self.link);
-        let beside = |what: &str| format!("{what}, beside {}", self.against.label);
+        let against = |what: &str| format!("{what} against {}", self.against.label);
         let drawn = match kind {
             Kind::Long => [("Goodput", "goodput"), ("Mean RTT", "rtt_mean"), ("Loss", "loss")]
                 .map(|(what, metric)| (on(what), metric))
                 .to_vec(),
             Kind::Beside => [
-                ("Share of what both carry", "share of candidate"),
-                ("Goodput that the competitor keeps", "goodput of competitor"),
+                ("Share of the total goodput", "share of candidate"),
+                ("Goodput of the competitor", "goodput of competitor"),
             ]
-            .map(|(what, metric)| (beside(what), metric))
+            .map(|(what, metric)| (against(what), metric))
             .to_vec(),
             Kind::StartUp => vec![("Completion of short transfers".to_owned(), "completion")],
         };
@@ -273,7 +276,7 @@ impl Question {
         }
     }
 
-    /// `cubic, bbr3 on rate=...`.
+    /// Returns the title, as in `cubic, bbr3 on rate=...`.
     pub(super) fn title(&self) -> String {
         let labels: Vec<&str> = self.controllers.iter().map(|c| c.label.as_str()).collect();
         format!("{} on {}", labels.join(", "), self.link)
@@ -281,14 +284,14 @@ impl Question {
 }
 
 impl Named {
-    /// The algorithm whose formulas hold for it: they are of the parameters that it has by default.
-    pub(super) fn of_formulas(&self) -> Option<&str> {
+    /// Returns the algorithm whose formulas apply: `None` if a parameter differs from its default.
+    pub(super) fn formula_name(&self) -> Option<&str> {
         let own = |key: &String| !matches!(key.as_str(), "name" | "label");
         let changed = self.value.as_table().is_some_and(|table| table.keys().any(own));
         (!changed).then_some(self.algorithm.as_str())
     }
 
-    /// All of them, or all their mistakes.
+    /// Parses all controllers, and collects all mistakes.
     fn read_all(texts: &[String]) -> Result<Vec<Self>, Error> {
         let (mut all, mut wrong) = (Vec::new(), Vec::new());
         for text in texts {
@@ -306,7 +309,7 @@ impl Named {
             true => {
                 let wrong = |_| {
                     Error::bad(format!(
-                        "`{text}` is not TOML; a controller is cubic or '{{ name = \"cubic\", beta = 0.8 }}'"
+                        "`{text}` is not valid TOML; write a controller like cubic or '{{ name = \"cubic\", beta = 0.8 }}'"
                     ))
                 };
                 format!("value = {text}")
@@ -319,7 +322,7 @@ impl Named {
         };
         let name = value.get("name").or(Some(&value)).and_then(Value::as_str).unwrap_or_default();
         let entry = find(name).ok_or_else(|| Error::bad(unknown(name)))?;
-        // `bbr` is another: rows are called what the screen calls them.
+        // A short name such as `bbr` becomes the full one, so that rows and screen agree.
         match &mut value {
             Value::Table(table) => drop(table.insert("name".to_owned(), entry.name.into())),
             name => *name = entry.name.into(),
@@ -329,7 +332,7 @@ impl Named {
     }
 }
 
-/// The tables `link` and, if there is one, `reverse`, and what the first flow of a file has.
+/// Returns the tables of the network, and the keys of the first flow if the network is that of a file.
 fn tables(text: &str) -> Result<(Table, Table), Error> {
     if text.contains('=') {
         let words = Words::split(text).map_err(Error::bad)?;

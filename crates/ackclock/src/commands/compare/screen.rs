@@ -1,4 +1,4 @@
-//! One screen: the verdict, the ranking, why.
+//! The answer on one screen: the verdict, the ranking, and the reasons.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use super::question::{Question, TRANSFERS};
 use crate::commands::ratio::Ratio;
 use crate::status::cut;
 
-/// A difference of the mean wait that is worth a word, milliseconds and share.
+/// Smallest difference of mean queueing delays that is mentioned, in milliseconds and as a factor.
 const NOTABLE_WAIT: (f64, f64) = (1.0, 1.2);
-/// An interval whose ends are further apart than by this factor says nothing.
+/// Largest quotient of an interval's ends at which the interval is still shown.
 const WIDE: f64 = 10.0;
 
-/// At most 80 columns wide.
+/// Formats the screen, at most 80 columns wide.
 pub(super) fn text(question: &Question, answer: &Answer) -> String {
     let mut out = String::new();
     put(&mut out, "", &verdict(question, answer));
@@ -31,51 +31,55 @@ pub(super) fn text(question: &Question, answer: &Answer) -> String {
     out
 }
 
-/// What is not told of a network that is more than one link.
+/// Explains why formulas and reasons are missing for a network that is not a single drop-tail link.
 pub(super) fn network(question: &Question) -> Option<String> {
     let found = question.network.beyond_one_link.join(", ");
     let is_more = !question.network.is_one_link();
-    is_more.then(|| format!("The network has {found}: no formula or reason of one drop-tail link is told."))
+    is_more.then(|| {
+        format!("The network has {found}: formulas and reasons for a single drop-tail link do not apply.")
+    })
 }
 
-/// How it was measured, and what the intervals are of.
+/// Describes how the numbers were measured, and what the intervals cover.
 pub(super) fn foot(question: &Question, answer: &Answer) -> String {
     let [from, to] = answer.window;
     let seeds = if answer.seeds == 1 { "seed" } else { "seeds" };
-    let length =
-        format!("{} {seeds}, {to:.0} s each, of which the first {from:.0} s do not count", answer.seeds);
+    let length = format!("{} {seeds}, {to:.0} s each; the first {from:.0} s are not counted.", answer.seeds);
     let is_alike = |r: &Ranked| {
         [r.long.spread, r.beside.and_then(|beside| beside.spread)].iter().all(|s| *s == Some(0.0))
     };
     let alike = answer.ranking.iter().all(is_alike);
-    let of = match question.network.random.as_slice() {
-        _ if alike => "; every run alike. Ranges".to_owned(),
-        [] => ". Random are the start times alone: ranges say how far these move a ratio, nothing of the model. They".to_owned(),
+    let varies = match question.network.random.as_slice() {
+        _ if alike => "All runs are identical.".to_owned(),
+        [] => "Only start times vary between runs; the intervals do not cover model error.".to_owned(),
         random => {
-            let all: Vec<&str> = random.iter().copied().chain(["the start times"]).collect();
-            format!(". Random are {}. Ranges", join(&all))
+            let all: Vec<&str> = random.iter().copied().chain(["start times"]).collect();
+            format!("Random between runs: {}.", join(&all))
         }
     };
-    let limit = if question.network.buffer.is_none() { " No queue is given: it has no limit." } else { "" };
-    format!("{length}{of} are 95 % intervals of the ratio, +- the deviation over the seeds.{limit}")
+    let limit =
+        if question.network.buffer.is_none() { " No queue size is given, so it is unlimited." } else { "" };
+    format!(
+        "{length} {varies} Ranges are 95 % intervals, +- is the standard deviation over the seeds.{limit}"
+    )
 }
 
-/// Where it was run, and what the same is in the simulator; nothing where it was run there.
+/// Names the stacks, and the goodput in the simulator; `None` if all flows were simulated.
 pub(super) fn place(question: &Question, answer: &Answer) -> Option<String> {
     let simulated = |r: &Ranked| {
         Some(format!("{} {} (here {})", r.label, significant(r.simulated?), significant(r.long.goodput)))
     };
     let all: Vec<String> = answer.ranking.iter().filter_map(simulated).collect();
-    let beside = format!(" In the simulator, Mbit/s: {}.", all.join(", "));
-    question.place.sentence().map(|place| place + &beside)
+    let simulated = format!(" Goodput in the simulator, Mbit/s: {}.", all.join(", "));
+    question.place.sentence().map(|place| place + &simulated)
 }
 
-/// Who carries most, by how much, and what it costs.
+/// Names the controller with the highest goodput, by how much it leads, and the delay that it causes.
 pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
     let on = &question.link;
     let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
     if best.long.goodput <= 0.0 {
-        return format!("Nothing gets through, on {on}.");
+        return format!("No data gets through on {on}.");
     }
     format!("{}{}", ranking(best, rest, on), delay(answer))
 }
@@ -88,7 +92,7 @@ fn ranking(best: &Ranked, rest: &[Ranked], on: &str) -> String {
     {
         let value = ratio.value;
         return format!(
-            "{} carries {value:.2} times what {} does in a run each, and one run tells nothing apart, on {on}.",
+            "{} achieves {value:.2} times the goodput of {} on {on}, but one run each is not significant.",
             best.label, next.label
         );
     }
@@ -96,44 +100,50 @@ fn ranking(best: &Ranked, rest: &[Ranked], on: &str) -> String {
     let same: Vec<&str> = rest.iter().filter(|r| is(r, Ratio::is_same)).map(|r| r.label.as_str()).collect();
     let unknown = |r: &&Ranked| r.best_over_this.is_some_and(|ratio| !ratio.matters() && !ratio.is_same());
     if same.len() == rest.len() {
-        return format!("{} carry the same within {:.1} %, on {on}.", join(&all()), (most() - 1.0) * 100.0);
+        let within = (most() - 1.0) * 100.0;
+        return format!("{} achieve the same goodput within {within:.1} % on {on}.", join(&all()));
     }
     let mut also = String::new();
     if !same.is_empty() {
-        let _ = write!(also, "; {} as much", join(&same));
+        let ties = if same.len() == 1 { "ties" } else { "tie" };
+        let _ = write!(also, "; {} {ties} with it", join(&same));
     }
-    // The first that is certainly less.
+    // The first that is certainly slower.
     let Some(next) = rest.iter().find(|r| r.best_over_this.is_none_or(Ratio::matters)) else {
         let open = rest.iter().filter(unknown);
-        let open = open.filter_map(|r| Some(format!("{} what {} does", times(r.best_over_this?), r.label)));
+        let open = open.filter_map(|r| Some(times(r.best_over_this?, &r.label)));
         let open = join_all(&open.collect::<Vec<_>>());
         return format!(
-            "Not told apart: {} carries {open}{also}, on {on}; more seeds (--repeat) may tell.",
+            "No significant difference on {on}: {} achieves {open}{also}; more seeds (--repeat) may decide.",
             best.label
         );
     };
     let more = match next.best_over_this {
-        Some(ratio) => format!("{} what {} does", times(ratio), next.label),
-        None => format!("{:.2} Mbit/s where {} carries nothing", best.long.goodput, next.label),
+        Some(ratio) => times(ratio, &next.label),
+        None => format!("{:.2} Mbit/s while {} achieves nothing", best.long.goodput, next.label),
     };
     let open: Vec<&str> = rest.iter().filter(unknown).map(|r| r.label.as_str()).collect();
     if !open.is_empty() {
-        let _ = write!(also, "; {} not told apart from it", join(&open));
+        let verb = if open.len() == 1 { "does" } else { "do" };
+        let _ = write!(also, "; {} {verb} not differ significantly", join(&open));
     }
-    let verb = if rest.len() > 1 { "carries most," } else { "carries" };
-    format!("{} {verb} {more}{also}, on {on}.", best.label)
+    match rest.len() {
+        1 => format!("{} achieves {more} on {on}.", best.label),
+        _ => format!("{} achieves the highest goodput on {on}: {more}{also}.", best.label),
+    }
 }
 
-/// `3.3 times (3.1 to 3.5)`.
-fn times(ratio: Ratio) -> String {
+/// Formats a ratio of goodputs, as in `3.30 times the goodput of cubic (3.10 to 3.50)`.
+fn times(ratio: Ratio, other: &str) -> String {
     let decimals = if ratio.value < 1.2 { 3 } else { 2 };
+    let value = format!("{:.decimals$} times the goodput of {other}", ratio.value);
     if ratio.low == ratio.high {
-        return format!("{:.decimals$} times", ratio.value);
+        return value;
     }
-    format!("{:.decimals$} times ({:.decimals$} to {:.decimals$})", ratio.value, ratio.low, ratio.high)
+    format!("{value} ({:.decimals$} to {:.decimals$})", ratio.low, ratio.high)
 }
 
-/// Who waits least, where that is not the one that carries most.
+/// Names the controller with the lowest queueing delay, if that is not the one with the highest goodput.
 fn delay(answer: &Answer) -> String {
     let best = &answer.ranking[0];
     let wait = |r: &Ranked| r.long.queue_wait;
@@ -145,7 +155,7 @@ fn delay(answer: &Answer) -> String {
         return String::new();
     }
     format!(
-        " Packets of {} wait {:.1} ms, those of {} {:.1} ms.",
+        " Mean queueing delay: {} {:.1} ms, {} {:.1} ms.",
         best.label,
         wait(best),
         least.label,
@@ -156,7 +166,7 @@ fn delay(answer: &Answer) -> String {
 fn table(out: &mut String, question: &Question, answer: &Answer) {
     let width = label_width(answer);
     let all = || answer.ranking.iter().flat_map(|ranked| ranked.completion.iter().flatten());
-    // The shortest must have digits.
+    // The shortest time must have digits.
     let (unit, factor) = if all().any(|seconds| *seconds < 0.1) { ("ms", 1e3) } else { ("s", 1.0) };
     let completion = format!("- completion, {unit} ");
     let _ = writeln!(out, "{:width$}  ------ long flow alone --------------  {completion:-<20}", "");
@@ -190,16 +200,16 @@ fn table(out: &mut String, question: &Question, answer: &Answer) {
     }
 }
 
-/// Milliseconds: a decimal, or three digits of short ones.
+/// Formats milliseconds with one decimal, or three digits below 10 ms.
 fn time(ms: f64) -> String {
     if ms < 10.0 { significant(ms) } else { format!("{ms:.1}") }
 }
 
-/// What each does to the competitor: who may be deployed beside it.
+/// Shows how each controller shares the link with the competitor.
 fn beside(out: &mut String, answer: &Answer) {
     let against = &answer.against;
     let width = label_width(answer);
-    let _ = writeln!(out, "{:width$}  beside one flow of {against}: Mbit/s of both, share, mean RTT", "");
+    let _ = writeln!(out, "{:width$}  against one flow of {against}: Mbit/s of each, share, mean RTT", "");
     for ranked in &answer.ranking {
         let Some(beside) = ranked.beside else { continue };
         let _ = writeln!(
@@ -215,36 +225,38 @@ fn beside(out: &mut String, answer: &Answer) {
     put_some(out, kept(answer));
 }
 
-/// `43 +-2`.
+/// Formats the share of the total goodput in percent, as in `43 +-2`.
 pub(super) fn share(beside: &Beside) -> String {
     let spread = beside.spread.filter(|s| *s >= 0.5).map_or_else(String::new, |s| format!(" +-{s:.0}"));
     format!("{:.0}{spread}", beside.share)
 }
 
-/// What the competitor keeps of what it has beside its own kind.
+/// Compares the competitor's goodput with what it has against another flow of its own kind.
 pub(super) fn kept(answer: &Answer) -> Option<String> {
     let against = &answer.against;
-    let kept =
-        answer.ranking.iter().filter_map(|r| Some(format!("{} beside {}", keeps(r.beside?.keeps?), r.label)));
+    let kept = answer
+        .ranking
+        .iter()
+        .filter_map(|r| Some(format!("{} against {}", keeps(r.beside?.keeps?), r.label)));
     let kept: Vec<String> = kept.collect();
-    let its = format!("Of what {against} has beside another {against} it keeps ");
-    (!kept.is_empty()).then(|| format!("{its}{}.", kept.join(", ")))
+    let of = format!("Of the goodput it has against another {against}, {against} keeps");
+    (!kept.is_empty()).then(|| format!("{of} {}.", kept.join(", ")))
 }
 
-/// `43 % (40 to 46)`.
+/// Formats a ratio in percent, as in `43 % (40 to 46)`.
 fn keeps(ratio: Ratio) -> String {
     let [value, low, high] = [ratio.value, ratio.low, ratio.high].map(|r| r * 100.0);
     match high / low {
         1.0 => format!("{value:.0} %"),
         wide if wide < WIDE => format!("{value:.0} % ({low:.0} to {high:.0})"),
-        _ => format!("{value:.0} % (of too few seeds for an interval)"),
+        _ => format!("{value:.0} % (too few seeds for an interval)"),
     }
 }
 
-/// Columns that are left for a label beside the numbers.
+/// Largest width of a label next to the numbers.
 const LONGEST_LABEL: usize = 18;
 
-/// Columns of the labels.
+/// Returns the width of the labels.
 fn label_width(answer: &Answer) -> usize {
     answer.ranking.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).clamp(10, LONGEST_LABEL)
 }
@@ -256,7 +268,7 @@ pub(super) fn closed_forms(question: &Question, answer: &Answer) -> Option<Strin
         .filter_map(|r| {
             let (goodput, source) = r.closed_form?;
             Some(format!(
-                "{} {} Mbit/s ({source}), here {}",
+                "{} {} Mbit/s ({source}), measured {}",
                 r.label,
                 significant(goodput),
                 significant(r.long.goodput)
@@ -264,15 +276,15 @@ pub(super) fn closed_forms(question: &Question, answer: &Answer) -> Option<Strin
         })
         .collect();
     let loss = percent(question.network.path.loss);
-    (!known.is_empty()).then(|| format!("Closed form at {loss} % of random loss: {}.", known.join("; ")))
+    (!known.is_empty()).then(|| format!("Closed form at {loss} % random loss: {}.", known.join("; ")))
 }
 
-/// In the digits that it was given with: a sum of probabilities has others behind them.
+/// Converts a probability to percent, and rounds off the errors of binary fractions.
 fn percent(share: f64) -> f64 {
     (share * 1e11).round() / 1e9
 }
 
-/// Three digits, of what is tiny four decimals.
+/// Formats a number with three digits, or with four decimals if it is small.
 pub(super) fn significant(value: f64) -> String {
     let decimals = match value {
         v if v >= 99.95 || v <= 0.0 => 0,
@@ -301,7 +313,7 @@ fn put_some(out: &mut String, text: Option<String>) {
     }
 }
 
-/// A paragraph within 80 columns.
+/// Appends a paragraph, wrapped to 80 columns.
 pub(super) fn put(out: &mut String, lead: &str, text: &str) {
     let options = textwrap::Options::new(79).subsequent_indent("  ");
     let _ = writeln!(out, "{}", textwrap::fill(&format!("{lead}{text}"), options));
@@ -320,7 +332,7 @@ mod tests {
         }
     }
 
-    /// With the ratio of the best to it, and its interval.
+    /// A controller with the ratio of the best goodput to its own, and the interval of the ratio.
     fn ranked(label: &str, goodput: f64, ratio: Option<[f64; 3]>) -> Ranked {
         Ranked {
             label: label.to_owned(),
@@ -346,26 +358,27 @@ mod tests {
         let other = |ratio| ranked("b", 10.0, Some(ratio));
         assert_eq!(
             says(&[best(), other([1.9, 1.8, 2.0])]),
-            "a carries 1.90 times (1.80 to 2.00) what b does, on a link."
+            "a achieves 1.90 times the goodput of b (1.80 to 2.00) on a link."
         );
         assert_eq!(
             says(&[best(), other([1.01, 1.005, 1.02])]),
-            "a and b carry the same within 1.0 %, on a link."
+            "a and b achieve the same goodput within 1.0 % on a link."
         );
         assert_eq!(
             says(&[best(), other([1.2, 0.9, 1.6])]),
-            "Not told apart: a carries 1.20 times (0.90 to 1.60) what b does, on a link; more seeds (--repeat) may tell."
+            "No significant difference on a link: a achieves 1.20 times the goodput of b (0.90 to 1.60); more seeds (--repeat) may \
+             decide."
         );
         let once = says(&[best(), other([1.9, 0.0, f64::INFINITY])]);
         assert_eq!(
             once,
-            "a carries 1.90 times what b does in a run each, and one run tells nothing apart, on a link."
+            "a achieves 1.90 times the goodput of b on a link, but one run each is not significant."
         );
         let nothing = says(&[best(), ranked("b", 0.0, None)]);
-        assert_eq!(nothing, "a carries 19.00 Mbit/s where b carries nothing, on a link.");
+        assert_eq!(nothing, "a achieves 19.00 Mbit/s while b achieves nothing on a link.");
     }
 
-    /// Who ties with the best is told, and the ratio is to the first that does not.
+    /// Controllers that tie with the best are named. The ratio is to the first that does not.
     #[test]
     fn several() {
         let all = [
@@ -374,13 +387,16 @@ mod tests {
             ranked("c", 9.0, Some([2.1, 2.1, 2.1])),
             ranked("d", 1.0, Some([19.0, 18.0, 20.0])),
         ];
-        assert_eq!(says(&all), "a carries most, 2.10 times what c does; b as much, on a link.");
-        assert_eq!(says(&all[..2]), "a and b carry the same within 0.0 %, on a link.");
+        assert_eq!(
+            says(&all),
+            "a achieves the highest goodput on a link: 2.10 times the goodput of c; b ties with it."
+        );
+        assert_eq!(says(&all[..2]), "a and b achieve the same goodput within 0.0 % on a link.");
         let unknown = || ranked("e", 13.0, Some([1.45, 0.9, 2.3]));
         let [a, b, c, _] = all;
         assert_eq!(
             says(&[a, b, unknown(), c]),
-            "a carries most, 2.10 times what c does; b as much; e not told apart from it, on a link."
+            "a achieves the highest goodput on a link: 2.10 times the goodput of c; b ties with it; e does not differ significantly."
         );
     }
 }

@@ -1,4 +1,4 @@
-//! A comparison over the values of a key of the link.
+//! A comparison over several values of one key of the link.
 
 use std::fmt::Write as _;
 
@@ -12,17 +12,19 @@ use super::varied::Varied;
 use crate::commands::ratio::Ratio;
 use crate::status::cut;
 
-/// Columns of a screen, and of the values.
+/// Width of the screen.
 const SCREEN: usize = 79;
+/// Width of the column of values.
 const VALUE: usize = 12;
 
-/// A quantity of every controller: its heading, the variants that have it, the metric, how a value is written.
+/// A quantity of every controller: heading, variants, metric, and format of a value.
 struct Quantity<'a>(&'static str, &'a [Variant], &'static str, fn(f64) -> String);
 
-/// What its heading is, and the row that it shows.
+/// Heading of a column, and the row that it shows.
 type Column = (String, RowLabel);
 
-/// A line per value with what each controller has alone and beside the competitor, as many quantities side by side as fit.
+/// Formats a line for each value, with the results of each controller alone and against the competitor. Puts as many quantities
+/// side by side as fit.
 pub(super) fn text(question: &Question, varied: &Varied, all: &[Results], seeds: u32) -> String {
     let (long, beside) = (&all[0].summary.variants[..], &all[1].summary.variants[..]);
     let mut out = String::new();
@@ -51,16 +53,17 @@ pub(super) fn text(question: &Question, varied: &Varied, all: &[Results], seeds:
     out
 }
 
-/// What the numbers are of.
+/// Describes how the numbers were measured.
 pub(super) fn foot(question: &Question, seeds: u32) -> String {
     let [to, from] = [question.to, question.from].map(|time| format!("{:.0} s", time.as_secs_f64()));
     let against = &question.against.label;
-    let beside =
-        format!("Share and competitor are of a flow beside one of {against}, the others of a flow alone");
-    format!("{beside}. {seeds} seeds each, {to} long, of which the first {from} do not count.")
+    let flows = format!(
+        "Share and competitor: a flow that shares the link with one of {against}. Others: a flow alone."
+    );
+    format!("{flows} {seeds} seeds of {to} each; the first {from} are not counted.")
 }
 
-/// Columns of a heading.
+/// Width of a heading.
 const GROUP: usize = 18;
 
 fn table(
@@ -70,8 +73,8 @@ fn table(
     block: &[Quantity<'_>],
     (width, group): (usize, usize),
 ) {
-    let cells = |of: &dyn Fn(&Column) -> String| {
-        let cells: String = columns.iter().map(|column| format!(" {:>width$}", of(column))).collect();
+    let cells = |shown: &dyn Fn(&Column) -> String| {
+        let cells: String = columns.iter().map(|column| format!(" {:>width$}", shown(column))).collect();
         format!("{cells:>group$}")
     };
     let heads: String = block.iter().map(|quantity| format!("{:>group$}", quantity.0)).collect();
@@ -93,14 +96,14 @@ fn table(
     }
 }
 
-/// Where the one that carries most changes, and the one whose packets wait least.
+/// Names the controllers with the highest goodput and the lowest RTT over the values.
 pub(super) fn verdict(question: &Question, varied: &Varied, variants: &[Variant], seeds: u32) -> String {
     let most = spans(varied, variants, &|variant| best(question, variant, ("goodput", false), seeds));
     let least = spans(varied, variants, &|variant| best(question, variant, ("rtt_mean", true), seeds));
-    format!("Most goodput on {}, over {}: {most}. Least mean RTT: {least}.", question.link, varied.key)
+    format!("Highest goodput over {} on {}: {most}. Lowest mean RTT: {least}.", varied.key, question.link)
 }
 
-/// `bbr3 from 0.1 BDP to 1 BDP, cubic at 2 BDP`.
+/// Groups neighbouring values with the same winner, as in `bbr3 from 0.1 BDP to 1 BDP, cubic at 2 BDP`.
 fn spans(varied: &Varied, variants: &[Variant], best: &dyn Fn(&Variant) -> String) -> String {
     let mut spans: Vec<(String, usize, usize)> = Vec::new();
     for (i, variant) in variants.iter().enumerate() {
@@ -118,7 +121,7 @@ fn spans(varied: &Varied, variants: &[Variant], best: &dyn Fn(&Variant) -> Strin
     says.collect::<Vec<_>>().join(", ")
 }
 
-/// Who has most of it there, or least, or all that are not told apart from that one.
+/// Returns the controller with the largest or smallest mean of a metric, and those that do not differ from it significantly.
 fn best(question: &Question, variant: &Variant, (metric, least): (&str, bool), seeds: u32) -> String {
     let place = &question.place;
     let order = |a: &&Row, b: &&Row| mean(a, metric).total_cmp(&mean(b, metric));
@@ -126,14 +129,14 @@ fn best(question: &Question, variant: &Variant, (metric, least): (&str, bool), s
     let Some(best) = (if least { rows().min_by(order) } else { rows().max_by(order) }) else {
         return String::new();
     };
-    let ratio = |row: &Row| Ratio::of(best.cells.get(metric)?, row.cells.get(metric)?, seeds);
+    let ratio = |row: &Row| Ratio::new(best.cells.get(metric)?, row.cells.get(metric)?, seeds);
     let is = |row: &&Row, what: fn(Ratio) -> bool| row.label == best.label || ratio(row).is_some_and(what);
     let shown = |row: &Row| place.shown(row.label.in_file(), row.label.backend());
     let names: Vec<String> = rows().filter(|r| is(r, |r| !r.matters())).map(shown).collect();
     let same = rows().filter(|row| is(row, Ratio::is_same)).count();
     match names.as_slice() {
         [alone] => alone.clone(),
-        names if names.len() == same => format!("{} level", names.join(" and ")),
-        names => format!("{} not told apart", names.join(" and ")),
+        names if names.len() == same => format!("{} (tie)", names.join(" and ")),
+        names => format!("{} (no significant difference)", names.join(" and ")),
     }
 }

@@ -1,13 +1,13 @@
-//! `--vary`: a key of the link and its values.
+//! `--vary`: one key of the link and its values.
 
 use experiment::file::Words;
 
 use crate::status::Error;
 
-/// Values of a range, evenly apart on the logarithm's scale.
+/// Number of values in a range, evenly spaced on a logarithmic scale.
 const STEPS: u32 = 8;
 
-/// A key of the link and its values, as an experiment file writes them.
+/// A key of the link and its values, as written in an experiment file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Varied {
     pub(super) key: String,
@@ -15,47 +15,47 @@ pub(super) struct Varied {
 }
 
 impl Varied {
-    /// `queue=0.1..8 BDP`, `queue=0.5, 1, 2 BDP`, `aqm=codel, drop-tail`.
+    /// Parses `queue=0.1..8 BDP`, `queue=0.5, 1, 2 BDP` or `aqm=codel, drop-tail`.
     pub(super) fn read(text: &str) -> Result<Self, Error> {
         let wrong = |why: &str| {
             Error::bad(format!(
                 "--vary \"{text}\": {why}; write it like \"queue=0.1..8 BDP\" or \"loss=0, 0.01, 0.1 %\""
             ))
         };
-        let words = Words::split(text).map_err(|_| wrong("no key with values"))?;
-        let (key, values) = words.single().ok_or_else(|| wrong("one key of the link at a time"))?;
+        let words = Words::split(text).map_err(|_| wrong("missing `=` and values"))?;
+        let (key, values) = words.single().ok_or_else(|| wrong("only one key of the link can vary"))?;
         let values = match values.split_once("..") {
             Some((low, high)) => range(low.trim(), high.trim()).map_err(|why| wrong(&why))?,
             None => list(values),
         };
         if values.len() < 2 {
-            return Err(wrong("a single value does not vary"));
+            return Err(wrong("needs at least two values"));
         }
         Ok(Self { key: key.to_owned(), values })
     }
 }
 
-/// The unit is that of the end.
+/// Computes the values of a range. Its end has the unit.
 fn range(low: &str, high: &str) -> Result<Vec<String>, String> {
     let (end, unit) = units::split_number(high)?;
     let (begin, own) = units::split_number(low)?;
     if !own.is_empty() && own != unit {
-        return Err(format!("`{own}` and `{unit}` differ"));
+        return Err(format!("the units `{own}` and `{unit}` differ"));
     }
     if !(begin > 0.0 && begin < end) {
-        return Err("a range begins above 0 and rises".to_owned());
+        return Err("a range must start above 0 and rise".to_owned());
     }
     let at = |i: u32| begin * libm::pow(end / begin, f64::from(i) / f64::from(STEPS - 1));
     Ok((0..STEPS).map(|i| format!("{} {unit}", rounded(at(i)))).collect())
 }
 
-/// Two digits: nobody means 0.3509 BDP.
+/// Rounds to two digits, because nobody means 0.3509 BDP.
 fn rounded(value: f64) -> f64 {
     let scale = libm::pow(10.0, 1.0 - libm::log10(value).floor());
     (value * scale).round() / scale
 }
 
-/// A unit behind the last is that of all.
+/// Splits a list. The unit of the last value applies to all values without one.
 fn list(text: &str) -> Vec<String> {
     let values: Vec<&str> = text.split(',').map(str::trim).filter(|value| !value.is_empty()).collect();
     let unit = values.last().and_then(|last| units::split_number(last).ok()).map_or("", |(_, unit)| unit);
@@ -88,12 +88,12 @@ mod tests {
     #[test]
     fn mistakes() {
         for (text, says) in [
-            ("queue", "no key with values"),
-            ("queue=1 BDP", "a single value"),
-            ("queue=8..1 BDP", "rises"),
+            ("queue", "missing `=`"),
+            ("queue=1 BDP", "at least two values"),
+            ("queue=8..1 BDP", "rise"),
             ("queue=0..1 BDP", "above 0"),
             ("queue=1 kB..8 BDP", "differ"),
-            ("queue=1..2 BDP rtt=5 ms", "one key"),
+            ("queue=1..2 BDP rtt=5 ms", "only one key"),
         ] {
             assert!(values(text)[0].contains(says), "{text}: {:?}", values(text));
         }

@@ -1,4 +1,4 @@
-//! Why a long flow has the goodput that it has, in a sentence made of measured quantities.
+//! Explains the goodput of a long flow, in a sentence made of measured quantities.
 
 use units::Duration;
 
@@ -6,59 +6,56 @@ use super::closed_form;
 use super::measured::Long;
 use super::network::Network;
 
-/// From this share of the link on a flow fills it. Our choice.
+/// Share of the link from which on a flow counts as filling it. Our choice.
 const FULL: f64 = 0.95;
 
-/// What limits it, or what it costs to fill the link. Where the network is not one drop-tail link, what was measured alone.
-/// `algorithm` is known where formulas hold for it.
+/// Says what limits a flow, or at which delay it fills the link.
+///
+/// For a network that is not a single drop-tail link, gives measured quantities only. `algorithm` is given if its formulas apply.
 pub(super) fn sentence(algorithm: Option<&str>, long: &Long, network: &Network) -> String {
     let path = &network.path;
     if !network.is_one_link() {
         let rate = count(long.reductions_per_minute);
-        return format!(
-            "{rate} reductions a minute, and its packets wait {}",
-            waiting(long.queue_wait, None)
-        );
+        return format!("{rate} window reductions per minute, {}", delay(long.queue_wait, None));
     }
-    let waits = waiting(long.queue_wait, network.buffer);
+    let delay = delay(long.queue_wait, network.buffer);
     if long.of_link >= FULL {
-        return format!("fills the link, and its packets wait {waits}");
+        return format!("fills the link, {delay}");
     }
-    // Packets on their way, of what the path holds: goodput x RTT over capacity x base RTT.
+    // Data in flight as a share of the BDP: goodput x RTT over capacity x base RTT.
     let held = long.of_link * long.rtt_mean * 1e-3 / path.rtt * 100.0;
-    let rate = format!("{} reductions a minute", count(long.reductions_per_minute));
+    let rate = format!("{} window reductions per minute", count(long.reductions_per_minute));
     if long.reductions_per_minute < 0.05 {
-        let slow = format!(
-            "no reduction in that time: {held:.0} % of a BDP on its way, and it does not ask for more"
+        return format!(
+            "no window reduction: keeps {held:.0} % of a BDP in flight and does not ask for more; {delay}"
         );
-        return format!("{slow}; its packets wait {waits}");
     }
-    // What the link is told to drop, of what was lost.
+    // Share of the losses that the link drops at random.
     let random = (path.loss * 100.0 / long.loss).min(1.0);
     if path.loss > 0.0 && random >= 0.5 {
         return format!(
-            "{rate}, {:.0} % of the losses at random: {held:.0} % of a BDP on its way, and packets wait {waits}",
+            "{rate}, {:.0} % of the losses are random: {held:.0} % of a BDP in flight, {delay}",
             random * 100.0
         );
     }
     match algorithm.and_then(|name| closed_form::after_reduction(name, path)) {
-        // A sender that fills the pipe between its reductions has more than that on its way, one for which the formula does not hold less.
+        // A sender that fills the pipe between its reductions has more in flight than that. With less, the formula does not apply.
         Some(left) if left < 1.0 && held >= 100.0 * left => format!(
-            "{rate} as the queue overflows, each to {left:.2} BDP: the link idles until the window is back"
+            "{rate} when the queue overflows, each to {left:.2} BDP: the link idles until the window has recovered"
         ),
         Some(left) if left < 1.0 => {
-            format!("{rate} as the queue overflows: {held:.0} % of a BDP on its way, and the link idles")
+            format!("{rate} when the queue overflows: {held:.0} % of a BDP in flight, so the link idles")
         }
-        _ => format!("{rate}: {held:.0} % of a BDP on its way, and packets wait {waits}"),
+        _ => format!("{rate}: {held:.0} % of a BDP in flight, {delay}"),
     }
 }
 
-/// How long its packets wait, and of what.
-fn waiting(wait: f64, buffer: Option<Duration>) -> String {
+/// Formats the mean queueing delay, and that of a full queue.
+fn delay(wait: f64, buffer: Option<Duration>) -> String {
     match buffer.map(Duration::as_millis_f64).filter(|buffer| *buffer > 0.0) {
-        Some(buffer) if buffer < 9.95 => format!("{wait:.2} ms of the queue's {buffer:.2}"),
-        Some(buffer) => format!("{wait:.1} ms of the queue's {buffer:.0}"),
-        None => format!("{wait:.1} ms"),
+        Some(buffer) if buffer < 9.95 => format!("queueing delay {wait:.2} of {buffer:.2} ms"),
+        Some(buffer) => format!("queueing delay {wait:.1} of {buffer:.0} ms"),
+        None => format!("queueing delay {wait:.1} ms"),
     }
 }
 
@@ -86,32 +83,29 @@ mod tests {
     #[test]
     fn a_full_link() {
         let long = Long { of_link: 0.95, queue_wait: 12.34, ..Long::default() };
-        assert_eq!(
-            why("cubic", long, &PATH),
-            "fills the link, and its packets wait 12.3 ms of the queue's 24"
-        );
+        assert_eq!(why("cubic", long, &PATH), "fills the link, queueing delay 12.3 of 24 ms");
         let unlimited = sentence(Some("cubic"), &long, &network(&PATH, None));
-        assert_eq!(unlimited, "fills the link, and its packets wait 12.3 ms");
+        assert_eq!(unlimited, "fills the link, queueing delay 12.3 ms");
     }
 
-    /// No share of a link, no reduction into a queue: there is no one link.
+    /// With several links there is no share of the link, and no reduction into one queue.
     #[test]
     fn where_there_is_not_one_link() {
         let long = Long { of_link: 1.0, reductions_per_minute: 3.0, queue_wait: 4.0, ..Long::default() };
         let chain =
-            Network { beyond_one_link: vec!["2 links in a row".to_owned()], ..network(&PATH, BUFFER) };
+            Network { beyond_one_link: vec!["2 links in series".to_owned()], ..network(&PATH, BUFFER) };
         assert_eq!(
             sentence(Some("cubic"), &long, &chain),
-            "3.0 reductions a minute, and its packets wait 4.0 ms"
+            "3.0 window reductions per minute, queueing delay 4.0 ms"
         );
     }
 
-    /// Half of the rate at 1.5 times the base RTT: three quarters of a BDP.
+    /// Half of the rate at 1.5 times the base RTT is three quarters of a BDP.
     #[test]
     fn a_flow_that_asks_for_no_more() {
         let long = Long { of_link: 0.5, rtt_mean: 120.0, ..Long::default() };
         let says = why("vegas", long, &PATH);
-        assert!(says.starts_with("no reduction in that time: 75 % of a BDP"), "{says}");
+        assert!(says.starts_with("no window reduction: keeps 75 % of a BDP in flight"), "{says}");
     }
 
     #[test]
@@ -126,25 +120,25 @@ mod tests {
         let random = Path { loss: 1e-4, ..PATH };
         let says = why("cubic", long, &random);
         assert!(
-            says.starts_with("30 reductions a minute, 80 % of the losses at random: 20 % of a BDP"),
+            says.starts_with("30 window reductions per minute, 80 % of the losses are random: 20 % of a BDP"),
             "{says}"
         );
-        // Four fifths of the losses are the queue's, which is too short for CUBIC: 0.7 * 1.3 = 0.91 BDP.
+        // Four fifths of the losses come from the queue, which is too short for CUBIC: 0.7 * 1.3 = 0.91 BDP.
         let full = Long { loss: 0.05, of_link: 0.92, rtt_mean: 81.0, ..long };
         let says = why("cubic", full, &random);
-        assert!(says.contains("as the queue overflows, each to 0.91 BDP"), "{says}");
-        // The formula is not what was measured, or is not of these parameters.
+        assert!(says.contains("when the queue overflows, each to 0.91 BDP"), "{says}");
+        // The formula contradicts the measurement, or is for other parameters.
         let says = why("cubic", Long { loss: 0.05, ..long }, &random);
         assert!(
-            says.ends_with("as the queue overflows: 20 % of a BDP on its way, and the link idles"),
+            says.ends_with("when the queue overflows: 20 % of a BDP in flight, so the link idles"),
             "{says}"
         );
         let says = sentence(None, &full, &network(&random, BUFFER));
         assert!(!says.contains("0.91"), "{says}");
-        // One without a known reduction, and a queue that is long enough.
+        // A controller without a known reduction, and a queue that is long enough.
         assert_eq!(
             why("bbr3", long, &PATH),
-            "30 reductions a minute: 20 % of a BDP on its way, and packets wait 0.0 ms of the queue's 24"
+            "30 window reductions per minute: 20 % of a BDP in flight, queueing delay 0.0 of 24 ms"
         );
         assert!(!why("cubic", long, &Path { queue: Some(1.0), ..PATH }).contains("overflows"));
     }

@@ -1,4 +1,4 @@
-//! The arguments.
+//! The arguments of `ackclock conform`.
 
 use std::path::PathBuf;
 
@@ -9,35 +9,45 @@ use crate::commands::worlds::{stacks, worlds};
 
 #[derive(Debug, Args)]
 pub(crate) struct ConformArgs {
-    /// Whose congestion control: that of the stack itself. `ackclock` is ours, as a check; `linux-tcp` is the kernel's TCP, with `--on wire`.
+    /// Stack whose own congestion control is checked.
+    ///
+    /// `ackclock` checks our endpoints, as a test of the method. `linux-tcp` is the kernel's TCP and needs --on wire.
     #[arg(value_parser = stacks(&WORLDS))]
     pub(super) stack: String,
-    /// Which of its controllers: `cubic`, `new-reno` or `bbr3`; of ours also with parameters, `'{ name = "cubic", beta = 0.5 }'`, which are
-    /// then laid beside the standard's.
+    /// Choose the controller to check: `cubic`, `new-reno` or `bbr3`.
+    ///
+    /// With `ackclock` it can also be a TOML table with parameters, as in `'{ name = "cubic", beta = 0.5 }'`. Such a controller
+    /// is compared with the one of the specification.
     #[arg(long, default_value = "cubic")]
     pub(super) controller: String,
-    /// Where the stack runs; the standard's flow is simulated.
+    /// Choose where the stack runs.
+    ///
+    /// The reference, our implementation of the specification, is always simulated.
     #[arg(long, default_value = Backend::Stack.word(), value_parser = worlds(&WORLDS))]
     pub(super) on: Backend,
-    /// Lay the kernel's TCP beside it as well, through the emulator in real time (Linux, root).
+    /// Compare with the kernel's TCP as well, through the emulator in real time (Linux, root).
     #[arg(long)]
     pub(super) kernel: bool,
-    /// One rate, two buffers, 20 s, two seeds.
+    /// Use a small grid: one rate, two queue sizes, 20 s and two seeds.
     #[arg(long)]
     pub(super) quick: bool,
-    /// Repetitions with another seed each; 3 if not given.
+    /// Set the number of repetitions, each with its own seed.
+    ///
+    /// The default is 3.
     #[arg(long)]
     pub(super) repeat: Option<u32>,
-    /// Where results and report go.
+    /// Write results and report to this folder.
     #[arg(long, default_value = "results")]
     pub(super) out: PathBuf,
-    /// A line for each network.
+    /// Print a line for each network.
     #[arg(short, long)]
     pub(super) verbose: bool,
     /// Print the numbers as JSON.
+    ///
+    /// `results` has the `experiment`, `id` and results folder (`path`) of each study behind them.
     #[arg(long)]
     pub(super) json: bool,
 }
 
-/// Where other people's stacks run.
+/// Worlds that run other stacks.
 const WORLDS: [Backend; 2] = [Backend::Stack, Backend::Wire];

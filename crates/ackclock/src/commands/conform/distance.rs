@@ -1,10 +1,10 @@
-//! How far two windows are from each other, whatever their phases.
+//! Distance between two windows, regardless of their phases.
 //!
-//! The sawteeth of two runs are not at the same place: a moment's difference would say more of that than of the controllers. Compared are the
-//! distributions of the window over time: the first Wasserstein distance `W1 = integral |F(x) - G(x)| dx`, which is the area between the sorted
-//! samples, over the mean of the standard's.
+//! The sawteeth of two runs are out of phase, so the difference at one moment says little about the controllers. This module
+//! compares the distributions of the window over time. Their distance is the first Wasserstein distance
+//! `W1 = integral |F(x) - G(x)| dx`, the area between the sorted samples, divided by the mean of the reference.
 
-/// The first Wasserstein distance of two samples, in their unit; none of an empty one.
+/// Returns the first Wasserstein distance of two samples, in their unit; `None` if one is empty.
 pub(super) fn wasserstein(one: &[f64], other: &[f64]) -> Option<f64> {
     if one.is_empty() || other.is_empty() {
         return None;
@@ -28,19 +28,21 @@ pub(super) fn wasserstein(one: &[f64], other: &[f64]) -> Option<f64> {
     Some(area)
 }
 
-/// That distance as a share of the mean of `standard`.
-pub(super) fn relative(subject: &[f64], standard: &[f64]) -> Option<f64> {
-    let mean = mean(standard).filter(|mean| *mean > 0.0)?;
-    wasserstein(subject, standard).map(|area| area / mean)
+/// Returns the distance as a share of the mean of `reference`.
+pub(super) fn relative(subject: &[f64], reference: &[f64]) -> Option<f64> {
+    let mean = mean(reference).filter(|mean| *mean > 0.0)?;
+    wasserstein(subject, reference).map(|area| area / mean)
 }
 
-/// How differently often two reduce their windows, as a share of how often the standard does: a count in a window of time is known to one, since
-/// nobody knows where in its period it begins. Distributions say nothing of it: a sawtooth at half the speed has the same.
-pub(super) fn tempo(one: f64, other: f64, standard: f64) -> f64 {
-    ((one - other).abs() - 1.0).max(0.0) / standard.max(1.0)
+/// Returns the difference of two numbers of reductions, as a share of the number of the reference.
+///
+/// A difference of one does not count, because the measurement can begin anywhere in a period. The distributions do not show
+/// this difference: a sawtooth at half the speed has the same distribution.
+pub(super) fn tempo(one: f64, other: f64, reference: f64) -> f64 {
+    ((one - other).abs() - 1.0).max(0.0) / reference.max(1.0)
 }
 
-/// Of a sample; none of an empty one.
+/// Returns the mean of a sample; `None` if it is empty.
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
@@ -59,7 +61,7 @@ mod tests {
         assert!(a.is_some_and(|a| (a - b).abs() < 1e-9), "{a:?} is not {b}");
     }
 
-    /// A shift by c is c apart, in whatever order the samples come.
+    /// A shift by c is a distance of c, whatever the order of the samples.
     #[test]
     fn a_shift_is_its_own_distance() {
         let saw: Vec<f64> = (0..100).map(|i| f64::from(50 + (i * 37) % 100)).collect();
@@ -69,7 +71,7 @@ mod tests {
         near(relative(&later, &saw), 7.0 / mean(&saw).unwrap());
     }
 
-    /// Uniform on 0..1 against uniform on 0..2: the quantiles p and 2p are 1/2 apart in the mean. Samples of other sizes alike.
+    /// Uniform on 0..1 and on 0..2: the quantiles p and 2p are 1/2 apart on average, also for samples of different sizes.
     #[test]
     fn uniform_ones() {
         let uniform = |n: u32, to: f64| -> Vec<f64> {
@@ -80,7 +82,8 @@ mod tests {
         assert!((d - 0.5).abs() < 2e-3, "{d}");
     }
 
-    /// Sawteeth from beta W to W: the means of 1/2..1 and of 0.7..1 are 0.1 apart, and so are they, since each quantile is.
+    /// Sawteeth from beta W to W: the means of 1/2..1 and of 0.7..1 are 0.1 apart. The order of all quantiles is the same, so
+    /// the distance is 0.1 too.
     #[test]
     fn sawteeth_of_two_betas() {
         let saw = |beta: f64| -> Vec<f64> {
@@ -89,7 +92,7 @@ mod tests {
         near(wasserstein(&saw(0.5), &saw(0.7)), 0.1);
     }
 
-    /// A period of 1 s against one of 1.25 s, 25 s long, wherever they begin: 25 or 26 events, and 20 or 21.
+    /// Periods of 1 s and of 1.25 s over 25 s, in any phase: 25 or 26 events, and 20 or 21.
     #[test]
     fn a_slower_saw_is_slower_in_whatever_phase() {
         let count = |period: f64, phase: f64| {

@@ -1,30 +1,37 @@
-//! The performance envelope: which delays and throughputs a flow goes through.
+//! The performance envelope: the delays and throughputs of a flow.
 //!
-//! After Mishra et al. (IMC 2022, 2023) and their tool QUICbench (`visualize/plot_perf_env.py`): samples of throughput and delay every ten RTTs, the 5 %
-//! furthest from their mean left out, the convex hull of the rest; *conformance* is the share of both sets' samples that lie within the hull of the
-//! other. Otherwise than there: ours measures a flow alone on its link and not beside one of the kernel; a sample is the mean of ten RTTs; coordinates are
-//! shares of the link's rate and of its longest RTT; and since a flow alone fills its link, so that a hull can be as flat as a line, a sample counts as
-//! within if it is no further than [`NEAR`] from it.
+//! The method follows Mishra et al. (IMC 2022, 2023) and their tool QUICbench (`visualize/plot_perf_env.py`). It takes samples of
+//! throughput and delay every ten RTTs and drops the 5 % furthest from their mean. The envelope is the convex hull of the rest.
+//! *Conformance* is the share of both sets of samples that lie inside the hull of the other.
+//!
+//! Differences from QUICbench:
+//!
+//! * The flow is alone on its link instead of next to a flow of the kernel.
+//! * A sample is the mean over ten RTTs.
+//! * Coordinates are shares of the link's rate and of its longest RTT.
+//! * A sample counts as inside if it is within [`NEAR`] of the hull. A flow alone fills its link, so its hull can be as flat as a
+//!   line.
 
-/// What a sample may be outside of a hull, as a share of the axes.
+/// Largest distance of an inside sample from the hull, as a share of the axes.
 pub(super) const NEAR: f64 = 0.02;
-/// The share of samples that make a hull.
+/// Share of the samples that form a hull.
 const KEPT: f64 = 0.95;
 
-/// A sample: delay and throughput, each as a share of the largest that the network has.
+/// A sample of delay and throughput, each as a share of the largest value on the network.
 pub(super) type Point = [f64; 2];
 
-/// The share of both samples within the other's hull, 0..1; none of an empty one.
+/// Returns the share of both sets of samples inside the other's hull, 0..1; `None` if one is empty.
 pub(super) fn conformance(one: &[Point], other: &[Point]) -> Option<f64> {
-    let (one, other) = (without_far(one)?, without_far(other)?);
-    let (of_one, of_other) = (hull(&one), hull(&other));
-    let within = |points: &[Point], hull: &[Point]| points.iter().filter(|p| away(**p, hull) <= NEAR).count();
-    let inside = within(&one, &of_other) + within(&other, &of_one);
+    let (one, other) = (without_outliers(one)?, without_outliers(other)?);
+    let hulls = [hull(&one), hull(&other)];
+    let within =
+        |points: &[Point], hull: &[Point]| points.iter().filter(|p| outside(**p, hull) <= NEAR).count();
+    let inside = within(&one, &hulls[1]) + within(&other, &hulls[0]);
     Some(inside as f64 / (one.len() + other.len()) as f64)
 }
 
-/// Those nearest to the mean.
-pub(super) fn without_far(points: &[Point]) -> Option<Vec<Point>> {
+/// Returns the samples closest to the mean.
+pub(super) fn without_outliers(points: &[Point]) -> Option<Vec<Point>> {
     if points.is_empty() {
         return None;
     }
@@ -36,7 +43,8 @@ pub(super) fn without_far(points: &[Point]) -> Option<Vec<Point>> {
     Some(kept)
 }
 
-/// The corners of the convex hull, counterclockwise (Andrew's monotone chain); fewer than three where all are on a line.
+/// Returns the corners of the convex hull, counterclockwise (Andrew's monotone chain). There are fewer than three if all points lie
+/// on a line.
 pub(super) fn hull(points: &[Point]) -> Vec<Point> {
     let mut sorted = points.to_vec();
     sorted.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
@@ -49,7 +57,7 @@ pub(super) fn hull(points: &[Point]) -> Vec<Point> {
     all
 }
 
-/// A half of it, without its last corner.
+/// Returns one half of the hull, without its last corner.
 fn chain<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<Point> {
     let mut half: Vec<Point> = Vec::new();
     for point in points {
@@ -64,7 +72,7 @@ fn chain<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<Point> {
     half
 }
 
-/// Twice the area of the triangle, above 0 if it turns left.
+/// Returns twice the area of a triangle, positive if it turns left.
 fn cross(a: Point, b: Point, c: Point) -> f64 {
     (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 }
@@ -73,8 +81,8 @@ fn distance(a: Point, b: Point) -> f64 {
     libm::hypot(a[0] - b[0], a[1] - b[1])
 }
 
-/// How far a point is outside of a hull; 0 within it.
-fn away(point: Point, hull: &[Point]) -> f64 {
+/// Returns the distance of a point from a hull; 0 inside it.
+fn outside(point: Point, hull: &[Point]) -> f64 {
     let edges = || hull.iter().zip(hull.iter().cycle().skip(1));
     if hull.len() > 2 && edges().all(|(a, b)| cross(*a, *b, point) >= 0.0) {
         return 0.0;
@@ -82,7 +90,7 @@ fn away(point: Point, hull: &[Point]) -> f64 {
     edges().map(|(a, b)| to_edge(point, *a, *b)).fold(f64::INFINITY, f64::min)
 }
 
-/// From a point to the nearest of an edge.
+/// Returns the distance of a point from an edge.
 fn to_edge(point: Point, a: Point, b: Point) -> f64 {
     let (along, length) = ([b[0] - a[0], b[1] - a[1]], distance(a, b));
     if length == 0.0 {
@@ -106,20 +114,20 @@ mod tests {
     fn the_hull_of_a_square() {
         let corners = hull(&square(0.0));
         assert_eq!(corners, [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]);
-        assert_eq!((away([0.5, 0.5], &corners), away([2.0, 0.5], &corners)), (0.0, 1.0));
-        assert!((away([4.0, 5.0], &corners) - 5.0).abs() < 1e-12, "to the corner");
+        assert_eq!((outside([0.5, 0.5], &corners), outside([2.0, 0.5], &corners)), (0.0, 1.0));
+        assert!((outside([4.0, 5.0], &corners) - 5.0).abs() < 1e-12, "to the corner");
     }
 
     #[test]
     fn all_on_a_line() {
         let line: Vec<Point> = (0..9).map(|i| [f64::from(i), 1.0]).collect();
         assert_eq!(hull(&line), [[0.0, 1.0], [8.0, 1.0]]);
-        assert_eq!((away([3.5, 1.25], &hull(&line)), away([3.0, 1.0], &[[3.0, 1.0]])), (0.25, 0.0));
+        assert_eq!((outside([3.5, 1.25], &hull(&line)), outside([3.0, 1.0], &[[3.0, 1.0]])), (0.25, 0.0));
         assert_eq!(conformance(&line, &line), Some(1.0));
     }
 
-    /// Squares of which one lies half over the other: half of each within the other's hull. The hull without the 5 % furthest samples has lost
-    /// its corners, and `NEAR` gives a little back.
+    /// Two squares that overlap by half: half of each lies inside the other's hull. Without the outliers the hull loses its
+    /// corners, and `NEAR` gives a little back.
     #[test]
     fn halves_of_squares() {
         assert_eq!(conformance(&square(0.0), &square(0.0)), Some(1.0));

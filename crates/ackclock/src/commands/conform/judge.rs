@@ -1,4 +1,4 @@
-//! How far a stack is from the standard, network by network, and which rule of ours comes closest to it.
+//! Judges how far a stack is from the reference on each network, and which changed rule comes closest to it.
 
 use experiment::backend::Backend;
 use experiment::row::RowLabel;
@@ -8,36 +8,37 @@ use super::distance::{mean, relative, tempo, wasserstein};
 use super::hull::conformance;
 use super::question::Question;
 use super::samples::{Network, Samples, Taken};
+use crate::commands::folders::Stored;
 
-/// Windows that are further apart than this share of the standard's mean deviate. Our own endpoint, which has the simulator's controller, is at most
-/// 1 % away; CUBIC with a `beta` of 0.5 for 0.7 is 6 % or more.
-pub(super) const FAR: f64 = 0.05;
-/// Reductions that come so much more or less often, beyond the one that the window of time may cut off.
-pub(super) const OFTEN: f64 = 0.1;
-/// Without windows, envelopes that have less of their samples in common.
-const IN_COMMON: f64 = 0.5;
-/// A rule explains a deviation if it takes away this share of the distance.
+/// Largest distance of conforming windows, as a share of the reference's mean. Our own endpoint, which has the simulator's
+/// controller, differs by at most 1 %. CUBIC with a `beta` of 0.5 instead of 0.7 differs by 6 % or more.
+pub(super) const WINDOW_LIMIT: f64 = 0.05;
+/// Largest difference in the number of reductions, beyond the one that the measured interval may cut off.
+pub(super) const TEMPO_LIMIT: f64 = 0.1;
+/// Smallest conformance of the envelopes. Decides where the windows are unknown.
+const CONFORMANCE_LIMIT: f64 = 0.5;
+/// Share of the distance that a rule must remove to explain a deviation.
 const EXPLAINS: f64 = 0.5;
 
-/// What one row is on a network.
+/// Measurements of one row on a network.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Measured {
     /// Mbit/s.
     pub(super) goodput: Option<f64>,
-    /// Mean wait in the queue, ms.
+    /// Mean queueing delay, in milliseconds.
     pub(super) queue_wait: Option<f64>,
     /// Percent of the packets.
     pub(super) loss: Option<f64>,
-    /// Mean, bytes.
+    /// Mean window, in bytes.
     pub(super) window: Option<f64>,
-    /// What reductions leave of it, 0..1: the tenth that leaves least, and the median.
+    /// Share of the window that a reduction keeps, 0..1: the 10th percentile and the median.
     pub(super) kept: Option<[f64; 2]>,
-    /// Reductions, the mean over the runs.
+    /// Mean number of reductions in a run.
     pub(super) reductions: Option<f64>,
 }
 
 impl Measured {
-    fn of(samples: &Samples) -> Self {
+    fn new(samples: &Samples) -> Self {
         Self {
             goodput: samples.metric("goodput"),
             queue_wait: samples.metric("queue_wait"),
@@ -49,54 +50,56 @@ impl Measured {
     }
 }
 
-/// A stack beside what it is held against on one network: the standard, or the kernel's TCP.
+/// A stack and its reference on one network: the simulated specification, or the kernel's TCP.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Cell {
-    /// The variant's name in the tables.
+    /// Name of the variant in the tables.
     pub(super) variant: String,
     pub(super) network: Network,
     pub(super) reference: Measured,
     pub(super) subject: Measured,
-    /// Of the windows, as a share of the reference's mean; none where the stack does not tell them.
+    /// Distance of the windows, as a share of the reference's mean; `None` if the stack does not report its window.
     pub(super) distance: Option<f64>,
-    /// How much more or less often it reduces its window, as a share of the reference's reductions; none where nobody knows.
+    /// Difference in the number of reductions, as a share of the reference's; `None` if it is unknown.
     pub(super) tempo: Option<f64>,
-    /// How far runs of the reference are from each other, likewise.
+    /// Distance between runs of the reference, as a share of its mean.
     pub(super) spread: f64,
-    /// Samples of delay and throughput that both envelopes have in common, 0..1.
+    /// Share of the samples of delay and throughput that lie in both envelopes, 0..1.
     pub(super) conformance: Option<f64>,
     pub(super) deviates: bool,
 }
 
 impl Cell {
-    fn of(variant: &str, network: Network, reference: &Samples, subject: &Samples) -> Self {
+    fn new(variant: &str, network: Network, reference: &Samples, subject: &Samples) -> Self {
         let distance = relative(&subject.pooled(), &reference.pooled());
         let conformance = conformance(&subject.points, &reference.points);
         let spread = reference.spread();
         let tempo = tempo_of(subject, reference, reference);
         let deviates = match distance {
-            Some(distance) => distance > FAR.max(spread) || tempo.is_some_and(|tempo| tempo > OFTEN),
-            None => conformance.is_some_and(|share| share < IN_COMMON),
+            Some(distance) => {
+                distance > WINDOW_LIMIT.max(spread) || tempo.is_some_and(|tempo| tempo > TEMPO_LIMIT)
+            }
+            None => conformance.is_some_and(|share| share < CONFORMANCE_LIMIT),
         };
-        let measured = [reference, subject].map(Measured::of);
+        let measured = [reference, subject].map(Measured::new);
         let [reference, subject] = measured;
         let variant = variant.to_owned();
         Self { variant, network, reference, subject, distance, tempo, spread, conformance, deviates }
     }
 
-    /// The larger of what is known, as [`apart`].
-    pub(super) fn away(&self) -> f64 {
+    /// Returns the larger of the known differences, as [`difference`] does.
+    pub(super) fn difference(&self) -> f64 {
         let windows = self.distance.map(|distance| distance.max(self.tempo.unwrap_or(0.0)));
         windows.or(self.conformance.map(|share| 1.0 - share)).unwrap_or(0.0)
     }
 }
 
-/// Every network that both were on, with runs that are valid.
+/// Compares the stack with the reference on every network on which both have valid runs.
 pub(super) fn cells(question: &Question, grid: &Taken) -> Vec<Cell> {
     beside(grid, &question.subject_row(), grid, &question.standard_row())
 }
 
-/// The stack beside the kernel's TCP, which ran in a grid of its own.
+/// Compares the stack with the kernel's TCP, which ran in a grid of its own.
 pub(super) fn beside_kernel(question: &Question, grid: &Taken, kernel: &Taken) -> Vec<Cell> {
     beside(grid, &question.subject_row(), kernel, &question.kernel_row())
 }
@@ -104,34 +107,34 @@ pub(super) fn beside_kernel(question: &Question, grid: &Taken, kernel: &Taken) -
 fn beside(grid: &Taken, subject: &RowLabel, other: &Taken, reference: &RowLabel) -> Vec<Cell> {
     let cell = |(variant, network, _): &(String, Network, _)| {
         let row = |taken: &Taken, label| taken.at(variant, label).filter(|samples| samples.trusted).cloned();
-        Some(Cell::of(variant, *network, &row(other, reference)?, &row(grid, subject)?))
+        Some(Cell::new(variant, *network, &row(other, reference)?, &row(grid, subject)?))
     };
     grid.variants.iter().filter_map(cell).collect()
 }
 
-/// The variants where the stack deviates.
+/// Returns the variants where the stack deviates.
 pub(super) fn deviating(cells: &[Cell]) -> Vec<&str> {
     cells.iter().filter(|cell| cell.deviates).map(|cell| cell.variant.as_str()).collect()
 }
 
-/// A rule and how far it is from the stack, over the networks where the stack deviates.
+/// A changed rule, and its distance from the stack over the networks where the stack deviates.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Rule {
     pub(super) name: String,
-    /// The mean over those networks: of windows or tempo, whichever is further.
+    /// Mean over those networks of the larger difference, in window or number of reductions.
     pub(super) distance: f64,
 }
 
-/// Why it deviates.
+/// Explanation of a deviation.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Cause {
-    /// The standard's mean distance from the stack, over the networks where it deviates.
+    /// Mean distance of the reference from the stack, over the networks where the stack deviates.
     pub(super) standard: f64,
-    /// Our controller inside the stack, its distance from the stack's own; none where ours cannot be there.
+    /// Distance of our controller inside the stack from the stack's own; `None` if ours cannot run there.
     pub(super) inside: Option<f64>,
-    /// The closest first.
+    /// Changed rules, the closest first.
     pub(super) rules: Vec<Rule>,
-    /// Of each network where it deviates, the closest of all, if it takes away enough of the distance there.
+    /// The closest rule on each network where the stack deviates, if it explains the deviation there.
     pub(super) closest: Vec<Closest>,
 }
 
@@ -140,14 +143,15 @@ pub(super) struct Cause {
 pub(super) struct Closest {
     pub(super) variant: String,
     pub(super) rule: String,
-    /// The distance with it, and without.
+    /// Distance with the rule, and without it.
     pub(super) distance: [f64; 2],
-    /// The rule that is the closest over all networks explains it here too.
+    /// Whether the rule that is closest over all networks explains the deviation here too.
     pub(super) named_does_as_well: bool,
 }
 
 impl Cause {
-    /// Among the rules; `inside` is the same grid with our controller in the stack. None if nothing deviates.
+    /// Searches the rules for a cause. `inside` is the same grid with our controller in the stack. Returns `None` if nothing
+    /// deviates.
     pub(super) fn find(
         question: &Question,
         cells: &[Cell],
@@ -158,15 +162,16 @@ impl Cause {
         let deviating = deviating(cells);
         let (subject, plain) = (question.subject_row(), question.standard_row());
         let at = |taken: &Taken, row: &RowLabel, variant: &str| {
-            apart(taken.at(variant, row)?, grid.at(variant, &subject)?, grid.at(variant, &plain)?)
+            difference(taken.at(variant, row)?, grid.at(variant, &subject)?, grid.at(variant, &plain)?)
         };
-        let away = |taken: &Taken, row: &RowLabel| {
+        let everywhere = |taken: &Taken, row: &RowLabel| {
             mean(&deviating.iter().filter_map(|variant| at(taken, row, variant)).collect::<Vec<f64>>())
         };
-        let standard = away(grid, &plain)?;
+        let standard = everywhere(grid, &plain)?;
         let names = rules.rows();
-        let rule =
-            |name: &RowLabel| Some(Rule { name: name.in_file().to_owned(), distance: away(rules, name)? });
+        let rule = |name: &RowLabel| {
+            Some(Rule { name: name.in_file().to_owned(), distance: everywhere(rules, name)? })
+        };
         let mut all: Vec<Rule> = names.iter().filter_map(rule).collect();
         all.sort_by(|a, b| a.distance.total_cmp(&b.distance));
         let named = all.first().map(|rule| RowLabel::new(&rule.name, Backend::Sim));
@@ -186,26 +191,26 @@ impl Cause {
         let ours = RowLabel::new(&question.name, question.backend);
         Some(Self {
             standard,
-            inside: inside.and_then(|inside| away(inside, &ours)),
+            inside: inside.and_then(|inside| everywhere(inside, &ours)),
             rules: all,
             closest: deviating.iter().filter_map(closest).collect(),
         })
     }
 
-    /// The rule that takes most of the distance away, if that is enough.
+    /// Returns the rule that removes most of the distance, if that is enough.
     pub(super) fn explained(&self) -> Option<&Rule> {
         self.rules.first().filter(|rule| explains(rule.distance, self.standard))
     }
 }
 
-/// Whether a rule with which this distance is left explains it.
+/// Reports whether a rule explains a deviation if this distance remains.
 fn explains(distance: f64, without: f64) -> bool {
     distance <= (1.0 - EXPLAINS) * without
 }
 
-/// How far one is from a stack: windows, in means of the standard's, or tempo, whichever is more; without windows, what envelopes do not have in
-/// common.
-fn apart(one: &Samples, stack: &Samples, standard: &Samples) -> Option<f64> {
+/// Returns the difference of a row from a stack: the larger of window and number of reductions, relative to the reference.
+/// Without windows, the share of samples outside the other's envelope.
+fn difference(one: &Samples, stack: &Samples, standard: &Samples) -> Option<f64> {
     let windows = standard
         .mean_window()
         .and_then(|mean| wasserstein(&one.pooled(), &stack.pooled()).map(|area| area / mean));
@@ -214,7 +219,7 @@ fn apart(one: &Samples, stack: &Samples, standard: &Samples) -> Option<f64> {
     windows.or_else(|| conformance(&one.points, &stack.points).map(|share| 1.0 - share))
 }
 
-/// Reductions as they were counted; where one of them tells its window alone, as all their windows show them.
+/// Compares the numbers of reductions. If one row has no count, all are taken from the windows.
 fn tempo_of(one: &Samples, other: &Samples, standard: &Samples) -> Option<f64> {
     let all = [one, other, standard];
     let counted = all.map(|samples| samples.metric("reductions @ measure"));
@@ -224,27 +229,29 @@ fn tempo_of(one: &Samples, other: &Samples, standard: &Samples) -> Option<f64> {
     Some(tempo(one?, other?, standard?))
 }
 
-/// What one screen says.
+/// Content of the screen.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Answer {
     pub(super) stack: String,
     pub(super) on: Backend,
     pub(super) controller: String,
     pub(super) conforms: bool,
-    /// Networks of the grid on which no run was valid.
+    /// Number of networks without a valid run.
     pub(super) left_out: usize,
     pub(super) cells: Vec<Cell>,
-    /// The same beside the kernel's TCP, where that was asked for.
+    /// Comparison with the kernel's TCP, with `--kernel`.
     pub(super) kernel: Option<Vec<Cell>>,
-    /// Where it deviates.
+    /// Explanation, if the stack deviates.
     pub(super) cause: Option<Cause>,
-    /// The rule that explains it, if one does.
+    /// Name of the rule that explains the deviation.
     pub(super) explained_by: Option<String>,
+    /// The studies behind the numbers.
+    pub(super) results: Vec<Stored>,
 }
 
 impl Answer {
-    /// `networks`: of the grid.
-    pub(super) fn of(question: &Question, networks: usize, cells: Vec<Cell>, cause: Option<Cause>) -> Self {
+    /// Judges the cells of a grid with this number of networks.
+    pub(super) fn new(question: &Question, networks: usize, cells: Vec<Cell>, cause: Option<Cause>) -> Self {
         Self {
             left_out: networks - cells.len(),
             stack: question.stack.clone(),
@@ -255,12 +262,13 @@ impl Answer {
             cells,
             kernel: None,
             cause,
+            results: Vec::new(),
         }
     }
 
-    /// The network where it is furthest from the standard.
+    /// Returns the network with the largest difference from the reference.
     pub(super) fn worst(&self) -> Option<&Cell> {
-        self.cells.iter().max_by(|a, b| a.away().total_cmp(&b.away()))
+        self.cells.iter().max_by(|a, b| a.difference().total_cmp(&b.difference()))
     }
 }
 
@@ -270,7 +278,7 @@ mod tests {
 
     const NETWORK: Network = Network { rate: 20.0, rtt: 10.0, buffer: 1.0 };
 
-    /// A saw from `low` to 100, `reductions` of it.
+    /// A sawtooth from `low` to 100 with this number of reductions.
     fn samples(low: f64, reductions: f64, delay: f64) -> Samples {
         let window = (0..1000).map(|i| low + (100.0 - low) * f64::from(i % 100) / 99.0).collect();
         let points = (0..100).map(|i| [delay + f64::from(i) / 1000.0, 0.95]).collect();
@@ -279,7 +287,7 @@ mod tests {
     }
 
     fn cell(subject: &Samples) -> Cell {
-        Cell::of("", NETWORK, &samples(70.0, 40.0, 0.5), subject)
+        Cell::new("", NETWORK, &samples(70.0, 40.0, 0.5), subject)
     }
 
     #[test]
@@ -287,15 +295,16 @@ mod tests {
         let same = cell(&samples(70.0, 41.0, 0.5));
         assert_eq!((same.deviates, same.distance, same.tempo), (false, Some(0.0), Some(0.0)));
         assert_eq!((same.subject.kept, same.subject.window), (Some([0.7, 0.7]), Some(85.0)));
-        // Means of 85 and 75, each quantile apart.
+        // The means are 85 and 75, and every quantile differs in the same direction.
         let deeper = cell(&samples(50.0, 40.0, 0.5));
         assert!(deeper.deviates && (deeper.distance.unwrap() - 10.0 / 85.0).abs() < 1e-9);
-        // Five of forty beyond the one.
+        // Five of forty, beyond the one that does not count.
         let slower = cell(&samples(70.0, 34.0, 0.5));
         assert_eq!((slower.deviates, slower.tempo), (true, Some(0.125)));
     }
 
-    /// Linux spreads a reduction over a round trip, in steps that are small or large: it is one, and leaves what they leave together.
+    /// Linux spreads a reduction over a round trip, in small or large steps. They count as one reduction, which keeps what all
+    /// steps together keep.
     #[test]
     fn a_reduction_in_steps() {
         let saw = |steps: &[f64]| {
@@ -307,12 +316,12 @@ mod tests {
         assert_eq!((sharp.drops(), sharp.kept()), (Some(9.0), Some([0.7, 0.7])));
         for steps in [&[95.0, 90.0, 86.0, 81.0, 77.0, 73.0, 70.0][..], &[85.0, 85.0, 75.0]] {
             let spread = saw(steps);
-            // With the last tooth's, behind which nothing comes.
+            // Including the last one, which no growth follows.
             assert_eq!((spread.drops(), spread.kept()), (Some(10.0), Some([0.7, 0.7])));
         }
     }
 
-    /// A process tells no window: what the link saw decides.
+    /// A process reports no window, so the measurements of the link decide.
     #[test]
     fn without_windows() {
         let silent =
@@ -322,7 +331,7 @@ mod tests {
             (near.deviates, near.distance, near.tempo, near.conformance),
             (false, None, None, Some(1.0))
         );
-        assert_eq!((far.deviates, far.conformance, far.away()), (true, Some(0.0), 1.0));
-        assert_eq!(apart(&silent(0.5), &silent(0.8), &samples(70.0, 40.0, 0.5)), Some(1.0));
+        assert_eq!((far.deviates, far.conformance, far.difference()), (true, Some(0.0), 1.0));
+        assert_eq!(difference(&silent(0.5), &silent(0.8), &samples(70.0, 40.0, 0.5)), Some(1.0));
     }
 }

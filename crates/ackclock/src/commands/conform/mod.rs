@@ -1,8 +1,9 @@
-//! `ackclock conform`: does a stack's own congestion control do what its document says?
+//! `ackclock conform`: checks whether a stack's own congestion control follows its specification.
 //!
-//! The question becomes experiment files (`question.rs`, from those of `conform/`), which run as any other: the stack with its own controller beside
-//! the standard's in the simulator, and, where it deviates, the standard with one rule changed and our controller inside the stack. Of their time
-//! series (`samples.rs`) windows and envelopes are compared (`distance.rs`, `hull.rs`) and judged (`judge.rs`), for the screen and the page.
+//! The question becomes experiment files (`question.rs`, from those of `conform/`), which run like any other. One has the stack
+//! with its own controller, and the reference in the simulator. Where the stack deviates, another has the reference with one rule
+//! changed, and a third has our controller inside the stack. Windows and envelopes of the time series (`samples.rs`) are compared
+//! (`distance.rs`, `hull.rs`) and judged (`judge.rs`), for the screen and the page.
 
 mod args;
 mod distance;
@@ -25,15 +26,16 @@ pub(crate) use self::args::ConformArgs;
 use self::judge::{Answer, Cause};
 use self::question::Question;
 use self::samples::Taken;
+use crate::commands::folders::Stored;
 use crate::commands::list;
 use crate::output::tell;
 use crate::run::{self, Options, Study};
 use crate::status::{Error, HOLDS, print};
 
-/// Seconds of one core that are worth a word.
+/// Estimated seconds of one core above which the cost is announced.
 const LONG: f64 = 60.0;
 
-/// Answers the question; the exit status.
+/// Runs the check. Returns the exit status.
 pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
     let question = Question::read(args)?;
     if args.on == Backend::Wire || args.kernel {
@@ -49,24 +51,25 @@ pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
     let grid = question.grid()?;
     lab.check(&question, &grid)?;
     warn_of_cost(&grid);
-    let (results, grid) = lab.run(&grid, &lab.beside)?;
+    let mut studies = Studies::default();
+    let grid = lab.run(&grid, &lab.beside, &mut studies)?;
     let cells = judge::cells(&question, &grid);
     if cells.is_empty() {
-        return Err(Error::bad(format!("{}: no run is valid, nothing to compare", question.subject())));
+        return Err(Error::bad(format!("{}: no valid run to compare", question.subject())));
     }
-    let mut all = vec![results];
     let cause = match cells.iter().any(|cell| cell.deviates) {
-        true => lab.cause(&question, &cells, &grid, &mut all)?,
+        true => lab.cause(&question, &cells, &grid, &mut studies)?,
         false => None,
     };
-    let mut answer = Answer::of(&question, grid.variants.len(), cells, cause);
+    let mut answer = Answer::new(&question, grid.variants.len(), cells, cause);
     if args.kernel {
-        answer.kernel = Some(lab.kernel(&question, &grid, &mut all)?);
+        answer.kernel = Some(lab.kernel(&question, &grid, &mut studies)?);
     }
+    answer.results = studies.stored;
     let blocks = page::blocks(&question, &answer, &grid);
     let dir = args.out.join("report").join("conform").join(format!("{}-{}", question.stack, question.name));
-    let title = format!("{} beside {}", question.subject(), question.document());
-    let page = report::write_answer(&dir, &title, &blocks, &all)
+    let title = format!("{} compared with {}", question.subject(), question.document());
+    let page = report::write_answer(&dir, &title, &blocks, &studies.all)
         .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", dir.display())))?;
     if args.json {
         print(&(serde_json::to_string_pretty(&answer).map_err(Error::bad)? + "\n"));
@@ -76,77 +79,81 @@ pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
     Ok(HOLDS)
 }
 
-/// What takes long is said beforehand.
+/// Announces a check that takes long.
 fn warn_of_cost(grid: &Experiment) {
     let seconds = list::cost(grid, 1);
     if seconds > LONG {
         let cost = list::time(seconds);
         tell(&format!(
-            "conform: about {cost} of one core, and as much again where it deviates; aioquic, in Python, takes ten times that; --quick says less"
+            "conform: takes about {cost} on one core, twice that if the stack deviates, ten times that for aioquic (Python); shorten it with --quick"
         ));
     }
 }
 
-/// What every run needs.
+/// The studies made so far, and where they are stored.
+#[derive(Default)]
+struct Studies {
+    all: Vec<Results>,
+    stored: Vec<Stored>,
+}
+
+/// State that every run needs.
 struct Lab<'a> {
     simulated: Options,
-    /// The same beside the stack.
+    /// Options for simulated rows with rows of the stack next to them.
     beside: Options,
     watch: &'a Watch,
 }
 
 impl Lab<'_> {
-    /// Whether the stack can run it.
+    /// Checks that the stack can run the grid.
     fn check(&self, question: &Question, grid: &Experiment) -> Result<(), Error> {
         let backends = &self.beside.backends;
         match question.on {
-            // Beside a controller with parameters stands the standard's, which all can run.
+            // The grid has the plain controller too, which every stack can run.
             Backend::Stack => Ok(run::check_stacks(grid, backends)?),
             world => Ok(run::check(grid, world, backends)?),
         }
     }
 
-    fn run(&self, experiment: &Experiment, options: &Options) -> Result<(Results, Taken), Error> {
+    /// Runs an experiment, adds its results to `studies`, and returns its samples.
+    fn run(&self, experiment: &Experiment, options: &Options, studies: &mut Studies) -> Result<Taken, Error> {
         match run::experiment(experiment, options, self.watch)? {
             Study::Complete(results, folder, _) => {
                 let unread = |e| Error::bad(format!("cannot read {}: {e}", folder.display()));
                 let taken = Taken::read(experiment, &results, &folder).map_err(unread)?;
-                Ok((*results, taken))
+                studies.stored.push(Stored::new(&results, folder));
+                studies.all.push(*results);
+                Ok(taken)
             }
-            Study::Part(..) => Err(Error::bad("a part of a study")),
+            Study::Part(..) => Err(Error::bad("a check cannot be made in parts")),
         }
     }
 
-    /// Runs the kernel's TCP, and lays the stack beside it; the results stand behind the others.
+    /// Runs the kernel's TCP and compares the stack with it.
     fn kernel(
         &self,
         question: &Question,
         grid: &Taken,
-        all: &mut Vec<Results>,
+        studies: &mut Studies,
     ) -> Result<Vec<judge::Cell>, Error> {
         let wire = Options { world: Backend::Wire, backends: vec![Backend::Wire], ..self.simulated.clone() };
-        let (results, kernel) = self.run(&question.kernel()?, &wire)?;
-        all.push(results);
+        let kernel = self.run(&question.kernel()?, &wire, studies)?;
         Ok(judge::beside_kernel(question, grid, &kernel))
     }
 
-    /// Runs what may explain it; the results stand behind the others.
+    /// Runs the changed rules, and our controller inside the stack, to find the cause of a deviation.
     fn cause(
         &self,
         question: &Question,
         cells: &[judge::Cell],
         grid: &Taken,
-        all: &mut Vec<Results>,
+        studies: &mut Studies,
     ) -> Result<Option<Cause>, Error> {
         let deviating: Vec<&str> = judge::deviating(cells);
-        let (results, rules) = self.run(&question.rules(&deviating)?, &self.simulated)?;
-        all.push(results);
+        let rules = self.run(&question.rules(&deviating)?, &self.simulated, studies)?;
         let inside = match question.takes_ours() {
-            true => {
-                let (results, inside) = self.run(&question.inside(&deviating)?, &self.beside)?;
-                all.push(results);
-                Some(inside)
-            }
+            true => Some(self.run(&question.inside(&deviating)?, &self.beside, studies)?),
             false => None,
         };
         Ok(Cause::find(question, cells, grid, &rules, inside.as_ref()))

@@ -1,4 +1,4 @@
-//! The question as experiment files: the shipped ones of `conform/`, with the controller that is asked for.
+//! Turns the command line into experiment files: the shipped ones of `conform/`, with the requested controller.
 
 use std::path::Path;
 
@@ -12,38 +12,40 @@ use super::args::ConformArgs;
 use crate::commands::worlds::{KERNEL, backends};
 use crate::status::Error;
 
-/// Controllers of which there is a standard here, and where it stands.
+/// Controllers with a reference implementation here, and their specifications.
 const STANDARDS: [(&str, &str); 3] =
     [("cubic", "RFC 9438"), ("new-reno", "RFC 9002"), ("bbr3", "draft-ietf-ccwg-bbr")];
 
-/// What the controller of RFC 9002 is called over TCP, with its document.
+/// Name of RFC 9002's controller, its name over TCP, and its specification there.
 const OVER_TCP: (&str, &str, &str) = ("new-reno", "tcp-reno", "RFC 5681");
-/// Bytes of a segment of the kernel's, and of its headers with time stamps.
+/// Payload of a segment of the kernel's TCP, and size of its headers with timestamps.
 const SEGMENT: (&str, &str) = ("1448 bytes", "52 bytes");
 
-/// What is asked.
+/// The question, parsed from the command line.
 #[derive(Debug)]
 pub(super) struct Question {
-    /// Whose controller.
+    /// Name of the stack.
     pub(super) stack: String,
-    /// The world of its rows.
+    /// World that the stack runs in.
     pub(super) on: Backend,
-    /// What runs its rows.
+    /// Backend of the stack's rows.
     pub(super) backend: Backend,
-    /// As the user wrote it, with a label if it has parameters.
+    /// Controller as the user wrote it, with a label if it has parameters.
     controller: Value,
-    /// Its name, that of the standard.
+    /// Name of the controller, without parameters.
     pub(super) name: String,
     quick: bool,
     repeat: Option<u32>,
 }
 
 impl Question {
+    /// Checks the arguments.
+    ///
     /// # Errors
-    /// A controller of which there is no standard here, a stack that is not on this machine.
+    /// A controller without a reference here, or a stack that is not installed.
     pub(super) fn read(args: &ConformArgs) -> Result<Self, Error> {
         let found = backends(args.on, std::slice::from_ref(&args.stack));
-        // There it is an option.
+        // The stack is an option of other commands, and an argument of this one.
         let named = |error: Error| Error {
             message: error.message.strip_prefix("--stack ").unwrap_or(&error.message).to_owned(),
             ..error
@@ -55,38 +57,40 @@ impl Question {
         if STANDARDS.iter().all(|(known, _)| *known != name) {
             let known: Vec<&str> = STANDARDS.iter().map(|(known, _)| *known).collect();
             return Err(Error::bad(format!(
-                "--controller {name}: it is one of {}, or a table with its name and parameters",
+                "--controller {name}: must be one of {}, or a TOML table with such a name and parameters",
                 known.join(", ")
             )));
         }
         let (stack, on) = (args.stack.clone(), args.on);
-        let of_kernel = stack == KERNEL;
-        if of_kernel && args.kernel {
-            return Err(Error::bad("--kernel: linux-tcp is the kernel's"));
+        let is_kernel = stack == KERNEL;
+        if is_kernel && args.kernel {
+            return Err(Error::bad("--kernel: linux-tcp already is the kernel's TCP; leave out --kernel"));
         }
-        if (of_kernel || args.kernel) && name == "bbr3" {
+        if (is_kernel || args.kernel) && name == "bbr3" {
             return Err(Error::bad(
-                "--controller bbr3: the kernel has none, and of its BBR there is no standard here",
+                "--controller bbr3: the kernel has no BBRv3, and there is no reference for its BBR; use cubic or new-reno",
             ));
         }
-        if of_kernel && controller.is_table() {
-            return Err(Error::bad("--controller: the kernel's take no parameters"));
+        if is_kernel && controller.is_table() {
+            return Err(Error::bad(
+                "--controller: the kernel's controllers take no parameters; give a name alone",
+            ));
         }
         Ok(Self { stack, on, backend, controller, name, quick: args.quick, repeat: args.repeat })
     }
 
-    /// Whether it is the kernel's TCP that is asked about.
+    /// Reports whether the stack is the kernel's TCP.
     fn is_kernel(&self) -> bool {
         self.stack == KERNEL
     }
 
-    /// What the standard's controller is called in a file.
+    /// Returns the name of the reference controller in experiment files.
     fn standard_name(&self) -> &str {
         let (quic, tcp, _) = OVER_TCP;
         if self.is_kernel() && self.name == quic { tcp } else { &self.name }
     }
 
-    /// The document of the standard.
+    /// Returns the name of the specification.
     pub(super) fn document(&self) -> &'static str {
         let (quic, _, document) = OVER_TCP;
         if self.is_kernel() && self.name == quic {
@@ -95,38 +99,38 @@ impl Question {
         STANDARDS.iter().find(|(name, _)| *name == self.name).map_or("", |(_, document)| document)
     }
 
-    /// What its controller is called in rows and sentences.
+    /// Returns the label of the stack's controller.
     fn label(&self) -> &str {
         self.controller.get("label").and_then(Value::as_str).unwrap_or_else(|| self.standard_name())
     }
 
-    /// The row of the standard.
+    /// Returns the row of the reference.
     pub(super) fn standard_row(&self) -> RowLabel {
         RowLabel::new(self.standard_name(), Backend::Sim)
     }
 
-    /// The row of the kernel in [`kernel`](Self::kernel).
+    /// Returns the row of the kernel in [`kernel`](Self::kernel).
     pub(super) fn kernel_row(&self) -> RowLabel {
         let (quic, tcp, _) = OVER_TCP;
         RowLabel::new(if self.name == quic { tcp } else { &self.name }, Backend::Wire)
     }
 
-    /// The row of the stack.
+    /// Returns the row of the stack.
     pub(super) fn subject_row(&self) -> RowLabel {
         RowLabel::new(self.label(), self.backend)
     }
 
-    /// The stack and its controller.
+    /// Names the controller and the stack, as in `cubic in quinn`.
     pub(super) fn subject(&self) -> String {
-        format!("{} of {}", self.label(), self.stack)
+        format!("{} in {}", self.label(), self.stack)
     }
 
-    /// Whether one of ours can stand in the place of the stack's own.
+    /// Reports whether our controller can replace the stack's own.
     pub(super) fn takes_ours(&self) -> bool {
         matches!(self.backend, Backend::Noq | Backend::Quinn)
     }
 
-    /// The standard in the simulator, and beside it the stack with its own controller.
+    /// Returns the grid: the reference in the simulator, and the stack with its own controller.
     ///
     /// # Errors
     /// A parameter that the controller does not have.
@@ -134,22 +138,23 @@ impl Question {
         self.beside(true, &[])
     }
 
-    /// The kernel's TCP on the same networks, beside the standard over TCP.
+    /// Returns the kernel's TCP on the same networks, and the reference over TCP.
     ///
     /// # Errors
-    /// None of the shipped files.
+    /// A mistake in a shipped file.
     pub(super) fn kernel(&self) -> Result<Experiment, Error> {
         let mut file = shipped("conform/grid")?;
         vary_controllers(&mut file, vec![self.name.clone().into()]);
         over_tcp(&mut file);
-        file.insert("title".to_owned(), format!("{} of {KERNEL}", self.kernel_row().in_file()).into());
+        file.insert("title".to_owned(), format!("{} in {KERNEL}", self.kernel_row().in_file()).into());
         self.parse("conform/kernel", file, &[])
     }
 
-    /// The same with our controller in the place of the stack's own, to tell that from the rest of the stack; on the networks of these variants.
+    /// Returns the grid with our controller inside the stack, on the networks of these variants. It separates the effect of the
+    /// controller from that of the rest of the stack.
     ///
     /// # Errors
-    /// None of the shipped files.
+    /// A mistake in a shipped file.
     pub(super) fn inside(&self, variants: &[&str]) -> Result<Experiment, Error> {
         self.beside(false, variants)
     }
@@ -168,19 +173,17 @@ impl Question {
         if self.is_kernel() {
             over_tcp(&mut file);
         }
-        let what = if own { "" } else { ", our controller inside" };
-        file.insert(
-            "title".to_owned(),
-            format!("{} beside {}{what}", self.subject(), self.document()).into(),
-        );
+        let subject = if own { self.subject() } else { format!("our {} inside {}", self.name, self.stack) };
+        let title = format!("{subject} compared with {}", self.document());
+        file.insert("title".to_owned(), title.into());
         let name = if own { "conform/grid" } else { "conform/inside" };
         self.parse(name, file, variants)
     }
 
-    /// The standard in the simulator with one rule changed at a time, on the networks of these variants.
+    /// Returns the reference in the simulator with one rule changed at a time, on the networks of these variants.
     ///
     /// # Errors
-    /// None of the shipped files.
+    /// A mistake in a shipped file.
     pub(super) fn rules(&self, variants: &[&str]) -> Result<Experiment, Error> {
         let name = format!("conform/rules-{}", self.name);
         let mut file = shipped(&name)?;
@@ -190,7 +193,7 @@ impl Question {
         self.parse(&name, file, variants)
     }
 
-    /// `variants`: all of the file if empty.
+    /// Parses a file, with the networks of `variants` only, or with all of them if it is empty.
     fn parse(&self, name: &str, mut file: Table, variants: &[&str]) -> Result<Experiment, Error> {
         if self.quick {
             file.insert("duration".to_owned(), "20 s".into());
@@ -210,12 +213,12 @@ impl Question {
         }
         let text = toml::to_string(&file).map_err(Error::bad)?;
         let read = Experiment::parse(name, Path::new("conform"), &text);
-        // The lines are ours, the user wrote none.
+        // Line numbers mean nothing to the user, who wrote no file.
         read.map_err(|problems| problems.without_lines().into())
     }
 }
 
-/// A name, or a table of which the row is called by what differs.
+/// Parses a name, or a table with parameters. The label of a table lists its parameters.
 fn controller(text: &str) -> Result<Value, Error> {
     if !text.starts_with('{') {
         return Ok(text.into());
@@ -233,19 +236,19 @@ fn controller(text: &str) -> Result<Value, Error> {
     Ok(value)
 }
 
-/// These and no others.
+/// Replaces the controllers of the file.
 fn vary_controllers(file: &mut Table, controllers: Vec<Value>) {
     if let Some(vary) = file.get_mut("vary").and_then(Value::as_table_mut) {
         vary.insert("flow.controller".to_owned(), controllers.into());
     }
 }
 
-/// The one flow.
+/// Returns the only flow of the file.
 fn flow(file: &mut Table) -> Option<&mut Table> {
     file.get_mut("flow")?.as_array_mut()?.first_mut()?.as_table_mut()
 }
 
-/// With the packets and the controllers of TCP. Its connection is there when a run begins.
+/// Changes the flow to TCP: its packets, and its names of controllers. The connection exists when a run begins.
 fn over_tcp(file: &mut Table) {
     let (mss, overhead) = SEGMENT;
     let packet: Table = [("mss", mss), ("overhead", overhead)]
@@ -261,7 +264,7 @@ fn over_tcp(file: &mut Table) {
     file.iter_mut().for_each(|(_, value)| rename(value));
 }
 
-/// Every controller of RFC 9002 in it becomes that of TCP.
+/// Replaces the controller of RFC 9002 by that of TCP, everywhere in a value.
 fn rename(value: &mut Value) {
     let (quic, tcp, _) = OVER_TCP;
     match value {
@@ -272,7 +275,7 @@ fn rename(value: &mut Value) {
     }
 }
 
-/// Of the keys of the link the values that are in one of the variants: the smallest grid with all of them.
+/// Keeps the values of the link's keys that occur in one of the variants: the smallest grid with all of them.
 fn keep(vary: &mut Table, variants: &[&str]) {
     for key in ["rate", "delay", "queue"] {
         let values = vary.get_mut(&format!("link.{key}")).and_then(Value::as_array_mut);
@@ -285,7 +288,7 @@ fn keep(vary: &mut Table, variants: &[&str]) {
     }
 }
 
-/// A file of this program as a table.
+/// Returns a shipped file as a table.
 fn shipped(name: &str) -> Result<Table, Error> {
     let source = Library.shipped().into_iter().find(|source| source.name == name);
     let text = source.map(|source| source.text).unwrap_or_default();
@@ -316,7 +319,7 @@ mod tests {
         }))
     }
 
-    /// The kernel as the subject: grid and rules are of TCP, under the kernel's names.
+    /// With the kernel as the subject, grid and rules use TCP and the kernel's names.
     #[test]
     fn of_the_kernel() {
         for (controller, row, document) in
@@ -340,7 +343,7 @@ mod tests {
         }
     }
 
-    /// The kernel beside a stack of QUIC: the same networks under the same names.
+    /// The kernel and a QUIC stack have the same networks under the same names.
     #[test]
     fn beside_a_stack() {
         let question = question("ackclock", Backend::Stack, "new-reno", true);

@@ -1,5 +1,5 @@
-//! What is taken of the runs of a row on one network: windows where the stack tells them, and what the link saw of any, also of processes on the
-//! wire.
+//! Samples from the runs of a row on one network: windows if the stack reports them, and the measurements of the link, which exist
+//! for processes on the wire too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -9,7 +9,7 @@ use experiment::file::Experiment;
 use experiment::row::RowLabel;
 use results::store;
 use results::summary::{Results, Track};
-use scenario::{Repeated, Scenario};
+use scenario::{RunLength, Scenario};
 use serde::Serialize;
 
 use super::distance::{mean, relative};
@@ -17,9 +17,9 @@ use super::hull::Point;
 
 /// Columns of the series that are read.
 const COLUMNS: [&str; 3] = ["cwnd_bytes", "queue_bytes", "goodput_mbit_s"];
-/// A window that has fallen to less than this share was reduced.
+/// Share of the window below which a fall counts as a reduction.
 const REDUCED: f64 = 0.9;
-/// RTTs from one sample of the envelope to the next, as in QUICbench.
+/// RTTs between two samples of the envelope, as in QUICbench.
 const STEP: f64 = 10.0;
 
 /// The network of a variant in the units of the samples.
@@ -27,14 +27,14 @@ const STEP: f64 = 10.0;
 pub(super) struct Network {
     /// Mbit/s on the wire.
     pub(super) rate: f64,
-    /// Milliseconds without a queue.
+    /// Base RTT, in milliseconds.
     pub(super) rtt: f64,
-    /// Of the queue, in products of both.
+    /// Size of the queue, in BDP.
     pub(super) buffer: f64,
 }
 
 impl Network {
-    fn of(scenario: &Scenario) -> Self {
+    fn new(scenario: &Scenario) -> Self {
         let flow = &scenario.flows[0];
         let (rate, rtt) = (scenario.link.rate.nominal().0 as f64, flow.rtt.as_secs_f64());
         let wire = f64::from(flow.transport.wire_bytes(flow.transport.payload()));
@@ -46,43 +46,43 @@ impl Network {
         Self { rate: rate / 1e6, rtt: rtt * 1e3, buffer: bytes * 8.0 / (rate * rtt) }
     }
 
-    /// Milliseconds with so many bytes in the queue: of the link, and so known of everybody.
+    /// Returns the RTT with this many bytes in the queue, in milliseconds. It comes from the link, so it is known for every stack.
     fn delay(&self, queue: f64) -> f64 {
         self.rtt + queue * 8.0 / (self.rate * 1e3)
     }
 
-    /// Milliseconds with a full queue.
+    /// Returns the RTT with a full queue, in milliseconds.
     fn longest(&self) -> f64 {
         self.rtt * (1.0 + self.buffer)
     }
 }
 
-/// All runs of a row on a network.
+/// Samples from all runs of a row on a network.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples {
-    /// Bytes, of each run on a grid of 20 ms; of a process that tells nothing they are empty.
+    /// Windows of each run in bytes, every 20 ms; empty for a process that does not report its window.
     pub(super) windows: Vec<Vec<f64>>,
-    /// Of the envelope.
+    /// Samples of the envelope.
     pub(super) points: Vec<Point>,
-    /// Metric to its mean over the runs.
+    /// Mean of each metric over the runs.
     pub(super) cells: BTreeMap<String, f64>,
-    /// Of the row: there is a run that is valid. In virtual time all are.
+    /// Whether the row has a valid run. In virtual time every run is valid.
     pub(super) trusted: bool,
 }
 
 impl Samples {
-    /// The windows of all runs.
+    /// Returns the windows of all runs.
     pub(super) fn pooled(&self) -> Vec<f64> {
         self.windows.concat()
     }
 
-    /// Bytes; none where it is not told.
+    /// Returns the mean window in bytes; `None` if it is not reported.
     pub(super) fn mean_window(&self) -> Option<f64> {
         mean(&self.pooled())
     }
 
-    /// What reductions leave of the window, 0..1: the tenth that leaves least leaves no more than the first, the median is the second; none
-    /// without one.
+    /// Returns the share of the window that a reduction keeps, 0..1: the 10th percentile and the median. `None` without a
+    /// reduction.
     pub(super) fn kept(&self) -> Option<[f64; 2]> {
         let mut drops = self.ratios();
         drops.sort_by(f64::total_cmp);
@@ -90,26 +90,26 @@ impl Samples {
         Some([at(1)?, at(5)?])
     }
 
-    /// Reductions that the windows show, the mean over the runs; none where windows are not told.
+    /// Returns the mean number of reductions that the windows of a run show; `None` if windows are not reported.
     pub(super) fn drops(&self) -> Option<f64> {
-        let told = self.windows.iter().filter(|run| !run.is_empty()).count();
-        (told > 0).then(|| self.ratios().len() as f64 / told as f64)
+        let runs = self.windows.iter().filter(|run| !run.is_empty()).count();
+        (runs > 0).then(|| self.ratios().len() as f64 / runs as f64)
     }
 
-    /// What each reduction leaves, in the order of time. Who spreads one over a round trip (proportional rate reduction) has a window that falls
-    /// from sample to sample: until it rises that is one reduction.
+    /// Returns the share of the window that each reduction keeps, in order of time. A reduction that is spread over a round trip
+    /// (proportional rate reduction) falls from sample to sample. It counts as one reduction until the window grows.
     fn ratios(&self) -> Vec<f64> {
         let falls = self.windows.iter().flat_map(|run| run.chunk_by(|before, after| after <= before));
         let ratios = falls.filter_map(|fall| Some(fall.last()? / fall.first()?));
         ratios.filter(|ratio| *ratio < REDUCED).collect()
     }
 
-    /// The mean of a metric of the table; none where the row does not have it.
+    /// Returns the mean of a metric; `None` if the row does not have it.
     pub(super) fn metric(&self, name: &str) -> Option<f64> {
         self.cells.get(name).copied()
     }
 
-    /// How far its runs are from each other, the two that are furthest; 0 of one run.
+    /// Returns the largest distance between two runs; 0 for a single run.
     pub(super) fn spread(&self) -> f64 {
         let pairs =
             self.windows.iter().enumerate().flat_map(|(i, one)| {
@@ -118,9 +118,9 @@ impl Samples {
         pairs.fold(0.0, f64::max)
     }
 
-    /// Adds a run, from so many seconds on.
+    /// Adds a run, measured from second `from` on.
     fn add(&mut self, track: &Track, network: &Network, from: f64) {
-        let column = |name: &str| track.columns.get(name).map(Repeated::to_vec).unwrap_or_default();
+        let column = |name: &str| track.columns.get(name).map(RunLength::to_vec).unwrap_or_default();
         let [windows, queues, goodputs] = COLUMNS.map(column);
         let begin = track.times.partition_point(|time| *time < from);
         let counted = windows.iter().skip(begin).copied().filter(|window| window.is_finite());
@@ -141,17 +141,17 @@ impl Samples {
     }
 }
 
-/// Of an experiment that has been run: each variant's network, and its rows.
+/// The samples of an experiment, by variant and row.
 pub(super) struct Taken {
-    /// The variant's name, its network, and the samples of each row by its label.
+    /// Name of the variant, its network, and the samples of each row by label.
     pub(super) variants: Vec<(String, Network, BTreeMap<String, Samples>)>,
 }
 
 impl Taken {
-    /// From its folder.
+    /// Reads the samples from a results folder.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// A file that cannot be read.
     pub(super) fn read(experiment: &Experiment, results: &Results, folder: &Path) -> io::Result<Self> {
         let mut variants: Vec<(String, Network, BTreeMap<String, Samples>)> = Vec::new();
         let mut from = 0.0;
@@ -159,7 +159,7 @@ impl Taken {
             if variants.iter().all(|(name, ..)| *name != case.variant) {
                 let scenario = experiment.scenario(&case, 0);
                 from = scenario.measure.map_or(0.0, |(from, _)| from.as_secs_f64());
-                let network = Network::of(&scenario);
+                let network = Network::new(&scenario);
                 variants.push((case.variant.clone(), network, BTreeMap::new()));
             }
         }
@@ -183,18 +183,13 @@ impl Taken {
         Ok(Self { variants })
     }
 
-    /// Of a row among those of a variant.
-    pub(super) fn row<'a>(rows: &'a BTreeMap<String, Samples>, label: &RowLabel) -> Option<&'a Samples> {
+    /// Returns the samples of a row in a variant.
+    pub(super) fn at(&self, variant: &str, label: &RowLabel) -> Option<&Samples> {
+        let (.., rows) = self.variants.iter().find(|(name, ..)| name == variant)?;
         rows.get(label.as_str())
     }
 
-    /// Of a row in a variant.
-    pub(super) fn at(&self, variant: &str, label: &RowLabel) -> Option<&Samples> {
-        let (.., rows) = self.variants.iter().find(|(name, ..)| name == variant)?;
-        Self::row(rows, label)
-    }
-
-    /// All rows.
+    /// Returns the labels of all rows.
     pub(super) fn rows(&self) -> Vec<RowLabel> {
         let names: BTreeSet<&str> =
             self.variants.iter().flat_map(|(.., rows)| rows.keys().map(String::as_str)).collect();

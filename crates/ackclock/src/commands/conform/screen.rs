@@ -1,14 +1,15 @@
-//! One screen: the verdict, the network where it is furthest, the rule; on request a line for each network.
+//! The answer on one screen: the verdict, the largest difference and the rule, and with `-v` a line for each network.
 
 use std::fmt::Write as _;
 
-use super::judge::{Answer, Cause, Cell, Closest, FAR, Measured, OFTEN};
+use super::hull;
+use super::judge::{Answer, Cause, Cell, Closest, Measured, TEMPO_LIMIT, WINDOW_LIMIT};
 use super::question::Question;
 
-/// Columns.
+/// Width of the screen.
 const SCREEN: usize = 79;
 
-/// All of it.
+/// Formats the screen.
 pub(super) fn text(question: &Question, answer: &Answer, verbose: bool) -> String {
     let mut out = String::new();
     for sentence in sentences(question, answer) {
@@ -17,23 +18,23 @@ pub(super) fn text(question: &Question, answer: &Answer, verbose: bool) -> Strin
     }
     if verbose {
         out.push('\n');
-        table(&mut out, &answer.cells, "the standard's");
+        table(&mut out, &answer.cells, "reference");
         if let Some(cells) = &answer.kernel {
             out.push('\n');
-            table(&mut out, cells, "the kernel's");
+            table(&mut out, cells, "kernel");
         }
         rules(&mut out, answer);
     }
     out
 }
 
-/// The verdict first.
+/// Returns the sentences, the verdict first.
 pub(super) fn sentences(question: &Question, answer: &Answer) -> Vec<String> {
     let furthest = answer.worst().map(|cell| furthest(question, cell));
     let cause = answer.cause.as_ref().map(|cause| why(question, cause));
     let inside = answer.cause.as_ref().and_then(|cause| inside(question, cause));
     let left_out = Some(answer.left_out).filter(|n| *n > 0);
-    let left_out = left_out.map(|n| format!("Left out: {n} networks on which no run was valid."));
+    let left_out = left_out.map(|n| format!("Left out: {n} networks without a valid run."));
     let others = answer.cause.as_ref().and_then(|cause| others(answer, cause));
     let kernel = answer.kernel.as_deref().map(|cells| beside_kernel(question, cells));
     let all = [
@@ -49,35 +50,38 @@ pub(super) fn sentences(question: &Question, answer: &Answer) -> Vec<String> {
     all.into_iter().flatten().chain([HOW.to_owned()]).collect()
 }
 
-const HOW: &str = "Compared is one flow alone after its first 5 s; windows as distributions, whatever their phases, and how often they are reduced; docs/conform.md.";
+/// Summary of the method.
+const HOW: &str = "Method: one flow alone, without its first 5 s. Compared are the distribution of its window, regardless of phase, and the number of reductions. See docs/src/reference/conformance.md.";
+/// Name of the reference in the list of rules.
+pub(super) const UNCHANGED: &str = "no rule changed";
 
 pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
     let (subject, document) = (question.subject(), question.document());
     let (far, near): (Vec<&Cell>, Vec<&Cell>) = answer.cells.iter().partition(|cell| cell.deviates);
     let all = answer.cells.len();
     if far.is_empty() {
-        let limit = format!("{:.0} % would deviate", FAR * 100.0);
-        let away = away(&near).map(|away| format!(": {away}; {limit}"));
+        let limit = format!("the limit is {:.0} %", WINDOW_LIMIT * 100.0);
+        let differences = differences(&near).map(|clause| format!(": {clause}; {limit}"));
         return format!(
-            "{subject} conforms to {document} in all {all} networks{}.",
-            away.unwrap_or_default()
+            "{subject} conforms to {document} on all {all} networks{}.",
+            differences.unwrap_or_default()
         );
     }
-    let rest = away(&near).map(|away| format!("; in the others {away}")).unwrap_or_default();
-    let away = away(&far).map(|away| format!(": {away}")).unwrap_or_default();
-    format!("{subject} deviates from {document} in {} of {all} networks{away}{rest}.", far.len())
+    let rest = differences(&near).map(|clause| format!("; on the others {clause}")).unwrap_or_default();
+    let differences = differences(&far).map(|clause| format!(": {clause}")).unwrap_or_default();
+    format!("{subject} deviates from {document} on {} of {all} networks{differences}{rest}.", far.len())
 }
 
-/// Windows and tempo of these networks, in a clause.
-fn away(cells: &[&Cell]) -> Option<String> {
-    let windows = share_of(cells.iter().filter_map(|cell| cell.distance))?;
-    let tempo = share_of(cells.iter().filter_map(|cell| cell.tempo)).filter(|share| share != "0 %");
-    let tempo = tempo.map(|share| format!(", how often it reduces it {share}")).unwrap_or_default();
-    Some(format!("its window is {windows} away{tempo}"))
+/// Describes the differences in window and number of reductions on these networks, in a clause.
+fn differences(cells: &[&Cell]) -> Option<String> {
+    let windows = range(cells.iter().filter_map(|cell| cell.distance))?;
+    let tempo = range(cells.iter().filter_map(|cell| cell.tempo)).filter(|share| share != "0 %");
+    let tempo = tempo.map(|share| format!(", the number of reductions by {share}")).unwrap_or_default();
+    Some(format!("its window differs by {windows}{tempo}"))
 }
 
-/// `3 to 12 %`.
-fn share_of(values: impl Iterator<Item = f64>) -> Option<String> {
+/// Formats the range of some shares, as in `3 to 12 %`.
+fn range(values: impl Iterator<Item = f64>) -> Option<String> {
     let all: Vec<f64> = values.collect();
     let least = all.iter().copied().reduce(f64::min)?;
     let most = all.iter().copied().reduce(f64::max)?;
@@ -85,23 +89,24 @@ fn share_of(values: impl Iterator<Item = f64>) -> Option<String> {
     Some(if least == most { format!("{most} %") } else { format!("{least} to {most} %") })
 }
 
-/// What the two are where they are furthest from each other.
+/// Lists the measurements on the network with the largest difference.
 fn furthest(question: &Question, cell: &Cell) -> String {
     let Cell { reference, subject, .. } = cell;
-    let pair = |name: &str, of: fn(&Measured) -> Option<f64>, unit: &str, digits: usize| {
-        let (ours, theirs) = (of(reference)?, of(subject)?);
-        Some(format!("{name} {theirs:.digits$} for {ours:.digits$}{unit}"))
+    let pair = |name: &str, value: fn(&Measured) -> Option<f64>, unit: &str, digits: usize| {
+        let (ours, theirs) = (value(reference)?, value(subject)?);
+        Some(format!("{name} {theirs:.digits$} / {ours:.digits$}{unit}"))
     };
     let pairs = [
         pair("goodput", |m| m.goodput, " Mbit/s", 2),
-        pair("wait", |m| m.queue_wait, " ms", 1),
+        pair("queueing delay", |m| m.queue_wait, " ms", 1),
         pair("loss", |m| m.loss, " %", 3),
         pair("mean window", |m| m.window.map(|w| w / 1e3), " kB", 1),
         pair("reductions", |m| m.reductions, "", 1),
-        pair("each leaves", |m| m.kept.map(|[_, median]| median * 100.0), " % of the window", 0),
+        pair("window kept by each", |m| m.kept.map(|[_, median]| median * 100.0), " %", 0),
     ];
     let pairs: Vec<String> = pairs.into_iter().flatten().collect();
-    format!("Furthest at {}: {} ({} for the standard).", place(cell), pairs.join(", "), question.stack)
+    let stack = &question.stack;
+    format!("Largest difference at {} ({stack} / reference): {}.", place(cell), pairs.join(", "))
 }
 
 pub(super) fn place(cell: &Cell) -> String {
@@ -109,24 +114,24 @@ pub(super) fn place(cell: &Cell) -> String {
     format!("{:.0} Mbit/s, {:.0} ms, {} BDP", network.rate, network.rtt, buffer(network.buffer))
 }
 
-/// To a tenth, as files have it.
+/// Rounds a queue size to a tenth of a BDP.
 fn buffer(products: f64) -> f64 {
     (products * 10.0).round() / 10.0
 }
 
-/// The rule, or that there is none.
+/// Names the rule that explains the deviation, or the closest one.
 fn why(question: &Question, cause: &Cause) -> String {
     let standard = cause.standard * 100.0;
     let closest = cause.rules.first();
     match (cause.explained(), closest) {
         (Some(rule), _) => format!(
-            "The rule that explains it: {}. With it our {} is {:.1} % away from the stack on the mean where it deviates, for {standard:.1} % without.",
+            "Explained by: {}. With it, our {} differs from the stack by {:.1} % on average where it deviates, without it by {standard:.1} %.",
             rule.name,
             question.name,
             rule.distance * 100.0
         ),
         (None, Some(rule)) => format!(
-            "Not explained: of {} rules that were changed the closest is `{}`, with which ours is {:.1} % away on the mean where it deviates, for {standard:.1} % without.",
+            "Not explained: of {} changed rules, `{}` comes closest. With it, ours differs by {:.1} % on average where the stack deviates, without it by {standard:.1} %.",
             cause.rules.len(),
             rule.name,
             rule.distance * 100.0
@@ -135,93 +140,99 @@ fn why(question: &Question, cause: &Cause) -> String {
     }
 }
 
-/// Where the rule that is named does not explain it, and another one does.
+/// Names the networks where another rule explains the deviation.
 fn others(answer: &Answer, cause: &Cause) -> Option<String> {
     let named = cause.explained().map_or("", |rule| rule.name.as_str());
     let one = |closest: &Closest| {
         let cell = answer.cells.iter().find(|cell| cell.variant == closest.variant)?;
-        let [with, without] = closest.distance.map(|away| away * 100.0);
-        Some(format!("{} at {} ({with:.1} % for {without:.1} %)", closest.rule, place(cell)))
+        let [with, without] = closest.distance.map(|share| share * 100.0);
+        Some(format!("{} at {} ({with:.1} % with it, {without:.1} % without)", closest.rule, place(cell)))
     };
     let others = cause.closest.iter().filter(|closest| closest.rule != named && !closest.named_does_as_well);
     let others: Vec<String> = others.filter_map(one).collect();
-    let lead = if named.is_empty() { "On single networks one does" } else { "Another rule does" };
+    let lead = if named.is_empty() { "On single networks" } else { "Explained by another rule" };
     (!others.is_empty()).then(|| format!("{lead}: {}.", others.join("; ")))
 }
 
-/// Whether it is the controller or the rest of the stack.
+/// Says whether the controller or the rest of the stack causes the deviation.
 fn inside(question: &Question, cause: &Cause) -> Option<String> {
-    let away = cause.inside?;
-    let whose = match away > cause.standard / 2.0 {
-        true => "it is the controller, not the rest of the stack",
-        false => "it is the rest of the stack (pacing, acknowledgements, loss recovery), not the controller",
+    let difference = cause.inside?;
+    let origin = match difference > cause.standard / 2.0 {
+        true => "the controller, not the rest of the stack",
+        false => "the rest of the stack (pacing, acknowledgements, loss recovery), not the controller",
     };
     let (name, stack) = (&question.name, &question.stack);
-    Some(format!("Our {name} inside {stack} is {:.1} % away from {stack}'s own: {whose}.", away * 100.0))
+    Some(format!(
+        "Our {name} inside {stack} differs from {stack}'s own by {:.1} %: the cause is {origin}.",
+        difference * 100.0
+    ))
 }
 
-/// As the verdict, but of another flow and no document.
+/// Compares with the kernel's TCP, in the words of the verdict.
 fn beside_kernel(question: &Question, cells: &[Cell]) -> String {
     let far = cells.iter().filter(|cell| cell.deviates).count();
     let kernel = question.kernel_row();
     let name = kernel.in_file();
     if cells.is_empty() {
-        return format!("Beside the kernel's {name} over TCP: no run of it is valid.");
+        return format!("Compared with the kernel's {name} over TCP: no valid run.");
     }
-    let away =
-        away(&cells.iter().collect::<Vec<&Cell>>()).map(|away| format!(": {away}")).unwrap_or_default();
+    let differences = differences(&cells.iter().collect::<Vec<&Cell>>());
+    let differences = differences.map(|clause| format!(": {clause}")).unwrap_or_default();
     let envelope = envelope(cells).map(|envelope| format!(" {envelope}")).unwrap_or_default();
     format!(
-        "From the kernel's {name} over TCP it deviates in {far} of {} networks{away}.{envelope}",
+        "It deviates from the kernel's {name} over TCP on {far} of {} networks{differences}.{envelope}",
         cells.len()
     )
 }
 
 fn envelope(cells: &[Cell]) -> Option<String> {
-    let shares = share_of(cells.iter().filter_map(|cell| cell.conformance))?;
-    Some(format!("Of their samples of delay and throughput {shares} lie in both envelopes."))
+    let shares = range(cells.iter().filter_map(|cell| cell.conformance))?;
+    let near = hull::NEAR * 100.0;
+    Some(format!(
+        "Envelopes of delay and throughput: {shares} of the samples lie inside the other's, or within {near:.0} % of it."
+    ))
 }
 
-/// Names of the columns, and what a network has there.
+/// Headings of the table.
 pub(super) const HEAD: [&str; 10] = [
     "network",
     "window",
-    "tempo",
+    "frequency",
     "envelope",
     "goodput Mbit/s",
-    "wait ms",
+    "delay ms",
     "loss %",
     "mean window kB",
-    "left %",
+    "kept %",
     "reductions",
 ];
 
-/// A network in the words of the table: the stack's, `/` and the standard's.
+/// Formats a network for the table, with the values of the stack and of the reference.
 pub(super) fn row(cell: &Cell) -> [String; 10] {
     let percent =
         |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0));
-    let both = |of: fn(&Measured) -> Option<f64>, digits: usize| {
-        let one = |measured| of(measured).map_or("-".to_owned(), |value| format!("{value:.digits$}"));
+    let both = |value: fn(&Measured) -> Option<f64>, digits: usize| {
+        let one = |measured| value(measured).map_or("-".to_owned(), |value| format!("{value:.digits$}"));
         format!("{} / {}", one(&cell.subject), one(&cell.reference))
     };
     let sign = |share: Option<f64>, most: f64| if share.is_some_and(|share| share > most) { "!" } else { "" };
     let hull = if cell.distance.is_none() && cell.deviates { "!" } else { "" };
     [
         place(cell),
-        percent(cell.distance) + sign(cell.distance, FAR.max(cell.spread)),
-        percent(cell.tempo) + sign(cell.tempo, OFTEN),
+        percent(cell.distance) + sign(cell.distance, WINDOW_LIMIT.max(cell.spread)),
+        percent(cell.tempo) + sign(cell.tempo, TEMPO_LIMIT),
         percent(cell.conformance) + hull,
         both(|m| m.goodput, 2),
         both(|m| m.queue_wait, 1),
         both(|m| m.loss, 3),
         both(|m| m.window.map(|w| w / 1e3), 1),
-        left(cell),
+        kept(cell),
         both(|m| m.reductions, 1),
     ]
 }
 
-/// The tenth that leaves least, and the median.
-fn left(cell: &Cell) -> String {
+/// Formats the share of the window that a reduction keeps: 10th percentile and median.
+fn kept(cell: &Cell) -> String {
     let one = |measured: &Measured| {
         let [least, median] = measured.kept?.map(|kept| format!("{:.0}", kept * 100.0));
         Some(if least == median { median } else { format!("{least}, {median}") })
@@ -230,7 +241,7 @@ fn left(cell: &Cell) -> String {
     format!("{theirs} / {ours}")
 }
 
-/// As wide as its words.
+/// Appends the table, as wide as its text.
 fn table(out: &mut String, cells: &[Cell], reference: &str) {
     let rows: Vec<[String; 10]> =
         std::iter::once(HEAD.map(str::to_owned)).chain(cells.iter().map(row)).collect();
@@ -247,14 +258,14 @@ fn table(out: &mut String, cells: &[Cell], reference: &str) {
             .collect();
         let _ = writeln!(out, "{}", cells.join("  ").trim_end());
     }
-    let _ = writeln!(out, "(the stack's / {reference}; !: deviates)");
+    let _ = writeln!(out, "(stack / {reference}; ! marks a deviation)");
 }
 
-/// Every rule and how far it is.
+/// Appends the distance of every rule.
 fn rules(out: &mut String, answer: &Answer) {
     let Some(cause) = &answer.cause else { return };
-    let _ = writeln!(out, "\nfrom the stack, where it deviates, windows or tempo, %");
-    let _ = writeln!(out, "{:>6.1}  as the standard", cause.standard * 100.0);
+    let _ = writeln!(out, "\nmean difference from the stack where it deviates, in window or frequency, %");
+    let _ = writeln!(out, "{:>6.1}  {UNCHANGED}", cause.standard * 100.0);
     for rule in &cause.rules {
         let _ = writeln!(out, "{:>6.1}  {}", rule.distance * 100.0, rule.name);
     }

@@ -1,11 +1,11 @@
-//! A number of two sets of results.
+//! One number in two sets of results.
 
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
 
 use crate::commands::ratio::Ratio;
 
-/// What users ask for first; all else comes after, by name.
+/// Metrics that are listed first, in this order. All others follow by name.
 const FIRST: [&str; 9] = [
     "goodput",
     "throughput",
@@ -27,29 +27,29 @@ pub(super) struct Change {
     pub(super) metric: Metric,
     pub(super) before: f64,
     pub(super) after: f64,
-    /// After over before with its interval, where both are above 0.
+    /// Ratio of after to before with its interval, if both are above 0.
     pub(super) ratio: Option<Ratio>,
-    /// More than the runs scatter.
+    /// Whether the change is larger than the spread between runs.
     pub(super) is_beyond_spread: bool,
-    /// There is a rule about its metric.
+    /// Whether a rule is about this metric.
     pub(super) is_ruled: bool,
-    /// The rule that it breaks.
+    /// Text of the rule that the change breaks.
     pub(super) broken: Option<String>,
 }
 
 impl Change {
-    /// After less before, of before; nothing of nothing.
+    /// Returns the change as a share of the number before; `None` if that is 0.
     pub(super) fn relative(&self) -> Option<f64> {
         (self.before != 0.0).then(|| self.after / self.before - 1.0)
     }
 
-    /// Its place in an order of metrics.
+    /// Returns the position of the metric in the order of metrics.
     pub(super) fn rank(&self) -> (usize, &Metric) {
         let known = FIRST.iter().position(|word| *word == self.metric.word());
         (known.unwrap_or(FIRST.len()), &self.metric)
     }
 
-    /// How far it is, for an order: from nothing or to nothing is farthest.
+    /// Returns the size of the change, for sorting. A change from or to 0 is the largest.
     pub(super) fn distance(&self) -> f64 {
         self.ratio.map_or(f64::INFINITY, |ratio| libm::log(ratio.value).abs())
     }

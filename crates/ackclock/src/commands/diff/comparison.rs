@@ -1,4 +1,4 @@
-//! Two sets of results, number by number.
+//! Compares two sets of results, number by number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,41 +11,41 @@ use super::pairs;
 use super::rule::Rule;
 use crate::commands::ratio::{Ratio, means_differ};
 
-/// Runs that are all alike differ by what rounding in a file does, from this share on by more.
+/// Largest relative difference between equal numbers: rounding in a file causes as much.
 const ALIKE: f64 = 1e-9;
 
-/// A sentence whose verdict is another one.
+/// A claim whose verdict changed.
 #[derive(Debug, PartialEq)]
-pub(super) struct Turned {
+pub(super) struct ChangedVerdict {
     pub(super) experiment: String,
     pub(super) claim: String,
     pub(super) before: Verdict,
     pub(super) after: Verdict,
 }
 
-/// All that can be said of two sets of results.
+/// The differences between two sets of results.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
-    /// Every number that both have, those that users ask for first, of one metric the largest change first.
+    /// Every number in both sets, sorted by metric, and by size within a metric.
     pub(super) changes: Vec<Change>,
-    pub(super) claims: Vec<Turned>,
-    /// Experiments that one of them alone has: whether it is the second.
+    pub(super) claims: Vec<ChangedVerdict>,
+    /// Experiments in one set only, and whether that is the second.
     pub(super) alone: Vec<(String, bool)>,
-    /// Experiments that have another name in the second.
+    /// Experiments with another name in the second set.
     pub(super) renamed: Vec<(String, String)>,
-    /// Rows or metrics of common experiments that one of them alone has.
+    /// Number of rows and metrics of common experiments in one set only.
     pub(super) unmatched: usize,
     pub(super) experiments: usize,
-    /// Rules that no number was measured by.
+    /// Rules without a number to compare.
     pub(super) unused: Vec<String>,
 }
 
 impl Comparison {
-    /// Of results with their ids.
-    pub(super) fn of(before: &[(String, Results)], after: &[(String, Results)], rules: &[Rule]) -> Self {
+    /// Compares results, given with their ids.
+    pub(super) fn new(before: &[(String, Results)], after: &[(String, Results)], rules: &[Rule]) -> Self {
         let mut all = Self::default();
         let name = |results: &Results| results.summary.experiment.clone();
-        for pair in pairs::of(before, after) {
+        for pair in pairs::match_up(before, after) {
             match pair {
                 (Some(one), Some(other)) => {
                     if name(one) != name(other) {
@@ -74,7 +74,7 @@ impl Comparison {
         for ((variant, row, metric), one) in &old {
             let Some(other) = new.get(&(*variant, *row, *metric)) else { continue };
             let n = [&old_runs, &new_runs].map(|runs| runs.get(&(*variant, *row)).copied().unwrap_or(1));
-            let ratio = Ratio::over(other, one, [n[1], n[0]]);
+            let ratio = Ratio::with_repetitions(other, one, [n[1], n[0]]);
             let mut change = Change {
                 experiment: before.summary.experiment.clone(),
                 variant: (*variant).to_owned(),
@@ -91,15 +91,15 @@ impl Comparison {
                 rules.iter().find(|rule| rule.is_broken_by(&change)).map(|rule| rule.text.clone());
             self.changes.push(change);
         }
-        self.claims.extend(turned(&before.summary, &after.summary));
+        self.claims.extend(changed_verdicts(&before.summary, &after.summary));
     }
 
-    /// What is more than the runs scatter.
+    /// Returns the changes that are larger than the spread between runs.
     pub(super) fn beyond(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.is_beyond_spread)
     }
 
-    /// What breaks a rule.
+    /// Returns the changes that break a rule.
     pub(super) fn broken(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.broken.is_some())
     }
@@ -118,7 +118,7 @@ fn cells(summary: &Summary) -> BTreeMap<Place<'_>, &Cell> {
     .collect()
 }
 
-/// How many runs stand behind a row.
+/// Returns the number of runs behind each row.
 fn repetitions(results: &Results) -> BTreeMap<(&str, &RowLabel), u32> {
     let mut runs: BTreeMap<(&str, &RowLabel), BTreeSet<u32>> = BTreeMap::new();
     for flow in &results.flows {
@@ -127,7 +127,8 @@ fn repetitions(results: &Results) -> BTreeMap<(&str, &RowLabel), u32> {
     runs.into_iter().map(|(place, runs)| (place, runs.len() as u32)).collect()
 }
 
-/// Of one run each there is no spread: any difference counts, since the same program gives the same number.
+/// Reports whether a change is larger than the spread between runs. With a single run every difference counts, because the same
+/// program gives the same number.
 fn is_beyond_spread(one: &Cell, other: &Cell, ratio: Option<Ratio>, n: [u32; 2]) -> bool {
     let (before, after) = (one.value(), other.value());
     if (before - after).abs() <= ALIKE * before.abs().max(after.abs()) {
@@ -140,11 +141,11 @@ fn is_beyond_spread(one: &Cell, other: &Cell, ratio: Option<Ratio>, n: [u32; 2])
     }
 }
 
-fn turned(before: &Summary, after: &Summary) -> Vec<Turned> {
-    let of = |id: &str| after.claims.iter().find(|claim| claim.id == id).map(|claim| claim.verdict);
+fn changed_verdicts(before: &Summary, after: &Summary) -> Vec<ChangedVerdict> {
+    let verdict = |id: &str| after.claims.iter().find(|claim| claim.id == id).map(|claim| claim.verdict);
     let each = |claim: &results::summary::ClaimResult| {
-        let verdict = of(&claim.id).filter(|verdict| *verdict != claim.verdict)?;
-        Some(Turned {
+        let verdict = verdict(&claim.id).filter(|verdict| *verdict != claim.verdict)?;
+        Some(ChangedVerdict {
             experiment: before.experiment.clone(),
             claim: claim.id.clone(),
             before: claim.verdict,

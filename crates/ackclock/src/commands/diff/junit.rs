@@ -1,51 +1,89 @@
-//! The rules as test cases, for the machines that read JUnit's XML.
+//! Broken rules as JUnit's XML, for CI systems that read it.
 
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use maud::{Markup, PreEscaped, html};
 
 use super::change::Change;
 use super::comparison::Comparison;
 
-/// A suite for each experiment, a case for each number that a rule is about; one that breaks it has failed.
-///
-/// # Errors
-/// Text that XML cannot hold.
-pub(super) fn of(comparison: &Comparison) -> Result<String, quick_junit::SerializeError> {
-    let mut report = Report::new("ackclock diff");
+/// First line of the file.
+const DECLARATION: PreEscaped<&str> = PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+/// Message for a rule whose metric is in neither or only one of the tables.
+const UNUSED: &str = "no number to compare: the metric is not in a table of both results";
+
+/// A test case: its name, and a message if it failed.
+type Case = (String, Option<String>);
+
+/// Returns the report: a suite per experiment, a case per number that a rule is about.
+pub(super) fn report(comparison: &Comparison) -> String {
     let ruled = || comparison.changes.iter().filter(|change| change.is_ruled);
     let mut names: Vec<&str> = ruled().map(|change| change.experiment.as_str()).collect();
     names.sort_unstable();
     names.dedup();
+    let mut suites: Vec<(&str, Vec<Case>)> = Vec::new();
     for name in names {
-        let mut suite = TestSuite::new(name);
-        let mut cases: Vec<&Change> = ruled().filter(|change| change.experiment == name).collect();
-        cases.sort_by(|a, b| {
+        let mut changes: Vec<&Change> = ruled().filter(|change| change.experiment == name).collect();
+        changes.sort_by(|a, b| {
             (&a.variant, a.row.as_str(), &a.metric).cmp(&(&b.variant, b.row.as_str(), &b.metric))
         });
-        suite.add_test_cases(cases.into_iter().map(case));
-        report.add_test_suite(suite);
+        suites.push((name, changes.into_iter().map(case).collect()));
     }
     if !comparison.unused.is_empty() {
-        let mut suite = TestSuite::new("rules");
-        suite.add_test_cases(comparison.unused.iter().map(|rule| {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            status.set_message("no number to hold it against: the metric is in no table that both have");
-            TestCase::new(rule.clone(), status)
-        }));
-        report.add_test_suite(suite);
+        let unused = comparison.unused.iter().map(|rule| (rule.clone(), Some(UNUSED.to_owned())));
+        suites.push(("rules", unused.collect()));
     }
-    report.to_string()
-}
-
-fn case(change: &Change) -> TestCase {
-    let status = match &change.broken {
-        None => TestCaseStatus::success(),
-        Some(rule) => {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            let unit = change.metric.unit();
-            status.set_message(format!("{} -> {} {unit} breaks \"{rule}\"", change.before, change.after));
-            status
+    let cases = || suites.iter().flat_map(|(_, cases)| cases);
+    let report = html! {
+        (DECLARATION)
+        testsuites name="ackclock diff" tests=(cases().count()) failures=(failures(cases())) errors="0" {
+            @for (name, cases) in &suites {
+                testsuite name=(xml(name)) tests=(cases.len()) failures=(failures(cases)) errors="0" disabled="0" {
+                    @for case in cases { (element(case)) }
+                }
+            }
         }
     };
+    report.into_string() + "\n"
+}
+
+fn failures<'a>(cases: impl IntoIterator<Item = &'a Case>) -> usize {
+    cases.into_iter().filter(|(_, failure)| failure.is_some()).count()
+}
+
+fn element((name, failure): &Case) -> Markup {
+    html! {
+        testcase name=(xml(name)) {
+            @if let Some(message) = failure { failure message=(xml(message)) {} }
+        }
+    }
+}
+
+/// Replaces characters that XML 1.0 cannot hold.
+fn xml(text: &str) -> String {
+    let is_held =
+        |c: char| matches!(c, '\t' | '\n' | '\r') || (c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}'));
+    text.chars().map(|c| if is_held(c) { c } else { '\u{fffd}' }).collect()
+}
+
+fn case(change: &Change) -> Case {
+    let failure = change.broken.as_ref().map(|rule| {
+        let unit = change.metric.unit();
+        format!("{} -> {} {unit} breaks \"{rule}\"", change.before, change.after)
+    });
     let place = [change.variant.as_str(), change.row.as_str(), change.metric.as_str()];
-    TestCase::new(place.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", "), status)
+    (place.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", "), failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_escaped() {
+        let case = ("a < \"b\" & c\u{1}".to_owned(), Some("1 -> 2 breaks \"goodput -3 %\"".to_owned()));
+        assert_eq!(
+            element(&case).into_string(),
+            "<testcase name=\"a &lt; &quot;b&quot; &amp; c\u{fffd}\"><failure message=\"1 -&gt; 2 breaks \
+             &quot;goodput -3 %&quot;\"></failure></testcase>"
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! `ackclock diff`: what changed between two sets of results, beyond the spread of their runs.
+//! `ackclock diff`: shows what changed between two sets of results by more than the spread between runs.
 
 mod change;
 mod comparison;
@@ -19,35 +19,37 @@ use crate::status::{Error, HOLDS, MISS, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
-    /// Results before: a folder of `run --out`.
+    /// Results before the change: a folder written by `run --out`.
     before: PathBuf,
-    /// Results after.
+    /// Results after the change.
     after: PathBuf,
-    /// Fail when a metric falls or rises by more: `"goodput -3 %"`, `"rtt_mean +5 %"`, `"loss +0.1"` in its own unit. May be given
-    /// several times.
+    /// Fail if a metric falls or rises by more than this (repeatable).
+    ///
+    /// Write a relative change like "goodput -3 %" or "rtt_mean +5 %". Write an absolute one with the unit of the metric, like
+    /// "goodput -3 Mbit/s". Metrics in percent, as in "loss +0.1", and those without a unit take a plain number.
     #[arg(long = "fail-if", value_name = "RULE", value_parser = Rule::read, allow_hyphen_values = true)]
     rules: Vec<Rule>,
-    /// Write the rules as test cases, one for each row that has their metric.
+    /// Write the results of the rules to a JUnit file, one test case for each row with the metric of a rule.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Print Markdown, for a job's summary.
+    /// Print Markdown, as in the summary of a CI job.
     #[arg(long)]
     markdown: bool,
-    /// Print every change, not the largest alone.
+    /// Print every change instead of the largest ones.
     #[arg(short, long)]
     verbose: bool,
 }
 
-/// The exit status: 0, or 1 if a rule is broken or has no number to hold.
+/// Compares the results. The exit status is 1 if a rule is broken or has no number to compare.
 pub(crate) fn run(args: &DiffArgs) -> Result<u8, Error> {
-    let comparison = Comparison::of(&read(&args.before)?, &read(&args.after)?, &args.rules);
+    let comparison = Comparison::new(&read(&args.before)?, &read(&args.after)?, &args.rules);
     let shown = text::Shown { markdown: args.markdown, all: args.verbose };
-    print(&text::of(&comparison, args, shown));
+    print(&text::report(&comparison, args, shown));
     if let Some(file) = &args.junit {
-        let xml = junit::of(&comparison).map_err(Error::bad)?;
-        std::fs::write(file, xml).map_err(|e| Error::bad(format!("cannot write {}: {e}", file.display())))?;
+        std::fs::write(file, junit::report(&comparison))
+            .map_err(|e| Error::bad(format!("cannot write {}: {e}", file.display())))?;
     }
-    // A rule that holds nothing must not pass for one that holds.
+    // A rule that was not checked must not count as kept.
     let fails = comparison.broken().next().is_some() || !comparison.unused.is_empty();
     Ok(if fails { MISS } else { HOLDS })
 }

@@ -1,15 +1,15 @@
-//! Which results of two sets belong together.
+//! Finds the results of two sets that belong together.
 
 use results::summary::Results;
 
-/// Before and after, as far as each is there.
+/// Results before and after; one may be missing.
 type Pair<'a> = (Option<&'a Results>, Option<&'a Results>);
 
-/// Whether two results, each with its id, are of one experiment.
+/// Reports whether two results, given with their ids, belong to the same experiment.
 type Same = fn(&(String, Results), &(String, Results)) -> bool;
 
-/// What makes two results those of one experiment, the surest first: the same runs, whatever the file is called; the same
-/// name; the same file from another folder, `d/st` and `st`.
+/// Criteria for the same experiment, the most certain first: equal ids, equal names, and the same file in another folder, as in
+/// `d/st` and `st`.
 const SAME: [Same; 3] = [
     |one, other| one.0 == other.0,
     |one, other| one.1.summary.experiment == other.1.summary.experiment,
@@ -20,8 +20,8 @@ const SAME: [Same; 3] = [
     },
 ];
 
-/// Each of the results once, those before in their order. What the simulator and the wire say is never mixed.
-pub(super) fn of<'a>(before: &'a [(String, Results)], after: &'a [(String, Results)]) -> Vec<Pair<'a>> {
+/// Pairs the results. Each occurs once, and those of `before` keep their order. Results of different worlds are never paired.
+pub(super) fn match_up<'a>(before: &'a [(String, Results)], after: &'a [(String, Results)]) -> Vec<Pair<'a>> {
     let mut partner: Vec<Option<usize>> = vec![None; before.len()];
     let mut is_taken = vec![false; after.len()];
     for same in SAME {

@@ -1,43 +1,45 @@
-//! The comparison in words: the answer, then the largest changes.
+//! The comparison as text: the answer first, then the largest changes.
 
 use std::fmt::Write as _;
 
 use super::DiffArgs;
 use super::change::Change;
-use super::comparison::{Comparison, Turned};
+use super::comparison::{ChangedVerdict, Comparison};
 
-/// Changes of a screen.
+/// Largest number of changes on a screen.
 const MOST: usize = 10;
-/// Metrics of a screen.
+/// Largest number of metrics on a screen.
 const MOST_METRICS: usize = 16;
 
-/// How it is shown.
+/// Format of the text.
 #[derive(Clone, Copy)]
 pub(super) struct Shown {
     pub(super) markdown: bool,
     pub(super) all: bool,
 }
 
-pub(super) fn of(comparison: &Comparison, args: &DiffArgs, shown: Shown) -> String {
+pub(super) fn report(comparison: &Comparison, args: &DiffArgs, shown: Shown) -> String {
     let mut out = String::new();
     let beyond = comparison.beyond().count();
+    let experiments = match comparison.experiments {
+        1 => "1 experiment".to_owned(),
+        n => format!("{n} experiments"),
+    };
     let _ = writeln!(
         out,
-        "{} of {} numbers of {} experiments changed beyond the spread of their runs",
-        beyond,
+        "{beyond} of {} numbers in {experiments} changed by more than the spread between runs",
         comparison.changes.len(),
-        comparison.experiments
     );
     let broken = comparison.broken().count();
     if !args.rules.is_empty() {
-        let _ = writeln!(out, "{broken} of them break a rule");
+        let verb = if broken == 1 { "breaks" } else { "break" };
+        let _ = writeln!(out, "{broken} of them {verb} a rule");
     }
     for rule in &comparison.unused {
-        let _ =
-            writeln!(out, "no number to hold \"{rule}\" against: the metric is in no table that both have");
+        let _ = writeln!(out, "\"{rule}\" was not checked: the metric is not in a table of both results");
     }
     for (before, after) in &comparison.renamed {
-        let _ = writeln!(out, "{before} is {after} in {}", args.after.display());
+        let _ = writeln!(out, "{before} is called {after} in {}", args.after.display());
     }
     for (name, is_new) in &comparison.alone {
         let side = if *is_new { &args.after } else { &args.before };
@@ -54,12 +56,13 @@ pub(super) fn of(comparison: &Comparison, args: &DiffArgs, shown: Shown) -> Stri
     out
 }
 
-fn verdict(out: &mut String, Turned { experiment, claim, before, after }: &Turned, shown: Shown) {
+fn verdict(out: &mut String, changed: &ChangedVerdict, shown: Shown) {
+    let ChangedVerdict { experiment, claim, before, after } = changed;
     let mark = if shown.markdown { "* " } else { "" };
     let _ = writeln!(out, "{mark}{experiment} {claim}: {} -> {}", before.words(), after.words());
 }
 
-/// How many numbers of each metric changed, and from where to where.
+/// Appends the number of changes of each metric, and their range.
 fn metrics(out: &mut String, comparison: &Comparison, shown: Shown) {
     let mut all: Vec<&Change> = comparison.beyond().collect();
     all.sort_by_key(|change| change.rank());
@@ -69,7 +72,7 @@ fn metrics(out: &mut String, comparison: &Comparison, shown: Shown) {
     let width = groups.iter().take(most).map(|group| group[0].metric.as_str().len()).max().unwrap_or(0);
     for group in groups.iter().take(most) {
         let (metric, n) = (group[0].metric.as_str(), group.len());
-        let of = comparison.changes.iter().filter(|change| change.metric == group[0].metric).count();
+        let total = comparison.changes.iter().filter(|change| change.metric == group[0].metric).count();
         let shares: Vec<f64> = group.iter().filter_map(|change| change.relative()).collect();
         let (low, high) = shares.iter().fold((f64::MAX, f64::MIN), |(l, h), s| (l.min(*s), h.max(*s)));
         let mut by = Vec::new();
@@ -81,16 +84,16 @@ fn metrics(out: &mut String, comparison: &Comparison, shown: Shown) {
         }
         let by = by.join(", ");
         let _ = match shown.markdown {
-            true => writeln!(out, "| {metric} | {n} of {of} | {by} |"),
-            false => writeln!(out, "    {metric:width$}  {n:>4} of {of:<4}  {by}"),
+            true => writeln!(out, "| {metric} | {n} of {total} | {by} |"),
+            false => writeln!(out, "    {metric:width$}  {n:>4} of {total:<4}  {by}"),
         };
     }
     if groups.len() > most {
-        let _ = writeln!(out, "    and of {} other metrics; -v shows them", groups.len() - most);
+        let _ = writeln!(out, "    and {} other metrics; -v shows them", groups.len() - most);
     }
 }
 
-/// Those that break a rule first.
+/// Appends the changes, those that break a rule first.
 fn changes(out: &mut String, comparison: &Comparison, shown: Shown) {
     let others = comparison.beyond().filter(|change| change.broken.is_none());
     let all: Vec<&Change> = comparison.broken().chain(others).collect();

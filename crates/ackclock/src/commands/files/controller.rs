@@ -1,4 +1,4 @@
-//! Who controls congestion, in the words of an experiment file.
+//! The congestion controller of an endpoint, in the syntax of an experiment file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,23 +12,25 @@ use units::Ecn;
 
 use crate::status::Error;
 
-/// A flow of whose file nothing counts but its controller: its rules are those of experiment files, and so are its mistakes.
+/// Experiment file with a flow of which only the controller is used, so that the rules and messages of experiment files apply.
 const FILE: &str = "title = \"t\"\nsource = \"s\"\nduration = \"60 s\"\n\n[link]\nrate = \"10 Mbit/s\"\ndelay = \"25 ms\"\n\
                     queue = \"2 BDP\"\n\n[[flow]]\ncontroller = { name = NAME }\n";
 
 /// A controller and its parameters.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ControllerArgs {
-    /// Who controls congestion of what this end sends; `ackclock algorithms` lists all.
+    /// Set the congestion controller for the data that this end sends.
+    ///
+    /// `ackclock algorithms` lists all controllers.
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     controller: String,
-    /// A parameter of it, in the words of an experiment file: `--set threshold="20 ms"`.
+    /// Set a parameter of the controller, as in `--set threshold="20 ms"` (repeatable).
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
 }
 
 impl ControllerArgs {
-    /// The controller, checked.
+    /// Returns the controller after checking its parameters.
     pub(crate) fn algorithm(&self) -> Result<Algorithm, Error> {
         let mut sets = Vec::new();
         for set in &self.sets {
@@ -50,7 +52,8 @@ impl ControllerArgs {
     }
 }
 
-/// What connections are told with this controller. ECN is tried on every path, and left where it is not carried (RFC 9000 section 13.4.2).
+/// Returns the settings of connections with this controller. They try ECN on every path, and stop where the path does not carry it
+/// (RFC 9000 section 13.4.2).
 pub(crate) fn settings(algorithm: &Algorithm) -> Settings {
     let algorithm = algorithm.clone();
     let recovery = Recovery { ecn: Ecn::Ect0, ..Recovery::quic() };

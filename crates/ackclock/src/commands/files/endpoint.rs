@@ -1,4 +1,4 @@
-//! Sockets of real networks under an endpoint.
+//! Sockets for an endpoint on a real network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 
@@ -6,20 +6,23 @@ use clap::Args;
 use quic::config::Config;
 use quic::endpoint::{Endpoint, EndpointSettings};
 use transfer::Url;
-use udp::{Clock, Engine, MOST_IN_DATAGRAM, Socket};
+use udp::{Clock, Engine, MAX_PAYLOAD, Socket};
 use units::Bytes;
 
 use super::keys;
 use crate::status::Error;
 
-/// What datagrams are like.
+/// Size and timestamps of datagrams.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct DatagramArgs {
-    /// Bytes of UDP payload that this end sends in a datagram, 1200 to 65507: nobody looks for what the path carries (1452 on most Ethernet).
+    /// Set the UDP payload of the datagrams that this end sends, 1200 to 65507 bytes.
+    ///
+    /// The path is not probed for a larger size. Most Ethernet paths carry 1452 bytes.
     #[arg(long, value_name = "BYTES", default_value = "1200 bytes", value_parser = datagram)]
     pub(crate) datagram: Bytes,
-    /// A receive time for each datagram. Otherwise Linux from 6.10 on may hand over several that came together as one, with one time, for a fraction of the
-    /// work.
+    /// Take a receive timestamp for each datagram.
+    ///
+    /// Otherwise Linux 6.10 and later may deliver several datagrams together with one timestamp, for a fraction of the CPU time.
     #[arg(long)]
     pub(crate) stamp_each: bool,
 }
@@ -27,22 +30,19 @@ pub(crate) struct DatagramArgs {
 fn datagram(text: &str) -> Result<Bytes, String> {
     let size: Bytes = text.parse()?;
     let config = DatagramArgs { datagram: size, stamp_each: false }.config();
-    let fits = size.0 <= MOST_IN_DATAGRAM as u64 && config.check().is_ok();
-    fits.then_some(size).ok_or_else(|| {
-        format!(
-            "1200 to {MOST_IN_DATAGRAM} bytes are possible, which is what a datagram of UDP has over IPv4"
-        )
-    })
+    let fits = size.0 <= MAX_PAYLOAD as u64 && config.check().is_ok();
+    fits.then_some(size)
+        .ok_or_else(|| format!("must be 1200 to {MAX_PAYLOAD} bytes, the largest UDP payload over IPv4"))
 }
 
 impl DatagramArgs {
-    /// What every connection is told.
+    /// Returns the configuration of every connection.
     pub(crate) fn config(self) -> Config {
         Config { initial_datagram_size: self.datagram, ..Config::default() }
     }
 }
 
-/// An endpoint at this address.
+/// Creates an endpoint at this address. Returns the address that the socket got, too.
 pub(crate) fn bind(
     address: SocketAddr,
     settings: EndpointSettings,
@@ -58,37 +58,38 @@ pub(crate) fn bind(
     Ok((Engine::new(socket, Clock::new(), endpoint), local))
 }
 
-/// What is told where the interface takes no such datagrams: the protocol takes it for loss, and repeats what never leaves.
+/// Returns the message for an interface that refuses datagrams of this size. Without it, the protocol would take them for lost and
+/// send them again for ever.
 pub(crate) fn too_large(host: IpAddr, bytes: usize) -> String {
     let headers = if host.is_ipv4() { 28 } else { 48 };
     format!(
-        "the interface towards {host} refuses datagrams of {bytes} bytes, and none of them leaves: its MTU is below {}; start again with \
-         a --datagram that is {headers} bytes smaller than the MTU (1452 bytes fit most Ethernet)",
+        "the interface to {host} refuses datagrams of {bytes} bytes, because its MTU is below {}; restart with a --datagram that is \
+         {headers} bytes smaller than the MTU (1452 bytes fit most Ethernet)",
         bytes + headers
     )
 }
 
-/// Where a host's addresses are, in the order of the system.
+/// Resolves a host name. Returns its addresses in the order of the system.
 pub(crate) fn resolve(url: &Url) -> Result<Vec<SocketAddr>, Error> {
     let found = (url.host.as_str(), url.port).to_socket_addrs();
     let found: Vec<SocketAddr> =
-        found.map_err(|error| Error::bad(format!("cannot find {}: {error}", url.host)))?.collect();
+        found.map_err(|error| Error::bad(format!("cannot resolve {}: {error}", url.host)))?.collect();
     if found.is_empty() {
         return Err(Error::bad(format!("{} has no address", url.host)));
     }
     Ok(found)
 }
 
-/// The address of this end on the way to a host: a path has two ends, and the routing table knows ours.
+/// Returns the local address that the routing table selects for a remote one, with port 0.
 pub(crate) fn towards(remote: SocketAddr) -> Result<SocketAddr, Error> {
     let any: IpAddr =
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let local = UdpSocket::bind((any, 0)).and_then(|socket| {
-        // Nothing is sent.
+        // Connecting a UDP socket sends nothing.
         socket.connect(remote)?;
         socket.local_addr()
     });
-    let local = local.map_err(|error| Error::bad(format!("no way leads to {remote}: {error}")))?;
+    let local = local.map_err(|error| Error::bad(format!("no route to {remote}: {error}")))?;
     Ok(SocketAddr::new(local.ip(), 0))
 }
 
@@ -113,7 +114,7 @@ mod tests {
         }
         for wrong in ["1199 bytes", "65508 bytes", "65527 bytes"] {
             let why = datagram(wrong).unwrap_err();
-            assert!(why.starts_with("1200 to 65507 bytes are possible"), "{wrong}: {why}");
+            assert!(why.starts_with("must be 1200 to 65507 bytes"), "{wrong}: {why}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Certificates, keys, and random bytes of the system.
+//! Certificates, keys, and random bytes from the system.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::status::Error;
 
-/// A server's certificates, its own first, and its key, from PEM files.
+/// Reads a server's certificates, its own first, and its key from PEM files.
 pub(crate) fn identity(cert: &Path, key: &Path) -> Result<Identity, Error> {
     let chain = certificates(cert)?;
     let key = PrivateKeyDer::from_pem_file(key)
@@ -19,29 +19,29 @@ pub(crate) fn identity(cert: &Path, key: &Path) -> Result<Identity, Error> {
     Ok(Identity { chain, key })
 }
 
-/// All certificates of a PEM file, at least one.
+/// Reads all certificates of a PEM file, at least one.
 pub(crate) fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let name = file.display();
     let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match read {
-        Ok(all) if all.is_empty() => Err(Error::bad(format!("{name}: no certificate in it"))),
+        Ok(all) if all.is_empty() => Err(Error::bad(format!("{name}: contains no certificate"))),
         Ok(all) => Ok(all),
         Err(error) => Err(Error::bad(format!("cannot read the certificates {name}: {error}"))),
     }
 }
 
-/// Bytes as people compare them: two digits each, with colons.
+/// Formats bytes with two digits each, separated by colons.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().enumerate().fold(String::new(), |mut text, (at, byte)| {
-        // Writing into a String does not fail.
+        // Writing to a String cannot fail.
         let _ = write!(text, "{}{byte:02x}", if at == 0 { "" } else { ":" });
         text
     })
 }
 
-/// The fingerprint that somebody has typed, with colons or without.
+/// Parses a fingerprint, with or without colons.
 pub(crate) fn fingerprint(text: &str) -> Result<[u8; 32], String> {
-    const RIGHT: &str = "a SHA-256 of 64 hexadecimal digits, as `ackclock serve` prints it";
+    const RIGHT: &str = "must be a SHA-256 of 64 hexadecimal digits, as `ackclock serve` prints it";
     let digits: Vec<char> = text.chars().filter(|c| *c != ':').collect();
     let byte = |pair: &[char]| {
         let [high, low] = pair else { return None };
@@ -51,11 +51,11 @@ pub(crate) fn fingerprint(text: &str) -> Result<[u8; 32], String> {
     bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| RIGHT.to_owned())
 }
 
-/// Bytes that nobody can guess.
+/// Creates a generator of unpredictable random bytes.
 pub(crate) fn random() -> Result<Random, Error> {
     let mut key = [0; 32];
     let filled = SystemRandom::new().fill(&mut key);
-    filled.map_err(|_| Error::bad("the system has no random bytes"))?;
+    filled.map_err(|_| Error::bad("cannot get random bytes from the system"))?;
     Ok(Random::new(&key))
 }
 

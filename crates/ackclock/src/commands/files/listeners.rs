@@ -1,4 +1,4 @@
-//! Who listens to connections: qlog files, and the file of SSLKEYLOGFILE.
+//! Observers of connections: qlog files, and the file of SSLKEYLOGFILE.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 
 use congestion::Algorithm;
 use quic::Level;
-use quic::connection::{Item, Observation, Tap};
+use quic::connection::{Observation, SentFrame, Tap};
 use quic::wire::Frame;
 use results::qlog::{Format, Log, Meta, Transport};
 use scenario::trace::{Ack, Event, Metrics};
 use units::{Duration, Ecn, Time};
 
-/// Events that wait until they are written together.
+/// Number of events that are collected before they are written.
 const BATCH: usize = 256;
 
-/// Which end of the files' way listens.
+/// End of the connection that is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Sends them.
+    /// The end that sends the files.
     Sender,
-    /// Receives them.
+    /// The end that receives the files.
     Receiver,
 }
 
 impl End {
-    /// Of the command that it is.
+    /// Returns the role in the connection, for file names.
     const fn name(self) -> &'static str {
         match self {
             Self::Sender => "server",
@@ -35,13 +35,13 @@ impl End {
     }
 }
 
-/// Whether logs can be written into this folder, which is made: nothing stays in it.
+/// Checks that logs can be written to this folder, and creates it. Leaves no file in it.
 pub(crate) fn check(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     tempfile::tempfile_in(folder).map(drop)
 }
 
-/// A file under the first of these names that is free: logs of earlier connections stay.
+/// Creates a file under the first free name, so that logs of earlier connections are kept.
 fn fresh(folder: &Path, extension: &str, names: impl Iterator<Item = String>) -> io::Result<(File, String)> {
     for name in names {
         match File::create_new(folder.join(format!("{name}{extension}"))) {
@@ -58,14 +58,15 @@ pub(crate) struct Qlog {
     file: File,
     end: End,
     events: Vec<(Time, Event)>,
-    /// Of the packet that is being read: first stream data.
+    /// Offset and length of the first stream data in the packet that is being read.
     data: (u64, u32),
     acks: u64,
     min_rtt: Duration,
 }
 
 impl Qlog {
-    /// Into a file of its own in this folder, which is made: by its end, a number that is free, from this one on, and the peer.
+    /// Creates a log in its own file in this folder, which is created too. Its name has the end, the first free number from
+    /// `first` on, and the peer.
     pub(crate) fn create(
         folder: &Path,
         (first, peer): (u64, SocketAddr),
@@ -87,8 +88,8 @@ impl Qlog {
             start: Time::ZERO,
         };
         let log = match end {
-            End::Sender => Log::of_sender(format, &meta)?,
-            End::Receiver => Log::of_receiver(format, &meta)?,
+            End::Sender => Log::for_sender(format, &meta)?,
+            End::Receiver => Log::for_receiver(format, &meta)?,
         };
         let (events, min_rtt) = (Vec::new(), Duration::MAX);
         Ok(Self { log: Some(log), file, end, events, data: (0, 0), acks: 0, min_rtt })
@@ -101,7 +102,7 @@ impl Qlog {
         }
     }
 
-    /// A disk that is full ends the log, and not the transfer.
+    /// Writes the collected events. A full disk ends the log, but not the transfer.
     fn flush(&mut self) {
         let events = std::mem::take(&mut self.events);
         let written = match &mut self.log {
@@ -110,7 +111,7 @@ impl Qlog {
         };
         if let Err(error) = written {
             self.log = None;
-            crate::status::complain(&format!("a qlog file ends early: {error}"));
+            crate::status::complain(&format!("a qlog file is incomplete: {error}"));
         }
     }
 
@@ -126,15 +127,15 @@ impl Drop for Qlog {
         self.flush();
         let rest = self.log.take().map(|log| log.finish().and_then(|bytes| self.file.write_all(&bytes)));
         if let Some(Err(error)) = rest {
-            crate::status::complain(&format!("a qlog file ends early: {error}"));
+            crate::status::complain(&format!("a qlog file is incomplete: {error}"));
         }
     }
 }
 
-/// The first piece of a stream: the log's frames know one stream.
-fn piece(items: &[Item]) -> Option<(u64, u32)> {
+/// Returns offset and length of the first stream data. Frames in the log know a single stream.
+fn piece(items: &[SentFrame]) -> Option<(u64, u32)> {
     items.iter().find_map(|item| match item {
-        Item::Stream(_, chunk) => Some((chunk.offset, u32::try_from(chunk.len).unwrap_or(u32::MAX))),
+        SentFrame::Stream(_, chunk) => Some((chunk.offset, u32::try_from(chunk.len).unwrap_or(u32::MAX))),
         _ => None,
     })
 }
@@ -155,7 +156,7 @@ impl Tap for Qlog {
             Observation::Frame(Frame::Ack(ack)) if self.end == End::Sender => {
                 let mut ranges: Vec<_> = ack.ranges().map(|range| (*range.start(), *range.end())).collect();
                 ranges.reverse();
-                // As the default `ack_delay_exponent` has it (RFC 9000 section 18.2).
+                // With the default `ack_delay_exponent` of 3 (RFC 9000 section 18.2).
                 let delay = Duration::from_micros(ack.delay.saturating_mul(8));
                 let ack = self.ack(ranges, delay);
                 self.put(now, Event::Acked(ack));
@@ -177,7 +178,7 @@ impl Tap for Qlog {
                     latest_rtt,
                     smoothed_rtt,
                     min_rtt: self.min_rtt,
-                    // A listener is not told: left out.
+                    // Observers do not get it, so the log omits it.
                     rttvar: Duration::MAX,
                     pacing_rate: pacing_rate.map(|rate| (rate * 8.0) as u64),
                     inner: Vec::new(),
@@ -194,8 +195,8 @@ impl Tap for Qlog {
 pub(crate) struct KeyLog(File);
 
 impl KeyLog {
-    /// Of the environment's file, if it names one.
-    pub(crate) fn of_environment() -> Result<Option<Self>, crate::status::Error> {
+    /// Opens the file that SSLKEYLOGFILE names, if it is set.
+    pub(crate) fn from_environment() -> Result<Option<Self>, crate::status::Error> {
         let Some(path) = std::env::var_os("SSLKEYLOGFILE").filter(|path| !path.is_empty()) else {
             return Ok(None);
         };
@@ -207,9 +208,9 @@ impl KeyLog {
         opened.map(Self).map(Some).map_err(cannot)
     }
 
-    /// A line of it.
+    /// Appends a line.
     pub(crate) fn put(&mut self, line: &str) {
-        // Who reads the traffic will miss it; the traffic goes on.
+        // A missing secret affects those who decrypt the capture, not the transfer.
         let _ = writeln!(self.0, "{line}");
     }
 }

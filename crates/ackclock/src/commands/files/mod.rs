@@ -1,4 +1,4 @@
-//! What `serve`, `fetch` and `interop` have in common: files over QUIC on real sockets.
+//! Shared parts of `serve`, `fetch` and `interop`: files over QUIC on real sockets.
 
 pub(crate) mod controller;
 pub(crate) mod endpoint;

@@ -1,22 +1,24 @@
-//! What a transfer measured, in the words of the papers' tables.
+//! Formats the measurements of a transfer, in the terms of the papers' tables.
 
 use transfer::{Spread, Summary};
 use units::{Duration, Rate};
 
-/// What there is to tell of one end's view, and of the server's.
+/// The measurements of a transfer.
 pub(crate) struct Measured {
-    /// Bytes of files.
+    /// Bytes of the files.
     pub(crate) bytes: u64,
-    /// From the end of the handshake to the last byte.
+    /// Time from the end of the handshake to the last byte.
     pub(crate) took: Duration,
+    /// Measurements of the client.
     pub(crate) own: Summary,
+    /// Measurements of the server, if it reports them.
     pub(crate) servers: Option<Summary>,
 }
 
-/// Of what it is that some never came, where only the receiver is asked.
+/// Explains the missing packet numbers, where only the client has measured.
 const SKIPPED: &str = "packet numbers, lost or skipped by the server";
 
-/// A line for each: name, numbers.
+/// Formats a line for each quantity.
 pub(crate) fn lines(measured: &Measured) -> String {
     let Measured { bytes, took, own, servers } = measured;
     let mut all = vec![("goodput", goodput(*bytes, *took))];
@@ -24,22 +26,22 @@ pub(crate) fn lines(measured: &Measured) -> String {
         let ms = |d: Duration| format!("{:.1}", d.0 as f64 / 1e6);
         format!("min {}, mean {}, p95 {} ms", ms(spread.least), ms(spread.mean), ms(spread.p95))
     };
-    // The sender of the files has more samples.
+    // The server sends the files and therefore has more samples.
     let rtt = servers.and_then(|seen| seen.rtt).or(own.rtt);
     all.extend(rtt.map(|rtt| ("RTT", spread(&rtt))));
     let above = |name, delay: Option<Spread>| {
-        delay.map(|delay| (name, format!("{}, above the smallest", spread(&delay))))
+        delay.map(|delay| (name, format!("{}, above the minimum", spread(&delay))))
     };
     all.extend(above("one-way delay, download", servers.and_then(|seen| seen.one_way)));
     all.extend(above("one-way delay, upload", own.one_way));
     all.push(match servers {
         Some(seen) => ("loss, download", share(seen.lost, seen.sent, "packets of the server")),
-        // Numbers that a sender skips on purpose (RFC 9000 section 21.4) look like lost ones from here.
+        // To a receiver, numbers that the sender skips on purpose (RFC 9000 section 21.4) look lost.
         None => ("missing, download", share(own.missing, own.received + own.missing, SKIPPED)),
     });
     all.push(("loss, upload", share(own.lost, own.sent, "packets")));
     if own.ect > 0 {
-        all.push(("marked CE", share(own.marked, own.ect, "packets that came with ECN")));
+        all.push(("marked CE", share(own.marked, own.ect, "packets received with ECN")));
     }
     if own.key_updates > 0 {
         all.push(("key updates", own.key_updates.to_string()));
@@ -47,22 +49,22 @@ pub(crate) fn lines(measured: &Measured) -> String {
     all.iter().map(|(name, value)| format!("{name:24} {value}\n")).collect()
 }
 
-/// A rate, of four digits, and what it is made of.
+/// Formats a rate with four digits, and the bytes and the time behind it.
 pub(crate) fn goodput(bytes: u64, took: Duration) -> String {
     let seconds = took.0 as f64 / 1e9;
     let rate = if took == Duration::ZERO { 0.0 } else { bytes as f64 * 8.0 / seconds };
     format!("{} ({bytes} bytes in {seconds:.3} s)", Rate(four_digits(rate as u64)))
 }
 
-/// The nearest number of at most four digits that count.
+/// Rounds to four significant digits.
 fn four_digits(n: u64) -> u64 {
     let unit = 10_u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(3));
     n.saturating_add(unit / 2) / unit * unit
 }
 
-fn share(part: u64, whole: u64, of: &str) -> String {
+fn share(part: u64, whole: u64, unit: &str) -> String {
     let percent = if whole == 0 { 0.0 } else { part as f64 / whole as f64 * 100.0 };
-    format!("{percent:.2} % ({part} of {whole} {of})")
+    format!("{percent:.2} % ({part} of {whole} {unit})")
 }
 
 #[cfg(test)]

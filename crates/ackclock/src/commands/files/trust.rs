@@ -1,4 +1,4 @@
-//! Whom `fetch` believes.
+//! Servers that `fetch` trusts.
 
 use std::path::PathBuf;
 
@@ -8,19 +8,21 @@ use quic::crypto::tls::Trust;
 use super::keys;
 use crate::status::{Error, complain};
 
-/// Which servers are believed; without any of it those that this machine trusts.
+/// Servers that are trusted. The default is the roots of this machine.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TrustArgs {
-    /// Believe servers with a certificate from one of these roots, in PEM, and no others.
+    /// Trust only servers with a certificate from one of these roots (PEM).
     #[arg(long, value_name = "PEM", conflicts_with = "insecure_accept")]
     pub(crate) ca: Option<PathBuf>,
-    /// Believe the server whose certificate has this SHA-256, whatever its name and dates: what `ackclock serve` prints.
+    /// Trust the server whose certificate has this SHA-256 fingerprint, regardless of name and dates.
+    ///
+    /// `ackclock serve` prints the fingerprint.
     #[arg(long, value_name = "FINGERPRINT", value_parser = keys::fingerprint)]
     insecure_accept: Option<[u8; 32]>,
 }
 
 impl TrustArgs {
-    /// The roots, or the one certificate.
+    /// Returns the trusted roots, or the one trusted certificate.
     pub(crate) fn trust(&self) -> Result<Trust, Error> {
         if let Some(fingerprint) = self.insecure_accept {
             return Ok(Trust::Fingerprint(fingerprint));
@@ -32,10 +34,10 @@ impl TrustArgs {
         if found.certs.is_empty() {
             found.errors.iter().for_each(|error| complain(&error.to_string()));
             return Err(Error::bad(
-                "no certificates that this machine trusts are found; name some with --ca, or the server's with --insecure-accept",
+                "no trusted root certificates found on this machine; give some with --ca, or the server's fingerprint with --insecure-accept",
             ));
         }
-        // Stores have old ones in them that nobody can read any more: each on its own.
+        // Stores contain old certificates that are no longer valid syntax. Skip those.
         let usable = |root: &_| quic::rustls::RootCertStore::empty().add(Clone::clone(root)).is_ok();
         Ok(Trust::Roots(found.certs.into_iter().filter(usable).collect()))
     }

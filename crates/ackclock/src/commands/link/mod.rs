@@ -1,4 +1,4 @@
-//! `ackclock link`: a command behind an emulated link.
+//! `ackclock link`: runs a command behind an emulated link.
 // The emulator runs by the real clock.
 #![allow(clippy::disallowed_methods)]
 
@@ -23,69 +23,77 @@ use crate::status::Error;
 use experiment::file::Experiment;
 use experiment::library::Library;
 
-/// Bytes of an IP packet at most, as the TUN devices have it.
+/// Largest IP packet in bytes, the MTU of the TUN devices.
 const MTU: u32 = 1500;
-/// Between two looks at signals and commands.
+/// Interval between checks for signals and ended commands.
 const LOOK: Duration = Duration::from_millis(50);
-/// Between two status lines: redrawn on a terminal, written one below the other elsewhere.
+/// Interval between status lines on a terminal, where each replaces the one before.
 const REDRAW: Duration = Duration::from_millis(250);
+/// Interval between status lines elsewhere.
 const REWRITE: Duration = Duration::from_secs(10);
-/// How long the client's command waits for the server's to listen.
+/// Longest time that the client's command waits until the server's listens.
 const LISTEN: Duration = Duration::from_secs(2);
-/// How long the server's command may take to end by itself once the client's has.
+/// Time that the server's command has to end by itself after the client's has ended.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// How long a command has to end when it is told to.
+/// Time that a command has to end after a signal.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// The arguments of `ackclock link`.
 #[derive(Debug, Args)]
 pub(crate) struct LinkArgs {
-    /// The bottleneck: "rate=10 Mbit/s delay=25 ms queue=2 BDP", with the keys of [link] in docs/experiments.md, or `rtt`
-    /// for twice the delay; or an experiment, whose first case counts.
+    /// The bottleneck, as in "rate=10 Mbit/s delay=25 ms queue=2 BDP", or the name or file of an experiment.
+    ///
+    /// The keys are those of [link] in docs/src/reference/keys.md, and `rtt` for twice the delay. Of an experiment, the first case
+    /// counts.
     link: String,
-    /// The way back in the same words; without it, the same delay and nothing else.
+    /// Set the reverse direction, in the same format.
+    ///
+    /// Without it, the reverse direction has the same delay and no limits.
     #[arg(long, value_name = "LINK")]
     back: Option<String>,
-    /// The bottleneck is on the way from the server to the client, as in a download.
+    /// Put the bottleneck into the direction from server to client, as in a download.
     #[arg(long)]
     down: bool,
-    /// A shell command at the other end, like "iperf3 -s"; the client's command waits up to 2 s until it listens.
+    /// Run a shell command at the other end, as in "iperf3 -s".
+    ///
+    /// The client's command waits up to 2 s until it listens.
     #[arg(long, value_name = "COMMAND")]
     server: Option<String>,
-    /// Bytes that count on the wire with every IP packet, like 14 for Ethernet.
+    /// Add this number of bytes to every IP packet on the wire, as in 14 for Ethernet.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     overhead: u32,
-    /// Of every random element.
+    /// Set the seed of all random elements.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write the packet log: a row per packet, as CSV.
+    /// Write a log with a row per packet, as CSV.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write the traffic at both ends, as pcapng.
+    /// Capture the traffic at both ends, as pcapng.
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// As root: the commands keep it, and every capability. They can then change the link's interfaces, which makes the run
-    /// invalid, and leave its network for the host's.
+    /// Let the commands keep root and every capability.
+    ///
+    /// They can then change the link's interfaces, which makes the run invalid, and leave its network for the host's.
     #[arg(long)]
     keep_root: bool,
-    /// No addresses, status, summary; problems only.
+    /// Print only problems, and no addresses, status or summary.
     #[arg(long, short)]
     quiet: bool,
-    /// The command and its arguments. It runs in a network of its own: at 10.64.0.1 and fd00:64::1, with nothing but the
-    /// server at 10.64.0.2 and fd00:64::2 ($ACKCLOCK_SERVER, $ACKCLOCK_SERVER_V6), which answers pings. The host's network
-    /// and the internet are out of reach. Under sudo it runs as the user who called; as root without sudo it stays root, with no
-    /// capabilities but those for files, users, raw sockets and ports below 1024. `sudo` does not work inside.
+    /// The command and its arguments.
+    ///
+    /// The command runs in a network of its own, at 10.64.0.1 and fd00:64::1. It can reach only the server at 10.64.0.2 and
+    /// fd00:64::2 ($ACKCLOCK_SERVER, $ACKCLOCK_SERVER_V6), which answers pings. The host's network and the internet are out
+    /// of reach.
+    ///
+    /// Under sudo the command runs as the user who called sudo. As root without sudo it stays root, with no capabilities
+    /// except those for files, users, raw sockets and ports below 1024. `sudo` does not work inside.
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
 }
 
-/// Runs the command; returns its exit status.
-///
-/// # Errors
-/// One sentence.
+/// Runs the command. Returns its exit status.
 pub(crate) fn run(args: &LinkArgs) -> Result<u8, Error> {
     let config = config(args)?;
-    // The user namespace must come before any thread, the signals before any that they are not for.
+    // The user namespace must be entered before any thread starts, and the signals held before any thread that must not get them.
     let way = privilege::acquire().map_err(|e| e.to_string())?;
     let identity = match way {
         Way::Root if args.keep_root => Identity::own(),
@@ -125,20 +133,20 @@ fn pair(args: &LinkArgs) -> Result<Pair, Error> {
         return text::read(&args.link, args.back.as_deref(), packet).map_err(Error::from);
     }
     if args.back.is_some() {
-        return Err(Error::bad("--back goes with a link in words, not with an experiment"));
+        return Err(Error::bad(
+            "--back: only valid with a link like \"rate=10 Mbit/s delay=25 ms\", not with an experiment",
+        ));
     }
     let sources = Library.resolve(std::slice::from_ref(&args.link)).map_err(|e| {
-        Error::bad(format!(
-            "{e}; or write the link in words, like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\""
-        ))
+        Error::bad(format!("{e}; or write the link like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\""))
     })?;
     let [source] = &sources[..] else {
-        return Err(Error::bad(format!("`{}` is {} experiments: name one", args.link, sources.len())));
+        return Err(Error::bad(format!("`{}` names {} experiments; name one", args.link, sources.len())));
     };
     let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
-    let (pair, note) = text::of_experiment(&experiment)?;
+    let (pair, note) = text::from_experiment(&experiment)?;
     if !args.quiet {
-        show::say(&format!("the link of {note}"));
+        show::say(&format!("link of {note}"));
     }
     Ok(pair)
 }
@@ -152,7 +160,7 @@ fn introduce(config: &Config, down: bool) {
     }
 }
 
-/// Both commands, until the client's has ended.
+/// Runs both commands until the client's has ended.
 fn commands(args: &LinkArgs, rig: &Rig, identity: &Identity, signals: &Signals) -> Result<u8, String> {
     let mut server = args.server.as_ref().map(|text| start_server(rig, identity, text)).transpose()?;
     if let Some(server) = &mut server {
@@ -171,12 +179,12 @@ fn commands(args: &LinkArgs, rig: &Rig, identity: &Identity, signals: &Signals) 
             break ended;
         }
         if rig.has_failed() || deadline.is_some_and(|at| Instant::now() >= at) {
-            // What is wrong with the link, stopping it will say.
+            // Stopping the link reports what is wrong with it.
             client.signal(emu::child::Signal::SIGKILL);
             break client.wait();
         }
         if let Some(came) = signals.wait(LOOK) {
-            // What comes from the terminal the commands have had, too; they decide.
+            // The commands get signals from the terminal as well, and decide themselves.
             if !came.from_terminal {
                 client.signal(came.signal);
                 deadline.get_or_insert(Instant::now() + GRACE);
@@ -201,18 +209,18 @@ fn await_listener(rig: &Rig, server: &mut Child) -> Result<(), String> {
     let until = Instant::now() + LISTEN;
     while Instant::now() < until {
         if let Some(status) = server.try_status() {
-            return Err(format!("the server's command has ended already, with status {}", code(status)));
+            return Err(format!("the server's command ended early with status {}", code(status)));
         }
         if rig.namespace(Side::Server).listens().map_err(|e| e.to_string())? {
             return Ok(());
         }
         thread::sleep(LOOK / 5);
     }
-    // It may serve something else than TCP and UDP.
+    // The server may use another protocol than TCP and UDP.
     Ok(())
 }
 
-/// Lets a server that serves one client end by itself, tells any other to, and gives it time for its last words.
+/// Waits for a server that ends after one client, and terminates any other, with time for its last output.
 fn end(mut server: Child) {
     if !ends_within(&mut server, FAREWELL) {
         server.signal(emu::child::Signal::SIGTERM);
@@ -256,9 +264,9 @@ impl Status {
         let now = rig.snapshot();
         let line = show::status(&self.last, &now, self.main);
         self.last = now;
-        // The cursor goes back to the line's beginning, so that the command writes over it.
+        // Move the cursor back to the start of the line, so that the command's output overwrites it.
         let text = if self.on_terminal { format!("\x1b[2K{line}\r") } else { line + "\n" };
-        // Nobody reads it: no reason to end.
+        // A closed standard error does not end the run.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 

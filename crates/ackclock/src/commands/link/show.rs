@@ -1,4 +1,4 @@
-//! Status and summary of a running link, in words.
+//! Formats the status and the summary of a running link.
 
 use emu::validity::Audit;
 use emu::{SideReport, Snapshot};
@@ -7,12 +7,13 @@ use units::{Duration, Rate};
 
 use crate::output::tell;
 
-/// A line on standard error. That nobody reads it is no reason to end.
+/// Prints a line to standard error.
 pub(crate) fn say(line: &str) {
     tell(line);
 }
 
-/// `12.3 s  9.87 Mbit/s  queue 45.2 kB  drops 12  marks 0 | back 0.31 Mbit/s`; `main` is the direction of the bottleneck.
+/// Formats the status, as in `12.3 s  9.87 Mbit/s  queue 45.2 kB  drops 12  marks 0 | back 0.31 Mbit/s  drops 0`. `main` is the
+/// direction of the bottleneck.
 pub(crate) fn status(before: &Snapshot, now: &Snapshot, main: usize) -> String {
     let span = now.elapsed - before.elapsed;
     let rate = |i: usize| {
@@ -32,7 +33,7 @@ pub(crate) fn status(before: &Snapshot, now: &Snapshot, main: usize) -> String {
     )
 }
 
-/// One direction, when it is over.
+/// Formats the summary of one direction.
 pub(crate) fn direction(name: &str, side: &SideReport, elapsed: Duration) -> String {
     let c = &side.counters;
     let rate = Rate::from_delivery(c.delivered.bytes, elapsed).mbit_s();
@@ -58,17 +59,17 @@ pub(crate) fn direction(name: &str, side: &SideReport, elapsed: Duration) -> Str
     let gone = c.admitted.packets.saturating_sub(side.backlog.packets).max(1);
     let mean = Duration((c.sojourn / u128::from(gone)) as u64);
     text + &format!(
-        ", {} marked; queue delay {:.3} ms on average, queue at most {:.1} kB",
+        ", {} marked; mean queueing delay {:.3} ms, longest queue {:.1} kB",
         c.marked.packets,
         mean.as_millis_f64(),
         c.max_backlog.bytes as f64 / 1e3
     )
 }
 
-/// The self-audit in one line.
+/// Formats the result of the self-audit in one line.
 pub(crate) fn audit(audit: &Audit) -> String {
     format!(
-        "audit: {}; late {} us (median), {} us (p99), {} us (most); stolen {:.2} %; CPU {:.0} %; {}; {} malformed",
+        "audit: {}; late {} us (median), {} us (p99), {} us (max); steal {:.2} %; CPU {:.0} %; {}; {} malformed",
         audit.verdict(),
         micros(audit.late_p50),
         micros(audit.late_p99),
@@ -80,17 +81,17 @@ pub(crate) fn audit(audit: &Audit) -> String {
     )
 }
 
-/// Whole microseconds.
+/// Rounds to whole microseconds.
 pub(crate) fn micros(duration: Duration) -> u64 {
     (duration.0 + 500) / 1000
 }
 
-/// A link in a few words.
+/// Describes a link in a few words.
 pub(crate) fn link(config: &LinkConfig) -> String {
     let rate = match &config.rate {
         RateModel::Constant(rate) => rate.to_string(),
-        RateModel::Steps(steps) => format!("{} steps of rate", steps.len()),
-        RateModel::Slots(slots) => format!("slots of {}", slots.median),
+        RateModel::Steps(steps) => format!("rate in {} steps", steps.len()),
+        RateModel::Slots(slots) => format!("random slots around {}", slots.median),
     };
     let limit = match config.limit {
         Limit::Unlimited => "unlimited".to_owned(),

@@ -1,4 +1,4 @@
-//! What `ackclock link` emulates: a link in words, or that of an experiment.
+//! Reads the link of `ackclock link` from the command line or from an experiment.
 
 use link::LinkConfig;
 use units::Duration;
@@ -7,24 +7,24 @@ use experiment::diagnostic::Diagnostic;
 use experiment::diagnostics::Diagnostics;
 use experiment::file::{Experiment, Words, bare};
 
-/// A bottleneck and the way back.
+/// A bottleneck and the reverse direction.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pair {
     /// The bottleneck.
     pub(crate) link: LinkConfig,
-    /// The other direction; `None`: the delay alone, of this length.
+    /// The reverse direction; `Err` for a plain delay of this length.
     pub(crate) back: Result<LinkConfig, Duration>,
 }
 
-/// Reads a link and, if there is one, the way back. Packets have at most so many bytes on the wire.
+/// Parses a link, and the reverse direction if it is given. `packet` is the largest packet on the wire, in bytes.
 ///
 /// # Errors
-/// Every mistake of both, with its key.
+/// All mistakes in both, with their keys.
 pub(crate) fn read(text: &str, back: Option<&str>, packet: u32) -> Result<Pair, Diagnostics> {
     let (there, back) = both(Words::split(text), back.map(Words::split).transpose())?;
     let back = back.map(|back| back.with_default("delay", there.get("delay")));
     let delay = |words: &Words<'_>| bare::delay(&words.name(), &words.toml()).ok();
-    // Of words that are wrong any delay will do: nothing is made of them.
+    // For invalid text any delay will do, because the result is not used.
     let there_delay = delay(&there).unwrap_or_default();
     let delay_back = back.as_ref().and_then(delay);
     let link = self::link(&there, packet, |own| own + delay_back.unwrap_or(own));
@@ -34,13 +34,13 @@ pub(crate) fn read(text: &str, back: Option<&str>, packet: u32) -> Result<Pair, 
     Ok(Pair { link, back })
 }
 
-/// What two readers have read, or what both have to say.
+/// Combines two results, or the mistakes of both.
 fn both<A, B>(one: Result<A, Diagnostics>, other: Result<B, Diagnostics>) -> Result<(A, B), Diagnostics> {
     match (one, other) {
         (Ok(one), Ok(other)) => Ok((one, other)),
         (Err(one), Err(other)) => {
             let all = one.all().iter().chain(other.all()).cloned().collect();
-            Err(Diagnostics::of(all).unwrap_or(one))
+            Err(Diagnostics::from_vec(all).unwrap_or(one))
         }
         (Err(wrong), _) | (_, Err(wrong)) => Err(wrong),
     }
@@ -51,22 +51,22 @@ fn link(
     packet: u32,
     rtt: impl Fn(Duration) -> Duration,
 ) -> Result<LinkConfig, Diagnostics> {
-    // The lines are ours, the user wrote one.
+    // Line numbers mean nothing to the user, who wrote a single line.
     bare::link(&words.name(), &words.toml(), rtt, packet).map_err(Diagnostics::without_lines)
 }
 
-/// The one bottleneck of an experiment, as its first case has it, and what to say of the choice.
+/// Returns the bottleneck of an experiment's first case, and a note that names the case.
 ///
 /// # Errors
-/// That it has several links.
-pub(crate) fn of_experiment(experiment: &Experiment) -> Result<(Pair, String), Diagnostic> {
+/// An experiment with several links.
+pub(crate) fn from_experiment(experiment: &Experiment) -> Result<(Pair, String), Diagnostic> {
     let cases = experiment.cases();
     let problem = |wrong: &str, right: &str| Diagnostic::new(experiment.file.clone(), wrong, right);
     let case = cases.first().ok_or_else(|| problem("no case", ""))?;
     let scenario = experiment.scenario(case, 0);
     if !scenario.beyond.is_empty() || scenario.reverse.len() > 1 {
-        let right = "`ackclock link` emulates one: write its keys as text";
-        return Err(problem("the experiment has several links in a row", right));
+        let right = "`ackclock link` emulates one link; write its keys on the command line";
+        return Err(problem("the experiment has several links in series", right));
     }
     let rtt = scenario.flows.first().map_or(scenario.link.delay * 2, |flow| flow.rtt);
     let back = match scenario.reverse.into_iter().next() {
@@ -136,28 +136,28 @@ mod tests {
     #[test]
     fn errors_name_the_key_and_what_is_right() {
         for (text, says) in [
-            ("", "nothing is said"),
-            ("10 Mbit/s", "`10` is no key"),
+            ("", "the link is empty"),
+            ("10 Mbit/s", "`10` is not a `key=value` pair"),
             ("rate=", "`rate` has no value"),
             ("rate=10", "rate: `10` has no unit"),
             ("rate=10 Mbit/s dealy=5 ms", "dealy: unknown key; did you mean \"delay\"?"),
             ("delay=5 ms", "rate: missing"),
-            ("rate=1 Mbit/s rtt=5 ms delay=5 ms", "rtt: the link has a delay and an rtt"),
+            ("rate=1 Mbit/s rtt=5 ms delay=5 ms", "rtt: `rtt` and `delay` cannot be combined"),
             ("rate=1 Mbit/s rtt=5", "rtt: `5` has no unit"),
-            ("rate=1 Mbit/s queue=1 pakket", "queue: `1 pakket` is not the size of a queue"),
+            ("rate=1 Mbit/s queue=1 pakket", "queue: `1 pakket` is not a queue size"),
             (
                 "rate=10 Mbit/s delay=1 ms queue=0.1 BDP",
                 "queue: a queue of 250 bytes drops every full packet",
             ),
             ("rate=1 Mbit/s rate=2 Mbit/s", "duplicate key"),
-            ("rate=1 Mbit/s aqm={ name=\"codel\"", "not TOML"),
+            ("rate=1 Mbit/s aqm={ name=\"codel\"", "invalid TOML"),
         ] {
             assert!(wrong(text).contains(says), "{text}: {}", wrong(text));
             assert!(!wrong(text).contains(":1:"), "no line: {}", wrong(text));
         }
     }
 
-    /// Of the way there and of the way back, in the order of the words.
+    /// Mistakes in both directions are reported, in the order of the text.
     #[test]
     fn all_mistakes_at_once() {
         let all = read("rate=10 dealy=5 ms queue=2 BPD", Some("rate=1 Mbit/s loss=2"), 1500).unwrap_err();

@@ -6,83 +6,103 @@ use clap::Args;
 use congestion::algorithms::media::dccc::Params;
 use units::{Duration, Rate, Time};
 
-use experiment::controllers::controllers;
-use experiment::input;
+use experiment::controllers::find;
 use stability::Setting;
-use stability::network::{self, text::NetworkAnalysis};
 use stability::overlay::Case;
 use stability::penalty::Curves;
 
 /// The only controller with a published analysis of its loop.
 const KNOWN: &str = "dccc";
-/// Of the paper, bytes.
+/// Packet size of the paper, in bytes.
 const PACKET: u32 = 1094;
-/// Round trips of a simulation at least.
+/// Shortest simulation, in round trips.
 const LEAST_TRIPS: u64 = 20;
-/// Flows, packets and steps of the fluid (of all flows together) at most: seconds of work.
+/// Largest number of flows in a simulation.
 const MAX_FLOWS: usize = 16;
+/// Largest number of packets in a simulation: some seconds of work.
 const MAX_PACKETS: u128 = 20_000_000;
+/// Largest number of steps of the fluid model, summed over the flows.
 const MAX_STEPS: u64 = 1_000_000;
 
-/// What a single flow's loop needs, and no other analysis takes.
+/// Arguments of the analysis of a single loop. No other analysis takes them.
 const ALONE: [&str; 8] = ["rtt", "base_rtt", "rate", "links", "gain", "h", "beta", "simulate"];
-/// Propagation delays of the penalty curves, if none are given.
+/// Default propagation delays of the penalty curves, in milliseconds.
 const PENALTIES: [u64; 4] = [10, 25, 50, 100];
 
-/// What to analyse. What is not given is the controller's default.
+/// The arguments of `ackclock stability`. Parameters that are not given have the controller's defaults.
 #[derive(Debug, Args)]
 pub(crate) struct StabilityArgs {
-    /// The controller: `dccc`.
+    /// Controller to analyse: `dccc`.
     algorithm: String,
-    /// RTT at rest, queue included, as in the paper's equation 46: `100ms`.
+    /// Set the RTT at equilibrium, queueing delay included: `100ms`.
+    ///
+    /// This is the RTT in equation 46 of the paper.
     #[arg(long, required_unless_present_any = ["base_rtt", "network", "penalty"], conflicts_with = "base_rtt")]
     rtt: Option<Duration>,
-    /// RTT without queue; that at rest follows from the threshold (equation 19).
+    /// Set the RTT without queueing delay.
+    ///
+    /// The RTT at equilibrium then follows from the threshold (equation 19).
     #[arg(long)]
     base_rtt: Option<Duration>,
-    /// Rate of each flow at rest: `1Mbit/s`.
+    /// Set the rate of each flow at equilibrium: `1Mbit/s`.
     #[arg(long, required_unless_present_any = ["network", "penalty"])]
     rate: Option<Rate>,
-    /// Instead: several links and flows, from a file with tables `link` and `flow`; docs/stability.md has its keys.
+    /// Analyse several links and flows from this file instead.
+    ///
+    /// The file has tables `link` and `flow`; docs/src/reference/stability.md lists their keys.
     #[arg(long, value_name = "FILE", conflicts_with_all = ALONE)]
     pub(crate) network: Option<PathBuf>,
-    /// Instead: the penalty curves of the paper's Figure 2, one for each propagation delay given here.
+    /// Print the penalty curves of the paper's Figure 2 instead, one for each propagation delay given.
+    ///
+    /// Without a delay: 10, 25, 50 and 100 ms.
     #[arg(long, value_name = "TIME", num_args = 0.., conflicts_with_all = ALONE, conflicts_with = "network")]
     pub(crate) penalty: Option<Vec<Duration>>,
-    /// M, links on the path of a flow at most. Flows that share one link are one loop: M is 1.
+    /// Set M, the largest number of links on the path of a flow.
+    ///
+    /// Flows that share one link form one loop, so M is 1.
     #[arg(long, default_value_t = 1)]
     links: u32,
-    /// kr RTT.
+    /// Set the gain, kr RTT.
     #[arg(long)]
     gain: Option<f64>,
-    /// Weight of the utility.
+    /// Set the weight of the utility function.
     #[arg(long)]
     h: Option<Rate>,
-    /// Price of delay.
+    /// Set the price of delay.
     #[arg(long)]
     beta: Option<f64>,
-    /// One-way delay that is free. It moves the rest, not the loop: it goes with --base-rtt, or --penalty.
+    /// Set the one-way delay below which the penalty is 0.
+    ///
+    /// It changes the equilibrium, not the loop. It requires --base-rtt or --penalty.
     #[arg(long, conflicts_with_all = ["rtt", "network"])]
     threshold: Option<Duration>,
-    /// Also run so long as fluid and as packets, laid over each other on the page: `60s`.
+    /// Also simulate the flows for this long, as a fluid model and as packets: `60s`.
+    ///
+    /// The page shows both in one chart.
     #[arg(long, value_name = "TIME", requires = "base_rtt", conflicts_with = "rtt")]
     simulate: Option<Duration>,
-    /// First packet of a flow of that simulation; again for each flow. They share `rate` times their number.
+    /// Set the start time of a flow in the simulation (repeatable).
+    ///
+    /// Each --start adds a flow. The flows share a link with their number times `rate`.
     #[arg(long, value_name = "TIME", requires = "simulate", default_value = "0s")]
     start: Vec<Duration>,
-    /// Where the page goes [default: results/stability/ and the setting].
+    /// Write the page to this folder.
+    ///
+    /// The default is a folder below results/stability that is named after the setting.
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,
-    /// Print JSON instead of the table: frequencies in 1/RTT, times in RTT, angles in radians.
+    /// Print JSON instead of the table.
+    ///
+    /// Frequencies are in 1/RTT, times in RTT, angles in radians.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 impl StabilityArgs {
-    /// The setting, checked.
+    /// Returns the setting after checking it.
     ///
     /// # Errors
-    /// A sentence that says what is wrong and what is right.
+    /// A value that is out of range, with the range.
     pub(crate) fn setting(&self) -> Result<Setting, String> {
         self.check_algorithm()?;
         let params = self.params();
@@ -92,14 +112,14 @@ impl StabilityArgs {
         let setting = Setting { rtt, one_way_delay: None, rate, links: self.links, gain, h, beta };
         setting.check()?;
         let Some(base) = self.base_rtt else { return Ok(setting) };
-        let (delay, rtt) = Setting::rest(base, rate, &params)?;
+        let (delay, rtt) = Setting::equilibrium(base, rate, &params)?;
         Ok(Setting { rtt, one_way_delay: Some(delay), ..setting })
     }
 
-    /// The curves of Figure 2, if they are asked for.
+    /// Returns the curves of Figure 2, if they are requested.
     ///
     /// # Errors
-    /// That the algorithm has no such penalty.
+    /// A controller without this penalty, or a threshold of 0.
     pub(crate) fn curves(&self) -> Result<Option<Curves>, String> {
         self.check_algorithm()?;
         let Some(given) = &self.penalty else { return Ok(None) };
@@ -114,23 +134,10 @@ impl StabilityArgs {
         Ok(Some(Curves { threshold, propagation }))
     }
 
-    /// The network of a file, if one is given.
+    /// Returns the simulation, if one is requested.
     ///
     /// # Errors
-    /// What is wrong with it, or where it has no rest.
-    pub(crate) fn network(&self) -> Result<Option<NetworkAnalysis>, String> {
-        self.check_algorithm()?;
-        let Some(file) = &self.network else { return Ok(None) };
-        let name = file.display();
-        let text = input::read(file).map_err(|problem| problem.to_string())?;
-        let net = network::read(&text).map_err(|wrong| format!("{name}: {wrong}"))?;
-        NetworkAnalysis::of(net).map(Some).map_err(|wrong| format!("{name}: {wrong}"))
-    }
-
-    /// What to simulate, if anything.
-    ///
-    /// # Errors
-    /// A sentence that says what is out of range.
+    /// A value that is out of range, with the range.
     pub(crate) fn case(&self) -> Result<Option<Case>, String> {
         let (Some(duration), Some(base_rtt)) = (self.simulate, self.base_rtt) else { return Ok(None) };
         let capacity = Rate(self.rate.unwrap_or_default().0.saturating_mul(self.start.len() as u64));
@@ -143,11 +150,11 @@ impl StabilityArgs {
     fn check_case(&self, case: &Case) -> Result<(), String> {
         let Case { duration, capacity, .. } = *case;
         if self.start.len() > MAX_FLOWS {
-            return Err(format!("--start: {} flows; give {MAX_FLOWS} at most", self.start.len()));
+            return Err(format!("--start: {} flows; give at most {MAX_FLOWS}", self.start.len()));
         }
         if self.links > 1 {
             return Err(format!(
-                "--links {}: the simulation has one link; leave out --links or --simulate",
+                "--links {}: the simulation has one link; omit --links or --simulate",
                 self.links
             ));
         }
@@ -158,7 +165,7 @@ impl StabilityArgs {
         let last_quarter = duration / 4 * 3;
         if let Some(late) = self.start.iter().find(|start| **start > last_quarter) {
             return Err(format!(
-                "--start {late}: results are of the last quarter of {duration}; give a start before {last_quarter}"
+                "--start {late}: results cover only the last quarter of {duration}; give a start before {last_quarter}"
             ));
         }
         let packets =
@@ -166,8 +173,8 @@ impl StabilityArgs {
         let steps = (duration.0 / case.step().0.max(1)).saturating_mul(self.start.len() as u64);
         if packets > MAX_PACKETS || steps > MAX_STEPS {
             return Err(format!(
-                "--simulate {duration}: {packets} packets and {steps} steps of the fluid are more than {MAX_PACKETS} and \
-                 {MAX_STEPS}; give a shorter time"
+                "--simulate {duration}: {packets} packets and {steps} steps of the fluid model exceed the limits of \
+                 {MAX_PACKETS} and {MAX_STEPS}; give a shorter time"
             ));
         }
         Ok(())
@@ -184,15 +191,16 @@ impl StabilityArgs {
         }
     }
 
-    fn check_algorithm(&self) -> Result<(), String> {
+    pub(super) fn check_algorithm(&self) -> Result<(), String> {
         let name = &self.algorithm;
-        if name == KNOWN {
-            return Ok(());
-        }
-        if controllers().get(name).is_some() {
-            return Err(format!("`{name}` has no published analysis of its loop; known: {KNOWN}"));
+        match find(name).map(|entry| entry.name) {
+            Some(KNOWN) => return Ok(()),
+            Some(name) => {
+                return Err(format!("`{name}` has no published analysis of its loop; known: {KNOWN}"));
+            }
+            None => {}
         }
         let known = experiment::diagnostic::did_you_mean(name, [KNOWN]);
-        Err(format!("`{name}` is not an algorithm; {known}"))
+        Err(format!("unknown algorithm `{name}`; {known}"))
     }
 }

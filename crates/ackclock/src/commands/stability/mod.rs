@@ -1,6 +1,8 @@
-//! `ackclock stability`: margins of a controller's loop.
+//! `ackclock stability`: computes the margins of a controller's loop.
 
 mod args;
+#[cfg_attr(not(feature = "networks"), path = "no_network.rs")]
+mod network;
 
 use std::path::PathBuf;
 
@@ -11,26 +13,13 @@ use crate::commands::folders::slug;
 use crate::run::waiting;
 use crate::status::{Error, HOLDS, print};
 
-/// Analyses, prints and writes the page.
+/// Runs the analysis, prints the result and writes the page.
 pub(crate) fn run(args: &StabilityArgs) -> Result<u8, Error> {
     if let Some(curves) = args.curves().map_err(Error::bad)? {
         return numbers(args, "dccc penalty", &curves.table(), &[("penalty.csv", curves.csv())]);
     }
-    if let (Some(file), Some(network)) =
-        (&args.network, waiting("stability", || args.network()).map_err(Error::bad)?)
-    {
-        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        let files = waiting("stability", || {
-            let mut files = vec![("eigenvalues.csv", network.eigenvalues())];
-            files.extend(network.moments().map(|moments| ("passivity.csv", moments)));
-            files
-        });
-        let said = if args.json {
-            serde_json::to_string_pretty(&network).map_err(Error::bad)? + "\n"
-        } else {
-            network.text()
-        };
-        return numbers(args, &format!("dccc network {stem}"), &said, &files);
+    if let Some(file) = &args.network {
+        return network::run(args, file);
     }
     let (mut analysis, case) =
         (args.setting().map_err(Error::bad)?.analyse(), args.case().map_err(Error::bad)?);
@@ -49,13 +38,13 @@ pub(crate) fn run(args: &StabilityArgs) -> Result<u8, Error> {
     Ok(HOLDS)
 }
 
-/// Prints, and writes numbers to a folder.
-fn numbers(args: &StabilityArgs, name: &str, said: &str, files: &[(&str, String)]) -> Result<u8, Error> {
+/// Prints a text, and writes numbers to a folder.
+fn numbers(args: &StabilityArgs, name: &str, text: &str, files: &[(&str, String)]) -> Result<u8, Error> {
     let dir = PathBuf::from("results/stability").join(slug(&[name.to_owned()]));
     let dir = args.out.clone().unwrap_or(dir);
     report::write_numbers(&dir, files)
         .map_err(|e| Error::bad(format!("cannot write the numbers to {}: {e}", dir.display())))?;
-    print(said);
+    print(text);
     if !args.json {
         let names: Vec<_> = files.iter().map(|(name, _)| dir.join(name).display().to_string()).collect();
         print(&format!("numbers: {}\n", names.join(", ")));

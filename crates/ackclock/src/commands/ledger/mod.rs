@@ -1,0 +1,79 @@
+//! `ackclock ledger`: how well each source's claims and numbers are reproduced.
+
+mod pages;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::commands::folders::load_summaries;
+use crate::status::{Error, HOLDS, MISS, complain, print};
+use results::ledger;
+use results::summary::Summary;
+
+#[derive(Debug, Args)]
+pub(crate) struct LedgerArgs {
+    /// Folders with results; the newest results of each experiment count.
+    #[arg(default_value = "results")]
+    dirs: Vec<PathBuf>,
+    /// Print a Markdown table.
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Print the mean error |ln(ours / published)| of each column too.
+    ///
+    /// With a metric, as in `--columns=rtt_mean`, only the columns of that metric.
+    #[arg(long, value_name = "METRIC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(conflicts_with_all = ["markdown", "json"])]
+    columns: Option<String>,
+    /// Write the pages of the book about each source to this folder.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["markdown", "json", "columns"])]
+    book: Option<PathBuf>,
+    /// With `--book`: compare the pages with those in the folder instead of writing them.
+    ///
+    /// The exit status is 1 if a page differs.
+    #[arg(long, requires = "book")]
+    check: bool,
+}
+
+/// Prints the ledger, or writes or checks its pages.
+pub(crate) fn run(args: &LedgerArgs) -> Result<u8, Error> {
+    let summaries = load_summaries(&args.dirs)?;
+    if let Some(folder) = &args.book {
+        return book(folder, &summaries, args.check);
+    }
+    let sources = ledger::by_source(summaries.iter());
+    let columns = |metric: &String| ledger::columns(&sources, metric);
+    print(&match (args.markdown, args.json) {
+        (true, _) => ledger::markdown(&sources),
+        (_, true) => serde_json::to_string_pretty(&sources).map_err(Error::bad)? + "\n",
+        _ => ledger::text(&sources) + &args.columns.as_ref().map_or_else(String::new, columns),
+    });
+    Ok(HOLDS)
+}
+
+/// Writes the pages of the book, or compares them with those that are there.
+fn book(folder: &Path, summaries: &[Summary], check: bool) -> Result<u8, Error> {
+    let mut differ = Vec::new();
+    for (name, text) in pages::pages(summaries) {
+        let path = folder.join(&name);
+        if !check {
+            let cannot = |e| Error::bad(format!("cannot write {}: {e}", path.display()));
+            fs::create_dir_all(folder).and_then(|()| fs::write(&path, text)).map_err(cannot)?;
+        } else if fs::read_to_string(&path).ok().as_deref() != Some(&text) {
+            differ.push(path.display().to_string());
+        }
+    }
+    if differ.is_empty() {
+        return Ok(HOLDS);
+    }
+    complain(&format!(
+        "these pages differ from the results: {}; write them again with `ackclock ledger RESULTS --book {}`",
+        differ.join(", "),
+        folder.display()
+    ));
+    Ok(MISS)
+}

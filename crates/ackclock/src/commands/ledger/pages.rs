@@ -1,0 +1,167 @@
+//! Pages of the book about each source: its claims with verdicts, and the distance from its numbers.
+
+use std::fmt::Write;
+
+use results::ledger::{self, Source};
+use results::summary::{ClaimResult, Summary, Verdict};
+
+/// Columns of a line.
+const WIDTH: usize = 100;
+/// Sources by the folder of their experiments.
+const TITLES: [(&str, &str); 7] = [
+    ("dccc", "DCCC: delay-constrained congestion control for media"),
+    ("dstar", "TCP D*: a window from the measured bandwidth-delay product"),
+    ("ecn-fairness", "Fairness of CUBIC and BBR with ECN"),
+    ("quic-dc", "QUIC Delay Control"),
+    ("reference", "Linux TCP and ns-3"),
+    ("rfc8698", "NADA, RFC 8698"),
+    ("thesis", "QUIC congestion control and loss recovery, a thesis"),
+];
+/// Verdicts in the order of a page, each with its heading.
+const HEADINGS: [(Verdict, &str); 5] = [
+    (Verdict::Missed, "Claims that are missed"),
+    (Verdict::Partly, "Claims that hold partly"),
+    (Verdict::WithinSpread, "Claims within the spread of the runs"),
+    (Verdict::NotJudged, "Claims that could not be judged"),
+    (Verdict::Holds, "Claims that hold"),
+];
+
+/// Returns the pages: name of the file and text, `index.md` first.
+pub(super) fn pages(summaries: &[Summary]) -> Vec<(String, String)> {
+    let sources = ledger::by_source(summaries.iter());
+    let mut pages = vec![("index.md".to_owned(), index(&sources))];
+    pages.extend(sources.iter().map(|source| (format!("{}.md", source.name), page(source, summaries))));
+    pages
+}
+
+fn title(source: &Source) -> &str {
+    TITLES.iter().find(|(name, _)| *name == source.name).map_or(source.name.as_str(), |(_, title)| title)
+}
+
+fn index(sources: &[Source]) -> String {
+    let mut out = String::from("# Reproductions\n\n");
+    paragraph(
+        &mut out,
+        "Each row is a source: its claims by verdict, and its printed numbers by distance from ours. \
+         Only the variants that the source describes count. A claim holds if it is true there by more \
+         than the spread between runs. The last column counts numbers that differ by more than 10 % \
+         without a known cause. The pages are made by `ackclock ledger results --book DIR` from the \
+         runs of all shipped experiments.",
+    );
+    out.push_str(&ledger::markdown(sources));
+    out.push('\n');
+    for source in sources {
+        let _ = writeln!(out, "- [{}]({}.md)", title(source), source.name);
+    }
+    out
+}
+
+fn page(source: &Source, summaries: &[Summary]) -> String {
+    let of_source = |summary: &&Summary| summary.experiment.split('/').next() == Some(&source.name);
+    let own: Vec<&Summary> = summaries.iter().filter(of_source).collect();
+    let mut out = format!("# {}\n\n", title(source));
+    let count = source.experiments;
+    let intro = format!(
+        "`ackclock run {}` runs the {count} experiments of this page. Numbers and reasons come from these runs.",
+        source.name
+    );
+    paragraph(&mut out, &intro);
+    out.push_str(&ledger::markdown(std::slice::from_ref(source)));
+    out.push_str("\n## Experiments\n\n");
+    for summary in &own {
+        item(&mut out, &format!("`{}`: {}. {}.", summary.experiment, summary.title, summary.source));
+    }
+    for (verdict, heading) in HEADINGS {
+        claims(&mut out, heading, &own, |claim| !claim.ours && claim.verdict == verdict);
+    }
+    differences(&mut out, source);
+    out
+}
+
+fn claims(out: &mut String, heading: &str, own: &[&Summary], which: impl Fn(&ClaimResult) -> bool) {
+    let found = own.iter().flat_map(|summary| summary.claims.iter().map(move |claim| (summary, claim)));
+    let found: Vec<_> = found.filter(|(_, claim)| which(claim)).collect();
+    if found.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n## {heading}\n");
+    for (summary, claim) in found {
+        item(out, &format!("`{}` in `{}`: {}", claim.id, summary.experiment, escaped(&claim.says)));
+        if let Some(reason) = claim.reason.as_ref().filter(|_| claim.verdict != Verdict::Holds) {
+            let open = if claim.open { "Cause unknown. " } else { "" };
+            wrapped(out, &format!("{open}{}", escaped(reason)), "  ", "  ");
+        }
+    }
+}
+
+fn differences(out: &mut String, source: &Source) {
+    let far: Vec<_> = source.largest.iter().filter(|found| found.is_far()).collect();
+    if far.is_empty() {
+        return;
+    }
+    out.push_str("\n## Largest differences\n\n| experiment | row | metric | ours | published | cause |\n");
+    out.push_str("|---|---|---|--:|--:|---|\n");
+    for found in far {
+        let shown = |value: f64| format!("{value:.*}", found.metric.decimals(value));
+        let variant = if found.variant.is_empty() { String::new() } else { format!(", {}", found.variant) };
+        let (row, metric) = (escaped(&found.row.to_string()), &found.metric);
+        let (ours, published) = (shown(found.ours), shown(found.published));
+        let _ = writeln!(
+            out,
+            "| {}{} | {row} | {metric} | {ours} | {published} | {} |",
+            found.experiment,
+            escaped(&variant),
+            found.state.word()
+        );
+    }
+}
+
+/// Escapes characters that Markdown would read as markup.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '*' | '_' | '<' | '>' | '|' | '[' | ']') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+fn paragraph(out: &mut String, text: &str) {
+    wrapped(out, text, "", "");
+    out.push('\n');
+}
+
+fn item(out: &mut String, text: &str) {
+    wrapped(out, text, "- ", "  ");
+}
+
+fn wrapped(out: &mut String, text: &str, first: &str, others: &str) {
+    let options = textwrap::Options::new(WIDTH)
+        .initial_indent(first)
+        .subsequent_indent(others)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .word_separator(textwrap::WordSeparator::AsciiSpace);
+    out.push_str(&textwrap::fill(text, options));
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_is_escaped() {
+        assert_eq!(escaped("TCP D*, a_b | <c>"), "TCP D\\*, a\\_b \\| \\<c\\>");
+    }
+
+    #[test]
+    fn lines_are_wrapped() {
+        let mut out = String::new();
+        item(&mut out, &"word ".repeat(60));
+        assert!(out.lines().all(|line| line.len() <= WIDTH) && out.lines().count() == 4, "{out}");
+        assert!(out.starts_with("- word") && out.lines().skip(1).all(|line| line.starts_with("  word")));
+    }
+}

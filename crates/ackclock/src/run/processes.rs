@@ -1,0 +1,51 @@
+//! Other QUIC stacks as processes on the wire.
+
+use std::path::Path;
+
+use experiment::backend::Backend;
+use scenario::{Outcome, Scenario, Watch};
+
+use super::Failure;
+
+/// A stack that runs as processes.
+pub(super) type Stack = programs::Stack;
+/// Metrics that the wire does not know of such a stack.
+pub(super) const UNKNOWN: &[&str] = &programs::UNKNOWN;
+
+/// Returns the stack whose processes are a row's flows, or `None` if the kernel or our endpoints carry them.
+pub(super) fn stack_of(on: Backend) -> Option<Stack> {
+    let name = on.stack().filter(|_| on != Backend::Wire)?;
+    programs::shipped().into_iter().find(|stack| stack.name() == name)
+}
+
+/// Checks that the stack is installed.
+///
+/// # Errors
+/// The missing part, and the command that installs it.
+pub(super) fn locate(stack: &Stack) -> Result<(), String> {
+    stack.locate().map(drop).map_err(|why| why.to_string())
+}
+
+/// Checks that the stack can run a scenario.
+///
+/// # Errors
+/// The first thing it cannot do.
+pub(super) fn check(scenario: &Scenario, stack: &Stack) -> Result<(), String> {
+    programs::check(scenario, stack, None).map_err(|why| why.to_string())
+}
+
+/// Runs a scenario once. Returns its outcome, and why the run is not valid.
+pub(super) fn once(
+    scenario: &Scenario,
+    stack: &Stack,
+    pcap: Option<&Path>,
+    watch: &Watch,
+) -> Result<(Outcome, Vec<String>), Failure> {
+    let options = programs::Options { pcap: pcap.map(Path::to_owned), ..programs::Options::default() };
+    let measured = programs::run_with(scenario, stack, None, &options, watch);
+    let measured = measured.map_err(|why| match why {
+        programs::Error::Interrupted => Failure::Interrupted(0),
+        why => Failure::Wire(why.to_string()),
+    })?;
+    Ok((measured.outcome, measured.invalid_reasons))
+}

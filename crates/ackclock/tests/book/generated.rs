@@ -1,0 +1,92 @@
+//! Reference pages made from the program. `BLESS=1 cargo test -p ackclock --test book` writes them.
+
+use std::env;
+use std::fmt::Write;
+use std::fs;
+use std::process::Command;
+
+use experiment::quantity::{QUANTITIES, Subject};
+
+use crate::page::book;
+
+fn check(name: &str, text: &str) {
+    let path = book().join("reference").join(name);
+    if env::var_os("BLESS").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == text, "{} is out of date: BLESS=1 cargo test -p ackclock --test book", path.display());
+}
+
+fn printed(args: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_ackclock"))
+        .args(args)
+        .env("COLUMNS", "100")
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && !text.is_empty(), "{args:?}");
+    text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// Returns the first words of the lines of a list below a heading.
+#[cfg(all(wire, transfer, feature = "full"))]
+fn names(help: &str, heading: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
+    let lines = lines.take_while(|line| !line.is_empty()).filter(|line| line.starts_with("  "));
+    let starts = lines.filter(|line| !line.starts_with("   "));
+    starts.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+#[cfg(all(wire, transfer, feature = "full"))]
+#[test]
+fn commands() {
+    let help = printed(&["help"]);
+    let mut out = format!("# Commands\n\nMade from `ackclock help`.\n\n```text\n{help}```\n");
+    let all = names(&help, "Commands:");
+    assert!(all.len() > 15, "{help}");
+    for name in all.iter().filter(|name| *name != "help") {
+        let _ = write!(out, "\n## {name}\n\n```text\n{}```\n", printed(&["help", name]));
+    }
+    check("commands.md", &out);
+}
+
+#[test]
+fn algorithms() {
+    let mut out = String::from(
+        "# Algorithms\n\nMade from `ackclock algorithms NAME`: parameters with defaults, ranges and sources, and the \n\
+         variables that a controller traces.\n",
+    );
+    for entry in congestion::Registry::default().iter() {
+        let name = entry.algorithm().name();
+        let _ = write!(out, "\n## {name}\n\n```text\n{}```\n", printed(&["algorithms", name]));
+    }
+    check("algorithms.md", &out.replace("and the \n", "and the\n"));
+}
+
+#[test]
+fn metrics() {
+    let mut out = String::from(
+        "# Metrics\n\nMade from the program's table. A metric may name a group of flows, `goodput of bulk`, and a\n\
+         window, `goodput @ late`.\n\n| metric | unit | of | description |\n|---|---|---|---|\n",
+    );
+    for quantity in QUANTITIES {
+        let subject = match quantity.subject {
+            Subject::Flows => "flows",
+            Subject::SomeFlows => "a group of flows",
+            Subject::Links => "links",
+            Subject::Udp => "UDP sources",
+            Subject::Run => "the run",
+        };
+        let window = if quantity.has_windows { "" } else { "; whole run" };
+        let _ = writeln!(
+            out,
+            "| `{}` | {} | {subject} | {}{window} |",
+            quantity.name,
+            quantity.unit,
+            quantity.doc.replace('|', "\\|")
+        );
+    }
+    check("metrics.md", &out);
+}
