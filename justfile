@@ -1,31 +1,36 @@
-# What is done often. `just --list` says what there is; https://just.systems has the program, and every recipe is a line of shell.
+# Common tasks. `just --list` lists them. The program is at https://just.systems.
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
-# Under two minutes on two cores when built before: format, lints of the libraries, their unit tests.
+# Takes under two minutes on two cores after a build.
+# Check the format, lint the libraries and run their unit tests.
 quick:
     cargo fmt --all --check
     cargo clippy --workspace --lib --bins -- -D warnings
     cargo test --workspace --lib --quiet
 
-# Everything that must hold, as CI has it.
+# Run all checks of CI.
 ci:
     .ci/run
 
-# One fuzz target (fuzz/README.md) for so many seconds; needs nightly and cargo-fuzz.
+# Needs nightly and cargo-fuzz; see fuzz/README.md.
+# Run one fuzz target for this many seconds.
 fuzz target seconds="300":
     cargo +nightly fuzz run {{target}} -- -max_total_time={{seconds}} -max_len=16384
 
-# Compares the results of two builds of `ackclock`, byte for byte.
+# Compare the results of two builds of `ackclock`, byte for byte.
 same old new *experiments:
     .ci/same-results {{old}} {{new}} {{experiments}}
 
-# Look at snapshots that differ (help, errors), then keep or drop them; without cargo-insta: INSTA_UPDATE=always cargo test ...
+# Without cargo-insta: INSTA_UPDATE=always cargo test ...
+# Review changed snapshots (help, errors), then keep or drop them.
 snapshots:
     cargo insta test --review -p ackclock --test snapshots --test files
 
-# The program guided by a profile of its benchmark, 0.75 of a release build's time with one flow (docs/performance.md): instrumented, run, built
-# again, some ten minutes. Needs llvm-profdata of this compiler: `rustup component add llvm-tools`.
+# Builds an instrumented program, runs the benchmark and builds again, in about ten minutes. One flow
+# then takes 0.75 of a release build's time (docs/src/notebook/performance.md). Needs llvm-profdata of
+# this compiler: `rustup component add llvm-tools`.
+# Build the program with a profile of its benchmark.
 fastest:
     #!/usr/bin/env bash
     set -euo pipefail

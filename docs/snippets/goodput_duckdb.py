@@ -1,4 +1,7 @@
-"""Goodput against link.queue by controller, with DuckDB: python goodput_duckdb.py results/study/0123456789ab"""
+"""Prints goodput by controller and link.queue, with DuckDB.
+
+Usage: python goodput_duckdb.py results/study/0123456789ab
+"""
 import sys
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""Goodput against link.queue by controller, with pandas: python goodput_pandas.py results/study/0123456789ab"""
+"""Prints goodput by controller and link.queue, with pandas.
+
+Usage: python goodput_pandas.py results/study/0123456789ab
+"""
 import sys
 from pathlib import Path
 

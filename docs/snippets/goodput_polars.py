@@ -1,4 +1,7 @@
-"""Goodput against link.queue by controller, with polars: python goodput_polars.py results/study/0123456789ab"""
+"""Prints goodput by controller and link.queue, with polars.
+
+Usage: python goodput_polars.py results/study/0123456789ab
+"""
 import json
 import sys
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Share of the time in each state of BBRv3, by queue. Needs polars."""
+"""Prints the share of time that BBRv3 spends in each state, by queue, with polars.
+
+Usage: python time_in_state_polars.py results/study/0123456789ab
+"""
 
 import sys
 from pathlib import Path

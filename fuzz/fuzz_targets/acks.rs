@@ -1,5 +1,5 @@
-//! Any bytes as a network and a peer: packets that arrive or not, ACKs of what arrived, ACKs of what was never sent. Nothing
-//! panics, and the sender's accounts stay those of the packets.
+//! Reads the input as a network and a peer. Packets arrive or are lost, and ACKs acknowledge packets
+//! that arrived or were never sent. Nothing panics, and the sender's accounting matches its packets.
 #![no_main]
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use recovery::{
 };
 use units::{Duration, Ecn, Time};
 
-/// Bytes of a packet, in the window and in the stream.
+/// Packet size, in bytes of the window and of the stream.
 const FULL: u64 = 1000;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,15 +26,15 @@ impl Payload for Piece {
 
 #[derive(Arbitrary, Debug)]
 enum Op {
-    /// So many packets leave, whatever the window says: a peer sees no window.
+    /// Sends this many packets, ignoring the window, which a peer does not see.
     Send(u8),
-    /// The packet of this number arrives, again perhaps.
+    /// Delivers the packet this many places before the newest, perhaps again. Marked CE if true.
     Arrive(u8, bool),
-    /// The receiver answers.
+    /// Sends an ACK from the receiver.
     Answer,
-    /// An ACK that no receiver wrote: ranges, ECN counts, a delay.
+    /// Sends a forged ACK: ranges, ECN counts and a delay.
     Forge(Vec<(u64, u64)>, Option<(u64, u64, u64)>, u32),
-    /// The same, from TCP.
+    /// Sends a forged TCP ACK.
     ForgeTcp(u64, [(u64, u64); 3], u64, bool),
     Wait(u32),
     Timer,
@@ -105,7 +105,7 @@ impl World {
         self.sent += 1;
     }
 
-    /// The packet so far back from the newest.
+    /// Delivers the packet `back` places before the newest.
     fn arrive(&mut self, back: u8, ecn: Ecn) {
         let Some(pn) = self.sent.checked_sub(u64::from(back) + 1) else { return };
         let must_answer = match &mut self.far {

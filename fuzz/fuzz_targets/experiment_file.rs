@@ -1,5 +1,5 @@
-//! Any text as an experiment file: an experiment or a diagnostic, never a panic; and the file that a run leaves in its manifest
-//! is read as the same run again.
+//! Parses text as an experiment file. It gives an experiment or a diagnostic, never a panic. The file
+//! that a run writes into its manifest is read as the same run.
 #![no_main]
 
 use std::path::Path;
@@ -8,14 +8,15 @@ use experiment::diagnostics::Diagnostics;
 use experiment::file::{Case, Experiment};
 use libfuzzer_sys::fuzz_target;
 
-/// A file of thousands of cases says nothing more than its first ones.
+/// Number of cases to check per file. Thousands of cases show nothing more than the first ones.
 const CASES: usize = 4;
 
 fn parse(text: &str) -> Result<Experiment, Diagnostics> {
     Experiment::parse("fuzz", Path::new("fuzz.toml"), text)
 }
 
-/// The run of a case. What is counted besides is what the file's metrics ask for, and a resolved file has no table.
+/// Returns the run of a case without its measurement windows. They come from the file's table, which a
+/// resolved file does not have.
 fn scenario(exp: &Experiment, case: &Case) -> String {
     let mut scenario = exp.scenario(case, 0);
     scenario.windows.clear();

@@ -1,5 +1,5 @@
-//! Any bytes as the IP packet that a TUN device hands over: refused with a word, or carried through every thing that the emulator
-//! asks of a packet, without a panic.
+//! Reads bytes as an IP packet from a TUN device. The emulator refuses it with a message, or reads
+//! every property that it needs, without a panic.
 #![no_main]
 
 use emu::relay::packet::WirePacket;
@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(packet.bytes(), bytes);
     let _ = packet.segment();
     packet.set_ce();
-    // A mark changes the ECN field and the checksum over it: it is a packet of the same size and flow.
+    // A mark changes the ECN field and the checksum, but neither size nor flow.
     let marked =
         WirePacket::new(packet.bytes().to_vec(), 14, Time::ZERO).expect("a marked packet is a packet");
     assert_eq!((marked.bytes().len(), marked.flow()), (bytes.len(), packet.flow()));

@@ -1,5 +1,6 @@
-//! Any datagrams into an endpoint, server or client, before its handshake is over or after: raw bytes, and packets whose frames are any bytes, for
-//! which there is no cipher in the way. Nothing panics, nothing hangs, nothing is held beyond bounds, and the endpoint is empty in the end.
+//! Sends datagrams to an endpoint, server or client, during or after its handshake. Datagrams are raw
+//! bytes, or packets with arbitrary frames and no cipher. Nothing panics or hangs, memory is bounded,
+//! and the endpoint is empty in the end.
 #![no_main]
 
 #[path = "../../crates/quic/tests/connections/forge.rs"]
@@ -19,16 +20,16 @@ use libfuzzer_sys::fuzz_target;
 
 use self::world::{CLIENT, Plan, World, ms};
 
-/// Data that a connection may hold: its receive window at first, and 8 MiB.
+/// Limit of a connection's memory: its initial receive window plus 8 MiB.
 const BOUND: usize = (1 << 20) + (8 << 20);
 
 #[derive(Arbitrary, Debug)]
 enum Op {
-    /// As it is, from the other end's address or another one.
+    /// Sends these bytes, from the other end's address or another one.
     Raw(bool, Vec<u8>),
-    /// What the other end sent last, with a byte changed.
+    /// Sends the other end's last datagram with one byte changed.
     Again(u16, u8),
-    /// A packet in the other end's name.
+    /// Sends a forged packet of the other end.
     Packet {
         level: u8,
         number: u16,
@@ -40,7 +41,7 @@ enum Op {
 #[derive(Arbitrary, Debug)]
 struct Case {
     server: bool,
-    /// When the first one comes, in steps of 5 ms: 30 ms make a handshake.
+    /// Time before the first operation, in steps of 5 ms. The handshake takes 30 ms.
     at: u8,
     ops: Vec<Op>,
 }

@@ -1,5 +1,5 @@
-//! Any bytes as the payload of a packet, and as a datagram whose header is read: frames or an error, never a panic; what is read is written the
-//! same way again.
+//! Decodes bytes as the payload of a packet, and parses them as a datagram's header. Both give a value
+//! or an error, never a panic. A decoded frame is encoded and decoded to the same value.
 #![no_main]
 
 use ackclock_quic::Level;
@@ -8,7 +8,7 @@ use ackclock_quic::wire::{Frame, Reader, StampFormat, Writer, header};
 use libfuzzer_sys::fuzz_target;
 
 fn again(frame: &Frame<'_>, format: StampFormat) {
-    // ACKs are written from the ledger, and not from what was read.
+    // ACKs are encoded from the receiver's state, not from a decoded frame.
     if let Frame::Ack(ack) = frame {
         let mut last = None;
         for range in ack.ranges() {

@@ -1,5 +1,6 @@
-//! Two endpoints and a link that does what the input says: drops, delays, doubles and damages what is on its way, and moves the client to another
-//! address. Nothing panics or hangs; and where nothing was damaged, all data arrives as it was sent once the link is sound again.
+//! Two endpoints and a link that the input controls. It drops, delays, duplicates and damages
+//! datagrams in flight, and moves the client to another address. Nothing panics or hangs. Without
+//! damage, all data arrives as it was sent once the link works again.
 #![no_main]
 
 #[path = "../../crates/quic/tests/connections/link.rs"]
@@ -18,19 +19,19 @@ use self::world::{Plan, World};
 
 #[derive(Arbitrary, Debug)]
 enum Op {
-    /// Of what is on its way, the one of this number never arrives.
+    /// Drops the datagram in flight with this index.
     Drop(u8),
-    /// It arrives so many milliseconds later.
+    /// Delays a datagram by this many milliseconds.
     Delay(u8, u8),
-    /// It arrives again, so many milliseconds later.
+    /// Delivers a copy of a datagram, this many milliseconds later.
     Double(u8, u8),
-    /// A bit of it is changed.
+    /// Changes a byte of a datagram.
     Damage(u8, u16, u8),
-    /// It comes with another mark.
+    /// Sets the CE mark of a datagram.
     Mark(u8),
-    /// A NAT gives the client another port, or another address.
+    /// Gives the client another port or another address, as a NAT does.
     Move(u8, bool),
-    /// So much time passes, in milliseconds.
+    /// Waits this many milliseconds.
     Wait(u8),
 }
 
@@ -82,7 +83,8 @@ fn step(world: &mut World, op: &Op, honest: bool) {
                 it.ecn = ackclock_quic::units::Ecn::Ce;
             }
         }
-        // "The design of QUIC relies on endpoints retaining a stable address for the duration of the handshake" (RFC 9000 section 9).
+        // "The design of QUIC relies on endpoints retaining a stable address for the duration of the
+        // handshake" (RFC 9000 section 9).
         Op::Move(..) if honest && !world.client_events.contains(&Event::Confirmed) => {}
         Op::Move(to, address) => {
             let host = if address { 100 + to % 4 } else { 1 };
@@ -101,13 +103,14 @@ fuzz_target!(|case: Case| {
     world.checks = case.honest;
     world.connect(&case.wanted.map(u64::from));
     world.flush();
-    // Below the idle timeout of 30 s.
+    // Total time stays below the idle timeout of 30 s.
     for op in case.ops.iter().take(100) {
         step(&mut world, op, case.honest);
     }
     let end = world.now + Duration::from_secs(400);
     if case.honest {
-        // Where its address was before, nothing arrives any more, and a client that only waits for data never shows the new one.
+        // Nothing arrives at the client's old address any more. A client that only waits for data
+        // never reveals the new one.
         if let Some(client) = world.handle.and_then(|handle| world.client.connection_mut(handle)) {
             client.ping();
         }

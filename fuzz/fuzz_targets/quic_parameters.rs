@@ -1,4 +1,5 @@
-//! Any bytes as transport parameters: parameters or TRANSPORT_PARAMETER_ERROR; what is read is written and read as the same.
+//! Decodes bytes as transport parameters. It gives parameters or TRANSPORT_PARAMETER_ERROR. Decoded
+//! parameters are encoded and decoded to the same parameters.
 #![no_main]
 
 use ackclock_quic::wire::TransportParameters;

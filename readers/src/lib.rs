@@ -1,1 +1,1 @@
-//! What other people's crates make of the files that `ackclock` writes: see the tests.
+//! Tests that read the files of `ackclock` with independent crates.

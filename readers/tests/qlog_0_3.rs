@@ -1,4 +1,5 @@
-//! qlog 0.3, read by Cloudflare's crate `qlog` 0.16, the last that has it: each event with its name, its time and every field.
+//! Reads qlog 0.3 with Cloudflare's crate `qlog` 0.16, the last that supports it. Each event has its
+//! name, its time and every field.
 
 mod common;
 
@@ -9,17 +10,19 @@ use qlog_0_3::events::quic::PacketLostTrigger;
 use qlog_0_3::events::{Event, EventData};
 use serde_json::Value;
 
-/// What we write and the crate has no field for, beside the controller's own variables. qvis shows the size of lost packets.
+/// Fields that the crate lacks, apart from the controller's own variables. qvis shows the size of lost
+/// packets.
 const UNTYPED: [&str; 4] = [
     "transport:packet_received.data.ecn",
     "transport:packet_received.data.frames.cumulative",
     "transport:packet_sent.data.frames.cumulative",
     "recovery:packet_lost.data.raw",
 ];
-/// The crate keeps times and RTTs as `f32`.
+/// Tolerance of times and RTTs, which the crate stores as `f32`.
 const SINGLE: f64 = 1e-6;
 
-/// The header and every record, each as one of the crate's types, beside what we wrote: its own reader skips what it does not know.
+/// Parses the header and every record as one of the crate's types, and returns each record with the
+/// written one. The crate's own reader skips unknown records.
 fn parsed(log: &[u8]) -> (QlogSeq, Vec<(Event, Value)>) {
     let all = common::records(log);
     let read = |record: &Value| -> Event {
@@ -29,7 +32,7 @@ fn parsed(log: &[u8]) -> (QlogSeq, Vec<(Event, Value)>) {
     (header, all[1..].iter().map(|record| (read(record), record.clone())).collect())
 }
 
-/// Whether each field that was written was read, with its value.
+/// Asserts that each written field was read, with its value.
 fn assert_same(read: &Value, written: &Value, path: &str) {
     match (read, written) {
         (Value::Object(read), Value::Object(written)) => {
@@ -54,7 +57,7 @@ fn is_untyped(path: &str) -> bool {
     UNTYPED.contains(&path) || path.starts_with("recovery:metrics_updated.data.cc_")
 }
 
-/// Reads a log and holds everything in it against what was written.
+/// Reads a log and compares every field with the written one.
 fn checked(log: &[u8]) -> Vec<Event> {
     let (_, events) = parsed(log);
     for (read, written) in &events {
@@ -85,7 +88,7 @@ fn its_header_is_read() {
     }
 }
 
-/// A rough path has every event there is, at both ends, and as many as the run has counted.
+/// A rough path causes every event, at both ends. Their counts equal those of the run.
 #[test]
 fn every_event_of_a_run_is_read() {
     let Some((_folder, logs)) = common::rough("0.3") else { return };
@@ -124,7 +127,7 @@ fn every_event_of_a_run_is_read() {
             })
             .collect();
         assert!(states.contains("recovery") && states.len() > 2, "{row}: {states:?}");
-        // A trigger where the drafts and the crate agree on the word, the cause always.
+        // The cause is always there. A trigger is there if the drafts and the crate agree on its name.
         let is_told = |event: &&Event| matches!(&event.data, EventData::CongestionStateUpdated(state) if state.new == "recovery");
         for event in events.iter().filter(is_told) {
             let cause = event.ex_data["cause"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! The current dialect, read by Cloudflare's crate `qlog`: as whoever reads it will.
+//! Reads the current dialect with Cloudflare's crate `qlog`, as other readers do.
 
 mod common;
 
@@ -9,7 +9,8 @@ use qlog::events::quic::{PacketLostTrigger, QuicFrame};
 use qlog::events::{Event, EventData};
 use qlog::reader::QlogSeqReader;
 
-/// The header and every record, each as one of the crate's types: its own reader skips what it does not know.
+/// Parses the header and every record as one of the crate's types. The crate's own reader skips
+/// unknown records.
 fn parsed(log: &[u8]) -> (QlogSeq, Vec<Event>) {
     let all = common::records(log);
     let event = |record: &serde_json::Value| {
@@ -30,7 +31,7 @@ fn is_sent(data: &EventData) -> bool {
 fn the_header_is_that_of_the_drafts() {
     let Some((_folder, logs)) = common::rough("current") else { return };
     for log in logs {
-        // Readers look for them in the first 256 bytes.
+        // Readers look for both in the first 256 bytes.
         let beginning = String::from_utf8_lossy(&log.bytes[..128]);
         assert!(beginning.contains(qlog::QLOGFILESEQ_URI) && beginning.contains("application/qlog+json-seq"));
         let (header, _) = parsed(&log.bytes);

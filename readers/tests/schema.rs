@@ -1,4 +1,5 @@
-//! `ackclock schema`, read by the crate `jsonschema`: every shipped experiment is what it says, and what the program refuses it refuses.
+//! Validates experiment files against `ackclock schema` with the crate `jsonschema`. Every shipped
+//! experiment is valid, and the schema refuses files that the program refuses.
 
 mod common;
 
@@ -23,7 +24,7 @@ fn assert_valid(validator: &Validator, file: &Value, name: &str) {
     assert!(errors.is_empty(), "{name}: {}", errors.join("\n"));
 }
 
-/// The `.toml` files below a folder.
+/// Returns the `.toml` files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
@@ -41,7 +42,7 @@ fn shipped_experiments_are_valid() {
     assert!(shipped.len() > 80, "{} files", shipped.len());
 }
 
-/// What a run's manifest says is an experiment file too.
+/// The resolved runs of a manifest are experiment files too.
 #[test]
 fn resolved_runs_are_valid() {
     let (Some(validator), Some(program)) = (validator(), common::program()) else { return };
@@ -71,7 +72,7 @@ fn mistakes_are_found() {
     for (link, flow) in [
         ("rat = \"1 ms\"", "controller = \"cubic\""),
         ("delay = 5", "controller = \"cubic\""),
-        // A unit of something else, and none.
+        // A unit of another quantity, and no unit.
         ("delay = \"5 Mbit/s\"", "controller = \"cubic\""),
         ("delay = \"5\"", "controller = \"cubic\""),
         ("burst = \"5 ms\"", "controller = \"cubic\""),
@@ -90,7 +91,7 @@ fn mistakes_are_found() {
     }
 }
 
-/// Each unit that a reader knows the schema knows, of its own type and no other.
+/// The schema accepts each unit that the program accepts, for its own quantity and no other.
 #[test]
 fn units_are_those_of_the_readers() {
     let Some(validator) = validator() else { return };

@@ -1,9 +1,9 @@
-//! The program, and what it writes of a rough path.
+//! The program under test, and its logs of a rough path.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The program; without one the test says why it does nothing.
+/// Returns the program under test. Without one, prints why the test is skipped.
 pub fn program() -> Option<PathBuf> {
     let program = std::env::var_os("ACKCLOCK").map(PathBuf::from);
     if program.is_none() {
@@ -12,10 +12,10 @@ pub fn program() -> Option<PathBuf> {
     program
 }
 
-/// A rough path, as [`run`] finds it.
+/// The experiment with a rough path, relative to the folder where [`run`] runs.
 pub const ROUGH: &str = "readers/rough.toml";
 
-/// What it prints. It runs in the folder of the repository.
+/// Runs the program in the repository's folder and returns its output.
 pub fn run(program: &Path, arguments: &[&str]) -> String {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let out = Command::new(program).args(arguments).current_dir(repository).output().expect("a program");
@@ -23,27 +23,27 @@ pub fn run(program: &Path, arguments: &[&str]) -> String {
     String::from_utf8(out.stdout).expect("UTF-8")
 }
 
-/// A log, of either end of a flow.
-#[allow(dead_code)] // not every test asks for all
+/// A log of one end of a flow.
+#[allow(dead_code)] // not every test uses all fields
 pub struct Log {
-    /// The controller.
+    /// The row in the table, named after the controller.
     pub row: String,
     pub path: PathBuf,
     pub bytes: Vec<u8>,
-    /// Its run's line of `runs.csv`.
+    /// The run's line of `runs.csv`.
     pub metrics: Metrics,
     pub is_far: bool,
 }
 
 #[allow(dead_code)]
 impl Log {
-    /// The name of its vantage point.
+    /// Returns the name of its vantage point.
     pub fn end(&self) -> String {
         format!("{}{}", self.row, if self.is_far { ", receiver" } else { "" })
     }
 }
 
-/// Numbers of a run, by name.
+/// Values of a run, by name.
 #[derive(Clone)]
 pub struct Metrics(csv::StringRecord, csv::StringRecord);
 
@@ -59,7 +59,8 @@ impl Metrics {
     }
 }
 
-/// The logs of a rough path, written so; `None` without a program.
+/// Runs the rough path with logs in this format, and returns the logs. Returns `None` without a
+/// program.
 #[allow(dead_code)]
 pub fn rough(format: &str) -> Option<(tempfile::TempDir, Vec<Log>)> {
     let program = program()?;
@@ -91,7 +92,7 @@ fn only_folder(path: &Path) -> PathBuf {
     folders[0].clone()
 }
 
-/// Every record: separator, one line of JSON, newline.
+/// Parses every record: a separator, one line of JSON, and a newline.
 #[allow(dead_code)]
 pub fn records(log: &[u8]) -> Vec<serde_json::Value> {
     let text = std::str::from_utf8(log).expect("UTF-8");
