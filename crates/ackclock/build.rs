@@ -1,4 +1,5 @@
-//! Puts the commit into the binary, for the manifests of results, and says which features of Linux this build has.
+//! Puts the commit into the binary, for the manifests of results, and says which features of Linux
+//! this build has.
 
 use std::env;
 use std::process::Command;
@@ -8,7 +9,8 @@ fn git(args: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Sets `cfg(wire)`, `cfg(programs)` and `cfg(transfer)` for the crate and its tests: each needs Linux and its feature.
+/// Sets `cfg(wire)`, `cfg(programs)` and `cfg(transfer)` for the crate and its tests: each needs
+/// Linux and its feature.
 fn set_linux_features() {
     let is_linux = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux");
     for (name, feature) in [
@@ -31,7 +33,8 @@ fn main() {
     if let Some(dir) = git(&["rev-parse", "--absolute-git-dir"]) {
         println!("cargo::rerun-if-changed={dir}/HEAD");
         println!("cargo::rerun-if-changed={dir}/index");
-        // An edit touches neither of them, and must not pass for the commit: results are found again by it.
+        // An edit touches neither of them, and must not pass for the commit: results are found
+        // again by it.
         if let Some(root) = git(&["rev-parse", "--show-toplevel"]) {
             for sources in ["crates", "Cargo.toml", "Cargo.lock"] {
                 println!("cargo::rerun-if-changed={root}/{sources}");

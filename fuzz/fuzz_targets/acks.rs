@@ -1,5 +1,6 @@
-//! Reads the input as a network and a peer. Packets arrive or are lost, and ACKs acknowledge packets
-//! that arrived or were never sent. Nothing panics, and the sender's accounting matches its packets.
+//! Reads the input as a network and a peer. Packets arrive or are lost, and ACKs acknowledge
+//! packets that arrived or were never sent. Nothing panics, and the sender's accounting matches its
+//! packets.
 #![no_main]
 
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! Parses text as an experiment file. It gives an experiment or a diagnostic, never a panic. The file
-//! that a run writes into its manifest is read as the same run.
+//! Parses text as an experiment file. It gives an experiment or a diagnostic, never a panic. The
+//! file that a run writes into its manifest is read as the same run.
 #![no_main]
 
 use std::path::Path;
@@ -15,8 +15,8 @@ fn parse(text: &str) -> Result<Experiment, Diagnostics> {
     Experiment::parse("fuzz", Path::new("fuzz.toml"), text)
 }
 
-/// Returns the run of a case without its measurement windows. They come from the file's table, which a
-/// resolved file does not have.
+/// Returns the run of a case without its measurement windows. They come from the file's table,
+/// which a resolved file does not have.
 fn scenario(exp: &Experiment, case: &Case) -> String {
     let mut scenario = exp.scenario(case, 0);
     scenario.windows.clear();

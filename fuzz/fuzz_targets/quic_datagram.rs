@@ -1,6 +1,6 @@
-//! Sends datagrams to an endpoint, server or client, during or after its handshake. Datagrams are raw
-//! bytes, or packets with arbitrary frames and no cipher. Nothing panics or hangs, memory is bounded,
-//! and the endpoint is empty in the end.
+//! Sends datagrams to an endpoint, server or client, during or after its handshake. Datagrams are
+//! raw bytes, or packets with arbitrary frames and no cipher. Nothing panics or hangs, memory is
+//! bounded, and the endpoint is empty in the end.
 #![no_main]
 
 #[path = "../../crates/quic/tests/connections/forge.rs"]

@@ -1,5 +1,5 @@
-//! Decodes bytes as the payload of a packet, and parses them as a datagram's header. Both give a value
-//! or an error, never a panic. A decoded frame is encoded and decoded to the same value.
+//! Decodes bytes as the payload of a packet, and parses them as a datagram's header. Both give a
+//! value or an error, never a panic. A decoded frame is encoded and decoded to the same value.
 #![no_main]
 
 use ackclock_quic::Level;

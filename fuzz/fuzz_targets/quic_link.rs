@@ -83,8 +83,8 @@ fn step(world: &mut World, op: &Op, honest: bool) {
                 it.ecn = ackclock_quic::units::Ecn::Ce;
             }
         }
-        // "The design of QUIC relies on endpoints retaining a stable address for the duration of the
-        // handshake" (RFC 9000 section 9).
+        // "The design of QUIC relies on endpoints retaining a stable address for the duration of
+        // the handshake" (RFC 9000 section 9).
         Op::Move(..) if honest && !world.client_events.contains(&Event::Confirmed) => {}
         Op::Move(to, address) => {
             let host = if address { 100 + to % 4 } else { 1 };

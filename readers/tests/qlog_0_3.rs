@@ -1,5 +1,5 @@
-//! Reads qlog 0.3 with Cloudflare's crate `qlog` 0.16, the last that supports it. Each event has its
-//! name, its time and every field.
+//! Reads qlog 0.3 with Cloudflare's crate `qlog` 0.16, the last that supports it. Each event has
+//! its name, its time and every field.
 
 mod common;
 
@@ -10,8 +10,8 @@ use qlog_0_3::events::quic::PacketLostTrigger;
 use qlog_0_3::events::{Event, EventData};
 use serde_json::Value;
 
-/// Fields that the crate lacks, apart from the controller's own variables. qvis shows the size of lost
-/// packets.
+/// Fields that the crate lacks, apart from the controller's own variables. qvis shows the size of
+/// lost packets.
 const UNTYPED: [&str; 4] = [
     "transport:packet_received.data.ecn",
     "transport:packet_received.data.frames.cumulative",
@@ -127,7 +127,8 @@ fn every_event_of_a_run_is_read() {
             })
             .collect();
         assert!(states.contains("recovery") && states.len() > 2, "{row}: {states:?}");
-        // The cause is always there. A trigger is there if the drafts and the crate agree on its name.
+        // The cause is always there. A trigger is there if the drafts and the crate agree on its
+        // name.
         let is_told = |event: &&Event| matches!(&event.data, EventData::CongestionStateUpdated(state) if state.new == "recovery");
         for event in events.iter().filter(is_told) {
             let cause = event.ex_data["cause"].as_str().unwrap();

@@ -22,7 +22,8 @@ use crate::commands::stability::StabilityArgs;
 use crate::commands::{algorithms, index, ledger, list, plan, prose, report, run, schema, shell, stability};
 use crate::status::{Error, HOLDS, complain, print};
 
-/// Version and commit, as in `0.1.0 (0123456789ab)`. The commit identifies the program behind a published number.
+/// Version and commit, as in `0.1.0 (0123456789ab)`. The commit identifies the program behind a
+/// published number.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ACKCLOCK_COMMIT"), ")");
 
 /// A congestion-control laboratory for QUIC and TCP.
@@ -37,10 +38,11 @@ struct Cli {
 enum Command {
     /// Run experiments and compare the results with published values.
     ///
-    /// Prints a summary, judges the claims of each experiment, and writes results and an HTML report.
+    /// Prints a summary, judges the claims of each experiment, and writes results and an HTML
+    /// report.
     ///
-    /// Exit status: 0 if every claim holds or its miss is explained, 1 if a claim fails without an explanation, 2 for bad
-    /// input.
+    /// Exit status: 0 if every claim holds or its miss is explained, 1 if a claim fails without an
+    /// explanation, 2 for bad input.
     Run(RunArgs),
     /// Print the runs of experiments as JSON without making them.
     ///
@@ -52,14 +54,15 @@ enum Command {
     },
     /// Compare controllers on a link: throughput, delay and fairness, with the reason.
     ///
-    /// Example: `ackclock compare cubic bbr3 --link "rate=100 Mbit/s rtt=80 ms queue=0.3 BDP loss=0.01 %"`
+    /// Example:
+    /// `ackclock compare cubic bbr3 --link "rate=100 Mbit/s rtt=80 ms queue=0.3 BDP loss=0.01 %"`
     ///
     /// See docs/src/explanation/comparison.md for the method.
     Compare(CompareArgs),
     /// Check whether a stack's own congestion control follows its specification.
     ///
-    /// Runs the stack and our implementation of the RFC or draft on a grid of networks. Reports where they differ, by how
-    /// much, and which changed rule explains the difference.
+    /// Runs the stack and our implementation of the RFC or draft on a grid of networks. Reports
+    /// where they differ, by how much, and which changed rule explains the difference.
     ///
     /// Example: `ackclock conform quinn --controller cubic`
     ///
@@ -69,13 +72,15 @@ enum Command {
     ///
     /// A change counts if it is larger than the spread between runs.
     ///
-    /// Example: `ackclock diff results-main results-branch --fail-if "goodput -3 %" --junit out.xml --markdown`
+    /// Example:
+    /// `ackclock diff results-main results-branch --fail-if "goodput -3 %" --junit out.xml --markdown`
     ///
     /// Exit status: 0, or 1 if a rule is broken or could not be checked.
     Diff(DiffArgs),
     /// List the shipped experiments.
     ///
-    /// Each line shows the name, the number of runs, the estimated time on one core, and the table or figure of the source.
+    /// Each line shows the name, the number of runs, the estimated time on one core, and the table
+    /// or figure of the source.
     List {
         /// Show only experiments with this text in their name, title or source.
         filter: Option<String>,
@@ -100,12 +105,13 @@ enum Command {
     Index(IndexArgs),
     /// Summarise how well each source is reproduced.
     ///
-    /// For each paper or RFC: how many claims hold, how close our numbers are, and the largest differences.
+    /// For each paper or RFC: how many claims hold, how close our numbers are, and the largest
+    /// differences.
     Ledger(LedgerArgs),
     /// Check the hand-written numbers in the texts of the shipped experiments.
     ///
-    /// Lists each number that a run does not fill in, with the command that prints it. With --results, reports the numbers
-    /// that their command no longer prints.
+    /// Lists each number that a run does not fill in, with the command that prints it. With
+    /// --results, reports the numbers that their command no longer prints.
     ///
     /// Exit status: 0, or 1 if a number has no origin or is no longer printed.
     Prose {
@@ -115,8 +121,8 @@ enum Command {
     },
     /// Compute the stability margins of a controller's control loop.
     ///
-    /// Applies the Nyquist criterion and writes a page with Nyquist and Bode plots. With --simulate, also runs the flows as
-    /// a fluid model and as packets.
+    /// Applies the Nyquist criterion and writes a page with Nyquist and Bode plots. With
+    /// --simulate, also runs the flows as a fluid model and as packets.
     ///
     /// Example: `ackclock stability dccc --rtt 100ms --rate 1Mbit/s`
     ///
@@ -124,9 +130,11 @@ enum Command {
     Stability(StabilityArgs),
     /// Run a command behind an emulated link, in real time.
     ///
-    /// Example: `sudo ackclock link "rate=10 Mbit/s delay=25 ms queue=2 BDP" -- ping -c 3 10.64.0.2`
+    /// Example:
+    /// `sudo ackclock link "rate=10 Mbit/s delay=25 ms queue=2 BDP" -- ping -c 3 10.64.0.2`
     ///
-    /// See docs/src/explanation/worlds.md for the accuracy. Exit status: the command's own, or 2 if the link failed.
+    /// See docs/src/explanation/worlds.md for the accuracy. Exit status: the command's own, or 2 if
+    /// the link failed.
     Link(LinkArgs),
     /// Check how accurately this machine can emulate links.
     ///
@@ -136,7 +144,8 @@ enum Command {
     Doctor(DoctorArgs),
     /// Serve the files of a folder over QUIC, with any congestion controller.
     ///
-    /// Speaks HTTP/3 and hq-interop. The first Ctrl-C finishes the transfers under way, the second ends them.
+    /// Speaks HTTP/3 and hq-interop. The first Ctrl-C finishes the transfers under way, the second
+    /// ends them.
     ///
     /// Example: `ackclock serve --root DIR --controller quic-dc --set threshold="20 ms"`
     Serve(ServeArgs),

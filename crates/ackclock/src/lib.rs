@@ -11,7 +11,8 @@ use std::process::ExitCode;
 
 use congestion::{Entry, Registry};
 
-/// Runs the whole command with these controllers in addition to those of Ackclock. A controller of the same name is replaced.
+/// Runs the whole command with these controllers in addition to those of Ackclock. A controller of
+/// the same name is replaced.
 ///
 /// ```no_run
 /// use congestion::algorithms::fixed_window;

@@ -1,5 +1,5 @@
-//! Runs experiments: makes every repetition of every case, then measures, judges and stores the results. Simulations run on all
-//! cores, runs on the wire one after the other.
+//! Runs experiments: makes every repetition of every case, then measures, judges and stores the
+//! results. Simulations run on all cores, runs on the wire one after the other.
 
 mod beside;
 mod disk;
@@ -50,12 +50,13 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
 
 /// Runs experiments and stores their results. `name` is their common name in progress messages.
 ///
-/// Existing results are not computed again. These are studies made earlier by the same program, and finished runs of studies that
-/// were interrupted or made in parts. `watch.stop` interrupts the runs.
+/// Existing results are not computed again. These are studies made earlier by the same program, and
+/// finished runs of studies that were interrupted or made in parts. `watch.stop` interrupts the
+/// runs.
 ///
 /// # Errors
-/// An experiment that cannot be run, a folder that cannot be written, or an interruption. Studies that were complete by then, and
-/// finished simulations of the others, are kept.
+/// An experiment that cannot be run, a folder that cannot be written, or an interruption. Studies
+/// that were complete by then, and finished simulations of the others, are kept.
 pub fn experiments(
     name: &str,
     all: &[Experiment],
@@ -118,7 +119,8 @@ struct Todo<'p> {
 /// Complete studies, with the indices of their experiments.
 type Complete = Vec<(usize, Study)>;
 
-/// Returns the runs in virtual time and those in real time. The former are sorted by length, so that no core ends with a long one.
+/// Returns the runs in virtual time and those in real time. The former are sorted by length, so
+/// that no core ends with a long one.
 fn jobs<'p>(plans: &[(usize, &'p Plan<'p>)]) -> (Vec<Todo<'p>>, Vec<Todo<'p>>) {
     let all = plans.iter().flat_map(|(at, plan)| {
         let todo = |(number, job)| Todo { at: *at, plan, number, work: work(&plan.scenario(&job)), job };
@@ -130,7 +132,8 @@ fn jobs<'p>(plans: &[(usize, &'p Plan<'p>)]) -> (Vec<Todo<'p>>, Vec<Todo<'p>>) {
     (simulated, measured)
 }
 
-/// Runs simulations on all cores. The thread that finishes the last run of a study makes its tables, while the others continue.
+/// Runs simulations on all cores. The thread that finishes the last run of a study makes its
+/// tables, while the others continue.
 fn simulate(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failure> {
     let (failed, complete) = (Mutex::new(None), Mutex::new(Vec::new()));
     let locked = |failure: &Mutex<Option<Failure>>| failure.lock().map_or(true, |failure| failure.is_some());
@@ -168,7 +171,8 @@ fn push<T>(list: &Mutex<Vec<T>>, item: Option<T>) {
 /// Total duration of measurements above which it is announced.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Makes the measurements one after the other, after all simulations: next to those no run in real time would be valid.
+/// Makes the measurements one after the other, after all simulations: next to those no run in real
+/// time would be valid.
 fn measure(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failure> {
     let mut complete = Vec::new();
     let time: u64 = jobs.iter().map(|todo| todo.work.time).sum();

@@ -98,8 +98,9 @@ pub(crate) fn cut(line: &str, width: usize) -> String {
 
 /// Prints to standard output.
 ///
-/// Colours are kept if the output is a terminal and NO_COLOR and CLICOLOR allow them. Other control sequences are removed. A
-/// closed pipe is ignored; any other error, such as a full disk, ends the command.
+/// Colours are kept if the output is a terminal and NO_COLOR and CLICOLOR allow them. Other control
+/// sequences are removed. A closed pipe is ignored; any other error, such as a full disk, ends the
+/// command.
 pub(crate) fn print(text: &str) {
     let mut out = anstream::stdout();
     match out.write_all(printable_in_colour(text).as_bytes()).and_then(|()| out.flush()) {

@@ -1,4 +1,5 @@
-//! `--stack aioquic`: rows of a child process. Tests without Python or aioquic print `skipped:` and the reason.
+//! `--stack aioquic`: rows of a child process. Tests without Python or aioquic print `skipped:` and
+//! the reason.
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "it watches a program in real time")]
 
@@ -65,7 +66,8 @@ fn bytes(out: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Each controller with a known name has a row, and the others are named. The bytes are the same on one thread and on two.
+/// Each controller with a known name has a row, and the others are named. The bytes are the same on
+/// one thread and on two.
 #[test]
 fn rows_beside_the_simulator() {
     if !is_here() {

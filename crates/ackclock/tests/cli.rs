@@ -209,7 +209,8 @@ fn unwritable_results() {
     assert_eq!(fs::read_to_string(&blocked).unwrap(), "in the way");
 }
 
-/// On a changed network the file's claims and published numbers do not apply. With another seed they do.
+/// On a changed network the file's claims and published numbers do not apply. With another seed
+/// they do.
 #[test]
 fn a_changed_network_is_not_judged() {
     let dir = tempfile::tempdir().unwrap();
@@ -315,7 +316,8 @@ fn broken_results_name_the_file() {
     }
 }
 
-/// The index has a line for complete results, results without checksums, damaged ones, and an unfinished study, also as JSON.
+/// The index has a line for complete results, results without checksums, damaged ones, and an
+/// unfinished study, also as JSON.
 #[test]
 fn index_of_a_results_root() {
     let dir = tempfile::tempdir().unwrap();
@@ -563,7 +565,8 @@ fn compares() {
     assert!(pages.contains("Mean RTT on ") && pages.contains("Loss on "), "charts of delay and loss");
 }
 
-/// Formulas of a single drop-tail link are not applied to other networks, and the text says what the intervals cover.
+/// Formulas of a single drop-tail link are not applied to other networks, and the text says what
+/// the intervals cover.
 #[test]
 fn compares_on_other_networks() {
     let dir = tempfile::tempdir().unwrap();
@@ -590,7 +593,8 @@ fn compares_on_other_networks() {
     );
 }
 
-/// A comparison on real endpoints: screen and page name the stacks, and each stack has its own rows.
+/// A comparison on real endpoints: screen and page name the stacks, and each stack has its own
+/// rows.
 #[test]
 fn compares_on_the_stack() {
     let dir = tempfile::tempdir().unwrap();
@@ -721,7 +725,8 @@ fn differences_between_two_results() {
     assert_eq!(wrong.status.code(), Some(2));
 }
 
-/// Returns the names in the qlog folder of the only results below `out`, without the file of checksums.
+/// Returns the names in the qlog folder of the only results below `out`, without the file of
+/// checksums.
 fn qlogs(out: &Path) -> Vec<String> {
     let names = tree(out).into_iter().filter_map(|file| Some(file.0.split_once("/qlog/")?.1.to_owned()));
     names.filter(|name| name != "XXH128SUMS").collect()

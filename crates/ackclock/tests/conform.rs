@@ -18,7 +18,8 @@ fn json(dir: &Path, args: &[&str]) -> serde_json::Value {
     serde_json::from_str(&said).unwrap()
 }
 
-/// Our endpoint has the simulator's controller, so nothing differs. The snapshot has the whole screen.
+/// Our endpoint has the simulator's controller, so nothing differs. The snapshot has the whole
+/// screen.
 #[test]
 fn ours_conforms() {
     let dir = tempfile::tempdir().unwrap();
@@ -53,7 +54,8 @@ fn a_wrong_beta_is_found() {
     }
 }
 
-/// quinn's CUBIC has the curve of RFC 8312. Our controller inside quinn shows that the cause is the controller.
+/// quinn's CUBIC has the curve of RFC 8312. Our controller inside quinn shows that the cause is the
+/// controller.
 #[cfg(feature = "others")]
 #[test]
 fn the_curve_of_quinn_is_found() {

@@ -1,7 +1,8 @@
-//! The structure that ARCHITECTURE.md promises: no circle between files, no arrow between crates but downwards, no file too long.
+//! The structure that ARCHITECTURE.md promises: no circle between files, no arrow between crates
+//! but downwards, no file too long.
 //!
-//! Imports are read as text: `use` lists and paths that begin with `crate`, `super` or `self`, outside of tests. A name that a module
-//! passes on (`pub use`) leads to where it comes from.
+//! Imports are read as text: `use` lists and paths that begin with `crate`, `super` or `self`,
+//! outside of tests. A name that a module passes on (`pub use`) leads to where it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,8 +21,8 @@ const FLOORS: [&[&str]; 8] = [
 ];
 /// Outside of tests.
 const MOST_LINES: usize = 600;
-/// Of a controller's file, before its tests.
-const MOST_OF_A_CONTROLLER: usize = 250;
+/// Largest number of lines of a controller's file before its tests. It was 250 with comments of 140 columns; they have 100 now.
+const MOST_OF_A_CONTROLLER: usize = 260;
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -296,8 +297,8 @@ fn no_controller_is_too_long() {
     }
 }
 
-/// Names that results depend on: random streams, traces and the name in the stack's handshake. The project's name is in none of them,
-/// so that a rename moves no number.
+/// Names that results depend on: random streams, traces and the name in the stack's handshake. The
+/// project's name is in none of them, so that a rename moves no number.
 #[test]
 fn results_do_not_depend_on_the_projects_name() {
     for name in folders() {

@@ -1,4 +1,5 @@
-//! Inputs that are not regular files, and texts with control characters: each is refused with a message, and none blocks the command.
+//! Inputs that are not regular files, and texts with control characters: each is refused with a
+//! message, and none blocks the command.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -76,7 +77,8 @@ fn what_may_not_be_read_is_refused() {
     assert_eq!(refused(dir.path(), "x.toml"), "ackclock: x.toml: no permission to read it\n");
 }
 
-/// Standard input as `-` and by its name, process substitution, and a named pipe with a writer are read.
+/// Standard input as `-` and by its name, process substitution, and a named pipe with a writer are
+/// read.
 #[test]
 fn pipes_with_a_writer_are_read() {
     let dir = tempfile::tempdir().unwrap();
@@ -152,7 +154,8 @@ fn results_are_files() {
 
 const OBEYED: &str = "\u{1b}[2J\u{1b}[31m\u{1b}]0;x\u{7}\r\u{9b}\u{202e}";
 
-/// Checks that the output has no control characters except line ends, tabs and the program's own colours.
+/// Checks that the output has no control characters except line ends, tabs and the program's own
+/// colours.
 fn is_clean(output: &Output) {
     for text in [&output.stdout, &output.stderr] {
         let text = String::from_utf8(text.clone()).unwrap();

@@ -1,4 +1,5 @@
-//! `ackclock link` as a user sees it: the commands that it runs, its messages, and that it leaves nothing behind.
+//! `ackclock link` as a user sees it: the commands that it runs, its messages, and that it leaves
+//! nothing behind.
 //!
 //! Without privileges a test prints that it is skipped, and why.
 #![cfg(wire)]
@@ -56,7 +57,8 @@ fn lacks(test: &str, program: &str) -> bool {
     !found
 }
 
-/// Returns a number of seconds that no other process sleeps for, so that it identifies those that do.
+/// Returns a number of seconds that no other process sleeps for, so that it identifies those that
+/// do.
 fn unique(test: u32) -> String {
     format!("{}{test}", 1_000_000 + std::process::id())
 }
@@ -223,7 +225,8 @@ fn a_run_whose_interface_was_set_down_is_not_valid() {
     assert!(!output.status.success() && !errors(&output).contains("was set down"), "{}", errors(&output));
 }
 
-/// Attempts to become root and to leave the link's network for that of the process OUTSIDE. Prints a line for each that worked.
+/// Attempts to become root and to leave the link's network for that of the process OUTSIDE. Prints
+/// a line for each that worked.
 const ESCAPES: &str = "
     setpriv --reuid=0 --regid=0 --clear-groups true && echo setuid
     setpriv --inh-caps=+net_admin true && echo capability
@@ -233,8 +236,8 @@ const ESCAPES: &str = "
     ip link set ack0 down && echo down
 ";
 
-/// Runs a script behind a link, as root with these ids of sudo, or without sudo. Returns the lines of its standard output without
-/// the tabs of /proc, and the messages of Ackclock.
+/// Runs a script behind a link, as root with these ids of sudo, or without sudo. Returns the lines
+/// of its standard output without the tabs of /proc, and the messages of Ackclock.
 fn inside(sudo: Option<[&str; 2]>, flags: &[&str], script: &str) -> (Vec<String>, String) {
     let script = format!("exec 2>/dev/null; {script}\ntrue");
     let mut command = ackclock(&[&["link", LINK], flags, &["--", "sh", "-c", &script]].concat());
@@ -286,7 +289,8 @@ fn under_sudo_the_command_is_the_user_who_called_and_cannot_get_back() {
     assert_eq!(found, ["65534"]);
 }
 
-/// Checks lines of /proc/self/status: these sets, no larger than `most`, and `NoNewPrivs`. In a container root itself may have less.
+/// Checks lines of /proc/self/status: these sets, no larger than `most`, and `NoNewPrivs`. In a
+/// container root itself may have less.
 fn check_capabilities(lines: &[String], sets: &[&str], most: u64) {
     let (last, lines) = lines.split_last().unwrap();
     assert_eq!(last, "NoNewPrivs: 1");

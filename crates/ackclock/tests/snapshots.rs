@@ -1,5 +1,5 @@
-//! Snapshots of help texts and error messages, in `snapshots/`. `just snapshots` shows the differences and accepts them; CI only
-//! compares.
+//! Snapshots of help texts and error messages, in `snapshots/`. `just snapshots` shows the
+//! differences and accepts them; CI only compares.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Compares the analysis of dccc's loop with the fluid model and with packets: the boundary of stability, and the equilibrium.
+//! Compares the analysis of dccc's loop with the fluid model and with packets: the boundary of
+//! stability, and the equilibrium.
 
 use congestion::algorithms::media::dccc::Params;
 use scenario::Watch;
@@ -9,7 +10,8 @@ use units::{Duration, Rate, Time};
 
 const BASE: Duration = Duration::from_millis(50);
 
-/// Parameters of a flow that starts near its equilibrium, because growth from 100 kbit/s would take minutes.
+/// Parameters of a flow that starts near its equilibrium, because growth from 100 kbit/s would take
+/// minutes.
 fn params(gain: f64, rate: Rate) -> Params {
     Params { gain, initial_rate: Rate(rate.0 * 9 / 10), ..Params::default() }
 }
@@ -31,16 +33,17 @@ fn largest_gain(rate: Rate, updates: Option<u32>) -> f64 {
     Margins::new(&open).largest_gain.unwrap()
 }
 
-/// Reports whether the delay still oscillates after minutes, by more than 2 % of the queueing delay and half a packet. At equilibrium
-/// the queue, which counts whole packets, can differ by one packet between samples, a deviation of at most half a packet.
+/// Reports whether the delay still oscillates after minutes, by more than 2 % of the queueing delay
+/// and half a packet. At equilibrium the queue, which counts whole packets, can differ by one
+/// packet between samples, a deviation of at most half a packet.
 fn swings(params: Params, rate: Rate, packet: u32) -> bool {
     let end = end_of_packets(&alone(params, rate, packet));
     let queue = end.delay_ms - BASE.as_millis_f64() / 2.0;
     end.delay_deviation_ms > 0.02 * queue + rate.time_for(u64::from(packet)).as_millis_f64() / 2.0
 }
 
-/// 20 % below the boundary of the loop sampled once per RTT the flow settles, 20 % above it oscillates. This also holds for the
-/// paper's packet size, with 15 packets per RTT.
+/// 20 % below the boundary of the loop sampled once per RTT the flow settles, 20 % above it
+/// oscillates. This also holds for the paper's packet size, with 15 packets per RTT.
 #[test]
 fn packets_swing_beyond_the_sampled_boundary() {
     for (kbit, datagram) in [(300, 125), (1000, 125), (1000, 1094), (5000, 125)] {
@@ -52,8 +55,9 @@ fn packets_swing_beyond_the_sampled_boundary() {
     }
 }
 
-/// The paper's boundary (46) is that of a controller that acts continuously. One that acts once per RTT, as in (26) and in the
-/// simulator, reacts half an RTT later on average. It oscillates at 80 % of that boundary.
+/// The paper's boundary (46) is that of a controller that acts continuously. One that acts once per
+/// RTT, as in (26) and in the simulator, reacts half an RTT later on average. It oscillates at 80 %
+/// of that boundary.
 #[test]
 fn the_continuous_boundary_is_too_high() {
     let rate = Rate(1_000_000);
@@ -62,7 +66,8 @@ fn the_continuous_boundary_is_too_high() {
     assert!((continuous / largest_gain(rate, Some(1)) - 1.607).abs() < 0.001);
 }
 
-/// The sampling is the cause: four updates per RTT (156.25 ms at equilibrium) move the boundary as the analysis predicts.
+/// The sampling is the cause: four updates per RTT (156.25 ms at equilibrium) move the boundary as
+/// the analysis predicts.
 #[test]
 fn more_updates_bear_more_gain() {
     let rate = Rate(1_000_000);
@@ -87,7 +92,8 @@ fn the_boundary_of_the_packets() {
     assert!((f64::midpoint(low, high) / predicted - 1.0).abs() < 0.05, "{low} to {high} for {predicted}");
 }
 
-/// Fluid model and packets have the same equilibrium: delay and rate within 5 % (the packet in transmission counts as queued).
+/// Fluid model and packets have the same equilibrium: delay and rate within 5 % (the packet in
+/// transmission counts as queued).
 #[test]
 fn fluid_and_packets_rest_together() {
     for kbit in [300, 1000, 5000] {

@@ -1,4 +1,5 @@
-//! Studies that exist already, were interrupted, or are made in parts: nothing is computed twice, and the results have the same bytes.
+//! Studies that exist already, were interrupted, or are made in parts: nothing is computed twice,
+//! and the results have the same bytes.
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, reason = "it watches a program in real time")]
 
@@ -180,7 +181,8 @@ fn parts_side_by_side_make_the_whole() {
     assert!(kept(&out).is_empty());
 }
 
-/// Claims are judged by the spread of the reference variants, so the others have fewer repetitions. `--repeat` applies to all.
+/// Claims are judged by the spread of the reference variants, so the others have fewer repetitions.
+/// `--repeat` applies to all.
 #[test]
 fn other_variants_run_less_often() {
     let dir = tempfile::tempdir().unwrap();
@@ -339,8 +341,9 @@ fn states_have_names() {
     }
 }
 
-/// `r` is a ratio for one controller and a rate for others. In a study with both, its column has no unit; in one with rates only, it
-/// has theirs. Variables of controllers stay real numbers, whatever their unit.
+/// `r` is a ratio for one controller and a rate for others. In a study with both, its column has no
+/// unit; in one with rates only, it has theirs. Variables of controllers stay real numbers,
+/// whatever their unit.
 #[test]
 fn a_variable_has_the_unit_that_its_controllers_agree_on() {
     let dir = tempfile::tempdir().unwrap();
@@ -382,7 +385,8 @@ queue = "1 BDP"
 "flow.controller" = ["cubic", "bbr3"]
 "#;
 
-/// `--on stack` adds rows of real endpoints. The simulator's rows are the same as without them, and the bytes on one thread as on two.
+/// `--on stack` adds rows of real endpoints. The simulator's rows are the same as without them, and
+/// the bytes on one thread as on two.
 #[test]
 fn rows_of_the_stack_stand_beside() {
     let dir = tempfile::tempdir().unwrap();
@@ -416,8 +420,8 @@ fn rows_of_the_stack_stand_beside() {
     assert_eq!(both.lines().count(), 1 + 8, "{both}");
 }
 
-/// `--stack` adds a row for each stack that can run the controller, and names those that cannot. The bytes are the same on one thread
-/// and on two.
+/// `--stack` adds a row for each stack that can run the controller, and names those that cannot.
+/// The bytes are the same on one thread and on two.
 #[cfg(feature = "others")]
 #[test]
 fn rows_of_other_stacks() {
@@ -438,7 +442,8 @@ fn rows_of_other_stacks() {
     assert_eq!(String::from_utf8(runs.1).unwrap().lines().count(), 1 + 2 * (4 + 3), "two repetitions");
 }
 
-/// Media flows run as messages of our endpoint and of noq. TCP flows next to them are simulated, as the note says.
+/// Media flows run as messages of our endpoint and of noq. TCP flows next to them are simulated, as
+/// the note says.
 #[test]
 fn media_and_tcp_on_the_stack() {
     let dir = tempfile::tempdir().unwrap();

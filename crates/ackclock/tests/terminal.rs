@@ -156,7 +156,8 @@ fn question_of_a_sweep() -> String {
     question.replace("source = \"a test\"\n", "")
 }
 
-/// `-v` shows the table of the reference, the other variants as a range, and every claim. `-vv` shows a table for each variant.
+/// `-v` shows the table of the reference, the other variants as a range, and every claim. `-vv`
+/// shows a table for each variant.
 #[test]
 fn more_on_request() {
     let dir = studies("99");

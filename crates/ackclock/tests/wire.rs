@@ -1,7 +1,8 @@
-//! `ackclock run --on wire`: the kernel's TCP through the emulator, as a user runs it. Needs root and /dev/net/tun.
+//! `ackclock run --on wire`: the kernel's TCP through the emulator, as a user runs it. Needs root
+//! and /dev/net/tun.
 //!
-//! Other programs on the machine can make a run invalid, so no test requires a valid one. Times and rates are judged by valid runs
-//! (`emu::testing::timing`), and everything else by every run.
+//! Other programs on the machine can make a run invalid, so no test requires a valid one. Times and
+//! rates are judged by valid runs (`emu::testing::timing`), and everything else by every run.
 #![cfg(wire)]
 #![allow(clippy::disallowed_methods)]
 
@@ -80,17 +81,19 @@ fn goodput_error(rows: &[serde_json::Value], row: usize) -> f64 {
     mean("goodput") / (42.0 * 1448.0 * 8e-3 / mean("rtt_mean")) - 1.0
 }
 
-/// A fixed window with the kernel's TCP: 42 segments of 1448 bytes per round trip, within 0.5 % of the formula at the measured RTT.
+/// A fixed window with the kernel's TCP: 42 segments of 1448 bytes per round trip, within 0.5 % of
+/// the formula at the measured RTT.
 ///
-/// A sender that waits for a processor falls short of the formula. On a shared machine the audit does not see every wait: 0.503 % was
-/// measured in a run that it called valid. A wrong emulator is wrong each time.
+/// A sender that waits for a processor falls short of the formula. On a shared machine the audit
+/// does not see every wait: 0.503 % was measured in a run that it called valid. A wrong emulator is
+/// wrong each time.
 #[test]
 fn forty_two_segments() {
     let Some(_turn) = turn("forty_two_segments") else { return };
     timing_of_unaudited("forty_two_segments", || {
         let dir = tempfile::tempdir().unwrap();
         let arguments = ["--qlog", "--pcap"];
-        let arguments = &arguments[..if cfg!(feature = "pcap") { 2 } else { 1 }];
+        let arguments = &arguments[..];
         let output = run(dir.path(), WINDOW, arguments);
         assert!(output.status.code().is_some_and(|code| code < 2), "{}", stderr(&output));
         let folder = results(dir.path());
@@ -134,7 +137,7 @@ fn check_fixed_window(folder: &Path, summary: &serde_json::Value, rows: &[serde_
     let logs: Vec<_> = logs.filter(|name| name.ends_with(".sqlog")).collect();
     assert_eq!(logs.len(), 3, "{logs:?}"); // the simulated flow has one of its receiver, too
     let captures = fs::read_dir(folder.join("pcap")).map_or(0, Iterator::count);
-    assert_eq!(captures, usize::from(cfg!(feature = "pcap")));
+    assert_eq!(captures, 1);
     let manifest = fs::read_to_string(folder.join("manifest.toml")).unwrap();
     assert!(manifest.contains("world = \"wire\"") && manifest.contains("Linux "), "{manifest}");
     let runs = fs::read_to_string(folder.join("runs.csv")).unwrap();
@@ -201,7 +204,8 @@ fn everything_that_goes() {
     });
 }
 
-/// Compares the means of a simulated run and of its run on the wire, each metric within a factor. Returns also why that run is not valid.
+/// Compares the means of a simulated run and of its run on the wire, each metric within a factor.
+/// Returns also why that run is not valid.
 fn alike(output: &Output, factors: &[(&str, f64)]) -> (Vec<String>, Result<(), String>) {
     let all: serde_json::Value = serde_json::from_str(&stdout(output)).unwrap();
     let rows = &all[0]["variants"][0]["rows"];
@@ -240,8 +244,8 @@ fn check_series(folder: &Path) {
     }
 }
 
-/// A late flow on a link whose rate falls, with a ping and UDP that fill the queue to the end. Nothing counts beyond the run, nothing
-/// ends early, and the steps come at their times.
+/// A late flow on a link whose rate falls, with a ping and UDP that fill the queue to the end.
+/// Nothing counts beyond the run, nothing ends early, and the steps come at their times.
 #[test]
 fn times_are_those_of_the_run() {
     let Some(_turn) = turn("times_are_those_of_the_run") else { return };

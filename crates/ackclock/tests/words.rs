@@ -1,4 +1,5 @@
-//! Language of comments, names and pages, as far as a program can check it. CONTRIBUTING.md has the rules.
+//! Language of comments, names and pages, as far as a program can check it. CONTRIBUTING.md has the
+//! rules.
 
 use std::fs;
 use std::path::{Path, PathBuf};

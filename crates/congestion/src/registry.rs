@@ -267,11 +267,13 @@ macro_rules! registry {
 registry! {
     /// NewReno for QUIC: RFC 9002 section 7.
     "new-reno" new_reno::Params, new_reno::VARIABLES = |p, path| Box::new(new_reno::NewReno::new(p.clone(), path));
-    /// Reno and NewReno for TCP: RFC 5681 (September 2009), RFC 6582 (April 2012), RFC 3465 (February 2003).
+    /// Reno and NewReno for TCP: RFC 5681 (September 2009), RFC 6582 (April 2012), RFC 3465
+    /// (February 2003).
     "tcp-reno" tcp_reno::Params, tcp_reno::VARIABLES = |p, path| Box::new(tcp_reno::TcpReno::new(p.clone(), path));
     /// CUBIC: RFC 9438 (August 2023).
     "cubic" cubic::Params, cubic::VARIABLES = |p, path| Box::new(cubic::Cubic::new(p.clone(), path));
-    /// Westwood+ for QUIC: Grieco and Mascolo, CCR (April 2004), with the filter of Linux tcp_westwood.c.
+    /// Westwood+ for QUIC: Grieco and Mascolo, CCR (April 2004), with the filter of Linux
+    /// tcp_westwood.c.
     "westwood-plus" westwood::Params, westwood::VARIABLES = |p, path| Box::new(westwood::WestwoodPlus::new(p.clone(), path));
     /// QUIC-DC, Westwood+ that also reduces its window on one-way queuing delay: arXiv 2507.00896
     /// (July 2025).
@@ -279,7 +281,8 @@ registry! {
     /// TCP D*, a window set from the measured BDP: Lynn and Ghosal, arXiv 2012.14996 (December
     /// 2020), as tcp_davis.c of May 2020.
     "dstar" dstar::Params, dstar::VARIABLES, dstar::STATES = |p, path| Box::new(dstar::Dstar::new(p.clone(), path));
-    /// TCP Vegas: Brakmo and Peterson, IEEE JSAC (October 1995), with the rules of Linux tcp_vegas.c.
+    /// TCP Vegas: Brakmo and Peterson, IEEE JSAC (October 1995), with the rules of Linux
+    /// tcp_vegas.c.
     "vegas" vegas::Params, vegas::VARIABLES = |p, path| Box::new(vegas::Vegas::new(p.clone(), path));
     /// CUBIC of picoquic, which ignores isolated losses: commit b7bf3ded (June 2023).
     "cubic-picoquic" cubic_picoquic::Params, cubic_picoquic::VARIABLES = |p, path| Box::new(cubic_picoquic::CubicPicoquic::new(p.clone(), path));

@@ -1,4 +1,5 @@
-//! The real-time link emulator: the elements of `link`, driven by the real clock, between two network namespaces.
+//! The real-time link emulator: the elements of `link`, driven by the real clock, between two
+//! network namespaces.
 //!
 //! ```text
 //!   client's namespace                    this process                      server's namespace
@@ -6,14 +7,15 @@
 //!        fd00:64::1 <--TUN--          Link of the way back             <--TUN--  fd00:64::2
 //! ```
 //!
-//! The queue is analytic: the departure of a packet follows from its arrival and the state of the link. The clock matters
-//! only where a packet arrives and where it is delivered. So the rate is exact. Real time affects a run by the lateness of
-//! deliveries, which every run measures ([`validity`]).
+//! The queue is analytic: the departure of a packet follows from its arrival and the state of the
+//! link. The clock matters only where a packet arrives and where it is delivered. So the rate is
+//! exact. Real time affects a run by the lateness of deliveries, which every run measures
+//! ([`validity`]).
 //!
-//! **Nothing is left behind.** The namespaces have no name: the kernel removes them, and their interfaces, with the last
-//! process and descriptor that holds them. Every command runs under its own init in a PID namespace ([`child`]). The kernel
-//! kills that init with this process, and all that the command has started with the init. So SIGKILL at any moment leaves
-//! nothing behind.
+//! **Nothing is left behind.** The namespaces have no name: the kernel removes them, and their
+//! interfaces, with the last process and descriptor that holds them. Every command runs under its
+//! own init in a PID namespace ([`child`]). The kernel kills that init with this process, and all
+//! that the command has started with the init. So SIGKILL at any moment leaves nothing behind.
 #![cfg(target_os = "linux")]
 // The emulator runs in real time: it reads the clock and waits.
 #![allow(clippy::disallowed_methods)]

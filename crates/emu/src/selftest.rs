@@ -6,8 +6,9 @@
 //! window  42 packets on their way at any time must carry 42 * 8 * 1500 bytes / RTT, RTT the median that they see
 //! ```
 //!
-//! Arrivals are the kernel's receive timestamps (`SO_TIMESTAMPNS`). A packet is sent when the system call starts. So the delay
-//! includes the way through both kernels, and its error is an upper bound of the emulator's.
+//! Arrivals are the kernel's receive timestamps (`SO_TIMESTAMPNS`). A packet is sent when the
+//! system call starts. So the delay includes the way through both kernels, and its error is an
+//! upper bound of the emulator's.
 
 use std::io::{self, IoSliceMut};
 use std::net::UdpSocket;
@@ -137,7 +138,8 @@ struct Arrival {
     at: u64,
 }
 
-/// Returns the rate on the wire, in bit/s, between the first arrival after the warm-up and the last, and its packets.
+/// Returns the rate on the wire, in bit/s, between the first arrival after the warm-up and the
+/// last, and its packets.
 fn rate_of(arrivals: &[Arrival]) -> Option<(f64, u64)> {
     let from = arrivals.first()?.at + WARM_UP.as_nanos() as u64;
     let first = arrivals.iter().position(|a| a.at >= from)?;
@@ -156,7 +158,8 @@ struct Run {
     audit: Audit,
 }
 
-/// Runs a link with this sender at the client's end and a receiver at the server's, which answers if `answers` is set.
+/// Runs a link with this sender at the client's end and a receiver at the server's, which answers
+/// if `answers` is set.
 fn run(
     rate: Rate,
     delay: Duration,

@@ -1,4 +1,5 @@
-//! Helpers for tests in real time: one test at a time, and assertions about time that only a quiet machine can judge.
+//! Helpers for tests in real time: one test at a time, and assertions about time that only a quiet
+//! machine can judge.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -13,21 +14,24 @@ use crate::linux::privilege;
 
 /// Tries of an assertion about time.
 const TRIES: usize = 5;
-/// Valid tries that must fail before the assertion does. A wait that no audit sees spoils one try, a fault of the program all.
+/// Valid tries that must fail before the assertion does. A wait that no audit sees spoils one try,
+/// a fault of the program all.
 const FAILURES: usize = 2;
 /// Share of the machine's processors that other processes may use in a try.
 const OTHERS: f64 = 0.2;
 /// Variable with the name of a file to which a line is appended for each assertion about time.
 const LOG: &str = "ACKCLOCK_TIMING_LOG";
 
-/// The right to run in real time. Held by one test at a time: of this process, and of all test binaries in the same folder.
+/// The right to run in real time. Held by one test at a time: of this process, and of all test
+/// binaries in the same folder.
 #[derive(Debug)]
 pub struct Turn {
     _folder: Option<Flock<File>>,
     _here: MutexGuard<'static, ()>,
 }
 
-/// Waits for the turn of a test that needs the emulator. Returns `None`, and says so, where the emulator cannot run.
+/// Waits for the turn of a test that needs the emulator. Returns `None`, and says so, where the
+/// emulator cannot run.
 pub fn turn(test: &str) -> Option<Turn> {
     static HERE: Mutex<()> = Mutex::new(());
     if let Some(why) = privilege::missing() {
@@ -36,12 +40,14 @@ pub fn turn(test: &str) -> Option<Turn> {
     }
     let here = HERE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = std::env::current_exe().ok().and_then(|file| File::open(file.parent()?).ok());
-    // Some file systems have no locks: then binaries that run at the same time disturb each other, and say so.
+    // Some file systems have no locks: then binaries that run at the same time disturb each other,
+    // and say so.
     let folder = folder.and_then(|folder| Flock::lock(folder, FlockArg::LockExclusive).ok());
     Some(Turn { _folder: folder, _here: here })
 }
 
-/// Says on standard error that a test is skipped. The test harness, which hides the output of tests that pass, does not hide this.
+/// Says on standard error that a test is skipped. The test harness, which hides the output of tests
+/// that pass, does not hide this.
 pub fn skipped(test: &str, reason: &str) {
     say(&format!("{test}: skipped: {reason}"));
 }
@@ -53,17 +59,20 @@ fn say(line: &str) {
 
 /// Makes an assertion about time, rate or RTT, which only a valid run can confirm or refute.
 ///
-/// A try returns the reasons why its run is not valid, and the assertion's result. The first valid try that holds ends it. What does not
-/// depend on time belongs into the try as an ordinary assertion, and so is made of every run. Without a valid run the assertion is skipped.
+/// A try returns the reasons why its run is not valid, and the assertion's result. The first valid
+/// try that holds ends it. What does not depend on time belongs into the try as an ordinary
+/// assertion, and so is made of every run. Without a valid run the assertion is skipped.
 ///
 /// # Panics
-/// If no valid try held and two have failed. While other processes use the machine, all tries must be valid and fail.
+/// If no valid try held and two have failed. While other processes use the machine, all tries must
+/// be valid and fail.
 pub fn timing<E: Display>(name: &str, attempt: impl FnMut() -> (Vec<String>, Result<(), E>)) {
     tell(name, judge(name, true, attempt));
 }
 
-/// Makes an assertion as [`timing`] does, where the audit does not see every wait of what is measured: of the kernel's TCP, or of a process. A try that
-/// fails while other processes use the machine does not count.
+/// Makes an assertion as [`timing`] does, where the audit does not see every wait of what is
+/// measured: of the kernel's TCP, or of a process. A try that fails while other processes use the
+/// machine does not count.
 ///
 /// # Panics
 /// If no valid try held and two have failed.
@@ -146,7 +155,8 @@ impl Processors {
         Self { own, ..Self::parse(&stat) }
     }
 
-    /// First line: `cpu user nice system idle iowait irq softirq steal guest guest_nice`, in ticks of 10 ms; user includes guest.
+    /// First line: `cpu user nice system idle iowait irq softirq steal guest guest_nice`, in ticks
+    /// of 10 ms; user includes guest.
     fn parse(stat: &str) -> Self {
         let line = stat.lines().next().unwrap_or_default();
         let ticks = line.split_whitespace().skip(1).take(8).map_while(|ticks| ticks.parse::<f64>().ok());
@@ -154,7 +164,8 @@ impl Processors {
         Self { used: seconds.iter().take(3).sum(), all: seconds.iter().sum(), own: 0.0 }
     }
 
-    /// Returns the share of the processors that other processes have used, 0 to 1; 0 where the system does not tell.
+    /// Returns the share of the processors that other processes have used, 0 to 1; 0 where the
+    /// system does not tell.
     fn others_since(self, before: Self) -> f64 {
         let all = self.all - before.all;
         let others = (self.used - before.used) - (self.own - before.own);

@@ -9,10 +9,11 @@ use crate::linux::tun::{self, HiddenDrops};
 use crate::linux::watch::Change;
 use crate::relay::outcome::{Anomalies, Outcome};
 
-/// Largest 99th percentile of lateness of a valid run. A delay-based controller must not see a delay of the emulator itself.
+/// Largest 99th percentile of lateness of a valid run. A delay-based controller must not see a
+/// delay of the emulator itself.
 pub const LATE_P99: Duration = Duration::from_micros(500);
-/// Largest lateness of a valid run. The hypervisor may take the CPU for some 9 ms at a time. A spike of that size looks
-/// like a queue to a delay-based controller.
+/// Largest lateness of a valid run. The hypervisor may take the CPU for some 9 ms at a time. A
+/// spike of that size looks like a queue to a delay-based controller.
 pub const LATE_MAX: Duration = Duration::from_millis(5);
 /// Largest share of the processors' time that the hypervisor may take from a valid run.
 pub const STEAL_SHARE: f64 = 0.01;
@@ -24,7 +25,8 @@ pub struct Audit {
     pub elapsed: Duration,
     /// Delivered packets.
     pub deliveries: u64,
-    /// Median lateness of a delivery: time from when the packet was due until the emulator delivered it.
+    /// Median lateness of a delivery: time from when the packet was due until the emulator
+    /// delivered it.
     pub late_p50: Duration,
     /// 99th percentile of the lateness.
     pub late_p99: Duration,
@@ -38,8 +40,8 @@ pub struct Audit {
     pub real_time: bool,
     /// Packets lost at the client's and the server's device; `None` if the device is gone.
     pub hidden: [Option<HiddenDrops>; 2],
-    /// First change of the client's and the server's interface that the emulator did not make. It was seen at this time, at
-    /// most a tenth of a second later.
+    /// First change of the client's and the server's interface that the emulator did not make. It
+    /// was seen at this time, at most a tenth of a second later.
     pub changes: [Option<(Time, Change)>; 2],
     /// Packets that the engine could not carry.
     pub anomalies: Anomalies,
@@ -154,7 +156,8 @@ impl Ticks {
         Self::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
     }
 
-    /// Parses the first line: `cpu user nice system idle iowait irq softirq steal guest guest_nice`. User includes guest.
+    /// Parses the first line:
+    /// `cpu user nice system idle iowait irq softirq steal guest guest_nice`. User includes guest.
     fn parse(stat: &str) -> Self {
         let line = stat.lines().next().unwrap_or_default();
         let ticks: Vec<u64> = line.split_whitespace().skip(1).take(8).map_while(|t| t.parse().ok()).collect();

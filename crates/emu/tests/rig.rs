@@ -1,7 +1,9 @@
-//! The emulator on this machine. Where privileges are missing, a test says that it is skipped and why.
+//! The emulator on this machine. Where privileges are missing, a test says that it is skipped and
+//! why.
 //!
-//! Every run is checked for what does not depend on time, and for what cannot happen too early: a packet is never before its time, a
-//! rate never above its own. How late a packet may be, only a valid run can tell (`emu::testing::timing`).
+//! Every run is checked for what does not depend on time, and for what cannot happen too early: a
+//! packet is never before its time, a rate never above its own. How late a packet may be, only a
+//! valid run can tell (`emu::testing::timing`).
 #![cfg(target_os = "linux")]
 // The emulator runs in real time.
 #![allow(clippy::disallowed_methods)]
@@ -61,7 +63,8 @@ fn send(socket: &UdpSocket, packets: usize) {
     }
 }
 
-/// Counts the datagrams that arrive of `sent` packets of the client. Waits until the emulator holds none of them, and then for silence.
+/// Counts the datagrams that arrive of `sent` packets of the client. Waits until the emulator holds
+/// none of them, and then for silence.
 fn receive(rig: &Rig, socket: &UdpSocket, sent: u64) -> usize {
     let mut buffer = [0; 2000];
     collect(rig, sent, || socket.recv(&mut buffer).ok(), socket).len()
@@ -119,7 +122,8 @@ fn what_is_sent_arrives_or_is_logged_as_dropped() {
     let rows = rows(&file);
     let fate = |word: &str| rows.iter().filter(|row| row[6] == word).count() as u64;
     assert_eq!((fate("delivered"), fate("queue-full")), (received, 500 - received));
-    // 1500 bytes at 20 Mbit/s take 600 us: never less between two departures, never less than that and 5 ms on the way.
+    // 1500 bytes at 20 Mbit/s take 600 us: never less between two departures, never less than that
+    // and 5 ms on the way.
     let number = |row: &[String], i: usize| row[i].parse::<u64>().unwrap();
     let delivered: Vec<_> = rows.iter().filter(|row| row[6] == "delivered").collect();
     assert!(delivered.iter().all(|row| number(row, 7) >= number(row, 4) + 5_000_000));
@@ -128,7 +132,8 @@ fn what_is_sent_arrives_or_is_logged_as_dropped() {
     assert!(delivered.iter().all(|row| number(row, 5) <= 31 * 600_000), "30 packets are the longest queue");
 }
 
-/// A duplicated packet arrives twice and has one row. The kernel drops a damaged packet, and its row says so.
+/// A duplicated packet arrives twice and has one row. The kernel drops a damaged packet, and its
+/// row says so.
 #[test]
 fn copies_and_damage() {
     let Some(_turn) = turn("copies_and_damage") else { return };
@@ -152,7 +157,8 @@ fn copies_and_damage() {
     }
 }
 
-/// Every ECN-capable packet that leaves above the threshold is marked; all four codepoints survive otherwise.
+/// Every ECN-capable packet that leaves above the threshold is marked; all four codepoints survive
+/// otherwise.
 fn marks(ipv6: bool) {
     let aqm = Aqm::Red(red::Params::mark_above(Threshold::OfLimit(0.1)));
     // 300 packets take 0.7 s, so that no pause of the sender keeps the queue short.
@@ -326,7 +332,8 @@ fn change(rig: &Rig, side: Side, script: &str) {
     assert!(Child::start(rig, side, &Identity::own(), shell).unwrap().wait().success(), "{script}");
 }
 
-/// A link that a command has changed carries other traffic, or none. The run is not valid, also if the change did not last.
+/// A link that a command has changed carries other traffic, or none. The run is not valid, also if
+/// the change did not last.
 #[test]
 fn an_interface_that_is_changed_makes_the_run_invalid() {
     let test = "an_interface_that_is_changed_makes_the_run_invalid";
@@ -523,7 +530,8 @@ fn check(measured: &Measurement) -> Result<(), String> {
     is_good.then_some(()).ok_or_else(|| format!("{real} bit/s for {rate:?}, {delay_p50} for {delay}"))
 }
 
-/// A receiver sees the rate and the delay that were set. The check would notice an emulator that is 5 % or 2 ms off.
+/// A receiver sees the rate and the delay that were set. The check would notice an emulator that is
+/// 5 % or 2 ms off.
 #[test]
 fn rate_and_delay_are_those_that_were_set() {
     let Some(_turn) = turn("rate_and_delay_are_those_that_were_set") else { return };

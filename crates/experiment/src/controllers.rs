@@ -1,5 +1,5 @@
-//! Controllers that experiment files and commands may name: those of this workspace, and those that a program registers
-//! before it reads a file.
+//! Controllers that experiment files and commands may name: those of this workspace, and those that
+//! a program registers before it reads a file.
 
 use std::sync::OnceLock;
 
@@ -29,9 +29,10 @@ pub fn are_extended() -> bool {
 
 /// Returns the controller that a name stands for.
 ///
-/// An exact name wins. Otherwise case and separators do not matter, nor does a `v` before BBR's version: `CUBIC`,
-/// `newreno` and `BBRv3` are `cubic`, `new-reno` and `bbr3`. The name of a family, `bbr`, means its newest member. Use the
-/// `name` of the result in everything that is stored or compared.
+/// An exact name wins. Otherwise case and separators do not matter, nor does a `v` before BBR's
+/// version: `CUBIC`, `newreno` and `BBRv3` are `cubic`, `new-reno` and `bbr3`. The name of a
+/// family, `bbr`, means its newest member. Use the `name` of the result in everything that is
+/// stored or compared.
 pub fn find(name: &str) -> Option<&'static Entry> {
     find_in(controllers(), name)
 }
@@ -59,7 +60,8 @@ fn fold(name: &str) -> String {
     version.map_or_else(|| plain.clone(), |version| format!("bbr{version}"))
 }
 
-/// Returns the message for a name that stands for no controller, with the one that was most likely meant.
+/// Returns the message for a name that stands for no controller, with the one that was most likely
+/// meant.
 pub fn unknown(name: &str) -> String {
     let (wrong, right) = refusal(name);
     format!("{wrong}; {right}")

@@ -1,5 +1,5 @@
-//! Sentences with placeholders for numbers of the run. `{BBRv2: rtt_mean}` in a reason or a note becomes the
-//! number in the table.
+//! Sentences with placeholders for numbers of the run. `{BBRv2: rtt_mean}` in a reason or a note
+//! becomes the number in the table.
 //!
 //! ```text
 //! {row: metric}                     our number, with the table's decimals
@@ -7,7 +7,8 @@
 //! {row: metric | variant}           in another variant: a pattern with `*`, the first that matches
 //! ```
 //!
-//! Without a variant, the number comes from the table above the sentence, or from the first reference variant.
+//! Without a variant, the number comes from the table above the sentence, or from the first
+//! reference variant.
 
 use crate::metric::Metric;
 use crate::row::RowLabel;

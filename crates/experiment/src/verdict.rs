@@ -1,4 +1,5 @@
-//! Decides whether a check holds, by how much, and whether the difference exceeds the spread of the runs.
+//! Decides whether a check holds, by how much, and whether the difference exceeds the spread of the
+//! runs.
 //!
 //! ```text
 //! left is below right       slack = right - left          spread = sqrt(s_left^2 + s_right^2)
@@ -9,8 +10,8 @@
 //! holds   slack > spread        missed   slack < -spread        within the spread   otherwise
 //! ```
 //!
-//! `right` is the number of the rows times the claim's factor. A multiple of a measured 0 is not judged, because
-//! nothing can be some times as large as 0. Two zeros are equal.
+//! `right` is the number of the rows times the claim's factor. A multiple of a measured 0 is not
+//! judged, because nothing can be some times as large as 0. Two zeros are equal.
 
 use crate::file::{Check, Fold, Relation, Side};
 use crate::metric::Metric;

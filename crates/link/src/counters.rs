@@ -109,8 +109,8 @@ pub struct Counters {
     pub corrupted: Count,
     /// Copies made of those packets.
     pub duplicated: Count,
-    /// Sum over the packets gone so far of the time from arrival to departure, or to a drop from the
-    /// queue by the AQM, in ns.
+    /// Sum over the packets gone so far of the time from arrival to departure, or to a drop from
+    /// the queue by the AQM, in ns.
     pub sojourn: u128,
     /// Packets in the backlog, integrated over time, in packet-ns. Equals `sojourn` whenever the
     /// queue is empty (Little's law).

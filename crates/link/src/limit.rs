@@ -5,11 +5,11 @@
 //! bytes:   drop iff counted bytes + size > limit
 //! ```
 //!
-//! **Waiting packets count in full; the packet in transmission does not count.** Linux' pfifo and bfifo do the same (sch_fifo.c: the device has taken it). So do every AQM in
-//! Linux (`qlen` and `backlog` of the qdisc), ns-3's DropTailQueue and, as a time, picoquic's
-//! simulator. Thus `24
-//! packets` may be 25 on the link. A packet that finds a queue of `1 BDP` nearly full waits for 1
-//! BDP and the remaining transmission of the packet ahead. Packets pass the queue even if none
+//! **Waiting packets count in full; the packet in transmission does not count.** Linux' pfifo and
+//! bfifo do the same (sch_fifo.c: the device has taken it). So do every AQM in Linux (`qlen` and
+//! `backlog` of the qdisc), ns-3's DropTailQueue and, as a time, picoquic's simulator. Thus
+//! `24 packets` may be 25 on the link. A packet that finds a queue of `1 BDP` nearly full waits for
+//! 1 BDP and the remaining transmission of the packet ahead. Packets pass the queue even if none
 //! waits: a packet that exceeds the limit by itself is dropped (Linux: such a fifo may not be
 //! bypassed).
 //!

@@ -369,7 +369,8 @@ fn one_count_of_differences() {
     assert!(page(&files, "index.html").contains(&tile), "{tile}");
 }
 
-/// A single experiment with up to 20 rows shows its table, then its claims. A longer one shows counts.
+/// A single experiment with up to 20 rows shows its table, then its claims. A longer one shows
+/// counts.
 #[test]
 fn the_first_screen_has_numbers() {
     let mut all = fixture::realistic();

@@ -9,8 +9,8 @@
 //! - `arithmetic`: it is computed from others in the sentence.
 //! - the command that prints it.
 //!
-//! Digits identify a number: `0.50` differs from `0.5`. A page (`docs/src/x.md`) has entries for the
-//! output of `ackclock ledger --columns=METRIC`. Its other numbers are not registered.
+//! Digits identify a number: `0.50` differs from `0.5`. A page (`docs/src/x.md`) has entries for
+//! the output of `ackclock ledger --columns=METRIC`. Its other numbers are not registered.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,9 @@
-//! Solves delay differential equations by the method of steps: classical Runge-Kutta with a fixed step, and
-//! cubic interpolation of the past.
+//! Solves delay differential equations by the method of steps: classical Runge-Kutta with a fixed
+//! step, and cubic interpolation of the past.
 //!
-//! No crate fits. differential-equations 0.7.0 fixes the number of delays at compile time, but here it depends on
-//! the number of flows. It also has no projection, which keeps a queue from becoming negative. The licence of
-//! numra-dde forbids commercial use.
+//! No crate fits. differential-equations 0.7.0 fixes the number of delays at compile time, but here
+//! it depends on the number of flows. It also has no projection, which keeps a queue from becoming
+//! negative. The licence of numra-dde forbids commercial use.
 
 /// The solution so far. Before the start it has the initial values.
 #[derive(Clone, Debug)]
@@ -16,8 +16,8 @@ pub struct History {
 }
 
 impl History {
-    /// Returns component `i` at time `t`. After the last step it returns the last value, so delays should be at
-    /// least a step.
+    /// Returns component `i` at time `t`. After the last step it returns the last value, so delays
+    /// should be at least a step.
     pub fn at(&self, i: usize, t: f64) -> f64 {
         let last = self.len() - 1;
         let (row, share) = match t / self.step {
@@ -105,8 +105,8 @@ mod tests {
         }
     }
 
-    /// From x = 1 the solution is 1 - t, and each interval adds a term of the next degree. The solver is exact up to
-    /// the third degree.
+    /// From x = 1 the solution is 1 - t, and each interval adds a term of the next degree. The
+    /// solver is exact up to the third degree.
     #[test]
     fn polynomials_of_the_first_intervals() {
         let x = solve(&Delayed(1.0), &[1.0], 0.1, 3.0);
@@ -125,8 +125,8 @@ mod tests {
         peak(18_000) / peak(2_000)
     }
 
-    /// The system is stable up to a gain of pi/2, within a thousandth. At that gain the amplitude is constant, with a
-    /// period of 4.
+    /// The system is stable up to a gain of pi/2, within a thousandth. At that gain the amplitude
+    /// is constant, with a period of 4.
     #[test]
     fn stability_boundary() {
         let boundary = std::f64::consts::FRAC_PI_2;

@@ -1,5 +1,5 @@
-//! Fluid model of dccc flows on one link: D'Aronco et al., arXiv 1506.02799v3, equations 2, 9, 16 and 17, with
-//! delays.
+//! Fluid model of dccc flows on one link: D'Aronco et al., arXiv 1506.02799v3, equations 2, 9, 16
+//! and 17, with delays.
 //!
 //! ```text
 //! q' = (sum of x_i(t) over flows that started) / C - 1,  q >= 0          s    the queue, next to the senders
@@ -8,8 +8,9 @@
 //! x' = gain / RTT (h - x (beta ((e - T_r)/RTT)+ + q'(s))),  x >= min-rate     and x' = 0 before the first ACK
 //! ```
 //!
-//! The delay is that of each packet, q(s) + base, as in the simulator. The paper's analysis uses the delay at
-//! equilibrium. There is no loss, because the buffer is unlimited, as in the paper's section IV.
+//! The delay is that of each packet, q(s) + base, as in the simulator. The paper's analysis uses
+//! the delay at equilibrium. There is no loss, because the buffer is unlimited, as in the paper's
+//! section IV.
 
 use congestion::algorithms::media::dccc::Params;
 use units::{Duration, Rate, Time};
@@ -83,8 +84,8 @@ impl Fluid<'_> {
     }
 }
 
-/// Returns the time at which the fluid entered that leaves the queue at `t`. The equation s + q(s) = t has one
-/// solution, because no queue drains faster than time.
+/// Returns the time at which the fluid entered that leaves the queue at `t`. The equation s + q(s)
+/// = t has one solution, because no queue drains faster than time.
 fn departure(t: f64, past: &History) -> f64 {
     let (mut low, mut high) = (0.0_f64.min(t), t);
     while high - low > 1e-9 {
@@ -137,7 +138,8 @@ mod tests {
         spread(&values[values.len() * 3 / 4..])
     }
 
-    /// The equilibrium is exactly that of equation 19: h/beta = 200 kbit/s, T_r = 100 ms, 25 ms on the return path.
+    /// The equilibrium is exactly that of equation 19: h/beta = 200 kbit/s, T_r = 100 ms, 25 ms on
+    /// the return path.
     #[test]
     fn rests_where_equation_19_says() {
         for (kbit, ms) in [(300, 350.0), (500, 550.0 / 3.0), (1000, 131.25), (1500, 1550.0 / 13.0)] {
@@ -150,8 +152,8 @@ mod tests {
         }
     }
 
-    /// With start times far apart, and equal thresholds and RTTs, each flow ends with a third and the delay of
-    /// that rate.
+    /// With start times far apart, and equal thresholds and RTTs, each flow ends with a third and
+    /// the delay of that rate.
     #[test]
     fn three_flows_share() {
         let flows = [0, 4, 100].map(|s| Flow { start: Time::from_millis(s * 1000), ..flow(0.4, 300) });
@@ -163,7 +165,8 @@ mod tests {
         }
     }
 
-    /// A flow that has not started neither loads the link nor changes its rate. The first ACK takes an RTT.
+    /// A flow that has not started neither loads the link nor changes its rate. The first ACK takes
+    /// an RTT.
     #[test]
     fn before_the_start() {
         let late = Flow { start: Time::from_millis(2000), ..flow(0.4, 500) };
@@ -173,8 +176,8 @@ mod tests {
         assert!(at(2060) > 450e3);
     }
 
-    /// The fluid agrees with Nyquist's criterion, at 3 % and 20 % from the largest gain. Below it the delay
-    /// settles, and above it the delay oscillates forever.
+    /// The fluid agrees with Nyquist's criterion, at 3 % and 20 % from the largest gain. Below it
+    /// the delay settles, and above it the delay oscillates forever.
     #[test]
     fn swings_beyond_the_largest_gain() {
         for kbit in [300, 1000, 5000] {
@@ -196,7 +199,8 @@ mod tests {
         }
     }
 
-    /// Flows that share a link are one loop. The largest gain depends on the rate of each, and not on their number.
+    /// Flows that share a link are one loop. The largest gain depends on the rate of each, and not
+    /// on their number.
     #[test]
     fn many_flows_are_one_loop() {
         let open = OpenLoop { gain: 0.4, slope: 0.08, price: 0.02, links: 1.0, updates: None };

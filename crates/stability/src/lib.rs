@@ -1,6 +1,6 @@
-//! Stability analysis of a controller's feedback loop: DCCC as in the paper (arXiv 1506.02799v3, section IV).
-//! The same loop is also analysed as it runs, sampled once per RTT. A fluid model checks both. See
-//! docs/src/reference/stability.md.
+//! Stability analysis of a controller's feedback loop: DCCC as in the paper (arXiv 1506.02799v3,
+//! section IV). The same loop is also analysed as it runs, sampled once per RTT. A fluid model
+//! checks both. See docs/src/reference/stability.md.
 
 pub mod dde;
 pub mod fluid;

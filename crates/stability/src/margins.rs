@@ -1,8 +1,8 @@
 //! Nyquist's criterion and the margins of an [`OpenLoop`].
 //!
 //! |G| falls with the frequency, so it crosses 1/M at most once. For beta <= 1 the phase crosses -180 degrees once
-//! before the delay turns it further, because w - atan(w/a) - atan(eta b/w) first falls and then rises. Later
-//! crossings of the real axis are closer to zero. So bisection finds both crossings.
+//! before the delay turns it further, because w - atan(w/a) - atan(eta b/w) first falls and then
+//! rises. Later crossings of the real axis are closer to zero. So bisection finds both crossings.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -23,7 +23,8 @@ pub struct Margins {
     pub delay_margin: Option<f64>,
     /// Frequency at which the phase is -180 degrees.
     pub phase_crossover: f64,
-    /// Gain margin 1 / (M |G|) at the phase crossover: the factor to the critical point with unchanged poles.
+    /// Gain margin 1 / (M |G|) at the phase crossover: the factor to the critical point with
+    /// unchanged poles.
     pub gain_margin: f64,
     /// Largest stable eta, which also moves the second pole. `None` if every eta is stable.
     pub largest_gain: Option<f64>,
@@ -101,8 +102,8 @@ fn largest_gain(open: &OpenLoop) -> Option<f64> {
     is_beyond(GAINS.1).then(|| bisect(GAINS.0, GAINS.1, is_beyond))
 }
 
-/// Counts the clockwise encirclements of -1/M. The path passes to the right of the pole at s = 0 (z = 1), which is
-/// a half-turn at infinity.
+/// Counts the clockwise encirclements of -1/M. The path passes to the right of the pole at s = 0 (z
+/// = 1), which is a half-turn at infinity.
 fn encirclements(open: &OpenLoop) -> i64 {
     let difference = |w: f64| 1.0 + open.links * open.at(w);
     let pole = open.gain * open.price;
@@ -110,8 +111,8 @@ fn encirclements(open: &OpenLoop) -> i64 {
     let (low, high) =
         (1e-4 * pole.min(open.slope).min(1.0), open.top().min(4.0 * open.links * open.gain + 10.0));
     let turned = turn(&difference, &frequencies(low, high, 0.01).collect::<Vec<_>>());
-    // The half-turn of the indentation, minus the angle of both branches. Without encirclements, both go from -90
-    // degrees to 0.
+    // The half-turn of the indentation, minus the angle of both branches. Without encirclements,
+    // both go from -90 degrees to 0.
     ((PI - 2.0 * turned) / (2.0 * PI)).round() as i64
 }
 
@@ -136,8 +137,8 @@ fn turn_between(
     turn_between(f, a, middle, halvings - 1) + turn_between(f, middle, b, halvings - 1)
 }
 
-/// Returns frequencies from `low` to `high` in relative steps of `share`. Steps are limited so that the delay
-/// turns the curve only a little.
+/// Returns frequencies from `low` to `high` in relative steps of `share`. Steps are limited so that
+/// the delay turns the curve only a little.
 pub fn frequencies(low: f64, high: f64, share: f64) -> impl Iterator<Item = f64> {
     let next = move |w: &f64| (*w < high).then(|| (w + (w * share).min(0.05)).min(high));
     std::iter::successors(Some(low), next)
@@ -184,7 +185,8 @@ mod tests {
         }
     }
 
-    /// Without prices, (46) is a delayed integrator. Its largest gain is pi/2, and its gain margin pi/2 over eta.
+    /// Without prices, (46) is a delayed integrator. Its largest gain is pi/2, and its gain margin
+    /// pi/2 over eta.
     #[test]
     fn integrator() {
         let open = OpenLoop { gain: 0.4, slope: 1e-9, price: 1e-9, links: 1.0, updates: None };
@@ -210,7 +212,8 @@ mod tests {
         }
     }
 
-    /// All criteria agree: gain margin above 1, phase margin above 0, gain below the largest, no unstable pole.
+    /// All criteria agree: gain margin above 1, phase margin above 0, gain below the largest, no
+    /// unstable pole.
     #[test]
     fn margins_agree() {
         for open in loops() {
@@ -223,8 +226,8 @@ mod tests {
         }
     }
 
-    /// At the largest gain, the closed loop's characteristic equation has a root on the imaginary axis. The equation is
-    /// p (p + eta b) + M eta (p + a) e^-p = 0.
+    /// At the largest gain, the closed loop's characteristic equation has a root on the imaginary
+    /// axis. The equation is p (p + eta b) + M eta (p + a) e^-p = 0.
     #[test]
     fn the_characteristic_equation_at_the_boundary() {
         for open in loops().into_iter().filter(|l| l.updates.is_none()) {
@@ -246,8 +249,8 @@ mod tests {
         assert!((there + 1.0).norm() < 1e-9, "{there}");
     }
 
-    /// The result agrees with Jury's conditions for the cubic z (z-1)(z-1+eta b) + eta (z-1) + eta a (z+1)/2, with
-    /// one sample per RTT.
+    /// The result agrees with Jury's conditions for the cubic z (z-1)(z-1+eta b) + eta (z-1) + eta
+    /// a (z+1)/2, with one sample per RTT.
     #[test]
     fn jury() {
         for open in loops().into_iter().filter(|l| l.updates == Some(1)) {
@@ -260,7 +263,8 @@ mod tests {
         }
     }
 
-    /// Near h / beta, delay hardly matters. Every gain is stable if the controller acts continuously.
+    /// Near h / beta, delay hardly matters. Every gain is stable if the controller acts
+    /// continuously.
     #[test]
     fn every_gain() {
         let open = OpenLoop { gain: 0.4, slope: 1e-6, price: 1.0 - 1e-6, links: 1.0, updates: None };
@@ -268,7 +272,8 @@ mod tests {
         assert!(Margins::new(&open.with_gain(100.0)).is_stable());
     }
 
-    /// The figures of docs/src/reference/stability.md are correct: 1 Mbit/s, defaults, RTT of 100 ms.
+    /// The figures of docs/src/reference/stability.md are correct: 1 Mbit/s, defaults, RTT of 100
+    /// ms.
     #[test]
     fn documented() {
         let margins = |updates| Margins::new(&default(updates));

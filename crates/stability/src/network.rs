@@ -1,4 +1,5 @@
-//! Equilibrium of flows over several links: D'Aronco et al., arXiv 1506.02799v3, sections II and III.
+//! Equilibrium of flows over several links: D'Aronco et al., arXiv 1506.02799v3, sections II and
+//! III.
 //!
 //! ```text
 //! y_l = sum of x_r over the flows that cross l                                (1)
@@ -9,8 +10,8 @@
 //!               y_l = c_l if 0 < q_l < maximum;  y_l <= c_l if q_l = 0
 //! ```
 //!
-//! As printed, (5) has the routing matrix as a factor in its product. The product would then be 0 if a link is
-//! not crossed. Here it is taken over the links of the route.
+//! As printed, (5) has the routing matrix as a factor in its product. The product would then be 0
+//! if a link is not crossed. Here it is taken over the links of the route.
 
 pub mod fluid;
 pub mod passivity;
@@ -83,7 +84,8 @@ impl Flow {
         self.params.beta * self.penalty(e)
     }
 
-    /// Returns the slope v_r' of the price, in 1/s. It is (beta - v)/RTT, which equals (45) if v = h/x.
+    /// Returns the slope v_r' of the price, in 1/s. It is (beta - v)/RTT, which equals (45) if v =
+    /// h/x.
     pub fn slope(&self, e: f64) -> f64 {
         if e > self.threshold() { (self.params.beta - self.price(e)) / (e + self.back) } else { 0.0 }
     }
@@ -128,21 +130,23 @@ impl Network {
         (0..self.flows.len()).filter(|&r| self.crosses(link, r)).map(|r| rates[r]).sum()
     }
 
-    /// Returns tau^f, the delay from the source to the end of a link on the route, including queues, in seconds.
+    /// Returns tau^f, the delay from the source to the end of a link on the route, including
+    /// queues, in seconds.
     pub fn forward(&self, flow: usize, link: usize, equilibrium: &Equilibrium) -> f64 {
         let route = &self.flows[flow].route;
         let last = route.iter().position(|&l| l == link).map_or(0, |at| at + 1);
         route[..last].iter().map(|&l| self.links[l].delay + equilibrium.queues[l]).sum()
     }
 
-    /// Computes the equilibrium. Each link must be able to hold its flows, with more than h/beta for each (20) or
-    /// with loss.
+    /// Computes the equilibrium. Each link must be able to hold its flows, with more than h/beta
+    /// for each (20) or with loss.
     ///
     /// # Errors
     /// A link that is overloaded at any delay.
     pub fn equilibrium(&self) -> Result<Equilibrium, String> {
         self.check_capacities()?;
-        // Total demand of a link on its flows: its queue delay and, once the queue is full, a term for loss.
+        // Total demand of a link on its flows: its queue delay and, once the queue is full, a term
+        // for loss.
         let mut asks = vec![0.0; self.links.len()];
         for _ in 0..SWEEPS {
             let before = asks.clone();
@@ -174,8 +178,8 @@ impl Network {
         Ok(())
     }
 
-    /// Returns the demand at which a link's load equals its capacity, while the other links keep theirs. The load
-    /// falls as the demand grows.
+    /// Returns the demand at which a link's load equals its capacity, while the other links keep
+    /// theirs. The load falls as the demand grows.
     fn clearing(&self, link: usize, asks: &mut [f64]) -> f64 {
         let (mut low, mut high) = (0.0, 1.0);
         let mut is_overloaded = |ask: f64| {
@@ -249,7 +253,8 @@ pub(super) mod tests {
         network(vec![link(2e6, 0.015), link(1.5e6, 0.01)], &[&[0, 1], &[0], &[1]])
     }
 
-    /// With one link, alone or shared, the equilibrium is that of equation 19 at the rate of each flow.
+    /// With one link, alone or shared, the equilibrium is that of equation 19 at the rate of each
+    /// flow.
     #[test]
     fn equation_19() {
         for (flows, rate) in [(1, 1e6), (1, 3e5), (3, 3e6)] {
@@ -264,8 +269,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Both links are fully used without loss, and every flow satisfies (18). The long flow pays twice and has the
-    /// lowest rate.
+    /// Both links are fully used without loss, and every flow satisfies (18). The long flow pays
+    /// twice and has the lowest rate.
     #[test]
     fn two_bottlenecks() {
         let net = parking_lot();

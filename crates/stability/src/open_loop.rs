@@ -1,5 +1,5 @@
-//! The open loop of one dccc flow, linearised around its equilibrium: D'Aronco et al., arXiv 1506.02799v3,
-//! section IV-B.
+//! The open loop of one dccc flow, linearised around its equilibrium: D'Aronco et al., arXiv
+//! 1506.02799v3, section IV-B.
 //!
 //! ```text
 //! w = frequency * RTT;  a = beta - h/x;  b = h/x;  eta = kr RTT
@@ -7,10 +7,10 @@
 //! m updates an RTT:   G(z)  = eta/m (z - 1 + a (z + 1)/2m) / (z^m (z - 1) (z - 1 + eta b/m)),   z = e^(iw/m)
 //! ```
 //!
-//! The paper has only the first equation. The second is (26) as it runs, for u = dx/x with one update per
-//! T_s = RTT/m. An update reacts to the packets acknowledged since the previous one. They were sent at the rate
-//! of m + 1 updates ago. On average they saw the delay halfway through their period, with de/dt = u, or
-//! e' = u/m per period:
+//! The paper has only the first equation. The second is (26) as it runs, for u = dx/x with one
+//! update per T_s = RTT/m. An update reacts to the packets acknowledged since the previous one.
+//! They were sent at the rate of m + 1 updates ago. On average they saw the delay halfway through
+//! their period, with de/dt = u, or e' = u/m per period:
 //!
 //! ```text
 //! u[n] = u[n-1] - eta/m (b u[n-1] + u[n-1-m] + a (w[n-1-m] + w[n-2-m])/2);   w[n] = w[n-1] + u[n]/m;   w = de/RTT
@@ -79,8 +79,8 @@ impl OpenLoop {
         self.updates.map_or(-pole, |m| 1.0 - pole / f64::from(m))
     }
 
-    /// Returns the number of open-loop poles in the right half plane, or outside the unit circle. It does not count
-    /// those at s = 0, or at z = 1 and z = 0.
+    /// Returns the number of open-loop poles in the right half plane, or outside the unit circle.
+    /// It does not count those at s = 0, or at z = 1 and z = 0.
     pub fn unstable_poles(&self) -> i64 {
         i64::from(self.updates.is_some() && self.pole() < -1.0)
     }
@@ -95,7 +95,8 @@ pub(super) mod tests {
         OpenLoop { gain: 0.4, slope: 0.08, price: 0.02, links: 1.0, updates }
     }
 
-    /// The response equals equation 44 as printed, in seconds and bits per second, with U'' and v' of equation 45.
+    /// The response equals equation 44 as printed, in seconds and bits per second, with U'' and v'
+    /// of equation 45.
     #[test]
     fn equation_44() {
         let (rtt, x, h, beta, eta) = (0.1, 1e6, 20e3, 0.1, 0.4);

@@ -26,8 +26,8 @@ pub struct Case {
     pub duration: Duration,
 }
 
-/// Time series of one model, sampled every 10 ms. With short base RTTs, the fluid is sampled every fifth of
-/// the base RTT.
+/// Time series of one model, sampled every 10 ms. With short base RTTs, the fluid is sampled every
+/// fifth of the base RTT.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeSeries {
     /// Times, in seconds.
@@ -107,7 +107,8 @@ impl Case {
         }
     }
 
-    /// Runs the packets, paced and acknowledged one by one, so that they are as close to a fluid as possible.
+    /// Runs the packets, paced and acknowledged one by one, so that they are as close to a fluid as
+    /// possible.
     pub fn packets(&self, watch: &Watch) -> Option<TimeSeries> {
         let series = sim::run(&self.scenario(), watch)?.series;
         let per_byte = 8e3 / self.capacity.0 as f64;

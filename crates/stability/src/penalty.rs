@@ -1,11 +1,12 @@
-//! Figure 2 of arXiv 1506.02799v3: the penalty of equation 17 over the one-way delay, in units of beta. There is
-//! one curve for each propagation delay, which also is the delay of the return path.
+//! Figure 2 of arXiv 1506.02799v3: the penalty of equation 17 over the one-way delay, in units of
+//! beta. There is one curve for each propagation delay, which also is the delay of the return path.
 //!
 //! ```text
 //! v/beta = ((e - T_r)/(e + e^b))+,  e^b = p,  e >= p
 //! ```
 //!
-//! The paper states neither the threshold nor the propagation delays of its curves, so they are arguments here.
+//! The paper states neither the threshold nor the propagation delays of its curves, so they are
+//! arguments here.
 
 use std::fmt::Write;
 
@@ -58,8 +59,8 @@ impl Curves {
         )
     }
 
-    /// Formats the curves as CSV, with a row per delay and a column per curve. A cell is empty if the delay is
-    /// below the propagation delay.
+    /// Formats the curves as CSV, with a row per delay and a column per curve. A cell is empty if
+    /// the delay is below the propagation delay.
     pub fn csv(&self) -> String {
         let names: Vec<_> =
             self.propagation.iter().map(|p| format!("penalty_p_{}_ms", p.as_millis_f64())).collect();

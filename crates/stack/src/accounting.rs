@@ -45,7 +45,8 @@ pub(crate) struct Accounting {
 }
 
 impl Accounting {
-    /// Takes the bytes of IP, UDP and link headers per packet, and the receiver's `ack_delay_exponent`.
+    /// Takes the bytes of IP, UDP and link headers per packet, and the receiver's
+    /// `ack_delay_exponent`.
     pub(crate) fn new((overhead, exponent): (u32, u8)) -> Self {
         Self { overhead, exponent, ..Self::default() }
     }
@@ -105,7 +106,8 @@ impl Accounting {
         its.map(|(_, start)| *start).collect()
     }
 
-    /// Records a datagram from the sending endpoint. Reports whether it holds nothing but ACK frames.
+    /// Records a datagram from the sending endpoint. Reports whether it holds nothing but ACK
+    /// frames.
     pub(crate) fn on_departure(
         &mut self,
         now: Time,
@@ -133,8 +135,8 @@ impl Accounting {
         }
     }
 
-    /// Classifies a datagram. One with handshake packets may also hold 1-RTT packets: with stream data
-    /// it counts as data.
+    /// Classifies a datagram. One with handshake packets may also hold 1-RTT packets: with stream
+    /// data it counts as data.
     fn kind(&self, wire: u32, events: &[TapEvent]) -> Kind {
         let mut kind = Kind::Bare;
         for event in events {

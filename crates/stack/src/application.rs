@@ -1,5 +1,5 @@
-//! Connects a flow's application to a connection. The simulator's sources decide how much data there
-//! is and when. This module turns it into stream bytes or messages.
+//! Connects a flow's application to a connection. The simulator's sources decide how much data
+//! there is and when. This module turns it into stream bytes or messages.
 //!
 //! ```text
 //! bulk           one stream with all bytes and an end, opened once the connection is established
@@ -23,10 +23,11 @@ use crate::endpoint::SessionEndpoint;
 use crate::message;
 use crate::stream_chunks::Chunk;
 
-/// Length of an endless transfer: never reached in a run, and a legal length (RFC 9000 section 4.5).
+/// Length of an endless transfer: never reached in a run, and a legal length (RFC 9000 section
+/// 4.5).
 pub(crate) const ENDLESS: u64 = 1 << 60;
-/// Bytes of a packet with a message besides stream data: a header with an 8-byte connection ID and a
-/// 1-byte packet number, type and length of the frame, the message's header, and the tag.
+/// Bytes of a packet with a message besides stream data: a header with an 8-byte connection ID and
+/// a 1-byte packet number, type and length of the frame, the message's header, and the tag.
 const HEADER: u32 = 1 + 8 + 1 + 3 + message::HEADER as u32 + 16;
 
 /// Way in which data crosses a connection.
@@ -84,8 +85,8 @@ impl Application {
         self.source.next()
     }
 
-    /// Runs the timers that are due. Reports whether a new connection is needed. `allowed` returns the
-    /// rate that the controller allows, in bytes per second, if it is known.
+    /// Runs the timers that are due. Reports whether a new connection is needed. `allowed` returns
+    /// the rate that the controller allows, in bytes per second, if it is known.
     pub(crate) fn on_time(
         &mut self,
         now: Time,
@@ -155,8 +156,8 @@ impl Application {
         !matches!(self.carrier, Carrier::Whole(_))
     }
 
-    /// Returns what to offer to the connection after `sent` bytes of the stream were sent. `stands`: the
-    /// connection accepts messages. `waiting`: the message that waits in it.
+    /// Returns what to offer to the connection after `sent` bytes of the stream were sent.
+    /// `stands`: the connection accepts messages. `waiting`: the message that waits in it.
     pub(crate) fn next_offer(
         &mut self,
         now: Time,
@@ -179,7 +180,8 @@ impl Application {
         }
     }
 
-    /// Passes an offer to a connection of `ackclock-quic`. Returns the message that now waits in it.
+    /// Passes an offer to a connection of `ackclock-quic`. Returns the message that now waits in
+    /// it.
     pub(crate) fn hand_over(&mut self, offer: Offer, connection: &mut Connection) -> Option<Chunk> {
         match offer {
             Offer::UpTo(end) => {
@@ -190,7 +192,8 @@ impl Application {
             }
             Offer::Message(chunk) => {
                 connection.withdraw_datagrams();
-                // An error means that the path now carries less than at the start. The data stays in the source.
+                // An error means that the path now carries less than at the start. The data stays
+                // in the source.
                 self.send(chunk, |message| connection.send_datagram(&message).is_ok())
             }
         }

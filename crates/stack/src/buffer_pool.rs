@@ -24,8 +24,8 @@ impl BufferPool {
         &mut self.next
     }
 
-    /// Takes the first `len` bytes of the buffer. A large datagram keeps the buffer, and a small one is
-    /// copied.
+    /// Takes the first `len` bytes of the buffer. A large datagram keeps the buffer, and a small
+    /// one is copied.
     pub(crate) fn take(&mut self, len: usize) -> Vec<u8> {
         if 2 * len < self.size {
             return self.next[..len].to_vec();

@@ -57,7 +57,8 @@ pub(crate) trait SessionEndpoint {
     fn next(&mut self) -> Time;
     /// Runs the timers that are due.
     fn on_time(&mut self, now: Time);
-    /// Sets the source of the datagrams handled from now on, after a NAT rebound the other endpoint.
+    /// Sets the source of the datagrams handled from now on, after a NAT rebound the other
+    /// endpoint.
     fn set_source(&mut self, source: SocketAddr);
     /// Returns the destination of the last datagram sent.
     fn destination(&self) -> SocketAddr;
@@ -73,13 +74,13 @@ pub(crate) trait SessionEndpoint {
     fn send_message(&mut self, _message: Vec<u8>) -> bool {
         false
     }
-    /// Takes the chunks of the pattern received since the last call, in any order. Returns `None` if no
-    /// packet with stream data arrived.
+    /// Takes the chunks of the pattern received since the last call, in any order. Returns `None`
+    /// if no packet with stream data arrived.
     fn take_arrived(&mut self) -> Option<Vec<Chunk>>;
     /// Takes the controller's events since the last call.
     fn take_controller_events(&mut self) -> Vec<ControllerEvent>;
-    /// Returns the stack's own packet counters. Packets lost by any rule count as lost by the packet
-    /// threshold.
+    /// Returns the stack's own packet counters. Packets lost by any rule count as lost by the
+    /// packet threshold.
     fn counts(&mut self) -> Stats;
     /// Returns the sender's state.
     fn observe(&self) -> Snapshot;
@@ -89,7 +90,8 @@ pub(crate) trait SessionEndpoint {
     fn ended(&self) -> Option<&str> {
         None
     }
-    /// Reports whether the endpoint failed for reasons other than the network. The run is then invalid.
+    /// Reports whether the endpoint failed for reasons other than the network. The run is then
+    /// invalid.
     fn is_broken(&self) -> bool {
         false
     }

@@ -9,8 +9,8 @@ use crate::aioquic::Host;
 pub(crate) struct EndpointSpec<'a> {
     pub(crate) flow: &'a FlowConfig,
     pub(crate) number: u64,
-    /// Length of a stream that is offered all at once, in bytes. `None`: it is offered gradually, or
-    /// as messages.
+    /// Length of a stream that is offered all at once, in bytes. `None`: it is offered gradually,
+    /// or as messages.
     pub(crate) whole: Option<u64>,
     /// Number of earlier connections of this flow.
     pub(crate) before: u64,

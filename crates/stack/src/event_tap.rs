@@ -31,7 +31,8 @@ pub(crate) enum TapEvent {
     Metrics { latest_rtt: Option<Duration> },
 }
 
-/// Collects the events of one endpoint. The connection owns the tap, and the guest reads the events.
+/// Collects the events of one endpoint. The connection owns the tap, and the guest reads the
+/// events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventTap {
     events: Arc<Mutex<Vec<TapEvent>>>,

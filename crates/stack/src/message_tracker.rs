@@ -13,7 +13,8 @@ const THRESHOLD: u8 = 3;
 #[derive(Debug, Default)]
 pub(crate) struct MessageTracker {
     waiting: Option<Chunk>,
-    /// Messages in flight, in sending order: offset, and number of later messages that have arrived.
+    /// Messages in flight, in sending order: offset, and number of later messages that have
+    /// arrived.
     in_flight: VecDeque<(u64, u8)>,
 }
 
@@ -33,8 +34,8 @@ impl MessageTracker {
         self.in_flight.extend(self.waiting.take().map(|(start, _)| (start, 0)));
     }
 
-    /// Records the arrival of the message at offset `start`. Returns the offsets of the messages that
-    /// count as lost because of it.
+    /// Records the arrival of the message at offset `start`. Returns the offsets of the messages
+    /// that count as lost because of it.
     pub(crate) fn on_arrival(&mut self, start: u64) -> Vec<u64> {
         // A duplicate, or a message that arrived too late.
         let Some(place) = self.in_flight.iter().position(|(other, _)| *other == start) else {

@@ -15,7 +15,8 @@ const NOWHERE: u8 = u8::MAX;
 /// The client's source addresses over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Nat {
-    /// Source addresses, each with the time from which it is used. The first is valid from the start.
+    /// Source addresses, each with the time from which it is used. The first is valid from the
+    /// start.
     sources: Vec<(Time, SocketAddr)>,
 }
 
@@ -71,8 +72,8 @@ impl Nat {
         self.sources.get(number).map(|(_, source)| *source)
     }
 
-    /// Removes the destination of a datagram from the server, and reports whether the NAT still maps
-    /// it to the client.
+    /// Removes the destination of a datagram from the server, and reports whether the NAT still
+    /// maps it to the client.
     pub(crate) fn client_gets(&self, now: Time, bytes: &mut Vec<u8>) -> bool {
         !self.is_there() || bytes.pop().is_some_and(|number| usize::from(number) == self.number(now))
     }

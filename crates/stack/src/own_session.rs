@@ -1,4 +1,5 @@
-//! A guest made of a client and a server of `ackclock-quic`. The client sends, and the server counts.
+//! A guest made of a client and a server of `ackclock-quic`. The client sends, and the server
+//! counts.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -32,7 +33,8 @@ pub(crate) fn addresses() -> (SocketAddr, SocketAddr) {
     (address(1, 4000), address(2, 443))
 }
 
-/// Application error code for closing a connection that is no longer needed (RFC 9000 section 20.2).
+/// Application error code for closing a connection that is no longer needed (RFC 9000 section
+/// 20.2).
 const NO_ERROR: u64 = 0;
 
 /// Both endpoints of one connection, or of one connection after the other for short transfers.
@@ -52,8 +54,8 @@ pub struct OwnSession {
     /// Event buffer to reuse.
     events: Vec<TapEvent>,
     buffers: BufferPool,
-    /// Whether each endpoint may have a datagram to send. It may after it received one, was called, or
-    /// its timer expired. Other endpoints are not polled.
+    /// Whether each endpoint may have a datagram to send. It may after it received one, was called,
+    /// or its timer expired. Other endpoints are not polled.
     ready: [bool; 2],
     /// Time of each endpoint's next timer.
     due: [Time; 2],
@@ -175,8 +177,8 @@ impl OwnSession {
         }
     }
 
-    /// Performs the handshake of a flow without `handshake`. It crosses no links, takes no time, and is
-    /// unknown to congestion control.
+    /// Performs the handshake of a flow without `handshake`. It crosses no links, takes no time,
+    /// and is unknown to congestion control.
     fn establish(&mut self, now: Time, handle: Handle) {
         for _ in 0..MOST_FLIGHTS {
             let sent = [End::Sender, End::Receiver].map(|from| self.hand_over(now, from));

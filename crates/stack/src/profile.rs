@@ -8,8 +8,8 @@ pub enum Cipher {
     /// TLS 1.3, with a self-signed Ed25519 certificate that the client knows.
     #[default]
     Tls,
-    /// No protection. Packets have the sizes that they have with TLS, and handshakes are shorter. For
-    /// comparisons with a model, and for speed.
+    /// No protection. Packets have the sizes that they have with TLS, and handshakes are shorter.
+    /// For comparisons with a model, and for speed.
     Plain,
 }
 
@@ -18,8 +18,8 @@ pub enum Cipher {
 pub struct Profile {
     /// Packet protection.
     pub cipher: Cipher,
-    /// Flow control windows, timeouts and encodings. Datagram sizes, `max_ack_delay` and receive times
-    /// come from the flow instead.
+    /// Flow control windows, timeouts and encodings. Datagram sizes, `max_ack_delay` and receive
+    /// times come from the flow instead.
     pub quic: Config,
 }
 
@@ -30,8 +30,8 @@ pub const EXACT_HEADER: u32 = (1 + 8 + 4 + quic::wire::frame::FIXED_STREAM_HEADE
 
 impl Profile {
     /// Profile for packet-by-packet comparisons with a simulated flow. It has no cipher, no flow
-    /// control, no PING, and sizes that do not depend on the progress of the connection. Set the flow's
-    /// header to [`EXACT_HEADER`] and switch its `handshake` off.
+    /// control, no PING, and sizes that do not depend on the progress of the connection. Set the
+    /// flow's header to [`EXACT_HEADER`] and switch its `handshake` off.
     pub fn exact() -> Self {
         Self { cipher: Cipher::Plain, quic: Config::exact() }
     }

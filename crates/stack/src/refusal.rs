@@ -11,7 +11,8 @@ use units::Duration;
 const LEAST_DATAGRAM: u32 = 1200;
 /// Largest UDP payload, in bytes.
 const MOST_DATAGRAM: u32 = 65_527;
-/// Largest `max_ack_delay` that a transport parameter can hold: below 2^14 ms (RFC 9000 section 18.2).
+/// Largest `max_ack_delay` that a transport parameter can hold: below 2^14 ms (RFC 9000 section
+/// 18.2).
 const MOST_ACK_DELAY: Duration = Duration::from_millis((1 << 14) - 1);
 
 /// Reason for which a flow cannot run.

@@ -66,8 +66,8 @@ pub struct Session {
 
 impl Session {
     /// Creates a session that replaces flow `number` of the scenario, with the stacks of client and
-    /// server. With `retry`, the server validates the client's address first (RFC 9000 section 8.1.2).
-    /// `host` is the same as for [`guests_on`](crate::guests_on).
+    /// server. With `retry`, the server validates the client's address first (RFC 9000 section
+    /// 8.1.2). `host` is the same as for [`guests_on`](crate::guests_on).
     ///
     /// # Errors
     /// The first unsupported property of the flow.
@@ -310,7 +310,8 @@ impl Guest for Session {
     }
 }
 
-/// Returns the rate that the controller allows, in bytes per second, as far as the stack reports it.
+/// Returns the rate that the controller allows, in bytes per second, as far as the stack reports
+/// it.
 fn allowed_rate(peer: &dyn SessionEndpoint) -> Option<f64> {
     let Snapshot { cwnd, smoothed_rtt, .. } = peer.observe();
     let rate = peer.controller().and_then(|controller| controller.control().pacing_rate);

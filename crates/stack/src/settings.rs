@@ -47,8 +47,8 @@ impl Seed {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Sets the seed for a connection of the flow, counted from 0, in the same way as the simulator.
-    /// `first` is the seed of connection 0.
+    /// Sets the seed for a connection of the flow, counted from 0, in the same way as the
+    /// simulator. `first` is the seed of connection 0.
     pub(crate) fn set(&self, first: u64, connection: u64) {
         self.0.store(first ^ (connection << 32), Ordering::Relaxed);
     }
@@ -138,8 +138,8 @@ pub(crate) fn sending(flow: &FlowConfig, scenario: &Scenario, profile: &Profile)
 }
 
 pub(crate) fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
-    // The advertised delay is the one that the flow's sender assumes, but not less than the real one.
-    // It is in whole milliseconds (RFC 9000 section 18.2).
+    // The advertised delay is the one that the flow's sender assumes, but not less than the real
+    // one. It is in whole milliseconds (RFC 9000 section 18.2).
     let advertised = flow.recovery.max_ack_delay.max(flow.ack.max_ack_delay);
     let max_ack_delay = Duration::from_millis(advertised.0.div_ceil(1_000_000));
     let timestamps = TimestampConfig { wanted: None, offered: flow.ack.timestamps > 0 };
@@ -150,8 +150,8 @@ pub(crate) fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
 /// so that BBR probes at the same times in both.
 pub(crate) fn sender(flow: &FlowConfig, profile: &Profile, seed: Seed) -> Settings {
     let algorithm = flow.algorithm.clone();
-    // With fixed sizes, the last handshake packets must be acknowledged on their own, and not in the
-    // first packet with data.
+    // With fixed sizes, the last handshake packets must be acknowledged on their own, and not in
+    // the first packet with data.
     let ack_every = if profile.quic.fixed_sizes { 1 } else { 2 };
     let settings = Settings {
         recovery: Arc::new(flow.recovery.clone()),

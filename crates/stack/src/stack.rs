@@ -58,8 +58,8 @@ impl Stack {
         }
     }
 
-    /// Checks whether the stack can run a flow. Another stack brings its own loss recovery, pacing and
-    /// acknowledgements, so the flow's settings for those do not apply.
+    /// Checks whether the stack can run a flow. Another stack brings its own loss recovery, pacing
+    /// and acknowledgements, so the flow's settings for those do not apply.
     ///
     /// # Errors
     /// The first unsupported property of the flow.
@@ -117,8 +117,8 @@ impl Stack {
         if self == Self::Aioquic { Host::default().start() } else { Ok(()) }
     }
 
-    /// Checks whether the stack can run all QUIC flows of a scenario. There must be at least one. TCP
-    /// flows are simulated on the same links.
+    /// Checks whether the stack can run all QUIC flows of a scenario. There must be at least one.
+    /// TCP flows are simulated on the same links.
     ///
     /// # Errors
     /// The first unsupported property of a flow.

@@ -4,11 +4,13 @@
 //! arrived = now - (wall - stamp)    wall: the wall clock, read together with now; stamp: the kernel's wall-clock time of arrival
 //! ```
 //!
-//! An arrival is no earlier than the last time that the socket was found empty, and no later than now. So an offset of the wall clock cancels
-//! out. A step of it between stamp and reading, whatever its size, moves a datagram by no more than the time between two such looks.
+//! An arrival is no earlier than the last time that the socket was found empty, and no later than
+//! now. So an offset of the wall clock cancels out. A step of it between stamp and reading,
+//! whatever its size, moves a datagram by no more than the time between two such looks.
 //!
-//! The two clocks cannot be read at the same instant. The wall clock is read between two readings of the monotonic one, and the middle of
-//! these counts. A pause of the thread between them would move every arrival of the batch, so that a wide pair is read again.
+//! The two clocks cannot be read at the same instant. The wall clock is read between two readings
+//! of the monotonic one, and the middle of these counts. A pause of the thread between them would
+//! move every arrival of the batch, so that a wide pair is read again.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -71,7 +73,8 @@ impl Clock {
     }
 }
 
-/// Reads the wall clock between two readings of the monotonic clock, until these are close together.
+/// Reads the wall clock between two readings of the monotonic clock, until these are close
+/// together.
 fn read_both(mut now: impl FnMut() -> Time, mut wall: impl FnMut() -> std::time::Duration) -> Reading {
     let mut attempt = || {
         let (before, wall) = (now(), wall());
@@ -108,7 +111,8 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Returns when a datagram with this stamp arrived. It was not there yet at `looked`. Without a stamp it arrived now.
+    /// Returns when a datagram with this stamp arrived. It was not there yet at `looked`. Without a
+    /// stamp it arrived now.
     pub(crate) fn arrived(&self, stamp: Option<std::time::Duration>, looked: Time) -> Time {
         let waited = stamp.map_or(0, |stamp| nanos(self.wall.saturating_sub(stamp)));
         let longest = self.now.since(looked.min(self.now));
@@ -142,7 +146,8 @@ mod tests {
         }
     }
 
-    /// A step of a second forwards or backwards between stamp and reading stays within the time since the last look.
+    /// A step of a second forwards or backwards between stamp and reading stays within the time
+    /// since the last look.
     #[test]
     fn a_step_of_the_wall_clock_moves_little() {
         let looked = Time::from_millis(998);
@@ -160,7 +165,8 @@ mod tests {
         assert_eq!(reading(5, 100).arrived(Some(ms(99)), Time::from_millis(9)), Time::from_millis(5));
     }
 
-    /// The thread pauses once, before or after it reads the wall clock, for up to a second: arrivals stay where they are.
+    /// The thread pauses once, before or after it reads the wall clock, for up to a second:
+    /// arrivals stay where they are.
     #[test]
     fn a_pause_between_the_clocks_moves_nothing() {
         use std::cell::Cell;

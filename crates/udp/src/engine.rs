@@ -4,8 +4,9 @@
 //! timers -> events -> program -> events -> datagrams out -> wait for the socket, room in it, or a time -> datagrams in -> again
 //! ```
 //!
-//! The loop blocks only in the wait. A datagram that the network refuses counts as lost, and loss recovery handles it. If the socket is full, the
-//! datagram is kept until the socket has room. A burst is at most what the pacer releases at once, and at most one send call.
+//! The loop blocks only in the wait. A datagram that the network refuses counts as lost, and loss
+//! recovery handles it. If the socket is full, the datagram is kept until the socket has room. A
+//! burst is at most what the pacer releases at once, and at most one send call.
 
 use std::io;
 use std::net::IpAddr;
@@ -18,9 +19,11 @@ use crate::clock::Clock;
 use crate::socket::{MAX_PAYLOAD, Outgoing, Sent, Socket};
 use crate::wait::wait;
 
-/// Most datagrams of one burst, whatever the kernel can segment. A queue on the path has to hold them at once.
+/// Most datagrams of one burst, whatever the kernel can segment. A queue on the path has to hold
+/// them at once.
 pub const MAX_BURST: usize = 10;
-/// Bursts sent before received datagrams are read. An endpoint with much to send still learns of losses in time.
+/// Bursts sent before received datagrams are read. An endpoint with much to send still learns of
+/// losses in time.
 const BURSTS: usize = 16;
 /// Batches read before datagrams are sent.
 const BATCHES: usize = 4;

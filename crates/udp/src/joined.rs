@@ -1,5 +1,5 @@
-//! Datagrams that the kernel has coalesced (GRO), with ECN codepoint, address and timestamp. These are four control messages, and quinn-udp has
-//! space for three.
+//! Datagrams that the kernel has coalesced (GRO), with ECN codepoint, address and timestamp. These
+//! are four control messages, and quinn-udp has space for three.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
@@ -26,7 +26,8 @@ pub(crate) struct Header {
     pub(crate) segment: usize,
 }
 
-/// Allocates space for all control messages of a datagram, with an ECN codepoint for each version of IP.
+/// Allocates space for all control messages of a datagram, with an ECN codepoint for each version
+/// of IP.
 pub(crate) fn room() -> Vec<u8> {
     cmsg_space!(TimeSpec, libc::c_int, libc::in_pktinfo, libc::in6_pktinfo, libc::c_int, libc::c_int)
 }

@@ -13,8 +13,9 @@ use units::{Ecn, Time};
 use crate::clock::Clock;
 use crate::joined::{self, Header};
 
-/// Largest UDP payload over IPv4, in bytes: 65 535 of the packet, less 20 of the IP header and 8 of the UDP header. One send call takes this many,
-/// also for several datagrams. Over IPv6 it would take 20 more.
+/// Largest UDP payload over IPv4, in bytes: 65 535 of the packet, less 20 of the IP header and 8 of
+/// the UDP header. One send call takes this many, also for several datagrams. Over IPv6 it would
+/// take 20 more.
 pub const MAX_PAYLOAD: usize = 65_507;
 /// Largest datagram that can arrive, in bytes.
 const MOST: usize = 65_535;
@@ -43,8 +44,8 @@ pub enum Sent {
     Yes,
     /// The socket is full and nothing was sent. [`wait`](crate::wait) returns when there is room.
     Full,
-    /// The datagrams count as lost: no route, a firewall, or larger than the path or the interface takes. A protocol with retransmissions
-    /// continues.
+    /// The datagrams count as lost: no route, a firewall, or larger than the path or the interface
+    /// takes. A protocol with retransmissions continues.
     Lost(io::Error),
 }
 
@@ -82,7 +83,8 @@ pub struct Socket {
     headers: Vec<Header>,
     /// Time at which the socket was last found empty.
     looked: Time,
-    /// Arrival of the newest datagram. The kernel delivers in order, so that none arrived earlier than the one before.
+    /// Arrival of the newest datagram. The kernel delivers in order, so that none arrived earlier
+    /// than the one before.
     newest: Time,
 }
 
@@ -99,7 +101,8 @@ impl AsFd for Socket {
 }
 
 impl Socket {
-    /// Binds a socket to this address. Port 0 chooses a free port. `[::]` receives IPv4 too, unless `net.ipv6.bindv6only` is set.
+    /// Binds a socket to this address. Port 0 chooses a free port. `[::]` receives IPv4 too, unless
+    /// `net.ipv6.bindv6only` is set.
     ///
     /// # Errors
     /// The error of the system call: the port is taken, or not allowed for this user.
@@ -113,7 +116,8 @@ impl Socket {
     /// The error of a system call that enables receive timestamps, addresses or ECN.
     pub fn new(io: UdpSocket) -> io::Result<Self> {
         let state = UdpSocketState::new((&io).into())?;
-        // Off until somebody asks (`join_datagrams`). Where the kernel does not know the option it does not join either.
+        // Off until somebody asks (`join_datagrams`). Where the kernel does not know the option it
+        // does not join either.
         let _ = setsockopt(&io, sockopt::UdpGroSegment, &false);
         state.enable_transport_errors((&io).into())?;
         // As much as the kernel allows: beyond its bound with CAP_NET_ADMIN alone.
@@ -134,9 +138,10 @@ impl Socket {
         })
     }
 
-    /// Lets the kernel coalesce datagrams of one sender (GRO, generic receive offload). That takes far fewer calls. But coalesced datagrams share one
-    /// timestamp, the arrival of the last one. So it is for bulk transfers, and measured runs do without. Returns whether it is enabled: Linux before
-    /// 6.10 coalesced datagrams with and without CE, and lost all marks but one.
+    /// Lets the kernel coalesce datagrams of one sender (GRO, generic receive offload). That takes
+    /// far fewer calls. But coalesced datagrams share one timestamp, the arrival of the last one.
+    /// So it is for bulk transfers, and measured runs do without. Returns whether it is enabled:
+    /// Linux before 6.10 coalesced datagrams with and without CE, and lost all marks but one.
     pub fn join_datagrams(&mut self) -> bool {
         let joins = uname().is_ok_and(|system| joins_by_mark(&system.release().to_string_lossy()))
             && setsockopt(&self.io, sockopt::UdpGroSegment, &true).is_ok();
@@ -152,7 +157,8 @@ impl Socket {
         self.io.local_addr()
     }
 
-    /// Returns the largest number of datagrams that the kernel segments from one call; 1 without segmentation.
+    /// Returns the largest number of datagrams that the kernel segments from one call; 1 without
+    /// segmentation.
     pub fn most_segments(&self) -> usize {
         self.state.max_gso_segments()
     }
@@ -188,7 +194,8 @@ impl Socket {
         }
     }
 
-    /// Sends datagrams one by one. After the kernel has accepted the first, the others are accepted or lost.
+    /// Sends datagrams one by one. After the kernel has accepted the first, the others are accepted
+    /// or lost.
     fn send_each(&self, outgoing: &Outgoing<'_>, segment: usize) -> io::Result<Sent> {
         let mut fate = Sent::Yes;
         for (number, bytes) in outgoing.bytes.chunks(segment.max(1)).enumerate() {
@@ -202,7 +209,8 @@ impl Socket {
         Ok(fate)
     }
 
-    /// Delivers received datagrams until the socket is empty or one batch is full. Returns their number; zero if the socket is empty.
+    /// Delivers received datagrams until the socket is empty or one batch is full. Returns their
+    /// number; zero if the socket is empty.
     ///
     /// # Errors
     /// The socket can no longer be used.
@@ -246,8 +254,8 @@ impl Socket {
         }
     }
 
-    /// Returns the next host that is reported as unreachable, or without a listener at the port, by an ICMP message. Anybody can send such a message,
-    /// so it is only a hint.
+    /// Returns the next host that is reported as unreachable, or without a listener at the port, by
+    /// an ICMP message. Anybody can send such a message, so it is only a hint.
     pub fn unreachable(&self) -> Option<IpAddr> {
         loop {
             let error = self.state.recv_transport_error((&self.io).into()).ok()??;
@@ -271,7 +279,8 @@ impl Socket {
     }
 }
 
-/// Reports whether this release of Linux does not coalesce datagrams with different ECN codepoints: 6.10 and later.
+/// Reports whether this release of Linux does not coalesce datagrams with different ECN codepoints:
+/// 6.10 and later.
 fn joins_by_mark(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
     let (major, minor): (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
@@ -366,7 +375,8 @@ mod tests {
         SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
 
-    /// Datagrams arrive in the order in which they were sent, however long the thread pauses between its readings of the two clocks.
+    /// Datagrams arrive in the order in which they were sent, however long the thread pauses
+    /// between its readings of the two clocks.
     #[test]
     fn arrivals_are_in_order() {
         let clock = Clock::with_wall(pausing_wall);

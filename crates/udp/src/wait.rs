@@ -22,8 +22,9 @@ pub enum Ready {
     Signal,
 }
 
-/// Waits until one of `read` has data, one of `write` has room, or `deadline` is reached. The timeout is in nanoseconds. The kernel may be late by
-/// the thread's timer slack, 50 us by default ([`PR_SET_TIMERSLACK`](https://man7.org/linux/man-pages/man2/PR_SET_TIMERSLACK.2const.html)).
+/// Waits until one of `read` has data, one of `write` has room, or `deadline` is reached. The
+/// timeout is in nanoseconds. The kernel may be late by the thread's timer slack, 50 us by default
+/// ([`PR_SET_TIMERSLACK`](https://man7.org/linux/man-pages/man2/PR_SET_TIMERSLACK.2const.html)).
 ///
 /// # Errors
 /// The error of the system call.

@@ -235,8 +235,8 @@ fn without_bursts() {
     assert_eq!(server.calls, server.sent + server.full);
 }
 
-/// All segments of a burst are one payload for the kernel, which takes as many bytes of them as of one datagram. No datagram is shorter than
-/// necessary.
+/// All segments of a burst are one payload for the kernel, which takes as many bytes of them as of
+/// one datagram. No datagram is shorter than necessary.
 #[test]
 fn large_datagrams() {
     // Over IPv6 the loopback interface takes 65 536 bytes with the headers.
@@ -250,7 +250,8 @@ fn large_datagrams() {
     for (ip, datagram) in sizes {
         let ([client, server], repeats) = transfer_of(SocketAddr::new(ip, 0), ip, ip, true, datagram);
         assert_eq!((client.refused, server.refused), (0, 0), "{ip} {datagram}");
-        // Besides the data: handshake, acknowledgements, and datagrams that the client's window limits.
+        // Besides the data: handshake, acknowledgements, and datagrams that the client's window
+        // limits.
         assert!(
             server.sent < BYTES / (datagram - 100) + 40 + repeats,
             "{ip} {datagram}: {server:?}, {repeats}"
@@ -258,7 +259,8 @@ fn large_datagrams() {
     }
 }
 
-/// Over IPv6 the loopback interface takes 65 488 bytes besides the headers. The program is told once, and is not called in vain.
+/// Over IPv6 the loopback interface takes 65 488 bytes besides the headers. The program is told
+/// once, and is not called in vain.
 #[test]
 fn larger_than_the_interface_takes() {
     if !has_ipv6() || !takes_large() {

@@ -1,4 +1,5 @@
-//! Sockets on this machine's loopback interface: marks, stamps, addresses and bursts, over IPv4, IPv6 and both.
+//! Sockets on this machine's loopback interface: marks, stamps, addresses and bursts, over IPv4,
+//! IPv6 and both.
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "real time")]
 
@@ -51,7 +52,8 @@ fn has_ipv6() -> bool {
     has
 }
 
-/// Returns addresses of a client's socket, of a server's socket, and of the server as the client sees it.
+/// Returns addresses of a client's socket, of a server's socket, and of the server as the client
+/// sees it.
 fn ways() -> Vec<(IpAddr, IpAddr, IpAddr)> {
     let mut ways = vec![(V4, V4, V4)];
     if has_ipv6() {
@@ -91,8 +93,8 @@ fn marks_and_stamps_come_with_every_datagram_one_by_one_and_in_bursts() {
     }
 }
 
-/// Coalesced datagrams are split as they were sent, with the ECN codepoint of their burst and one timestamp. Bursts with different codepoints are not
-/// coalesced.
+/// Coalesced datagrams are split as they were sent, with the ECN codepoint of their burst and one
+/// timestamp. Bursts with different codepoints are not coalesced.
 #[test]
 fn joined_datagrams_come_apart() {
     let clock = Clock::new();
@@ -120,7 +122,8 @@ fn joined_datagrams_come_apart() {
     }
 }
 
-/// The timestamp is the kernel's: two datagrams that are read later have arrived one after the other, before that.
+/// The timestamp is the kernel's: two datagrams that are read later have arrived one after the
+/// other, before that.
 #[test]
 fn arrival_is_when_the_kernel_had_it() {
     let clock = Clock::new();

@@ -47,8 +47,8 @@ fn parse(text: &str, what: &str, units: &[(&str, f64)], aliases: &[(&str, f64)])
 pub(crate) const DURATIONS: &[(&str, f64)] =
     &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10)];
 pub(crate) const RATES: &[(&str, f64)] = &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)];
-/// Notations of other tools, like `mbit` of tc. A byte has eight bits. tc's `mbps` is missing on purpose: there it
-/// means megabytes per second.
+/// Notations of other tools, like `mbit` of tc. A byte has eight bits. tc's `mbps` is missing on
+/// purpose: there it means megabytes per second.
 pub(crate) const RATE_ALIASES: &[(&str, f64)] = &[
     ("bps", 1.0),
     ("kbps", 1e3),

@@ -1,4 +1,5 @@
-//! `ackclock algorithms`: lists the controllers, or describes one with its parameters and variables.
+//! `ackclock algorithms`: lists the controllers, or describes one with its parameters and
+//! variables.
 
 use congestion::{Entry, Variable};
 

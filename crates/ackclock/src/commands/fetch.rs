@@ -33,8 +33,8 @@ pub(crate) struct FetchArgs {
     pub(crate) urls: Vec<String>,
     /// Write to this file, or into this existing folder.
     ///
-    /// The default is the current folder, with the last part of the URL as the name. A regular file is replaced; symbolic links,
-    /// devices and pipes are refused.
+    /// The default is the current folder, with the last part of the URL as the name. A regular file
+    /// is replaced; symbolic links, devices and pipes are refused.
     #[arg(long, short, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// Fetch only this byte range, as in `bytes=0-999`.

@@ -106,7 +106,8 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Formats the line for this width. The experiment's name gets the columns that the others leave.
+    /// Formats the line for this width. The experiment's name gets the columns that the others
+    /// leave.
     fn text(&self, width: usize) -> String {
         let claims = match &self.claims {
             Some(claims) if claims.all > 0 => {

@@ -1,4 +1,5 @@
-//! `ackclock interop`: client and server for the QUIC interop runner (<https://github.com/quic-interop/quic-interop-runner>).
+//! `ackclock interop`: client and server for the QUIC interop runner
+//! (<https://github.com/quic-interop/quic-interop-runner>).
 
 use std::env;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -20,7 +21,8 @@ use crate::status::{Error, HOLDS, MISS, complain};
 
 /// Exit status for a test case that the endpoint does not support.
 const UNSUPPORTED: u8 = 127;
-/// Timeout of a client's handshake. The runner has links that lose three of ten datagrams, in bursts.
+/// Timeout of a client's handshake. The runner has links that lose three of ten datagrams, in
+/// bursts.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Largest number of connections of a server.
 const CONNECTIONS: u32 = 1000;
@@ -46,12 +48,13 @@ struct Case {
 }
 
 impl Case {
-    /// Returns the case with this value of TESTCASE. Returns `None` for unsupported ones: resumption, 0-RTT, version 2,
-    /// deliberate migration, and unknown names.
+    /// Returns the case with this value of TESTCASE. Returns `None` for unsupported ones:
+    /// resumption, 0-RTT, version 2, deliberate migration, and unknown names.
     ///
-    /// Some names stand for several cases of the runner. `handshake` is also used for `longrtt`; `transfer` for `multiplexing`,
-    /// `amplificationlimit`, `transferloss`, `transfercorruption`, `blackhole`, `rebind-port`, `rebind-addr`, `ipv6`, `goodput`
-    /// and `crosstraffic`; `multiconnect` for `handshakeloss` and `handshakecorruption`.
+    /// Some names stand for several cases of the runner. `handshake` is also used for `longrtt`;
+    /// `transfer` for `multiplexing`, `amplificationlimit`, `transferloss`, `transfercorruption`,
+    /// `blackhole`, `rebind-port`, `rebind-addr`, `ipv6`, `goodput` and `crosstraffic`;
+    /// `multiconnect` for `handshakeloss` and `handshakecorruption`.
     fn named(name: &str) -> Option<Self> {
         let plain = Self::default();
         Some(match name {
@@ -80,7 +83,8 @@ struct Params {
 #[derive(Debug, clap::Args)]
 pub(crate) struct InteropArgs {}
 
-/// Reads ROLE, TESTCASE, REQUESTS, QLOGDIR, SSLKEYLOGFILE, SERVER_PARAMS and CLIENT_PARAMS, and runs that client or server.
+/// Reads ROLE, TESTCASE, REQUESTS, QLOGDIR, SSLKEYLOGFILE, SERVER_PARAMS and CLIENT_PARAMS, and
+/// runs that client or server.
 pub(crate) fn run(_: &InteropArgs) -> Result<u8, Error> {
     let name = variable("TESTCASE").unwrap_or_default();
     let Some(case) = Case::named(&name) else {

@@ -44,7 +44,8 @@ fn line(experiment: &Experiment) -> String {
     format!("{}{numbers:>room$}  {}", experiment.name, short(&experiment.source))
 }
 
-/// Estimates the seconds that an experiment takes on one core, in the simulator and on this many stacks.
+/// Estimates the seconds that an experiment takes on one core, in the simulator and on this many
+/// stacks.
 pub(super) fn cost(experiment: &Experiment, stacks: usize) -> f64 {
     let runs = |case| packets(&experiment.scenario(case, 0)) * f64::from(experiment.repetitions_of(case));
     let packets = experiment.cases().iter().map(runs).sum::<f64>();
@@ -52,7 +53,8 @@ pub(super) fn cost(experiment: &Experiment, stacks: usize) -> f64 {
     packets * each
 }
 
-/// Returns an upper bound of the packets sent: the capacity of the fastest link, or the data to be sent.
+/// Returns an upper bound of the packets sent: the capacity of the fastest link, or the data to be
+/// sent.
 fn packets(scenario: &Scenario) -> f64 {
     let links = std::iter::once(&scenario.link).chain(&scenario.beyond);
     let seconds = scenario.duration.as_secs_f64();
@@ -83,7 +85,8 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
-/// Returns the part of a source that names a table, figure or section, as in `Table 1 and Figure 4`, or else the whole source.
+/// Returns the part of a source that names a table, figure or section, as in
+/// `Table 1 and Figure 4`, or else the whole source.
 fn short(source: &str) -> &str {
     let places = ["Table", "Figure", "section", "equation", "appendix"];
     let parts = source.match_indices(", ").map(|(at, comma)| &source[at + comma.len()..]);

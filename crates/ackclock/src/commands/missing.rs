@@ -1,4 +1,5 @@
-//! Commands in a build without their feature: they accept any arguments and say how to get the feature.
+//! Commands in a build without their feature: they accept any arguments and say how to get the
+//! feature.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,5 @@
-//! `ackclock plan`: prints the runs that an experiment would make, for schedulers that distribute them.
+//! `ackclock plan`: prints the runs that an experiment would make, for schedulers that distribute
+//! them.
 
 use experiment::file::Experiment;
 use experiment::library::Source;

@@ -14,7 +14,8 @@ use results::summary::Cell;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Smallest ratio that matters in practice: rate limits, clocks and headers cause smaller differences. Our choice.
+/// Smallest ratio that matters in practice: rate limits, clocks and headers cause smaller
+/// differences. Our choice.
 const WORTH: f64 = 1.02;
 
 /// Largest distance of the interval's ends from 1 at which two means count as the same. Our choice.
@@ -34,8 +35,9 @@ impl Ratio {
         Self::with_repetitions(one, other, [n, n])
     }
 
-    /// Computes the ratio of two cells with these numbers of repetitions. Returns `None` unless both means are above 0. With a
-    /// single repetition the interval is unknown and goes from 0 to infinity.
+    /// Computes the ratio of two cells with these numbers of repetitions. Returns `None` unless
+    /// both means are above 0. With a single repetition the interval is unknown and goes from 0 to
+    /// infinity.
     pub(crate) fn with_repetitions(one: &Cell, other: &Cell, n: [u32; 2]) -> Option<Self> {
         if !(one.mean > 0.0 && other.mean > 0.0) {
             return None;
@@ -53,7 +55,8 @@ impl Ratio {
         self.differs() && (self.value > WORTH || self.value < 1.0 / WORTH)
     }
 
-    /// Reports whether the ratio is known to be practically 1. A ratio that neither matters nor is the same is undecided.
+    /// Reports whether the ratio is known to be practically 1. A ratio that neither matters nor is
+    /// the same is undecided.
     pub(crate) fn is_same(self) -> bool {
         !self.matters() && self.high < KNOWN && self.low > 1.0 / KNOWN
     }
@@ -64,8 +67,8 @@ impl Ratio {
     }
 }
 
-/// Reports whether two means differ by Welch's test at 95 %. Used where one mean is 0, so that there is no ratio. Between runs
-/// without spread every difference counts.
+/// Reports whether two means differ by Welch's test at 95 %. Used where one mean is 0, so that
+/// there is no ratio. Between runs without spread every difference counts.
 pub(crate) fn means_differ(one: &Cell, other: &Cell, n: [u32; 2]) -> bool {
     let of_mean = |cell: &Cell, n: u32| cell.spread.map_or(0.0, |spread| spread * spread / f64::from(n));
     (one.mean - other.mean).abs() > half_width([of_mean(one, n[0]), of_mean(other, n[1])], n)
@@ -76,7 +79,8 @@ fn variance(cell: &Cell, n: u32) -> Option<f64> {
     cell.spread.map(|spread| (spread / cell.mean) * (spread / cell.mean) / f64::from(n))
 }
 
-/// Returns half the width of the interval for the difference of two means with these variances, of numbers or of logarithms.
+/// Returns half the width of the interval for the difference of two means with these variances, of
+/// numbers or of logarithms.
 fn half_width(v: [f64; 2], n: [u32; 2]) -> f64 {
     let sum = v[0] + v[1];
     if sum == 0.0 || n[0] < 2 || n[1] < 2 {
@@ -87,7 +91,8 @@ fn half_width(v: [f64; 2], n: [u32; 2]) -> f64 {
     t * sum.sqrt()
 }
 
-/// Estimates the repetitions after which half the width of the ratio's interval is `share` of it, if the spread stays the same.
+/// Estimates the repetitions after which half the width of the ratio's interval is `share` of it,
+/// if the spread stays the same.
 pub(crate) fn needed(one: &Cell, other: &Cell, n: u32, share: f64) -> u32 {
     let (Some(v1), Some(v2)) = (variance(one, n), variance(other, n)) else { return n };
     let wide = half_width([v1, v2], [n, n]) / share;
@@ -110,8 +115,8 @@ mod tests {
         }
     }
 
-    /// Five runs each of 10 +- 1 and 5 +- 0.5. Both have a spread of 10 %, which gives 8 degrees of freedom and t = 2.306:
-    /// ln r +- 2.306 * sqrt(2 * 0.01 / 5) = +- 0.1458.
+    /// Five runs each of 10 +- 1 and 5 +- 0.5. Both have a spread of 10 %, which gives 8 degrees of
+    /// freedom and t = 2.306: ln r +- 2.306 * sqrt(2 * 0.01 / 5) = +- 0.1458.
     #[test]
     fn welch() {
         let ratio = Ratio::new(&cell(10.0, 1.0), &cell(5.0, 0.5), 5).unwrap();
@@ -142,8 +147,8 @@ mod tests {
         assert!(!once.differs(), "one run tells nothing");
     }
 
-    /// One event in ten runs is not significant: 0.1 -+ t(97.5 %, 9) sqrt(0.1 / 10) = 0.1 -+ 0.226. Five are: 0.5 -+ 2.262 *
-    /// 0.1667 = 0.5 -+ 0.377.
+    /// One event in ten runs is not significant: 0.1 -+ t(97.5 %, 9) sqrt(0.1 / 10) = 0.1 -+ 0.226.
+    /// Five are: 0.5 -+ 2.262 * 0.1667 = 0.5 -+ 0.377.
     #[test]
     fn one_event_is_chance() {
         let spread = |events: f64| (events / 10.0 * (1.0 - events / 10.0) * 10.0 / 9.0).sqrt();

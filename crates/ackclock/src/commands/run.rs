@@ -27,7 +27,8 @@ const MAX_JOBS: usize = 256;
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Experiments to run: shipped names (`quic-dc/table-1`), prefixes of names (`quic-dc`), files or folders.
+    /// Experiments to run: shipped names (`quic-dc/table-1`), prefixes of names (`quic-dc`), files
+    /// or folders.
     ///
     /// `-` reads a file from standard input. `ackclock list` shows the shipped names.
     #[arg(required = true)]
@@ -37,13 +38,15 @@ pub(crate) struct RunArgs {
     on: Backend,
     /// Choose the QUIC implementations to run, separated by commas.
     ///
-    /// Each stack gets its own rows, as in `--stack noq,quinn,ackclock`. The default is Ackclock's own endpoints.
+    /// Each stack gets its own rows, as in `--stack noq,quinn,ackclock`. The default is Ackclock's
+    /// own endpoints.
     ///
-    /// With --on stack, aioquic runs in Python: `python3`, or the program that ACKCLOCK_PYTHON names.
+    /// With --on stack, aioquic runs in Python: `python3`, or the program that ACKCLOCK_PYTHON
+    /// names.
     ///
-    /// With --on wire, each stack runs as processes with its own controllers. `ackclock` runs our QUIC endpoints and, for TCP
-    /// flows, the kernel's TCP; `linux-tcp` is the same. If a stack is not installed, the message names the command that
-    /// installs it.
+    /// With --on wire, each stack runs as processes with its own controllers. `ackclock` runs our
+    /// QUIC endpoints and, for TCP flows, the kernel's TCP; `linux-tcp` is the same. If a stack is
+    /// not installed, the message names the command that installs it.
     #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Backend::Stack, Backend::Wire]))]
     stacks: Vec<String>,
     /// Change a value in every experiment, as in `--set link.rate=20Mbit/s` (repeatable).
@@ -56,11 +59,11 @@ pub(crate) struct RunArgs {
     keep_published: bool,
     /// Replace the file's controllers by this one (repeatable).
     ///
-    /// Give a name, as in `--controller bbr3`, or a TOML table with parameters, as in `--controller '{ name = "nada", rmax =
-    /// "1.7 Mbit/s" }'`.
+    /// Give a name, as in `--controller bbr3`, or a TOML table with parameters, as in
+    /// `--controller '{ name = "nada", rmax = "1.7 Mbit/s" }'`.
     ///
-    /// The file must either have one list of controllers in [vary], as rfc8867 has, or one axis that sets them, as quic-dc
-    /// has. Recorded reasons for failing claims are ignored.
+    /// The file must either have one list of controllers in [vary], as rfc8867 has, or one axis
+    /// that sets them, as quic-dc has. Recorded reasons for failing claims are ignored.
     #[arg(long = "controller", value_name = "CONTROLLER")]
     controllers: Vec<String>,
     /// Set the seed of the first repetition.
@@ -83,8 +86,9 @@ pub(crate) struct RunArgs {
     ///
     /// The files take about 700 bytes for each packet of each run.
     ///
-    /// FORMAT is `0.3`, which qvis loads, or `current`, which follows the newest drafts and which Cloudflare's qlog crate
-    /// reads. `gzip`, alone or after a comma, compresses the files to about a tenth.
+    /// FORMAT is `0.3`, which qvis loads, or `current`, which follows the newest drafts and which
+    /// Cloudflare's qlog crate reads. `gzip`, alone or after a comma, compresses the files to about
+    /// a tenth.
     #[arg(
         long,
         value_name = "FORMAT",
@@ -106,8 +110,8 @@ pub(crate) struct RunArgs {
     fresh: bool,
     /// Make only part K of N of the runs, as in `--shard 3/16`.
     ///
-    /// The parts may run on different machines with the same program. The part that finds the runs of all others under --out
-    /// completes the study.
+    /// The parts may run on different machines with the same program. The part that finds the runs
+    /// of all others under --out completes the study.
     #[arg(long, value_name = "K/N", conflicts_with_all = ["qlog", "pcap"])]
     shard: Option<Shard>,
     /// Print a table and the claims of each experiment.
@@ -318,7 +322,8 @@ fn fitting(
     Ok(fit)
 }
 
-/// Reads the experiments that the arguments name, with their changes. All are checked before the first one runs.
+/// Reads the experiments that the arguments name, with their changes. All are checked before the
+/// first one runs.
 fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
     let mut sets = Vec::new();
     for set in &args.sets {

@@ -47,8 +47,8 @@ pub(crate) struct ServeArgs {
     pub(crate) key: Option<PathBuf>,
     /// Write the fingerprint of the certificate to this file, for scripts.
     ///
-    /// The file is complete before the server listens. A regular file is replaced; symbolic links, devices and pipes are
-    /// refused.
+    /// The file is complete before the server listens. A regular file is replaced; symbolic links,
+    /// devices and pipes are refused.
     #[arg(long, value_name = "FILE")]
     pub(crate) fingerprint_file: Option<PathBuf>,
     /// Validate the address of every client with a Retry packet.
@@ -70,7 +70,8 @@ pub(crate) struct ServeArgs {
 /// Names in a certificate that the server creates.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Serves until Ctrl-C. Transfers under way are finished then, for up to 10 s. A second Ctrl-C ends them at once.
+/// Serves until Ctrl-C. Transfers under way are finished then, for up to 10 s. A second Ctrl-C ends
+/// them at once.
 pub(crate) fn run(args: &ServeArgs) -> Result<u8, Error> {
     serve(args, Ciphers::All)
 }
@@ -123,8 +124,8 @@ fn write_line(file: &Path, line: &str) -> Result<(), Error> {
     written.map_err(Error::bad)
 }
 
-/// Returns the command that fetches a file from this server. A server that listens on every address is reached at the loopback
-/// address.
+/// Returns the command that fetches a file from this server. A server that listens on every address
+/// is reached at the loopback address.
 fn how_to_fetch(local: SocketAddr, certificate: &str) -> String {
     let (host, note) = match local.ip() {
         ip if !ip.is_unspecified() => (ip, String::new()),
@@ -143,7 +144,8 @@ fn how_to_fetch(local: SocketAddr, certificate: &str) -> String {
 
 fn serve_config(args: &ServeArgs) -> ServeConfig {
     let connections = args.max_connections as usize;
-    // Up to a quarter of the connections may be unvalidated before every client has to validate its address.
+    // Up to a quarter of the connections may be unvalidated before every client has to validate its
+    // address.
     let unvalidated = (connections / 4).max(1);
     let retry = if args.retry { RetryPolicy::Always } else { RetryPolicy::From(unvalidated) };
     ServeConfig { connections, retry, ..ServeConfig::default() }

@@ -8,7 +8,8 @@ use crate::status::{BAD, Error};
 /// Largest number of mistakes that are shown.
 const SHOWN: usize = 10;
 
-/// Reads every experiment named. A file that cannot be read does not hide the mistakes of the others.
+/// Reads every experiment named. A file that cannot be read does not hide the mistakes of the
+/// others.
 pub(crate) fn read(
     names: &[String],
     read: impl Fn(Source) -> Result<Experiment, Error>,

@@ -30,7 +30,8 @@ fn stack_names(worlds: &[Backend]) -> BTreeSet<&'static str> {
 /// Name of the kernel's TCP. On the wire it gives the same rows as `ackclock`.
 pub(super) const KERNEL: &str = "linux-tcp";
 
-/// Returns the backends of the rows next to the simulator's: the named stacks, each once, or ours by default.
+/// Returns the backends of the rows next to the simulator's: the named stacks, each once, or ours
+/// by default.
 ///
 /// # Errors
 /// A stack that is not available in this world, or not installed on this machine.

@@ -6,8 +6,8 @@ use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
 use scenario::Scenario;
 
-/// Returns every case, each followed by the same case on each backend that can run it. Adds a sentence for each backend that cannot
-/// run some of them.
+/// Returns every case, each followed by the same case on each backend that can run it. Adds a
+/// sentence for each backend that cannot run some of them.
 ///
 /// # Errors
 /// The reasons why no case can run on any of the backends.

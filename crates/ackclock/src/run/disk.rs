@@ -9,7 +9,8 @@ use units::Bytes;
 use super::options::Failure;
 use super::study::cases;
 
-/// Number of columns in a flow's series: those of the flow, of the link, and of the controller's variables.
+/// Number of columns in a flow's series: those of the flow, of the link, and of the controller's
+/// variables.
 const COLUMNS: u64 = 16;
 /// Bytes of a number while it is recorded. In the table it takes about half.
 const BYTES: u64 = 8;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-/// Largest length of a case's labels in a name. File systems accept 255 bytes, and more words follow.
+/// Largest length of a case's labels in a name. File systems accept 255 bytes, and more words
+/// follow.
 const LONGEST: usize = 150;
 
-/// Returns the beginning of the names of each case's files: its labels, and its number after `~` if others would have the same
-/// name. The comparison ignores case, because some file systems do.
+/// Returns the beginning of the names of each case's files: its labels, and its number after `~` if
+/// others would have the same name. The comparison ignores case, because some file systems do.
 pub(super) fn stems<S: AsRef<str>>(labels: &[[S; 2]]) -> Vec<String> {
     let bounded = |[variant, row]: &[S; 2]| -> String {
         joined(&[&safe(variant.as_ref()), &safe(row.as_ref())]).chars().take(LONGEST).collect()
@@ -21,7 +22,8 @@ pub(super) fn stems<S: AsRef<str>>(labels: &[[S; 2]]) -> Vec<String> {
     stems.into_iter().enumerate().map(numbered).collect()
 }
 
-/// Replaces the characters of a label that some file system refuses, and `~`, which marks the numbers.
+/// Replaces the characters of a label that some file system refuses, and `~`, which marks the
+/// numbers.
 fn safe(label: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || "+-._#".contains(c) { c } else { '_' };
     label.chars().map(keep).collect()

@@ -57,7 +57,8 @@ pub(super) fn gather(
     Results { summary, series: Vec::new(), flows, rtt_cdf, networks }
 }
 
-/// Groups the runs by case, with their numbers. Like the table, drops invalid runs if the case has valid ones.
+/// Groups the runs by case, with their numbers. Like the table, drops invalid runs if the case has
+/// valid ones.
 pub(super) fn counted(done: Vec<Done>, repetitions: impl Iterator<Item = usize>) -> Vec<Vec<(usize, Done)>> {
     let is_valid =
         |(_, run): &(usize, Done)| run.audit.as_ref().is_none_or(|audit| audit.invalid_reasons.is_empty());

@@ -1,5 +1,5 @@
-//! Runs on real stacks in virtual time: the cases that can run there, the endpoints of their flows, and the metrics that are
-//! unknown.
+//! Runs on real stacks in virtual time: the cases that can run there, the endpoints of their flows,
+//! and the metrics that are unknown.
 
 use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
@@ -32,7 +32,8 @@ fn is_tcp(flow: &FlowConfig) -> bool {
     matches!(flow.transport, Transport::Tcp { .. })
 }
 
-/// Returns every case, each followed by the same case on the stacks that can run it, and the notes for the table.
+/// Returns every case, each followed by the same case on the stacks that can run it, and the notes
+/// for the table.
 pub(super) fn cases(exp: &Experiment, backends: &[Backend]) -> Result<(Vec<Case>, String), Failure> {
     let (cases, left_out) = beside::cases(exp, backends, can_run).map_err(Failure::Stack)?;
     let on_stacks = || cases.iter().filter(|case| stack(case.on).is_some());
@@ -67,8 +68,8 @@ fn can_run(scenario: &Scenario, on: Backend) -> Result<(), String> {
     stack(on).map_or(Ok(()), |stack| stack.check_scenario(scenario).map_err(reason))
 }
 
-/// Returns the endpoints of a case's flows; none for the simulator. After the run, [`check_host`] tells whether processes on `host`
-/// failed.
+/// Returns the endpoints of a case's flows; none for the simulator. After the run, [`check_host`]
+/// tells whether processes on `host` failed.
 pub(super) fn guests_for(case: &Case, scenario: &Scenario, host: &Host) -> Result<Guests, Failure> {
     let guests = |stack| guests_on(stack, scenario, &Profile::default(), host);
     stack(case.on).map_or(Ok(Guests::new()), guests).map_err(|why| of_row(case, &why.to_string()))

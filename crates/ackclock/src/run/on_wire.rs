@@ -38,8 +38,8 @@ pub(crate) fn prepare() -> Result<(), Failure> {
     emu::privilege::acquire().map(drop).map_err(|e| Failure::Wire(e.to_string()))
 }
 
-/// Returns every case, each followed by the same case on the wire if it can run there, and on the stack if it is QUIC. Adds the
-/// notes for the table.
+/// Returns every case, each followed by the same case on the wire if it can run there, and on the
+/// stack if it is QUIC. Adds the notes for the table.
 pub(super) fn cases(exp: &Experiment, backends: &[Backend]) -> Result<(Vec<Case>, String), Failure> {
     let can = |scenario: &Scenario, on| match processes::stack_of(on) {
         None => fits(scenario).map(drop),
@@ -87,7 +87,8 @@ fn guests(scenario: &Scenario, fit: &Feasibility) -> Option<Make> {
     Some(Box::new(move || stack::guests(&scenario, &Profile::default()).map_err(|why| why.to_string())))
 }
 
-/// Makes a run, up to [`TRIES`] times until it is valid. Returns its outcome and audit. `pcap` has the traffic of the last try.
+/// Makes a run, up to [`TRIES`] times until it is valid. Returns its outcome and audit. `pcap` has
+/// the traffic of the last try.
 pub(super) fn run(
     on: Backend,
     scenario: &Scenario,
@@ -115,7 +116,8 @@ pub(super) fn run(
     }
 }
 
-/// Runs the kernel's TCP and our QUIC once. Returns the outcome, and the reasons why it is not valid.
+/// Runs the kernel's TCP and our QUIC once. Returns the outcome, and the reasons why it is not
+/// valid.
 fn once(scenario: &Scenario, pcap: Option<&Path>, watch: &Watch) -> Result<(Outcome, Vec<String>), Failure> {
     let fit = fits(scenario).map_err(Failure::Wire)?;
     let make = guests(scenario, &fit);
@@ -125,7 +127,8 @@ fn once(scenario: &Scenario, pcap: Option<&Path>, watch: &Watch) -> Result<(Outc
     Ok((outcome, invalid_reasons))
 }
 
-/// Reports whether a run of this scenario on the wire knows this metric, of all flows or of a group.
+/// Reports whether a run of this scenario on the wire knows this metric, of all flows or of a
+/// group.
 pub(super) fn knows(on: Backend, scenario: &Scenario, metric: &Metric) -> bool {
     let unknown =
         if processes::stack_of(on).is_some() { processes::UNKNOWN } else { testbed::unknown(scenario) };

@@ -15,7 +15,8 @@ use super::recorder::Recorder;
 use super::{on_stack, on_wire};
 
 impl Run<'_> {
-    /// Simulates the run with this number, unless it exists already. Returns `None` if it belongs to another part.
+    /// Simulates the run with this number, unless it exists already. Returns `None` if it belongs
+    /// to another part.
     pub(super) fn simulate(&self, number: usize, job: &Job<'_>) -> Result<Option<Done>, Failure> {
         let scenario = job.scenario(self.exp, self.options);
         let is_others = self.options.shard.is_some_and(|shard| !shard.has(number));

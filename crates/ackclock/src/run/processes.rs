@@ -12,7 +12,8 @@ pub(super) type Stack = programs::Stack;
 /// Metrics that the wire does not know of such a stack.
 pub(super) const UNKNOWN: &[&str] = &programs::UNKNOWN;
 
-/// Returns the stack whose processes are a row's flows, or `None` if the kernel or our endpoints carry them.
+/// Returns the stack whose processes are a row's flows, or `None` if the kernel or our endpoints
+/// carry them.
 pub(super) fn stack_of(on: Backend) -> Option<Stack> {
     let name = on.stack().filter(|_| on != Backend::Wire)?;
     programs::shipped().into_iter().find(|stack| stack.name() == name)

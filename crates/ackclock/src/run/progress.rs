@@ -1,5 +1,5 @@
-//! Progress of the runs: a bar on a terminal, and elsewhere a line every ten seconds. It moves inside a run too, with the virtual
-//! time of the run.
+//! Progress of the runs: a bar on a terminal, and elsewhere a line every ten seconds. It moves
+//! inside a run too, with the virtual time of the run.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -193,7 +193,8 @@ mod tests {
         Work { time, packets: 3 * time }
     }
 
-    /// Half of the first of two runs is a quarter. The end of one run is half, even if it ended early.
+    /// Half of the first of two runs is a quarter. The end of one run is half, even if it ended
+    /// early.
     #[test]
     fn moves_inside_a_run() {
         let whole = Watch::default();

@@ -118,7 +118,8 @@ impl<'a> Plan<'a> {
         self.runs.count(self.jobs().count())
     }
 
-    /// Records the end of a run; `done` is `None` if it belongs to another part. Returns the study after the last one.
+    /// Records the end of a run; `done` is `None` if it belongs to another part. Returns the study
+    /// after the last one.
     pub(super) fn over(&self, number: usize, done: Option<Done>) -> Option<Result<Study, Failure>> {
         self.done()[number] = done;
         let is_last = self.left.fetch_sub(1, Ordering::AcqRel) == 1;
@@ -156,15 +157,16 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Returns the store of finished runs until the study is complete. Runs with qlog files, which are stored separately, and
-/// measurements with the simulations next to them cannot be reused: their store ends with the process.
+/// Returns the store of finished runs until the study is complete. Runs with qlog files, which are
+/// stored separately, and measurements with the simulations next to them cannot be reused: their
+/// store ends with the process.
 fn runs(options: &Options, manifest: &Manifest, id: &str) -> io::Result<Runs> {
     let stay = options.qlog.is_none() && options.world != Backend::Wire;
     if stay { Ok(Runs::open(&options.out, manifest, id)) } else { Runs::temporary(&options.out, manifest) }
 }
 
-/// Returns the cases to run, and a note about cases that cannot run. In the worlds of wire and stack, each case that can run there
-/// follows its simulation.
+/// Returns the cases to run, and a note about cases that cannot run. In the worlds of wire and
+/// stack, each case that can run there follows its simulation.
 pub(super) fn cases(
     exp: &Experiment,
     world: Backend,

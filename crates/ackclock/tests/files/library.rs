@@ -140,7 +140,8 @@ fn numbers_in_names() {
     assert_eq!(names("dstar/figure-3"), ["dstar/figure-3-table-1"]);
     assert_eq!(names("dstar/table-1"), ["dstar/figure-3-table-1", "dstar/table-1-10gbit"]);
     assert_eq!(names("dccc/table-2"), ["dccc/table-2-sensitivity", "dccc/table-2-stability"]);
-    // An exact name wins: `thesis/table-1` is not in `thesis/table-11-12-13`, nor `dccc/figure-13` in its ablations.
+    // An exact name wins: `thesis/table-1` is not in `thesis/table-11-12-13`, nor `dccc/figure-13`
+    // in its ablations.
     assert_eq!(names("thesis/table-1"), ["thesis/table-1"]);
     assert_eq!(names("dccc/figure-13"), ["dccc/figure-13"]);
     // A number must match completely, with its word and folder.

@@ -22,7 +22,7 @@ fn the_page_of_keys_is_made_from_it() {
     );
 }
 
-/// The hand-written page has a row for every mark. The page of metrics is generated, by the `book` test.
+/// The hand-written page has a row for every mark. The `book` test writes the page of metrics.
 #[test]
 fn the_page_of_experiment_files_has_every_mark() {
     let page = include_str!("../../../../docs/src/reference/experiment-files.md");

@@ -66,8 +66,8 @@ pub fn pem(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
 }
 
-/// Creates `cert.pem` and `priv.key` for `localhost` in this folder, as the interop runner's certs.sh does: P-256, and the key after
-/// its parameters. Returns false without openssl.
+/// Creates `cert.pem` and `priv.key` for `localhost` in this folder, as the interop runner's
+/// certs.sh does: P-256, and the key after its parameters. Returns false without openssl.
 pub fn certificate_by_openssl(dir: &Path) -> bool {
     const MAKE: &str = "openssl ecparam -name prime256v1 -genkey -out priv.key && openssl req -x509 -nodes -days 10 \
         -key priv.key -out cert.pem -subj /O=test/ -addext subjectAltName=DNS:localhost \

@@ -1,4 +1,5 @@
-//! Compares the measurements of `fetch` with the packet log of the emulator: losses and one-way delays. Needs root and /dev/net/tun.
+//! Compares the measurements of `fetch` with the packet log of the emulator: losses and one-way
+//! delays. Needs root and /dev/net/tun.
 
 use std::fs;
 
@@ -14,8 +15,8 @@ fn spread(table: &str, name: &str) -> [f64; 3] {
     numbers.collect::<Vec<f64>>().try_into().unwrap()
 }
 
-/// Returns the number of dropped packets of the server. Also returns mean and 95th percentile of the delays of its large packets,
-/// above the minimum, in milliseconds.
+/// Returns the number of dropped packets of the server. Also returns mean and 95th percentile of
+/// the delays of its large packets, above the minimum, in milliseconds.
 fn logged(csv: &str) -> (usize, f64, f64) {
     let rows = csv.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     let of_server: Vec<_> = rows.filter(|row| row[0] == "server").collect();
@@ -28,8 +29,8 @@ fn logged(csv: &str) -> (usize, f64, f64) {
     (dropped, above.iter().sum::<f64>() / above.len() as f64, above[above.len() * 95 / 100])
 }
 
-/// Fetches a file of 2 MB over this link from a server at `listen`, reached as `host`. Returns the table, the packet log, and why the run is not
-/// valid.
+/// Fetches a file of 2 MB over this link from a server at `listen`, reached as `host`. Returns the
+/// table, the packet log, and why the run is not valid.
 fn fetched(link: &str, listen: &str, host: &str) -> (String, String, Vec<String>) {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
@@ -66,8 +67,8 @@ fn counted(table: &str, name: &str) -> usize {
     line.split(['(', ' ']).filter_map(|word| word.parse().ok()).next().unwrap()
 }
 
-/// Every mark of the link's AQM is counted: over IPv4, over IPv6, and over IPv4 at a dual-stack socket, from a server that sends in
-/// bursts.
+/// Every mark of the link's AQM is counted: over IPv4, over IPv6, and over IPv4 at a dual-stack
+/// socket, from a server that sends in bursts.
 #[test]
 fn every_mark_is_counted() {
     let link = "rate=10 Mbit/s delay=5 ms queue=100 packets aqm={ name = \"codel\", target = \"1 ms\", interval = \"5 ms\" }";
@@ -102,8 +103,9 @@ fn what_the_link_has_done() {
         let [_, seen_mean, seen_p95] = spread(&table, "one-way delay, download");
         let [least, ..] = spread(&table, "RTT");
         assert!(least >= 30.0, "{table}");
-        // Some packets are still unknown when the server reports, and one belongs to the handshake. The minimum of the delays may belong to a
-        // packet that takes less than a millisecond on the link.
+        // Some packets are still unknown when the server reports, and one belongs to the handshake.
+        // The minimum of the delays may belong to a packet that takes less than a millisecond on
+        // the link.
         let holds = lost.abs_diff(dropped) <= 5
             && (seen_mean - mean).abs() < 2.0
             && (seen_p95 - p95).abs() < 3.0

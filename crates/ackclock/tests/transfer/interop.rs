@@ -42,7 +42,8 @@ fn world(files: &[(&str, usize)]) -> tempfile::TempDir {
     dir
 }
 
-/// Runs both ends of a case. The client uses this host name, and the server is ended like a container.
+/// Runs both ends of a case. The client uses this host name, and the server is ended like a
+/// container.
 fn run(dir: &Path, case: &str, host: &str, files: &[(&str, usize)]) -> Output {
     // Another process may take the port before the server does: then the server ends at once.
     for _ in 0..5 {

@@ -1,5 +1,6 @@
-//! `serve` and `fetch` against other stacks, all as processes over the emulator: 1 kB, 1 MB and 50 MB, with and without 1 % loss and
-//! reordering. The run checks that the received file has the hash of the served one. Needs root and /dev/net/tun.
+//! `serve` and `fetch` against other stacks, all as processes over the emulator: 1 kB, 1 MB and 50
+//! MB, with and without 1 % loss and reordering. The run checks that the received file has the hash
+//! of the served one. Needs root and /dev/net/tun.
 
 use std::fs;
 use std::io::Write;

@@ -7,7 +7,8 @@
 //! conformance::check(Registry::default().get("cubic").expect("built in"));
 //! ```
 //!
-//! An algorithm whose specification breaks a rule names that rule and the reason: see [`Exemptions`].
+//! An algorithm whose specification breaks a rule names that rule and the reason: see
+//! [`Exemptions`].
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -29,8 +30,8 @@ fn path(max_datagram_size: u64) -> PathInfo {
     PathInfo { max_datagram_size, paced: true, seed: 1 }
 }
 
-/// A rule from which an algorithm may be exempt. The rules do not apply to controllers that set their own pacing rate, because
-/// these derive the window from a model.
+/// A rule from which an algorithm may be exempt. The rules do not apply to controllers that set
+/// their own pacing rate, because these derive the window from a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rule {
@@ -41,8 +42,8 @@ pub enum Rule {
     SlowStart,
     /// A congestion event never enlarges the window that it finds.
     ///
-    /// An ACK may enlarge the window and then ask for an event. The event is judged by the window just before it, not by the
-    /// window before the ACK.
+    /// An ACK may enlarge the window and then ask for an event. The event is judged by the window
+    /// just before it, not by the window before the ACK.
     EventCuts,
     /// An undo ([`Controller::on_spurious`]) never makes the window larger than it has been before.
     UndoRestores,
@@ -79,7 +80,8 @@ impl Exemptions {
 /// Runs the whole suite on a registry entry with its default parameters.
 ///
 /// # Panics
-/// Panics if the controller breaks a rule. The message names the rule and contains the shortest script found that breaks it.
+/// Panics if the controller breaks a rule. The message names the rule and contains the shortest
+/// script found that breaks it.
 pub fn check(entry: &Entry) {
     check_with(entry, Exemptions::NONE);
 }
@@ -156,8 +158,8 @@ fn is_snake(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b"_0123456789".contains(&b))
 }
 
-/// Checks that `trace` reports exactly the listed variables, whose units the columns need. Variables declared as `later` may
-/// be missing.
+/// Checks that `trace` reports exactly the listed variables, whose units the columns need.
+/// Variables declared as `later` may be missing.
 fn listed_variables(algorithm: &Algorithm, cc: &dyn Controller) -> Result<(), TestCaseError> {
     let mut told: Vec<&str> = Vec::new();
     cc.trace(&mut |name, _| told.push(name));
@@ -175,7 +177,8 @@ fn listed_variables(algorithm: &Algorithm, cc: &dyn Controller) -> Result<(), Te
     Ok(())
 }
 
-/// Checks that the reported state is one of the named states. A controller without named states reports none.
+/// Checks that the reported state is one of the named states. A controller without named states
+/// reports none.
 fn named_state(algorithm: &Algorithm, cc: &dyn Controller) -> Result<(), TestCaseError> {
     let mut told = None;
     cc.trace(&mut |name, value| told = if name == STATE { Some(value) } else { told });
@@ -207,7 +210,8 @@ fn check_window(
         let before = cc.control().cwnd;
         let event = sender.play(&mut *cc, ms, step);
         let after = cc.control().cwnd;
-        // An ACK may enlarge the window and then ask for an event: growth ends where the event begins.
+        // An ACK may enlarge the window and then ask for an event: growth ends where the event
+        // begins.
         let reached = match step {
             Step::Event(_) => before,
             _ if event.is_some() => sender.window_before_event,
@@ -231,7 +235,8 @@ fn check_window(
             _ => {}
         }
         if bound(Rule::SlowStart) && matches!(step, Step::Ack { .. }) {
-            // One packet more: a controller that grows in whole packets may have kept part of one at the last event.
+            // One packet more: a controller that grows in whole packets may have kept part of one
+            // at the last event.
             let most = start + granted + MDS;
             prop_assert!(
                 reached <= most,
@@ -340,7 +345,8 @@ fn check_single_reduction(
     Ok(())
 }
 
-/// Checks that a timer that has fired is not requested again, and that an unrequested one does no harm.
+/// Checks that a timer that has fired is not requested again, and that an unrequested one does no
+/// harm.
 fn check_timers(algorithm: &Algorithm, script: &Script) -> Result<(), TestCaseError> {
     let mut cc = algorithm.build(path(MDS));
     let by_window = by_window(&*cc);
@@ -366,7 +372,8 @@ fn check_timers(algorithm: &Algorithm, script: &Script) -> Result<(), TestCaseEr
     Ok(())
 }
 
-/// Returns the smallest window, which repeated persistent congestion leaves, with datagrams of this size.
+/// Returns the smallest window, which repeated persistent congestion leaves, with datagrams of this
+/// size.
 fn smallest(algorithm: &Algorithm, mds: u64) -> u64 {
     let mut cc = algorithm.build(path(mds));
     let mut sender = Sender::new(mds);
@@ -380,8 +387,8 @@ fn smallest(algorithm: &Algorithm, mds: u64) -> u64 {
 
 /// Checks a change of the datagram size after a script, to a larger size and back.
 ///
-/// The window in bytes moves by less than a packet unless its minimum demands more. A controller that would have grown without
-/// the change also grows with it.
+/// The window in bytes moves by less than a packet unless its minimum demands more. A controller
+/// that would have grown without the change also grows with it.
 fn check_path_change(algorithm: &Algorithm, script: &Script) -> Result<(), TestCaseError> {
     let mut cc = algorithm.build(path(MDS));
     let mut sender = Sender::new(MDS);
@@ -394,7 +401,8 @@ fn check_path_change(algorithm: &Algorithm, script: &Script) -> Result<(), TestC
         let before = cc.control();
         cc.on_path_change(path(mds));
         let after = cc.control();
-        // The minimum is counted in packets. It may raise a window, and a window at the minimum may follow it down.
+        // The minimum is counted in packets. It may raise a window, and a window at the minimum may
+        // follow it down.
         let lifted = after.cwnd >= before.cwnd && after.cwnd <= new;
         let held = lifted || (before.cwnd <= old && after.cwnd >= new);
         let moved = held || after.cwnd.abs_diff(before.cwnd) < LARGER;

@@ -183,7 +183,8 @@ mod delay {
         }
     }
 
-    /// The window after the cut may exceed the one before the ACK: 12 000 + 3600 bytes times 0.8 are 12 480.
+    /// The window after the cut may exceed the one before the ACK: 12 000 + 3600 bytes times 0.8
+    /// are 12 480.
     #[test]
     fn grows_and_cuts_on_one_ack() {
         conformance::check(&Entry::for_params::<Params>());

@@ -1,7 +1,8 @@
-//! The packet log: one row per packet, streamed to a file by a thread of its own. The ground truth of queue, drops, marks.
+//! The packet log: one row per packet, streamed to a file by a thread of its own. The ground truth
+//! of queue, drops, marks.
 //!
-//! The engine never waits for it. What the writer cannot take is counted as lost, and makes the run invalid. It may also be kept in
-//! memory, for later analysis.
+//! The engine never waits for it. What the writer cannot take is counted as lost, and makes the run
+//! invalid. It may also be kept in memory, for later analysis.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -34,7 +35,8 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 pub struct Files {
     /// Rows as CSV.
     pub csv: Option<PathBuf>,
-    /// The traffic as pcapng: every packet at the interface where it was sent and, if it arrived, where it was received.
+    /// The traffic as pcapng: every packet at the interface where it was sent and, if it arrived,
+    /// where it was received.
     pub pcap: Option<PathBuf>,
     /// Keep the rows in memory, some 80 bytes a packet, for the run's report.
     pub keep: bool,
@@ -74,7 +76,8 @@ pub(crate) struct Writer {
 }
 
 impl Log {
-    /// Opens the files and starts their writer. Returns `None` if nothing is to be written. `start` is when the run starts: its times count from there.
+    /// Opens the files and starts their writer. Returns `None` if nothing is to be written. `start`
+    /// is when the run starts: its times count from there.
     pub(crate) fn open(files: &Files, start: Instant) -> Result<Option<(Self, Writer)>, Error> {
         if *files == Files::default() {
             return Ok(None);
@@ -146,7 +149,8 @@ impl Drop for Log {
 }
 
 impl Writer {
-    /// Waits for the writer after the engine has dropped its side. Also returns the rows that were kept, in the order in which packets ended.
+    /// Waits for the writer after the engine has dropped its side. Also returns the rows that were
+    /// kept, in the order in which packets ended.
     pub(crate) fn finish(self) -> (LogReport, Vec<Row>) {
         let (rows, error) = match self.done.recv_timeout(PATIENCE) {
             Ok(Ok(rows)) => (rows, None),

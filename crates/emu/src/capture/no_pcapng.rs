@@ -14,7 +14,7 @@ pub(crate) struct Pcap<W: Write> {
 
 impl<W: Write> Pcap<W> {
     pub(crate) fn new(_: W, _: Duration) -> io::Result<Self> {
-        let why = "this build writes no captures; build it with `--features pcap` or `--features full`";
+        let why = "this build writes no captures; it needs the feature `pcap`";
         Err(io::Error::new(io::ErrorKind::Unsupported, why))
     }
 

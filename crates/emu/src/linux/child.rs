@@ -4,9 +4,10 @@
 //! this process ── thread that waits ── init (process 1 of a process namespace) ── the command ── whatever it starts
 //! ```
 //!
-//! Init is a fork of this process that only passes on signals and reaps processes. The kernel kills it when the thread that
-//! started it ends, however this process dies. With init the kernel kills everything in its PID namespace, also processes
-//! in the background or in another session. When the command ends, init ends.
+//! Init is a fork of this process that only passes on signals and reaps processes. The kernel kills
+//! it when the thread that started it ends, however this process dies. With init the kernel kills
+//! everything in its PID namespace, also processes in the background or in another session. When
+//! the command ends, init ends.
 // Between fork and exec only system calls are allowed, and some have no safe signature.
 #![allow(unsafe_code)]
 
@@ -38,8 +39,9 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts a command at one end of the link, as this user. The variables `ACKCLOCK_CLIENT` and `ACKCLOCK_SERVER` hold the
-    /// IPv4 addresses, and those with the suffix `_V6` the IPv6 addresses.
+    /// Starts a command at one end of the link, as this user. The variables `ACKCLOCK_CLIENT` and
+    /// `ACKCLOCK_SERVER` hold the IPv4 addresses, and those with the suffix `_V6` the IPv6
+    /// addresses.
     ///
     /// # Errors
     /// The command's name and the system's message.
@@ -121,13 +123,15 @@ impl Drop for Child {
     }
 }
 
-/// Returns the exit status as a shell reports it: 128 plus the signal's number if a signal ended the command.
+/// Returns the exit status as a shell reports it: 128 plus the signal's number if a signal ended
+/// the command.
 pub fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// Forks again after the first fork. The new process goes on to run the command, and the caller stays as its init.
+/// Forks again after the first fork. The new process goes on to run the command, and the caller
+/// stays as its init.
 fn become_init() -> io::Result<()> {
     set_pdeathsig(Signal::SIGKILL)?;
     show_own_processes();
@@ -141,8 +145,9 @@ fn become_init() -> io::Result<()> {
     }
 }
 
-/// Mounts /proc for the PID namespace, so that `ps` and the shell's job control see only the command's processes. Where that
-/// is not allowed, as in some containers, /proc stays that of the host.
+/// Mounts /proc for the PID namespace, so that `ps` and the shell's job control see only the
+/// command's processes. Where that is not allowed, as in some containers, /proc stays that of the
+/// host.
 fn show_own_processes() {
     if unshare(CloneFlags::CLONE_NEWNS).is_err() {
         return;
@@ -157,8 +162,8 @@ fn show_own_processes() {
 
 /// Runs as process 1: passes on the signals that it receives, and ends when the command does.
 fn init(all: &SigSet, command: Pid) -> ! {
-    // Above all the pipe through which the starting process learns whether the command could be run.
-    // SAFETY: no descriptor above 2 is used here any more.
+    // Above all the pipe through which the starting process learns whether the command could be
+    // run. SAFETY: no descriptor above 2 is used here any more.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
     loop {
         // SAFETY: plain data, filled by the call below.
@@ -167,7 +172,8 @@ fn init(all: &SigSet, command: Pid) -> ! {
         let signal = unsafe { libc::sigwaitinfo(all.as_ref(), &raw mut info) };
         match signal {
             libc::SIGCHLD => collect(command),
-            // What a terminal sends reaches the command without us; its code is that of the kernel, above 0.
+            // What a terminal sends reaches the command without us; its code is that of the kernel,
+            // above 0.
             1.. if info.si_code <= 0 => {
                 // SAFETY: no memory is involved.
                 unsafe { libc::kill(command.as_raw(), signal) };
@@ -192,7 +198,8 @@ fn collect(command: Pid) {
             } else {
                 128 + libc::WTERMSIG(status)
             };
-            // SAFETY: ends this process without running anything of the one that it was forked from.
+            // SAFETY: ends this process without running anything of the one that it was forked
+            // from.
             unsafe { libc::_exit(code) };
         }
     }

@@ -9,8 +9,8 @@ const READINGS: usize = 8;
 
 /// Returns the time since 1970 at `at`, which is now or a little earlier.
 ///
-/// The wall clock is read between two readings of the monotonic clock. A pause of the thread between them would count as time, so that a
-/// wide pair is read again.
+/// The wall clock is read between two readings of the monotonic clock. A pause of the thread
+/// between them would count as time, so that a wide pair is read again.
 pub(crate) fn wall_at(at: Instant) -> Duration {
     let wall = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     read(|| at.elapsed(), wall)

@@ -1,5 +1,6 @@
-//! The user that a command runs as. The emulator needs root, and the commands inside the link do not. With root's capabilities a
-//! command could leave its network through the /proc entry of another process, or change the link's interfaces.
+//! The user that a command runs as. The emulator needs root, and the commands inside the link do
+//! not. With root's capabilities a command could leave its network through the /proc entry of
+//! another process, or change the link's interfaces.
 
 use std::env;
 use std::ffi::{CString, OsString};
@@ -20,10 +21,11 @@ use rustix::thread::{
 use crate::error::Error;
 use crate::linux::privilege::Way;
 
-/// Capabilities of a user's command: for `ping`, `tcpdump` and servers at port 443, all within the link's network.
+/// Capabilities of a user's command: for `ping`, `tcpdump` and servers at port 443, all within the
+/// link's network.
 const USER_CAPABILITIES: CapabilitySet = CapabilitySet::NET_RAW.union(CapabilitySet::NET_BIND_SERVICE);
-/// Capabilities that root keeps in addition: for files of any owner, and for servers that change to another user. All other
-/// capabilities reach beyond the link's network, or change it.
+/// Capabilities that root keeps in addition: for files of any owner, and for servers that change to
+/// another user. All other capabilities reach beyond the link's network, or change it.
 const ROOT_CAPABILITIES: CapabilitySet = USER_CAPABILITIES
     .union(CapabilitySet::CHOWN)
     .union(CapabilitySet::DAC_OVERRIDE)
@@ -66,8 +68,9 @@ impl Identity {
         Self { words, change: None, environment: Vec::new() }
     }
 
-    /// The identity of the calling user: the user that called sudo, or else the user of this process. It lacks the capabilities
-    /// that reach beyond the link's network. In a user namespace they do not reach further anyway.
+    /// The identity of the calling user: the user that called sudo, or else the user of this
+    /// process. It lacks the capabilities that reach beyond the link's network. In a user namespace
+    /// they do not reach further anyway.
     ///
     /// # Errors
     /// `SUDO_UID` or `SUDO_GID` is not a number, or the system's error about the user.
@@ -126,7 +129,8 @@ impl Identity {
         Self::with(format!("uid {uid}"), Some(Ids { uid, gid, groups: vec![gid] }), USER_CAPABILITIES)
     }
 
-    /// Makes this user the owner of a file or folder, so that no other user needs access to it. Does not follow a link.
+    /// Makes this user the owner of a file or folder, so that no other user needs access to it.
+    /// Does not follow a link.
     ///
     /// # Errors
     /// Any error of the system call.
@@ -142,7 +146,8 @@ impl Identity {
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
     }
 
-    /// Changes the calling process to this user, permanently. Makes system calls only, because it runs between fork and exec.
+    /// Changes the calling process to this user, permanently. Makes system calls only, because it
+    /// runs between fork and exec.
     ///
     /// # Errors
     /// The error of the system call. The process must not go on then.
@@ -175,7 +180,8 @@ fn limit(to: CapabilitySet) -> io::Result<()> {
     let had = capabilities(None)?.permitted;
     // The change of the user has taken them out of effect.
     set_capabilities(None, CapabilitySets { effective: had, permitted: had, inheritable: had & to })?;
-    // Where it is not allowed, what is not permitted now cannot come back under `no_new_privs` either.
+    // Where it is not allowed, what is not permitted now cannot come back under `no_new_privs`
+    // either.
     if had.contains(CapabilitySet::SETPCAP) {
         limit_bounding_set(to)?;
     }

@@ -1,4 +1,5 @@
-//! Messages of the kernel's routing socket (rtnetlink): requests that are written, notices that are read.
+//! Messages of the kernel's routing socket (rtnetlink): requests that are written, notices that are
+//! read.
 //!
 //! ```text
 //! message    length u32 | type u16 | flags u16 | sequence u32 | port u32 | body            linux/netlink.h
@@ -34,7 +35,8 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Creates a request of this type (`RTM_...`) with these flags (`NLM_F_...`) and the fixed header of the type.
+    /// Creates a request of this type (`RTM_...`) with these flags (`NLM_F_...`) and the fixed
+    /// header of the type.
     pub(crate) fn new(kind: u16, flags: i32, header: &[u8]) -> Self {
         Self { kind, flags: flags as u16, body: header.to_vec() }
     }
@@ -50,7 +52,8 @@ impl Request {
         message(self.kind, self.flags | (libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16, &self.body)
     }
 
-    /// Sends the request to the network namespace of the calling thread and waits for the kernel's answer.
+    /// Sends the request to the network namespace of the calling thread and waits for the kernel's
+    /// answer.
     ///
     /// # Errors
     /// The error that the kernel answers with, or that of the socket.
@@ -91,7 +94,8 @@ impl<'a> Message<'a> {
         Some((Self { kind, body }, bytes.get(length.next_multiple_of(4)..).unwrap_or_default()))
     }
 
-    /// Returns the value of the first attribute of this type behind a fixed header of `header` bytes.
+    /// Returns the value of the first attribute of this type behind a fixed header of `header`
+    /// bytes.
     pub(crate) fn attribute(&self, header: usize, kind: u16) -> Option<&'a [u8]> {
         let mut rest = self.body.get(header..)?;
         loop {
@@ -111,7 +115,8 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Returns the fixed header of messages about an interface, `struct ifinfomsg`: family, type, index, flags, mask of flags.
+/// Returns the fixed header of messages about an interface, `struct ifinfomsg`: family, type,
+/// index, flags, mask of flags.
 pub(crate) fn interface_header(index: u32, flags: u32) -> [u8; INTERFACE_HEADER] {
     let mut header = [0; INTERFACE_HEADER];
     header[4..8].copy_from_slice(&index.to_ne_bytes());
@@ -128,7 +133,8 @@ pub(crate) fn push_attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
     to.resize(to.len().next_multiple_of(4), 0);
 }
 
-/// Returns a message with its header. Sequence and port are zero: each request has a socket of its own.
+/// Returns a message with its header. Sequence and port are zero: each request has a socket of its
+/// own.
 pub(crate) fn message(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER + body.len());
     bytes.extend(((HEADER + body.len()) as u32).to_ne_bytes());

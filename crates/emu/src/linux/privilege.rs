@@ -23,8 +23,9 @@ pub enum Way {
     UserNamespace,
 }
 
-/// Makes sure that this process can make network namespaces and TUN devices. Without the privileges it enters its own user
-/// namespace, which the kernel permits only while the process has one thread.
+/// Makes sure that this process can make network namespaces and TUN devices. Without the privileges
+/// it enters its own user namespace, which the kernel permits only while the process has one
+/// thread.
 ///
 /// # Errors
 /// The missing privilege and how to get it.
@@ -51,7 +52,8 @@ pub fn acquire() -> Result<Way, Error> {
     Ok(Way::UserNamespace)
 }
 
-/// Returns why the emulator cannot run here without a user namespace, for tests that are skipped then.
+/// Returns why the emulator cannot run here without a user namespace, for tests that are skipped
+/// then.
 pub fn missing() -> Option<String> {
     match check_tun() {
         Err(e) => Some(e.to_string()),
@@ -80,13 +82,15 @@ fn has(capability: u32) -> bool {
     bits.is_some_and(|bits| bits >> capability & 1 == 1)
 }
 
-/// Puts the calling thread under SCHED_FIFO, `below` steps under the emulator's priority, and makes its timers exact.
-/// Returns false where that is not allowed. The thread then runs as any other does.
+/// Puts the calling thread under SCHED_FIFO, `below` steps under the emulator's priority, and makes
+/// its timers exact. Returns false where that is not allowed. The thread then runs as any other
+/// does.
 #[allow(unsafe_code)]
 pub fn real_time(below: u8) -> bool {
     // A slack of 1 ns instead of 50 us; without it the thread wakes later, nothing else.
     let _ = nix::sys::prctl::set_timerslack(1);
     let parameter = nix::libc::sched_param { sched_priority: (PRIORITY - i32::from(below)).max(1) };
-    // SAFETY: the call reads the parameter, which lives until it returns, and concerns this thread only (pid 0).
+    // SAFETY: the call reads the parameter, which lives until it returns, and concerns this thread
+    // only (pid 0).
     unsafe { nix::libc::sched_setscheduler(0, nix::libc::SCHED_FIFO, &raw const parameter) == 0 }
 }

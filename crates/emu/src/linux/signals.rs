@@ -25,7 +25,8 @@ pub struct Came {
 }
 
 impl Signals {
-    /// Blocks SIGINT, SIGTERM, SIGHUP and SIGQUIT in this thread and in all threads that it starts from now on.
+    /// Blocks SIGINT, SIGTERM, SIGHUP and SIGQUIT in this thread and in all threads that it starts
+    /// from now on.
     ///
     /// # Errors
     /// The error of the system call.

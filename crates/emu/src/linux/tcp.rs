@@ -1,5 +1,5 @@
-//! The kernel's TCP between the two ends: connections with a chosen controller and segment size, and their `TCP_INFO`
-//! (linux/tcp.h).
+//! The kernel's TCP between the two ends: connections with a chosen controller and segment size,
+//! and their `TCP_INFO` (linux/tcp.h).
 // `TCP_INFO` in its whole length, and receive time-outs, have no safe signature.
 #![allow(unsafe_code)]
 
@@ -29,7 +29,8 @@ const PATIENCE: TimeVal = TimeVal::new(15, 0);
 pub const TIMESTAMPS: u32 = 12;
 /// Bytes of the headers of IPv4 and TCP with timestamps.
 pub const HEADERS: u32 = 20 + 20 + TIMESTAMPS;
-/// Routing metrics (linux/rtnetlink.h): the bits of the locked ones, the window, the initial window.
+/// Routing metrics (linux/rtnetlink.h): the bits of the locked ones, the window, the initial
+/// window.
 const RTAX_LOCK: u16 = 1;
 const RTAX_CWND: u16 = 7;
 const RTAX_INITCWND: u16 = 11;
@@ -56,8 +57,8 @@ pub struct Connection {
     pub server: TcpStream,
 }
 
-/// Sets TCP at both ends: whether it negotiates ECN, and whether connections pass what they have learnt to later ones, as
-/// Linux does by default.
+/// Sets TCP at both ends: whether it negotiates ECN, and whether connections pass what they have
+/// learnt to later ones, as Linux does by default.
 ///
 /// # Errors
 /// The error of the system call.
@@ -75,11 +76,11 @@ pub fn configure(rig: &Rig, ecn: bool, learns: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Locks the window of every connection that the client opens from now on to this many segments. `patience` is a few
-/// round-trip times.
+/// Locks the window of every connection that the client opens from now on to this many segments.
+/// `patience` is a few round-trip times.
 ///
-/// The kernel takes a locked window from its cache of peers, not from the route. A peer enters that cache when a connection
-/// to it ends. So this makes a connection and ends it.
+/// The kernel takes a locked window from its cache of peers, not from the route. A peer enters that
+/// cache when a connection to it ends. So this makes a connection and ends it.
 ///
 /// # Errors
 /// The error of the system call.
@@ -92,13 +93,15 @@ pub fn lock_window(rig: &Rig, segments: u32, patience: Duration) -> Result<(), E
     Ok(())
 }
 
-/// Adds a route to the server with locked metrics: `ip route add 10.64.0.2 dev ack0 cwnd lock N initcwnd N`.
+/// Adds a route to the server with locked metrics:
+/// `ip route add 10.64.0.2 dev ack0 cwnd lock N initcwnd N`.
 fn route_with_window(segments: u32) -> io::Result<()> {
     let mut metrics = Vec::new();
     for (kind, value) in [(RTAX_LOCK, 1 << RTAX_CWND), (RTAX_CWND, segments), (RTAX_INITCWND, segments)] {
         netlink::push_attribute(&mut metrics, kind, &value.to_ne_bytes());
     }
-    // struct rtmsg: family, lengths of destination and source, TOS, table, protocol, scope, type; then flags.
+    // struct rtmsg: family, lengths of destination and source, TOS, table, protocol, scope, type;
+    // then flags.
     let header = [
         libc::AF_INET as u8,
         32,
@@ -259,7 +262,8 @@ impl Info {
     pub fn of(stream: &TcpStream) -> io::Result<Self> {
         let mut bytes = [0_u8; LENGTH];
         let mut length = LENGTH as libc::socklen_t;
-        // SAFETY: the kernel writes at most `length` bytes, which is the buffer's size, and the new length.
+        // SAFETY: the kernel writes at most `length` bytes, which is the buffer's size, and the new
+        // length.
         let done = unsafe {
             libc::getsockopt(
                 stream.as_fd().as_raw_fd(),

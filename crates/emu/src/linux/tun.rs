@@ -24,7 +24,8 @@ use crate::linux::watch::{Change, Watch};
 pub(crate) const NAME: &str = "ack0";
 /// Largest IP packet, in bytes.
 pub(crate) const MTU: usize = 1500;
-/// Packets that can wait for the engine to read them. A short queue would drop packets that no log sees.
+/// Packets that can wait for the engine to read them. A short queue would drop packets that no log
+/// sees.
 const QUEUE: u32 = 10_000;
 /// Attempts to use the new IPv6 address, 5 ms apart.
 const TRIES: u32 = 400;
@@ -96,7 +97,8 @@ impl Tun {
     }
 }
 
-/// Returns the packets that the device in this namespace has lost so far, or `None` if the device is gone.
+/// Returns the packets that the device in this namespace has lost so far, or `None` if the device
+/// is gone.
 pub(crate) fn hidden_drops(namespace: &Namespace) -> Result<Option<HiddenDrops>, Error> {
     let table = namespace.run(|| {
         fs::read_to_string("/proc/thread-self/net/dev")
@@ -105,14 +107,16 @@ pub(crate) fn hidden_drops(namespace: &Namespace) -> Result<Option<HiddenDrops>,
     Ok(table.lines().find_map(drops_in))
 }
 
-/// Parses a line of /proc/net/dev: `name: rx(bytes packets errs drop ...8) tx(bytes packets errs drop ...)`.
+/// Parses a line of /proc/net/dev:
+/// `name: rx(bytes packets errs drop ...8) tx(bytes packets errs drop ...)`.
 fn drops_in(line: &str) -> Option<HiddenDrops> {
     let numbers = line.trim().strip_prefix(NAME)?.strip_prefix(':')?;
     let numbers: Vec<u64> = numbers.split_whitespace().map_while(|n| n.parse().ok()).collect();
     Some(HiddenDrops { from_emulator: *numbers.get(3)?, to_emulator: *numbers.get(11)? })
 }
 
-/// Turns off router solicitations and link-local addresses, which would cause packets that no command has sent.
+/// Turns off router solicitations and link-local addresses, which would cause packets that no
+/// command has sent.
 fn quiet_ipv6() {
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/router_solicitations", "0");
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/addr_gen_mode", "1");
@@ -144,7 +148,8 @@ fn watch(addresses: [IpAddr; 2]) -> Result<Watch, Error> {
     opened.map_err(|e| Error::system("watch the TUN device", e))
 }
 
-/// Sets the length of the device's queue by rtnetlink, because in a user namespace the kernel refuses the ioctl for this.
+/// Sets the length of the device's queue by rtnetlink, because in a user namespace the kernel
+/// refuses the ioctl for this.
 fn set_queue_length() -> io::Result<()> {
     let index = nix::net::if_::if_nametoindex(NAME)?;
     let header = netlink::interface_header(index, 0);
@@ -199,7 +204,8 @@ fn address(address: Ipv4Addr) -> libc::__c_anonymous_ifr_ifru {
 }
 
 fn ioctl<T>(on: &impl AsRawFd, call: libc::Ioctl, argument: &mut T, tried: &str) -> Result<(), Error> {
-    // SAFETY: every call above reads or writes no more than the struct that its manual page names, which is T.
+    // SAFETY: every call above reads or writes no more than the struct that its manual page names,
+    // which is T.
     let done = unsafe { libc::ioctl(on.as_raw_fd(), call, std::ptr::from_mut(argument)) };
     match done {
         0.. => Ok(()),

@@ -1,4 +1,5 @@
-//! Changes of the link's interface during a run, from the kernel's notifications. No change is too short to be seen.
+//! Changes of the link's interface during a run, from the kernel's notifications. No change is too
+//! short to be seen.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -126,7 +127,8 @@ impl Interface {
     }
 }
 
-/// Reads the address of a notification. IPv4 has its own address under `IFA_LOCAL`, IPv6 only under `IFA_ADDRESS`.
+/// Reads the address of a notification. IPv4 has its own address under `IFA_LOCAL`, IPv6 only under
+/// `IFA_ADDRESS`.
 fn address(message: &Message<'_>) -> Option<IpAddr> {
     let local = message.attribute(ADDRESS_HEADER, libc::IFA_LOCAL);
     let bytes = local.or_else(|| message.attribute(ADDRESS_HEADER, libc::IFA_ADDRESS))?;

@@ -1,12 +1,14 @@
-//! The relay: one thread that carries packets between two TUN devices through two links, by the real clock.
+//! The relay: one thread that carries packets between two TUN devices through two links, by the
+//! real clock.
 //!
 //! ```text
 //! loop:  hand over what is due -> read what has arrived -> sleep until the next is due, less a short spin
 //! ```
 //!
-//! It sleeps in `ppoll`, whose timeout is in nanoseconds, and spins for the last microseconds. It spins only where the gap
-//! between packets is much longer than that. A thread under SCHED_FIFO that never sleeps starves its core, until the
-//! kernel's real-time limit stops it for tens of milliseconds.
+//! It sleeps in `ppoll`, whose timeout is in nanoseconds, and spins for the last microseconds. It
+//! spins only where the gap between packets is much longer than that. A thread under SCHED_FIFO
+//! that never sleeps starves its core, until the kernel's real-time limit stops it for tens of
+//! milliseconds.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -37,8 +39,8 @@ const BATCH: usize = 64;
 const SPIN: Duration = Duration::from_micros(20);
 /// Smallest gap between packets for which the engine spins, in spins.
 const SPIN_SHARE: u64 = 4;
-/// Span within which closer packets are delivered together, like the interrupts of a network card. It halves the CPU time
-/// of 1 Gbit/s.
+/// Span within which closer packets are delivered together, like the interrupts of a network card.
+/// It halves the CPU time of 1 Gbit/s.
 const GATHER: Duration = Duration::from_micros(50);
 /// Time between two snapshots, and the longest sleep.
 const TICK: Duration = Duration::from_millis(100);
@@ -309,7 +311,8 @@ impl Engine {
         }
     }
 
-    /// Logs the packets that are still in the queue or on the link. Packets that would never be delivered are not logged.
+    /// Logs the packets that are still in the queue or on the link. Packets that would never be
+    /// delivered are not logged.
     fn log_held(&mut self, now: Time) {
         for from in 0..2 {
             while let Some(packet) = self.links[from].pop(Time(u64::MAX - 2)) {

@@ -6,8 +6,8 @@ use units::{Duration, Time};
 use crate::linux::watch::Change;
 use crate::relay::side::Snapshot;
 
-/// Largest number of bytes that the emulator holds, both directions together. An unlimited queue under a flood would
-/// otherwise take the machine's memory.
+/// Largest number of bytes that the emulator holds, both directions together. An unlimited queue
+/// under a flood would otherwise take the machine's memory.
 pub const MAX_HELD: u64 = 512 << 20;
 
 /// Packets that the engine could not carry.
@@ -41,7 +41,8 @@ pub(crate) struct Timing {
 
 impl Default for Timing {
     fn default() -> Self {
-        // Three digits from 1 ns to a minute; the constructor refuses only bounds that make no sense.
+        // Three digits from 1 ns to a minute; the constructor refuses only bounds that make no
+        // sense.
         let lateness = Histogram::new_with_bounds(1, 60_000_000_000, 3);
         Self { lateness: lateness.unwrap_or_else(|_| unreachable!("constant bounds")) }
     }

@@ -28,7 +28,8 @@ const IPV4_HEADER: usize = 20;
 const TCP_UDP: [u8; 2] = [TCP, UDP];
 
 impl WirePacket {
-    /// Parses a packet from the TUN device. `overhead` is the bytes of lower layers that count on the wire.
+    /// Parses a packet from the TUN device. `overhead` is the bytes of lower layers that count on
+    /// the wire.
     ///
     /// # Errors
     /// The fault of its header.
@@ -132,7 +133,8 @@ fn transport(bytes: &[u8]) -> Result<(usize, u8), &'static str> {
     }
 }
 
-/// Hashes addresses, protocol and ports: FNV-1a, folded. Fragments and packets without ports are hashed by their addresses.
+/// Hashes addresses, protocol and ports: FNV-1a, folded. Fragments and packets without ports are
+/// hashed by their addresses.
 fn flow(bytes: &[u8], (header, protocol): (usize, u8)) -> u32 {
     let addresses = if bytes[0] >> 4 == 4 { &bytes[12..20] } else { &bytes[8..40] };
     let ports = match bytes.get(header..header + 4) {
@@ -188,7 +190,8 @@ impl Packet for WirePacket {
     }
 
     fn ecn(&self) -> Ecn {
-        // The traffic class of IPv6 lies across two bytes: its ECN bits are bits 4 and 5 of the second.
+        // The traffic class of IPv6 lies across two bytes: its ECN bits are bits 4 and 5 of the
+        // second.
         if self.bytes[0] >> 4 == 4 { ecn_of(self.bytes[1]) } else { ecn_of(self.bytes[1] >> 4) }
     }
 
@@ -312,7 +315,8 @@ mod tests {
     fn reads_the_headers_of_tcp_and_udp() {
         let mut bytes = ipv4(0, 1);
         bytes[9] = TCP;
-        // Ports, sequence, acknowledgement, 32 bytes of header, ACK and SYN, then the rest of it and 5 bytes of payload.
+        // Ports, sequence, acknowledgement, 32 bytes of header, ACK and SYN, then the rest of it
+        // and 5 bytes of payload.
         bytes.extend([0x1b, 0x58, 0x00, 0x50, 0, 0, 1, 2, 0, 0, 3, 4, 0x80, 0x12]);
         bytes.extend([0; 18 + 5]);
         let length = (bytes.len() as u16).to_be_bytes();

@@ -34,7 +34,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Creates a configuration with this link for the client's packets. The reverse link only delays, by the same time.
+    /// Creates a configuration with this link for the client's packets. The reverse link only
+    /// delays, by the same time.
     pub fn new(there: LinkConfig) -> Self {
         let back = Self::delay(there.delay);
         Self { there, back, overhead: 0, seed: 1, log: Files::default() }
@@ -53,7 +54,8 @@ pub struct Report {
     pub last: Snapshot,
     /// The self-audit.
     pub audit: Audit,
-    /// Packets in the order in which they were delivered or dropped, if the configuration keeps them.
+    /// Packets in the order in which they were delivered or dropped, if the configuration keeps
+    /// them.
     pub packets: Vec<Row>,
 }
 

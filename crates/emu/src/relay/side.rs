@@ -17,7 +17,8 @@ pub enum Side {
 }
 
 impl Side {
-    /// Returns the IPv4 address of this end. It is in its own namespace and so cannot collide with an address of the host.
+    /// Returns the IPv4 address of this end. It is in its own namespace and so cannot collide with
+    /// an address of the host.
     pub fn ipv4(self) -> Ipv4Addr {
         Ipv4Addr::new(10, 64, 0, self.number())
     }

@@ -22,9 +22,9 @@
 //! [[claim]], [[miss]], [[chart]]                                                             see `claim`, `chart`
 //! ```
 //!
-//! Every key is checked when the file is read, for every combination of varied values, so that nothing fails later.
-//! Every error is a [`Diagnostic`](crate::diagnostic::Diagnostic) with line and key. All errors of a file are
-//! reported at once.
+//! Every key is checked when the file is read, for every combination of varied values, so that
+//! nothing fails later. Every error is a [`Diagnostic`](crate::diagnostic::Diagnostic) with line
+//! and key. All errors of a file are reported at once.
 
 mod application;
 mod aqm;

@@ -8,8 +8,9 @@
 //!                = limit / rate - delay of the link          limit-counts = "queue+delay"
 //! ```
 //!
-//! In the second case, packets in propagation count toward the limit too. A full link takes `rate * delay` of it, and
-//! only the rest is available for queueing. A threshold such as `"20 % of buffer"` refers to that usable part.
+//! In the second case, packets in propagation count toward the limit too. A full link takes
+//! `rate * delay` of it, and only the rest is available for queueing. A threshold such as
+//! `"20 % of buffer"` refers to that usable part.
 
 use std::fmt;
 use std::str::FromStr;

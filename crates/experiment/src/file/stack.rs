@@ -1,8 +1,9 @@
-//! `stack` of a flow: the QUIC implementation that supplies the defaults of `packet`, `recovery` and `ack`.
+//! `stack` of a flow: the QUIC implementation that supplies the defaults of `packet`, `recovery`
+//! and `ack`.
 //!
-//! `"mvfst"` is facebook/mvfst as of May 2025 under `hq`, the stack of source 000's testbed. The table lists its values
-//! and their origin. Numbers in the last column are sections of the fact sheet, `algorithms/mvfst.md` of the notes. Files
-//! are mvfst's.
+//! `"mvfst"` is facebook/mvfst as of May 2025 under `hq`, the stack of source 000's testbed. The
+//! table lists its values and their origin. Numbers in the last column are sections of the fact
+//! sheet, `algorithms/mvfst.md` of the notes. Files are mvfst's.
 //!
 //! | key | value | fact |
 //! |---|---|---|
@@ -28,19 +29,23 @@
 //!
 //! Rules that are not modelled, with mvfst's rule in brackets:
 //!
-//! * The smoothed RTT subtracts the ACK delay from a sample that exceeds the minimum by at least that delay (5: by more).
-//!   It subtracts at most `max-ack-delay` (5: all of it; no ACK here is later than its timer).
+//! * The smoothed RTT subtracts the ACK delay from a sample that exceeds the minimum by at least
+//!   that delay (5: by more). It subtracts at most `max-ack-delay` (5: all of it; no ACK here is
+//!   later than its timer).
 //! * Persistent congestion follows RFC 9002 (5: a single ACK is examined).
 //! * A reduction allows one packet beyond the window (RFC 9002 section 7.3.2; 6: none).
-//! * A packet declared lost may arrive within three PTOs, and is then not retransmitted (5: one PTO, and it is).
-//! * Packets sent at the same instant share a send time (4: packets of one write do), so there is nothing to choose.
-//! * Receive times are truncated to their unit one by one (9: differences are, which adds up to 80 us). Late packets have
-//!   a receive time too (9: none). A lost ACK loses its receive times (9: the last ten are kept).
-//! * A skipped packet number is forgotten after 1000 packets (2: with an ACK above it), and counts for the packet
-//!   threshold (5: does not).
+//! * A packet declared lost may arrive within three PTOs, and is then not retransmitted (5: one
+//!   PTO, and it is).
+//! * Packets sent at the same instant share a send time (4: packets of one write do), so there is
+//!   nothing to choose.
+//! * Receive times are truncated to their unit one by one (9: differences are, which adds up to 80
+//!   us). Late packets have a receive time too (9: none). A lost ACK loses its receive times (9:
+//!   the last ten are kept).
+//! * A skipped packet number is forgotten after 1000 packets (2: with an ACK above it), and counts
+//!   for the packet threshold (5: does not).
 //!
-//! Also missing: alarms in whole milliseconds (5), and a receiver that reads several packets at once (2). The controller
-//! is the file's.
+//! Also missing: alarms in whole milliseconds (5), and a receiver that reads several packets at
+//! once (2). The controller is the file's.
 
 use recovery::{AckConfig, Config, OnGap, Paced, Pacing, Pto, Style, TimeThreshold};
 use scenario::Transport;

@@ -1,7 +1,8 @@
 //! A link written as words on a command line: `rate=10 Mbit/s delay=25 ms queue=2 BDP`.
 //!
-//! The words are converted to the TOML of a `[link]` table, so that keys, units and errors are those of experiment
-//! files. A value extends to the next `key=`. Tables and lists are written as in TOML.
+//! The words are converted to the TOML of a `[link]` table, so that keys, units and errors are
+//! those of experiment files. A value extends to the next `key=`. Tables and lists are written as
+//! in TOML.
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostics::Diagnostics;

@@ -1,4 +1,5 @@
-//! CoDel: RFC 8289 (January 2018), section 5; marks instead of drops as in RFC 8290 section 4.2 and Linux.
+//! CoDel: RFC 8289 (January 2018), section 5; marks instead of drops as in RFC 8290 section 4.2 and
+//! Linux.
 //!
 //! ```text
 //! above:    sojourn >= target and bytes behind > mtu, for a whole interval                  (dodequeue)

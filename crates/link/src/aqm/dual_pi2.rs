@@ -35,7 +35,8 @@ use crate::packet::Packet;
 pub struct Params {
     /// Target delay of the C queue, above 0 (target; default 15 ms: RFC 9332 appendix A.1).
     pub target: Duration,
-    /// Time between updates of the probability, above 0 (Tupdate; default min(target, RTT_max/3) = 15 ms: A.1).
+    /// Time between updates of the probability, above 0 (Tupdate; default min(target, RTT_max/3) =
+    /// 15 ms: A.1).
     pub t_update: Duration,
     /// Weight of the delay's distance from the target, in 1/s (default 0.1 Tupdate/RTT_max^2 = 0.15
     /// with RTT_max = 100 ms: A.1; Linux 0.16).

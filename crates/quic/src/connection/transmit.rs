@@ -244,8 +244,8 @@ impl Connection {
         }
     }
 
-    /// Returns the size of the next packet, to be checked by congestion control. It is that of a full
-    /// packet, or that of the waiting messages if there is nothing else to send.
+    /// Returns the size of the next packet, to be checked by congestion control. It is that of a
+    /// full packet, or that of the waiting messages if there is nothing else to send.
     ///
     /// Otherwise a packet of audio would wait for the pacer until a full packet could be sent. The
     /// size is full until the handshake is confirmed, since its datagrams are padded. It is also

@@ -1,7 +1,7 @@
 //! A pattern of bytes that need not be stored: each byte follows from its offset in the stream.
 
-/// 2^64 divided by the golden ratio: odd, with bits spread out, so that neighbouring words differ in
-/// every byte.
+/// 2^64 divided by the golden ratio: odd, with bits spread out, so that neighbouring words differ
+/// in every byte.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Fills `out` with the pattern from `offset` on. Each word of eight bytes is the number of the

@@ -192,8 +192,8 @@ fn crumbs_and_replays() {
     assert_eq!(verdict(&mut world), None);
 }
 
-/// Invalid ECN counts end the marking, not the connection (RFC 9000 section 13.4.2.1). They decrease,
-/// count marks that were not sent, or exceed the number of sent packets.
+/// Invalid ECN counts end the marking, not the connection (RFC 9000 section 13.4.2.1). They
+/// decrease, count marks that were not sent, or exceed the number of sent packets.
 #[test]
 fn ecn_counts_that_lie() {
     let lies = [(0, 0, 0), (1 << 30, 0, 0), (1000, 5, 0), (0, 0, 1 << 40)];

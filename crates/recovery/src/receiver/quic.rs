@@ -75,9 +75,10 @@ impl Receiver {
 
     /// Bounds the memory, for endpoints whose peer is not trusted.
     ///
-    /// The receiver keeps at most `ranges` ranges of numbers, at least 1. Beyond that it forgets the lowest range. From then on every number up to its end counts as a duplicate
-    /// (RFC 9000 section 13.2.3). Receive times are written in order of arrival. Every ACK repeats
-    /// them until one that contained them is [acknowledged](Self::on_ack_acked). The latest
+    /// The receiver keeps at most `ranges` ranges of numbers, at least 1. Beyond that it forgets
+    /// the lowest range. From then on every number up to its end counts as a duplicate (RFC 9000
+    /// section 13.2.3). Receive times are written in order of arrival. Every ACK repeats them until
+    /// one that contained them is [acknowledged](Self::on_ack_acked). The latest
     /// [`AckConfig::timestamps`] are kept.
     pub fn bounded(mut self, ranges: usize) -> Self {
         self.range_limit = ranges.max(1);

@@ -171,9 +171,9 @@ impl<T: Payload> Sender<T> {
     /// Ends the response to the last event: everything that could be sent has been sent. Call it
     /// whenever that is so.
     ///
-    /// Until then, packets count as sent at the moment of a reduction, which covers their loss. A real endpoint
-    /// takes some microseconds to send them. Without this call, that lasts
-    /// for the whole recovery period, and losses in it do not reduce the window again.
+    /// Until then, packets count as sent at the moment of a reduction, which covers their loss. A
+    /// real endpoint takes some microseconds to send them. Without this call, that lasts for the
+    /// whole recovery period, and losses in it do not reduce the window again.
     pub fn end_response(&mut self) {
         self.accounting.period.end_response();
     }

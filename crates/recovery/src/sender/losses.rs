@@ -117,9 +117,9 @@ impl<T: Payload> Sender<T> {
 
     /// Reports whether these losses establish persistent congestion (RFC 9002 section 7.6).
     ///
-    /// They do if two lost ACK-eliciting packets are further apart than the persistent congestion duration. No
-    /// packet sent between them in their space may have been acknowledged. Section 7.6.2
-    /// allows looking at one space only.
+    /// They do if two lost ACK-eliciting packets are further apart than the persistent congestion
+    /// duration. No packet sent between them in their space may have been acknowledged. Section
+    /// 7.6.2 allows looking at one space only.
     fn is_persistent(&self, lost: &[(u64, Detection)]) -> bool {
         let (Some(threshold), Some(first_sample)) =
             (self.config.persistent_congestion, self.first_rtt_sample)

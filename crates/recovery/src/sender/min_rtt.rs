@@ -1,7 +1,7 @@
 //! Windowed minimum of the RTT, as in Linux (`lib/win_minmax.c`, after Kathleen Nichols).
 //!
-//! It keeps the best, second-best and third-best sample, each from a later part of the window. So the
-//! best has a successor when it expires.
+//! It keeps the best, second-best and third-best sample, each from a later part of the window. So
+//! the best has a successor when it expires.
 
 use units::{Duration, Time};
 

@@ -1,9 +1,10 @@
 //! Proportional Rate Reduction, RFC 9937 (December 2025), in whole segments as Linux counts
 //! (`tcp_cwnd_reduction`).
 //!
-//! A window that falls at once silences the sender for a part of the round trip. Where losses have emptied the pipe below the new window, the difference then follows as one burst,
-//! into the queue that has just overflowed. With PRR every ACK of the recovery period releases its
-//! share, so that `ssthresh` is in flight at the end of the period.
+//! A window that falls at once silences the sender for a part of the round trip. Where losses have
+//! emptied the pipe below the new window, the difference then follows as one burst, into the queue
+//! that has just overflowed. With PRR every ACK of the recovery period releases its share, so that
+//! `ssthresh` is in flight at the end of the period.
 //!
 //! ```text
 //! begin  RecoverFS = bytes in flight before the event; prr_delivered = prr_out = 0          (6.1)

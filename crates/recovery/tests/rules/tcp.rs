@@ -49,7 +49,8 @@ fn only_sacked_segments_count() {
     assert_ms(b.due().unwrap(), 106.0 + 100.0 + 25.0);
 }
 
-/// Fewer than three: after min_rtt / 4. The timer waits for the last hole (section 6.2 step 5: the largest remainder).
+/// Fewer than three: after min_rtt / 4. The timer waits for the last hole (section 6.2 step 5: the
+/// largest remainder).
 #[test]
 fn reordering_timer() {
     let mut b = flight(Config::tcp());

@@ -1,4 +1,5 @@
-//! Probe timeouts (RFC 9002 section 6.2), tail loss probes (RFC 8985 section 7), retransmission timeouts (RFC 6298).
+//! Probe timeouts (RFC 9002 section 6.2), tail loss probes (RFC 8985 section 7), retransmission
+//! timeouts (RFC 6298).
 
 use crate::common::*;
 use ackclock_recovery::{AckFrame, Config, Pto, Rto, SendDecision, TcpAck, TimeThreshold};

@@ -82,7 +82,8 @@ mod tests {
 
     #[test]
     fn a_turned_cloud_has_a_turned_ellipse() {
-        // A cross of half lengths 10 and 5 along (3, 4) / 5 and (-4, 3) / 5: variances 200/3 and 50/3.
+        // A cross of half lengths 10 and 5 along (3, 4) / 5 and (-4, 3) / 5: variances 200/3 and
+        // 50/3.
         let cross = [(6.0, 8.0), (-6.0, -8.0), (-4.0, 3.0), (4.0, -3.0)];
         let ellipse = Ellipse::from_points(&cross).unwrap();
         near(ellipse.axes, ((200.0_f64 / 3.0).sqrt(), (50.0_f64 / 3.0).sqrt()));

@@ -1,4 +1,5 @@
-//! One table per experiment (`-v`): the reference variant, and the range of the other variants beside each number.
+//! One table per experiment (`-v`): the reference variant, and the range of the other variants
+//! beside each number.
 //!
 //! A sweep without a reference shows all variants if they fit on a screen.
 
@@ -77,7 +78,8 @@ fn shown_variant(summary: &Summary) -> Option<&Variant> {
     summary.variants.iter().find(|v| v.reference).or(summary.variants.first())
 }
 
-/// Prints the table and its notes. Without claims it shows every column, otherwise at most a screen.
+/// Prints the table and its notes. Without claims it shows every column, otherwise at most a
+/// screen.
 pub(super) fn table(out: &mut Lines, summary: &Summary, notes: &mut Notes) {
     let known = notes.len();
     numbers(out, summary, notes);
@@ -166,7 +168,8 @@ fn rows_of<'a>(variant: &'a Variant, others: &[&'a Variant]) -> Vec<grid::Line<'
     variant.rows.iter().map(line).collect()
 }
 
-/// Returns the swept keys, and the rows of all variants with the variant's values before its first row.
+/// Returns the swept keys, and the rows of all variants with the variant's values before its first
+/// row.
 fn every_row(variants: &[Variant]) -> (String, Vec<grid::Line<'_>>) {
     let names: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
     let (keys, values) = keys_and_values(&names);

@@ -1,4 +1,5 @@
-//! The first screen of a run: the numbers, the claims that matter most, the largest unexplained differences.
+//! The first screen of a run: the numbers, the claims that matter most, the largest unexplained
+//! differences.
 //!
 //! A single experiment shows its table. Several experiments with claims show one line each.
 

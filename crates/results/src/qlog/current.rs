@@ -1,6 +1,6 @@
-//! The current drafts (draft-ietf-quic-qlog-main-schema-13, draft-ietf-quic-qlog-quic-events-12), with
-//! names like `quic:packet_sent`, as Cloudflare's crate `qlog` 0.18 reads them. In quic-events-13 no
-//! event written here differs.
+//! The current drafts (draft-ietf-quic-qlog-main-schema-13, draft-ietf-quic-qlog-quic-events-12),
+//! with names like `quic:packet_sent`, as Cloudflare's crate `qlog` 0.18 reads them. In
+//! quic-events-13 no event written here differs.
 //!
 //! - Times count from the start of the run, in all its files.
 //! - Data without a field in the drafts are fields of the event beside `data`, where the drafts

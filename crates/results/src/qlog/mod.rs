@@ -11,17 +11,18 @@
 //! - `metrics_updated` repeats only changes. Standard fields are in ms, bytes and bit/s. The
 //!   controller's own variables have the prefix `cc_` and the controller's units (BBR has its own
 //!   `min_rtt`, in seconds). The controller's `ssthresh`, if it has one, is the standard field.
-//! - `congestion_state_updated` reports `recovery` from every reduction until a packet sent later is
-//!   acknowledged (TCP: everything sent before it). Otherwise a controller with named states is in
-//!   one of them (`ProbeBW_UP`). The number of the state is `cc_state`, also in recovery. For other
-//!   controllers `ssthresh` separates `slow_start` from `congestion_avoidance`. Without `ssthresh`
-//!   every state outside recovery is `congestion_avoidance`. An undone reduction is not reported.
+//! - `congestion_state_updated` reports `recovery` from every reduction until a packet sent later
+//!   is acknowledged (TCP: everything sent before it). Otherwise a controller with named states is
+//!   in one of them (`ProbeBW_UP`). The number of the state is `cc_state`, also in recovery. For
+//!   other controllers `ssthresh` separates `slow_start` from `congestion_avoidance`. Without
+//!   `ssthresh` every state outside recovery is `congestion_avoidance`. An undone reduction is not
+//!   reported.
 //! - `packet_received` is an ACK with its number in the receiver's file (on the wire: in order of
 //!   arrival). The trace does not have its size.
 //! - A QUIC range begins at its first packet that was not acknowledged before. A receiver repeats
 //!   everything since the last gap, and qvis visits each packet of each range.
-//! - TCP packet numbers count transmissions. `acked_ranges` has those that the cumulative ACK covers
-//!   for the first time, and `cumulative` is its byte.
+//! - TCP packet numbers count transmissions. `acked_ranges` has those that the cumulative ACK
+//!   covers for the first time, and `cumulative` is its byte.
 //! - A packet of a handshake is an `initial`, for TCP too. The reply has the number of the packet
 //!   that it answers.
 

@@ -26,9 +26,9 @@
 //! no retransmission timer; a repeated Initial or SYN makes it answer again. The handshake is
 //! confirmed with the reply, and its end is not retransmitted: later packets are acknowledged
 //! without it, and a timer discards the keys. In QUIC flows with TCP's timeouts the end takes no
-//! bytes. There, and for TCP, nothing of the handshake counts in the window. TCP begins with its whole initial window after a lost SYN (RFC 5681 section 3.1: one
-//! segment). Its retransmission timeout is then that of the sample (RFC 6298 section 5.7: three
-//! seconds).
+//! bytes. There, and for TCP, nothing of the handshake counts in the window. TCP begins with its
+//! whole initial window after a lost SYN (RFC 5681 section 3.1: one segment). Its retransmission
+//! timeout is then that of the sample (RFC 6298 section 5.7: three seconds).
 
 use recovery::{Config, Timeout};
 use units::{Duration, Time};
@@ -41,8 +41,9 @@ const SYN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Largest number of doublings of the timeout: it then lasts days.
 const MAX_BACKOFF: usize = 20;
 
-/// Bytes of the datagram with the first data that belong to the end of the handshake. They are an Initial packet with an ACK (48 bytes), and a Handshake packet with an ACK and a
-/// Finished of 52 bytes. The endpoint of `--on stack` sends the same.
+/// Bytes of the datagram with the first data that belong to the end of the handshake. They are an
+/// Initial packet with an ACK (48 bytes), and a Handshake packet with an ACK and a Finished of 52
+/// bytes. The endpoint of `--on stack` sends the same.
 pub(crate) const END_OF_HANDSHAKE: u32 = 48 + HANDSHAKE_PACKET;
 /// Bytes of the end that are in flight: a packet with only an ACK is not (RFC 9002 section 2).
 pub(crate) const HANDSHAKE_PACKET: u32 = 102;

@@ -2,9 +2,9 @@
 //! QUIC ones may also have gaps that follow from those of the previous ACK.
 //!
 //! On a path with a large window a hundred thousand of them are in flight. Reading boxed ones
-//! stalls on a cache miss each, about 18 % of the run (docs/src/notebook/performance.md): they are not cached,
-//! and the processor cannot predict the next address. Stored in sequence, the queue is prefetched.
-//! An acknowledgement that does not fit stays boxed.
+//! stalls on a cache miss each, about 18 % of the run (docs/src/notebook/performance.md): they are
+//! not cached, and the processor cannot predict the next address. Stored in sequence, the queue is
+//! prefetched. An acknowledgement that does not fit stays boxed.
 
 use recovery::{AckFrame, SACK_BLOCKS, TcpAck};
 use units::Duration;

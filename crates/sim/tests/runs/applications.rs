@@ -119,8 +119,8 @@ fn media_fills_the_allowed_rate() {
     assert!(rate <= 8.0 * 1252.0 * 8.0 / 0.05 && rate > 0.9 * 8.0 * 1252.0 * 8.0 / 0.0625, "{rate}");
 }
 
-/// The rate is below the encoder's minimum. Units that wait a second are skipped, and the sent data fills the rate. No frame is later than
-/// the bound, its own transmission and the path.
+/// The rate is below the encoder's minimum. Units that wait a second are skipped, and the sent data
+/// fills the rate. No frame is later than the bound, its own transmission and the path.
 #[test]
 fn skips_what_waits_too_long() {
     for ms in [200, 1000] {

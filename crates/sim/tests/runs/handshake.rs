@@ -289,10 +289,11 @@ fn all_controllers_begin() {
     }
 }
 
-/// The window is reduced for the loss of a packet only if it left later than the previous reduction,
-/// not at the same time (RFC 9002 appendix B.5: `sent_time <= congestion_recovery_start_time`). The
-/// log of sent and lost packets gives the number of reductions, with and without a handshake. With
-/// few ACKs a pacer sends much between a reduction and the next ACK.
+/// The window is reduced for the loss of a packet only if it left later than the previous
+/// reduction, not at the same time (RFC 9002 appendix B.5:
+/// `sent_time <= congestion_recovery_start_time`). The log of sent and lost packets gives the
+/// number of reductions, with and without a handshake. With few ACKs a pacer sends much between a
+/// reduction and the next ACK.
 #[test]
 fn reductions_after_a_handshake() {
     for handshake in [false, true] {

@@ -5,8 +5,9 @@ use units::{Duration, Time};
 use crate::common::{quic_flow, run, scenario};
 
 /// Three equal flows have equal shares, whichever is listed first: packets held back by jitter
-/// arrive in the order of the link, one after the other. When they arrived all at once, the flows carried 174, 119 and 81 MB in this test: the first flow's packets took the free places
-/// in the queue.
+/// arrive in the order of the link, one after the other. When they arrived all at once, the flows
+/// carried 174, 119 and 81 MB in this test: the first flow's packets took the free places in the
+/// queue.
 #[test]
 fn no_place_in_the_list_is_better() {
     let mut delivered = [0_u64; 3];

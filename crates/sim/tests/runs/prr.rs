@@ -46,7 +46,8 @@ fn recovery_of(outcome: &Outcome) -> Duration {
     outcome.flows[0].trace.as_ref().and_then(first_recovery).unwrap_or(Duration::MAX)
 }
 
-/// A window that falls at once below the bytes in flight but not below the capacity of the path, refills the queue with every burst of retransmissions. They are dropped repeatedly, for seconds.
+/// A window that falls at once below the bytes in flight but not below the capacity of the path,
+/// refills the queue with every burst of retransmissions. They are dropped repeatedly, for seconds.
 /// PRR recovers in a few round trips.
 #[test]
 fn recovery_from_slow_start() {

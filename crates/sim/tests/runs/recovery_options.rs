@@ -81,8 +81,8 @@ fn separate_acks() {
 
 /// RFC 9000 section 13.2.4: with the answer to its PING a receiver knows that its ACK was read, and
 /// stops reporting the ranges below. A window of 40 packets loses two. For a round trip ACKs have
-/// several ranges, each with a PING here. When ranges were kept until the sender forgot the lost packets, which
-/// might arrive late, there would be 110.
+/// several ranges, each with a PING here. When ranges were kept until the sender forgot the lost
+/// packets, which might arrive late, there would be 110.
 #[test]
 fn answers_let_a_receiver_forget() {
     let mut flow = quic_flow("name = 'fixed-window'\nwindow = 40");

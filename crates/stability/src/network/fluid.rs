@@ -1,5 +1,5 @@
-//! Fluid model of the network: D'Aronco et al., arXiv 1506.02799v3, equations 2, 4, 5, 16 and 17. With the delays at
-//! equilibrium, equations 33 and 34.
+//! Fluid model of the network: D'Aronco et al., arXiv 1506.02799v3, equations 2, 4, 5, 16 and 17.
+//! With the delays at equilibrium, equations 33 and 34.
 //!
 //! ```text
 //! q_l'(t) = (sum of x_r(t - tau^f) - c_l)/c_l,   0 <= q_l <= buffer                         (2), (34)
@@ -7,9 +7,9 @@
 //! x_r'(t) = k_r x_r (h/x_r - v_r(sum of d_l(t - tau^b)) - sum of q_l'(t - tau^b) - pi_r)      (16), (33)
 //! ```
 //!
-//! k_r = eta/RTT_r and the delays tau are those at equilibrium, as in the paper's linearisation, so that the fluid
-//! shows the behaviour of F. The fluid model of one link (`stability::fluid`) uses the delay of each packet instead.
-//! **Without delays** it is the system of section IV-A.
+//! k_r = eta/RTT_r and the delays tau are those at equilibrium, as in the paper's linearisation, so
+//! that the fluid shows the behaviour of F. The fluid model of one link (`stability::fluid`) uses
+//! the delay of each packet instead. **Without delays** it is the system of section IV-A.
 
 use super::{Equilibrium, Network};
 use crate::dde::{self, History, System};
@@ -33,14 +33,15 @@ impl<'a> Fluid<'a> {
         Self { net, equilibrium, is_delayed: false }
     }
 
-    /// Solves the model from these queues (in seconds) and rates (in bit/s), which also apply before the start. Returns a
-    /// row of both per step.
+    /// Solves the model from these queues (in seconds) and rates (in bit/s), which also apply
+    /// before the start. Returns a row of both per step.
     pub fn run(&self, queues: &[f64], rates: &[f64], step: f64, end: f64) -> History {
         let initial: Vec<f64> = queues.iter().chain(rates).copied().collect();
         dde::solve(self, &initial, step, end)
     }
 
-    /// Returns a step well below the model's time scales: the shortest delay, or the response time of the flows.
+    /// Returns a step well below the model's time scales: the shortest delay, or the response time
+    /// of the flows.
     pub fn step(&self) -> f64 {
         let flows = 0..self.net.flows.len();
         let fastest = self.equilibrium.rtts.iter().copied().fold(f64::INFINITY, f64::min);
@@ -166,8 +167,9 @@ mod tests {
         }
     }
 
-    /// The fluid agrees with F: it converges 3 % below the largest gain, and oscillates 3 % above it. The cases are two
-    /// bottlenecks without loss, two bottlenecks of which one is full and signals loss (IV-C), and one full link.
+    /// The fluid agrees with F: it converges 3 % below the largest gain, and oscillates 3 % above
+    /// it. The cases are two bottlenecks without loss, two bottlenecks of which one is full and
+    /// signals loss (IV-C), and one full link.
     #[test]
     fn swings_beyond_the_largest_gain() {
         let half_full = network(vec![full(1e6, 0.03), link(1.2e6, 0.03)], &[&[0, 1], &[0], &[1]]);

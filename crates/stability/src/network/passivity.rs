@@ -1,5 +1,5 @@
-//! Quantities of the passivity proof of the system without delays (section IV-A and appendix A), along a run of the
-//! fluid model.
+//! Quantities of the passivity proof of the system without delays (section IV-A and appendix A),
+//! along a run of the fluid model.
 //!
 //! ```text
 //! V_user  = sum of 1/(k_r alpha) int from x^ to x of (z - x^)/z dz                        (31)
@@ -12,16 +12,17 @@
 //! V'      <= -W_user - W_link                                                             (27) to (30)
 //! ```
 //!
-//! alpha is the largest slope of any price, so that (53) holds: (v(e) - v(e^))/alpha < de for a rise. But (51) needs
-//! dx_r (v(e_r) - v(e^_r))/alpha >= dx_r de_r. That is the opposite when rate and delay are on the same side of their
-//! equilibrium: **there (51) does not follow from (53), and V may grow.** The missing term is
+//! alpha is the largest slope of any price, so that (53) holds: (v(e) - v(e^))/alpha < de for a
+//! rise. But (51) needs dx_r (v(e_r) - v(e^_r))/alpha >= dx_r de_r. That is the opposite when rate
+//! and delay are on the same side of their equilibrium: **there (51) does not follow from (53), and
+//! V may grow.** The missing term is
 //!
 //! ```text
 //! gap = sum of dx_r (de_r - (v_r(e_r) - v_r(e^_r))/alpha)            V' <= -W_user - W_link + gap
 //! ```
 //!
-//! It is 0 if the price is proportional to the delay. On one full link whose flows have the same price, the claim
-//! itself holds with the storage function of a bent price:
+//! It is 0 if the price is proportional to the delay. On one full link whose flows have the same
+//! price, the claim itself holds with the storage function of a bent price:
 //!
 //! ```text
 //! V_bent  = V_user + c/alpha int from e^ to e of (v(z) - v(e^)) dz                  V_bent' <= -W_user
@@ -89,7 +90,8 @@ impl PassivityRun {
         Self { alpha: proof.alpha, moments: (0..past.len()).map(moment).collect() }
     }
 
-    /// Returns the largest rise of V above an earlier value, as a share of its first value. It is 0 if V only falls.
+    /// Returns the largest rise of V above an earlier value, as a share of its first value. It is 0
+    /// if V only falls.
     pub fn growth(&self) -> f64 {
         self.most(|moment| Some(moment.v_user + moment.v_link))
     }
@@ -109,8 +111,8 @@ impl PassivityRun {
     }
 }
 
-/// Returns the largest slope of a price. A price is steepest where it starts: at its threshold, or at the delay of
-/// the empty path.
+/// Returns the largest slope of a price. A price is steepest where it starts: at its threshold, or
+/// at the delay of the empty path.
 fn alpha(net: &Network) -> f64 {
     let empty = vec![0.0; net.links.len()];
     let steepest = |flow: &super::Flow| {
@@ -164,8 +166,8 @@ impl Proof<'_> {
     }
 }
 
-/// Returns the integral of (17) up to e: beta ((e - T) - (T + back) ln((e + back)/(T + back))), and 0 up to the
-/// threshold.
+/// Returns the integral of (17) up to e: beta ((e - T) - (T + back) ln((e + back)/(T + back))), and
+/// 0 up to the threshold.
 fn integral(flow: &super::Flow, e: f64) -> f64 {
     let (over, trip) = ((e - flow.threshold()).max(0.0), flow.threshold() + flow.back);
     flow.params.beta * (over - trip * libm::log1p(over / trip))
@@ -189,8 +191,8 @@ mod tests {
         network(vec![link(3e6, 0.025)], &[&[0], &[0], &[0]])
     }
 
-    /// The storages (31) and (32) are 0 at equilibrium and positive elsewhere. The dissipations (52) and (57) are not
-    /// negative.
+    /// The storages (31) and (32) are 0 at equilibrium and positive elsewhere. The dissipations
+    /// (52) and (57) are not negative.
     #[test]
     fn storages_and_dissipations() {
         let wide = network(vec![link(1e6, 0.02), link(3e6, 0.005)], &[&[0, 1], &[1]]);
@@ -248,8 +250,8 @@ mod tests {
         }
     }
 
-    /// For a rise, (53) holds but has the wrong direction for (51). The gap is positive when rate and delay are both
-    /// above or both below their equilibrium.
+    /// For a rise, (53) holds but has the wrong direction for (51). The gap is positive when rate
+    /// and delay are both above or both below their equilibrium.
     #[test]
     fn equation_53_is_not_what_51_needs() {
         let net = single();
@@ -266,8 +268,9 @@ mod tests {
         assert!(course(&net, (0.0, 2.0)).moments[0].gap < 0.0);
     }
 
-    /// On the paper's own setting, V grows temporarily by some percent. This happens when rates and delays start both
-    /// above their equilibrium, or both somewhat below. The storage of the bent price never grows.
+    /// On the paper's own setting, V grows temporarily by some percent. This happens when rates and
+    /// delays start both above their equilibrium, or both somewhat below. The storage of the bent
+    /// price never grows.
     #[test]
     fn v_grows_and_the_bent_storage_does_not() {
         for start in STARTS {
@@ -279,7 +282,8 @@ mod tests {
         assert!(course(&parking_lot(), STARTS[0]).bent_growth().is_none());
     }
 
-    /// If the price is proportional to the delay, which a long return path achieves, V always falls, as the paper says.
+    /// If the price is proportional to the delay, which a long return path achieves, V always
+    /// falls, as the paper says.
     #[test]
     fn a_straight_price_needs_no_gap() {
         let mut net = single();

@@ -1,4 +1,5 @@
-//! Return ratio of the loop over several links: section IV-B, equations 36 to 43. With loss, section IV-C.
+//! Return ratio of the loop over several links: section IV-B, equations 36 to 43. With loss,
+//! section IV-C.
 //!
 //! ```text
 //! F(s) = C^-1 R_f(s) s^-1 (Is - K X U'')^-1 K X (V' + s) R_b^T(s)            (38)
@@ -8,14 +9,17 @@
 //! eig F(iw) lies in rho(R~^T(iw) R~(-iw)) co(0, eig G(iw)),  rho <= M         (43)
 //! ```
 //!
-//! Here U'' x = -h/x. Rows and columns are the links with a queue. A link without one passes its load on.
+//! Here U'' x = -h/x. Rows and columns are the links with a queue. A link without one passes its
+//! load on.
 //!
-//! A **full link** (IV-C) has a queue of constant length and signals its load only by loss, without delay. By (4),
-//! d pi_l = c_l/y_l^2 dy_l. By (5), a flow weights this with the share that the other links of its route let
-//! through. In (38), c_l/y_l^2 then replaces 1/(s c_l), and the weight replaces V' + s.
+//! A **full link** (IV-C) has a queue of constant length and signals its load only by loss, without
+//! delay. By (4), d pi_l = c_l/y_l^2 dy_l. By (5), a flow weights this with the share that the
+//! other links of its route let through. In (38), c_l/y_l^2 then replaces 1/(s c_l), and the weight
+//! replaces V' + s.
 //!
-//! The loop is stable if det(I + F) does not encircle 0, so that the eigenvalues do not encircle -1. F has no pole in
-//! the right half plane. It has a pole at 0 for each independent queue, and the path passes to the right of it.
+//! The loop is stable if det(I + F) does not encircle 0, so that the eigenvalues do not encircle
+//! -1. F has no pole in the right half plane. It has a pole at 0 for each independent queue, and
+//! the path passes to the right of it.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -41,14 +45,15 @@ pub struct ReturnRatio<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NetworkMargins {
-    /// Gain factor at which the loop becomes unstable, with unchanged poles. `None` if there is no such factor.
+    /// Gain factor at which the loop becomes unstable, with unchanged poles. `None` if there is no
+    /// such factor.
     pub gain_margin: Option<f64>,
     /// Phase lag of all flows at which the loop becomes unstable, in radians.
     pub phase_margin: Option<f64>,
     /// Additional delay of all flows at which the loop becomes unstable, in seconds.
     pub delay_margin: Option<f64>,
-    /// Factor of all eta at which the loop becomes unstable, which also moves the poles. `None` if there is no such
-    /// factor.
+    /// Factor of all eta at which the loop becomes unstable, which also moves the poles. `None` if
+    /// there is no such factor.
     pub largest_gain: Option<f64>,
     /// Number of closed-loop poles in the right half plane.
     pub closed_poles: i64,
@@ -143,8 +148,8 @@ impl<'a> ReturnRatio<'a> {
         })
     }
 
-    /// Returns rho of equation 43. R~^T(iw) R~(-iw) is the transpose of R~* R~, whose largest eigenvalue is the square of
-    /// a singular value.
+    /// Returns rho of equation 43. R~^T(iw) R~(-iw) is the transpose of R~* R~, whose largest
+    /// eigenvalue is the square of a singular value.
     pub fn spectral_radius(&self, w: f64) -> f64 {
         let singular = self.weighted_routes(Complex64::new(0.0, w)).singular_values();
         singular.iter().fold(0.0, |most: f64, v| most.max(v * v))
@@ -193,9 +198,9 @@ impl<'a> ReturnRatio<'a> {
         frequencies(1e-4 * lowest * longest, high * longest, 0.02).map(|w| w / longest).collect()
     }
 
-    /// Returns the norm of F, with rows of full links divided by `by` and their columns multiplied by it. This changes
-    /// no eigenvalue. Without it, a full link that reacts at once to the slope of another queue would have an entry that
-    /// never becomes small.
+    /// Returns the norm of F, with rows of full links divided by `by` and their columns multiplied
+    /// by it. This changes no eigenvalue. Without it, a full link that reacts at once to the slope
+    /// of another queue would have an entry that never becomes small.
     fn size(&self, w: f64, by: f64) -> f64 {
         let weight = |i: usize| if self.is_full(self.congested[i]) { 1.0 / by } else { 1.0 };
         let f = self.at(Complex64::new(0.0, w));
@@ -210,8 +215,9 @@ impl<'a> ReturnRatio<'a> {
         (DMatrix::identity(n, n) + self.at(Complex64::new(0.0, w)) * turned).determinant()
     }
 
-    /// Counts the encirclements of 0 by det(I + F). The curve starts at -90 degrees for each pole at 0, turned by the
-    /// lag. The indentation compensates this. The rest of both branches is twice the final angle of one.
+    /// Counts the encirclements of 0 by det(I + F). The curve starts at -90 degrees for each pole
+    /// at 0, turned by the lag. The indentation compensates this. The rest of both branches is
+    /// twice the final angle of one.
     fn closed_poles(&self, perturbation: Perturbation) -> i64 {
         let all = self.frequencies_under(perturbation);
         let lags: Vec<f64> = (0..=16).map(|i| perturbation.lag * f64::from(i) / 16.0).collect();
@@ -221,7 +227,8 @@ impl<'a> ReturnRatio<'a> {
         (-(start + lagged + turned) / PI).round() as i64
     }
 
-    /// Returns the number of independent queues: the rank of the routes of flows that react to delay.
+    /// Returns the number of independent queues: the rank of the routes of flows that react to
+    /// delay.
     fn poles_at_zero(&self) -> usize {
         let queues: Vec<usize> = self.congested.iter().copied().filter(|&l| !self.is_full(l)).collect();
         let flows = self.net.flows.len();
@@ -233,8 +240,9 @@ impl<'a> ReturnRatio<'a> {
     }
 }
 
-/// Finds the first point from `low` to `most` at which `is_bad` becomes true, to nine digits. Returns `None` if there
-/// is none. The search goes upwards, because a larger perturbation takes longer to evaluate.
+/// Finds the first point from `low` to `most` at which `is_bad` becomes true, to nine digits.
+/// Returns `None` if there is none. The search goes upwards, because a larger perturbation takes
+/// longer to evaluate.
 fn boundary(mut low: f64, most: f64, is_bad: impl Fn(f64) -> bool) -> Option<f64> {
     let mut high = low;
     while !is_bad(high) {
@@ -306,7 +314,8 @@ mod tests {
         }
     }
 
-    /// Two separate links are two loops. The eigenvalues are theirs, and the margin is the smaller one.
+    /// Two separate links are two loops. The eigenvalues are theirs, and the margin is the smaller
+    /// one.
     #[test]
     fn links_apart_are_loops_apart() {
         let both = network(vec![link(1e6, 0.025), link(3e5, 0.05)], &[&[0], &[1]]);
@@ -375,8 +384,8 @@ mod tests {
         );
     }
 
-    /// In every direction, each eigenvalue lies within rho times the hull of 0 and the flows' loops, as (43) says; and
-    /// rho <= M.
+    /// In every direction, each eigenvalue lies within rho times the hull of 0 and the flows'
+    /// loops, as (43) says; and rho <= M.
     #[test]
     fn equation_43() {
         for net in [parking_lot(), mixed()] {
@@ -398,7 +407,8 @@ mod tests {
         }
     }
 
-    /// The paper's bound, -1/M for each flow, is safe: the margin of the loop itself is not smaller.
+    /// The paper's bound, -1/M for each flow, is safe: the margin of the loop itself is not
+    /// smaller.
     #[test]
     fn the_bound_is_safe() {
         for net in [parking_lot(), mixed()] {
@@ -416,9 +426,9 @@ mod tests {
         }
     }
 
-    /// With one full link (IV-C), the loop is of first order with delay: eta (1 - pi) e^-p / (p + eta h/x). With
-    /// B = eta (1 - pi) and A = eta h/x, the gain crossover is at w^2 = B^2 - A^2. The phase reaches -180 degrees at
-    /// w = pi - atan(w/A).
+    /// With one full link (IV-C), the loop is of first order with delay: eta (1 - pi) e^-p / (p +
+    /// eta h/x). With B = eta (1 - pi) and A = eta h/x, the gain crossover is at w^2 = B^2 - A^2.
+    /// The phase reaches -180 degrees at w = pi - atan(w/A).
     #[test]
     fn a_full_link_in_closed_form() {
         for (flows, rate, gain) in [(1, 1e6, 0.4), (3, 3e6, 0.9), (1, 1e6, 2.5)] {

@@ -27,19 +27,20 @@ pub struct NetworkAnalysis {
     pub flows: Vec<(f64, f64, f64)>,
     /// Margins of the loop itself.
     pub margins: NetworkMargins,
-    /// Smallest margins of the paper's bound, -1/M for the loop of each flow (46). `None` if a link is full.
+    /// Smallest margins of the paper's bound, -1/M for the loop of each flow (46). `None` if a link
+    /// is full.
     pub bound: Option<Margins>,
     /// Largest rho of (43).
     pub spectral_radius: f64,
-    /// Quantities of the passivity proof, from two initial states. Empty if a link is full, because the proof does not
-    /// cover this case.
+    /// Quantities of the passivity proof, from two initial states. Empty if a link is full, because
+    /// the proof does not cover this case.
     pub passivity: Vec<PassivityRun>,
 }
 
 /// Length of the runs without delays, in RTTs. It is some ten times what they need.
 const TRIPS: f64 = 1000.0;
-/// Initial states of the runs: queues and rates as multiples of the equilibrium, and a description. The table shows
-/// the last one.
+/// Initial states of the runs: queues and rates as multiples of the equilibrium, and a description.
+/// The table shows the last one.
 const STARTS: [(f64, f64, &str); 2] = [
     (0.0, 0.5, "empty queues and half of each rate"),
     (3.0, 1.5, "3 times each queue and 1.5 times each rate"),
@@ -162,7 +163,8 @@ impl NetworkAnalysis {
         out
     }
 
-    /// Formats the quantities of the passivity proof as CSV, with a row per step. Returns `None` if a link is full.
+    /// Formats the quantities of the passivity proof as CSV, with a row per step. Returns `None` if
+    /// a link is full.
     pub fn moments(&self) -> Option<String> {
         let run = self.passivity.last()?;
         let mut out =

@@ -177,8 +177,8 @@ struct ReceivedStream {
 }
 
 impl ReceivedStream {
-    /// Checks received frames and the bytes delivered to the application. Returns the frames. From the
-    /// first wrong, missing or unexpected byte on, returns nothing.
+    /// Checks received frames and the bytes delivered to the application. Returns the frames. From
+    /// the first wrong, missing or unexpected byte on, returns nothing.
     fn check(&mut self, frames: Vec<Chunk>, handed: &[u8]) -> Vec<Chunk> {
         for (offset, len) in &frames {
             self.frames.insert(*offset, offset.saturating_add(*len));

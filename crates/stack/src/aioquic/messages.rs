@@ -1,4 +1,5 @@
-//! Requests to `host.py` and its replies. Numbers are little-endian, and fields have a length prefix.
+//! Requests to `host.py` and its replies. Numbers are little-endian, and fields have a length
+//! prefix.
 
 use congestion::{Cause, Control};
 use units::{Duration, Ecn};

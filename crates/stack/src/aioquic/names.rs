@@ -8,8 +8,8 @@ const NAMES: [(&str, &str); 2] = [("new-reno", "reno"), ("cubic", "cubic")];
 /// Returns aioquic's name of a controller.
 ///
 /// # Errors
-/// Reason for which aioquic cannot run the controller: an unsupported name, or parameters other than
-/// the defaults, which aioquic cannot set.
+/// Reason for which aioquic cannot run the controller: an unsupported name, or parameters other
+/// than the defaults, which aioquic cannot set.
 pub(crate) fn aioquic_name(algorithm: &Algorithm) -> Result<&'static str, String> {
     let name = algorithm.name();
     let Some((_, theirs)) = NAMES.iter().find(|(ours, _)| *ours == name) else {

@@ -40,7 +40,8 @@ struct Shared {
 }
 
 impl Process {
-    /// Starts the child. A reply may take `patience`. The child is killed after at most twice as long.
+    /// Starts the child. A reply may take `patience`. The child is killed after at most twice as
+    /// long.
     ///
     /// # Errors
     /// A program that does not exist or cannot be started.
@@ -161,8 +162,8 @@ impl Shared {
         drop(stderr_end);
     }
 
-    /// Kills the child if it works on the same request in two checks in a row. Returns when the owner
-    /// has gone.
+    /// Kills the child if it works on the same request in two checks in a row. Returns when the
+    /// owner has gone.
     fn watch(&self, ended: &Receiver<()>, patience: Elapsed) {
         let mut seen = 0;
         while ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {

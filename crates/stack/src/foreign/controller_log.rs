@@ -19,8 +19,8 @@ struct State {
 }
 
 impl ControllerLog {
-    /// Records an RTT sample and the estimate before it. The sample is that of the newest packet that an
-    /// ACK acknowledges (RFC 9002 section 5.1).
+    /// Records an RTT sample and the estimate before it. The sample is that of the newest packet
+    /// that an ACK acknowledges (RFC 9002 section 5.1).
     pub(super) fn sample(&self, latest: Duration, smoothed: Duration) {
         let mut state = self.lock();
         state.seen.latest_rtt = Some(latest);

@@ -31,15 +31,15 @@ macro_rules! foreign {
         use crate::settings::SERVER_NAME;
         use crate::stream_chunks::Chunk;
 
-        /// Flow control credit, and largest amount of unacknowledged data, in bytes. The network must be the
-        /// limit, and not these.
+        /// Flow control credit, and largest amount of unacknowledged data, in bytes. The network
+        /// must be the limit, and not these.
         const CREDIT: u32 = 64 << 20;
         /// Send buffer in congestion windows: enough for the next flight, without wasting memory.
         const WINDOWS: u64 = 4;
         /// Smallest send buffer, in bytes.
         const LEAST: u64 = 1 << 20;
-        /// Send buffer of a stream that may pause, in congestion windows. The stack sends what it has
-        /// accepted even during a pause.
+        /// Send buffer of a stream that may pause, in congestion windows. The stack sends what it
+        /// has accepted even during a pause.
         const WINDOWS_OF_PAUSING: u64 = 2;
         /// Size of one write, in bytes.
         const CHUNK: usize = 1 << 16;
@@ -406,8 +406,8 @@ macro_rules! foreign {
             }
         }
 
-        /// A built-in controller of the stack, unmodified. All calls are passed on to it, and its reactions
-        /// are logged.
+        /// A built-in controller of the stack, unmodified. All calls are passed on to it, and its
+        /// reactions are logged.
         struct LoggedController {
             inner: Box<dyn stack_cc::Controller>,
             log: ControllerLog,
@@ -486,8 +486,8 @@ macro_rules! foreign {
             Ok(config)
         }
 
-        /// Returns the stack's default configuration, except for the flow's datagram size and for flow
-        /// control, which never limits.
+        /// Returns the stack's default configuration, except for the flow's datagram size and for
+        /// flow control, which never limits.
         fn transport(spec: &EndpointSpec<'_>) -> Result<proto::TransportConfig, Refusal> {
             let datagram = u16::try_from(spec.flow.transport.mds()).map_err(too_large)?;
             let mut config = proto::TransportConfig::default();
@@ -497,7 +497,8 @@ macro_rules! foreign {
                 .stream_receive_window(VarInt::from_u32(CREDIT))
                 .receive_window(VarInt::from_u32(CREDIT));
             if spec.whole.is_none() {
-                // An application may be silent for longer than the idle timeout without losing its connection.
+                // An application may be silent for longer than the idle timeout without losing its
+                // connection.
                 config.max_idle_timeout(None);
             }
             Ok(config)

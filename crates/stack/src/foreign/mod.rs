@@ -4,8 +4,8 @@
 //! that driver, and the file of each stack holds the differences.
 //!
 //! Runs are deterministic. The stacks' random number generators are seeded, MTU discovery is off,
-//! and the TLS messages with the certificates have a fixed length. Time is an unobservable moment of
-//! the process's clock plus the virtual time.
+//! and the TLS messages with the certificates have a fixed length. Time is an unobservable moment
+//! of the process's clock plus the virtual time.
 
 mod controller_log;
 mod controller_view;

@@ -1,6 +1,6 @@
-//! aioquic in a child process, as both endpoints or connected to `ackclock-quic`. Repeats the cases of
-//! `pairs.rs` and `faults.rs`, and adds some that are specific to aioquic. Without Python or aioquic, each
-//! test prints `skipped:` and the reason.
+//! aioquic in a child process, as both endpoints or connected to `ackclock-quic`. Repeats the cases
+//! of `pairs.rs` and `faults.rs`, and adds some that are specific to aioquic. Without Python or
+//! aioquic, each test prints `skipped:` and the reason.
 
 use ackclock_stack::{Host, Profile, Stack, guests_on};
 use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
@@ -84,9 +84,10 @@ fn handshakes_with_loss_and_damage() {
     }
 }
 
-/// aioquic closes a connection if the first packet that arrives has no CRYPTO frame ("Packet contains no
-/// CRYPTO frame"). RFC 9000 section 17.2.2 only requires one in the first packet sent. Here the first flight
-/// and the first probe are lost, and the second probe repeats all of their data.
+/// aioquic closes a connection if the first packet that arrives has no CRYPTO frame ("Packet
+/// contains no CRYPTO frame"). RFC 9000 section 17.2.2 only requires one in the first packet sent.
+/// Here the first flight and the first probe are lost, and the second probe repeats all of their
+/// data.
 #[test]
 fn the_second_probe_arrives_alone() {
     if !is_here() {
@@ -119,7 +120,8 @@ fn long_round_trip() {
     }
 }
 
-/// A corrupted datagram fails authentication and is a loss. A duplicate is neither data nor a sign of loss.
+/// A corrupted datagram fails authentication and is a loss. A duplicate is neither data nor a sign
+/// of loss.
 #[test]
 fn damage_and_copies() {
     let mut damaging = scenario(1_000_000);
@@ -158,9 +160,9 @@ fn a_connection_that_breaks_is_not_done() {
     assert_eq!((outcome.flows[0].finished, outcome.flows[0].delivered), (None, 0));
 }
 
-/// aioquic marks no packets and does not report received marks. It is refused as the sender of a marked flow.
-/// A marking sender of `ackclock-quic` detects this (RFC 9000 section 13.4.2) before it sends data, and marks
-/// none of the data.
+/// aioquic marks no packets and does not report received marks. It is refused as the sender of a
+/// marked flow. A marking sender of `ackclock-quic` detects this (RFC 9000 section 13.4.2) before
+/// it sends data, and marks none of the data.
 #[test]
 fn marks() {
     let mut marked = scenario(1_000_000);
@@ -232,9 +234,9 @@ fn side_by_side() {
     assert!(goodputs.iter().all(|one| *one > 1.0));
 }
 
-/// Uses the network of docs/src/notebook/stack.md: 10 MB, 10 Mbit/s, a queue of 42 packets of 1200 bytes plus 28 of
-/// headers. aioquic's slow start ends when the RTT rises, and both controllers are its own. The test only
-/// checks that the results are of the right magnitude.
+/// Uses the network of docs/src/notebook/stack.md: 10 MB, 10 Mbit/s, a queue of 42 packets of 1200
+/// bytes plus 28 of headers. aioquic's slow start ends when the RTT rises, and both controllers are
+/// its own. The test only checks that the results are of the right magnitude.
 #[test]
 fn smaller_packets() {
     if !is_here() {

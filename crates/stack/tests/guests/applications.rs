@@ -1,5 +1,5 @@
-//! Pauses, short transfers and media (in messages) over noq and quinn, with the simulator's sources, compared
-//! with simulated flows.
+//! Pauses, short transfers and media (in messages) over noq and quinn, with the simulator's
+//! sources, compared with simulated flows.
 
 use scenario::{Connection, FlowConfig, Scenario};
 use units::{Duration, Time};
@@ -12,8 +12,8 @@ fn minute(flow: FlowConfig) -> Scenario {
     Scenario { series, ..Scenario::new(link(), [flow], Duration::from_secs(60)) }
 }
 
-/// Data that the stack has accepted before a pause is still sent: at most two windows. The flow continues
-/// after the pause.
+/// Data that the stack has accepted before a pause is still sent: at most two windows. The flow
+/// continues after the pause.
 #[test]
 fn pauses() {
     let span = (Time::from_millis(10_000), Time::from_millis(50_000));
@@ -51,8 +51,8 @@ fn short_transfers() {
     }
 }
 
-/// Without loss, every frame is complete, with the same delay as in the simulator. A lost packet affects only
-/// its own frame.
+/// Without loss, every frame is complete, with the same delay as in the simulator. A lost packet
+/// affects only its own frame.
 #[test]
 fn media_over_messages() {
     for (max, loss) in [(1_500_000, 0.0), (6_000_000, 0.0), (1_500_000, 0.01)] {
@@ -78,8 +78,8 @@ fn media_over_messages() {
     }
 }
 
-/// If a window allows less than the source's minimum rate, frames are skipped. At most one message waits in
-/// the stack.
+/// If a window allows less than the source's minimum rate, frames are skipped. At most one message
+/// waits in the stack.
 #[test]
 fn frames_that_wait_too_long() {
     let scenario = minute(media_that_waits());

@@ -1,5 +1,6 @@
-//! Every ordered pair of stacks over links that corrupt, duplicate and fail for a time: the interop runner's
-//! `handshakecorruption`, `transfercorruption` and `blackhole`. The receiver compares every byte.
+//! Every ordered pair of stacks over links that corrupt, duplicate and fail for a time: the interop
+//! runner's `handshakecorruption`, `transfercorruption` and `blackhole`. The receiver compares
+//! every byte.
 
 use link::LinkConfig;
 use scenario::{Outcome, Scenario};
@@ -66,8 +67,8 @@ fn a_link_that_goes_dark() {
     }
 }
 
-/// If the link stays down, the connection of every stack times out and reports it. The transfer does not
-/// complete.
+/// If the link stays down, the connection of every stack times out and reports it. The transfer
+/// does not complete.
 #[test]
 fn silence_without_end() {
     let mut scenario = transfer("cubic");

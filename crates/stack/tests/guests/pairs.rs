@@ -1,5 +1,5 @@
-//! Every ordered pair of stacks, with the first as the client. It sends 1 MB, and the server compares every
-//! byte.
+//! Every ordered pair of stacks, with the first as the client. It sends 1 MB, and the server
+//! compares every byte.
 
 use ackclock_stack::{Host, Session, Stack};
 use link::aqm::red;
@@ -62,7 +62,8 @@ fn transfer_with_loss() {
     }
 }
 
-/// The handshake completes over a link with 30 % loss (the interop runner's `handshakeloss`), for ten seeds.
+/// The handshake completes over a link with 30 % loss (the interop runner's `handshakeloss`), for
+/// ten seeds.
 #[test]
 fn handshake_with_loss() {
     for seed in 0..10 {
@@ -78,8 +79,8 @@ fn handshake_with_loss() {
     }
 }
 
-/// The server answers the first Initial packet with a Retry, which adds a round trip of 50 ms (RFC 9000
-/// section 8.1.2).
+/// The server answers the first Initial packet with a Retry, which adds a round trip of 50 ms (RFC
+/// 9000 section 8.1.2).
 #[test]
 fn retry() {
     every_pair(&scenario(0.0), true);
@@ -94,8 +95,8 @@ fn retry() {
     }
 }
 
-/// On a path of 750 ms (the interop runner's `longrtt`), the first flights are repeated needlessly, and
-/// the transfer completes.
+/// On a path of 750 ms (the interop runner's `longrtt`), the first flights are repeated needlessly,
+/// and the transfer completes.
 #[test]
 fn long_round_trip() {
     let mut scenario = scenario(0.0);

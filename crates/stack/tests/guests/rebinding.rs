@@ -1,7 +1,7 @@
-//! A NAT gives the client another port or address during the transfer (the interop runner's `rebind-port` and
-//! `rebind-addr`), and forgets the previous one. The server notices with the next packet, validates the path
-//! (RFC 9000 section 9), and continues there. `crates/quic/tests/connections/transfers.rs` tests the server's
-//! own window.
+//! A NAT gives the client another port or address during the transfer (the interop runner's
+//! `rebind-port` and `rebind-addr`), and forgets the previous one. The server notices with the next
+//! packet, validates the path (RFC 9000 section 9), and continues there.
+//! `crates/quic/tests/connections/transfers.rs` tests the server's own window.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,8 +16,9 @@ use units::{Duration, Time};
 
 use crate::common::*;
 
-/// A session that remains accessible after the run, and the times at which its server sent a datagram of at
-/// least 1200 bytes. In a transfer to the server, its ACKs are small, so such a datagram validates a path.
+/// A session that remains accessible after the run, and the times at which its server sent a
+/// datagram of at least 1200 bytes. In a transfer to the server, its ACKs are small, so such a
+/// datagram validates a path.
 #[derive(Clone)]
 struct Watched(Rc<RefCell<(Session, Vec<Time>)>>);
 

@@ -31,8 +31,8 @@ fn controllers_that_a_trait_cannot_carry() {
     assert_eq!(why(Stack::Noq, "bbr3"), None);
 }
 
-/// Built-in controllers complete a transfer in about the time of our own in the simulator. Two runs are
-/// identical, and the record shows their reductions.
+/// Built-in controllers complete a transfer in about the time of our own in the simulator. Two runs
+/// are identical, and the record shows their reductions.
 #[test]
 fn controllers_of_their_own() {
     for stack in OTHERS.into_iter().filter(|stack| [Stack::Noq, Stack::Quinn].contains(stack)) {
@@ -74,7 +74,8 @@ fn every_controller_that_is_not_refused() {
     }
 }
 
-/// ECN marks return in ACKs, and the window reacts to them. Without `recovery.ecn`, no packet is marked.
+/// ECN marks return in ACKs, and the window reacts to them. Without `recovery.ecn`, no packet is
+/// marked.
 #[test]
 fn marks() {
     for stack in OTHERS {
@@ -142,10 +143,11 @@ fn too_large() {
     }
 }
 
-/// noq sends a packet that exactly fills the window, and quinn only one that leaves space in it. So quinn
-/// uses half of a window of two packets. A receiver that acknowledges every second packet then delays each
-/// ACK by its `max_ack_delay` of 25 ms. NewReno's smallest window has two packets. This is why quinn has
-/// less than half of noq's throughput with a queue of three packets (thesis/table-9-10, 5 Mbit/s and 5 ms).
+/// noq sends a packet that exactly fills the window, and quinn only one that leaves space in it. So
+/// quinn uses half of a window of two packets. A receiver that acknowledges every second packet
+/// then delays each ACK by its `max_ack_delay` of 25 ms. NewReno's smallest window has two packets.
+/// This is why quinn has less than half of noq's throughput with a queue of three packets
+/// (thesis/table-9-10, 5 Mbit/s and 5 ms).
 #[test]
 fn what_a_window_of_two_packets_holds() {
     let rtt = |stack| {
@@ -168,7 +170,8 @@ fn samples_of_every_acknowledgement() {
         let mut scenario = transfer("fixed-window");
         scenario.flows[0].transfer = Some(200_000);
         let flow = &on(stack, &scenario).flows[0];
-        // There are 166 packets with one ACK for two, and handshake packets. The last ACKs come after the end.
+        // There are 166 packets with one ACK for two, and handshake packets. The last ACKs come
+        // after the end.
         let samples = flow.totals.rtt.count();
         assert!((78..=90).contains(&samples), "{}: {samples}", stack.word());
     }

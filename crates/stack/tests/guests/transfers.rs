@@ -1,15 +1,16 @@
-//! Our controllers in noq and quinn, compared with the simulator's sender: 10 MB over 10 Mbit/s, with 25 ms
-//! each way and a queue of 42 packets.
+//! Our controllers in noq and quinn, compared with the simulator's sender: 10 MB over 10 Mbit/s,
+//! with 25 ms each way and a queue of 42 packets.
 //!
-//! As in our own endpoints (`runs/bulk.rs`), full packets carry slightly more stream data than the model's,
-//! and the handshake affects window and rounds. The pacers of quinn and noq send up to ten packets at once.
-//! noq fills its window to the last byte. The model and quinn stop when a full packet does not fit.
+//! As in our own endpoints (`runs/bulk.rs`), full packets carry slightly more stream data than the
+//! model's, and the handshake affects window and rounds. The pacers of quinn and noq send up to ten
+//! packets at once. noq fills its window to the last byte. The model and quinn stop when a full
+//! packet does not fit.
 //!
-//! The aim is a window within 3 % at the 95th percentile. CUBIC in quinn (3.05 %) and BBRv3 in noq miss it.
-//! BBRv3's window in Startup is two BDP plus the data that was recently acknowledged beyond its rate
-//! (`extra_acked`), which is less in noq. The data in flight beyond link and queue is lost, in two successive
-//! rounds. With the smaller packets, the model drops 55 and noq 42, and Startup explains the difference
-//! (docs/src/notebook/stack.md).
+//! The aim is a window within 3 % at the 95th percentile. CUBIC in quinn (3.05 %) and BBRv3 in noq
+//! miss it. BBRv3's window in Startup is two BDP plus the data that was recently acknowledged
+//! beyond its rate (`extra_acked`), which is less in noq. The data in flight beyond link and queue
+//! is lost, in two successive rounds. With the smaller packets, the model drops 55 and noq 42, and
+//! Startup explains the difference (docs/src/notebook/stack.md).
 
 use ackclock_stack::Stack;
 use link::{LinkConfig, Reorder};
@@ -47,8 +48,8 @@ fn line(name: &str, world: &str, outcome: &Outcome) {
 
 /// Tolerances for a controller that fills the queue: drops, and window at the 95th percentile.
 const WINDOWS: (u64, f64) = (2, 0.055);
-/// Tolerances for BBRv3 in noq, beyond the drops that its Startup window explains. That window differs by
-/// 6.04 % (with the smaller packets), and so does the 95th percentile.
+/// Tolerances for BBRv3 in noq, beyond the drops that its Startup window explains. That window
+/// differs by 6.04 % (with the smaller packets), and so does the 95th percentile.
 const BBR: (u64, f64) = (2, 0.07);
 /// Rounds of BBRv3's Startup that lose the data in flight beyond link and queue.
 const LOSING_ROUNDS: i64 = 2;

@@ -1,6 +1,6 @@
-//! Flows other than bulk: pauses, short transfers and media, compared with simulated flows with the same
-//! sources. The same code counts objects and frames, so that differences come from the protocol: real
-//! handshakes, slightly different packet sizes, and messages with headers.
+//! Flows other than bulk: pauses, short transfers and media, compared with simulated flows with the
+//! same sources. The same code counts objects and frames, so that differences come from the
+//! protocol: real handshakes, slightly different packet sizes, and messages with headers.
 
 use ackclock_stack::{Cipher, Profile, Refusal};
 use link::LinkConfig;
@@ -73,7 +73,8 @@ fn short_transfers() {
     }
 }
 
-/// Frames have the same number and delay as in the simulator, and all are complete on a fast enough link.
+/// Frames have the same number and delay as in the simulator, and all are complete on a fast enough
+/// link.
 #[test]
 fn media_over_messages() {
     for max in [1_500_000, 6_000_000] {
@@ -89,10 +90,10 @@ fn media_over_messages() {
     }
 }
 
-/// A pacer without bursts is asked for the actual size of a packet. An audio packet is sent as soon as the
-/// rate allows, and meets video packets in the queue, which the controller reacts to. Asking for a full packet
-/// spread the packets out: the queue was 4.8 ms instead of 7.8, and the goodput 5 % higher. The spread over
-/// seeds is 0.1 ms and 2 %, hence eight seeds.
+/// A pacer without bursts is asked for the actual size of a packet. An audio packet is sent as soon
+/// as the rate allows, and meets video packets in the queue, which the controller reacts to. Asking
+/// for a full packet spread the packets out: the queue was 4.8 ms instead of 7.8, and the goodput 5
+/// % higher. The spread over seeds is 0.1 ms and 2 %, hence eight seeds.
 #[test]
 fn paced_media() {
     let mut flow = FlowConfig { algorithm: algorithm("nada"), handshake: false, ..media(1_500_000) };
@@ -114,8 +115,8 @@ fn paced_media() {
     assert!(more(here.1, there.1).abs() < 0.05, "ms");
 }
 
-/// If a fixed window allows less than the source's minimum rate, frames are skipped as in the simulator. A
-/// frame that waits too long is not sent, not even in part.
+/// If a fixed window allows less than the source's minimum rate, frames are skipped as in the
+/// simulator. A frame that waits too long is not sent, not even in part.
 #[test]
 fn frames_that_wait_too_long() {
     let scenario = minute(media_that_waits());

@@ -1,7 +1,7 @@
-//! Tolerances for the default profile (TLS, flow control, PINGs, growing sizes) against the simulator,
-//! for every controller of the registry on two networks. The window, sampled every 20 ms, must agree
-//! within 1 % in the median and 3 % at the 95th percentile. Completion must agree within 1 %, and
-//! drops within 2 % (one packet if there are fewer than fifty).
+//! Tolerances for the default profile (TLS, flow control, PINGs, growing sizes) against the
+//! simulator, for every controller of the registry on two networks. The window, sampled every 20
+//! ms, must agree within 1 % in the median and 3 % at the 95th percentile. Completion must agree
+//! within 1 %, and drops within 2 % (one packet if there are fewer than fifty).
 
 use ackclock_stack::Cipher;
 use congestion::Registry;
@@ -12,12 +12,13 @@ use units::{Bytes, Duration, Rate, Time};
 
 use crate::common::*;
 
-/// Known exceptions, each with the tolerances that are missed. An entry that no longer applies makes the
-/// test fail. Averaged over neighbouring rates, all controllers are within the tolerances; see `around`.
+/// Known exceptions, each with the tolerances that are missed. An entry that no longer applies
+/// makes the test fail. Averaged over neighbouring rates, all controllers are within the
+/// tolerances; see `around`.
 const MISSES: [(&str, Network, bool, &str); 3] = [
-    // Alone on the link, nothing disturbs the model. It stays in a state that loses 17 to 27 packets in
-    // 0.25 s. One packet of another size moves it to a state that loses 32 to 46. An ACK with data is
-    // such a packet, and so is a 100-byte packet of another flow.
+    // Alone on the link, nothing disturbs the model. It stays in a state that loses 17 to 27
+    // packets in 0.25 s. One packet of another size moves it to a state that loses 32 to 46. An ACK
+    // with data is such a packet, and so is a 100-byte packet of another flow.
     ("bbr1-ecn-gated", Network::Slow, true, "drops, window"),
     // The differences are two and four packets of a hundred.
     ("bbr2-mvfst", Network::Slow, false, "drops"),
@@ -46,8 +47,8 @@ fn scenario(name: &str, network: Network, handshake: bool) -> Scenario {
     scenario
 }
 
-/// Returns how much later a transfer completes than the model's, as a share. If one of them does not
-/// complete, compares the delivered bytes.
+/// Returns how much later a transfer completes than the model's, as a share. If one of them does
+/// not complete, compares the delivered bytes.
 fn late(model: &Outcome, outcome: &Outcome) -> f64 {
     let [there, here] = [model, outcome].map(|outcome| &outcome.flows[0]);
     match (there.finished, here.finished) {
@@ -103,9 +104,9 @@ fn mean(drops: &[f64]) -> (f64, f64) {
     (mean, drops.iter().map(|one| (one - mean) * (one - mean)).sum::<f64>() / (n - 1.0) / n)
 }
 
-/// Compares 31 rates within 1 % of the network's rate. A 100-byte packet of another flow every 1.6 s
-/// ensures that neither run has only packets of one size. Mean drops must agree within 2 %, or differ
-/// only by chance (Welch's t of at most 2). Completion must agree within 1 %.
+/// Compares 31 rates within 1 % of the network's rate. A 100-byte packet of another flow every 1.6
+/// s ensures that neither run has only packets of one size. Mean drops must agree within 2 %, or
+/// differ only by chance (Welch's t of at most 2). Completion must agree within 1 %.
 fn around(name: &str, network: Network, handshake: bool) {
     let (mut there, mut here, mut lateness) = (Vec::new(), Vec::new(), 0.0);
     for step in 0..31 {

@@ -1,9 +1,10 @@
 //! Bulk transfers: 10 MB over 10 Mbit/s, with 25 ms each way and a queue of 42 packets.
 //!
-//! Causes of the differences: a full packet carries 1217 or 1218 stream bytes, and the model's 1215,
-//! because packet numbers take one or two bytes instead of three. This makes the transfer 0.2 % shorter;
-//! `headers` measures the rest with the stack's header sizes in the model. The end of the client's
-//! handshake takes some 130 bytes of the first data packet. Packet numbers are sometimes skipped.
+//! Causes of the differences: a full packet carries 1217 or 1218 stream bytes, and the model's
+//! 1215, because packet numbers take one or two bytes instead of three. This makes the transfer 0.2
+//! % shorter; `headers` measures the rest with the stack's header sizes in the model. The end of
+//! the client's handshake takes some 130 bytes of the first data packet. Packet numbers are
+//! sometimes skipped.
 
 use ackclock_stack::{Cipher, Profile};
 use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
@@ -46,7 +47,8 @@ fn beside_the_simulator() {
             assert!(late.abs() < 0.005, "{name} {world}: {late}");
             let apart = outcome.flows[0].totals.dropped.abs_diff(model.flows[0].totals.dropped);
             assert!(apart <= drops, "{name} {world}: {apart}");
-            // A packet of an endpoint may repeat data of two packets, and a probe may carry new data.
+            // A packet of an endpoint may repeat data of two packets, and a probe may carry new
+            // data.
             let repeats = [&outcome, &model].map(|outcome| outcome.flows[0].stats.retransmissions as f64);
             println!("{name:9} {world:10} repeats {repeats:?}");
             assert!(more(repeats[0], repeats[1]).abs() < 0.1, "{name} {world}: {repeats:?}");
@@ -55,8 +57,8 @@ fn beside_the_simulator() {
     }
 }
 
-/// With the stack's header sizes in the model (34 or 35 bytes for most of the transfer), the remaining
-/// difference in time is small.
+/// With the stack's header sizes in the model (34 or 35 bytes for most of the transfer), the
+/// remaining difference in time is small.
 #[test]
 fn headers() {
     for name in ["new-reno", "cubic", "bbr3"] {
@@ -130,9 +132,9 @@ fn the_record_agrees_with_loss_recovery() {
     assert!(flow.totals.rtt.mean_ms() > 50.0 && flow.totals.owd.mean_ms() > 25.0);
 }
 
-/// The logs of both endpoints contain handshake packets if there is a handshake, as for a simulated flow.
-/// Each ACK that arrives left the other endpoint one path delay earlier, with the same number and ranges.
-/// The first Initial packet is missing in the log of the endpoint that it reaches.
+/// The logs of both endpoints contain handshake packets if there is a handshake, as for a simulated
+/// flow. Each ACK that arrives left the other endpoint one path delay earlier, with the same number
+/// and ranges. The first Initial packet is missing in the log of the endpoint that it reaches.
 #[test]
 fn the_logs_of_both_ends() {
     use scenario::trace::Event;
@@ -192,8 +194,8 @@ fn credit_does_not_limit() {
     }
 }
 
-/// Without `handshake`, the connection is established when the flow starts. Data is sent at once, before
-/// anything is known about the path.
+/// Without `handshake`, the connection is established when the flow starts. Data is sent at once,
+/// before anything is known about the path.
 #[test]
 fn a_connection_that_stands() {
     for cipher in [Cipher::Plain, Cipher::Tls] {

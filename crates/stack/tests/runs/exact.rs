@@ -1,8 +1,8 @@
-//! Compares model and protocol packet by packet. Without a cipher and with encodings of fixed size, both
-//! take the same steps at the same nanoseconds, for every controller of the registry.
+//! Compares model and protocol packet by packet. Without a cipher and with encodings of fixed size,
+//! both take the same steps at the same nanoseconds, for every controller of the registry.
 //!
-//! These tests revealed two defects of the model, now fixed: a receiver's timer refilled the sender's
-//! pacer, and ACK delays were reported with nanosecond resolution.
+//! These tests revealed two defects of the model, now fixed: a receiver's timer refilled the
+//! sender's pacer, and ACK delays were reported with nanosecond resolution.
 
 use ackclock_stack::{EXACT_HEADER, Profile};
 use congestion::{Cause, Detection, Registry};
@@ -40,8 +40,8 @@ type Set<'a> = &'a dyn Fn(&mut FlowConfig);
 /// A step of a sender. Packet numbers are relative to the first one.
 #[derive(Debug, PartialEq)]
 enum Step {
-    /// Stream offsets are not compared. The endpoint retransmits lost bytes in order of offset, and the
-    /// model in order of detection. RFC 9000 section 13.3 allows both.
+    /// Stream offsets are not compared. The endpoint retransmits lost bytes in order of offset, and
+    /// the model in order of detection. RFC 9000 section 13.3 allows both.
     Sent {
         number: u64,
         bytes: u32,
@@ -200,8 +200,8 @@ fn other_rules() {
     }
 }
 
-/// Four flows share one link, as in figure 6 of source 001. All flows together decide which packet meets
-/// a full queue, and all of them behave the same in both.
+/// Four flows share one link, as in figure 6 of source 001. All flows together decide which packet
+/// meets a full queue, and all of them behave the same in both.
 #[test]
 fn several_flows() {
     let transport = Transport::Quic { datagram: 1252, header: EXACT_HEADER, overhead: 42 };

@@ -1,4 +1,5 @@
-//! Whole runs on the stack, compared with the simulator. All tests are one program, to link only once.
+//! Whole runs on the stack, compared with the simulator. All tests are one program, to link only
+//! once.
 
 extern crate congestion as ackclock_congestion; // the name that its macros use
 

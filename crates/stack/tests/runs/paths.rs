@@ -31,9 +31,9 @@ fn marks_are_answered() {
     assert!(more(done(&outcome), done(&model)).abs() < 0.01);
 }
 
-/// ACKs cross their own link with their real size. After a loss, a receiver that never elicits ACKs repeats
-/// up to 64 ranges (RFC 9000 section 13.2.4). Its ACKs then have a mean of 201 bytes. With a PING in every
-/// eighth ACK it can drop old ranges.
+/// ACKs cross their own link with their real size. After a loss, a receiver that never elicits ACKs
+/// repeats up to 64 ranges (RFC 9000 section 13.2.4). Its ACKs then have a mean of 201 bytes. With
+/// a PING in every eighth ACK it can drop old ranges.
 #[test]
 fn acknowledgements_have_their_own_size() {
     let mut scenario = transfer("cubic");

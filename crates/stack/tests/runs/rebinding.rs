@@ -6,8 +6,9 @@ use units::Duration;
 
 use crate::common::*;
 
-/// The transfer continues from another port and another address. It is delayed by a PTO, because the NAT
-/// drops the server's ACKs until the client's next packet. The simulated flow is not affected.
+/// The transfer continues from another port and another address. It is delayed by a PTO, because
+/// the NAT drops the server's ACKs until the client's next packet. The simulated flow is not
+/// affected.
 #[test]
 fn it_goes_on() {
     for rebind in [

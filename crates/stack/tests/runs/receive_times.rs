@@ -1,5 +1,5 @@
-//! Receive times in ACK frames (draft-ietf-quic-receive-ts-02). Delay-based controllers behave as in the
-//! simulator, the times are the link's, and connections work without them.
+//! Receive times in ACK frames (draft-ietf-quic-receive-ts-02). Delay-based controllers behave as
+//! in the simulator, the times are the link's, and connections work without them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,8 +19,8 @@ const BY_DELAY: [&str; 4] = ["quic-dc", "dccc", "nada", "gcc"];
 /// Number of start times tried for the second flow.
 const STARTS: u64 = 5;
 
-/// Returns `number` bulk flows of this controller behind a queue of two BDP. The last one starts `late`.
-/// Measurement starts at 10 s.
+/// Returns `number` bulk flows of this controller behind a queue of two BDP. The last one starts
+/// `late`. Measurement starts at 10 s.
 fn flows(name: &str, number: usize, late: Duration) -> Scenario {
     let mut flows = vec![flow(name); number];
     for flow in &mut flows {
@@ -56,9 +56,9 @@ fn medians(runs: &[[f64; 3]]) -> [f64; 3] {
     })
 }
 
-/// Goodput, mean RTT and mean queue delay must agree with the simulator within 3 %. If two flows share
-/// the link, the start of the second matters: a millisecond changes the simulator's queue by up to 6 %
-/// (GCC, depending on which packets meet). Hence the medians over start times.
+/// Goodput, mean RTT and mean queue delay must agree with the simulator within 3 %. If two flows
+/// share the link, the start of the second matters: a millisecond changes the simulator's queue by
+/// up to 6 % (GCC, depending on which packets meet). Hence the medians over start times.
 #[test]
 fn beside_the_simulator() {
     let mut missed = Vec::new();
@@ -120,8 +120,8 @@ impl Controller for Witness {
     }
 }
 
-/// The controller's one-way delays agree with the link's log, to the quantum of 2^exponent microseconds.
-/// The queue fills and drops, and some packets overtake others.
+/// The controller's one-way delays agree with the link's log, to the quantum of 2^exponent
+/// microseconds. The queue fills and drops, and some packets overtake others.
 #[test]
 fn one_way_delays_are_the_links() {
     for exponent in [0, 3, 10, 13] {
@@ -147,8 +147,8 @@ fn one_way_delays_are_the_links() {
             Event::Received { pn, .. } => Some(*pn),
             _ => None,
         });
-        // The controller counts packets over all packet number spaces, and a trace per space. The order of
-        // departure is the same.
+        // The controller counts packets over all packet number spaces, and a trace per space. The
+        // order of departure is the same.
         let skipped = left.len() - departures.len();
         let quantum = 1000 << exponent;
         let mut compared = 0_u64;
@@ -168,9 +168,9 @@ fn one_way_delays_are_the_links() {
     }
 }
 
-/// Without the extension, the connection works, the controller uses its other inputs, and the record shows
-/// no receive times (metric `receive_times`). QUIC-DC falls back to its window rule and fills the queue. The
-/// media controllers stay at their minimum rate.
+/// Without the extension, the connection works, the controller uses its other inputs, and the
+/// record shows no receive times (metric `receive_times`). QUIC-DC falls back to its window rule
+/// and fills the queue. The media controllers stay at their minimum rate.
 #[test]
 fn without_the_extension() {
     for name in BY_DELAY {

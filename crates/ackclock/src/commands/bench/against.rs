@@ -1,5 +1,5 @@
-//! Compares two builds in one session. Each round runs every case once with each build, one right after the other, in alternating
-//! order. Disturbances of the machine affect both alike.
+//! Compares two builds in one session. Each round runs every case once with each build, one right
+//! after the other, in alternating order. Disturbances of the machine affect both alike.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! The cases of the benchmark, as experiment files. Unless noted, each is a long run of bulk flows over a drop-tail queue of 1 BDP.
+//! The cases of the benchmark, as experiment files. Unless noted, each is a long run of bulk flows
+//! over a drop-tail queue of 1 BDP.
 
 use std::path::Path;
 
@@ -78,7 +79,8 @@ macro_rules! fast {
     };
 }
 
-/// Flows whose windows together fill a fast link and half of its queue. Shows the cost of a further flow at equal loss.
+/// Flows whose windows together fill a fast link and half of its queue. Shows the cost of a further
+/// flow at equal loss.
 macro_rules! lossless {
     ($count:literal, $window:literal) => {
         fast!(

@@ -1,5 +1,5 @@
-//! Counts the instructions of this process, if the kernel can: on Linux with `perf_event_paranoid` at 2 or less, on a processor or
-//! in a virtual machine that has the counter.
+//! Counts the instructions of this process, if the kernel can: on Linux with `perf_event_paranoid`
+//! at 2 or less, on a processor or in a virtual machine that has the counter.
 
 #[cfg(target_os = "linux")]
 pub(super) struct Counter(perf_event::Counter);

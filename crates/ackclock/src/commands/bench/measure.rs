@@ -42,7 +42,8 @@ fn once(case: &Case) -> Result<Figure, Error> {
     let (scenario, watch) = (experiment.scenario(&row, 0), Watch::default());
     let out = tempfile::tempdir().map_err(Error::bad)?;
     let simulated = || sim::run(&scenario, &watch).map(|outcome| outcome.link.delivered.packets);
-    // A study does not report how many packets passed. A separate simulation, which is not measured, counts them.
+    // A study does not report how many packets passed. A separate simulation, which is not
+    // measured, counts them.
     let known = if matches!(case.work, Work::Study | Work::Qlog) { simulated() } else { None };
     let counter = Counter::begin();
     let begin = ProcessTime::now();

@@ -40,7 +40,8 @@ pub(super) struct Ranked {
     /// Goodput in the simulator in Mbit/s, if a stack ran the controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) simulated: Option<f64>,
-    /// Completion times of short transfers in seconds, handshake included, in the order of [`TRANSFERS`].
+    /// Completion times of short transfers in seconds, handshake included, in the order of
+    /// [`TRANSFERS`].
     pub(super) completion: Vec<Option<f64>>,
     pub(super) beside: Option<Beside>,
     /// Goodput in Mbit/s from a closed form, and the source of the formula.
@@ -50,8 +51,8 @@ pub(super) struct Ranked {
 }
 
 impl Answer {
-    /// Ranks the controllers. `all` holds the results of the long flows, of the flows next to a competitor, and of the short
-    /// transfers.
+    /// Ranks the controllers. `all` holds the results of the long flows, of the flows next to a
+    /// competitor, and of the short transfers.
     pub(super) fn new(question: &Question, all: &[Results], stored: Vec<Stored>, seeds: u32) -> Self {
         let long = &all[0].summary.variants[0].rows;
         let compared = |row: &&Row| question.place.compares(row);
@@ -113,7 +114,8 @@ fn row_of<'a>(summary: &'a Summary, variant: usize, label: &RowLabel) -> Option<
     summary.variants.get(variant)?.rows.iter().find(|row| row.label == *label)
 }
 
-/// Returns the repetitions after which half the interval of every goodput's ratio to the best is this share of it.
+/// Returns the repetitions after which half the interval of every goodput's ratio to the best is
+/// this share of it.
 pub(super) fn seeds_for(question: &Question, summary: &Summary, seeds: u32, share: f64) -> u32 {
     let for_variant = |rows: &[Row]| {
         let rows = rows.iter().filter(|row| question.place.compares(row));

@@ -12,29 +12,31 @@ use crate::commands::worlds::{stacks, worlds};
 pub(crate) struct CompareArgs {
     /// Two or more controllers to compare, by name or as TOML tables with parameters.
     ///
-    /// `ackclock algorithms` lists the names; `bbr` stands for the newest BBR. An example with parameters is `'{ name =
-    /// "cubic", beta = 0.8 }'`.
+    /// `ackclock algorithms` lists the names; `bbr` stands for the newest BBR. An example with
+    /// parameters is `'{ name = "cubic", beta = 0.8 }'`.
     #[arg(required = true, num_args = 1..)]
     pub(super) controllers: Vec<String>,
-    /// Set the bottleneck, as in "rate=20 Mbit/s rtt=40 ms queue=1 BDP", or take the network of an experiment.
+    /// Set the bottleneck, as in "rate=20 Mbit/s rtt=40 ms queue=1 BDP", or take the network of an
+    /// experiment.
     ///
-    /// The keys are those of [link] in docs/src/reference/keys.md, and `rtt`. An experiment is a file or a shipped name; its first
-    /// case counts.
-    #[arg(long, value_name = "WORDS|FILE", default_value = "rate=20 Mbps rtt=40 ms queue=1 BDP")]
+    /// The keys are those of [link] in docs/src/reference/keys.md, and `rtt`. An experiment is a
+    /// file or a shipped name; its first case counts.
+    #[arg(long, value_name = "WORDS|FILE", default_value = "rate=20 Mbit/s rtt=40 ms queue=1 BDP")]
     pub(super) link: String,
     /// Choose where the flows run.
     #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&[Backend::Sim, Backend::Stack]))]
     pub(super) on: Backend,
     /// Choose the QUIC implementations for both ends of every flow, separated by commas.
     ///
-    /// Requires --on stack. Each stack gets its own rows, as in `--stack noq,ackclock`; the competitor runs on the same stack.
-    /// The default is Ackclock's own endpoints.
+    /// Requires --on stack. Each stack gets its own rows, as in `--stack noq,ackclock`; the
+    /// competitor runs on the same stack. The default is Ackclock's own endpoints.
     #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Backend::Stack]))]
     pub(super) stacks: Vec<String>,
     /// Set keys of the flows, as in `transport=tcp`.
     #[arg(long, value_name = "WORDS")]
     pub(super) flow: Option<String>,
-    /// Sweep one key of the link over a range or a list, as in "queue=0.1..8 BDP" or "loss=0, 0.01, 0.1 %".
+    /// Sweep one key of the link over a range or a list, as in "queue=0.1..8 BDP" or "loss=0, 0.01,
+    /// 0.1 %".
     ///
     /// A range has eight values, evenly spaced on a logarithmic scale.
     #[arg(long, value_name = "KEY=RANGE")]
@@ -51,7 +53,8 @@ pub(crate) struct CompareArgs {
     pub(super) time: Option<Duration>,
     /// Set the number of repetitions, each with its own seed.
     ///
-    /// The default is as many as it takes until the goodput ratios are known within 3 %, between 5 and 30.
+    /// The default is as many as it takes until the goodput ratios are known within 3 %, between 5
+    /// and 30.
     #[arg(long)]
     pub(super) repeat: Option<u32>,
     /// Write results and report to this folder.

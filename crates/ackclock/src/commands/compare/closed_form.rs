@@ -61,7 +61,8 @@ pub(super) fn after_reduction(algorithm: &str, path: &Path) -> Option<f64> {
     path.queue.map(|queue| beta * (1.0 + queue))
 }
 
-/// Returns the seconds that CUBIC needs to grow back to a window that fills link and queue: the longest cycle of a long flow.
+/// Returns the seconds that CUBIC needs to grow back to a window that fills link and queue: the
+/// longest cycle of a long flow.
 pub(super) fn cubic_cycle(path: &Path) -> f64 {
     let full = path.capacity * path.rtt / path.payload * (1.0 + path.queue.unwrap_or(1.0).min(4.0));
     libm::cbrt(full * (1.0 - CUBIC_BETA) / C)
@@ -73,8 +74,8 @@ mod tests {
 
     const PATH: Path = Path { capacity: 100e6, rtt: 0.08, payload: 9720.0, loss: 1e-4, queue: Some(0.3) };
 
-    /// CUBIC's windows are those of RFC 9438 section 5.1, Table 1 (RTT 0.1 s, C = 0.4). Reno's windows there are 120, 379 and
-    /// 1200, because the RFC takes 1.2 for sqrt(1.5), 2 % less.
+    /// CUBIC's windows are those of RFC 9438 section 5.1, Table 1 (RTT 0.1 s, C = 0.4). Reno's
+    /// windows there are 120, 379 and 1200, because the RFC takes 1.2 for sqrt(1.5), 2 % less.
     #[test]
     fn the_table_of_rfc_9438() {
         for (loss, reno, with_cubic) in [(1e-4, 122.5, 187.0), (1e-5, 387.3, 1054.0), (1e-6, 1224.7, 5926.0)]
@@ -93,7 +94,8 @@ mod tests {
         assert_eq!(goodput("bbr3", &PATH), None);
     }
 
-    /// A full pipe of 1000 packets takes cbrt(1000 * 0.3 / 0.4) seconds. A queue without a limit counts as 1 BDP, a long one as 4.
+    /// A full pipe of 1000 packets takes cbrt(1000 * 0.3 / 0.4) seconds. A queue without a limit
+    /// counts as 1 BDP, a long one as 4.
     #[test]
     fn the_time_back_to_the_last_window() {
         let path = Path { capacity: 1e8, rtt: 0.1, payload: 1e4, loss: 0.0, queue: Some(0.0) };

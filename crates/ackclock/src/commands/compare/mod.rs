@@ -1,9 +1,10 @@
 //! `ackclock compare`: compares controllers on a link and explains the difference.
 //!
-//! The question becomes three experiment files (`question.rs`): long flows alone, flows that share the link with a competitor,
-//! and short transfers. They run like any other experiment and leave results and a report. Their results become numbers with
-//! intervals (`answer.rs`) and reasons (`why.rs`, `closed_form.rs`). These fill one screen of text (`screen.rs`) and the first
-//! page of the report (`page.rs`).
+//! The question becomes three experiment files (`question.rs`): long flows alone, flows that share
+//! the link with a competitor, and short transfers. They run like any other experiment and leave
+//! results and a report. Their results become numbers with intervals (`answer.rs`) and reasons
+//! (`why.rs`, `closed_form.rs`). These fill one screen of text (`screen.rs`) and the first page of
+//! the report (`page.rs`).
 
 mod answer;
 mod args;
@@ -37,7 +38,8 @@ use crate::status::{Error, HOLDS, print};
 
 /// Repetitions of the long flows in the first sample. Its spread decides how many more are made.
 const FIRST_SEEDS: u32 = 5;
-/// Largest number of repetitions: an answer within ten seconds is worth more than a slightly narrower interval.
+/// Largest number of repetitions: an answer within ten seconds is worth more than a slightly
+/// narrower interval.
 const MOST_SEEDS: u32 = 30;
 /// Estimated seconds of one core above which the cost is announced.
 const LONG: f64 = 60.0;

@@ -1,4 +1,5 @@
-//! The network of a comparison in numbers, and its differences from the single drop-tail link of the formulas.
+//! The network of a comparison in numbers, and its differences from the single drop-tail link of
+//! the formulas.
 
 use link::{Aqm, Limit, RateModel};
 use scenario::Scenario;
@@ -13,9 +14,11 @@ pub(super) struct Network {
     pub(super) path: Path,
     /// Delay of a full queue, if it has a limit.
     pub(super) buffer: Option<Duration>,
-    /// Differences from a single drop-tail link of constant rate, in words. With any of them no formula applies.
+    /// Differences from a single drop-tail link of constant rate, in words. With any of them no
+    /// formula applies.
     pub(super) beyond_one_link: Vec<String>,
-    /// Whether goodput can be given as a share of the capacity of `path`: rates are constant, and data flow forward.
+    /// Whether goodput can be given as a share of the capacity of `path`: rates are constant, and
+    /// data flow forward.
     pub(super) has_capacity: bool,
     /// Random elements that differ between repetitions, without the start times of the flows.
     pub(super) random: Vec<&'static str>,

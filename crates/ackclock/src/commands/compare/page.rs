@@ -1,4 +1,5 @@
-//! The answer as a page: sentences that wrap, and tables with a column for each controller, narrow enough for a phone.
+//! The answer as a page: sentences that wrap, and tables with a column for each controller, narrow
+//! enough for a phone.
 
 use report::Block;
 use results::summary::Results;

@@ -42,7 +42,8 @@ impl Place {
         self.backends().contains(&row.label.backend())
     }
 
-    /// Returns the name of a controller's row on the screen. With several stacks it names the stack.
+    /// Returns the name of a controller's row on the screen. With several stacks it names the
+    /// stack.
     pub(super) fn shown(&self, label: &str, on: Backend) -> String {
         match self.stacks.len() {
             0 | 1 => label.to_owned(),

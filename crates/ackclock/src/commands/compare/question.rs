@@ -122,7 +122,8 @@ impl Question {
         Ok(question)
     }
 
-    /// Returns the row of two competitors that share the link; `None` if a different controller has the competitor's label.
+    /// Returns the row of two competitors that share the link; `None` if a different controller has
+    /// the competitor's label.
     pub(super) fn own_row(&self, on: Backend) -> Option<RowLabel> {
         let another = self.controllers.iter().any(|c| c.label == self.against.label && *c != self.against);
         (!another).then(|| RowLabel::new(&self.against.label, on))
@@ -134,7 +135,8 @@ impl Question {
         self.controllers.iter().flat_map(|named| places.iter().map(move |on| (named, *on))).collect()
     }
 
-    /// Returns the controllers that share the link with the competitor: all of them, and the competitor itself as the reference.
+    /// Returns the controllers that share the link with the competitor: all of them, and the
+    /// competitor itself as the reference.
     fn candidates(&self) -> Vec<&Named> {
         let known = self.controllers.iter().any(|c| c.label == self.against.label);
         self.controllers.iter().chain((!known).then_some(&self.against)).collect()
@@ -156,7 +158,8 @@ impl Question {
         Ok(())
     }
 
-    /// Builds and parses the file for one kind of runs. This finds every mistake in the text of the command line.
+    /// Builds and parses the file for one kind of runs. This finds every mistake in the text of the
+    /// command line.
     pub(super) fn experiment(&self, kind: Kind, seeds: u32) -> Result<Experiment, Error> {
         let text = toml::to_string(&self.document(kind, seeds)).map_err(Error::bad)?;
         let read = Experiment::parse(kind.name(), FilePath::new("compare"), &text);
@@ -239,7 +242,8 @@ impl Question {
         }
     }
 
-    /// Returns the charts: in a sweep, lines over the varied key; otherwise the window over time, and bars.
+    /// Returns the charts: in a sweep, lines over the varied key; otherwise the window over time,
+    /// and bars.
     fn charts(&self, kind: Kind) -> Vec<Table> {
         let on = |what: &str| format!("{what} on {}", self.link);
         let against = |what: &str| format!("{what} against {}", self.against.label);
@@ -332,7 +336,8 @@ impl Named {
     }
 }
 
-/// Returns the tables of the network, and the keys of the first flow if the network is that of a file.
+/// Returns the tables of the network, and the keys of the first flow if the network is that of a
+/// file.
 fn tables(text: &str) -> Result<(Table, Table), Error> {
     if text.contains('=') {
         let words = Words::split(text).map_err(Error::bad)?;

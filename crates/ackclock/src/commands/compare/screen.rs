@@ -74,7 +74,8 @@ pub(super) fn place(question: &Question, answer: &Answer) -> Option<String> {
     question.place.sentence().map(|place| place + &simulated)
 }
 
-/// Names the controller with the highest goodput, by how much it leads, and the delay that it causes.
+/// Names the controller with the highest goodput, by how much it leads, and the delay that it
+/// causes.
 pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
     let on = &question.link;
     let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
@@ -143,7 +144,8 @@ fn times(ratio: Ratio, other: &str) -> String {
     format!("{value} ({:.decimals$} to {:.decimals$})", ratio.low, ratio.high)
 }
 
-/// Names the controller with the lowest queueing delay, if that is not the one with the highest goodput.
+/// Names the controller with the lowest queueing delay, if that is not the one with the highest
+/// goodput.
 fn delay(answer: &Answer) -> String {
     let best = &answer.ranking[0];
     let wait = |r: &Ranked| r.long.queue_wait;

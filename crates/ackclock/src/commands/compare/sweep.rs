@@ -23,8 +23,8 @@ struct Quantity<'a>(&'static str, &'a [Variant], &'static str, fn(f64) -> String
 /// Heading of a column, and the row that it shows.
 type Column = (String, RowLabel);
 
-/// Formats a line for each value, with the results of each controller alone and against the competitor. Puts as many quantities
-/// side by side as fit.
+/// Formats a line for each value, with the results of each controller alone and against the
+/// competitor. Puts as many quantities side by side as fit.
 pub(super) fn text(question: &Question, varied: &Varied, all: &[Results], seeds: u32) -> String {
     let (long, beside) = (&all[0].summary.variants[..], &all[1].summary.variants[..]);
     let mut out = String::new();
@@ -103,7 +103,8 @@ pub(super) fn verdict(question: &Question, varied: &Varied, variants: &[Variant]
     format!("Highest goodput over {} on {}: {most}. Lowest mean RTT: {least}.", varied.key, question.link)
 }
 
-/// Groups neighbouring values with the same winner, as in `bbr3 from 0.1 BDP to 1 BDP, cubic at 2 BDP`.
+/// Groups neighbouring values with the same winner, as in
+/// `bbr3 from 0.1 BDP to 1 BDP, cubic at 2 BDP`.
 fn spans(varied: &Varied, variants: &[Variant], best: &dyn Fn(&Variant) -> String) -> String {
     let mut spans: Vec<(String, usize, usize)> = Vec::new();
     for (i, variant) in variants.iter().enumerate() {
@@ -121,7 +122,8 @@ fn spans(varied: &Varied, variants: &[Variant], best: &dyn Fn(&Variant) -> Strin
     says.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the controller with the largest or smallest mean of a metric, and those that do not differ from it significantly.
+/// Returns the controller with the largest or smallest mean of a metric, and those that do not
+/// differ from it significantly.
 fn best(question: &Question, variant: &Variant, (metric, least): (&str, bool), seeds: u32) -> String {
     let place = &question.place;
     let order = |a: &&Row, b: &&Row| mean(a, metric).total_cmp(&mean(b, metric));

@@ -11,7 +11,8 @@ const FULL: f64 = 0.95;
 
 /// Says what limits a flow, or at which delay it fills the link.
 ///
-/// For a network that is not a single drop-tail link, gives measured quantities only. `algorithm` is given if its formulas apply.
+/// For a network that is not a single drop-tail link, gives measured quantities only. `algorithm`
+/// is given if its formulas apply.
 pub(super) fn sentence(algorithm: Option<&str>, long: &Long, network: &Network) -> String {
     let path = &network.path;
     if !network.is_one_link() {
@@ -39,7 +40,8 @@ pub(super) fn sentence(algorithm: Option<&str>, long: &Long, network: &Network) 
         );
     }
     match algorithm.and_then(|name| closed_form::after_reduction(name, path)) {
-        // A sender that fills the pipe between its reductions has more in flight than that. With less, the formula does not apply.
+        // A sender that fills the pipe between its reductions has more in flight than that. With
+        // less, the formula does not apply.
         Some(left) if left < 1.0 && held >= 100.0 * left => format!(
             "{rate} when the queue overflows, each to {left:.2} BDP: the link idles until the window has recovered"
         ),
@@ -123,7 +125,8 @@ mod tests {
             says.starts_with("30 window reductions per minute, 80 % of the losses are random: 20 % of a BDP"),
             "{says}"
         );
-        // Four fifths of the losses come from the queue, which is too short for CUBIC: 0.7 * 1.3 = 0.91 BDP.
+        // Four fifths of the losses come from the queue, which is too short for CUBIC: 0.7 * 1.3 =
+        // 0.91 BDP.
         let full = Long { loss: 0.05, of_link: 0.92, rtt_mean: 81.0, ..long };
         let says = why("cubic", full, &random);
         assert!(says.contains("when the queue overflows, each to 0.91 BDP"), "{says}");

@@ -11,13 +11,15 @@ use crate::commands::worlds::{stacks, worlds};
 pub(crate) struct ConformArgs {
     /// Stack whose own congestion control is checked.
     ///
-    /// `ackclock` checks our endpoints, as a test of the method. `linux-tcp` is the kernel's TCP and needs --on wire.
+    /// `ackclock` checks our endpoints, as a test of the method. `linux-tcp` is the kernel's TCP
+    /// and needs --on wire.
     #[arg(value_parser = stacks(&WORLDS))]
     pub(super) stack: String,
     /// Choose the controller to check: `cubic`, `new-reno` or `bbr3`.
     ///
-    /// With `ackclock` it can also be a TOML table with parameters, as in `'{ name = "cubic", beta = 0.5 }'`. Such a controller
-    /// is compared with the one of the specification.
+    /// With `ackclock` it can also be a TOML table with parameters, as in
+    /// `'{ name = "cubic", beta = 0.5 }'`. Such a controller is compared with the one of the
+    /// specification.
     #[arg(long, default_value = "cubic")]
     pub(super) controller: String,
     /// Choose where the stack runs.

@@ -1,8 +1,9 @@
 //! Distance between two windows, regardless of their phases.
 //!
-//! The sawteeth of two runs are out of phase, so the difference at one moment says little about the controllers. This module
-//! compares the distributions of the window over time. Their distance is the first Wasserstein distance
-//! `W1 = integral |F(x) - G(x)| dx`, the area between the sorted samples, divided by the mean of the reference.
+//! The sawteeth of two runs are out of phase, so the difference at one moment says little about the
+//! controllers. This module compares the distributions of the window over time. Their distance is
+//! the first Wasserstein distance `W1 = integral |F(x) - G(x)| dx`, the area between the sorted
+//! samples, divided by the mean of the reference.
 
 /// Returns the first Wasserstein distance of two samples, in their unit; `None` if one is empty.
 pub(super) fn wasserstein(one: &[f64], other: &[f64]) -> Option<f64> {
@@ -36,8 +37,9 @@ pub(super) fn relative(subject: &[f64], reference: &[f64]) -> Option<f64> {
 
 /// Returns the difference of two numbers of reductions, as a share of the number of the reference.
 ///
-/// A difference of one does not count, because the measurement can begin anywhere in a period. The distributions do not show
-/// this difference: a sawtooth at half the speed has the same distribution.
+/// A difference of one does not count, because the measurement can begin anywhere in a period. The
+/// distributions do not show this difference: a sawtooth at half the speed has the same
+/// distribution.
 pub(super) fn tempo(one: f64, other: f64, reference: f64) -> f64 {
     ((one - other).abs() - 1.0).max(0.0) / reference.max(1.0)
 }
@@ -71,7 +73,8 @@ mod tests {
         near(relative(&later, &saw), 7.0 / mean(&saw).unwrap());
     }
 
-    /// Uniform on 0..1 and on 0..2: the quantiles p and 2p are 1/2 apart on average, also for samples of different sizes.
+    /// Uniform on 0..1 and on 0..2: the quantiles p and 2p are 1/2 apart on average, also for
+    /// samples of different sizes.
     #[test]
     fn uniform_ones() {
         let uniform = |n: u32, to: f64| -> Vec<f64> {
@@ -82,8 +85,8 @@ mod tests {
         assert!((d - 0.5).abs() < 2e-3, "{d}");
     }
 
-    /// Sawteeth from beta W to W: the means of 1/2..1 and of 0.7..1 are 0.1 apart. The order of all quantiles is the same, so
-    /// the distance is 0.1 too.
+    /// Sawteeth from beta W to W: the means of 1/2..1 and of 0.7..1 are 0.1 apart. The order of all
+    /// quantiles is the same, so the distance is 0.1 too.
     #[test]
     fn sawteeth_of_two_betas() {
         let saw = |beta: f64| -> Vec<f64> {

@@ -1,7 +1,8 @@
 //! The performance envelope: the delays and throughputs of a flow.
 //!
-//! The method follows Mishra et al. (IMC 2022, 2023) and their tool QUICbench (`visualize/plot_perf_env.py`). It takes samples of
-//! throughput and delay every ten RTTs and drops the 5 % furthest from their mean. The envelope is the convex hull of the rest.
+//! The method follows Mishra et al. (IMC 2022, 2023) and their tool QUICbench
+//! (`visualize/plot_perf_env.py`). It takes samples of throughput and delay every ten RTTs and
+//! drops the 5 % furthest from their mean. The envelope is the convex hull of the rest.
 //! *Conformance* is the share of both sets of samples that lie inside the hull of the other.
 //!
 //! Differences from QUICbench:
@@ -9,8 +10,8 @@
 //! * The flow is alone on its link instead of next to a flow of the kernel.
 //! * A sample is the mean over ten RTTs.
 //! * Coordinates are shares of the link's rate and of its longest RTT.
-//! * A sample counts as inside if it is within [`NEAR`] of the hull. A flow alone fills its link, so its hull can be as flat as a
-//!   line.
+//! * A sample counts as inside if it is within [`NEAR`] of the hull. A flow alone fills its link,
+//!   so its hull can be as flat as a line.
 
 /// Largest distance of an inside sample from the hull, as a share of the axes.
 pub(super) const NEAR: f64 = 0.02;
@@ -43,8 +44,8 @@ pub(super) fn without_outliers(points: &[Point]) -> Option<Vec<Point>> {
     Some(kept)
 }
 
-/// Returns the corners of the convex hull, counterclockwise (Andrew's monotone chain). There are fewer than three if all points lie
-/// on a line.
+/// Returns the corners of the convex hull, counterclockwise (Andrew's monotone chain). There are
+/// fewer than three if all points lie on a line.
 pub(super) fn hull(points: &[Point]) -> Vec<Point> {
     let mut sorted = points.to_vec();
     sorted.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
@@ -126,8 +127,8 @@ mod tests {
         assert_eq!(conformance(&line, &line), Some(1.0));
     }
 
-    /// Two squares that overlap by half: half of each lies inside the other's hull. Without the outliers the hull loses its
-    /// corners, and `NEAR` gives a little back.
+    /// Two squares that overlap by half: half of each lies inside the other's hull. Without the
+    /// outliers the hull loses its corners, and `NEAR` gives a little back.
     #[test]
     fn halves_of_squares() {
         assert_eq!(conformance(&square(0.0), &square(0.0)), Some(1.0));

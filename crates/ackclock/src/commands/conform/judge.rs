@@ -1,4 +1,5 @@
-//! Judges how far a stack is from the reference on each network, and which changed rule comes closest to it.
+//! Judges how far a stack is from the reference on each network, and which changed rule comes
+//! closest to it.
 
 use experiment::backend::Backend;
 use experiment::row::RowLabel;
@@ -10,10 +11,12 @@ use super::question::Question;
 use super::samples::{Network, Samples, Taken};
 use crate::commands::folders::Stored;
 
-/// Largest distance of conforming windows, as a share of the reference's mean. Our own endpoint, which has the simulator's
-/// controller, differs by at most 1 %. CUBIC with a `beta` of 0.5 instead of 0.7 differs by 6 % or more.
+/// Largest distance of conforming windows, as a share of the reference's mean. Our own endpoint,
+/// which has the simulator's controller, differs by at most 1 %. CUBIC with a `beta` of 0.5 instead
+/// of 0.7 differs by 6 % or more.
 pub(super) const WINDOW_LIMIT: f64 = 0.05;
-/// Largest difference in the number of reductions, beyond the one that the measured interval may cut off.
+/// Largest difference in the number of reductions, beyond the one that the measured interval may
+/// cut off.
 pub(super) const TEMPO_LIMIT: f64 = 0.1;
 /// Smallest conformance of the envelopes. Decides where the windows are unknown.
 const CONFORMANCE_LIMIT: f64 = 0.5;
@@ -58,9 +61,11 @@ pub(super) struct Cell {
     pub(super) network: Network,
     pub(super) reference: Measured,
     pub(super) subject: Measured,
-    /// Distance of the windows, as a share of the reference's mean; `None` if the stack does not report its window.
+    /// Distance of the windows, as a share of the reference's mean; `None` if the stack does not
+    /// report its window.
     pub(super) distance: Option<f64>,
-    /// Difference in the number of reductions, as a share of the reference's; `None` if it is unknown.
+    /// Difference in the number of reductions, as a share of the reference's; `None` if it is
+    /// unknown.
     pub(super) tempo: Option<f64>,
     /// Distance between runs of the reference, as a share of its mean.
     pub(super) spread: f64,
@@ -130,11 +135,13 @@ pub(super) struct Rule {
 pub(super) struct Cause {
     /// Mean distance of the reference from the stack, over the networks where the stack deviates.
     pub(super) standard: f64,
-    /// Distance of our controller inside the stack from the stack's own; `None` if ours cannot run there.
+    /// Distance of our controller inside the stack from the stack's own; `None` if ours cannot run
+    /// there.
     pub(super) inside: Option<f64>,
     /// Changed rules, the closest first.
     pub(super) rules: Vec<Rule>,
-    /// The closest rule on each network where the stack deviates, if it explains the deviation there.
+    /// The closest rule on each network where the stack deviates, if it explains the deviation
+    /// there.
     pub(super) closest: Vec<Closest>,
 }
 
@@ -150,8 +157,8 @@ pub(super) struct Closest {
 }
 
 impl Cause {
-    /// Searches the rules for a cause. `inside` is the same grid with our controller in the stack. Returns `None` if nothing
-    /// deviates.
+    /// Searches the rules for a cause. `inside` is the same grid with our controller in the stack.
+    /// Returns `None` if nothing deviates.
     pub(super) fn find(
         question: &Question,
         cells: &[Cell],
@@ -208,8 +215,8 @@ fn explains(distance: f64, without: f64) -> bool {
     distance <= (1.0 - EXPLAINS) * without
 }
 
-/// Returns the difference of a row from a stack: the larger of window and number of reductions, relative to the reference.
-/// Without windows, the share of samples outside the other's envelope.
+/// Returns the difference of a row from a stack: the larger of window and number of reductions,
+/// relative to the reference. Without windows, the share of samples outside the other's envelope.
 fn difference(one: &Samples, stack: &Samples, standard: &Samples) -> Option<f64> {
     let windows = standard
         .mean_window()
@@ -303,8 +310,8 @@ mod tests {
         assert_eq!((slower.deviates, slower.tempo), (true, Some(0.125)));
     }
 
-    /// Linux spreads a reduction over a round trip, in small or large steps. They count as one reduction, which keeps what all
-    /// steps together keep.
+    /// Linux spreads a reduction over a round trip, in small or large steps. They count as one
+    /// reduction, which keeps what all steps together keep.
     #[test]
     fn a_reduction_in_steps() {
         let saw = |steps: &[f64]| {

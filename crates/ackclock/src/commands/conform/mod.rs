@@ -1,9 +1,10 @@
 //! `ackclock conform`: checks whether a stack's own congestion control follows its specification.
 //!
-//! The question becomes experiment files (`question.rs`, from those of `conform/`), which run like any other. One has the stack
-//! with its own controller, and the reference in the simulator. Where the stack deviates, another has the reference with one rule
-//! changed, and a third has our controller inside the stack. Windows and envelopes of the time series (`samples.rs`) are compared
-//! (`distance.rs`, `hull.rs`) and judged (`judge.rs`), for the screen and the page.
+//! The question becomes experiment files (`question.rs`, from those of `conform/`), which run like
+//! any other. One has the stack with its own controller, and the reference in the simulator. Where
+//! the stack deviates, another has the reference with one rule changed, and a third has our
+//! controller inside the stack. Windows and envelopes of the time series (`samples.rs`) are
+//! compared (`distance.rs`, `hull.rs`) and judged (`judge.rs`), for the screen and the page.
 
 mod args;
 mod distance;
@@ -142,7 +143,8 @@ impl Lab<'_> {
         Ok(judge::beside_kernel(question, grid, &kernel))
     }
 
-    /// Runs the changed rules, and our controller inside the stack, to find the cause of a deviation.
+    /// Runs the changed rules, and our controller inside the stack, to find the cause of a
+    /// deviation.
     fn cause(
         &self,
         question: &Question,

@@ -8,7 +8,8 @@ use super::question::Question;
 use super::samples::Taken;
 use super::screen;
 
-/// Returns the page: sentences, windows and envelopes for the network with the largest difference, and the tables.
+/// Returns the page: sentences, windows and envelopes for the network with the largest difference,
+/// and the tables.
 pub(super) fn blocks(question: &Question, answer: &Answer, grid: &Taken) -> Vec<Block> {
     let mut blocks: Vec<Block> = screen::sentences(question, answer).into_iter().map(Block::Text).collect();
     if let Some(worst) = answer.worst() {

@@ -1,4 +1,5 @@
-//! Turns the command line into experiment files: the shipped ones of `conform/`, with the requested controller.
+//! Turns the command line into experiment files: the shipped ones of `conform/`, with the requested
+//! controller.
 
 use std::path::Path;
 
@@ -150,8 +151,8 @@ impl Question {
         self.parse("conform/kernel", file, &[])
     }
 
-    /// Returns the grid with our controller inside the stack, on the networks of these variants. It separates the effect of the
-    /// controller from that of the rest of the stack.
+    /// Returns the grid with our controller inside the stack, on the networks of these variants. It
+    /// separates the effect of the controller from that of the rest of the stack.
     ///
     /// # Errors
     /// A mistake in a shipped file.
@@ -180,7 +181,8 @@ impl Question {
         self.parse(name, file, variants)
     }
 
-    /// Returns the reference in the simulator with one rule changed at a time, on the networks of these variants.
+    /// Returns the reference in the simulator with one rule changed at a time, on the networks of
+    /// these variants.
     ///
     /// # Errors
     /// A mistake in a shipped file.
@@ -248,7 +250,8 @@ fn flow(file: &mut Table) -> Option<&mut Table> {
     file.get_mut("flow")?.as_array_mut()?.first_mut()?.as_table_mut()
 }
 
-/// Changes the flow to TCP: its packets, and its names of controllers. The connection exists when a run begins.
+/// Changes the flow to TCP: its packets, and its names of controllers. The connection exists when a
+/// run begins.
 fn over_tcp(file: &mut Table) {
     let (mss, overhead) = SEGMENT;
     let packet: Table = [("mss", mss), ("overhead", overhead)]
@@ -275,7 +278,8 @@ fn rename(value: &mut Value) {
     }
 }
 
-/// Keeps the values of the link's keys that occur in one of the variants: the smallest grid with all of them.
+/// Keeps the values of the link's keys that occur in one of the variants: the smallest grid with
+/// all of them.
 fn keep(vary: &mut Table, variants: &[&str]) {
     for key in ["rate", "delay", "queue"] {
         let values = vary.get_mut(&format!("link.{key}")).and_then(Value::as_array_mut);

@@ -1,5 +1,5 @@
-//! Samples from the runs of a row on one network: windows if the stack reports them, and the measurements of the link, which exist
-//! for processes on the wire too.
+//! Samples from the runs of a row on one network: windows if the stack reports them, and the
+//! measurements of the link, which exist for processes on the wire too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -46,7 +46,8 @@ impl Network {
         Self { rate: rate / 1e6, rtt: rtt * 1e3, buffer: bytes * 8.0 / (rate * rtt) }
     }
 
-    /// Returns the RTT with this many bytes in the queue, in milliseconds. It comes from the link, so it is known for every stack.
+    /// Returns the RTT with this many bytes in the queue, in milliseconds. It comes from the link,
+    /// so it is known for every stack.
     fn delay(&self, queue: f64) -> f64 {
         self.rtt + queue * 8.0 / (self.rate * 1e3)
     }
@@ -60,7 +61,8 @@ impl Network {
 /// Samples from all runs of a row on a network.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples {
-    /// Windows of each run in bytes, every 20 ms; empty for a process that does not report its window.
+    /// Windows of each run in bytes, every 20 ms; empty for a process that does not report its
+    /// window.
     pub(super) windows: Vec<Vec<f64>>,
     /// Samples of the envelope.
     pub(super) points: Vec<Point>,
@@ -81,8 +83,8 @@ impl Samples {
         mean(&self.pooled())
     }
 
-    /// Returns the share of the window that a reduction keeps, 0..1: the 10th percentile and the median. `None` without a
-    /// reduction.
+    /// Returns the share of the window that a reduction keeps, 0..1: the 10th percentile and the
+    /// median. `None` without a reduction.
     pub(super) fn kept(&self) -> Option<[f64; 2]> {
         let mut drops = self.ratios();
         drops.sort_by(f64::total_cmp);
@@ -90,14 +92,16 @@ impl Samples {
         Some([at(1)?, at(5)?])
     }
 
-    /// Returns the mean number of reductions that the windows of a run show; `None` if windows are not reported.
+    /// Returns the mean number of reductions that the windows of a run show; `None` if windows are
+    /// not reported.
     pub(super) fn drops(&self) -> Option<f64> {
         let runs = self.windows.iter().filter(|run| !run.is_empty()).count();
         (runs > 0).then(|| self.ratios().len() as f64 / runs as f64)
     }
 
-    /// Returns the share of the window that each reduction keeps, in order of time. A reduction that is spread over a round trip
-    /// (proportional rate reduction) falls from sample to sample. It counts as one reduction until the window grows.
+    /// Returns the share of the window that each reduction keeps, in order of time. A reduction
+    /// that is spread over a round trip (proportional rate reduction) falls from sample to sample.
+    /// It counts as one reduction until the window grows.
     fn ratios(&self) -> Vec<f64> {
         let falls = self.windows.iter().flat_map(|run| run.chunk_by(|before, after| after <= before));
         let ratios = falls.filter_map(|fall| Some(fall.last()? / fall.first()?));

@@ -1,4 +1,5 @@
-//! The answer on one screen: the verdict, the largest difference and the rule, and with `-v` a line for each network.
+//! The answer on one screen: the verdict, the largest difference and the rule, and with `-v` a line
+//! for each network.
 
 use std::fmt::Write as _;
 

@@ -127,8 +127,8 @@ fn repetitions(results: &Results) -> BTreeMap<(&str, &RowLabel), u32> {
     runs.into_iter().map(|(place, runs)| (place, runs.len() as u32)).collect()
 }
 
-/// Reports whether a change is larger than the spread between runs. With a single run every difference counts, because the same
-/// program gives the same number.
+/// Reports whether a change is larger than the spread between runs. With a single run every
+/// difference counts, because the same program gives the same number.
 fn is_beyond_spread(one: &Cell, other: &Cell, ratio: Option<Ratio>, n: [u32; 2]) -> bool {
     let (before, after) = (one.value(), other.value());
     if (before - after).abs() <= ALIKE * before.abs().max(after.abs()) {

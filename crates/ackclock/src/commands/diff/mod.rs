@@ -1,4 +1,5 @@
-//! `ackclock diff`: shows what changed between two sets of results by more than the spread between runs.
+//! `ackclock diff`: shows what changed between two sets of results by more than the spread between
+//! runs.
 
 mod change;
 mod comparison;
@@ -25,11 +26,13 @@ pub(crate) struct DiffArgs {
     after: PathBuf,
     /// Fail if a metric falls or rises by more than this (repeatable).
     ///
-    /// Write a relative change like "goodput -3 %" or "rtt_mean +5 %". Write an absolute one with the unit of the metric, like
-    /// "goodput -3 Mbit/s". Metrics in percent, as in "loss +0.1", and those without a unit take a plain number.
+    /// Write a relative change like "goodput -3 %" or "rtt_mean +5 %". Write an absolute one with
+    /// the unit of the metric, like "goodput -3 Mbit/s". Metrics in percent, as in "loss +0.1", and
+    /// those without a unit take a plain number.
     #[arg(long = "fail-if", value_name = "RULE", value_parser = Rule::read, allow_hyphen_values = true)]
     rules: Vec<Rule>,
-    /// Write the results of the rules to a JUnit file, one test case for each row with the metric of a rule.
+    /// Write the results of the rules to a JUnit file, one test case for each row with the metric
+    /// of a rule.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Print Markdown, as in the summary of a CI job.

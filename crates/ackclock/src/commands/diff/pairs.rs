@@ -8,8 +8,8 @@ type Pair<'a> = (Option<&'a Results>, Option<&'a Results>);
 /// Reports whether two results, given with their ids, belong to the same experiment.
 type Same = fn(&(String, Results), &(String, Results)) -> bool;
 
-/// Criteria for the same experiment, the most certain first: equal ids, equal names, and the same file in another folder, as in
-/// `d/st` and `st`.
+/// Criteria for the same experiment, the most certain first: equal ids, equal names, and the same
+/// file in another folder, as in `d/st` and `st`.
 const SAME: [Same; 3] = [
     |one, other| one.0 == other.0,
     |one, other| one.1.summary.experiment == other.1.summary.experiment,
@@ -20,7 +20,8 @@ const SAME: [Same; 3] = [
     },
 ];
 
-/// Pairs the results. Each occurs once, and those of `before` keep their order. Results of different worlds are never paired.
+/// Pairs the results. Each occurs once, and those of `before` keep their order. Results of
+/// different worlds are never paired.
 pub(super) fn match_up<'a>(before: &'a [(String, Results)], after: &'a [(String, Results)]) -> Vec<Pair<'a>> {
     let mut partner: Vec<Option<usize>> = vec![None; before.len()];
     let mut is_taken = vec![false; after.len()];

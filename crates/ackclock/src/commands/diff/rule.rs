@@ -19,7 +19,8 @@ impl Rule {
     pub(super) fn read(text: &str) -> Result<Self, String> {
         const RIGHT: &str = "write it like \"goodput -3 %\" or \"goodput -3 Mbit/s\"";
         let text = text.trim();
-        // A metric may have spaces, as in `share of candidate`, and a label a dash: the last sign begins the change.
+        // A metric may have spaces, as in `share of candidate`, and a label a dash: the last sign
+        // begins the change.
         let Some(at) = text.rfind(" +").max(text.rfind(" -")) else {
             let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
             return Err(match text.split_whitespace().rev().take(2).any(is_number) {
@@ -143,7 +144,8 @@ mod tests {
         }
     }
 
-    /// `-3` could be meant in percent or in Mbit/s. Percentage points and ratios are clear without a unit.
+    /// `-3` could be meant in percent or in Mbit/s. Percentage points and ratios are clear without
+    /// a unit.
     #[test]
     fn a_number_without_a_unit() {
         let error = Rule::read("goodput -3").unwrap_err();

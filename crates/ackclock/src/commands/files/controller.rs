@@ -12,7 +12,8 @@ use units::Ecn;
 
 use crate::status::Error;
 
-/// Experiment file with a flow of which only the controller is used, so that the rules and messages of experiment files apply.
+/// Experiment file with a flow of which only the controller is used, so that the rules and messages
+/// of experiment files apply.
 const FILE: &str = "title = \"t\"\nsource = \"s\"\nduration = \"60 s\"\n\n[link]\nrate = \"10 Mbit/s\"\ndelay = \"25 ms\"\n\
                     queue = \"2 BDP\"\n\n[[flow]]\ncontroller = { name = NAME }\n";
 
@@ -52,8 +53,8 @@ impl ControllerArgs {
     }
 }
 
-/// Returns the settings of connections with this controller. They try ECN on every path, and stop where the path does not carry it
-/// (RFC 9000 section 13.4.2).
+/// Returns the settings of connections with this controller. They try ECN on every path, and stop
+/// where the path does not carry it (RFC 9000 section 13.4.2).
 pub(crate) fn settings(algorithm: &Algorithm) -> Settings {
     let algorithm = algorithm.clone();
     let recovery = Recovery { ecn: Ecn::Ect0, ..Recovery::quic() };

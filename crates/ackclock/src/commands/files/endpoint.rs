@@ -22,7 +22,8 @@ pub(crate) struct DatagramArgs {
     pub(crate) datagram: Bytes,
     /// Take a receive timestamp for each datagram.
     ///
-    /// Otherwise Linux 6.10 and later may deliver several datagrams together with one timestamp, for a fraction of the CPU time.
+    /// Otherwise Linux 6.10 and later may deliver several datagrams together with one timestamp,
+    /// for a fraction of the CPU time.
     #[arg(long)]
     pub(crate) stamp_each: bool,
 }
@@ -58,8 +59,8 @@ pub(crate) fn bind(
     Ok((Engine::new(socket, Clock::new(), endpoint), local))
 }
 
-/// Returns the message for an interface that refuses datagrams of this size. Without it, the protocol would take them for lost and
-/// send them again for ever.
+/// Returns the message for an interface that refuses datagrams of this size. Without it, the
+/// protocol would take them for lost and send them again for ever.
 pub(crate) fn too_large(host: IpAddr, bytes: usize) -> String {
     let headers = if host.is_ipv4() { 28 } else { 48 };
     format!(

@@ -65,8 +65,8 @@ pub(crate) struct Qlog {
 }
 
 impl Qlog {
-    /// Creates a log in its own file in this folder, which is created too. Its name has the end, the first free number from
-    /// `first` on, and the peer.
+    /// Creates a log in its own file in this folder, which is created too. Its name has the end,
+    /// the first free number from `first` on, and the peer.
     pub(crate) fn create(
         folder: &Path,
         (first, peer): (u64, SocketAddr),

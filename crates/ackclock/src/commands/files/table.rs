@@ -36,7 +36,8 @@ pub(crate) fn lines(measured: &Measured) -> String {
     all.extend(above("one-way delay, upload", own.one_way));
     all.push(match servers {
         Some(seen) => ("loss, download", share(seen.lost, seen.sent, "packets of the server")),
-        // To a receiver, numbers that the sender skips on purpose (RFC 9000 section 21.4) look lost.
+        // To a receiver, numbers that the sender skips on purpose (RFC 9000 section 21.4) look
+        // lost.
         None => ("missing, download", share(own.missing, own.received + own.missing, SKIPPED)),
     });
     all.push(("loss, upload", share(own.lost, own.sent, "packets")));

@@ -14,7 +14,8 @@ pub(crate) struct TrustArgs {
     /// Trust only servers with a certificate from one of these roots (PEM).
     #[arg(long, value_name = "PEM", conflicts_with = "insecure_accept")]
     pub(crate) ca: Option<PathBuf>,
-    /// Trust the server whose certificate has this SHA-256 fingerprint, regardless of name and dates.
+    /// Trust the server whose certificate has this SHA-256 fingerprint, regardless of name and
+    /// dates.
     ///
     /// `ackclock serve` prints the fingerprint.
     #[arg(long, value_name = "FINGERPRINT", value_parser = keys::fingerprint)]

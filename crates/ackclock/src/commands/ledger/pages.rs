@@ -1,4 +1,5 @@
-//! Pages of the book about each source: its claims with verdicts, and the distance from its numbers.
+//! Pages of the book about each source: its claims with verdicts, and the distance from its
+//! numbers.
 
 use std::fmt::Write;
 

@@ -40,10 +40,11 @@ const GRACE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 pub(crate) struct LinkArgs {
-    /// The bottleneck, as in "rate=10 Mbit/s delay=25 ms queue=2 BDP", or the name or file of an experiment.
+    /// The bottleneck, as in "rate=10 Mbit/s delay=25 ms queue=2 BDP", or the name or file of an
+    /// experiment.
     ///
-    /// The keys are those of [link] in docs/src/reference/keys.md, and `rtt` for twice the delay. Of an experiment, the first case
-    /// counts.
+    /// The keys are those of [link] in docs/src/reference/keys.md, and `rtt` for twice the delay.
+    /// Of an experiment, the first case counts.
     link: String,
     /// Set the reverse direction, in the same format.
     ///
@@ -72,7 +73,8 @@ pub(crate) struct LinkArgs {
     pcap: Option<PathBuf>,
     /// Let the commands keep root and every capability.
     ///
-    /// They can then change the link's interfaces, which makes the run invalid, and leave its network for the host's.
+    /// They can then change the link's interfaces, which makes the run invalid, and leave its
+    /// network for the host's.
     #[arg(long)]
     keep_root: bool,
     /// Print only problems, and no addresses, status or summary.
@@ -80,12 +82,13 @@ pub(crate) struct LinkArgs {
     quiet: bool,
     /// The command and its arguments.
     ///
-    /// The command runs in a network of its own, at 10.64.0.1 and fd00:64::1. It can reach only the server at 10.64.0.2 and
-    /// fd00:64::2 ($ACKCLOCK_SERVER, $ACKCLOCK_SERVER_V6), which answers pings. The host's network and the internet are out
-    /// of reach.
+    /// The command runs in a network of its own, at 10.64.0.1 and fd00:64::1. It can reach only the
+    /// server at 10.64.0.2 and fd00:64::2 ($ACKCLOCK_SERVER, $ACKCLOCK_SERVER_V6), which answers
+    /// pings. The host's network and the internet are out of reach.
     ///
-    /// Under sudo the command runs as the user who called sudo. As root without sudo it stays root, with no capabilities
-    /// except those for files, users, raw sockets and ports below 1024. `sudo` does not work inside.
+    /// Under sudo the command runs as the user who called sudo. As root without sudo it stays root,
+    /// with no capabilities except those for files, users, raw sockets and ports below 1024. `sudo`
+    /// does not work inside.
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
 }
@@ -93,7 +96,8 @@ pub(crate) struct LinkArgs {
 /// Runs the command. Returns its exit status.
 pub(crate) fn run(args: &LinkArgs) -> Result<u8, Error> {
     let config = config(args)?;
-    // The user namespace must be entered before any thread starts, and the signals held before any thread that must not get them.
+    // The user namespace must be entered before any thread starts, and the signals held before any
+    // thread that must not get them.
     let way = privilege::acquire().map_err(|e| e.to_string())?;
     let identity = match way {
         Way::Root if args.keep_root => Identity::own(),
@@ -220,7 +224,8 @@ fn await_listener(rig: &Rig, server: &mut Child) -> Result<(), String> {
     Ok(())
 }
 
-/// Waits for a server that ends after one client, and terminates any other, with time for its last output.
+/// Waits for a server that ends after one client, and terminates any other, with time for its last
+/// output.
 fn end(mut server: Child) {
     if !ends_within(&mut server, FAREWELL) {
         server.signal(emu::child::Signal::SIGTERM);
@@ -264,7 +269,8 @@ impl Status {
         let now = rig.snapshot();
         let line = show::status(&self.last, &now, self.main);
         self.last = now;
-        // Move the cursor back to the start of the line, so that the command's output overwrites it.
+        // Move the cursor back to the start of the line, so that the command's output overwrites
+        // it.
         let text = if self.on_terminal { format!("\x1b[2K{line}\r") } else { line + "\n" };
         // A closed standard error does not end the run.
         let _ = std::io::stderr().write_all(text.as_bytes());

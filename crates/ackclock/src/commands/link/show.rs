@@ -12,8 +12,9 @@ pub(crate) fn say(line: &str) {
     tell(line);
 }
 
-/// Formats the status, as in `12.3 s  9.87 Mbit/s  queue 45.2 kB  drops 12  marks 0 | back 0.31 Mbit/s  drops 0`. `main` is the
-/// direction of the bottleneck.
+/// Formats the status, as in
+/// `12.3 s  9.87 Mbit/s  queue 45.2 kB  drops 12  marks 0 | back 0.31 Mbit/s  drops 0`. `main` is
+/// the direction of the bottleneck.
 pub(crate) fn status(before: &Snapshot, now: &Snapshot, main: usize) -> String {
     let span = now.elapsed - before.elapsed;
     let rate = |i: usize| {

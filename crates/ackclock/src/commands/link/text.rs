@@ -16,7 +16,8 @@ pub(crate) struct Pair {
     pub(crate) back: Result<LinkConfig, Duration>,
 }
 
-/// Parses a link, and the reverse direction if it is given. `packet` is the largest packet on the wire, in bytes.
+/// Parses a link, and the reverse direction if it is given. `packet` is the largest packet on the
+/// wire, in bytes.
 ///
 /// # Errors
 /// All mistakes in both, with their keys.

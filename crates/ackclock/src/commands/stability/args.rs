@@ -29,7 +29,8 @@ const ALONE: [&str; 8] = ["rtt", "base_rtt", "rate", "links", "gain", "h", "beta
 /// Default propagation delays of the penalty curves, in milliseconds.
 const PENALTIES: [u64; 4] = [10, 25, 50, 100];
 
-/// The arguments of `ackclock stability`. Parameters that are not given have the controller's defaults.
+/// The arguments of `ackclock stability`. Parameters that are not given have the controller's
+/// defaults.
 #[derive(Debug, Args)]
 pub(crate) struct StabilityArgs {
     /// Controller to analyse: `dccc`.
@@ -52,7 +53,8 @@ pub(crate) struct StabilityArgs {
     /// The file has tables `link` and `flow`; docs/src/reference/stability.md lists their keys.
     #[arg(long, value_name = "FILE", conflicts_with_all = ALONE)]
     pub(crate) network: Option<PathBuf>,
-    /// Print the penalty curves of the paper's Figure 2 instead, one for each propagation delay given.
+    /// Print the penalty curves of the paper's Figure 2 instead, one for each propagation delay
+    /// given.
     ///
     /// Without a delay: 10, 25, 50 and 100 ms.
     #[arg(long, value_name = "TIME", num_args = 0.., conflicts_with_all = ALONE, conflicts_with = "network")]

@@ -14,9 +14,9 @@
 //! last reduction. So there is one reduction per round trip, and only packets sent after it can
 //! cause the next. Timeout and persistent congestion restart OWQD together with RTTmin.
 //!
-//! With `threshold = "off"`, or without receive times, this is the paper's Westwood+ ("QUIC Westwood+ corresponds to QUIC-DC
-//! (100 %)", 5.2.1): `westwood-plus` with `filter = "one-pole"`. Linux's Westwood+, the default of `westwood-plus`, has
-//! another filter.
+//! With `threshold = "off"`, or without receive times, this is the paper's Westwood+ ("QUIC
+//! Westwood+ corresponds to QUIC-DC (100 %)", 5.2.1): `westwood-plus` with `filter = "one-pole"`.
+//! Linux's Westwood+, the default of `westwood-plus`, has another filter.
 //!
 //! OWQD is a one-way delay and does not contain the ACK delay. RTTmin is Westwood+'s.
 //!
@@ -44,7 +44,8 @@ params! {
     /// Window of the `windowed` base; 10 s to 10 min follow the drift of clocks. Fact sheet section
     /// 3.2.
     anchor_window: Duration = Duration::from_secs(60),
-    /// Low-pass filter of the bandwidth samples: `one-pole` (equation 7) or `two-pole` (Linux Westwood+).
+    /// Low-pass filter of the bandwidth samples: `one-pole` (equation 7) or `two-pole` (Linux
+    /// Westwood+).
     filter: Filter = Filter::OnePole,
     /// Shortest window of a bandwidth sample. Linux TCP_WESTWOOD_RTT_MIN.
     sample_window: Duration = Duration::from_millis(50),

@@ -1,5 +1,5 @@
-//! TCP Vegas: Brakmo and Peterson, IEEE JSAC 13(8), October 1995, with the rules of Linux tcp_vegas.c (commit
-//! 09c434b8).
+//! TCP Vegas: Brakmo and Peterson, IEEE JSAC 13(8), October 1995, with the rules of Linux
+//! tcp_vegas.c (commit 09c434b8).
 //!
 //! ```text
 //! baseRTT = smallest RTT since the start or the last idle time         seconds
@@ -68,7 +68,8 @@ params! {
 
 crate::variables! {
     with window::VARIABLES;
-    /// Smallest RTT since the start or the last idle time, baseRTT, from the first sample on. Linux tcp_vegas.c.
+    /// Smallest RTT since the start or the last idle time, baseRTT, from the first sample on. Linux
+    /// tcp_vegas.c.
     base_rtt: "s"; later,
 }
 

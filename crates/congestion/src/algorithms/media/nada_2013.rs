@@ -94,7 +94,8 @@ pub enum Update {
 crate::variables! {
     /// Sending rate, R. D'Aronco et al., appendix C-B; draft-zhu-rmcat-nada-03.
     r: "bit/s",
-    /// Smoothed one-way delay with penalties for losses and marks, x; 0 before the first packet. Zhu and Pan 2013.
+    /// Smoothed one-way delay with penalties for losses and marks, x; 0 before the first packet.
+    /// Zhu and Pan 2013.
     x: "s",
     /// Delay at which a flow reaches its largest rate, x_ref; 0 before it is known. D'Aronco et
     /// al., appendix C-B.

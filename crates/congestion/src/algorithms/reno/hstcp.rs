@@ -1,4 +1,5 @@
-//! HighSpeed TCP, RFC 3649 (December 2003): Reno whose increase a(w) and decrease b(w) follow the window.
+//! HighSpeed TCP, RFC 3649 (December 2003): Reno whose increase a(w) and decrease b(w) follow the
+//! window.
 //!
 //! ```text
 //! w in packets

@@ -1,5 +1,6 @@
-//! Reno for TCP: RFC 5681 (September 2009) with the byte counting of RFC 3465 (February 2003), the initial window of
-//! RFC 6928 (April 2013) and, through the sender's recovery period, NewReno, RFC 6582 (April 2012).
+//! Reno for TCP: RFC 5681 (September 2009) with the byte counting of RFC 3465 (February 2003), the
+//! initial window of RFC 6928 (April 2013) and, through the sender's recovery period, NewReno, RFC
+//! 6582 (April 2012).
 //!
 //! ```text
 //! initial window        min(10 * SMSS, max(2 * SMSS, 14600 bytes))             (RFC 6928 section 2)

@@ -20,7 +20,8 @@ use crate::components::slow_start::SlowStart;
 use crate::{Ack, Control, Idle, PathInfo};
 
 crate::variables! {
-    /// Slow-start threshold, infinite until slow start has ended. RFC 5681 section 3.1; RFC 9002 appendix B.2.
+    /// Slow-start threshold, infinite until slow start has ended. RFC 5681 section 3.1; RFC 9002
+    /// appendix B.2.
     ssthresh: "bytes",
 }
 

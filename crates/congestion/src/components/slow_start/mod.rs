@@ -46,8 +46,8 @@
 //!   uses RTTs. picoquic's NewReno also raises the window to half of peak rate times srtt, and in
 //!   proportion to an RTT above 100 ms. Here only the exit is implemented.
 //! * `hystart-mvfst`: only the delay test, because mvfst's ACK train is off by default. A round of
-//!   fewer than 8 ACKs never tests. With an ACK for every tenth packet, windows below 80 packets are
-//!   therefore never tested. An ACK without an RTT sample is ignored, where mvfst repeats the
+//!   fewer than 8 ACKs never tests. With an ACK for every tenth packet, windows below 80 packets
+//!   are therefore never tested. An ACK without an RTT sample is ignored, where mvfst repeats the
 //!   previous sample. A slow start that ends at `ssthresh` keeps its last minimum for the next one,
 //!   where mvfst forgets it. After a loss both keep it. mvfst uses this variant only in CUBIC.
 

@@ -1,4 +1,5 @@
-//! Reads `[[chart]]`: a mark, and channels for its position and look. The data of a chart decides its channels:
+//! Reads `[[chart]]`: a mark, and channels for its position and look. The data of a chart decides
+//! its channels:
 //!
 //! ```text
 //! mark   x                       y                   colour                  drawn from

@@ -129,7 +129,8 @@ pub(crate) enum AppTable {
         /// Default 20 kbit/s.
         #[schemars(schema_with = "rate_or_none")]
         audio: Rate,
-        /// Longest time that a frame waits to be sent. A frame that waits longer is skipped whole. Default 1 s.
+        /// Longest time that a frame waits to be sent. A frame that waits longer is skipped whole.
+        /// Default 1 s.
         max_queue: Duration,
     },
     /// Objects separated by idle times (RFC 8868).

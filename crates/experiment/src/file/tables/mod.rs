@@ -1,6 +1,6 @@
 //! The tables of an experiment file, one struct each. They define the keys that the reader knows,
-//! the JSON Schema, the tables of `docs/src/reference/keys.md` and, with every default written out, a manifest's
-//! run.
+//! the JSON Schema, the tables of `docs/src/reference/keys.md` and, with every default written out,
+//! a manifest's run.
 //!
 //! Each struct holds a fully resolved run. Keys that are resolved by then (`stack`, `[vary]`,
 //! claims) have a field too, which stays empty.

@@ -1,10 +1,10 @@
 //! Packets scheduled ahead of time: departure and arrival are known.
 //!
 //! A sender may be ahead of the links: it schedules packets that leave later, and each waits here
-//! for its departure. Over a single link that knows the arrival at once, the packet stays here until then: nothing is
-//! moved and no event is needed. Other packets leave for their first
-//! link. Queue times are collected until the sender acts again, because the flow's record is
-//! elsewhere in memory and is then fetched only once.
+//! for its departure. Over a single link that knows the arrival at once, the packet stays here
+//! until then: nothing is moved and no event is needed. Other packets leave for their first link.
+//! Queue times are collected until the sender acts again, because the flow's record is elsewhere in
+//! memory and is then fetched only once.
 
 use std::collections::VecDeque;
 

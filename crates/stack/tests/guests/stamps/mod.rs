@@ -1,6 +1,6 @@
-//! Receive times with aioquic at the other endpoint. `sitecustomize.py` adds the draft's frames to it. Our
-//! controllers receive the times that it writes, and it decodes the times that we write. Both must agree with
-//! the link's delays while a queue fills.
+//! Receive times with aioquic at the other endpoint. `sitecustomize.py` adds the draft's frames to
+//! it. Our controllers receive the times that it writes, and it decodes the times that we write.
+//! Both must agree with the link's delays while a queue fills.
 
 use std::cell::RefCell;
 use std::fs;
@@ -58,8 +58,8 @@ fn scenario(controller: &str) -> Scenario {
     let mut scenario = transfer(controller);
     scenario.flows[0].transfer = Some(3_000_000);
     scenario.flows[0].ack.timestamp_exponent = 3;
-    // With loss, the record of a transfer to our endpoint contains only packets in order. A controller does not
-    // learn the delays of packets that it considers lost.
+    // With loss, the record of a transfer to our endpoint contains only packets in order. A
+    // controller does not learn the delays of packets that it considers lost.
     scenario.link.limit = Limit::Unlimited;
     scenario
 }
@@ -84,8 +84,8 @@ fn check(who: &str, delays: &Delays, outcome: &Outcome) {
     }
 }
 
-/// Environment variable with the file for the decoded times. The test restarts itself with it, and with
-/// the script's folder in PYTHONPATH.
+/// Environment variable with the file for the decoded times. The test restarts itself with it, and
+/// with the script's folder in PYTHONPATH.
 const STAMPS: &str = "STAMPS";
 
 #[test]
@@ -108,7 +108,8 @@ fn both_ways() {
     check("ours to aioquic", &told.into_values().collect(), &outcome);
 }
 
-/// Restarts this test in a new process, because changing the environment of a running one is unsafe.
+/// Restarts this test in a new process, because changing the environment of a running one is
+/// unsafe.
 fn again() {
     if !is_here() {
         return;

@@ -1,4 +1,5 @@
-//! The path model of versions 2 and 3: round trips, bandwidth, minimum RTT, ACK aggregation, and the bounds.
+//! The path model of versions 2 and 3: round trips, bandwidth, minimum RTT, ACK aggregation, and
+//! the bounds.
 
 use super::aggregation::{Aggregation, Arrival};
 use super::filters::{MinRtt, WindowedMax};

@@ -43,8 +43,8 @@
 //!    ticks of five rounds; Linux's limit on the length of an aggregation interval (2^20 packets)
 //!    is not implemented.
 //! 5. ProbeRTT marks its packets as application-limited in the controller, not in the sender.
-//! 6. Recovery ends no sooner than one round after it began, also after a timeout. QUIC has no retransmission timeout:
-//!    its persistent congestion is one.
+//! 6. Recovery ends no sooner than one round after it began, also after a timeout. QUIC has no
+//!    retransmission timeout: its persistent congestion is one.
 //! 7. The first RTT sample computes the initial pacing rate again (Linux).
 //! 8. Startup compared with Linux 6.18 (10 Mbit/s, 50 ms, through the emulator). With the
 //!    handshake's RTT as first sample, the window peaks at Linux's 128 packets. Without it the peak
@@ -56,8 +56,8 @@
 //!    margin. It uses the packets in the network when the next packet is sent
 //!    (`bbr_packets_in_net_at_edt`), not those in flight now. A sample shorter than min_rtt starts
 //!    no round in Linux. Its recovery ends when everything sent before it has been acknowledged.
-//! 9. A spurious loss ends recovery, restores `cwnd` and restarts the searches for the full pipe and for a policer
-//!    (Linux).
+//! 9. A spurious loss ends recovery, restores `cwnd` and restarts the searches for the full pipe
+//!    and for a policer (Linux).
 
 mod bandwidth;
 mod cycle;

@@ -51,7 +51,8 @@ params! {
     unpaced_packets: u64 = 0 => Range::from(0.0).to(1e6),
     /// Largest send quantum. Draft section 4.2.2: 64 KBytes.
     send_quantum_max: Bytes = Bytes(65_536),
-    /// Pacing rate below which a send quantum may be one packet. Draft section 4.2.2, Linux `bbr_min_tso_rate`.
+    /// Pacing rate below which a send quantum may be one packet. Draft section 4.2.2, Linux
+    /// `bbr_min_tso_rate`.
     send_quantum_low_rate: Rate = Rate(1_200_000),
     /// Smallest send quantum above that rate, packets. Draft section 4.2.2, Linux
     /// `bbr_min_tso_segs`.

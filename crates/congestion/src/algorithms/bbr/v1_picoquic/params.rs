@@ -59,7 +59,8 @@ params! {
     send_quantum_max: Bytes = Bytes(65_536),
     /// Number of send quanta that the window allows in addition to the BDP. `BBRInflight`.
     offload_quanta: u64 = 3 => Range::from(0.0).to(1e6),
-    /// Smoothed loss rate above which a loss is a congestion event. PICOQUIC_SMOOTHED_LOSS_THRESHOLD.
+    /// Smoothed loss rate above which a loss is a congestion event.
+    /// PICOQUIC_SMOOTHED_LOSS_THRESHOLD.
     loss_threshold: f64 = 0.2 => Range::PART,
     /// Weight of one packet in the smoothed loss rate. PICOQUIC_SMOOTHED_LOSS_FACTOR: 1/16.
     loss_gain: f64 = 0.0625 => Range::SHARE,

@@ -55,14 +55,16 @@
 //! 2. Undo state is saved once per recovery, before its first loss is judged. The draft saves it at
 //!    each round with loss and again at the start of recovery. In QUIC that is after the loss has
 //!    reduced the values to be saved.
-//! 3. `inflight_longterm` limits Drain as in the draft's table of caps; its pseudo-code has no cap there.
+//! 3. `inflight_longterm` limits Drain as in the draft's table of caps; its pseudo-code has no cap
+//!    there.
 //! 4. `inflight_longterm` is not cut for an application-limited packet (pseudo-code and text of
 //!    5.5.10.2). The appendix's test of UP requires the cut: `cut_when_app_limited`.
 //! 5. "Inflight reaches `inflight_longterm`" is tested on the bytes in flight before the ACK. It is
 //!    true when no whole packet fits below the bound. A full window would never reach it if tested
 //!    after the ACK or in bytes.
-//! 6. "In fast recovery for a full round" (Startup's exit by loss): the controller's recovery began at least a round
-//!    before the ACK that ends the round of losses. QUIC's recovery period may end with this very ACK.
+//! 6. "In fast recovery for a full round" (Startup's exit by loss): the controller's recovery began
+//!    at least a round before the ACK that ends the round of losses. QUIC's recovery period may end
+//!    with this very ACK.
 //! 7. ProbeRTT marks its packets as application-limited in the controller, not in the sender.
 //! 8. The windowed maxima are exact. Rounds are counted here, not taken from the sender. A round
 //!    that ends without a delivery-rate sample does not count in the full-pipe search.

@@ -29,7 +29,8 @@ crate::variables! {
     pacing_gain: "",
     /// Gain of the window, BBR.cwnd_gain. Draft section 5.6.1.
     cwnd_gain: "",
-    /// Whether the pipe has been full since the start, 0 or 1, BBR.full_bw_reached. Draft section 5.3.1.2.
+    /// Whether the pipe has been full since the start, 0 or 1, BBR.full_bw_reached. Draft section
+    /// 5.3.1.2.
     full_bw_reached: "",
     /// Whether the pipe is full by the current search, 0 or 1, BBR.full_bw_now. Draft section
     /// 5.3.1.2.

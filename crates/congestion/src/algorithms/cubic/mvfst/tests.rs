@@ -100,7 +100,8 @@ fn reductions() {
     assert_eq!(cc.cwnd, 2 * MDS, "never below two packets");
 }
 
-/// alpha = 3 * 0.3 / 1.7 = 0.52941: 70 packets and 70 acknowledged are 70.527 (each adds 0.52941 / W_est).
+/// alpha = 3 * 0.3 / 1.7 = 0.52941: 70 packets and 70 acknowledged are 70.527 (each adds 0.52941 /
+/// W_est).
 #[test]
 fn reno_friendly() {
     let mut cc = steady(100);

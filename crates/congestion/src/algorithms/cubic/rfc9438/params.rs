@@ -39,7 +39,8 @@ params! {
     initial_growth: f64 = 0.0 => Range::from(0.0),
     /// Smallest window after a loss, packets. RFC 9438 section 4.6, RFC 9002 section 7.2.
     min_window: u64 = 2 => Range::PACKETS,
-    /// Smallest window after an ECN mark, packets. RFC 9002 section 7.2; RFC 9438 section 4.6 says 1.
+    /// Smallest window after an ECN mark, packets. RFC 9002 section 7.2; RFC 9438 section 4.6 says
+    /// 1.
     min_window_ecn: u64 = 2 => Range::PACKETS,
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
     #[serde(with = "units::or_auto")]

@@ -7,7 +7,8 @@ use units::{Duration, Rate};
 params! {
     /// h, weight of the utility h log x. Table I; 5 to 50 kbit/s.
     h: Rate = Rate(20_000),
-    /// Price of delay, 0..1. Table I; 0.05 to 0.2. Delay alone never pushes the rate below h / beta.
+    /// Price of delay, 0..1. Table I; 0.05 to 0.2. Delay alone never pushes the rate below h /
+    /// beta.
     beta: f64 = 0.1 => Range::SHARE,
     /// T_r, the one-way delay that has no price. Table I has 50 to 100 ms, section V-B 100 ms.
     threshold: Duration = Duration::from_millis(100),
@@ -16,7 +17,8 @@ params! {
     /// T_s, a fixed feedback period (Table I: 50 to 500 ms), or `"off"`: one RTT.
     #[serde(with = "units::or_off")]
     fixed_period: Option<Duration> = None,
-    /// alpha, weight of the past in the receive rate, 0..1. Equation 61 has 0.5 against noise; 0 is off.
+    /// alpha, weight of the past in the receive rate, 0..1. Equation 61 has 0.5 against noise; 0 is
+    /// off.
     smoothing: f64 = 0.0 => Range::from(0.0).below(1.0),
     /// Meaning of one-way delay: `absolute`, `anchored` (minus the smallest so far), `windowed`
     /// (minus the smallest of a recent window). Appendix B.

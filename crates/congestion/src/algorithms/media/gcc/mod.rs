@@ -1,5 +1,5 @@
-//! GCC: a Google congestion control algorithm for real-time communication, draft-ietf-rmcat-gcc-02 (July 2016),
-//! sections 4 to 6, both controllers at the sender (section 3, first way).
+//! GCC: a Google congestion control algorithm for real-time communication, draft-ietf-rmcat-gcc-02
+//! (July 2016), sections 4 to 6, both controllers at the sender (section 3, first way).
 //!
 //! ```text
 //! groups    packets sent within burst_time; d(i) = change of delay from group to group                      5.1, 5.2
@@ -13,7 +13,8 @@
 //! pacing_rate = min(A_hat, As_hat)
 //! ```
 //!
-//! R_hat and the window are `receiver_report`'s. A_hat and As_hat are updated every `interval`, and at once when over-use begins.
+//! R_hat and the window are `receiver_report`'s. A_hat and As_hat are updated every `interval`, and
+//! at once when over-use begins.
 //!
 //! **M**: the draft compares m itself, in ms per group, with the threshold, which is 6 ms at least.
 //! With the largest rate allowed by A_hat <= 1.5 R_hat, groups sent 5 ms apart have m = 2.5 ms. So

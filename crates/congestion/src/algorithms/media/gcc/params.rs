@@ -13,9 +13,11 @@ params! {
     q: f64 = 1e-3 => Range::from(0.0),
     /// e(0), error covariance at the start, ms^2. Draft table 1.
     e: f64 = 0.1 => Range::from(0.0),
-    /// Weight of the newest sample in the variance at 30 groups a second, 0..1. Draft table 1: 0.001 to 0.1.
+    /// Weight of the newest sample in the variance at 30 groups a second, 0..1. Draft table 1:
+    /// 0.001 to 0.1.
     chi: f64 = 0.01 => Range::PART,
-    /// var_v(0), variance of the measurement at the start, ms^2. WebRTC bwe_defines.h; the draft has none.
+    /// var_v(0), variance of the measurement at the start, ms^2. WebRTC bwe_defines.h; the draft
+    /// has none.
     var_v: f64 = 50.0 => Range::from(0.0),
     /// K, number of groups over which f_max is taken. WebRTC overuse_estimator.cc; the draft gives
     /// no number.
@@ -58,7 +60,8 @@ params! {
     fps: f64 = 30.0 => Range::above(0.0),
     /// Largest packet, bytes, for the expected packet size. Draft section 5.5.
     packet: u64 = 1200 => Range::COUNT,
-    /// Weight of the past in mean and variance of the receive rate at a Decrease, 0..1. Draft section 5.5.
+    /// Weight of the past in mean and variance of the receive rate at a Decrease, 0..1. Draft
+    /// section 5.5.
     smoothing: f64 = 0.95 => Range::from(0.0).below(1.0),
     /// Smallest variance over mean, kbit/s. WebRTC link_capacity_estimator.cc; the draft has none.
     variance_min: f64 = 0.4 => Range::from(0.0),

@@ -1,5 +1,5 @@
-//! NADA: Network-Assisted Dynamic Adaptation, RFC 8698 (February 2020), sections 4.1 to 4.3 with the methods of 5.1 and
-//! 5.2.
+//! NADA: Network-Assisted Dynamic Adaptation, RFC 8698 (February 2020), sections 4.1 to 4.3 with
+//! the methods of 5.1 and 5.2.
 //!
 //! ```text
 //! receiver (see `receiver`), reported every DELTA: x_curr, r_recv, and the mode (ramp-up or gradual)  section 4.2

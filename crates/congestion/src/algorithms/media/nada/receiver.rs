@@ -34,7 +34,8 @@ crate::variables! {
     p_loss: "",
     /// Smoothed ratio of marked packets, 0..1. RFC 8698 section 5.1.
     p_mark: "",
-    /// Mean interval between losses; 0 before the first loss. RFC 8698 section 4.2; RFC 5348 section 5.4.
+    /// Mean interval between losses; 0 before the first loss. RFC 8698 section 4.2; RFC 5348
+    /// section 5.4.
     loss_int: "packets",
 }
 

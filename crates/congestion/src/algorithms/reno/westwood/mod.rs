@@ -1,4 +1,5 @@
-//! Westwood+: Mascolo et al. MobiCom 2001, Grieco and Mascolo CCR April 2004, Linux tcp_westwood.c; here for QUIC.
+//! Westwood+: Mascolo et al. MobiCom 2001, Grieco and Mascolo CCR April 2004, Linux tcp_westwood.c;
+//! here for QUIC.
 //!
 //! ```text
 //! sample  = bytes acknowledged / window, one per window > max(RTT, 50 ms)   bytes/s   (CCR 2004 section 2; Linux)
@@ -45,7 +46,8 @@ use bandwidth::MinRtt;
 use units::Duration;
 
 params! {
-    /// Low-pass filter of the bandwidth samples: `two-pole` (Linux, 7/8 twice) or `one-pole` (QUIC-DC, 0.2/0.8).
+    /// Low-pass filter of the bandwidth samples: `two-pole` (Linux, 7/8 twice) or `one-pole`
+    /// (QUIC-DC, 0.2/0.8).
     filter: Filter = Filter::TwoPole,
     /// Shortest window of a bandwidth sample. Linux TCP_WESTWOOD_RTT_MIN.
     sample_window: Duration = Duration::from_millis(50),
@@ -78,7 +80,8 @@ crate::variables! {
     with window::VARIABLES;
     /// Bandwidth estimate, BWE, from the first sample on. CCR 2004 section 2.
     bwe: "bytes/s"; later,
-    /// Smallest RTT since the start or the last timeout, RTTmin, from the first sample on. Linux tcp_westwood.c.
+    /// Smallest RTT since the start or the last timeout, RTTmin, from the first sample on. Linux
+    /// tcp_westwood.c.
     rtt_min: "s"; later,
 }
 
