@@ -5,21 +5,21 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
-/// The files, and what they are made of; `NAME` stands for the controller's name.
+/// Files of the crate with their templates. `NAME` stands for the name of the controller.
 const FILES: [(&str, &str); 3] = [
     ("Cargo.toml", include_str!("../../templates/controller/Cargo.toml.in")),
     ("src/main.rs", include_str!("../../templates/controller/main.rs")),
     ("experiment.toml", include_str!("../../templates/controller/experiment.toml")),
 ];
-/// Where this program's sources are, if it was built from a checkout.
+/// Folder of this program's sources, if it was built from a checkout.
 const SOURCES: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Folders of a build, crates of Rust, and its words.
+/// Names that Cargo or Rust uses itself.
 const TAKEN: &str = "build deps examples incremental alloc core proc_macro proc-macro std test abstract as async await become box \
     break const continue crate do dyn else enum extern false final fn for gen if impl in let loop macro match mod move mut override \
     priv pub ref return self static struct super trait true try type unsafe while";
 
-/// What to make.
+/// Things that can be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
     /// A congestion controller, in a crate with the whole command around it.
@@ -29,22 +29,22 @@ enum What {
 /// Arguments of `ackclock new`.
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
-    /// What to make.
+    /// Thing to create.
     what: What,
-    /// Its name: lower-case letters, digits, dashes, underscores; also the name of the folder.
+    /// Name of the controller, its crate and its folder: lower-case letters, digits, `-` and `_`.
     name: String,
 }
 
-/// Makes the folder; says what to do with it.
+/// Creates the folder. Returns the commands to try next.
 ///
 /// # Errors
-/// A name that no crate can have, a folder that is there already, what the file system refuses.
+/// An invalid name, an existing folder, or an error of the file system.
 pub(crate) fn run(args: &NewArgs) -> Result<String, String> {
     let NewArgs { what: What::Controller, name } = args;
     check(name)?;
     let folder = Path::new(name);
     if folder.exists() {
-        return Err(format!("{name}: there is something of this name already; nothing was written"));
+        return Err(format!("`{name}` exists already; choose another name or remove it"));
     }
     for (file, text) in FILES {
         let path = folder.join(file);
@@ -65,16 +65,16 @@ fn check(name: &str) -> Result<(), String> {
     let rest = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_');
     if !(first && rest) {
         return Err(format!(
-            "`{name}` is no name for a crate: a lower-case letter, then letters, digits, - and _"
+            "invalid crate name `{name}`: use a lower-case letter followed by lower-case letters, digits, `-` or `_`"
         ));
     }
     if TAKEN.split(' ').any(|taken| taken == name) || name.starts_with("ackclock") {
         return Err(format!(
-            "`{name}` is no name for a crate of yours: Rust, Cargo or this program has it already"
+            "`{name}` is taken by Rust, Cargo or this program; choose another name"
         ));
     }
     match experiment::controllers::controllers().get(name) {
-        Some(entry) => Err(format!("there is a controller `{name}` already: {}", entry.doc.trim())),
+        Some(entry) => Err(format!("a controller `{name}` exists already: {}", entry.doc.trim())),
         None => Ok(()),
     }
 }
@@ -99,13 +99,13 @@ mod tests {
         assert_eq!(check("mine"), Ok(()));
         assert_eq!(check("my_2nd-one"), Ok(()));
         for (name, says) in [
-            ("Mine", "a lower-case letter"),
+            ("Mine", "use a lower-case letter"),
             ("", "a lower-case letter"),
             ("../x", "a lower-case letter"),
-            ("cubic", "there is a controller"),
-            ("deps", "Rust, Cargo or this program"),
-            ("fn", "Rust, Cargo or this program"),
-            ("ackclock-units", "Rust, Cargo or this program"),
+            ("cubic", "a controller `cubic` exists"),
+            ("deps", "taken by Rust"),
+            ("fn", "taken by Rust"),
+            ("ackclock-units", "taken by Rust"),
         ] {
             assert!(check(name).unwrap_err().contains(says), "{name}");
         }

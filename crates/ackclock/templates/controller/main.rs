@@ -11,7 +11,7 @@ use ackclock_congestion::{
 };
 
 params! {
-    /// What is left of the window after a congestion event, 0..1.
+    /// Factor of the window at a congestion event, 0..1.
     beta: f64 = 0.5 => Range::SHARE,
 }
 
@@ -21,7 +21,7 @@ variables! {
 }
 
 algorithm! {
-    /// Mine: a packet more each round trip, a part of the window after a loss.
+    /// Additive increase by a packet per round trip, multiplicative decrease at a congestion event.
     "NAME", Params, |params, path| Box::new(Mine::new(params.clone(), path)), variables = VARIABLES
 }
 
