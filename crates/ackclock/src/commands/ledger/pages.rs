@@ -90,6 +90,7 @@ fn claims(out: &mut String, heading: &str, own: &[&Summary], which: impl Fn(&Cla
         item(out, &format!("`{}` in `{}`: {}", claim.id, summary.experiment, escaped(&claim.says)));
         if let Some(reason) = claim.reason.as_ref().filter(|_| claim.verdict != Verdict::Holds) {
             let open = if claim.open { "Cause unknown. " } else { "" };
+            out.push('\n');
             wrapped(out, &format!("{open}{}", escaped(reason)), "  ", "  ");
         }
     }
