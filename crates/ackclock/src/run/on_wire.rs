@@ -12,7 +12,7 @@ use experiment::file::{Case, Experiment};
 use experiment::metric::Metric;
 use results::store::Audit;
 use stack::{Profile, Stack};
-use testbed::{Feasibility, Make, Measured};
+use testbed::{Feasibility, MakeGuests, Measured};
 
 /// Largest number of tries. Other programs on the machine can make a run invalid.
 const TRIES: u32 = 3;
@@ -57,7 +57,7 @@ pub(super) fn cases(exp: &Experiment, backends: &[Backend]) -> Result<(Vec<Case>
         }
         measured |= is_measured;
         others |= processes::stack_of(case.on).is_some();
-        let is_of_guests = || Feasibility::of(&exp.scenario(&case, 0)).is_ok_and(|fit| fit.is_of_guests());
+        let is_of_guests = || Feasibility::check(&exp.scenario(&case, 0)).is_ok_and(|fit| fit.guests_only());
         if case.on == Backend::Wire && is_of_guests() {
             all.push(case.run_on(Backend::Stack));
         }
@@ -74,7 +74,7 @@ pub(super) fn cases(exp: &Experiment, backends: &[Backend]) -> Result<(Vec<Case>
 
 /// Checks that the kernel can run the TCP flows of a scenario, and our endpoints its QUIC flows.
 fn fits(scenario: &Scenario) -> Result<Feasibility, String> {
-    let fit = Feasibility::of(scenario)?;
+    let fit = Feasibility::check(scenario)?;
     if fit.flows.iter().any(Option::is_none) {
         Stack::Ackclock.check_scenario(scenario).map_err(|why| format!("flow: {why}"))?;
     }
@@ -82,7 +82,7 @@ fn fits(scenario: &Scenario) -> Result<Feasibility, String> {
 }
 
 /// Returns a constructor of our endpoints for the QUIC flows, if there are any.
-fn guests(scenario: &Scenario, fit: &Feasibility) -> Option<Make> {
+fn guests(scenario: &Scenario, fit: &Feasibility) -> Option<MakeGuests> {
     let scenario = fit.flows.iter().any(Option::is_none).then(|| scenario.clone())?;
     Some(Box::new(move || stack::guests(&scenario, &Profile::default()).map_err(|why| why.to_string())))
 }

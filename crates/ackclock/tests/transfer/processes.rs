@@ -7,7 +7,7 @@ use std::io::Write;
 
 use congestion::Algorithm;
 use link::{Limit, LinkConfig, Reorder};
-use programs::{Fate, Options, Patience, Stack, run_with, shipped};
+use programs::{Fate, Options, Timeouts, Stack, run_with, shipped};
 use scenario::{FlowConfig, Scenario, Transport, Watch};
 use units::{Bytes, Duration, Rate};
 
@@ -54,9 +54,9 @@ fn transfer(server: &Stack, client: &Stack, bytes: u64, link: LinkConfig) -> f64
     // A stack without CUBIC runs its own controller.
     let has = server.controllers().any(|name| name == CONTROLLER);
     let controller = if has { Some(CONTROLLER) } else { server.controllers().next() };
-    let patience = std::time::Duration::from_secs(60);
-    let patience = Patience { silence: patience, ready: patience };
-    let options = Options { client: Some(client.clone()), patience, ..Options::default() };
+    let timeout = std::time::Duration::from_secs(60);
+    let timeouts = Timeouts { silence: timeout, ready: timeout };
+    let options = Options { client: Some(client.clone()), timeouts, ..Options::default() };
     let measured = run_with(&scenario, server, controller, &options, &Watch::default()).unwrap();
     let (transfer, reading) = (&measured.transfers[0], &measured.readings[0]);
     let said = format!("{} to {}, {bytes} bytes: {transfer:?}", server.name(), client.name());

@@ -128,7 +128,7 @@ fn drops_at_departure_are_reported_and_counted() {
             match outcome {
                 PacketOutcome::Departs { flow, .. } => departed += u64::from(flow == 9),
                 PacketOutcome::Dropped(d) => {
-                    dropped += u64::from(d.reason == DropReason::Aqm && d.packet.flow() == 9)
+                    dropped += u64::from(d.reason == DropReason::Aqm && d.packet.flow() == 9);
                 }
             }
         }

@@ -106,7 +106,7 @@ fn differences(out: &mut String, source: &Source) {
     for found in far {
         let shown = |value: f64| format!("{value:.*}", found.metric.decimals(value));
         let variant = if found.variant.is_empty() { String::new() } else { format!(", {}", found.variant) };
-        let (row, metric) = (escaped(&found.row.to_string()), &found.metric);
+        let (row, metric) = (escaped(found.row.as_ref()), &found.metric);
         let (ours, published) = (shown(found.ours), shown(found.published));
         let _ = writeln!(
             out,
