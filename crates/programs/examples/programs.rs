@@ -1,10 +1,10 @@
-//! The stacks that can be run, which of them are on this machine, and, where asked for, installing some:
-//! `cargo run -p ackclock-programs --example programs -- quinn noq`.
+//! Lists the stacks that can be run, and says which are installed. Installs those named as
+//! arguments: `cargo run -p ackclock-programs --example programs -- quinn noq`.
 
-/// Other QUIC stacks as processes are for Linux.
+/// The crate is empty on other systems.
 #[cfg(not(target_os = "linux"))]
 fn main() {
-    eprintln!("Linux alone");
+    eprintln!("other QUIC stacks run only on Linux");
 }
 
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! The emulator's capture, read again: datagrams of UDP over IPv4 with where and when they were seen.
+//! Reads the emulator's capture back: UDP datagrams over IPv4, with the time and place of capture.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -8,20 +8,20 @@ use units::{Duration, Ecn, Time};
 
 use crate::error::Error;
 
-/// UDP in IPv4's protocol field.
+/// UDP in the protocol field of IPv4.
 const UDP: u8 = 17;
-/// Bytes of an IPv4 header without options, and of UDP's.
+/// Sizes of an IPv4 header without options and of a UDP header, in bytes.
 const IPV4_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 
 /// A datagram at an interface of the emulator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sighting {
-    /// When, since the emulator began; in the order of the capture.
+pub(crate) struct Captured {
+    /// Time since the emulator started. A capture is in order of time.
     pub(crate) at: Time,
-    /// At whose interface: 0 is the client's.
+    /// End whose interface saw it: 0 is the client's.
     pub(crate) seen_by: usize,
-    /// Who sent it: 0 is the client.
+    /// Sender: 0 is the client.
     pub(crate) from: usize,
     /// Ports of sender and receiver.
     pub(crate) ports: [u16; 2],
@@ -29,12 +29,12 @@ pub(crate) struct Sighting {
     pub(crate) payload: Vec<u8>,
 }
 
-/// Calls `each` with every datagram of a capture, an open file. `begin`: when the capture's first packet was seen, since the emulator began; the
-/// capture has the time of day.
+/// Calls `each` with every datagram of a capture file. `begin` is the time of the first captured
+/// packet since the emulator started; the capture itself holds the time of day.
 ///
 /// # Errors
-/// That it cannot be read.
-pub(crate) fn read(file: File, begin: Time, mut each: impl FnMut(Sighting)) -> Result<(), Error> {
+/// A capture that cannot be read.
+pub(crate) fn read(file: File, begin: Time, mut each: impl FnMut(Captured)) -> Result<(), Error> {
     let unreadable = |e: &dyn std::fmt::Display| Error::system("read the capture of the run", e);
     let mut reader = PcapNgReader::new(BufReader::new(file)).map_err(|e| unreadable(&e))?;
     let mut first = None;
@@ -43,15 +43,15 @@ pub(crate) fn read(file: File, begin: Time, mut each: impl FnMut(Sighting)) -> R
         let first = *first.get_or_insert(packet.timestamp);
         let since = packet.timestamp.saturating_sub(first).as_nanos();
         let at = begin + Duration(u64::try_from(since).unwrap_or(u64::MAX));
-        if let Some(sighting) = sighting(at, packet.interface_id as usize, &packet.data) {
-            each(sighting);
+        if let Some(captured) = parse(at, packet.interface_id as usize, &packet.data) {
+            each(captured);
         }
     }
     Ok(())
 }
 
-/// Of an IP packet; `None` of all that is no whole datagram of UDP over IPv4.
-fn sighting(at: Time, seen_by: usize, packet: &[u8]) -> Option<Sighting> {
+/// Parses an IP packet. Returns `None` unless it holds a complete UDP datagram over IPv4.
+fn parse(at: Time, seen_by: usize, packet: &[u8]) -> Option<Captured> {
     let first = *packet.first()?;
     let header = usize::from(first & 0x0f) * 4;
     if first >> 4 != 4 || header < IPV4_HEADER || *packet.get(9)? != UDP {
@@ -59,9 +59,9 @@ fn sighting(at: Time, seen_by: usize, packet: &[u8]) -> Option<Sighting> {
     }
     let udp = packet.get(header..)?;
     let port = |at: usize| Some(u16::from_be_bytes([*udp.get(at)?, *udp.get(at + 1)?]));
-    // Sender's address: the client's ends with 1, see `emu::Side`.
+    // The client's address ends with 1, see `emu::Side`.
     let from = usize::from(packet.get(12..16)? != emu::Side::Client.ipv4().octets());
-    Some(Sighting {
+    Some(Captured {
         at,
         seen_by,
         from,
@@ -71,7 +71,7 @@ fn sighting(at: Time, seen_by: usize, packet: &[u8]) -> Option<Sighting> {
     })
 }
 
-/// The lowest two bits of the field beside the version (RFC 3168 section 5).
+/// Reads the two lowest bits of the byte after the version (RFC 3168 section 5).
 const fn ecn(field: u8) -> Ecn {
     match field & 3 {
         0 => Ecn::NotEct,
@@ -97,8 +97,8 @@ mod tests {
     #[test]
     fn datagrams_alone() {
         let sender = emu::Side::Server.ipv4().octets();
-        let seen = sighting(Time(5), 1, &packet(sender, UDP, b"abc")).unwrap();
-        let expected = Sighting {
+        let seen = parse(Time(5), 1, &packet(sender, UDP, b"abc")).unwrap();
+        let expected = Captured {
             at: Time(5),
             seen_by: 1,
             from: 1,
@@ -107,13 +107,10 @@ mod tests {
             payload: b"abc".to_vec(),
         };
         assert_eq!(seen, expected);
-        assert_eq!(
-            sighting(Time(5), 0, &packet(emu::Side::Client.ipv4().octets(), UDP, b"")).unwrap().from,
-            0
-        );
-        assert_eq!(sighting(Time(5), 1, &packet(sender, 6, b"abc")), None);
+        assert_eq!(parse(Time(5), 0, &packet(emu::Side::Client.ipv4().octets(), UDP, b"")).unwrap().from, 0);
+        assert_eq!(parse(Time(5), 1, &packet(sender, 6, b"abc")), None);
         for length in 0..28 {
-            assert_eq!(sighting(Time(5), 1, &packet(sender, UDP, b"abc")[..length]), None);
+            assert_eq!(parse(Time(5), 1, &packet(sender, UDP, b"abc")[..length]), None);
         }
     }
 }

@@ -1,31 +1,32 @@
-//! What stops a run of another stack before it has begun, each in one sentence.
+//! Errors that stop a run of another stack before it starts.
 
 use std::fmt;
 
-/// Why there is no run.
+/// Error for a run that cannot start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// A manifest that says something else than a manifest says: which, and what is right.
+    /// An invalid manifest. The message names the file, the problem and the valid values.
     Manifest(String),
-    /// The stack is not on this machine: what is missing, and how it is installed.
+    /// A stack that is not installed.
     Missing {
-        /// The stack.
+        /// Name of the stack.
         stack: String,
-        /// What was looked for.
+        /// The missing program, file or module.
         what: String,
         /// The command that installs it.
         install: String,
     },
-    /// The scenario, or a controller, cannot be run with this stack: a clause like `its flows are of TCP`.
+    /// A scenario or controller that this stack cannot run. The message is a clause like `its flows
+    /// use TCP`.
     Refused(String),
-    /// What the system refuses.
+    /// A failed system call or command.
     System(String),
-    /// Somebody set `stop` of the watch.
+    /// A run that was stopped through `stop` of the watch.
     Interrupted,
 }
 
 impl Error {
-    /// What was tried, and what the system said.
+    /// Returns an error from the attempted action and the reason of its failure.
     pub(crate) fn system(tried: impl fmt::Display, said: impl fmt::Display) -> Self {
         Self::System(format!("cannot {tried}: {said}"))
     }
@@ -36,7 +37,7 @@ impl fmt::Display for Error {
         match self {
             Self::Manifest(why) | Self::Refused(why) | Self::System(why) => f.write_str(why),
             Self::Missing { stack, what, install } => {
-                write!(f, "{stack} is not installed ({what} is missing): `{install}` installs it")
+                write!(f, "{stack} is not installed: {what} is missing; run `{install}`")
             }
             Self::Interrupted => f.write_str("interrupted"),
         }

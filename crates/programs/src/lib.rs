@@ -14,6 +14,6 @@ pub mod stack;
 pub use error::Error;
 pub use outcome::Reading;
 pub use run::{
-    Fate, MAX_DURATION, MAX_FLOWS, Measured, Options, Patience, Transfer, UNKNOWN, check, run, run_with,
+    Fate, MAX_DURATION, MAX_FLOWS, Measured, Options, Timeouts, Transfer, UNKNOWN, check, run, run_with,
 };
 pub use stack::{Stack, shipped};

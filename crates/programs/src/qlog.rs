@@ -1,14 +1,15 @@
-//! What a sender says of its congestion window, from its qlog.
+//! Reads a sender's congestion window from its qlog.
 //!
-//! As stacks write it: one JSON document with traces, or records of JSON text (RFC 7464), one a line. Two events are read, whatever the version
-//! calls their category: `metrics_updated`, with `congestion_window` or, of aioquic, `cwnd`, and `packet_sent`. A log has a clock of its own; the
-//! numbers of packets tie it to the emulator's:
+//! Two formats are accepted: one JSON document with traces, and JSON text sequences (RFC 7464) with
+//! one record per line. Two events are read, whatever category name the version gives them:
+//! `packet_sent` and `metrics_updated`. The window is in `congestion_window` or, in aioquic's logs,
+//! in `cwnd`. A log has its own clock. Packet numbers map it to the emulator's time:
 //!
 //! ```text
 //! offset = median over 1-RTT packets of (time of leaving in the capture) - (time of packet_sent in the log)
 //! ```
 //!
-//! What cannot be read is left out: a program that is killed leaves half a line.
+//! Unreadable entries are skipped, because a killed program leaves half a line.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,12 +19,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use units::Time;
 
-/// Bytes of a log at most; of a longer one of records the beginning counts, of a document nothing.
-const MOST: u64 = 1 << 30;
-/// Before a record of JSON text.
+/// Largest part of a log that is read, in bytes. A longer sequence of records is cut there; a
+/// longer document is ignored.
+const MAX_LOG: u64 = 1 << 30;
+/// Record separator of JSON text sequences.
 const RECORD: char = '\u{1e}';
 
-/// A log's entries, in its own milliseconds.
+/// Entries of a log. Times are in milliseconds of the log's clock.
 #[derive(Debug, Default)]
 struct Log {
     windows: Vec<(f64, u64)>,
@@ -68,19 +70,23 @@ struct Header<'a> {
     packet_number: u64,
 }
 
-/// The windows of the connection, in one of these files, whose packets left at these times by their 1-RTT numbers, in the emulator's time; empty where
-/// the log is not there or does not tell.
-pub(crate) fn windows(files: impl Iterator<Item = File>, left: &BTreeMap<u64, Time>) -> Vec<(Time, u64)> {
+/// Returns the congestion windows of a connection, in the emulator's time. `departures` maps its
+/// 1-RTT packet numbers to the times of departure, and so selects the right file. The result is
+/// empty if no file belongs to the connection or has windows.
+pub(crate) fn windows(
+    files: impl Iterator<Item = File>,
+    departures: &BTreeMap<u64, Time>,
+) -> Vec<(Time, u64)> {
     files
         .filter_map(|file| read(file).ok())
-        .map(|text| Log::parse(&text).in_time_of(left))
+        .map(|text| Log::parse(&text).in_time_of(departures))
         .max_by_key(Vec::len)
         .unwrap_or_default()
 }
 
 fn read(file: File) -> std::io::Result<String> {
     let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes)?;
+    file.take(MAX_LOG).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -100,7 +106,7 @@ impl Log {
     fn take(&mut self, event: &Event<'_>) {
         let data = event.data.get();
         if event.name.ends_with("metrics_updated") {
-            // Some have an RTT alone.
+            // Some of these events have only an RTT.
             let metrics = serde_json::from_str::<Metrics>(data);
             self.windows.extend(metrics.map(|metrics| (event.time, metrics.congestion_window as u64)));
         } else if event.name.ends_with("packet_sent") {
@@ -110,13 +116,13 @@ impl Log {
         }
     }
 
-    fn in_time_of(&self, left: &BTreeMap<u64, Time>) -> Vec<(Time, u64)> {
+    fn in_time_of(&self, departures: &BTreeMap<u64, Time>) -> Vec<(Time, u64)> {
         let nanos = |ms: f64| (ms * 1e6) as i64;
-        let pairs = self.sent.iter().filter_map(|(ms, number)| Some((left.get(number)?, nanos(*ms))));
+        let pairs = self.sent.iter().filter_map(|(ms, number)| Some((departures.get(number)?, nanos(*ms))));
         let mut offsets: Vec<i64> = pairs.map(|(at, sent)| at.0 as i64 - sent).collect();
         offsets.sort_unstable();
         let Some(offset) = offsets.get(offsets.len() / 2) else { return Vec::new() };
-        // What is before the emulator began is before every packet.
+        // Times before the start of the emulator become zero: they precede every packet.
         let at = |ms: f64| Time((nanos(ms) + offset).max(0) as u64);
         let mut windows: Vec<(Time, u64)> =
             self.windows.iter().map(|(ms, bytes)| (at(*ms), *bytes)).collect();
@@ -129,7 +135,8 @@ impl Log {
 mod tests {
     use super::*;
 
-    /// Packets 7, 8, 9 left at 107, 108 and 140 ms: the log's zero is at 100 ms, and the third waited behind it.
+    /// Departures of packets 7, 8 and 9 at 107, 108 and 140 ms. The log's clock is zero at 100 ms;
+    /// the third packet was delayed after it was logged.
     fn left() -> BTreeMap<u64, Time> {
         [(7, 107), (8, 108), (9, 140)].map(|(number, ms)| (number, Time::from_millis(ms))).into()
     }

@@ -1,7 +1,8 @@
 //! Opens files that another user, or a misbehaving stack, may have replaced.
 //!
-//! Everything below a starting folder is opened one component at a time without following links. The last component must be a
-//! regular file, and opening it never waits: a pipe that nobody writes to is an error.
+//! Everything below a starting folder is opened one component at a time without following links.
+//! The last component must be a regular file, and opening it never waits: a pipe that nobody writes
+//! to is an error.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +20,8 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     open_at(CWD, path, OFlags::NOFOLLOW)
 }
 
-/// Opens a regular file for reading, also through a link: for paths that the user has given.
+/// Opens a regular file for reading, also through a link. Use this for paths that the user has
+/// given.
 ///
 /// # Errors
 /// As for [`open`].

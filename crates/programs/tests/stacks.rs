@@ -1,9 +1,11 @@
-//! Other stacks through the emulator, as processes. Where something is missing, a test says that it is skipped and why.
+//! Runs other stacks through the emulator, as processes. If something is missing, a test prints
+//! that it is skipped and why.
 //!
-//! Every run is checked for its bytes, for its end, and for what cannot happen too early. What a busy machine may change is judged by valid runs
-//! (`emu::testing::timing`). How close a run is to the simulator's, `thesis` runs say.
+//! Every run is checked for its bytes, its end, and events that cannot be that early. Values that a
+//! busy machine may change are judged only in valid runs (`emu::testing::timing`). `thesis` runs
+//! compare these runs with the simulator.
 #![cfg(target_os = "linux")]
-// The clock is what these runs go by.
+// These runs use the real clock.
 #![allow(clippy::disallowed_methods)]
 
 use std::fs;
@@ -12,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ackclock_programs::{
-    Error, Fate, Measured, Options, Patience, Stack, check, run, run_with, shipped, stack,
+    Error, Fate, Measured, Options, Stack, Timeouts, check, run, run_with, shipped, stack,
 };
 use congestion::Algorithm;
 use emu::Side;
@@ -23,16 +25,16 @@ use units::{Rate, Time};
 
 const SIZE: u64 = 1_000_000;
 
-/// Longer than anything takes on any machine.
+/// Timeout that is long enough for any machine.
 const LONG: Duration = Duration::from_secs(60);
-/// How long a stack may be silent where that is what a test is about.
+/// Time limit for silence in the test of a stalled stack.
 const SILENCE: Duration = Duration::from_secs(4);
 
 fn algorithm(name: &str) -> Algorithm {
     Algorithm::all().into_iter().find(|algorithm| algorithm.name() == name).unwrap()
 }
 
-/// A transfer of a megabyte over 20 Mbit/s and 20 ms, with a queue of 25 packets.
+/// Returns a transfer of a megabyte over 20 Mbit/s and 20 ms, with a queue of 25 packets.
 fn scenario(controller: &str) -> Scenario {
     let ms = units::Duration::from_millis;
     let link = LinkConfig { delay: ms(10), limit: Limit::Packets(25), ..LinkConfig::plain(Rate(20_000_000)) };
@@ -48,7 +50,7 @@ fn scenario(controller: &str) -> Scenario {
     }
 }
 
-/// A manifest of a test's own: these commands as server and client.
+/// Returns a stack with these shell commands as server and client, and the folder of its manifest.
 fn manifest(name: &str, server: &str, client: &str) -> (tempfile::TempDir, Stack) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("stack.toml");
@@ -64,16 +66,17 @@ fn manifest(name: &str, server: &str, client: &str) -> (tempfile::TempDir, Stack
     (folder, stack)
 }
 
-/// A server of UDP that says nothing: this program again, with [`silent_server`] alone.
+/// Returns the command of a UDP server that never answers: this program with [`silent_server`]
+/// only.
 fn silent() -> String {
     let program = std::env::current_exe().unwrap().display().to_string();
     format!("{SILENT}={{address}}:{{port}} exec {program} --exact silent_server")
 }
 
-/// Where that server listens.
+/// Variable with that server's address.
 const SILENT: &str = "ACKCLOCK_TEST_SILENT";
 
-/// No test: what [`silent`] runs. Nobody waits for its end.
+/// Not a test: the server that [`silent`] starts. Nobody waits for its end.
 #[test]
 fn silent_server() {
     if let Ok(address) = std::env::var(SILENT) {
@@ -82,21 +85,22 @@ fn silent_server() {
     }
 }
 
-/// On a busy machine an interpreter takes its time.
-fn patient() -> Options {
-    Options { patience: Patience { silence: LONG, ready: LONG }, ..Options::default() }
+/// Returns options with long time limits: an interpreter is slow on a busy machine.
+fn long_timeouts() -> Options {
+    Options { timeouts: Timeouts { silence: LONG, ready: LONG }, ..Options::default() }
 }
 
 fn run_for(scenario: &Scenario, stack: &Stack, controller: Option<&str>, options: &Options) -> Measured {
     run_with(scenario, stack, controller, options, &Watch::default()).unwrap()
 }
 
-fn run_patiently(stack: &Stack) -> Measured {
-    run_for(&scenario("cubic"), stack, None, &patient())
+fn run_with_long_timeouts(stack: &Stack) -> Measured {
+    run_for(&scenario("cubic"), stack, None, &long_timeouts())
 }
 
-/// What must hold of a transfer whatever the stack: everything arrives once, and nothing is faster than the link. Returns what must hold on a machine that
-/// holds up nobody: losses are the queue's, and the sender keeps the link busy.
+/// Checks what must hold for any stack: everything arrives once, and nothing is faster than the
+/// link. Returns an error if a condition fails that needs a machine without delays: only the queue
+/// loses packets, and the sender keeps the link busy.
 fn check_measured(stack: &Stack, measured: &Measured) -> Result<(), String> {
     let Measured { outcome, transfers, readings, .. } = measured;
     let (record, reading) = (&outcome.flows[0], readings[0]);
@@ -121,11 +125,16 @@ fn check_measured(stack: &Stack, measured: &Measured) -> Result<(), String> {
         totals.queue_delay.mean_ms(),
         measured.invalid_reasons,
     );
-    assert_eq!((&transfers[0].fate, transfers[0].arrived), (&Fate::Done, SIZE), "{:?}", transfers[0].words);
-    // HTTP/3 has headers of its own.
+    assert_eq!(
+        (&transfers[0].fate, transfers[0].arrived),
+        (&Fate::Done, SIZE),
+        "{:?}",
+        transfers[0].last_output
+    );
+    // HTTP/3 adds its own headers.
     assert!((SIZE..SIZE + 2000).contains(&record.delivered), "{} bytes", record.delivered);
     assert_eq!(reading.unopened, 0);
-    // A megabyte at 20 Mbit/s, and the way there and back: not less.
+    // A megabyte at 20 Mbit/s plus a round trip takes at least this long.
     assert!(record.finished.unwrap() - Time::ZERO > units::Duration::from_millis(400));
     assert!(reading.completion.unwrap() > reading.handshake.unwrap() + units::Duration::from_millis(400));
     assert!(reading.handshake.unwrap() >= units::Duration::from_millis(20));
@@ -133,7 +142,7 @@ fn check_measured(stack: &Stack, measured: &Measured) -> Result<(), String> {
     assert!(stats.sent >= SIZE / 1252 && totals.packets >= stats.sent);
     assert!(totals.dropped <= outcome.link.dropped_full.packets);
     assert!(record.trace.as_ref().is_some_and(|trace| trace.len() > 500));
-    // Nothing is lost but what the queue has dropped, and what found no room in the client's socket.
+    // The only losses are drops at the queue and at the client's socket.
     let gone = totals.dropped + measured.socket_drops[0];
     let flying = outcome.series.flows[0].bytes_in_flight.iter().fold(0.0, f64::max);
     let holds = stats.lost() <= gone && flying > 10_000.0 && flying < 400_000.0 && totals.rtt.count() > 50;
@@ -146,7 +155,7 @@ fn check_measured(stack: &Stack, measured: &Measured) -> Result<(), String> {
     })
 }
 
-/// Each stack that is here, with each of its controllers. `ACKCLOCK_PYTHON` names a Python with aioquic.
+/// Each installed stack, with its first controller. `ACKCLOCK_PYTHON` names a Python with aioquic.
 #[test]
 fn a_megabyte_of_each_stack() {
     let Some(_turn) = turn("a_megabyte_of_each_stack") else { return };
@@ -157,14 +166,15 @@ fn a_megabyte_of_each_stack() {
         }
         let first = stack.controllers().next().unwrap().to_owned();
         timing(&format!("a_megabyte_of_each_stack ({})", stack.name()), || {
-            let measured = run_for(&scenario("cubic"), &stack, Some(&first), &patient());
+            let measured = run_for(&scenario("cubic"), &stack, Some(&first), &long_timeouts());
             let holds = check_measured(&stack, &measured);
             (measured.invalid_reasons, holds)
         });
     }
 }
 
-/// A client of one stack and a server of another, each stack once as either; all that speak hq-interop.
+/// A client of one stack with a server of another. Each stack that supports hq-interop is client
+/// once and server once.
 #[test]
 fn stacks_among_each_other() {
     let Some(_turn) = turn("stacks_among_each_other") else { return };
@@ -177,7 +187,7 @@ fn stacks_among_each_other() {
         let mut scenario = scenario("cubic");
         scenario.flows[0].transfer = Some(200_000);
         let controller = server.controllers().next();
-        let options = Options { client: Some(client.clone()), ..patient() };
+        let options = Options { client: Some(client.clone()), ..long_timeouts() };
         let measured = run_for(&scenario, server, controller, &options);
         println!("{} to {}: {:?}", server.name(), client.name(), measured.readings[0]);
         let transfer = &measured.transfers[0];
@@ -186,7 +196,7 @@ fn stacks_among_each_other() {
     }
 }
 
-/// Two flows of one stack: each has its own port, keys and record.
+/// Two flows of one stack. Each has its own port, keys and record.
 #[test]
 fn two_flows_and_no_end() {
     let Some(_turn) = turn("two_flows_and_no_end") else { return };
@@ -200,7 +210,7 @@ fn two_flows_and_no_end() {
     second.start = Time::from_millis(500);
     scenario.flows.push(second);
     timing("two_flows_and_no_end", || {
-        let measured = run_for(&scenario, &stack, Some(&controller), &patient());
+        let measured = run_for(&scenario, &stack, Some(&controller), &long_timeouts());
         println!("{:?}", measured.invalid_reasons);
         assert!(
             measured.transfers.iter().all(|transfer| transfer.fate == Fate::Stopped),
@@ -222,7 +232,7 @@ fn two_flows_and_no_end() {
     });
 }
 
-/// What aioquic says of itself in its qlog, beside what was read off the wire.
+/// Compares RTT samples in aioquic's qlog with those in the capture.
 #[test]
 fn qlog_of_aioquic() {
     let Some(_turn) = turn("qlog_of_aioquic") else { return };
@@ -231,7 +241,7 @@ fn qlog_of_aioquic() {
         return skipped("qlog_of_aioquic", &why.to_string());
     }
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { qlog: Some(folder.path().to_owned()), ..patient() };
+    let options = Options { qlog: Some(folder.path().to_owned()), ..long_timeouts() };
     let measured = run_for(&scenario("cubic"), &stack, None, &options);
     let files = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
     let server = files.filter(|file| file.to_string_lossy().contains("flow-0-server-")).collect::<Vec<_>>();
@@ -245,12 +255,13 @@ fn qlog_of_aioquic() {
     let theirs = samples.iter().sum::<f64>() / samples.len() as f64;
     let rtt = &measured.outcome.flows[0].totals.rtt;
     println!("aioquic: {theirs:.2} ms ({}), read: {:.2} ms ({})", samples.len(), rtt.mean_ms(), rtt.count());
-    // Its own are later by what Python takes and less by the ACK delay, which it subtracts: on an idle machine 0.5 ms more. How many it logs
-    // differs from run to run, 170 to 270 of 270; why was not traced.
+    // aioquic's samples include Python's processing time and exclude the ACK delay, which it
+    // subtracts. On an idle machine they are 0.5 ms longer. Their number varies between runs from
+    // 170 to 270 of 270, for an unknown reason.
     assert!(samples.len() > 10 && samples.iter().all(|rtt| *rtt > 0.0));
 }
 
-/// A transfer that the run's time is too short for counts as far as it came, as in a simulation.
+/// A transfer that is too long for the run counts as far as it came, as in a simulation.
 #[test]
 fn a_time_limit() {
     let Some(_turn) = turn("a_time_limit") else { return };
@@ -259,7 +270,7 @@ fn a_time_limit() {
     let mut scenario = scenario("cubic");
     scenario.duration = units::Duration::from_millis(250);
     timing("a_time_limit", || {
-        let measured = run_for(&scenario, &stack, stack.controllers().next(), &patient());
+        let measured = run_for(&scenario, &stack, stack.controllers().next(), &long_timeouts());
         assert_eq!(measured.transfers[0].fate, Fate::TimeLimit, "{:?}", measured.transfers[0]);
         let record = &measured.outcome.flows[0];
         assert_eq!((record.finished, measured.outcome.end), (None, Time::from_millis(250)));
@@ -273,12 +284,15 @@ fn a_time_limit() {
 fn a_stack_that_crashes() {
     let Some(_turn) = turn("a_stack_that_crashes") else { return };
     let (_folder, stack) = manifest("crashing", "echo no such key >&2; false", "sleep 60");
-    let measured = run_patiently(&stack);
+    let measured = run_with_long_timeouts(&stack);
     assert_eq!(measured.transfers[0].fate, Fate::Crashed(Side::Server, 1));
     let why = &measured.invalid_reasons[measured.invalid_reasons.len() - 1];
-    assert_eq!(why, "cubic (crashing) crashed: the server ended with status 1; its server said: no such key");
+    assert_eq!(
+        why,
+        "cubic (crashing) crashed: the server ended with status 1; output of the server: no such key"
+    );
     let (_folder, stack) = manifest("crashing", &silent(), "kill -SEGV $$");
-    let measured = run_patiently(&stack);
+    let measured = run_with_long_timeouts(&stack);
     assert_eq!(measured.transfers[0].fate, Fate::Crashed(Side::Client, 128 + 11));
 }
 
@@ -286,10 +300,10 @@ fn a_stack_that_crashes() {
 fn a_stack_that_stalls() {
     let Some(_turn) = turn("a_stack_that_stalls") else { return };
     let (_folder, stack) = manifest("stalling", &silent(), "printf begun > {out}; sleep 60");
-    let patience = Patience { silence: SILENCE, ready: LONG };
-    let options = Options { patience, ..Options::default() };
+    let timeouts = Timeouts { silence: SILENCE, ready: LONG };
+    let options = Options { timeouts, ..Options::default() };
     let measured = run_for(&scenario("cubic"), &stack, None, &options);
-    // Not the end of the run's minute, nor of the processes'.
+    // The stall ends the run before the run's minute and the process's sleep end.
     assert_eq!(measured.transfers[0].fate, Fate::Stalled(SILENCE));
     assert_eq!(measured.transfers[0].arrived, 5);
     assert!(measured.invalid_reasons.iter().any(|why| why.contains("stalled: nothing arrived for 4 s")));
@@ -301,23 +315,25 @@ fn a_wrong_file() {
     let Some(_turn) = turn("a_wrong_file") else { return };
     let wrong = "head -c 1000000 /dev/zero > {out}";
     let (_folder, stack) = manifest("wrong", &silent(), wrong);
-    let measured = run_patiently(&stack);
+    let measured = run_with_long_timeouts(&stack);
     assert_eq!((&measured.transfers[0].fate, measured.transfers[0].arrived), (&Fate::WrongData, SIZE));
-    assert!(measured.invalid_reasons.iter().any(|why| why.contains("something else than what was served")));
+    assert!(
+        measured.invalid_reasons.iter().any(|why| why.contains("a file that differs from the served one"))
+    );
     let (_folder, stack) = manifest("right", &silent(), "cp {root}/file {out}");
-    let measured = run_patiently(&stack);
+    let measured = run_with_long_timeouts(&stack);
     assert_eq!(measured.transfers[0].fate, Fate::Done);
     let why = measured.invalid_reasons.last().unwrap();
-    assert_eq!(why, "cubic (right) sent nothing that could be read");
+    assert_eq!(why, "cubic (right) sent nothing that could be decrypted");
 }
 
-/// A server that never listens; a run that somebody stops. Nothing stays behind.
+/// A server that never listens, and a run that the user stops. No process remains.
 #[test]
 fn what_does_not_begin_and_what_is_stopped() {
     let Some(_turn) = turn("what_does_not_begin_and_what_is_stopped") else { return };
     let (_folder, stack) = manifest("deaf", "sleep 60", "sleep 60");
-    let patience = Patience { ready: Duration::from_millis(300), ..Patience::default() };
-    let options = Options { patience, ..Options::default() };
+    let timeouts = Timeouts { ready: Duration::from_millis(300), ..Timeouts::default() };
+    let options = Options { timeouts, ..Options::default() };
     let measured = run_with(&scenario("cubic"), &stack, None, &options, &Watch::default()).unwrap();
     assert_eq!(measured.transfers[0].fate, Fate::NotReady(Side::Server, Duration::from_millis(300)));
 
@@ -333,7 +349,7 @@ fn what_does_not_begin_and_what_is_stopped() {
         running.join().unwrap()
     });
     assert_eq!(stopped.unwrap_err(), Error::Interrupted);
-    assert!(!is_running(&mark), "what a command has put into the background ends with it");
+    assert!(!is_running(&mark), "background processes of a command end with it");
 }
 
 fn is_running(argument: &str) -> bool {
@@ -349,7 +365,7 @@ fn what_is_refused_starts_nothing() {
     let mut scenario = scenario("cubic");
     assert_eq!(check(&scenario, &quinn, None), Ok(()));
     let why = check(&scenario, &quinn, Some("quic-dc")).unwrap_err();
-    assert!(matches!(&why, Error::Refused(why) if why.starts_with("quinn has no quic-dc")), "{why}");
+    assert!(matches!(&why, Error::Refused(why) if why.starts_with("quinn has no `quic-dc`")), "{why}");
     scenario.flows.clear();
     let why = run(&scenario, &quinn, None, &Watch::default()).unwrap_err();
     assert_eq!(why.to_string(), "it has no flow");

@@ -1,5 +1,7 @@
-//! Whether a scenario can run on the wire, and with which settings of the kernel. Flows of TCP are the kernel's; those of QUIC are guests
-//! (`sim::Guest`), of which whoever makes them says whether they can be.
+//! Checks that a scenario can run on the wire, and derives the kernel's settings.
+//!
+//! TCP flows run on the kernel's TCP. QUIC flows run on guests (`sim::Guest`). The constructor of
+//! the guests decides whether it supports them.
 
 use congestion::Algorithm;
 use congestion::algorithms::fixed_window;
@@ -9,43 +11,46 @@ use scenario::{Application, FlowConfig, Scenario, Transport, UdpConfig};
 use units::Ecn;
 use units::{Duration, Rate};
 
-/// Flows of a run at most: each has two threads.
+/// Largest number of flows in a run. Each has two threads.
 pub const MAX_FLOWS: usize = 64;
-/// Length of a run at most.
+/// Longest run.
 pub const MAX_DURATION: Duration = Duration::from_secs(600);
-/// Packets that the link can carry in a run at most: they are kept in memory until it is over.
+/// Largest number of packets that the link can carry in a run. All stay in memory until its end.
 const MAX_PACKETS: u64 = 5_000_000;
-/// Bytes of an IP packet at most, as the TUN devices have it.
+/// Largest IP packet of the TUN devices, in bytes.
 const MTU: u32 = 1500;
-/// Payload of a segment at least (`TCP_MIN_MSS`).
+/// Smallest segment payload of the kernel, in bytes (`TCP_MIN_MSS`).
 const MIN_MSS: u32 = 88;
-/// Bytes of the headers of IPv4 and UDP.
+/// Size of the IPv4 and UDP headers, in bytes.
 pub(crate) const UDP_HEADERS: u32 = 28;
-/// Bytes that the probe writes into its packets.
+/// Size of the packet number in probe packets, in bytes.
 pub(crate) const PROBE_PAYLOAD: u32 = 8;
-/// Server's port of the first flow, and of QUIC the client's; client's port of the first source of UDP.
+/// Server port of the first flow. QUIC flows use the same port at the client.
 pub(crate) const FLOW_PORT: u16 = 7000;
+/// Client port of the first UDP source.
 pub(crate) const UDP_PORT: u16 = 5000;
-/// Of the probe, at both ends.
+/// Port of the probe at both ends.
 pub(crate) const PING_PORT: u16 = 4998;
 
 /// The kernel's settings for a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feasibility {
-    /// Flows, in the scenario's order: the kernel's connection, or none of those that guests carry.
+    /// Kernel settings of each flow, in the scenario's order. `None` for flows of guests.
     pub flows: Vec<Option<Options>>,
-    /// Bytes of lower layers that count with every packet.
+    /// Overhead of the layers below IP, in bytes per packet.
     pub overhead: u32,
-    /// Whether TCP negotiates ECN.
+    /// True if TCP negotiates ECN.
     pub ecn: bool,
-    /// Segments that every window is held at.
+    /// Fixed congestion window of all TCP flows, in segments.
     pub window: Option<u32>,
 }
 
 impl Feasibility {
+    /// Checks that a scenario can run on the wire.
+    ///
     /// # Errors
-    /// Why it cannot run: a clause like `it has several links in a row`.
-    pub fn of(scenario: &Scenario) -> Result<Self, String> {
+    /// The reason it cannot, as a clause such as `it has several links in a row`.
+    pub fn check(scenario: &Scenario) -> Result<Self, String> {
         check_bounds(scenario)?;
         check_links(scenario)?;
         let Some(first) = scenario.flows.first() else { return Err("it has no flow".to_owned()) };
@@ -60,30 +65,31 @@ impl Feasibility {
         }
         let kernels = || scenario.flows.iter().filter(|flow| is_tcp(flow));
         if kernels().any(|flow| Some(flow.recovery.ecn) != kernels().next().map(|first| first.recovery.ecn)) {
-            return Err("its flows of TCP differ in ECN, which is one setting of the kernel".to_owned());
+            return Err("its TCP flows differ in ECN, which is a single kernel setting".to_owned());
         }
         let mut windows: Vec<u32> = kernels().filter_map(|flow| window(&flow.algorithm)).collect();
         windows.dedup();
         let window = match (windows.as_slice(), kernels().all(|flow| window(&flow.algorithm).is_some())) {
             ([], _) => None,
             ([window], true) => Some(*window),
-            _ => return Err("fixed windows of TCP on the wire must be the same for all its flows".to_owned()),
+            _ => return Err("a fixed window must be the same for all its TCP flows".to_owned()),
         };
         check_packets(scenario, overhead)?;
         Ok(Self { flows, overhead, ecn: kernels().any(|flow| flow.recovery.ecn != Ecn::NotEct), window })
     }
 
-    /// Whether guests carry all of its flows.
-    pub fn is_of_guests(&self) -> bool {
+    /// Reports whether guests carry all flows.
+    pub fn guests_only(&self) -> bool {
         self.flows.iter().all(Option::is_none)
     }
 
-    /// The flows that guests carry, by their numbers.
+    /// Returns the numbers of the flows that guests carry.
     pub(crate) fn guests(&self) -> impl Iterator<Item = usize> + '_ {
         self.flows.iter().enumerate().filter(|(_, kernels)| kernels.is_none()).map(|(number, _)| number)
     }
 
-    /// The links there and back. The run begins so much after the emulator: what changes by the clock is shifted.
+    /// Returns the forward and reverse links. Their timed changes are shifted by `origin`, the time
+    /// between the start of the emulator and the start of the run.
     pub(crate) fn links(&self, scenario: &Scenario, origin: Duration) -> (LinkConfig, LinkConfig) {
         let rest = scenario.flows.first().map_or(Duration::ZERO, |flow| flow.rtt - scenario.link.delay);
         let back = scenario.reverse.first().cloned().unwrap_or_else(|| emu::Config::delay(rest));
@@ -91,13 +97,13 @@ impl Feasibility {
     }
 }
 
-/// What the kernel calls it.
+/// Returns the kernel's name of a controller.
 fn controller(algorithm: &Algorithm) -> Result<&'static str, String> {
     match algorithm.name() {
         "tcp-reno" | "fixed-window" => Ok("reno"),
         "cubic" => Ok("cubic"),
         "bbr1" => Ok("bbr"),
-        other => Err(format!("the kernel has no {other}: it has tcp-reno, cubic, bbr1 and fixed-window")),
+        other => Err(format!("the kernel has no {other}; use tcp-reno, cubic, bbr1 or fixed-window")),
     }
 }
 
@@ -110,17 +116,17 @@ fn is_tcp(flow: &FlowConfig) -> bool {
     matches!(flow.transport, Transport::Tcp { .. })
 }
 
-/// What the kernel carries a flow of TCP with.
+/// Returns the kernel's settings for a TCP flow.
 fn connection(flow: &FlowConfig, port: u16) -> Result<Options, String> {
     let mss = flow.transport.payload();
     if !(MIN_MSS..=MTU - HEADERS).contains(&mss) {
-        return Err(format!("a segment of {mss} bytes is none of {MIN_MSS} to {} bytes", MTU - HEADERS));
+        return Err(format!("a segment must have {MIN_MSS} to {} bytes, not {mss}", MTU - HEADERS));
     }
     if flow.recovery.ecn == Ecn::Ect1 {
-        return Err("it marks ECT(1), which the kernel's TCP does not".to_owned());
+        return Err("it sets ECT(1), which the kernel's TCP does not support".to_owned());
     }
     if !matches!(flow.application, Application::Bulk) || !flow.pauses.is_empty() {
-        return Err("its flows of TCP are not bulk".to_owned());
+        return Err("its TCP flows must be bulk transfers without pauses".to_owned());
     }
     Ok(Options { controller: controller(&flow.algorithm)?.to_owned(), mss, port })
 }
@@ -129,44 +135,42 @@ fn check_datagram(datagram: u32) -> Result<(), String> {
     let most = MTU - UDP_HEADERS;
     if datagram > most {
         return Err(format!(
-            "a datagram of {datagram} bytes is more than the {most} of the link's interfaces"
+            "a datagram must have at most {most} bytes to fit the link's interfaces, not {datagram}"
         ));
     }
     Ok(())
 }
 
-/// What every packet has beside IP's bytes.
+/// Returns the overhead of the layers below IP, in bytes per packet.
 fn overhead(flow: &FlowConfig) -> Result<u32, String> {
     let (overhead, headers, what) = match flow.transport {
-        Transport::Tcp { overhead, .. } => (overhead, HEADERS, "IPv4, TCP, time stamps"),
+        Transport::Tcp { overhead, .. } => (overhead, HEADERS, "IPv4, TCP, timestamps"),
         Transport::Quic { overhead, .. } => (overhead, UDP_HEADERS, "IPv4, UDP"),
     };
     overhead.checked_sub(headers).ok_or_else(|| {
-        format!(
-            "its packets have {overhead} bytes of headers, and the kernel's have {headers} or more ({what})"
-        )
+        format!("its packets have {overhead} bytes of headers, but need at least {headers} ({what})")
     })
 }
 
-/// What is one setting for all flows here.
+/// Checks the settings that all flows must share.
 fn check_alike(scenario: &Scenario, first: &FlowConfig, flow: &FlowConfig) -> Result<(), String> {
     if overhead(flow)? != overhead(first)? {
-        return Err("its flows differ in the overhead of their packets".to_owned());
+        return Err("its flows differ in packet overhead".to_owned());
     }
     if usize::from(flow.route.first) > 0 {
         return Err("a flow comes from the other end".to_owned());
     }
     if flow.back.is_some() != (scenario.reverse.len() == 1) {
-        return Err("its acknowledgements do not cross the link of the way back".to_owned());
+        return Err("its acknowledgements do not cross the reverse link".to_owned());
     }
     if !flow.rebind.is_empty() {
-        return Err("a NAT rebinds a flow, and the emulator rewrites no addresses".to_owned());
+        return Err("a NAT rebinds a flow, but the emulator cannot rewrite addresses".to_owned());
     }
     if flow.ack.jitter > Duration::ZERO {
-        return Err("its receiver has jitter, and the kernel's answers at once".to_owned());
+        return Err("its receiver has jitter, but the kernel's acknowledges at once".to_owned());
     }
     if flow.rtt != first.rtt {
-        return Err("its flows differ in their base RTT, and the emulator has one link".to_owned());
+        return Err("its flows differ in base RTT, but the emulator has one link".to_owned());
     }
     Ok(())
 }
@@ -184,17 +188,17 @@ fn check_links(scenario: &Scenario) -> Result<(), String> {
 
 fn check_bounds(scenario: &Scenario) -> Result<(), String> {
     if scenario.flows.len() + scenario.udp.len() > MAX_FLOWS {
-        return Err(format!("more than {MAX_FLOWS} flows"));
+        return Err(format!("it has more than {MAX_FLOWS} flows"));
     }
     if scenario.duration > MAX_DURATION {
         let may_end = scenario.flows.iter().all(|flow| flow.transfer.is_some());
-        let why = if may_end { "; give a shorter `duration` that its transfers need" } else { "" };
+        let why = if may_end { "; set a shorter `duration` that its transfers fit in" } else { "" };
         return Err(format!("it takes {}, more than {MAX_DURATION} of real time{why}", scenario.duration));
     }
     Ok(())
 }
 
-/// They must fit into memory, and sources of UDP into packets.
+/// Checks that the packet log fits in memory, and that UDP and probe packets have a possible size.
 fn check_packets(scenario: &Scenario, overhead: u32) -> Result<(), String> {
     let packet = scenario.flows.iter().map(|flow| flow.transport.wire_bytes(flow.transport.payload())).min();
     let carried = scenario.flows.iter().map(|flow| flow.transfer).sum::<Option<u64>>();
@@ -211,7 +215,7 @@ fn check_packets(scenario: &Scenario, overhead: u32) -> Result<(), String> {
     let fits = UDP_HEADERS + PROBE_PAYLOAD + overhead..=MTU + overhead;
     let wrong = |what: &str| {
         format!(
-            "{what} does not go as UDP over IPv4 from the client: packets of {} to {} bytes do",
+            "{what} must be UDP over IPv4 from the client, in packets of {} to {} bytes",
             fits.start(),
             fits.end()
         )
@@ -238,7 +242,7 @@ fn shifted(mut link: LinkConfig, by: Duration) -> LinkConfig {
     link
 }
 
-/// Whether the link changes by the clock.
+/// Reports whether a link changes over time.
 pub(crate) fn is_timed(scenario: &Scenario) -> bool {
     scenario.links().any(|link| {
         let steps = !link.delay_steps.is_empty() || !link.limit_steps.is_empty();
@@ -261,7 +265,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever changes by the clock of the run does so by the emulator's, which began earlier.
+    /// Timed changes move from the run's clock to the emulator's, which started earlier.
     #[test]
     fn steps_are_shifted() {
         let at = Time::from_millis;

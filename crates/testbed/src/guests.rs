@@ -1,4 +1,5 @@
-//! The guests of a run, on a thread of their own: both ends of each, so that no end waits for a processor that the other has.
+//! Runs all guests of a run on one thread. Neither end of a flow then waits for a processor that
+//! the other end occupies.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,46 +15,47 @@ use udp::{Clock, Socket, wait};
 use units::{Duration, Time};
 
 use crate::feasibility::{FLOW_PORT, Feasibility};
-use crate::seat::{Left, Seat, lateness};
+use crate::guest_socket::{GuestResult, GuestSocket, lateness};
 use crate::sockets::{failed, sleep_until, socket, spawn};
 
-/// A thread that waits looks so often whether the run is over.
-const LOOK: Duration = Duration::from_millis(20);
+/// Longest wait before the thread checks for the end of the run.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Makes the guests of a run, each with the number of the flow whose place it has; called on the thread that runs them.
-pub type Make = Box<dyn FnOnce() -> Result<Vec<(usize, Box<dyn Guest>)>, String> + Send>;
+/// Constructor of the guests of a run, each with the number of its flow. It is called on the thread
+/// that runs them.
+pub type MakeGuests = Box<dyn FnOnce() -> Result<Vec<(usize, Box<dyn Guest>)>, String> + Send>;
 
-/// How late the ends were, of all guests.
+/// Lateness of the actions of all guests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lateness {
     pub(crate) p99: Duration,
     pub(crate) max: Duration,
 }
 
-/// What is left of them all.
+/// The results of all guests.
 #[derive(Debug, Default)]
-pub(crate) struct Gone {
-    pub(crate) guests: Vec<Left>,
+pub(crate) struct GuestResults {
+    pub(crate) guests: Vec<GuestResult>,
     pub(crate) lateness: Lateness,
-    /// A socket that failed.
+    /// Error that ended the thread.
     pub(crate) error: Option<String>,
 }
 
-/// Guests under way.
+/// The running guests.
 #[derive(Debug)]
 pub(crate) struct Guests {
     begin: Sender<Instant>,
-    thread: JoinHandle<Gone>,
+    thread: JoinHandle<GuestResults>,
     over: Arc<AtomicBool>,
     running: Arc<AtomicUsize>,
 }
 
-/// Guests and their sockets are made; they wait for the run to begin.
+/// Creates the guests and their sockets. They wait for the run to begin.
 pub(crate) fn prepare(
     rig: &Rig,
     scenario: &Scenario,
     feasible: &Feasibility,
-    make: Make,
+    make: MakeGuests,
 ) -> Result<Guests, Error> {
     let mut sockets = BTreeMap::new();
     for number in feasible.guests() {
@@ -67,96 +69,109 @@ pub(crate) fn prepare(
     let thread = {
         let (over, running) = (Arc::clone(&over), Arc::clone(&running));
         spawn("guests", move || {
-            let seats = make().and_then(|guests| {
-                let seat = |(number, guest): (usize, Box<dyn Guest>)| {
+            let guest_sockets = make().and_then(|guests| {
+                let guest_socket = |(number, guest): (usize, Box<dyn Guest>)| {
                     let flow = scenario.flows.get(number).zip(sockets.remove(&number));
-                    let (flow, pair) = flow.ok_or_else(|| format!("no flow has the number {number}"))?;
-                    Seat::new((number, guest), flow, &scenario, pair).map_err(|e| failed(e).to_string())
+                    let (flow, pair) = flow.ok_or_else(|| format!("no flow has number {number}"))?;
+                    GuestSocket::new((number, guest), flow, &scenario, pair)
+                        .map_err(|e| failed(e).to_string())
                 };
-                guests.into_iter().map(seat).collect::<Result<Vec<_>, String>>()
+                guests.into_iter().map(guest_socket).collect::<Result<Vec<_>, String>>()
             });
-            let made = seats.as_ref().map_or_else(|why| Err(why.clone()), |_| Ok(()));
-            running.store(seats.as_ref().map_or(0, Vec::len), Ordering::Relaxed);
-            // Whoever asks waits for the answer.
+            let made = guest_sockets.as_ref().map_or_else(|why| Err(why.clone()), |_| Ok(()));
+            running.store(guest_sockets.as_ref().map_or(0, Vec::len), Ordering::Relaxed);
+            // The receiver is waiting below.
             let _ = tell.send(made);
-            seats.map_or_else(|_| Gone::default(), |seats| run(seats, &scenario, &begins, &over, &running))
+            guest_sockets.map_or_else(
+                |_| GuestResults::default(),
+                |guest_sockets| run(guest_sockets, &scenario, &begins, &over, &running),
+            )
         })?
     };
-    let made = told.recv().unwrap_or_else(|_| Err("the thread of the QUIC endpoints has ended".to_owned()));
+    let made =
+        told.recv().unwrap_or_else(|_| Err("the thread of the QUIC endpoints ended unexpectedly".to_owned()));
     made.map_err(Error::new)?;
     Ok(Guests { begin, thread, over, running })
 }
 
 impl Guests {
-    /// The run begins at this time.
+    /// Starts the guests of a run that begins at `origin`.
     pub(crate) fn begin(&self, origin: Instant) {
-        // Nobody to hear it: the thread has ended, and says why at the end.
+        // An error means that the thread has ended. `finish` returns its error.
         let _ = self.begin.send(origin);
     }
 
-    /// All are done.
+    /// Reports whether all guests have ended.
     pub(crate) fn have_ended(&self) -> bool {
         self.running.load(Ordering::Relaxed) == 0 || self.thread.is_finished()
     }
 
-    /// Ends them.
-    pub(crate) fn finish(self) -> Gone {
+    /// Ends the guests and returns their results.
+    pub(crate) fn finish(self) -> GuestResults {
         self.over.store(true, Ordering::Relaxed);
         drop(self.begin);
-        let panicked = || Gone {
-            error: Some("they have panicked, which is a mistake in Ackclock".to_owned()),
-            ..Gone::default()
+        let panicked = || GuestResults {
+            error: Some("their thread panicked, which is a bug in Ackclock".to_owned()),
+            ..GuestResults::default()
         };
         self.thread.join().unwrap_or_else(|_| panicked())
     }
 }
 
 fn run(
-    mut seats: Vec<Seat>,
+    mut guest_sockets: Vec<GuestSocket>,
     scenario: &Scenario,
     begins: &Receiver<Instant>,
     over: &AtomicBool,
     running: &AtomicUsize,
-) -> Gone {
+) -> GuestResults {
     privilege::real_time(1);
-    let Ok(origin) = begins.recv() else { return Gone::default() };
-    // The clock stands at zero before: no time passes there, and flows that begin at once would not know.
+    let Ok(origin) = begins.recv() else { return GuestResults::default() };
+    // Before the start, the clock stands at zero. Flows that begin at zero would start too early.
     if !sleep_until(origin, over) {
-        return Gone::default();
+        return GuestResults::default();
     }
     let clock = Clock::since(origin);
-    let Some(mut late) = lateness() else { return Gone::default() };
+    let Some(mut late) = lateness() else { return GuestResults::default() };
     let mut ticks = Ticks::new(scenario.series);
     let mut error = None;
     while !over.load(Ordering::Relaxed) && error.is_none() {
-        let turned = seats.iter_mut().try_for_each(|seat| seat.turn(&clock, &mut late));
+        let turned =
+            guest_sockets.iter_mut().try_for_each(|guest_socket| guest_socket.turn(&clock, &mut late));
         let now = clock.now();
         while ticks.is_due(now) {
-            seats.iter_mut().for_each(|seat| seat.sample(now));
+            guest_sockets.iter_mut().for_each(|guest_socket| guest_socket.sample(now));
         }
-        running.store(seats.iter().filter(|seat| !seat.is_done()).count(), Ordering::Relaxed);
+        running.store(
+            guest_sockets.iter().filter(|guest_socket| !guest_socket.is_done()).count(),
+            Ordering::Relaxed,
+        );
         error = turned
-            .and_then(|()| rest(&seats, &ticks, &clock))
+            .and_then(|()| rest(&guest_sockets, &ticks, &clock))
             .err()
-            .map(|e| format!("a socket of theirs failed: {e}"));
+            .map(|e| format!("a socket failed: {e}"));
     }
     let lateness = Lateness { p99: Duration(late.value_at_quantile(0.99)), max: Duration(late.max()) };
-    Gone { guests: seats.into_iter().map(Seat::leave).collect(), lateness, error }
+    GuestResults {
+        guests: guest_sockets.into_iter().map(GuestSocket::into_result).collect(),
+        lateness,
+        error,
+    }
 }
 
-/// Until something comes, or the time has come for something.
-fn rest(seats: &[Seat], ticks: &Ticks, clock: &Clock) -> std::io::Result<()> {
-    let next = seats.iter().map(Seat::next).fold(ticks.next, Time::min);
+/// Waits for a datagram or for the next action.
+fn rest(guest_sockets: &[GuestSocket], ticks: &Ticks, clock: &Clock) -> std::io::Result<()> {
+    let next = guest_sockets.iter().map(GuestSocket::next).fold(ticks.next, Time::min);
     let (mut read, mut write): (Vec<&Socket>, Vec<&Socket>) = (Vec::new(), Vec::new());
-    for seat in seats {
-        let (reads, writes) = seat.sockets();
+    for guest_socket in guest_sockets {
+        let (reads, writes) = guest_socket.sockets();
         read.extend(reads);
         write.extend(writes);
     }
-    wait(&read, &write, Some(next.min(clock.now() + LOOK)), clock).map(drop)
+    wait(&read, &write, Some(next.min(clock.now() + POLL_INTERVAL)), clock).map(drop)
 }
 
-/// The times of samples.
+/// Sampling times of the series.
 struct Ticks {
     next: Time,
     every: Duration,
@@ -168,7 +183,7 @@ impl Ticks {
         Self { next: if every == Duration::MAX { Time::NEVER } else { Time::ZERO + every }, every }
     }
 
-    /// One is, and the next comes next.
+    /// Reports whether a tick is due, and moves to the next one if so.
     fn is_due(&mut self, now: Time) -> bool {
         let due = self.next <= now;
         if due {

@@ -1,26 +1,34 @@
-//! The wire: an experiment's flows through the emulator, in real time: as the kernel's TCP, and as QUIC over real UDP.
+//! Runs a scenario in real time through the link emulator, with the kernel's TCP and with QUIC over
+//! UDP sockets. Experiments call this backend the wire.
 //!
 //! ```text
-//! scenario -> feasibility.rs       can it be done? then which controller of the kernel, which segment size
-//!          -> traffic.rs   connections, senders, UDP, ping; TCP_INFO sampled beside them
-//!          -> guests.rs    protocol code that has a flow's place in the simulator (`sim::Guest`), at real sockets; seat.rs: one of them
-//!          -> log/   the emulator's packet log, the ground truth, to the simulator's records; series.rs to its series
+//! scenario -> feasibility.rs    can it run? which kernel controller, which segment size
+//!          -> traffic.rs        connections, senders, UDP, ping; samples of TCP_INFO
+//!          -> guests.rs         the thread that runs the QUIC endpoints (`sim::Guest`)
+//!             guest_socket.rs   one guest and its two UDP sockets
+//!          -> log/              converts the emulator's packet log to records and series
 //! ```
 //!
-//! The outcome is the simulator's own type, so that metrics, tables, series, qlog and report are the same for both worlds.
-//! Whatever can be read off the packets is: bytes, losses, RTT per acknowledgement, delays, the queue. The window, the
-//! smoothed RTT and the periods of recovery are the kernel's word, sampled; [`unknown`] says what stays unknown. Of QUIC both ends are at
-//! hand: they count themselves, as in the simulator, with the kernel's stamps for times of arrival; queues and drops are the packet log's.
+//! The outcome has the simulator's type. Metrics, tables, series, qlog and report therefore work
+//! the same for both.
+//!
+//! For TCP, everything that packets show comes from the packet log: bytes, losses, the RTT of each
+//! acknowledgement, delays and the queue. The window, the smoothed RTT and the recovery periods
+//! come from samples of the kernel. [`unknown`] lists the metrics that neither source has.
+//!
+//! For QUIC, both endpoints run in this process. They keep their own counters, as in the simulator,
+//! and take arrival times from the kernel's time stamps. Queueing and drops come from the packet
+//! log.
 #![cfg(target_os = "linux")]
-// This backend runs by the real clock.
+// This backend runs in real time.
 #![allow(clippy::disallowed_methods)]
 
 mod feasibility;
+mod guest_socket;
 mod guests;
 mod log;
 mod ping;
 mod samples;
-mod seat;
 mod sockets;
 mod traffic;
 
@@ -33,13 +41,14 @@ use emu::{Config, Rig, tcp};
 use scenario::{Outcome, Scenario, Transport, Watch};
 
 pub use self::feasibility::{Feasibility, MAX_DURATION, MAX_FLOWS};
-pub use self::guests::Make;
+pub use self::guests::MakeGuests;
 use self::traffic::Traffic;
 
-/// What the packet log does not tell: when a transmission began.
-const UNKNOWN_OF_ALL: [&str; 1] = ["queue_wait"];
-/// What neither the packets of TCP nor the kernel tell besides: which rule found a loss, what ACK frames of QUIC hold.
-const UNKNOWN_OF_TCP: [&str; 6] = [
+/// Metrics missing for every flow, because the packet log lacks the start of each transmission.
+const UNKNOWN_FOR_ALL: [&str; 1] = ["queue_wait"];
+/// Metrics missing for TCP. Neither packets nor the kernel show which rule detected a loss, and
+/// only QUIC has ACK frames with receive times.
+const UNKNOWN_FOR_TCP: [&str; 6] = [
     "queue_wait",
     "receive_times",
     "lost_by_packet_threshold",
@@ -48,44 +57,46 @@ const UNKNOWN_OF_TCP: [&str; 6] = [
     "time_threshold_share",
 ];
 
-/// Metrics that nobody can tell of a scenario on the wire.
+/// Returns the metrics that a run of this scenario cannot measure.
 pub fn unknown(scenario: &Scenario) -> &'static [&'static str] {
     let is_tcp = |flow: &scenario::FlowConfig| matches!(flow.transport, Transport::Tcp { .. });
-    if scenario.flows.iter().any(is_tcp) { &UNKNOWN_OF_TCP } else { &UNKNOWN_OF_ALL }
+    if scenario.flows.iter().any(is_tcp) { &UNKNOWN_FOR_TCP } else { &UNKNOWN_FOR_ALL }
 }
 
-/// From the last handshake to the beginning of the run: the emulator is idle again.
+/// Pause between the last handshake and the start of the run, after which the emulator is idle.
 const SETTLE: Duration = Duration::from_millis(100);
-/// What a handshake takes beside its round trips.
+/// Time that a handshake takes in addition to its round trips.
 const HANDSHAKE: Duration = Duration::from_millis(10);
-/// Between two looks at whether a flow's time, or the run's, is over.
-const LOOK: Duration = Duration::from_millis(2);
-/// A first packet later than this is a sender that the machine held up.
+/// Interval between two checks for the end of the run or of a flow.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+/// Largest delay of a flow's first packet. Beyond it, the machine delayed the sender.
 const LATE_START: units::Duration = units::Duration::from_millis(5);
-/// A flow that something else than the link held back for more than this share of its time is no bulk flow.
-const HELD_BACK: f64 = 0.02;
+/// Largest share of its busy time for which host buffers may limit a bulk flow.
+const MAX_HOST_LIMITED: f64 = 0.02;
 
-/// A run on the wire, done.
+/// A completed run.
 #[derive(Debug)]
 pub struct Measured {
-    /// In the simulator's words.
+    /// The outcome, in the simulator's type.
     pub outcome: Outcome,
-    /// Why it is not valid; empty if it is.
+    /// Reasons why the run is invalid. Empty for a valid run.
     pub invalid_reasons: Vec<String>,
-    /// By how much the one-way delays that QUIC's ends have measured, with the kernel's receive stamps, differ from the packet log's: the
-    /// median, of the worst flow.
+    /// Median difference between the one-way delays that the QUIC endpoints measured and those in
+    /// the packet log, for the worst flow. The endpoints use the kernel's receive time stamps.
     pub owd_error: Option<units::Duration>,
 }
 
-/// Runs a scenario that fits; `None` when `watch.stop` ended it early. `make`: who carries its flows of QUIC. The traffic goes to `pcap` on
-/// request.
+/// Runs a feasible scenario. Returns `None` if `watch.stop` ended it early.
+///
+/// `make` creates the guests for its QUIC flows. `pcap` is the file for the captured traffic, if
+/// any.
 ///
 /// # Errors
-/// What the system refuses, in a sentence.
+/// An operation that the system refused.
 pub fn run(
     scenario: &Scenario,
     feasible: &Feasibility,
-    make: Option<Make>,
+    make: Option<MakeGuests>,
     pcap: Option<PathBuf>,
     watch: &Watch,
 ) -> Result<Option<Measured>, emu::Error> {
@@ -110,7 +121,7 @@ pub fn run(
         }
         let elapsed = Instant::now().saturating_duration_since(origin).as_nanos();
         watch.reached.store(u64::try_from(elapsed).unwrap_or(u64::MAX), Ordering::Relaxed);
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
         traffic.stop_due(scenario);
     }
     let origin = units::Time((origin - rig.start_time()).as_nanos() as u64);
@@ -119,20 +130,21 @@ pub fn run(
     let report = rig.stop()?;
     let mut invalid_reasons = report.audit.invalid_reasons();
     let (outcome, owd_error) = log::outcome(scenario, &report, &mut seen, origin);
-    invalid_reasons.extend(reasons_of(scenario, &outcome, &seen));
+    invalid_reasons.extend(traffic_reasons(scenario, &outcome, &seen));
     if feasibility::is_timed(scenario) && shifted > LATE_START {
-        invalid_reasons.push(format!("the run began {shifted} late, so that the link changed too early"));
+        invalid_reasons.push(format!("the run began {shifted} late, so the link changed too early"));
     }
     Ok(Some(Measured { outcome, invalid_reasons, owd_error }))
 }
 
-/// A few of the longest, without a queue.
+/// Returns four times the largest base RTT.
 fn round_trips(scenario: &Scenario) -> Duration {
     let rtt = scenario.flows.iter().map(|flow| flow.rtt).max().unwrap_or_default();
     Duration::from_nanos(rtt.0) * 4
 }
 
-/// How long after the emulator the run begins: handshakes, one after the other, and some silence.
+/// Returns the time between the start of the emulator and the start of the run. It covers the
+/// handshakes, one after another, and a pause.
 fn lead(scenario: &Scenario, feasible: &Feasibility) -> units::Duration {
     let rtt = round_trips(scenario) / 4;
     let handshakes = (rtt * 2 + HANDSHAKE) * feasible.flows.iter().flatten().count() as u32;
@@ -140,16 +152,17 @@ fn lead(scenario: &Scenario, feasible: &Feasibility) -> units::Duration {
     samples::duration(SETTLE + handshakes + memory)
 }
 
-/// What is wrong with the endpoints that are in this program: the same bounds as for the emulator's own lateness.
-fn reasons_of_guests(gone: &guests::Gone) -> Vec<String> {
-    let late = &gone.lateness;
-    let refused: u64 = gone.guests.iter().map(|left| left.refused).sum();
+/// Returns the reasons why the QUIC endpoints make a run invalid. The bounds on lateness are the
+/// emulator's own.
+fn guest_reasons(results: &guests::GuestResults) -> Vec<String> {
+    let late = &results.lateness;
+    let refused: u64 = results.guests.iter().map(|guest| guest.refused).sum();
     let micros = |time: units::Duration| units::Duration(time.0 / 1000 * 1000);
     let rules = [
         (
             late.p99 <= emu::validity::LATE_P99,
             format!(
-                "1 % of what the QUIC endpoints did was more than {} late (at most {})",
+                "1 % of the QUIC endpoints' actions were more than {} late (limit {})",
                 micros(late.p99),
                 emu::validity::LATE_P99
             ),
@@ -157,7 +170,7 @@ fn reasons_of_guests(gone: &guests::Gone) -> Vec<String> {
         (
             late.max <= emu::validity::LATE_MAX,
             format!(
-                "the QUIC endpoints were {} late (at most {})",
+                "the QUIC endpoints were up to {} late (limit {})",
                 micros(late.max),
                 emu::validity::LATE_MAX
             ),
@@ -165,12 +178,12 @@ fn reasons_of_guests(gone: &guests::Gone) -> Vec<String> {
         (refused == 0, format!("the kernel refused {refused} datagrams of the QUIC endpoints")),
     ];
     let broken = rules.into_iter().filter(|(holds, _)| !holds).map(|(_, why)| why);
-    broken.chain(gone.error.iter().map(|why| format!("the QUIC endpoints: {why}"))).collect()
+    broken.chain(results.error.iter().map(|why| format!("the QUIC endpoints: {why}"))).collect()
 }
 
-/// What is wrong with the traffic, apart from the emulator.
-fn reasons_of(scenario: &Scenario, outcome: &Outcome, seen: &traffic::Seen) -> Vec<String> {
-    let mut all = reasons_of_guests(&seen.gone);
+/// Returns the reasons why the traffic makes a run invalid. The emulator reports its own.
+fn traffic_reasons(scenario: &Scenario, outcome: &Outcome, seen: &traffic::Seen) -> Vec<String> {
+    let mut all = guest_reasons(&seen.guests);
     let flows = scenario.flows.iter().zip(&outcome.flows).zip(&seen.samples).enumerate();
     for (number, ((flow, record), samples)) in flows {
         if record.started > flow.start + LATE_START && record.started < units::Time::NEVER {
@@ -181,13 +194,13 @@ fn reasons_of(scenario: &Scenario, outcome: &Outcome, seen: &traffic::Seen) -> V
         }
         all.extend(record.why_broken(&flow.label));
         if seen.cut_short.contains(&number) {
-            all.push(format!("{} ended before its time", flow.label));
+            all.push(format!("{} ended early", flow.label));
         }
-        let held_back = samples.held_back();
-        if flow.transfer.is_none() && held_back > HELD_BACK {
+        let held_back = samples.host_limited_share();
+        if flow.transfer.is_none() && held_back > MAX_HOST_LIMITED {
             let share = held_back * 100.0;
             all.push(format!(
-                "buffers of the hosts, not the link, held {} back {share:.0} % of its time",
+                "host buffers, not the link, limited {} for {share:.0} % of its time",
                 flow.label
             ));
         }

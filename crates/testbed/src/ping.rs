@@ -1,4 +1,4 @@
-//! The probe on the wire: small packets of UDP that the far end answers at once.
+//! The probe: small UDP packets that the far end returns at once.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,15 +13,15 @@ use units::Time;
 use crate::feasibility::{PING_PORT, PROBE_PAYLOAD, UDP_HEADERS};
 use crate::sockets::{at, failed, since, sleep_until, socket, spawn};
 
-/// How long a thread waits for a packet before it looks whether the run is over.
+/// Time a thread waits for a packet before it checks for the end of the run.
 const WAIT: Duration = Duration::from_millis(50);
-/// The number of a packet, at the beginning of its payload.
+/// Length in bytes of the packet number at the start of the payload.
 const NUMBER: usize = PROBE_PAYLOAD as usize;
 
-/// When answers came, and their round trips.
+/// Arrival times of answers and their round-trip times.
 pub(crate) type Answers = Vec<(Time, units::Duration)>;
 
-/// A probe under way.
+/// A running probe.
 #[derive(Debug)]
 pub(crate) struct Ping {
     over: Arc<AtomicBool>,
@@ -57,7 +57,7 @@ pub(crate) fn start(rig: &Rig, config: ProbeConfig, overhead: u32, origin: Insta
 }
 
 impl Ping {
-    /// Ends it.
+    /// Stops the probe and returns its answers.
     pub(crate) fn finish(self) -> Answers {
         self.over.store(true, Ordering::Relaxed);
         let _ = (self.sender.join(), self.echo.join());

@@ -1,22 +1,22 @@
-//! What the kernel says of a connection (`TCP_INFO`), over time.
+//! Samples of the kernel's state of a connection (`TCP_INFO`) over time.
 //!
-//! Sampled, not traced: what comes and goes between two samples stays unseen. Samples are 1 ms apart, in long runs of many
-//! flows up to 20 ms; periods of recovery last a round trip and more, so that they are missed only where that is shorter.
+//! Changes between two samples are not visible. Samples are 1 ms apart, and up to 20 ms apart in
+//! long runs of many flows. A recovery period lasts at least a round trip, so it is missed only if
+//! the RTT is shorter than that.
 
 use congestion::Cause;
 use emu::tcp::{CaState, Info};
 use scenario::trace::Metrics;
 use units::{Duration, Time};
 
-/// One look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// Of the run.
+    /// Time of the run.
     pub(crate) at: Time,
     pub(crate) info: Info,
 }
 
-/// Those of one flow, in order; equal ones in a row once.
+/// Samples of one flow, in order. Consecutive equal samples are stored once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples(Vec<Sample>);
 
@@ -31,20 +31,21 @@ impl Samples {
         &self.0
     }
 
-    /// The newest one at this time.
+    /// Returns the newest sample taken by this time.
     pub(crate) fn at(&self, now: Time) -> Option<&Info> {
         let after = self.0.partition_point(|sample| sample.at <= now);
         self.0.get(after.checked_sub(1)?).map(|sample| &sample.info)
     }
 
-    /// The share of its busy time in which the hosts' buffers, not the network, held it back.
-    pub(crate) fn held_back(&self) -> f64 {
+    /// Returns the share of the flow's busy time for which host buffers, not the network, limited
+    /// it.
+    pub(crate) fn host_limited_share(&self) -> f64 {
         let Some(Sample { info, .. }) = self.0.last() else { return 0.0 };
         let held = (info.rwnd_limited + info.sndbuf_limited).as_secs_f64();
         if info.busy.is_zero() { 0.0 } else { held / info.busy.as_secs_f64() }
     }
 
-    /// The largest window of the first slow start, bytes.
+    /// Returns the largest congestion window of the first slow start, in bytes.
     pub(crate) fn slow_start_window(&self) -> u64 {
         let mut largest = 0;
         for Sample { info, .. } in &self.0 {
@@ -59,7 +60,7 @@ impl Samples {
         largest
     }
 
-    /// When the kernel reduced the window, why, and to how many bytes: a period of recovery begins.
+    /// Returns the starts of recovery periods: the time, the cause and the reduced window in bytes.
     pub(crate) fn reductions(&self) -> impl Iterator<Item = (Time, Cause, u64)> + '_ {
         let entered = |pair: &[Sample]| {
             let [before, after] = pair else { return None };
@@ -74,8 +75,8 @@ impl Samples {
     }
 }
 
-/// Why the window went down on the way into this state; `None` where it did not. The kernel enters CWR for marks, and for a
-/// loss that a tail loss probe has mended.
+/// Returns the cause of the window reduction that leads to this state, or `None` without a
+/// reduction. The kernel enters CWR for CE marks, and for a loss that a tail loss probe repaired.
 fn cause(info: &Info) -> Option<Cause> {
     match info.state {
         CaState::Open | CaState::Disorder => None,
@@ -86,17 +87,16 @@ fn cause(info: &Info) -> Option<Cause> {
     }
 }
 
-/// Of so many segments.
+/// Returns the size of this many segments, in bytes.
 pub(crate) fn bytes(info: &Info, segments: u32) -> u64 {
     u64::from(segments) * u64::from(info.snd_mss)
 }
 
-/// In nanoseconds, as everything here.
 pub(crate) fn duration(span: std::time::Duration) -> Duration {
     Duration(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// As qlog has it.
+/// Converts a sample to the metrics of a qlog event.
 pub(crate) fn metrics(info: &Info) -> Metrics {
     let ssthresh = info.ssthresh.map(|ssthresh| ("ssthresh", bytes(info, ssthresh) as f64));
     Metrics {

@@ -1,4 +1,4 @@
-//! Sockets, threads and times of a run.
+//! Helpers for the sockets, threads and times of a run.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use emu::{Error, Rig, Side};
 use units::Time;
 
-/// A longer pause of a source is slept in parts of this length, so that it hears when the run is over.
-const NAP: Duration = Duration::from_millis(50);
+/// Longest uninterrupted sleep. A source checks for the end of the run this often.
+const MAX_SLEEP: Duration = Duration::from_millis(50);
 
-/// False if the run is over before.
+/// Sleeps until `time`. Returns false if the run ends earlier.
 pub(crate) fn sleep_until(time: Instant, over: &AtomicBool) -> bool {
     while let Some(left) = time.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
         if over.load(Ordering::Relaxed) {
             return false;
         }
-        thread::sleep(left.min(NAP));
+        thread::sleep(left.min(MAX_SLEEP));
     }
     !over.load(Ordering::Relaxed)
 }
@@ -26,9 +26,9 @@ pub(crate) fn socket(rig: &Rig, side: Side, port: u16) -> Result<UdpSocket, Erro
     rig.namespace(side).run(|| UdpSocket::bind((side.ipv4(), port)).map_err(failed))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 pub(crate) fn failed(error: std::io::Error) -> Error {
-    Error::new(format!("cannot open a socket of UDP at the link's ends: {error}"))
+    Error::new(format!("cannot open a UDP socket at an end of the link: {error}"))
 }
 
 pub(crate) fn spawn<T: Send + 'static>(
@@ -39,12 +39,12 @@ pub(crate) fn spawn<T: Send + 'static>(
     spawned.map_err(|e| Error::new(format!("cannot start a thread for the {name}: {e}")))
 }
 
-/// A time of the run on the clock.
+/// Converts a time of the run to an `Instant`.
 pub(crate) fn at(origin: Instant, time: Time) -> Instant {
     origin + Duration::from_nanos(time.0)
 }
 
-/// The time of the run; zero before it.
+/// Returns the current time of the run, or zero before its start.
 pub(crate) fn since(origin: Instant) -> Time {
     Time(u64::try_from(Instant::now().saturating_duration_since(origin).as_nanos()).unwrap_or(u64::MAX))
 }

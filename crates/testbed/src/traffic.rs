@@ -1,6 +1,8 @@
-//! The traffic of a run: senders and receivers of TCP, UDP, a ping, and a look at the kernel now and then.
+//! The traffic of a run: TCP senders and receivers, UDP sources, the ping and the `TCP_INFO`
+//! sampler.
 //!
-//! The kernel sends on its own as acknowledgements come; the threads here only keep its buffers filled and empty. Flows of QUIC are `guests.rs`.
+//! The kernel does the sending. The threads here only keep its send buffers full and its receive
+//! buffers empty. QUIC flows are in `guests.rs`.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
@@ -15,67 +17,67 @@ use scenario::{Emission, Scenario};
 use units::Time;
 
 use crate::feasibility::{Feasibility, UDP_HEADERS, UDP_PORT};
-use crate::guests::{Gone, Guests};
+use crate::guests::{GuestResults, Guests};
 use crate::ping::{self, Answers, Ping};
 use crate::samples::Samples;
 use crate::sockets::{at, failed, since, sleep_until, socket, spawn};
 
-/// Bytes handed to the kernel, or taken from it, at a time.
+/// Bytes per read from or write to the kernel.
 const CHUNK: usize = 256 << 10;
-/// Looks at the kernel of all flows together, at most.
+/// Largest number of samples of all flows together.
 const MAX_SAMPLES: u64 = 2_000_000;
-/// Between two looks, at least.
-const LOOK: Duration = Duration::from_millis(1);
-/// What one look may take: the time of a sample is when it began.
-const CLOSE: units::Duration = units::Duration::from_micros(200);
-/// Attempts at a look that takes no longer.
-const LOOKS: usize = 3;
+/// Smallest interval between two samples of a flow.
+const MIN_SAMPLE_INTERVAL: Duration = Duration::from_millis(1);
+/// Longest acceptable query. A sample has the time at which its query began.
+const MAX_QUERY_TIME: units::Duration = units::Duration::from_micros(200);
+/// Number of attempts at a query within [`MAX_QUERY_TIME`].
+const MAX_ATTEMPTS: usize = 3;
 /// The server's port for UDP.
 const SINK_PORT: u16 = 4999;
-/// What was seen apart from packets.
+
+/// Observations of a run besides the packet log.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    /// When the run was over.
+    /// End of the run.
     pub(crate) end: Time,
-    /// Of each flow; of those that guests carry none.
+    /// Samples of each flow. Empty for flows of guests.
     pub(crate) samples: Vec<Samples>,
     /// Answers to the probe.
     pub(crate) pings: Option<Answers>,
-    /// Flows that ended before their time.
+    /// Numbers of the flows that ended early.
     pub(crate) cut_short: Vec<usize>,
-    /// What the guests have left.
-    pub(crate) gone: Gone,
+    pub(crate) guests: GuestResults,
 }
 
-/// A flow under way.
+/// A TCP flow.
 #[derive(Debug)]
 struct Running {
-    /// Until it is over.
+    /// `None` after [`abort`](Self::abort).
     client: Option<Arc<TcpStream>>,
     server: Arc<TcpStream>,
-    /// It has always more to send.
+    /// True for a flow without a transfer size.
     endless: bool,
     sender: JoinHandle<()>,
     receiver: JoinHandle<()>,
 }
 
-/// Everything under way.
+/// The traffic of a run in progress.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     origin: Instant,
-    /// The kernel's, with their numbers in the scenario.
+    /// TCP flows with their numbers in the scenario.
     flows: Vec<(usize, Running)>,
     guests: Option<Guests>,
     over: Arc<AtomicBool>,
     sampler: JoinHandle<Vec<Samples>>,
     udp: Vec<JoinHandle<()>>,
-    /// Keeps the port open: an answer that nobody listens would be a packet.
+    /// Keeps the port open. Otherwise each packet would cause an ICMP error packet.
     _sink: UdpSocket,
     ping: Option<Ping>,
 }
 
 impl Traffic {
-    /// Starts it; the run begins at `origin`.
+    /// Starts the traffic of a run that begins at `origin`.
     pub(crate) fn start(
         rig: &Rig,
         scenario: &Scenario,
@@ -113,7 +115,7 @@ impl Traffic {
         since(self.origin)
     }
 
-    /// Ends the flows whose time has come.
+    /// Aborts the flows whose `stop` time has passed.
     pub(crate) fn stop_due(&mut self, scenario: &Scenario) {
         let now = self.now();
         for (number, flow) in &mut self.flows {
@@ -123,33 +125,33 @@ impl Traffic {
         }
     }
 
-    /// Whether the run's time is over, or all flows have ended.
+    /// Reports whether the run's duration has passed or all flows have ended.
     pub(crate) fn is_over(&self, scenario: &Scenario) -> bool {
         let kernels = || self.flows.iter().all(|(_, flow)| flow.has_ended());
         let guests = || self.guests.as_ref().is_none_or(Guests::have_ended);
         self.now() >= Time::ZERO + scenario.duration || (kernels() && guests())
     }
 
-    /// Ends everything.
+    /// Ends all traffic and returns the observations.
     pub(crate) fn finish(mut self) -> Seen {
         let end = self.now();
-        let gone = self.guests.map(Guests::finish).unwrap_or_default();
+        let guests = self.guests.map(Guests::finish).unwrap_or_default();
         let is_cut_short = |(number, flow): &(usize, Running)| (*number, flow.is_cut_short());
         let cut_short: Vec<(usize, bool)> = self.flows.iter().map(is_cut_short).collect();
         self.over.store(true, Ordering::Relaxed);
         self.flows.iter_mut().for_each(|(_, flow)| flow.abort());
         for (_, flow) in self.flows {
-            // A thread that panicked has said so.
+            // A thread that panicked has already printed its message.
             let _ = (flow.sender.join(), flow.receiver.join());
         }
         let samples = self.sampler.join().unwrap_or_default();
         for source in self.udp {
             let _ = source.join();
         }
-        let of_guests = gone.guests.iter().map(|left| (left.flow, left.cut_short));
+        let of_guests = guests.guests.iter().map(|guest| (guest.flow, guest.cut_short));
         let cut_short =
             cut_short.into_iter().chain(of_guests).filter(|(_, is)| *is).map(|(number, _)| number);
-        Seen { end, samples, pings: self.ping.map(Ping::finish), cut_short: cut_short.collect(), gone }
+        Seen { end, samples, pings: self.ping.map(Ping::finish), cut_short: cut_short.collect(), guests }
     }
 }
 
@@ -171,12 +173,12 @@ impl Running {
         Ok(Self { client: Some(client), server, endless: transfer.is_none(), sender, receiver })
     }
 
-    /// It has ended, though it has always more to send and nobody stopped it.
+    /// Reports whether an endless flow has ended without being stopped.
     fn is_cut_short(&self) -> bool {
         self.endless && self.client.is_some() && self.has_ended()
     }
 
-    /// All of its bytes have arrived, or it was stopped.
+    /// Reports whether all bytes have arrived or the flow was stopped.
     fn has_ended(&self) -> bool {
         self.receiver.is_finished()
     }
@@ -184,13 +186,13 @@ impl Running {
     fn abort(&mut self) {
         if let Some(client) = self.client.take() {
             tcp::abort(&client);
-            // The reset has yet to pass the queue, and may be lost there: nobody waits for it.
+            // Do not wait for the reset: it still has to pass the queue and can be dropped there.
             let _ = self.server.shutdown(Shutdown::Both);
         }
     }
 }
 
-/// Keeps the kernel's buffer filled, until all is sent or the connection ends.
+/// Keeps the kernel's send buffer full until all bytes are written or the connection ends.
 fn send(stream: &TcpStream, transfer: Option<u64>) {
     let chunk = vec![0; CHUNK];
     let mut left = transfer.unwrap_or(u64::MAX);
@@ -199,14 +201,14 @@ fn send(stream: &TcpStream, transfer: Option<u64>) {
         match (&mut &*stream).write(&chunk[..length]) {
             Ok(sent) if transfer.is_some() => left -= sent as u64,
             Ok(_) => {}
-            // It was ended.
+            // The connection was aborted.
             Err(_) => return,
         }
     }
     let _ = stream.shutdown(Shutdown::Write);
 }
 
-/// Takes what comes, until there is no more.
+/// Reads and discards until the end of the stream.
 fn receive(mut stream: &TcpStream) {
     let mut chunk = vec![0; CHUNK];
     while let Ok(1..) = stream.read(&mut chunk) {}
@@ -223,8 +225,8 @@ fn start_sampler(
     };
     let watched: Vec<(usize, Time, Weak<TcpStream>)> = flows.iter().filter_map(watch).collect();
     let of_all = scenario.flows.len();
-    let looks = MAX_SAMPLES / (flows.len() as u64).max(1);
-    let period = LOOK.max(Duration::from_nanos(scenario.duration.0 / looks));
+    let samples_per_flow = MAX_SAMPLES / (flows.len() as u64).max(1);
+    let period = MIN_SAMPLE_INTERVAL.max(Duration::from_nanos(scenario.duration.0 / samples_per_flow));
     let over = Arc::clone(over);
     spawn("sampler", move || {
         let mut samples = vec![Samples::default(); of_all];
@@ -233,7 +235,7 @@ fn start_sampler(
             next += period;
             thread::sleep(next.saturating_duration_since(Instant::now()));
             for (number, start, client) in &watched {
-                if let Some((at, info)) = look(client, *start, origin) {
+                if let Some((at, info)) = query(client, *start, origin) {
                     samples[*number].push(at, info);
                 }
             }
@@ -242,25 +244,27 @@ fn start_sampler(
     })
 }
 
-/// Asks the kernel about a connection that has begun. Returns when, and what it says. Where the thread was held up meanwhile it asks again, so that
-/// what the kernel says is not taken for older than it is.
-fn look(client: &Weak<TcpStream>, start: Time, origin: Instant) -> Option<(Time, Info)> {
+/// Queries the kernel about a connection that has begun. Returns the time and the answer.
+///
+/// If the thread was delayed during the query, it queries again. Otherwise the sample would appear
+/// older than it is.
+fn query(client: &Weak<TcpStream>, start: Time, origin: Instant) -> Option<(Time, Info)> {
     let mut found = None;
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_ATTEMPTS {
         let before = since(origin);
-        // It holds a connection only while it looks at it, or that could not end.
+        // The strong reference is short-lived, or the connection could never end.
         let info = client.upgrade().filter(|_| start <= before).and_then(|client| Info::of(&client).ok())?;
         found = Some((before, info));
-        if since(origin) - before <= CLOSE {
+        if since(origin) - before <= MAX_QUERY_TIME {
             break;
         }
     }
     found
 }
 
-/// Sends each packet when its time has come.
+/// Sends each packet at its scheduled time.
 fn send_udp(socket: &UdpSocket, mut emission: Emission, payload: &[u8], origin: Instant, over: &AtomicBool) {
-    // Beside flows that fill the processors it would be late.
+    // Without priority it would be late next to flows that keep the processors busy.
     privilege::real_time(2);
     loop {
         let next = emission.next_departure();
@@ -270,7 +274,7 @@ fn send_udp(socket: &UdpSocket, mut emission: Emission, payload: &[u8], origin: 
         if !sleep_until(at(origin, next), over) {
             return;
         }
-        // A full buffer of the host is a packet that was not sent.
+        // If the host's buffer is full, the packet is not sent.
         let _ = socket.send(payload);
     }
 }

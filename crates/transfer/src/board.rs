@@ -85,7 +85,8 @@ pub struct Item {
     pub bytes: u64,
     /// Bytes that will come, where the server has said so.
     pub expected: Option<u64>,
-    /// A part was asked for, and the server sends the whole file: it need not know ranges (RFC 9110 section 14.2).
+    /// A part was asked for, and the server sends the whole file: it need not know ranges (RFC 9110
+    /// section 14.2).
     pub whole: bool,
 }
 

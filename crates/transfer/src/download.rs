@@ -1,8 +1,10 @@
 //! A file that appears whole or not at all.
 //!
-//! Bytes go into a file without a name in the folder where it is to stand (`O_TMPFILE`), which the system forgets whatever happens to the
-//! program; only the whole file gets a name. Where a file system has no such files, into one with a name of its own beside it.
-//! It takes the place of a plain file and of nothing else: a device that gave way to a file would be missed by the whole machine.
+//! Bytes go into a file without a name in the folder where it is to stand (`O_TMPFILE`), which the
+//! system forgets whatever happens to the program; only the whole file gets a name. Where a file
+//! system has no such files, into one with a name of its own beside it. It takes the place of a
+//! plain file and of nothing else: a device that gave way to a file would be missed by the whole
+//! machine.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, FileType, Permissions};

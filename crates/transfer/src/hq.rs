@@ -1,7 +1,8 @@
 //! `hq-interop`: HTTP/0.9 over streams, as implementations of QUIC try each other out.
 //!
-//! A request is `GET /path\r\n` and the end of the client's part of a stream; the answer is the file's bytes and the end of the server's. There is
-//! no status: where there is no file the stream is reset, with the status of HTTP as its error code.
+//! A request is `GET /path\r\n` and the end of the client's part of a stream; the answer is the
+//! file's bytes and the end of the server's. There is no status: where there is no file the stream
+//! is reset, with the status of HTTP as its error code.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -83,7 +84,8 @@ async fn request(stream: &mut Stream) -> Result<String, u16> {
     parse(&line).ok_or(Refusal::Bad.status())
 }
 
-/// `GET /path\r\n`, with what some clients add to it: the version, another end of the line, or none.
+/// `GET /path\r\n`, with what some clients add to it: the version, another end of the line, or
+/// none.
 fn parse(line: &[u8]) -> Option<String> {
     let end = line.iter().position(|byte| *byte == b'\n').unwrap_or(line.len());
     let mut words = std::str::from_utf8(&line[..end]).ok()?.split_ascii_whitespace();
@@ -116,7 +118,8 @@ async fn get(session: &Session, wanted: &Wanted, board: &Board) -> Result<(), Fa
         target.write(&piece)?;
         board.grew(wanted.number, piece.len() as u64);
     }
-    // Without a length the end of the stream is all there is: it came, or the read would have failed.
+    // Without a length the end of the stream is all there is: it came, or the read would have
+    // failed.
     download.map_or(Ok(()), Download::keep)
 }
 

@@ -14,7 +14,8 @@ use crate::root::{Refusal, Root, Served};
 use crate::session::Session;
 use crate::tasks::{Signal, Spawner};
 
-/// Read from a file in one go, in bytes: of each stream so much is in memory besides what its session and the connection hold.
+/// Read from a file in one go, in bytes: of each stream so much is in memory besides what its
+/// session and the connection hold.
 const PIECE: u64 = 32 << 10;
 /// What a log keeps that nobody takes.
 const MAX_LINES: usize = 1000;

@@ -83,8 +83,9 @@ pub struct Spread {
 pub struct Summary {
     /// Round-trip times of packets that this end has sent.
     pub rtt: Option<Spread>,
-    /// One-way delays of packets that this end has sent, above the smallest of them, by receive times in the peer's ACKs
-    /// (draft-ietf-quic-receive-ts): clocks of two hosts have no common zero.
+    /// One-way delays of packets that this end has sent, above the smallest of them, by receive
+    /// times in the peer's ACKs (draft-ietf-quic-receive-ts): clocks of two hosts have no common
+    /// zero.
     pub one_way: Option<Spread>,
     /// Packets of 1-RTT that this end has sent.
     pub sent: u64,
@@ -92,8 +93,8 @@ pub struct Summary {
     pub lost: u64,
     /// Packets of 1-RTT that came.
     pub received: u64,
-    /// Numbers below the largest that came and never did: lost on the way, still on it, or left out by the peer on purpose (RFC 9000
-    /// section 21.4).
+    /// Numbers below the largest that came and never did: lost on the way, still on it, or left out
+    /// by the peer on purpose (RFC 9000 section 21.4).
     pub missing: u64,
     /// Packets that came with ECT or CE.
     pub ect: u64,
@@ -216,7 +217,8 @@ impl State {
     }
 }
 
-/// Receive times both ways, where the peer knows of them, for one-way delays; whatever else is configured stays.
+/// Receive times both ways, where the peer knows of them, for one-way delays; whatever else is
+/// configured stays.
 pub(crate) fn with_receive_times(config: &Config) -> Config {
     let wanted = config.timestamps.wanted.unwrap_or(StampFormat { max: STAMPS, exponent: 0 });
     let timestamps = TimestampConfig { wanted: Some(wanted), offered: true };
@@ -232,7 +234,8 @@ impl Summary {
         [sent, lost, received, missing, ect, marked, key_updates]
     }
 
-    /// As text: a name and its numbers on each line; delays in nanoseconds: smallest, mean, 95th percentile.
+    /// As text: a name and its numbers on each line; delays in nanoseconds: smallest, mean, 95th
+    /// percentile.
     pub fn to_text(mut self) -> String {
         let mut text = String::new();
         for (name, spread) in [("rtt", self.rtt), ("one-way", self.one_way)] {

@@ -1,8 +1,10 @@
 //! Files under one folder, and nothing else: what a server may hand out.
 //!
-//! A path comes from a stranger. It is decoded (RFC 3986 section 2.1), refused where it is not a plain chain of names, and opened by the
-//! kernel from the folder downwards (`openat2` with RESOLVE_BENEATH): a link that leads out, however late it is put there, is not followed,
-//! since nothing is looked up twice. Where a kernel lacks the call, or forbids it, names are opened one by one and no link is followed at all.
+//! A path comes from a stranger. It is decoded (RFC 3986 section 2.1), refused where it is not a
+//! plain chain of names, and opened by the kernel from the folder downwards (`openat2` with
+//! RESOLVE_BENEATH): a link that leads out, however late it is put there, is not followed, since
+//! nothing is looked up twice. Where a kernel lacks the call, or forbids it, names are opened one
+//! by one and no link is followed at all.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -22,7 +24,8 @@ pub const MAX_PATH: usize = 4096;
 /// Why there is no file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is no path: an escape that is none, a name with `/` or a zero byte in it, `.`, `..`, too long.
+    /// It is no path: an escape that is none, a name with `/` or a zero byte in it, `.`, `..`, too
+    /// long.
     Bad,
     /// There is none, or it leads out of the folder.
     NotFound,
@@ -33,7 +36,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The status of HTTP (RFC 9110 section 15), which `hq-interop` has as the error code of its reset.
+    /// The status of HTTP (RFC 9110 section 15), which `hq-interop` has as the error code of its
+    /// reset.
     pub const fn status(self) -> u16 {
         match self {
             Self::Bad => 400,
@@ -60,7 +64,8 @@ impl std::error::Error for Refusal {}
 impl From<Errno> for Refusal {
     fn from(errno: Errno) -> Self {
         match errno {
-            // EXDEV: RESOLVE_BENEATH was about to leave. ELOOP: a link where none is followed, or links for ever.
+            // EXDEV: RESOLVE_BENEATH was about to leave. ELOOP: a link where none is followed, or
+            // links for ever.
             Errno::NOENT | Errno::NOTDIR | Errno::XDEV | Errno::LOOP => Self::NotFound,
             Errno::ACCESS | Errno::PERM | Errno::NXIO | Errno::ISDIR | Errno::NODEV => Self::Forbidden,
             Errno::NAMETOOLONG | Errno::INVAL => Self::Bad,
@@ -87,14 +92,16 @@ impl Root {
         Ok(Self { folder: open(folder, flags, Mode::empty())?, beneath: true })
     }
 
-    /// The same without `openat2`, as on kernels before 5.6: no symbolic link is followed, not even inside the folder.
+    /// The same without `openat2`, as on kernels before 5.6: no symbolic link is followed, not even
+    /// inside the folder.
     #[must_use]
     pub fn without_links(mut self) -> Self {
         self.beneath = false;
         self
     }
 
-    /// Opens the file of a request's path, which begins with `/`; what follows `?` or `#` does not count.
+    /// Opens the file of a request's path, which begins with `/`; what follows `?` or `#` does not
+    /// count.
     ///
     /// # Errors
     /// Why not.
@@ -117,7 +124,8 @@ impl Root {
             match openat2(&self.folder, name, flags, Mode::empty(), how) {
                 // Not there, or a sandbox forbids a call that it does not know.
                 Err(Errno::NOSYS | Errno::PERM) => {}
-                // Something was renamed meanwhile, and the kernel could not be sure; it is asked once more.
+                // Something was renamed meanwhile, and the kernel could not be sure; it is asked
+                // once more.
                 Err(Errno::AGAIN) => {
                     return Ok(openat2(&self.folder, name, flags, Mode::empty(), how)?);
                 }
@@ -194,8 +202,9 @@ impl Served {
 
     /// Reads `out.len()` bytes from `offset` on.
     ///
-    /// What was removed or replaced by another file of its name meanwhile is read to its end: that is still the file that was asked for. What
-    /// was written into, cut or made longer is refused from then on, as seen by its length and time of modification.
+    /// What was removed or replaced by another file of its name meanwhile is read to its end: that
+    /// is still the file that was asked for. What was written into, cut or made longer is refused
+    /// from then on, as seen by its length and time of modification.
     ///
     /// # Errors
     /// [`Refusal::Broken`]: it has changed, or cannot be read.

@@ -33,12 +33,14 @@ const LEAST: usize = 128 << 10;
 pub struct ServeConfig {
     /// How many connections there may be; clients beyond are refused.
     pub connections: usize,
-    /// When clients have to prove their address. [`RetryPolicy::From`] counts handshakes that are not complete.
+    /// When clients have to prove their address. [`RetryPolicy::From`] counts handshakes that are
+    /// not complete.
     pub retry: RetryPolicy,
-    /// What all connections together hold of files until it is acknowledged; at least 128 KiB each. Besides it up to 96 KiB wait on each of at
-    /// most a hundred streams of a connection.
+    /// What all connections together hold of files until it is acknowledged; at least 128 KiB each.
+    /// Besides it up to 96 KiB wait on each of at most a hundred streams of a connection.
     pub memory: Bytes,
-    /// A connection on which nothing has moved for so long is closed, though its client says that it is there.
+    /// A connection on which nothing has moved for so long is closed, though its client says that
+    /// it is there.
     pub patience: Duration,
     /// How long requests that run may go on when it ends.
     pub grace: Duration,

@@ -32,7 +32,8 @@ impl Pool {
 pub struct Spawner(LocalSpawner);
 
 impl Spawner {
-    /// A task. One that panics ends alone, and then `on_panic` is called: what a library does with a stranger's bytes must not end a server.
+    /// A task. One that panics ends alone, and then `on_panic` is called: what a library does with
+    /// a stranger's bytes must not end a server.
     pub fn spawn(&self, task: impl Future<Output = ()> + 'static, on_panic: impl FnOnce() + 'static) {
         let guarded = AssertUnwindSafe(task).catch_unwind();
         let task = async move {

@@ -69,9 +69,7 @@ fn check(name: &str) -> Result<(), String> {
         ));
     }
     if TAKEN.split(' ').any(|taken| taken == name) || name.starts_with("ackclock") {
-        return Err(format!(
-            "`{name}` is taken by Rust, Cargo or this program; choose another name"
-        ));
+        return Err(format!("`{name}` is taken by Rust, Cargo or this program; choose another name"));
     }
     match experiment::controllers::controllers().get(name) {
         Some(entry) => Err(format!("a controller `{name}` exists already: {}", entry.doc.trim())),

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use congestion::Algorithm;
 use link::{Limit, LinkConfig, Reorder};
-use programs::{Fate, Options, Timeouts, Stack, run_with, shipped};
+use programs::{Fate, Options, Stack, Timeouts, run_with, shipped};
 use scenario::{FlowConfig, Scenario, Transport, Watch};
 use units::{Bytes, Duration, Rate};
 

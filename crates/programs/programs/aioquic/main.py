@@ -1,4 +1,4 @@
-"""A file over aioquic: `hq-interop`, with the command line of Ackclock's other programs.
+"""Transfers a file over aioquic with `hq-interop`. Has the command line of Ackclock's other programs.
 
     python aioquic.py client|server --name value ...
 """
@@ -14,7 +14,7 @@ from aioquic.quic.logger import QuicFileLogger
 from aioquic.quic.packet import QuicProtocolVersion
 
 ALPN = "hq-interop"
-# Credit of flow control, bytes, so that the network limits and not this.
+# Flow control credit in bytes, large enough that only the network limits a transfer.
 CREDIT = 64 << 20
 CONTROLLERS = {"new-reno": "reno", "cubic": "cubic"}
 
@@ -60,17 +60,17 @@ class Server(QuicConnectionProtocol):
     def file(self, request):
         path = request.decode().strip()
         if not path.startswith("GET /"):
-            raise ValueError("no request of HTTP/0.9")
+            raise ValueError("not an HTTP/0.9 request")
         root = os.path.realpath(self.root)
         path = os.path.realpath(os.path.join(root, path[len("GET /") :]))
-        # Nothing but what is below the root.
+        # Serves only files below the root.
         if os.path.commonpath([root, path]) != root:
-            raise ValueError("a path that leaves the root")
+            raise ValueError("the path is outside of the root")
         return path
 
 
 class Client(QuicConnectionProtocol):
-    """Writes what comes to a file."""
+    """Writes the received data to a file."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -85,7 +85,7 @@ class Client(QuicConnectionProtocol):
     def connection_lost(self, error):
         super().connection_lost(error)
         if self.done is not None and not self.done.done():
-            self.done.set_exception(error or ConnectionError("the connection ended before the file"))
+            self.done.set_exception(error or ConnectionError("the connection ended before the file was complete"))
 
     async def fetch(self, path, out):
         self.out, self.done = out, asyncio.get_running_loop().create_future()
@@ -109,9 +109,10 @@ async def run_client(arguments):
     config.load_verify_locations(arguments["ca"])
     config.server_name = arguments["name"]
     with open(arguments["out"], "wb", buffering=0) as out:
-        # The word to begin; its end means that nobody waits for anything any more.
+        # Waits for the start signal. The end of input means that nobody needs this process any
+        # more.
         if not sys.stdin.readline():
-            sys.exit("standard input ended before the word to begin")
+            sys.exit("standard input ended before the start signal")
         address, port = arguments["address"], int(arguments["port"])
         async with connect(address, port, configuration=config, create_protocol=Client, local_port=0) as client:
             await client.fetch(arguments["path"], out)

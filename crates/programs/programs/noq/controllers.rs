@@ -1,4 +1,4 @@
-//! noq's controllers, by the names that Ackclock knows them by.
+//! noq's controllers, by Ackclock's names.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-// A file over quic-go: `hq-interop`, with the command line of Ackclock's other programs.
+// Transfers a file over quic-go with `hq-interop`. Has the command line of Ackclock's other
+// programs.
 package main
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/quic-go/quic-go/qlog"
 )
 
-// Credit of flow control, bytes, so that the network limits and not this.
+// Flow control credit in bytes, large enough that only the network limits a transfer.
 const credit = 64 << 20
 
 const alpn = "hq-interop"
@@ -32,10 +33,10 @@ func main() {
 	}
 }
 
-// `PROGRAM client|server --name value ...`
+// Runs `PROGRAM client|server --name value ...`.
 func run() error {
 	if len(os.Args) < 2 || len(os.Args)%2 != 0 {
-		return errors.New("first argument: client or server; then names and values")
+		return errors.New("the first argument must be client or server, followed by names and values")
 	}
 	arguments := map[string]string{}
 	for i := 2; i < len(os.Args); i += 2 {
@@ -58,7 +59,7 @@ func run() error {
 	case "client":
 		return fetch(arguments, config, keys)
 	}
-	return errors.New("first argument: client or server")
+	return errors.New("the first argument must be client or server")
 }
 
 func transport(arguments map[string]string) (*quic.Config, error) {
@@ -74,12 +75,12 @@ func transport(arguments map[string]string) (*quic.Config, error) {
 		InitialConnectionReceiveWindow: credit,
 		MaxConnectionReceiveWindow:     credit,
 		MaxIdleTimeout:                 time.Minute,
-		// Into QLOGDIR, if there is such a variable.
+		// Writes qlog to the folder QLOGDIR, if that variable is set.
 		Tracer: qlog.DefaultConnectionTracer,
 	}, nil
 }
 
-// Where TLS writes its secrets, if anywhere.
+// Opens the file for TLS secrets, if SSLKEYLOGFILE is set.
 func keyLog() (io.Writer, error) {
 	name := os.Getenv("SSLKEYLOGFILE")
 	if name == "" {
@@ -111,7 +112,7 @@ func serve(arguments map[string]string, config *quic.Config, keys io.Writer) err
 	}
 }
 
-// One request of a connection; the peer closes it.
+// Answers one request of a connection. The peer closes it.
 func answer(connection *quic.Conn, root string) error {
 	stream, err := connection.AcceptStream(context.Background())
 	if err != nil {
@@ -122,9 +123,9 @@ func answer(connection *quic.Conn, root string) error {
 		return err
 	}
 	path, found := strings.CutPrefix(strings.TrimSpace(string(request)), "GET /")
-	// Nothing but what is below the root.
+	// Serves only files below the root.
 	if !found || !filepath.IsLocal(path) {
-		return errors.New("no request of HTTP/0.9, or a path that leaves the root")
+		return errors.New("not an HTTP/0.9 request, or the path is outside of the root")
 	}
 	file, err := os.Open(filepath.Join(root, path))
 	if err != nil {
@@ -152,7 +153,7 @@ func fetch(arguments map[string]string, config *quic.Config, keys io.Writer) err
 		return err
 	}
 	defer file.Close()
-	// The word to begin; its end means that nobody waits for anything any more.
+	// Waits for the start signal. The end of input means that nobody needs this process any more.
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-//! quinn's controllers, by the names that Ackclock knows them by.
+//! quinn's controllers, by Ackclock's names.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! A file over quinn or noq, whose interfaces are one: `stack` is whichever Cargo.toml names.
+//! Transfers a file over quinn or noq. Both have the same interface; `stack` is the one that
+//! Cargo.toml names.
 
 mod common;
 mod controllers;
@@ -62,7 +63,7 @@ async fn serve(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One request of a connection, and then until the peer closes it.
+/// Answers one request of a connection, then waits until the peer closes it.
 async fn answer(incoming: stack::Incoming, root: std::path::PathBuf) -> Result<(), Failure> {
     let connection = incoming.await?;
     let (mut send, mut receive) = connection.accept_bi().await?;
@@ -95,7 +96,7 @@ async fn fetch(arguments: &Arguments) -> Result<(), Failure> {
     config.transport_config(transport(arguments)?);
     let endpoint = Endpoint::client(ANY)?;
     let mut file = File::create(arguments.path("out")?)?;
-    common::wait_for_the_word()?;
+    common::wait_for_start()?;
     let connection = endpoint.connect_with(config, arguments.address()?, arguments.text("name")?)?.await?;
     let (mut send, mut receive) = connection.open_bi().await?;
     send.write_all(format!("GET {}\r\n", arguments.text("path")?).as_bytes()).await?;

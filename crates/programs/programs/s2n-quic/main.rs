@@ -1,4 +1,4 @@
-//! A file over s2n-quic.
+//! Transfers a file over s2n-quic.
 
 mod common;
 
@@ -16,7 +16,7 @@ use s2n_quic::server::Server;
 
 use common::{ALPN, ANY, Arguments, CREDIT, Failure, PIECE};
 
-/// What s2n-quic adds to the size of a datagram: its MTU is that of IPv4.
+/// Bytes of the IPv4 and UDP headers, which s2n-quic's MTU includes.
 const HEADERS: u16 = 28;
 
 fn main() -> std::process::ExitCode {
@@ -89,7 +89,7 @@ async fn serve(mut server: Server, root: PathBuf) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One request of a connection, and then until the peer closes it.
+/// Answers one request of a connection, then waits until the peer closes it.
 async fn answer(mut connection: s2n_quic::Connection, root: PathBuf) -> Result<(), Failure> {
     let stream = connection.accept_bidirectional_stream().await?.ok_or("no request")?;
     let (mut receive, mut send) = stream.split();
@@ -97,7 +97,7 @@ async fn answer(mut connection: s2n_quic::Connection, root: PathBuf) -> Result<(
     while let Some(data) = receive.receive().await? {
         request.extend_from_slice(&data);
         if request.len() > 4096 {
-            return Err("a request without an end".into());
+            return Err("the request is too long".into());
         }
     }
     let mut file = BufReader::new(File::open(common::requested(&root, &request)?)?);
@@ -109,14 +109,14 @@ async fn answer(mut connection: s2n_quic::Connection, root: PathBuf) -> Result<(
         }
     }
     send.finish()?;
-    // Its end is the peer's.
+    // Returns when the peer closes the connection.
     let _ = connection.accept_bidirectional_stream().await;
     Ok(())
 }
 
 async fn fetch(arguments: &Arguments, client: Client) -> Result<(), Failure> {
     let mut file = File::create(arguments.path("out")?)?;
-    common::wait_for_the_word()?;
+    common::wait_for_start()?;
     let connect = Connect::new(arguments.address()?).with_server_name(arguments.text("name")?);
     let mut connection = client.connect(connect).await?;
     let (mut receive, mut send) = connection.open_bidirectional_stream().await?.split();

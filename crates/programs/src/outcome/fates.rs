@@ -1,4 +1,4 @@
-//! The emulator's packet log beside the capture: what became of each datagram that the capture saw leaving.
+//! Joins the emulator's packet log with the capture: finds out what happened to each datagram.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +6,32 @@ use emu::capture::row::{End, Row};
 use link::DropReason;
 use units::Time;
 
-use crate::capture::Sighting;
+use crate::capture::Captured;
 
-/// UDP's number.
+/// IP protocol number of UDP.
 const UDP: u8 = 17;
 
-/// What the emulator did with a packet. Times count from its start.
+/// Result of the emulator for one packet. Times count from the emulator's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fate {
-    /// Bytes on the wire, with the declared overhead.
+    /// Size on the wire with the declared overhead, in bytes.
     pub(crate) wire: u32,
-    /// When its last bit left the queue.
+    /// Time at which its last bit left the queue.
     pub(crate) departed: Option<Time>,
-    /// When it was dropped, if it was.
+    /// Time of the drop, for a dropped packet.
     pub(crate) dropped: Option<Time>,
-    /// It was delivered with a wrong bit, and counts as dropped: the receiver's kernel throws it away.
+    /// True for a packet delivered with a bit error. It counts as dropped, because the receiver's
+    /// kernel discards it.
     pub(crate) damaged: bool,
 }
 
-/// By sender, arrival at the emulator and the sender's port: one sender has one packet at a nanosecond.
+/// Fates by sender, arrival time at the emulator and the sender's port. One sender sends at most
+/// one packet per nanosecond.
 #[derive(Debug, Default)]
 pub(crate) struct Fates(BTreeMap<(usize, Time, u16), Fate>);
 
 impl Fates {
-    pub(crate) fn of(rows: &[Row]) -> Self {
+    pub(crate) fn from_rows(rows: &[Row]) -> Self {
         let udp = rows.iter().filter_map(|row| Some((row, row.segment.filter(|s| s.protocol == UDP)?)));
         let fate = |row: &Row| Fate {
             wire: row.size,
@@ -43,12 +45,12 @@ impl Fates {
         Self(udp.map(|(row, segment)| ((row.from, row.arrival, segment.source), fate(row))).collect())
     }
 
-    /// Of a datagram that was seen leaving.
-    pub(crate) fn take(&mut self, sighting: &Sighting) -> Option<Fate> {
-        self.0.remove(&(sighting.from, sighting.at, sighting.ports[0]))
+    /// Removes and returns the fate of a datagram captured at its sender.
+    pub(crate) fn take(&mut self, captured: &Captured) -> Option<Fate> {
+        self.0.remove(&(captured.from, captured.at, captured.ports[0]))
     }
 
-    /// When the first packet of the log was seen, of whatever kind.
+    /// Returns the arrival time of the first packet of any protocol.
     pub(crate) fn begin(rows: &[Row]) -> Time {
         rows.iter().map(|row| row.arrival).min().unwrap_or(Time::ZERO)
     }

@@ -1,12 +1,15 @@
-//! From what the emulator saw to the outcome of a scenario.
+//! Turns the emulator's measurements into the outcome of a scenario.
 //!
 //! ```text
-//! fates.rs     the packet log: queue, drops      traffic.rs    a flow's datagrams, read with its keys, in the emulator's time
-//! record.rs    the same as the record of a scenario, in the run's time      series.rs    time series
+//! fates.rs      packet log: queue, drops
+//! traffic.rs    a flow's datagrams, decrypted, in the emulator's time
+//! record.rs     the same as a record of the scenario, in the run's time
+//! series.rs     time series
 //! ```
 //!
-//! The run's time begins with the first data of its first flow, since on the wire handshakes are over before a run begins; for a flow
-//! that declares `handshake`, with the first packet of its client.
+//! The run's time begins with the first data of its first flow, because handshakes on the wire end
+//! before a run begins. For a flow that declares `handshake`, it begins with the client's first
+//! packet.
 
 mod fates;
 mod record;
@@ -22,23 +25,25 @@ pub(crate) use self::fates::Fates;
 use self::record::{FlowRecord, Span};
 pub(crate) use self::traffic::{Traffic, TrafficReader};
 
-/// What the traffic of a flow tells beside its record.
+/// Measurements of a flow's traffic that are not in its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// From the client's first packet to its first 1-RTT packet: it has the server's Finished then.
+    /// Time from the client's first packet to its first 1-RTT packet. By then the client has the
+    /// server's Finished message.
     pub handshake: Option<Duration>,
-    /// From the client's first packet to the arrival of the last byte of the answer.
+    /// Time from the client's first packet to the arrival of the last byte of the response.
     pub completion: Option<Duration>,
-    /// Packets that were opened; those seen at both ends count twice.
+    /// Number of decrypted packets. A packet captured at both ends counts twice.
     pub opened: u64,
-    /// Packets that could not be.
+    /// Number of packets that could not be decrypted.
     pub unopened: u64,
-    /// The number of the cipher suite (RFC 8446 appendix B.4), once it was seen.
+    /// Number of the cipher suite (RFC 8446 appendix B.4), or `None` if no ServerHello was
+    /// captured.
     pub suite: Option<u16>,
 }
 
 impl Reading {
-    pub(crate) fn of(traffic: &Traffic) -> Self {
+    pub(crate) fn from_traffic(traffic: &Traffic) -> Self {
         let since = |end: Option<Time>| Some(end? - traffic.first?);
         Self {
             handshake: since(traffic.connected),
@@ -50,12 +55,13 @@ impl Reading {
     }
 }
 
-/// When a flow's own part begins, in the emulator's time.
+/// Returns the start of a flow in the emulator's time.
 fn begin(config: &FlowConfig, traffic: &Traffic) -> Option<Time> {
     if config.handshake { traffic.first } else { traffic.first_data }
 }
 
-/// The outcome of a run, from the emulator's packet log, the counters of the client's and of the server's link, and each flow's traffic.
+/// Returns the outcome of a run. `links` holds the counters of the client's and of the server's
+/// link.
 pub(crate) fn outcome(
     scenario: &Scenario,
     rows: &[Row],
@@ -75,7 +81,7 @@ pub(crate) fn outcome(
     let span = Span { origin, end: last.unwrap_or(limit).min(limit) };
     let flows: Vec<FlowRecord> =
         pairs().map(|(config, traffic)| record::count(scenario, config, traffic, span)).collect();
-    let series = series::of(scenario, rows, &flows, span);
+    let series = series::build(scenario, rows, &flows, span);
     let [there, mut link] = links;
     link.delivered = delivered(rows, span);
     let reverse = if scenario.reverse.is_empty() { Vec::new() } else { vec![there] };
@@ -94,14 +100,16 @@ pub(crate) fn outcome(
     }
 }
 
-/// What left the bottleneck during the run.
+/// Counts the packets that the bottleneck delivered during the run.
 fn delivered(rows: &[Row], span: Span) -> Backlog {
     let gone = rows.iter().filter(|row| {
         let at = match row.end {
             End::Delivered { at, .. } => Some(at),
             _ => None,
         };
-        row.from == 1 && span.of_run(row.arrival).is_some() && at.is_some_and(|at| span.of_run(at).is_some())
+        row.from == 1
+            && span.to_run_time(row.arrival).is_some()
+            && at.is_some_and(|at| span.to_run_time(at).is_some())
     });
     gone.fold(Backlog::default(), |sum, row| Backlog {
         packets: sum.packets + 1,

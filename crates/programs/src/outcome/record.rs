@@ -1,4 +1,4 @@
-//! A flow's traffic as the record of a scenario: the calls that a simulation makes for its own flows.
+//! Turns a flow's traffic into a record, with the calls that a simulation makes for its own flows.
 
 use congestion::Detection;
 use link::QueueTime;
@@ -6,23 +6,23 @@ use scenario::trace::{self, Handshake};
 use scenario::{FlowConfig, Record, Scenario, SentPacket};
 use units::{Duration, Time};
 
-use super::traffic::{Event, Kind, Leaving, Traffic};
+use super::traffic::{Event, Kind, SentDatagram, Traffic};
 
-/// A flow, counted, in the run's time.
+/// Measurements of a flow, in the run's time.
 #[derive(Debug)]
 pub(crate) struct FlowRecord {
     pub(crate) record: Record,
-    /// New bytes and one-way delays.
+    /// Arrivals: time, new bytes and one-way delay.
     pub(crate) arrivals: Vec<(Time, u64, Duration)>,
     /// RTT samples.
     pub(crate) rtts: Vec<(Time, Duration)>,
     /// The server's bytes in flight after each change.
     pub(crate) in_flight: Vec<(Time, u64)>,
-    /// The server's window after each change, where its qlog tells.
+    /// The server's congestion window after each change, if its qlog has it.
     pub(crate) windows: Vec<(Time, u64)>,
 }
 
-/// When a run's time begins, in the emulator's, and when the run ends in its own.
+/// Start of a run in the emulator's time, and its end in the run's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) origin: Time,
@@ -30,29 +30,32 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// A time of the emulator's in the run's; `None` outside of it.
-    pub(crate) fn of_run(self, at: Time) -> Option<Time> {
+    /// Converts the emulator's time to the run's time. Returns `None` for a time outside of the
+    /// run.
+    pub(crate) fn to_run_time(self, at: Time) -> Option<Time> {
         (at >= self.origin).then(|| Time((at - self.origin).0)).filter(|at| *at <= self.end)
     }
 }
 
-/// Counts what is within the run.
+/// Measures a flow from its events within the run.
 pub(crate) fn count(scenario: &Scenario, config: &FlowConfig, traffic: &Traffic, span: Span) -> FlowRecord {
     let until = config.stop.unwrap_or(span.end).min(span.end);
     let span = Span { end: until, ..span };
     let record = Record::new(&config.application, scenario);
-    let [in_flight, windows] = [&traffic.in_flight, &traffic.windows]
-        .map(|changes| changes.iter().filter_map(|(at, bytes)| Some((span.of_run(*at)?, *bytes))).collect());
+    let [in_flight, windows] = [&traffic.in_flight, &traffic.windows].map(|changes| {
+        changes.iter().filter_map(|(at, bytes)| Some((span.to_run_time(*at)?, *bytes))).collect()
+    });
     let flow = FlowRecord { record, arrivals: Vec::new(), rtts: Vec::new(), in_flight, windows };
-    let mut counter = Counter { config, span, flow, answers: 0, handshakes: 0 };
+    let mut counter = Counter { config, span, flow, acks: 0, handshakes: 0 };
     for (at, event) in &traffic.events {
-        if let Some(now) = span.of_run(*at) {
+        if let Some(now) = span.to_run_time(*at) {
             counter.take(now, event);
         }
     }
     if config.handshake {
-        // The client's first packet is the connection's, and so the flow's.
-        counter.flow.record.started = traffic.first.and_then(|at| span.of_run(at)).unwrap_or(Time::NEVER);
+        // The flow starts with the client's first packet, which opens the connection.
+        counter.flow.record.started =
+            traffic.first.and_then(|at| span.to_run_time(at)).unwrap_or(Time::NEVER);
     }
     counter.finish(traffic, until)
 }
@@ -61,8 +64,8 @@ struct Counter<'a> {
     config: &'a FlowConfig,
     span: Span,
     flow: FlowRecord,
-    /// Numbers of the next ACK and the next packet of the handshake.
-    answers: u64,
+    /// Numbers of the next ACK and of the next handshake packet.
+    acks: u64,
     handshakes: u64,
 }
 
@@ -71,7 +74,7 @@ impl Counter<'_> {
         let record = &mut self.flow.record;
         match event {
             Event::Sent(leaving) => self.on_sent(now, leaving),
-            Event::Dropped(Kind::Bare) => record.on_ack_dropped(now),
+            Event::Dropped(Kind::AckOnly) => record.on_ack_dropped(now),
             Event::Dropped(Kind::Data | Kind::Handshake) => record.on_dropped(now),
             Event::Received { number, bytes, offset, len, owd, fresh, ecn, ordered } => {
                 let (pn, bytes, offset, len) = (*number, *bytes, *offset, *len);
@@ -81,21 +84,22 @@ impl Counter<'_> {
                 self.flow.arrivals.push((now, *fresh, *owd));
             }
             Event::Complete => record.finished = Some(now),
-            Event::AnswerSent if self.config.back.is_some() => record.on_feedback_sent(now),
-            Event::AnswerSent => {}
-            Event::AnswerDropped => record.on_feedback_dropped(now),
-            Event::Answered { ack, rtt, in_vain } => {
-                record.stats.spurious += in_vain;
+            Event::FeedbackSent if self.config.back.is_some() => record.on_feedback_sent(now),
+            Event::FeedbackSent => {}
+            Event::FeedbackDropped => record.on_feedback_dropped(now),
+            Event::FeedbackReceived { ack, rtt, spurious } => {
+                record.stats.spurious += spurious;
                 if let Some(rtt) = rtt {
                     record.on_rtt_sample(now, *rtt);
                     self.flow.rtts.push((now, *rtt));
                 }
                 if let Some(ack) = ack {
-                    let number = self.answers;
-                    self.answers += 1;
+                    let number = self.acks;
+                    self.acks += 1;
                     record.on_feedback(now, || {
                         let ranges = ack.ranges.iter().rev().copied().collect();
-                        // Its unit is in transport parameters, which are not read: what was written is not told.
+                        // The unit of the delay is a transport parameter, and those are not read.
+                        // So the delay is not reported.
                         trace::Event::Acked(trace::Ack { number, ranges, delay: Duration::ZERO })
                     });
                 }
@@ -103,10 +107,10 @@ impl Counter<'_> {
         }
     }
 
-    fn on_sent(&mut self, now: Time, leaving: &Leaving) {
+    fn on_sent(&mut self, now: Time, leaving: &SentDatagram) {
         let record = &mut self.flow.record;
         record.started = record.started.min(now);
-        let Leaving { number, bytes, offset, len, wire, .. } = *leaving;
+        let SentDatagram { number, bytes, offset, len, wire, .. } = *leaving;
         match leaving.kind {
             Kind::Data => {
                 record.stats.sent += 1;
@@ -122,18 +126,20 @@ impl Counter<'_> {
                 self.handshakes += 1;
                 record.on_handshake_sent(now, packet, wire);
             }
-            Kind::Bare => record.on_ack_sent(now, wire),
+            Kind::AckOnly => record.on_ack_sent(now, wire),
         }
-        if let Some(departed) = leaving.departed.and_then(|at| self.span.of_run(at)) {
-            // The log does not say when a transmission began.
+        if let Some(departed) = leaving.departed.and_then(|at| self.span.to_run_time(at)) {
+            // The log does not have the start of the transmission.
             record.on_queued(now, 0, QueueTime { wait: Duration::ZERO, total: departed - now });
         }
     }
 
     fn finish(mut self, traffic: &Traffic, until: Time) -> FlowRecord {
         let record = &mut self.flow.record;
-        for (number, at) in traffic.lost.iter().filter_map(|(pn, at)| Some((*pn, self.span.of_run(*at)?))) {
-            // Which rule found it nobody tells.
+        for (number, at) in
+            traffic.lost.iter().filter_map(|(pn, at)| Some((*pn, self.span.to_run_time(*at)?)))
+        {
+            // The rule that detected the loss is unknown.
             record.stats.lost_by_time_threshold += 1;
             record.on_lost(at, number, Detection::TimeThreshold);
         }

@@ -1,4 +1,5 @@
-//! The time series of a run, from packets; windows are the sender's word, and absent where it does not log them.
+//! Time series of a run, from its packets. Congestion windows come from the sender's qlog and are
+//! absent without it.
 
 use emu::capture::row::{End, Row};
 use scenario::{FlowSample, FlowSampler, FlowSeries, Scenario, Series};
@@ -6,8 +7,8 @@ use units::{Duration, Time};
 
 use super::record::{FlowRecord, Span};
 
-/// One entry per interval up to the end.
-pub(crate) fn of(scenario: &Scenario, rows: &[Row], flows: &[FlowRecord], span: Span) -> Series {
+/// Returns series with one entry per interval up to the end of the run.
+pub(crate) fn build(scenario: &Scenario, rows: &[Row], flows: &[FlowRecord], span: Span) -> Series {
     let Some(interval) = scenario.series else { return Series::default() };
     let ticks: Vec<Time> =
         (1..).map(|k| Time::ZERO + interval * k).take_while(|tick| *tick <= span.end).collect();
@@ -22,7 +23,8 @@ pub(crate) fn of(scenario: &Scenario, rows: &[Row], flows: &[FlowRecord], span: 
     }
 }
 
-/// Bytes in the bottleneck's queue and on its wire, and packets dropped so far, at each time.
+/// Returns two values per tick: bytes in the bottleneck queue and in transmission, and packets
+/// dropped so far.
 fn queue(rows: &[Row], ticks: &[Time], span: Span) -> (Vec<f64>, Vec<f64>) {
     let mut steps: Vec<(Time, i64, u64)> = Vec::new();
     for row in rows.iter().filter(|row| row.from == 1) {
@@ -31,9 +33,9 @@ fn queue(rows: &[Row], ticks: &[Time], span: Span) -> (Vec<f64>, Vec<f64>) {
             End::Dropped { at, .. } | End::Overflow { at } => (at, true),
         };
         let left = if dropped { end } else { row.departure.unwrap_or(end) };
-        let Some(sent) = span.of_run(row.arrival) else { continue };
+        let Some(sent) = span.to_run_time(row.arrival) else { continue };
         steps.push((sent, i64::from(row.size), 0));
-        if let Some(left) = span.of_run(left) {
+        if let Some(left) = span.to_run_time(left) {
             steps.push((left, -i64::from(row.size), u64::from(dropped)));
         }
     }
@@ -73,7 +75,7 @@ fn flow_series(flow: &FlowRecord, ticks: &[Time], interval: Duration) -> FlowSer
     sampler.take(ticks.len() as u32)
 }
 
-/// The last entry up to a time; entries are in order.
+/// Returns the last entry up to `tick`. Entries are in order of time.
 fn newest<T: Copy>(entries: &[T], tick: Time, time: impl Fn(&T) -> Time) -> Option<T> {
     let after = entries.partition_point(|entry| time(entry) <= tick);
     entries.get(after.checked_sub(1)?).copied()

@@ -1,4 +1,4 @@
-//! A flow of four packets whose traffic is known.
+//! Tests with a flow of four packets and known traffic.
 
 use congestion::Algorithm;
 use emu::Segment;
@@ -10,7 +10,7 @@ use units::{Ecn, Rate};
 
 use super::fates::Fate;
 use super::*;
-use crate::capture::Sighting;
+use crate::capture::Captured;
 use crate::reader::{KeyLog, Packet};
 
 const MS: u64 = 1_000_000;
@@ -33,7 +33,7 @@ fn scenario(handshake: bool) -> Scenario {
     }
 }
 
-/// A thousand bytes of the answer; the fourth thousand end it.
+/// Returns a packet with 1000 bytes of the response. Piece 3 is the last.
 fn data(number: u64, piece: u8) -> Packet {
     let offset = u16::from(piece) * 1000;
     // STREAM with offset and length, in two bytes each.
@@ -44,7 +44,7 @@ fn data(number: u64, piece: u8) -> Packet {
     Packet::read(Level::OneRtt, number, 1037, &payload)
 }
 
-/// Of 0 and of 2 up to so many; without them 0 alone.
+/// Returns an ACK of packet 0 and of packets 2 to `to`; without `to`, an ACK of packet 0 only.
 fn ack(number: u64, to: Option<u8>) -> Packet {
     let payload = match to {
         None => vec![0x02, 0, 0, 0, 0],
@@ -62,12 +62,13 @@ impl World {
     fn see(&mut self, at: u64, from: usize, seen_by: usize, packet: &Packet) {
         let ports = if from == 0 { [999, PORT] } else { [PORT, 999] };
         let payload = vec![0; packet.bytes as usize];
-        let sighting = Sighting { at: ms(at), seen_by, from, ports, ecn: Ecn::NotEct, payload };
-        let fate = (from == seen_by).then(|| Fates::of(&self.rows).take(&sighting)).flatten();
-        self.reader.take_opened(&sighting, std::slice::from_ref(packet), fate);
+        let captured = Captured { at: ms(at), seen_by, from, ports, ecn: Ecn::NotEct, payload };
+        let fate = (from == seen_by).then(|| Fates::from_rows(&self.rows).take(&captured)).flatten();
+        self.reader.take_opened(&captured, std::slice::from_ref(packet), fate);
     }
 
-    /// It waits and leaves the queue for one millisecond, and arrives ten later, if it does.
+    /// Sends a packet. It leaves the queue after one millisecond. If it `arrives`, it does so ten
+    /// milliseconds later.
     fn send(&mut self, at: u64, from: usize, packet: &Packet, arrives: bool) {
         let segment =
             Segment { protocol: 17, source: if from == 0 { 999 } else { PORT }, ..Segment::default() };
@@ -89,8 +90,9 @@ impl World {
     }
 }
 
-/// Four packets leave at 500, 501, 502, 503 ms and take 11 ms; the second is dropped, its data sent again at 530 and once more at 531, for
-/// nothing. Before all that a handshake, from 100 on.
+/// Returns a run in which four packets leave at 500, 501, 502 and 503 ms and take 11 ms each. The
+/// second is dropped. Its data is sent again at 530 ms, and once more, needlessly, at 531 ms. A
+/// handshake precedes all this, from 100 ms on.
 fn world() -> World {
     let mut world = World { reader: TrafficReader::new(KeyLog::default()), rows: Vec::new() };
     let hello = Packet::read(Level::Initial, 0, 1200, &[1]);
@@ -125,18 +127,18 @@ fn what_the_traffic_tells() {
     let traffic = world().reader.finish();
     assert_eq!((traffic.first, traffic.connected), (Some(ms(100)), Some(ms(124))));
     assert_eq!((traffic.first_data, traffic.complete), (Some(ms(500)), Some(ms(541))));
-    assert_eq!(traffic.lost, [(1, ms(530))], "4 was repeated too, and is acknowledged");
-    let reading = Reading::of(&traffic);
+    assert_eq!(traffic.lost, [(1, ms(530))], "the data of 4 was sent again, too, but 4 is acknowledged");
+    let reading = Reading::from_traffic(&traffic);
     let span = |of: u64| Some(Duration::from_millis(of));
     assert_eq!((reading.handshake, reading.completion), (span(24), span(441)));
-    // Four packets, and the Initial: nothing has taken the keys of Initials away.
+    // Four packets and the Initial: Initial keys are never discarded here.
     let most = traffic.in_flight.iter().map(|(_, bytes)| *bytes).max();
     assert_eq!(most, Some(4 * 1037 + 1200));
     let vain: u64 = traffic
         .events
         .iter()
         .map(|(_, event)| match event {
-            traffic::Event::Answered { in_vain, .. } => *in_vain,
+            traffic::Event::FeedbackReceived { spurious, .. } => *spurious,
             _ => 0,
         })
         .sum();
@@ -156,7 +158,7 @@ fn the_run_begins_with_the_first_data_and_ends_with_the_last() {
     assert_eq!((totals.rtt.count(), totals.rtt.mean_ms()), (3, 22.0));
     assert_eq!((totals.owd.count(), totals.owd.mean_ms()), (4, 11.0));
     assert_eq!(totals.queue_delay.mean_ms(), 1.0);
-    // By the end three have arrived, and the repeat at that moment.
+    // By the end three packets have arrived, and the retransmission arrives at that moment.
     assert_eq!((outcome.link.delivered.packets, outcome.link.delivered.bytes), (4, 4 * 1079));
     let lost =
         |(at, event): &(Time, Traced)| (*at, matches!(event, Traced::Lost { pn: 1, .. })) == (ms(30), true);
@@ -168,7 +170,7 @@ fn with_a_handshake_it_begins_with_the_clients_first_packet() {
     let outcome = outcome_of(true);
     let flow = &outcome.flows[0];
     assert_eq!((flow.started, flow.finished, outcome.end), (Time::ZERO, Some(ms(441)), ms(441)));
-    // The server's Initial counts as a packet, and carries nothing of the stream.
+    // The server's Initial counts as a packet, but carries no stream data.
     assert_eq!((flow.totals.packets, flow.totals.sent), (7, 6000));
 }
 
@@ -177,12 +179,12 @@ fn series_at_their_ticks() {
     let series = outcome_of(false).series;
     assert_eq!(series.times.len(), 4);
     assert_eq!(series.drops, [1.0; 4]);
-    // At 30 ms the repeat has just come and takes a millisecond.
+    // At 30 ms the retransmission has just left and takes a millisecond.
     assert_eq!(series.backlog, [0.0, 0.0, 1079.0, 0.0]);
     let flow = &series.flows[0];
-    // 3000 bytes in the second ten milliseconds.
+    // 3000 bytes arrive in the second interval of 10 ms.
     assert_eq!(flow.goodput_mbit_s.to_vec()[..3], [0.0, 2.4, 0.0]);
-    assert!(flow.cwnd.iter().chain(flow.smoothed_rtt_ms.iter()).all(f64::is_nan), "nobody's word");
+    assert!(flow.cwnd.iter().chain(flow.smoothed_rtt_ms.iter()).all(f64::is_nan), "no qlog, no windows");
     assert_eq!(flow.latest_rtt_ms.to_vec()[2], 22.0);
     assert_eq!(flow.bytes_in_flight.values()[0], 4.0 * 1037.0 + 1200.0);
 }
@@ -195,13 +197,14 @@ fn a_flow_that_sent_nothing() {
     assert_eq!(outcome.end, ms(1000));
 }
 
-/// By sender, time and port; a damaged packet is dropped by the receiver's kernel.
+/// Fates are found by sender, time and port. A damaged packet counts as dropped by the receiver's
+/// kernel.
 #[test]
 fn fates() {
     let World { rows, .. } = world();
     let mut damaged = rows[3];
     damaged.end = End::Dropped { at: ms(511), reason: DropReason::Damaged };
-    let sighting = |at| Sighting {
+    let captured = |at| Captured {
         at: ms(at),
         seen_by: 1,
         from: 1,
@@ -209,11 +212,11 @@ fn fates() {
         ecn: Ecn::NotEct,
         payload: Vec::new(),
     };
-    let mut all = Fates::of(&[damaged, rows[4]]);
+    let mut all = Fates::from_rows(&[damaged, rows[4]]);
     let of_first = Fate { wire: 1079, departed: Some(ms(501)), dropped: Some(ms(511)), damaged: true };
-    assert_eq!(all.take(&sighting(500)), Some(of_first));
-    assert_eq!(all.take(&sighting(500)), None, "it is one packet's");
+    assert_eq!(all.take(&captured(500)), Some(of_first));
+    assert_eq!(all.take(&captured(500)), None, "each fate belongs to one packet");
     let of_second = Fate { wire: 1079, departed: None, dropped: Some(ms(501)), damaged: false };
-    assert_eq!(all.take(&sighting(501)), Some(of_second));
+    assert_eq!(all.take(&captured(501)), Some(of_second));
     assert_eq!((Fates::begin(&rows), Fates::begin(&[])), (ms(100), Time::ZERO));
 }

@@ -1,4 +1,4 @@
-//! The packets of one connection, from its datagrams and its secrets (RFC 9001 section 5).
+//! Extracts the packets of one connection from its datagrams and its secrets (RFC 9001 section 5).
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use super::packet::Packet;
 /// The fixed bit (RFC 9000 sections 17.2 and 17.3).
 const FIXED: u8 = 0x40;
 
-/// Where a datagram was seen.
+/// Place at which a datagram was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// At its sender.
@@ -24,20 +24,20 @@ pub enum Place {
     Arriving,
 }
 
-/// A datagram as an interface of the emulator saw it.
+/// A datagram captured at an interface of the emulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// When.
+    /// Time of the capture.
     pub at: Time,
-    /// Who sent it.
+    /// Sending end.
     pub from: Side,
-    /// At which end it was seen.
+    /// End at which it was captured.
     pub place: Place,
-    /// What UDP carries.
+    /// UDP payload.
     pub payload: &'a [u8],
 }
 
-/// Keys of 1-RTT packets, one key phase after the other (RFC 9001 section 6).
+/// Keys of 1-RTT packets across key updates (RFC 9001 section 6).
 struct Phases {
     suite: Suite,
     first: Vec<u8>,
@@ -67,7 +67,8 @@ impl Phases {
         Some(())
     }
 
-    /// The packet's number and payload, by whichever keys it is of: an update shows in that the keys of now do not fit.
+    /// Returns the number and payload of a packet. If the current keys fail and the next keys fit,
+    /// the peer has updated its keys.
     fn open(&mut self, packet: &[u8], at: &Protected, largest: Option<u64>) -> Option<(u64, Vec<u8>)> {
         if let Some(opened) = open(&self.current, packet, at, largest) {
             return Some(opened);
@@ -93,8 +94,9 @@ fn open(
     }
 }
 
-/// The bytes with the bit that is 1 in packets of version 1, unless both ends agreed to draw it (RFC 9287). It is authenticated as it was
-/// sent: only the parser wants it so.
+/// Returns the packet with its fixed bit set, as the parser requires. Endpoints that have agreed to
+/// (RFC 9287) choose the bit at random. The original bytes are still needed for decryption, because
+/// the packet is authenticated as it was sent.
 fn with_fixed_bit(bytes: &[u8]) -> Cow<'_, [u8]> {
     match bytes.first() {
         Some(first) if first & FIXED == 0 => {
@@ -106,59 +108,62 @@ fn with_fixed_bit(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// What one end sends is read with.
+/// State needed to read the packets that one end sends.
 #[derive(Default)]
 struct Direction {
     initial: Option<DirectionalKeys>,
     handshake: Option<DirectionalKeys>,
     one_rtt: Option<Phases>,
     hello: Hello,
-    /// How long the IDs are that the end has chosen for itself: the packets to it have them.
+    /// Length of the connection IDs that the end has chosen for itself, in bytes. Packets sent to
+    /// this end carry them.
     id_len: usize,
-    /// The largest number of each space, as the sender has counted and as the receiver has got them.
+    /// Largest packet number of each space, as captured at the sender and at the receiver.
     largest: [[Option<u64>; 3]; 2],
 }
 
-/// Reads the datagrams of one connection, in the order of time, seen at both ends.
+/// Reads the datagrams of one connection, in order of time, captured at both ends.
 ///
-/// It takes them as a bystander with the secrets does: nothing is answered, checked or refused, and what cannot be opened is counted.
-/// 0-RTT packets and versions other than 1 are not read.
+/// The reader is passive: it sends no response, checks nothing and refuses nothing. Packets that it
+/// cannot decrypt are counted. It does not read 0-RTT packets and versions other than 1.
 #[derive(Default)]
 pub struct Reader {
     log: KeyLog,
     sides: [Direction; 2],
-    /// The client's random and the suite are known, and so the secrets.
+    /// True once the client's random and the cipher suite are known, and so the secrets.
     keyed: bool,
     opened: u64,
     unopened: u64,
 }
 
 impl Reader {
-    /// A connection whose secrets are in this log.
+    /// Creates a reader for a connection whose secrets are in `log`.
     pub fn new(log: KeyLog) -> Self {
         Self { log, ..Self::default() }
     }
 
-    /// How many packets were opened; those seen at both ends count twice.
+    /// Returns the number of decrypted packets. A packet captured at both ends counts twice.
     pub fn opened(&self) -> u64 {
         self.opened
     }
 
-    /// How many could not be: damaged, without a secret, no packets of version 1.
+    /// Returns the number of packets that could not be decrypted. They are damaged, have no secret
+    /// in the log, or are not packets of version 1.
     pub fn unopened(&self) -> u64 {
         self.unopened
     }
 
-    /// The suite's number in the ServerHello, once it was seen.
+    /// Returns the number of the cipher suite in the ServerHello, once that was captured.
     pub fn suite(&self) -> Option<u16> {
         self.sides[Side::Server as usize].hello.suite()
     }
 
-    /// The packets of a datagram, in their order.
+    /// Decrypts the packets of a datagram. Returns them in their order.
     pub fn read(&mut self, datagram: &Datagram<'_>) -> Vec<Packet> {
         let mut packets = Vec::new();
         let mut rest = datagram.payload;
-        // Some stacks fill a datagram up behind its last packet, with bytes that are none: zeros have no fixed bit.
+        // Some stacks pad a datagram after its last packet with zeros, outside of any packet. Zeros
+        // have no fixed bit.
         while rest.iter().any(|byte| *byte != 0) {
             let id_len = self.sides[datagram.from.peer() as usize].id_len;
             let usual = with_fixed_bit(rest);
@@ -186,7 +191,7 @@ impl Reader {
         packets
     }
 
-    /// RFC 9001 section 5.2.
+    /// Derives the Initial keys (RFC 9001 section 5.2).
     fn derive_initial(&mut self, client_destination: &[u8]) {
         let keys = keys::initial(client_destination, Side::Client);
         self.sides[Side::Client as usize].initial = Some(keys.local);
@@ -220,11 +225,11 @@ impl Reader {
         Some(packet)
     }
 
-    /// The keys of all later packets, as soon as both hellos were seen.
+    /// Derives the keys of all later packets, once both hellos were captured.
     fn derive(&mut self) -> Option<()> {
         let random = self.sides[Side::Client as usize].hello.random()?;
         let suite = self.sides[Side::Server as usize].hello.known_suite()?;
-        let secrets: Secrets = self.log.of(&random)?.clone();
+        let secrets: Secrets = self.log.secrets(&random)?.clone();
         for side in [Side::Client, Side::Server] {
             let direction = &mut self.sides[side as usize];
             direction.handshake = secrets.handshake(side).and_then(|secret| suite.keys(secret, secret));
@@ -238,7 +243,7 @@ impl Reader {
 mod tests {
     use super::*;
 
-    /// RFC 9287: the bit may be anything, and only the parser is shown it set.
+    /// RFC 9287: the bit may have any value. It is set only for the parser.
     #[test]
     fn the_fixed_bit_is_for_the_parser() {
         assert_eq!(with_fixed_bit(&[0x80, 1])[..], [0xc0, 1]);
@@ -247,7 +252,8 @@ mod tests {
         assert!(with_fixed_bit(&[]).is_empty());
     }
 
-    /// Zeros behind the last packet are no packet; anything else that cannot be opened is counted.
+    /// Zeros after the last packet are not a packet. Anything else that cannot be decrypted is
+    /// counted.
     #[test]
     fn what_fills_a_datagram_up_is_not_counted() {
         let mut reader = Reader::default();

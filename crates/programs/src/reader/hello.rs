@@ -1,31 +1,32 @@
-//! What of a TLS handshake stands in the open: the CRYPTO stream of Initial packets, the client's random, the suite that the server
-//! chose (RFC 8446 section 4.1).
+//! Reads the unencrypted part of a TLS handshake from the CRYPTO stream of Initial packets: the
+//! client's random, and the cipher suite that the server chose (RFC 8446 section 4.1).
 
 use std::collections::BTreeMap;
 
 use super::key_log::Random;
 use super::keys::Suite;
 
-/// Handshake types.
+/// Handshake message types.
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
-/// Type, length, version.
+/// Bytes of message type, length and version.
 const BEFORE_RANDOM: usize = 1 + 3 + 2;
-/// Bytes of a hello that are looked at: a session id of 32 bytes and the suite behind it are the last.
+/// Bytes of a hello that are needed: up to a session ID of 32 bytes and the cipher suite after it.
 const NEEDED: usize = BEFORE_RANDOM + 32 + 1 + 32 + 2;
-/// Bytes that are kept at most: a ClientHello with keys of post-quantum cryptography has less than two kilobytes.
-const MOST: u64 = 16 << 10;
+/// Highest stream offset that is kept, in bytes. A ClientHello with post-quantum keys has less than
+/// two kilobytes.
+const MAX_OFFSET: u64 = 16 << 10;
 
-/// The CRYPTO stream of one end, as far as it is needed. Pieces may come in any order and more than once.
+/// Beginning of the CRYPTO stream of one end. Pieces may arrive in any order and more than once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hello {
     pieces: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Hello {
-    /// A CRYPTO frame.
+    /// Adds the data of a CRYPTO frame.
     pub(crate) fn take(&mut self, offset: u64, data: &[u8]) {
-        if offset < MOST {
+        if offset < MAX_OFFSET {
             let longest = self.pieces.entry(offset).or_default();
             if longest.len() < data.len() {
                 *longest = data.to_vec();
@@ -33,7 +34,7 @@ impl Hello {
         }
     }
 
-    /// The stream from its beginning to the first gap.
+    /// Returns the stream from its beginning to the first gap.
     fn start(&self) -> Vec<u8> {
         let mut start = Vec::new();
         for (&offset, data) in &self.pieces {
@@ -46,14 +47,15 @@ impl Hello {
         start
     }
 
-    /// Of a ClientHello.
+    /// Returns the random of a ClientHello.
     pub(crate) fn random(&self) -> Option<Random> {
         let start = self.start();
         let random = start.get(BEFORE_RANDOM..BEFORE_RANDOM + 32)?;
         (start[0] == CLIENT_HELLO).then(|| random.try_into().ok()).flatten()
     }
 
-    /// Of a ServerHello: the number of the suite that it chose. A HelloRetryRequest has the same form, and the same suite must follow.
+    /// Returns the number of the cipher suite in a ServerHello. A HelloRetryRequest has the same
+    /// form, and must name the same suite.
     pub(crate) fn suite(&self) -> Option<u16> {
         let start = self.start();
         let session = usize::from(*start.get(BEFORE_RANDOM + 32)?);
@@ -62,9 +64,9 @@ impl Hello {
         (start[0] == SERVER_HELLO).then(|| u16::from_be_bytes([number[0], number[1]]))
     }
 
-    /// The suite, if packets can be read with it.
+    /// Returns the cipher suite, if packets can be read with it.
     pub(crate) fn known_suite(&self) -> Option<Suite> {
-        self.suite().and_then(Suite::of)
+        self.suite().and_then(Suite::from_number)
     }
 }
 
@@ -93,7 +95,7 @@ mod tests {
         assert_eq!(hello.random(), None);
         hello.take(8, &client[8..31]);
         assert_eq!(hello.random(), Some([9; 32]));
-        assert_eq!(hello.suite(), None, "a client has chosen nothing");
+        assert_eq!(hello.suite(), None, "a ClientHello has no chosen suite");
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! The key log that TLS libraries write where `SSLKEYLOGFILE` says: a line `LABEL CLIENT_RANDOM SECRET` for each secret, in
-//! hexadecimal (draft-ietf-tls-keylogfile section 2).
+//! Reads the key log that TLS libraries write to the file named by `SSLKEYLOGFILE`. Each line is
+//! `LABEL CLIENT_RANDOM SECRET`, in hexadecimal (draft-ietf-tls-keylogfile section 2).
 
 use std::collections::BTreeMap;
 
 use quic::Side;
 
-/// The client's random bytes, by which TLS sessions are told apart.
+/// The client's random bytes, which identify a TLS session.
 pub type Random = [u8; 32];
 
-/// The secrets of one session that QUIC packets are protected with (RFC 9001 section 5.1).
+/// Secrets of one session that protect QUIC packets (RFC 9001 section 5.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets {
     handshake: [Option<Vec<u8>>; 2],
@@ -16,12 +16,12 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// That of Handshake packets which this end sends.
+    /// Returns the secret of the Handshake packets that `from` sends.
     pub fn handshake(&self, from: Side) -> Option<&[u8]> {
         self.handshake[from as usize].as_deref()
     }
 
-    /// That of its 1-RTT packets before any key update.
+    /// Returns the secret of the 1-RTT packets that `from` sends before any key update.
     pub fn application(&self, from: Side) -> Option<&[u8]> {
         self.application[from as usize].as_deref()
     }
@@ -32,22 +32,22 @@ impl Secrets {
 pub struct KeyLog(BTreeMap<Random, Secrets>);
 
 impl KeyLog {
-    /// Reads a key log. Lines of other labels, comments, and lines that are broken off are passed over, as that draft asks for.
+    /// Parses a key log. Ignores other labels, comments and truncated lines, as the draft requires.
     pub fn parse(text: &str) -> Self {
         let mut all = Self::default();
         for line in text.lines() {
-            // A line that is no secret of ours says nothing.
+            // Lines without a secret for QUIC are ignored.
             let _ = all.take(line);
         }
         all
     }
 
-    /// The secrets of the session with this random of the client.
-    pub fn of(&self, random: &Random) -> Option<&Secrets> {
+    /// Returns the secrets of the session with this client random.
+    pub fn secrets(&self, random: &Random) -> Option<&Secrets> {
         self.0.get(random)
     }
 
-    /// Whether it holds no session.
+    /// Reports whether the log has no session.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -70,7 +70,7 @@ impl KeyLog {
     }
 }
 
-/// Of hexadecimal digits.
+/// Decodes hexadecimal digits.
 fn bytes(digits: &str) -> Option<Vec<u8>> {
     let pairs = digits.as_bytes().chunks(2);
     let byte = |pair: &[u8]| {
@@ -99,12 +99,12 @@ mod tests {
         let log = KeyLog::parse(&text);
         let mut expected = [0; 32];
         expected[31] = 7;
-        let secrets = log.of(&expected).unwrap();
+        let secrets = log.secrets(&expected).unwrap();
         assert_eq!(secrets.handshake(Side::Client), Some(&[10, 11][..]));
         assert_eq!(secrets.handshake(Side::Server), None, "half a byte");
         assert_eq!(secrets.application(Side::Server), Some(&[255][..]));
         assert_eq!(secrets.application(Side::Client), None);
-        assert_eq!(log.of(&[0; 32]), None);
+        assert_eq!(log.secrets(&[0; 32]), None);
         assert!(KeyLog::parse("").is_empty() && !log.is_empty());
     }
 }

@@ -1,14 +1,15 @@
-//! Packet keys from a secret (RFC 9001 section 5.1), as the keys of `quic::crypto`. rustls makes them for its own sessions alone.
+//! Derives packet keys from a secret (RFC 9001 section 5.1), in the form of `quic::crypto`. rustls
+//! derives them only for its own sessions.
 
 use quic::crypto::keys::{DirectionalKeys, HeaderProtectionKey, PacketKey, Tag};
 use quic::rustls;
 use ring::aead::{self, quic as header};
 use ring::hkdf;
 
-/// Bytes of an AEAD nonce and of a tag: the same for all suites of TLS 1.3.
+/// Sizes of an AEAD nonce and of a tag in bytes, the same for all suites of TLS 1.3.
 const NONCE: usize = 12;
 const TAG: usize = 16;
-/// The header form bit.
+/// Header form bit of a long header.
 const LONG: u8 = 0x80;
 
 /// A cipher suite of TLS 1.3 that packets can be read with.
@@ -23,8 +24,9 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// By its number (RFC 8446 appendix B.4); `None` for others, AES-CCM among them.
-    pub const fn of(number: u16) -> Option<Self> {
+    /// Returns the suite with this number (RFC 8446 appendix B.4), or `None` for other suites such
+    /// as AES-CCM.
+    pub const fn from_number(number: u16) -> Option<Self> {
         match number {
             0x1301 => Some(Self::Aes128Gcm),
             0x1302 => Some(Self::Aes256Gcm),
@@ -48,7 +50,7 @@ impl Suite {
         }
     }
 
-    /// HKDF-Expand-Label without a context (RFC 8446 section 7.1), so many bytes.
+    /// Computes `length` bytes of HKDF-Expand-Label with an empty context (RFC 8446 section 7.1).
     fn expand(self, secret: &[u8], label: &str, length: usize) -> Option<Vec<u8>> {
         let label = format!("tls13 {label}");
         let length_bytes = u16::try_from(length).ok()?.to_be_bytes();
@@ -60,8 +62,9 @@ impl Suite {
         Some(out)
     }
 
-    /// The keys of packets that one end sends, of the key phase that `secret` is of, with header protection of the first phase's
-    /// secret, which updates leave alone. `None` where ring refuses.
+    /// Returns the keys of packets that one end sends in the key phase of `secret`. Header
+    /// protection uses `first_secret`, that of the first key phase, because key updates do not
+    /// change it. Returns `None` if ring refuses a key.
     pub fn keys(self, first_secret: &[u8], secret: &[u8]) -> Option<DirectionalKeys> {
         let (aead, header) = self.aead();
         let key = self.expand(secret, "quic key", aead.key_len())?;
@@ -69,10 +72,10 @@ impl Suite {
         let mask = self.expand(first_secret, "quic hp", aead.key_len())?;
         let key = aead::LessSafeKey::new(aead::UnboundKey::new(aead, &key).ok()?);
         let header = header::HeaderProtectionKey::new(header, &mask).ok()?;
-        Some(DirectionalKeys { header: Box::new(Mask(header)), packet: Box::new(Packets { key, iv }) })
+        Some(DirectionalKeys { header: Box::new(HeaderKey(header)), packet: Box::new(AeadKey { key, iv }) })
     }
 
-    /// The secret of the next key phase (RFC 9001 section 6.1).
+    /// Returns the secret of the next key phase (RFC 9001 section 6.1).
     pub fn next(self, secret: &[u8]) -> Option<Vec<u8>> {
         self.expand(secret, "quic ku", secret.len())
     }
@@ -86,13 +89,13 @@ impl hkdf::KeyType for Length {
     }
 }
 
-struct Packets {
+struct AeadKey {
     key: aead::LessSafeKey,
     iv: [u8; NONCE],
 }
 
-impl Packets {
-    /// RFC 9001 section 5.3.
+impl AeadKey {
+    /// Returns the nonce of a packet number (RFC 9001 section 5.3).
     fn nonce(&self, number: u64) -> aead::Nonce {
         let mut nonce = self.iv;
         nonce[NONCE - 8..].iter_mut().zip(number.to_be_bytes()).for_each(|(byte, of)| *byte ^= of);
@@ -100,7 +103,7 @@ impl Packets {
     }
 }
 
-impl PacketKey for Packets {
+impl PacketKey for AeadKey {
     fn encrypt_in_place(&self, number: u64, header: &[u8], payload: &mut [u8]) -> Result<Tag, rustls::Error> {
         let sealed =
             self.key.seal_in_place_separate_tag(self.nonce(number), aead::Aad::from(header), payload);
@@ -121,7 +124,7 @@ impl PacketKey for Packets {
         TAG
     }
 
-    // Nobody sends with these keys: there is nothing to limit.
+    // These keys only decrypt, so there is no limit to enforce.
     fn confidentiality_limit(&self) -> u64 {
         u64::MAX
     }
@@ -131,10 +134,12 @@ impl PacketKey for Packets {
     }
 }
 
-struct Mask(header::HeaderProtectionKey);
+struct HeaderKey(header::HeaderProtectionKey);
 
-impl Mask {
-    /// RFC 9001 section 5.4.1. The first byte tells the length of the number when it is not masked: before this, or after it.
+impl HeaderKey {
+    /// Adds or removes header protection (RFC 9001 section 5.4.1). The unmasked first byte has the
+    /// length of the packet number. It is unmasked after the call if `unmask` is set, and before it
+    /// otherwise.
     fn apply(
         &self,
         sample: &[u8],
@@ -153,7 +158,7 @@ impl Mask {
     }
 }
 
-impl HeaderProtectionKey for Mask {
+impl HeaderProtectionKey for HeaderKey {
     fn encrypt_in_place(
         &self,
         sample: &[u8],
@@ -186,7 +191,7 @@ mod tests {
         pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
     }
 
-    /// RFC 9001 appendix A.5: the secret, what comes of it, and a packet of one PING.
+    /// RFC 9001 appendix A.5: the secret, the keys derived from it, and a packet with one PING.
     #[test]
     fn chacha20_of_the_rfc() {
         let suite = Suite::ChaCha20Poly1305;
@@ -207,7 +212,7 @@ mod tests {
         let (head, body) = packet.split_at_mut(4);
         assert_eq!(keys.packet.decrypt_in_place(654_360_564, head, body).unwrap(), [1]);
 
-        // And back.
+        // The inverse.
         let mut again = hex("4200bff401");
         let (head, body) = again.split_at_mut(4);
         let tag = keys.packet.encrypt_in_place(654_360_564, head, body).unwrap();
@@ -218,12 +223,12 @@ mod tests {
         assert_eq!(again, sealed);
     }
 
-    /// The suites by their numbers; the keys of each.
+    /// Suites by number, and the keys of each.
     #[test]
     fn suites() {
-        let all = [0x1301, 0x1302, 0x1303].map(Suite::of);
+        let all = [0x1301, 0x1302, 0x1303].map(Suite::from_number);
         assert_eq!(all, [Suite::Aes128Gcm, Suite::Aes256Gcm, Suite::ChaCha20Poly1305].map(Some));
-        assert_eq!(Suite::of(0x1304), None, "AES-128-CCM");
+        assert_eq!(Suite::from_number(0x1304), None, "AES-128-CCM");
         for suite in all.into_iter().flatten() {
             let secret = [7; 32];
             let keys = suite.keys(&secret, &suite.next(&secret).unwrap()).unwrap();

@@ -1,12 +1,17 @@
-//! Our own reading of other stacks' traffic, with their TLS keys: no I/O, no clock.
+//! Decrypts other stacks' traffic with their TLS keys, and measures it. Has no I/O and no clock.
 //!
 //! ```text
-//! key_log.rs    what SSLKEYLOGFILE got -> secrets      keys.rs    secrets -> keys      hello.rs    which secrets, which suite
-//! connection.rs    datagrams in the order of time -> packets      packet.rs    what of their frames counts
-//! flight.rs    packets of one sender -> RTT samples, losses, bytes in flight      stream.rs    data that arrives
+//! key_log.rs       text of SSLKEYLOGFILE -> secrets
+//! hello.rs         Initial packets -> client random, cipher suite
+//! keys.rs          secrets -> packet keys
+//! connection.rs    datagrams in order of time -> packets
+//! packet.rs        frames of a packet that are measured
+//! flight.rs        packets of one sender -> RTT samples, losses, bytes in flight
+//! stream.rs        data that arrives
 //! ```
 //!
-//! Every datagram may be seen twice, where it leaves and where it arrives; one that is seen once was lost between.
+//! Every datagram is captured where it leaves and where it arrives. One that is captured only once
+//! was lost on the way.
 
 mod connection;
 mod flight;
@@ -17,7 +22,7 @@ mod packet;
 mod stream;
 
 pub use connection::{Datagram, Place, Reader};
-pub use flight::{Answered, Departed, Flight};
+pub use flight::{Acknowledged, Departed, Flight};
 pub use key_log::{KeyLog, Random, Secrets};
 pub use keys::Suite;
 pub use packet::{Ack, Packet, Piece};

@@ -1,24 +1,24 @@
-//! What of an opened packet counts for measurements: which data it carries, what it acknowledges.
+//! Extracts what is measured from a decrypted packet: its stream data and its acknowledgements.
 
 use quic::Level;
 use quic::wire::receive_timestamps::StampFormat;
 use quic::wire::{Extensions, Frame, Frames};
 
-/// Data of a stream.
+/// Range of stream data in a STREAM frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The stream.
+    /// Stream ID.
     pub stream: u64,
-    /// Where it begins in the stream, bytes.
+    /// Offset in the stream, in bytes.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u64,
-    /// The stream ends with it.
+    /// FIN bit: the stream ends with it.
     pub fin: bool,
 }
 
 impl Piece {
-    /// The first byte behind it.
+    /// Returns the offset of the first byte after it.
     pub const fn end(&self) -> u64 {
         self.offset.saturating_add(self.len)
     }
@@ -27,47 +27,47 @@ impl Piece {
 /// An ACK frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// First and last number of each range, the largest first.
+    /// First and last packet number of each range, in descending order.
     pub ranges: Vec<(u64, u64)>,
-    /// ACK Delay as written: see the peer's `ack_delay_exponent`.
+    /// ACK Delay field. Its unit depends on the peer's `ack_delay_exponent`.
     pub delay: u64,
 }
 
 impl Ack {
-    /// The largest number that it acknowledges.
+    /// Returns the largest acknowledged packet number.
     pub fn largest(&self) -> Option<u64> {
         self.ranges.first().map(|range| range.1)
     }
 }
 
-/// A packet, opened.
+/// A decrypted packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Its type.
+    /// Encryption level.
     pub level: Level,
-    /// Its number.
+    /// Packet number.
     pub number: u64,
-    /// Its bytes, with header and tag.
+    /// Size with header and tag, in bytes.
     pub bytes: u32,
-    /// The peer acknowledges it (RFC 9002 section 2).
-    pub elicits: bool,
-    /// It counts as bytes in flight (RFC 9002 section 2).
+    /// True for an ACK-eliciting packet (RFC 9002 section 2).
+    pub ack_eliciting: bool,
+    /// True for a packet that counts as in flight (RFC 9002 section 2).
     pub in_flight: bool,
-    /// Its STREAM frames.
+    /// STREAM frames.
     pub pieces: Vec<Piece>,
-    /// Its ACK frames.
+    /// ACK frames.
     pub acks: Vec<Ack>,
-    /// HANDSHAKE_DONE is in it.
-    pub confirms: bool,
-    /// CONNECTION_CLOSE is in it, in one of its two forms.
-    pub closes: bool,
-    /// CRYPTO frames: where each begins, and its data.
+    /// True if it has a HANDSHAKE_DONE frame.
+    pub handshake_done: bool,
+    /// True if it has a CONNECTION_CLOSE frame of either type.
+    pub connection_close: bool,
+    /// CRYPTO frames: offset and data.
     pub(crate) crypto: Vec<(u64, Vec<u8>)>,
-    /// There is a frame in it that nobody here knows, and what stands behind it is not read.
+    /// True if it has an unknown frame. The rest of the packet after such a frame is not read.
     pub unread: bool,
 }
 
-/// Whatever extension a stack has, its frames are welcome: this end has asked for nothing and answers nothing.
+/// Extensions whose frames are parsed: all of them, because the reader negotiates nothing.
 const ALL: Extensions = Extensions {
     max_datagram_frame_size: u64::MAX,
     ack_frequency: true,
@@ -75,26 +75,27 @@ const ALL: Extensions = Extensions {
 };
 
 impl Packet {
-    /// Reads the frames of a payload. What no rule allows ends the reading and is no error here: it is the stack's.
+    /// Reads the frames of a payload. Stops at an invalid frame; that is the stack's error and not
+    /// ours.
     pub(crate) fn read(level: Level, number: u64, bytes: u32, payload: &[u8]) -> Self {
         let mut packet = Self {
             level,
             number,
             bytes,
-            elicits: false,
+            ack_eliciting: false,
             in_flight: false,
             pieces: Vec::new(),
             acks: Vec::new(),
-            confirms: false,
-            closes: false,
+            handshake_done: false,
+            connection_close: false,
             crypto: Vec::new(),
             unread: payload.is_empty(),
         };
         for frame in Frames::new(payload, level, ALL).into_iter().flatten() {
             match frame {
                 Ok(frame) => packet.take(&frame),
-                // A frame of an extension: all of them but those of acknowledgements elicit ACKs.
-                Err(_) => (packet.unread, packet.elicits, packet.in_flight) = (true, true, true),
+                // It is probably a frame of an extension. Only ACK frames do not elicit ACKs.
+                Err(_) => (packet.unread, packet.ack_eliciting, packet.in_flight) = (true, true, true),
             }
         }
         packet
@@ -102,7 +103,7 @@ impl Packet {
 
     fn take(&mut self, frame: &Frame<'_>) {
         let kind = frame.frame_type();
-        self.elicits |= kind.is_ack_eliciting();
+        self.ack_eliciting |= kind.is_ack_eliciting();
         self.in_flight |= kind.counts_in_flight();
         match frame {
             Frame::Stream(stream) => self.pieces.push(Piece {
@@ -116,8 +117,8 @@ impl Packet {
                 self.acks.push(Ack { ranges, delay: ack.delay });
             }
             Frame::Crypto { offset, data } => self.crypto.push((*offset, data.to_vec())),
-            Frame::HandshakeDone => self.confirms = true,
-            Frame::ConnectionClose { .. } | Frame::ApplicationClose { .. } => self.closes = true,
+            Frame::HandshakeDone => self.handshake_done = true,
+            Frame::ConnectionClose { .. } | Frame::ApplicationClose { .. } => self.connection_close = true,
             _ => {}
         }
     }
@@ -127,7 +128,8 @@ impl Packet {
 mod tests {
     use super::*;
 
-    /// RFC 9000 sections 19.3 and 19.8: an ACK of 7 and 3 to 4, and ten bytes at offset 5 of stream 4 that end it.
+    /// RFC 9000 sections 19.3 and 19.8: an ACK of packets 7 and 3 to 4, and the last ten bytes of
+    /// stream 4 at offset 5.
     #[test]
     fn frames_that_count() {
         let mut payload = vec![0x02, 7, 9, 1, 0, 1, 1];
@@ -138,21 +140,21 @@ mod tests {
         assert_eq!(packet.acks[0].largest(), Some(7));
         assert_eq!(packet.pieces, [Piece { stream: 4, offset: 5, len: 10, fin: true }]);
         assert_eq!(packet.pieces[0].end(), 15);
-        assert_eq!((packet.elicits, packet.in_flight, packet.unread), (true, true, false));
+        assert_eq!((packet.ack_eliciting, packet.in_flight, packet.unread), (true, true, false));
     }
 
     #[test]
     fn acks_and_padding_alone() {
         let ack = Packet::read(Level::OneRtt, 0, 30, &[0x02, 0, 0, 0, 0]);
-        assert_eq!((ack.elicits, ack.in_flight), (false, false));
+        assert_eq!((ack.ack_eliciting, ack.in_flight), (false, false));
         let padded = Packet::read(Level::OneRtt, 0, 30, &[0x02, 0, 0, 0, 0, 0, 0]);
-        assert_eq!((padded.elicits, padded.in_flight), (false, true));
+        assert_eq!((padded.ack_eliciting, padded.in_flight), (false, true));
     }
 
     #[test]
     fn frames_of_extensions_elicit_acks_and_end_the_reading() {
         let packet = Packet::read(Level::OneRtt, 0, 30, &[0x1e, 0x80, 0x9f, 0x81, 0xa6, 1, 2, 3]);
-        assert_eq!((packet.confirms, packet.elicits, packet.unread), (true, true, true));
+        assert_eq!((packet.handshake_done, packet.ack_eliciting, packet.unread), (true, true, true));
         assert!(Packet::read(Level::OneRtt, 0, 30, &[]).unread);
     }
 }

@@ -1,4 +1,4 @@
-//! The certificates of one run: an authority, and a server that it knows.
+//! Makes the certificates of one run: a CA, and a server certificate signed by it.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,10 +14,10 @@ use rcgen::{
 use crate::error::Error;
 use crate::stack::KeyKind;
 
-/// By this name the server is known, beside its address.
+/// Name of the server in its certificate, beside its address.
 pub(crate) const SERVER_NAME: &str = "server.ackclock.test";
 
-/// The files that the two ends are told.
+/// PEM files for the two ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Certificates {
     pub(crate) ca: PathBuf,
@@ -26,10 +26,11 @@ pub(crate) struct Certificates {
 }
 
 impl Certificates {
-    /// Makes them in a folder. The key, which is worth nothing after the run, is its owner's alone.
+    /// Makes the certificates in a folder. Only the owner can read the server's key, which is
+    /// useless after the run.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The error of the system call.
     pub(crate) fn make(folder: &Path, kind: KeyKind, address: Ipv4Addr) -> Result<Self, Error> {
         let texts = texts(kind, address).map_err(|e| Error::system("make the certificates", e))?;
         let write = |name: &str, text: &str, mode: u32| {
@@ -66,8 +67,9 @@ fn texts(kind: KeyKind, address: Ipv4Addr) -> Result<[String; 3], Refused> {
     Ok([root.pem(), leaf.pem(), key.serialize_pem()])
 }
 
-/// The server's key, as every library reads it: ring makes keys of Ed25519 with the public one behind (version 2 of PKCS #8), and OpenSSL
-/// and what is built on it want version 1 (RFC 8410 section 7), which is the same without.
+/// Makes the server's key in a form that every library reads. ring makes Ed25519 keys in version 2
+/// of PKCS #8, with the public key at the end. OpenSSL and libraries based on it require version 1
+/// (RFC 8410 section 7), which is the same without the public key.
 fn server_key(kind: KeyKind) -> Result<KeyPair, Refused> {
     if kind == KeyKind::P256 {
         return KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256);
@@ -78,7 +80,8 @@ fn server_key(kind: KeyKind) -> Result<KeyPair, Refused> {
     KeyPair::try_from([&PREFIX[..], seed].concat())
 }
 
-/// What is before the 32 bytes of the key: lengths, version 1, the algorithm's number. In version 2 it has as many bytes.
+/// Bytes before the 32 bytes of the key in version 1: lengths, version and algorithm. The prefix of
+/// version 2 has the same length.
 const PREFIX: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 const SEED: usize = 32;
 
@@ -96,7 +99,7 @@ mod tests {
         assert_eq!(mode, 0o600);
     }
 
-    /// PEM as every TLS library reads it; keys of both kinds, whose lengths tell them apart.
+    /// All files are PEM. Keys of the two kinds differ in length.
     #[test]
     fn three_texts() {
         let lengths = [KeyKind::Ed25519, KeyKind::P256].map(|kind| {
@@ -105,7 +108,8 @@ mod tests {
             assert!(key.starts_with("-----BEGIN PRIVATE KEY-----"));
             key.len()
         });
-        // 48 bytes in base 64 between two lines of 27 and 25 characters; P-256 has its public key with it.
+        // An Ed25519 key is 48 bytes in base64 between lines of 27 and 25 characters. A P-256 key
+        // includes its public key.
         assert!(lengths[0] < 125 && lengths[1] > 200, "{lengths:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! One flow's two processes, from their beginning to their end.
+//! Runs the two processes of one flow, from start to end.
 
 use std::time::{Duration, Instant};
 
@@ -6,44 +6,53 @@ use emu::child::code;
 use emu::{Identity, Rig, Side};
 
 use super::certificates::{Certificates, SERVER_NAME};
-use super::dark::Dark;
 use super::fate::{Fate, Transfer};
 use super::feasibility::FlowPlan;
 use super::folder::{FILE, FlowFolder};
+use super::outages::Outages;
 use super::process::Process;
 use crate::error::Error;
-use crate::stack::{Located, Words};
+use crate::stack::{Located, Placeholders};
 
-/// What all flows of a run are told.
+/// Parameters shared by all flows of a run.
 #[derive(Debug)]
-pub(super) struct Told<'a> {
-    /// The stacks of client and server.
+pub(super) struct FlowContext<'a> {
+    /// Stacks of client and server.
     pub(super) located: [&'a Located; 2],
-    /// What the client's stack is to send its own packets with: acknowledgements, mostly.
+    /// Controller of the client's own packets, which are mostly ACKs.
     pub(super) client_controller: &'a str,
     pub(super) certificates: &'a Certificates,
     pub(super) identity: &'a Identity,
-    /// Payload of UDP of a full packet, bytes.
+    /// UDP payload of a full packet, in bytes.
     pub(super) datagram: u32,
 }
 
-/// A flow under way.
+/// A running flow.
 #[derive(Debug)]
 pub(super) struct Flow<'a> {
-    told: &'a Told<'a>,
+    context: &'a FlowContext<'a>,
     plan: &'a FlowPlan,
     folder: &'a FlowFolder,
     server: Option<Process>,
     client: Option<Process>,
     begun: Option<Instant>,
-    /// How much had arrived, and when that was more than before.
+    /// Bytes that had arrived, and the time of their last increase.
     progress: (u64, Option<Instant>),
     fate: Option<Fate>,
 }
 
 impl<'a> Flow<'a> {
-    pub(super) fn new(told: &'a Told<'a>, plan: &'a FlowPlan, folder: &'a FlowFolder) -> Self {
-        Self { told, plan, folder, server: None, client: None, begun: None, progress: (0, None), fate: None }
+    pub(super) fn new(context: &'a FlowContext<'a>, plan: &'a FlowPlan, folder: &'a FlowFolder) -> Self {
+        Self {
+            context,
+            plan,
+            folder,
+            server: None,
+            client: None,
+            begun: None,
+            progress: (0, None),
+            fate: None,
+        }
     }
 
     pub(super) fn plan(&self) -> &FlowPlan {
@@ -54,16 +63,16 @@ impl<'a> Flow<'a> {
         self.fate.as_ref()
     }
 
-    /// Ends it so, unless it has ended; it is listened to no more.
-    pub(super) fn settle(&mut self, fate: Fate) {
+    /// Sets how the flow ended, unless it already has. The flow is no longer watched.
+    pub(super) fn set_fate(&mut self, fate: Fate) {
         self.fate.get_or_insert(fate);
     }
 
-    fn words(&self, side: Side) -> Words {
-        let Told { certificates, datagram, client_controller, .. } = self.told;
+    fn placeholders(&self, side: Side) -> Placeholders {
+        let FlowContext { certificates, datagram, client_controller, .. } = self.context;
         let address = Side::Server.ipv4();
         let port = self.plan.port;
-        Words::from([
+        Placeholders::from([
             ("address", address.to_string()),
             ("port", port.to_string()),
             ("url", format!("https://{address}:{port}/{FILE}")),
@@ -90,74 +99,77 @@ impl<'a> Flow<'a> {
     }
 
     fn start(&self, rig: &Rig, side: Side) -> Result<Process, Error> {
-        let located = self.told.located[side as usize];
+        let located = self.context.located[side as usize];
         let end = if side == Side::Client { located.stack().client() } else { located.stack().server() };
-        let mut command = located.command(end, &self.words(side))?;
+        let mut command = located.command(end, &self.placeholders(side))?;
         command.current_dir(&self.folder.downloads);
-        Process::start(rig, side, self.told.identity, command)
+        Process::start(rig, side, self.context.identity, command)
     }
 
+    /// Starts the server.
+    ///
     /// # Errors
-    /// What the system refuses.
+    /// The error of the system call.
     pub(super) fn start_server(&mut self, rig: &Rig) -> Result<(), Error> {
         self.server = Some(self.start(rig, Side::Server)?);
         Ok(())
     }
 
-    /// Starts a client that waits for the word; another one is started when its time comes.
+    /// Starts the client if it waits for the start signal. Another client is started at its time.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The error of the system call.
     pub(super) fn prepare_client(&mut self, rig: &Rig) -> Result<(), Error> {
-        if self.told.located[Side::Client as usize].stack().client().waits {
+        if self.context.located[Side::Client as usize].stack().client().waits {
             self.client = Some(self.start(rig, Side::Client)?);
         }
         Ok(())
     }
 
-    /// Whether its client waits for the word: its file is there then.
+    /// Reports whether the client is ready. A client creates its file just before it waits for the
+    /// start signal.
     pub(super) fn is_ready(&self) -> bool {
         self.client.is_none() || self.folder.arrived().is_some()
     }
 
-    /// Its time has come.
+    /// Starts the transfer.
     ///
     /// # Errors
-    /// What the system refuses.
-    pub(super) fn begin(&mut self, rig: &Rig, now: Instant) -> Result<(), Error> {
+    /// The error of the system call.
+    pub(super) fn start_transfer(&mut self, rig: &Rig, now: Instant) -> Result<(), Error> {
         match &mut self.client {
-            Some(client) => client.begin(),
+            Some(client) => client.send_start(),
             None => self.client = Some(self.start(rig, Side::Client)?),
         }
         self.begun = Some(now);
         Ok(())
     }
 
-    pub(super) fn has_begun(&self) -> bool {
+    pub(super) fn has_started(&self) -> bool {
         self.begun.is_some()
     }
 
-    /// Whether a process of it has ended that should not have.
+    /// Checks for processes that have ended, and sets how the flow ended.
     pub(super) fn check_processes(&mut self) {
         for (side, process) in [(Side::Server, &mut self.server), (Side::Client, &mut self.client)] {
             let Some(status) = process.as_mut().and_then(Process::status) else { continue };
             let fate = match (side, code(status)) {
                 (Side::Client, 0) if self.begun.is_some() => match self.plan.whole {
-                    true if self.folder.is_right() => Fate::Done,
+                    true if self.folder.matches_served() => Fate::Done,
                     true => Fate::WrongData,
                     false => Fate::Early,
                 },
                 (side, status) => Fate::Crashed(side, status),
             };
-            // A client that is done counts before a server that ended with it.
+            // A finished client takes precedence over a server that ended with it.
             if self.fate.is_none() || fate == Fate::Done {
                 self.fate = Some(fate);
             }
         }
     }
 
-    /// Looks how far it is; nothing new for `silence` is a stall, but for when the link is dark.
-    pub(super) fn look(&mut self, now: Instant, silence: Duration, dark: &Dark) {
+    /// Checks the progress. A flow without new data for `silence` outside of outages has stalled.
+    pub(super) fn poll(&mut self, now: Instant, silence: Duration, outages: &Outages) {
         self.check_processes();
         if self.fate.is_some() {
             return;
@@ -166,24 +178,25 @@ impl<'a> Flow<'a> {
         if arrived > self.progress.0 {
             self.progress = (arrived, Some(now));
         }
-        let since = self.progress.1.or(self.begun).map(|since| dark.counts_from(since, now));
+        let since = self.progress.1.or(self.begun).map(|since| outages.counts_from(since, now));
         if since.is_some_and(|since| now.saturating_duration_since(since) >= silence) {
             self.fate = Some(Fate::Stalled(silence));
         }
     }
 
-    /// Its time is over before that of the run: it sends nothing more.
-    pub(super) fn quiet(&mut self) {
+    /// Ends both processes of a flow that stops before the run does, so that it sends nothing more.
+    pub(super) fn kill(&mut self) {
         drop(self.client.take());
         drop(self.server.take());
     }
 
-    /// Ends both processes, at once and without a word to each other, so that nothing more is sent.
+    /// Ends both processes at once, without a close of the connection, so that nothing more is
+    /// sent.
     pub(super) fn stop(&mut self) -> Transfer {
-        let words =
+        let last_output =
             [self.client.take(), self.server.take()].map(|end| end.map(Process::finish).unwrap_or_default());
         let fate = self.fate.clone().unwrap_or(Fate::Abandoned);
-        let words = if fate.is_good() { Default::default() } else { words };
-        Transfer { fate, arrived: self.folder.arrived().unwrap_or(0), words }
+        let last_output = if fate.is_good() { Default::default() } else { last_output };
+        Transfer { fate, arrived: self.folder.arrived().unwrap_or(0), last_output }
     }
 }

@@ -1,8 +1,10 @@
-//! Files of one run: what is served, what arrives, keys, the capture. They are removed when the run ends. Files that a killed run left behind are
-//! removed when the next run begins.
+//! Files of one run: served and downloaded files, keys, and the capture. They are removed when the
+//! run ends. Files left by a killed run are removed when the next run starts.
 //!
-//! The processes of a run have a folder of their own with mode 0700. It belongs to the user that they run as. The capture is in another folder, which
-//! belongs to this process. What is read back from the processes' folder is never reached through a link, and is a regular file of bounded size.
+//! The processes of a run have a folder of their own with mode 0700, which belongs to the user that
+//! they run as. The capture is in another folder, which belongs to this process. Files in the
+//! processes' folder are never read through a link. They must be regular files, and the size read
+//! is bounded.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
@@ -23,36 +25,36 @@ use crate::regular;
 
 /// Name of the served file, and so of the downloaded one.
 pub(crate) const FILE: &str = "file";
-/// Beginning of the names of run folders. The number of the process that made them follows.
+/// Prefix of the names of run folders. The ID of the process that made them follows.
 const PREFIX: &str = "ackclock-run-";
-/// Largest size of the served file, in bytes. It lies on disk twice.
+/// Maximum size of the served file, in bytes. It is stored on disk twice.
 pub(crate) const MAX_FILE: u64 = 4 << 30;
-/// Bytes written or read at a time.
+/// Size of a read, in bytes.
 const PIECE: usize = 64 << 10;
-/// Bytes read of a key log. One connection needs less than a kilobyte.
+/// Maximum number of bytes read from a key log. One connection needs less than a kilobyte.
 const MAX_KEYS: u64 = 1 << 20;
-/// Bytes copied of one qlog file.
+/// Maximum number of bytes copied from one qlog file.
 const MAX_QLOG: u64 = 1 << 30;
-/// qlog files read of one end.
+/// Maximum number of qlog files read from one end.
 const MAX_QLOGS: usize = 1000;
 
 /// The folders of one run.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    /// What the processes read and write.
+    /// Folder that the processes read and write.
     dir: TempDir,
-    /// What only this process reads and writes.
+    /// Folder that only this process reads and writes.
     private: TempDir,
-    /// Opened while no other user could have replaced it.
+    /// Handle of `dir`, opened while no other user could have replaced it.
     opened: Arc<File>,
 }
 
 /// The folders of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowFolder {
-    /// What its server serves.
+    /// Folder that the server serves.
     pub(crate) root: PathBuf,
-    /// Where its client writes.
+    /// Folder that the client writes to.
     pub(crate) downloads: PathBuf,
     /// Key logs of client and server.
     pub(crate) keys: [PathBuf; 2],
@@ -65,7 +67,7 @@ pub(crate) struct FlowFolder {
 }
 
 impl Folder {
-    /// Makes the folders in the system's folder for temporary files.
+    /// Makes the folders in the system's temporary folder.
     ///
     /// # Errors
     /// The error of the system call.
@@ -74,11 +76,11 @@ impl Folder {
     }
 
     fn below(parent: &Path, identity: &Identity) -> Result<Self, Error> {
-        let space = process_space();
-        forget_dead(parent, &space, identity);
+        let namespace = pid_namespace();
+        remove_stale(parent, &namespace, identity);
         let failed = |e| Error::system(format_args!("make a folder for the run in {}", parent.display()), e);
         let make = || {
-            let name = format!("{PREFIX}{space}-{}-", process::id());
+            let name = format!("{PREFIX}{namespace}-{}-", process::id());
             let mut builder = tempfile::Builder::new();
             let builder = builder.prefix(&name).permissions(fs::Permissions::from_mode(0o700));
             builder.tempdir_in(parent).map_err(failed)
@@ -88,17 +90,18 @@ impl Folder {
         Ok(Self { dir, private, opened })
     }
 
-    /// The folder that the processes may read and write.
+    /// Returns the folder that the processes may read and write.
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// The folder that only this process may read and write.
+    /// Returns the folder that only this process may read and write.
     pub(crate) fn private(&self) -> &Path {
         self.private.path()
     }
 
-    /// Makes the folders of flow `number`, with a file of `size` bytes. Without a seed the file is only long enough, and not filled.
+    /// Makes the folders of flow `number`, with a file of `size` bytes. Without a seed the file has
+    /// the right size but no contents.
     ///
     /// # Errors
     /// The error of the system call.
@@ -118,7 +121,8 @@ impl Folder {
         Ok(FlowFolder { root, downloads, keys, qlog, run: Arc::clone(&self.opened), name, size })
     }
 
-    /// Gives the processes' folder, and all that is in it, to the user that they run as. Until then nobody else can reach it.
+    /// Gives the processes' folder and its contents to the user that the processes run as. Until
+    /// then no other user can reach it.
     ///
     /// # Errors
     /// The error of the system call.
@@ -130,7 +134,8 @@ impl Folder {
     }
 }
 
-/// The folder itself last: as long as it is not given, its contents can only be what this process has put there.
+/// Changes the owner of a path and everything below it. The folder itself is last: until then only
+/// this process can have written to it.
 fn give_all(path: &Path, identity: &Identity) -> std::io::Result<()> {
     if fs::symlink_metadata(path)?.is_dir() {
         for entry in fs::read_dir(path)? {
@@ -141,7 +146,7 @@ fn give_all(path: &Path, identity: &Identity) -> std::io::Result<()> {
 }
 
 impl FlowFolder {
-    /// Where the served file arrives.
+    /// Returns the path of the downloaded file.
     pub(crate) fn out(&self) -> PathBuf {
         self.downloads.join(FILE)
     }
@@ -153,7 +158,7 @@ impl FlowFolder {
     }
 
     /// Reports whether the downloaded file equals the served one, by SHA-256.
-    pub(crate) fn is_right(&self) -> bool {
+    pub(crate) fn matches_served(&self) -> bool {
         let hash = |path: &str| hash(self.open(path).ok()?, self.size).ok().flatten();
         let [served, arrived] = ["root", "downloads"].map(|folder| hash(&format!("{folder}/{FILE}")));
         served.is_some() && served == arrived
@@ -202,20 +207,22 @@ impl FlowFolder {
     }
 }
 
-/// Returns the number of this process's PID namespace. Containers that share a folder for temporary files count processes separately.
-fn process_space() -> String {
+/// Returns the inode number of this process's PID namespace. Containers that share a temporary
+/// folder number their processes separately.
+fn pid_namespace() -> String {
     let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     link.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
 }
 
-/// Removes the folders of dead processes that belong to this user, or to the user that processes run as.
-fn forget_dead(parent: &Path, space: &str, identity: &Identity) {
+/// Removes run folders of dead processes. They must belong to this user, or to the user that the
+/// processes run as.
+fn remove_stale(parent: &Path, namespace: &str, identity: &Identity) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     let owners = [Identity::own().uid(), identity.uid()];
     for entry in entries.flatten() {
-        let is_dead = maker(&entry.file_name().to_string_lossy(), space)
-            .is_some_and(|maker| !Path::new("/proc").join(maker.to_string()).exists());
-        // Not the target of a link, and not another user's folder with this name.
+        let is_dead = creator(&entry.file_name().to_string_lossy(), namespace)
+            .is_some_and(|creator| !Path::new("/proc").join(creator.to_string()).exists());
+        // Does not follow links, and ignores another user's folder with such a name.
         let is_ours = || entry.metadata().is_ok_and(|found| found.is_dir() && owners.contains(&found.uid()));
         if is_dead && is_ours() {
             let _ = fs::remove_dir_all(entry.path());
@@ -223,9 +230,9 @@ fn forget_dead(parent: &Path, space: &str, identity: &Identity) {
     }
 }
 
-/// Returns the number of the process that made a folder with this name.
-fn maker(name: &str, space: &str) -> Option<u32> {
-    let rest = name.strip_prefix(PREFIX)?.strip_prefix(space)?.strip_prefix('-')?;
+/// Returns the ID of the process that made a folder with this name.
+fn creator(name: &str, namespace: &str) -> Option<u32> {
+    let rest = name.strip_prefix(PREFIX)?.strip_prefix(namespace)?.strip_prefix('-')?;
     rest.split_once('-')?.0.parse().ok()
 }
 
@@ -244,7 +251,7 @@ fn write_file(path: &Path, size: u64, seed: Option<u64>) -> std::io::Result<()> 
     out.flush()
 }
 
-/// Hashes a file of `size` bytes. A file of another size has no hash, however long it is.
+/// Hashes a file of `size` bytes. Returns `None` if its size differs, without reading it.
 fn hash(file: File, size: u64) -> std::io::Result<Option<Vec<u8>>> {
     if file.metadata()?.len() != size {
         return Ok(None);
@@ -267,7 +274,7 @@ mod tests {
     #[test]
     fn what_the_dead_have_left_goes() {
         let parent = tempfile::tempdir().unwrap();
-        let space = process_space();
+        let namespace = pid_namespace();
         let mut child = process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
         let make = |name: String| {
@@ -276,14 +283,14 @@ mod tests {
             fs::write(path.join("key.pem"), "secret").unwrap();
             path
         };
-        let dead = make(format!("{PREFIX}{space}-{}-abc", child.id()));
+        let dead = make(format!("{PREFIX}{namespace}-{}-abc", child.id()));
         let kept = [
-            make(format!("{PREFIX}{space}-{}-abc", process::id())),
-            make(format!("{PREFIX}1{space}-{}-abc", child.id())),
-            make(format!("{PREFIX}{space}-x-abc")),
+            make(format!("{PREFIX}{namespace}-{}-abc", process::id())),
+            make(format!("{PREFIX}1{namespace}-{}-abc", child.id())),
+            make(format!("{PREFIX}{namespace}-x-abc")),
             make(format!("ackclock-{}", child.id())),
         ];
-        let link = parent.path().join(format!("{PREFIX}{space}-{}-link", child.id()));
+        let link = parent.path().join(format!("{PREFIX}{namespace}-{}-link", child.id()));
         std::os::unix::fs::symlink(&kept[0], &link).unwrap();
         let folder = Folder::below(parent.path(), &Identity::own()).unwrap();
         assert!(!dead.exists() && folder.path().exists());
@@ -295,13 +302,13 @@ mod tests {
         let folder = Folder::new(&Identity::own()).unwrap();
         let [flow, other] =
             [(0, 1), (1, 2)].map(|(number, seed)| folder.flow(number, 1001, Some(seed)).unwrap());
-        assert!(!flow.is_right() && flow.arrived().is_none());
+        assert!(!flow.matches_served() && flow.arrived().is_none());
         fs::copy(flow.root.join(FILE), flow.out()).unwrap();
-        assert!(flow.is_right() && flow.arrived() == Some(1001));
+        assert!(flow.matches_served() && flow.arrived() == Some(1001));
         fs::copy(other.root.join(FILE), flow.out()).unwrap();
-        assert!(!flow.is_right());
+        assert!(!flow.matches_served());
         fs::write(flow.out(), vec![0; 1002]).unwrap();
-        assert!(!flow.is_right(), "of another size");
+        assert!(!flow.matches_served(), "different size");
         let long = folder.flow(2, 1 << 30, None).unwrap();
         assert_eq!(fs::metadata(long.root.join(FILE)).unwrap().len(), 1 << 30);
         let paths = [folder.path(), folder.private()].map(Path::to_owned);
@@ -318,7 +325,8 @@ mod tests {
         all
     }
 
-    /// No other user can reach what the processes read and write; it belongs to the user that they run as.
+    /// No other user can reach what the processes read and write; it belongs to the user that they
+    /// run as.
     #[test]
     fn folders_are_closed_to_others() {
         let folder = Folder::new(&Identity::own()).unwrap();
@@ -340,7 +348,8 @@ mod tests {
         assert_eq!(fs::metadata(folder.private()).unwrap().uid(), 0);
     }
 
-    /// What a process of the run, or its user, may put in the place of files and folders: it is not followed, and nothing waits for it.
+    /// A process of the run, or its user, may replace files and folders by links and pipes. Links
+    /// are not followed, and opening a pipe does not block.
     #[test]
     fn planted_links_and_pipes_are_neither_followed_nor_opened() {
         use std::os::unix::fs::symlink;
@@ -362,7 +371,7 @@ mod tests {
             .unwrap();
         symlink(outside.path().join("keys"), &links.keys[0]).unwrap();
         symlink(&secret, links.qlog[0].join("a.sqlog")).unwrap();
-        // A whole folder that leads elsewhere.
+        // A folder replaced by a link.
         fs::remove_dir_all(links.qlog[1].parent().unwrap()).unwrap();
         fs::create_dir(outside.path().join("qlog")).unwrap();
         fs::write(outside.path().join("qlog/b.sqlog"), "secret").unwrap();
@@ -377,14 +386,14 @@ mod tests {
         let to = parent.path().join("kept");
         std::thread::spawn(move || {
             for (number, flow) in [links, pipes].iter().enumerate() {
-                assert!(!flow.is_right() && flow.arrived().is_none());
+                assert!(!flow.matches_served() && flow.arrived().is_none());
                 assert!(flow.key_log().is_empty());
                 flow.keep_qlog(number, &to).unwrap();
             }
             let kept = fs::read_dir(to).unwrap().map(|entry| entry.unwrap().file_name());
             tell.send(kept.collect::<Vec<_>>()).unwrap();
         });
-        // A pipe that is opened the ordinary way waits for ever.
+        // Opening a pipe without a writer would normally block forever.
         let kept = told.recv_timeout(Duration::from_secs(60)).unwrap();
         assert_eq!(kept, ["flow-1-server-b.sqlog"]);
     }

@@ -1,20 +1,26 @@
-//! A scenario as another stack's processes, in real time.
+//! Runs a scenario as another stack's processes, in real time.
 //!
 //! ```text
-//! feasibility.rs    can this stack run it? then what its processes are told      folder.rs, certificates.rs    files of a run
-//! process.rs    one end as a process      flow.rs    a flow's two      conduct.rs    all flows, from the first to the last
-//! fate.rs    how each ended      sockets.rs    who listens, and what sockets have lost      waits.rs    what the machine held up
-//! dark.rs    when the link carries nothing
+//! feasibility.rs     checks of the scenario, and parameters of its processes
+//! folder.rs          files of a run
+//! certificates.rs    its certificates
+//! process.rs         one process
+//! flow.rs            the two processes of a flow
+//! schedule.rs        all flows, from start to end
+//! fate.rs            results of transfers
+//! sockets.rs         listening ports, and drops at sockets
+//! waits.rs           delays caused by the machine
+//! outages.rs         times at which the link carries nothing
 //! ```
 
 mod certificates;
-mod conduct;
-mod dark;
 mod fate;
 mod feasibility;
 mod flow;
 mod folder;
+mod outages;
 mod process;
+mod schedule;
 mod sockets;
 mod waits;
 
@@ -28,12 +34,12 @@ use scenario::{FlowConfig, Outcome, Record, Scenario, Watch};
 use units::Time;
 
 use self::certificates::Certificates;
-pub use self::conduct::Patience;
 pub use self::fate::{Fate, Transfer};
 pub use self::feasibility::{MAX_DURATION, MAX_FLOWS, check};
 use self::feasibility::{Plan, plan};
-use self::flow::{Flow, Told};
+use self::flow::{Flow, FlowContext};
 use self::folder::{FlowFolder, Folder};
+pub use self::schedule::Timeouts;
 use crate::capture;
 use crate::error::Error;
 use crate::outcome::{self, Fates, Reading, Traffic, TrafficReader};
@@ -41,8 +47,8 @@ use crate::qlog;
 use crate::regular;
 use crate::stack::{KeyKind, Located, Stack};
 
-/// Metrics that the wire does not tell of another stack: which rule found a loss, when a transmission began, what its controller and its
-/// estimator know.
+/// Metrics of another stack that its packets do not show: the rule that detected a loss, the start
+/// of a transmission, and the state of its controller and RTT estimator.
 pub const UNKNOWN: [&str; 8] = [
     "receive_times",
     "lost_by_packet_threshold",
@@ -54,46 +60,54 @@ pub const UNKNOWN: [&str; 8] = [
     "slow_start_window",
 ];
 
-/// A flow whose first data is later than this: a process begins when the machine lets it.
+/// Latest valid start of a flow's data. The machine decides when a process starts.
 const LATE_START: units::Duration = units::Duration::from_millis(50);
-/// A packet that could not be opened for every so many that were, beside those that the link has damaged: what is missed moves no number.
+/// Number of decrypted packets for each one that may fail, apart from packets that the link
+/// damaged. So few missing packets change no result.
 const UNOPENED: u64 = 100;
 
-/// What a run is given beside the scenario.
+/// Options of a run beside the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// How long something may take.
-    pub patience: Patience,
-    /// Where the capture goes, as pcapng; without it, it goes with the run.
+    /// Time limits of the processes.
+    pub timeouts: Timeouts,
+    /// File for the capture, as pcapng. Without it the capture is removed after the run.
     pub pcap: Option<PathBuf>,
-    /// A folder for what the stack writes of qlog, `flow-0-server-...`; without it, that goes with the run.
+    /// Folder for the stack's qlog files, named `flow-0-server-...`. Without it they are removed
+    /// after the run.
     pub qlog: Option<PathBuf>,
-    /// The client's stack, where it is another than the server's. It has the same controller if it has one of that name.
+    /// Stack of the client, if it differs from the server's. It uses the same controller if it has
+    /// one of that name.
     pub client: Option<Stack>,
 }
 
-/// A run, done.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Measured {
-    /// In the simulator's words.
+    /// Outcome in the simulator's terms.
     pub outcome: Outcome,
-    /// Why it is not valid; empty if it is. A stack that crashed or stalled is one of the reasons.
+    /// Reasons why the run is not valid; empty for a valid run. They include a stack that crashed
+    /// or stalled.
     pub invalid_reasons: Vec<String>,
-    /// How each flow's transfer ended.
+    /// End of each flow's transfer.
     pub transfers: Vec<Transfer>,
-    /// What each flow's traffic tells beside.
+    /// Further measurements of each flow's traffic.
     pub readings: Vec<Reading>,
-    /// Packets that found no room in a socket of the client's and of the server's end, since nobody read them in time: lost behind the
-    /// emulator, and one of the reasons.
+    /// Packets dropped at full socket buffers, at the client's and at the server's end. The
+    /// emulator does not see these losses, and they make the run invalid.
     pub socket_drops: [u64; 2],
 }
 
-/// Runs a scenario as this stack's processes through the emulator. `controller`: ours by name, for all flows; without it each flow has
-/// its own. `watch.reached` is the run's time, and `watch.stop` ends it. [`emu::privilege::acquire`] comes before, as early as a process can.
+/// Runs a scenario as this stack's processes through the emulator. Call [`emu::privilege::acquire`]
+/// first, as early as possible in the process.
+///
+/// `controller` is our name of a controller for all flows; without it, each flow uses its own.
+/// `watch.reached` is the run's time, and `watch.stop` ends the run.
 ///
 /// # Errors
-/// [`Error::Missing`] where the stack is not installed, [`Error::Refused`] where it cannot run the scenario, [`Error::Interrupted`], and
-/// what the system refuses. That a process crashes or stalls is no error: see [`Measured::invalid_reasons`].
+/// [`Error::Missing`] if the stack is not installed, [`Error::Refused`] if it cannot run the
+/// scenario, [`Error::Interrupted`], and [`Error::System`]. A process that crashes or stalls is not
+/// an error: see [`Measured::invalid_reasons`].
 pub fn run(
     scenario: &Scenario,
     stack: &Stack,
@@ -103,10 +117,10 @@ pub fn run(
     run_with(scenario, stack, controller, &Options::default(), watch)
 }
 
-/// The same with other options.
+/// Runs a scenario like [`run`], with options.
 ///
 /// # Errors
-/// As there.
+/// As for [`run`].
 pub fn run_with(
     scenario: &Scenario,
     stack: &Stack,
@@ -130,7 +144,7 @@ pub fn run_with(
     let log = Files { csv: None, pcap: Some(pcap.clone()), keep: true };
     let (there, back, overhead) = (plan.there.clone(), plan.back.clone(), plan.overhead);
     let rig = Rig::start(&Config { there, back, overhead, seed: scenario.seed, log })?;
-    let told = Told {
+    let context = FlowContext {
         located: located.each_ref(),
         client_controller: &client_controller,
         certificates: &certificates,
@@ -138,8 +152,8 @@ pub fn run_with(
         datagram: plan.datagram,
     };
     let mut flows: Vec<Flow<'_>> =
-        plan.flows.iter().zip(&folders).map(|(flow, folder)| Flow::new(&told, flow, folder)).collect();
-    let (transfers, held) = conduct::conduct(&rig, scenario, &mut flows, &options.patience, watch)?;
+        plan.flows.iter().zip(&folders).map(|(flow, folder)| Flow::new(&context, flow, folder)).collect();
+    let (transfers, delays) = schedule::run_flows(&rig, scenario, &mut flows, &options.timeouts, watch)?;
     let socket_drops = sockets::drops(&rig)?;
     let report = rig.stop()?;
     check_capture(&report, options.pcap.is_none().then(|| folder.path()))?;
@@ -152,8 +166,10 @@ pub fn run_with(
     let mut traffic = read_traffic(&plan, &folders, &report, capture)?;
     if stack.qlog().is_some() {
         for (traffic, folder) in traffic.iter_mut().zip(&folders) {
-            traffic.windows =
-                qlog::windows(folder.qlog_files(emu::Side::Server).map(|(_, file)| file), &traffic.left);
+            traffic.windows = qlog::windows(
+                folder.qlog_files(emu::Side::Server).map(|(_, file)| file),
+                &traffic.departures,
+            );
         }
     }
     let links = report.last.sides.map(|side| side.counters);
@@ -162,26 +178,29 @@ pub fn run_with(
     for (side, lost) in
         [emu::Side::Client, emu::Side::Server].iter().zip(socket_drops).filter(|(_, lost)| *lost > 0)
     {
-        invalid_reasons
-            .push(format!("{lost} packets were lost at the {side}'s sockets, which nobody read in time"));
+        invalid_reasons.push(format!(
+            "{lost} packets were dropped at the {side}'s sockets, which were not read in time"
+        ));
     }
     let who = match &options.client {
         Some(client) => format!("{} to {}", stack.name(), client.name()),
         None => stack.name().to_owned(),
     };
-    invalid_reasons.extend(held.complaints());
+    invalid_reasons.extend(delays.invalid_reasons());
     for (number, config) in scenario.flows.iter().enumerate() {
-        let of_flow = complaints(&who, config, &outcome.flows[number], &transfers[number], &traffic[number]);
+        let of_flow =
+            flow_reasons(&who, config, &outcome.flows[number], &transfers[number], &traffic[number]);
         invalid_reasons.extend(of_flow);
     }
-    let readings = traffic.iter().map(Reading::of).collect();
+    let readings = traffic.iter().map(Reading::from_traffic).collect();
     Ok(Measured { outcome, invalid_reasons, transfers, readings, socket_drops })
 }
 
-/// What a client's stack calls the flows' controller, or another of its own.
+/// Returns the client stack's own name of the flows' controller, or of another one if it lacks
+/// that.
 ///
 /// # Errors
-/// That it has none at all.
+/// A stack without any controller.
 fn client_controller(scenario: &Scenario, stack: &Stack, controller: Option<&str>) -> Result<String, Error> {
     let first = scenario.flows.first().map(|flow| flow.algorithm.name());
     let wanted = controller.or(first).unwrap_or_default();
@@ -197,20 +216,21 @@ fn flow_folders(folder: &Folder, plan: &Plan, seed: u64) -> Result<Vec<FlowFolde
     plan.flows.iter().enumerate().map(make).collect()
 }
 
-/// Without its capture a run tells nothing. `folder`: where it was, if that is the run's own.
+/// Checks that the capture is complete, because a run cannot be measured without it. `folder` is
+/// the run's own folder, if the capture is there.
 ///
 /// # Errors
-/// That it could not be written, and what to do.
+/// A capture that could not be written, and the remedy.
 fn check_capture(report: &Report, folder: Option<&Path>) -> Result<(), Error> {
     let Some(why) = report.audit.log.as_ref().and_then(|log| log.error.as_ref()) else { return Ok(()) };
     let more = folder.and_then(Path::parent).map(|parent| {
         let parent = parent.display();
-        format!("; a run's capture takes up to twice the bytes of its link in {parent} until the run is over: make room there, or name another folder with TMPDIR")
+        format!("; the capture takes up to twice the bytes of the link in {parent} until the run ends: free some space there, or set TMPDIR to another folder")
     });
     Err(Error::System(format!("{why}{}", more.unwrap_or_default())))
 }
 
-/// Every flow's traffic, from the capture.
+/// Reads every flow's traffic from the capture.
 fn read_traffic(
     plan: &Plan,
     folders: &[FlowFolder],
@@ -219,19 +239,19 @@ fn read_traffic(
 ) -> Result<Vec<Traffic>, Error> {
     let mut readers: Vec<TrafficReader> =
         folders.iter().map(|folder| TrafficReader::new(folder.key_log())).collect();
-    let mut fates = Fates::of(&report.packets);
-    capture::read(capture, Fates::begin(&report.packets), |sighting| {
-        let fate = (sighting.seen_by == sighting.from).then(|| fates.take(&sighting)).flatten();
-        let port = sighting.ports[1 - sighting.from];
+    let mut fates = Fates::from_rows(&report.packets);
+    capture::read(capture, Fates::begin(&report.packets), |captured| {
+        let fate = (captured.seen_by == captured.from).then(|| fates.take(&captured)).flatten();
+        let port = captured.ports[1 - captured.from];
         if let Some(number) = plan.flows.iter().position(|flow| flow.port == port) {
-            readers[number].take(&sighting, fate);
+            readers[number].take(&captured, fate);
         }
     })?;
     Ok(readers.into_iter().map(TrafficReader::finish).collect())
 }
 
-/// What is wrong with a flow.
-fn complaints(
+/// Returns the reasons why a flow is not valid.
+fn flow_reasons(
     who: &str,
     config: &FlowConfig,
     record: &Record,
@@ -240,19 +260,21 @@ fn complaints(
 ) -> Vec<String> {
     let mut all = Vec::new();
     let who = format!("{} ({who})", config.label);
-    all.extend(transfer.complaint().map(|complaint| format!("{who} {complaint}")));
+    all.extend(transfer.failure().map(|failure| format!("{who} {failure}")));
     if !all.is_empty() {
         return all;
     }
     if record.started == Time::NEVER {
-        all.push(format!("{who} sent nothing that could be read"));
+        all.push(format!("{who} sent nothing that could be decrypted"));
     } else if record.started > config.start + LATE_START {
-        all.push(format!("{who} began {} late", record.started - config.start));
+        all.push(format!("{who} started {} late", record.started - config.start));
     }
     if traffic.unopened > 2 + traffic.damaged + traffic.opened / UNOPENED {
         let suite = traffic.suite.map_or_else(|| "unknown".to_owned(), |number| format!("{number:#06x}"));
         let (unopened, all_of) = (traffic.unopened, traffic.unopened + traffic.opened);
-        all.push(format!("{unopened} of {all_of} packets of {who} could not be read (cipher suite {suite})"));
+        all.push(format!(
+            "{unopened} of {all_of} packets of {who} could not be decrypted (cipher suite {suite})"
+        ));
     }
     all
 }

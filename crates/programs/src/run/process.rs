@@ -1,4 +1,4 @@
-//! An end of a connection as a process in a namespace: begun, told to go on, listened to, ended.
+//! Runs one end of a connection as a process in a namespace, and keeps the end of its output.
 
 use std::collections::VecDeque;
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
@@ -11,25 +11,26 @@ use emu::{Identity, Rig, Side};
 
 use crate::error::Error;
 
-/// Of what a process prints the end is kept, this many bytes; the rest is read and forgotten.
-const KEPT: usize = 4096;
-/// So many lines of it are shown.
-const SHOWN: usize = 5;
+/// Number of bytes kept from the end of a process's output.
+const MAX_OUTPUT: usize = 4096;
+/// Number of lines shown.
+const SHOWN_LINES: usize = 5;
 
-/// A running end.
+/// A running process.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Option<Child>,
-    word: Option<PipeWriter>,
-    said: Arc<Mutex<VecDeque<u8>>>,
-    listener: Option<JoinHandle<()>>,
+    start_pipe: Option<PipeWriter>,
+    output: Arc<Mutex<VecDeque<u8>>>,
+    reader: Option<JoinHandle<()>>,
 }
 
 impl Process {
-    /// Starts a command at an end of the link. Its standard input is a pipe; what it prints is kept, the end of it.
+    /// Starts a command at an end of the link. Its standard input is a pipe. The last bytes of its
+    /// output are kept.
     ///
     /// # Errors
-    /// The command's name and what the system says.
+    /// A command or a pipe that cannot be started, with the system's reason.
     pub(crate) fn start(
         rig: &Rig,
         side: Side,
@@ -37,46 +38,46 @@ impl Process {
         mut command: Command,
     ) -> Result<Self, Error> {
         let no_pipe = |e| Error::system("make a pipe", e);
-        let (input, word) = pipe().map_err(no_pipe)?;
-        let (heard, output) = pipe().map_err(no_pipe)?;
+        let (input, start_pipe) = pipe().map_err(no_pipe)?;
+        let (read_end, output) = pipe().map_err(no_pipe)?;
         let errors = output.try_clone().map_err(no_pipe)?;
         command.stdin(input).stdout(output).stderr(errors);
-        let said = Arc::<Mutex<VecDeque<u8>>>::default();
-        let kept = Arc::clone(&said);
-        let listener =
-            thread::Builder::new().name(format!("{side}'s words")).spawn(move || listen(heard, &kept));
-        let listener = listener.map_err(|e| Error::system("start a thread", e))?;
+        let output = Arc::<Mutex<VecDeque<u8>>>::default();
+        let kept = Arc::clone(&output);
+        let reader =
+            thread::Builder::new().name(format!("{side}'s output")).spawn(move || collect(read_end, &kept));
+        let reader = reader.map_err(|e| Error::system("start a thread", e))?;
         let child = Child::start(rig, side, identity, command)?;
-        Ok(Self { child: Some(child), word: Some(word), said, listener: Some(listener) })
+        Ok(Self { child: Some(child), start_pipe: Some(start_pipe), output, reader: Some(reader) })
     }
 
-    /// Gives the word to begin.
-    pub(crate) fn begin(&mut self) {
-        if let Some(mut word) = self.word.take() {
-            // It may have ended already: its status says so.
-            let _ = word.write_all(b"go\n");
+    /// Sends the start signal.
+    pub(crate) fn send_start(&mut self) {
+        if let Some(mut start_pipe) = self.start_pipe.take() {
+            // The process may have ended already; its status reports that.
+            let _ = start_pipe.write_all(b"go\n");
         }
     }
 
-    /// How it ended, if it has.
+    /// Returns the exit status, if the process has ended.
     pub(crate) fn status(&mut self) -> Option<ExitStatus> {
         self.child.as_mut().and_then(Child::try_status)
     }
 
-    /// Ends it, with whatever it has started, and gives the last lines that it printed.
+    /// Ends the process and its descendants. Returns the last lines of its output.
     pub(crate) fn finish(mut self) -> String {
         self.end();
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let text: Vec<u8> = said.iter().copied().collect();
+        let output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let text: Vec<u8> = output.iter().copied().collect();
         last_lines(&String::from_utf8_lossy(&text))
     }
 
     fn end(&mut self) {
         drop(self.child.take());
-        drop(self.word.take());
-        // Nobody holds the other end of its pipe any more.
-        if let Some(listener) = self.listener.take() {
-            let _ = listener.join();
+        drop(self.start_pipe.take());
+        // All other ends of the pipe are closed now.
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
         }
     }
 }
@@ -87,20 +88,20 @@ impl Drop for Process {
     }
 }
 
-fn listen(mut heard: PipeReader, kept: &Mutex<VecDeque<u8>>) {
+fn collect(mut read_end: PipeReader, kept: &Mutex<VecDeque<u8>>) {
     let mut piece = [0; 1024];
-    while let Ok(length @ 1..) = heard.read(&mut piece) {
+    while let Ok(length @ 1..) = read_end.read(&mut piece) {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend(&piece[..length]);
-        let over = kept.len().saturating_sub(KEPT);
+        let over = kept.len().saturating_sub(MAX_OUTPUT);
         kept.drain(..over);
     }
 }
 
-/// Those that are not empty, in one line.
+/// Returns the last non-empty lines, joined into one.
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    lines[lines.len().saturating_sub(SHOWN)..].join(" | ")
+    lines[lines.len().saturating_sub(SHOWN_LINES)..].join(" | ")
 }
 
 #[cfg(test)]
@@ -109,17 +110,17 @@ mod tests {
 
     #[test]
     fn the_last_lines_are_kept() {
-        let (heard, mut output) = pipe().unwrap();
+        let (read_end, mut output) = pipe().unwrap();
         let kept = Mutex::default();
         thread::scope(|scope| {
-            scope.spawn(|| listen(heard, &kept));
+            scope.spawn(|| collect(read_end, &kept));
             for line in 0..2000 {
                 output.write_all(format!("line {line}\n\n").as_bytes()).unwrap();
             }
             drop(output);
         });
         let kept = kept.into_inner().unwrap();
-        assert_eq!(kept.len(), KEPT);
+        assert_eq!(kept.len(), MAX_OUTPUT);
         let text: Vec<u8> = kept.into_iter().collect();
         let words = "line 1995 | line 1996 | line 1997 | line 1998 | line 1999";
         assert_eq!(last_lines(&String::from_utf8_lossy(&text)), words);

@@ -1,4 +1,5 @@
-//! The sockets of a namespace, by the kernel's tables: who listens, and what was lost for want of room.
+//! Reads the state of a namespace's UDP sockets from the kernel's tables: listening ports, and
+//! drops at full buffers.
 
 use std::fs;
 
@@ -6,21 +7,22 @@ use emu::{Rig, Side};
 
 use crate::error::Error;
 
-/// Whether somebody listens at each of these UDP ports of the server's end.
+/// Reports whether each of these UDP ports is open at the server's end.
 ///
 /// # Errors
-/// What the system refuses.
+/// The error of the system call.
 pub(super) fn listening(rig: &Rig, ports: &[u16]) -> Result<bool, Error> {
     let tables = tables(rig, Side::Server, &["udp", "udp6"])?;
     Ok(ports.iter().all(|port| has_port(&tables, *port)))
 }
 
-/// Packets of UDP that found no room in a socket of the client's and of the server's end.
+/// Returns the UDP packets dropped at full receive buffers, at the client's and at the server's
+/// end.
 ///
 /// # Errors
-/// What the system refuses.
+/// The error of the system call.
 pub(super) fn drops(rig: &Rig) -> Result<[u64; 2], Error> {
-    let of = |side| Ok::<_, Error>(no_room(&tables(rig, side, &["snmp"])?));
+    let of = |side| Ok::<_, Error>(receive_buffer_errors(&tables(rig, side, &["snmp"])?));
     Ok([of(Side::Client)?, of(Side::Server)?])
 }
 
@@ -29,7 +31,7 @@ fn tables(rig: &Rig, side: Side, names: &[&str]) -> Result<String, Error> {
     Ok(rig.namespace(side).run(|| Ok(names.iter().map(read).collect::<String>()))?)
 }
 
-/// The second column is the local address, in hexadecimal, and behind a colon its port.
+/// Finds a local port. The second column has the local address and port, in hexadecimal.
 fn has_port(table: &str, port: u16) -> bool {
     let wanted = format!("{port:04X}");
     let local = |line: &str| {
@@ -39,8 +41,9 @@ fn has_port(table: &str, port: u16) -> bool {
     table.lines().any(local)
 }
 
-/// Two lines that begin with `Udp:`, names and values; IPv4 alone, which is all that runs use.
-fn no_room(table: &str) -> u64 {
+/// Returns `RcvbufErrors` from two lines that start with `Udp:`, names and values. This covers
+/// IPv4, which is all that runs use.
+fn receive_buffer_errors(table: &str) -> u64 {
     let mut lines = table.lines().filter_map(|line| line.strip_prefix("Udp:"));
     let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return 0 };
     let mut pairs = names.split_whitespace().zip(values.split_whitespace());
@@ -62,6 +65,13 @@ mod tests {
     #[test]
     fn drops_of_the_kernels_table() {
         let table = "Tcp: A B\nTcp: 1 2\nUdp: InDatagrams NoPorts InErrors RcvbufErrors SndbufErrors\nUdp: 10 0 7 6 0\nUdpLite: x\n";
-        assert_eq!((no_room(table), no_room("Udp: RcvbufErrors\n"), no_room("")), (6, 0, 0));
+        assert_eq!(
+            (
+                receive_buffer_errors(table),
+                receive_buffer_errors("Udp: RcvbufErrors\n"),
+                receive_buffer_errors("")
+            ),
+            (6, 0, 0)
+        );
     }
 }

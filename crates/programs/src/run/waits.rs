@@ -1,33 +1,37 @@
-//! How long the processes of a run waited for a processor, or were stopped: a stack that is held up is not what was asked for, and its traffic
-//! does not tell.
+//! Measures how long the processes of a run waited for a processor or were stopped. A delayed stack
+//! behaves differently, and its traffic does not show why.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Between two looks; what a process waits after the last one before it ends is not known.
-const EVERY: Duration = Duration::from_millis(50);
+/// Interval between samples. Waiting time between the last sample and the end of a process is not
+/// counted.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Of a run, that a thread may wait for a processor at most. On two processors, a megabyte in half a second: 1 to 3 % with little else to do,
-/// 5 to 14 % beside compilers, and RTTs and losses as before; aioquic, whose one thread needs half a processor, at 36 to 50 % had RTTs 2 to
-/// 16 ms longer.
-const MOST: f64 = 0.2;
+/// Largest valid share of a run that a thread waited for a processor. Measured with a transfer of 1
+/// MB in half a second on two processors: 1 to 3 % on an idle machine. Beside compilers it was 5 to
+/// 14 %, with the same RTTs and losses. aioquic needs half a processor in one thread; at 36 to 50 %
+/// its RTTs were 2 to 16 ms longer.
+const MAX_WAIT_SHARE: f64 = 0.2;
 
-/// How long the machine held up a run.
+/// Delays that the machine caused in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Held {
-    /// The thread of its processes that waited longest for a processor.
+pub(super) struct MachineDelays {
+    /// Longest total time that one thread waited for a processor.
     pub(super) waited: Duration,
-    /// How long one of its processes or several were stopped, by a signal or a debugger: at least until it was looked at next.
+    /// Time during which a process was stopped by a signal or a debugger, rounded up to the next
+    /// sample.
     pub(super) stopped: Duration,
-    /// The run.
-    pub(super) of: Duration,
+    /// Duration of the run.
+    pub(super) run: Duration,
 }
 
-impl Held {
-    /// Why the run is not valid, if it is not. Nobody stops a process but from outside: its least time is too much, and no loss looks like it.
-    pub(super) fn complaints(self) -> Vec<String> {
+impl MachineDelays {
+    /// Returns the reasons why the run is not valid. Only something outside the run stops a
+    /// process, so any stop makes it invalid. A stop is not visible in the losses.
+    pub(super) fn invalid_reasons(self) -> Vec<String> {
         let stopped = (!self.stopped.is_zero()).then(|| {
             format!(
                 "a process of the stack was stopped for {:.1} s (by a signal or a debugger)",
@@ -38,8 +42,8 @@ impl Held {
     }
 
     fn waiting(self) -> Option<String> {
-        let share = self.waited.as_secs_f64() / self.of.as_secs_f64();
-        (share > MOST).then(|| {
+        let share = self.waited.as_secs_f64() / self.run.as_secs_f64();
+        (share > MAX_WAIT_SHARE).then(|| {
             format!(
                 "a process of the stack waited for a processor for {:.0} % of the run (at most 20 %)",
                 share * 100.0
@@ -48,45 +52,46 @@ impl Held {
     }
 }
 
-/// Waits of all processes below one, since [`Waits::begin`].
+/// Waiting times of all descendants of this process, since [`Waits::begin`].
 #[derive(Debug)]
 pub(super) struct Waits {
-    /// What each thread had waited before, and has by now, nanoseconds.
+    /// Waiting time of each thread before the start and until now, in nanoseconds.
     threads: BTreeMap<u32, (u64, u64)>,
     stopped: Duration,
-    looked: Instant,
+    sampled: Instant,
 }
 
 impl Waits {
-    /// From now on, of whatever this process has started and what that has started. What is started later counts from its beginning.
+    /// Starts the measurement for all descendants of this process. Processes started later count
+    /// from their start.
     pub(super) fn begin(now: Instant) -> Self {
-        let mut waits = Self { threads: BTreeMap::new(), stopped: Duration::ZERO, looked: now };
+        let mut waits = Self { threads: BTreeMap::new(), stopped: Duration::ZERO, sampled: now };
         waits.sample(Duration::ZERO);
         waits.threads.values_mut().for_each(|(before, by_now)| *before = *by_now);
         waits
     }
 
-    /// Looks, if it is time.
-    pub(super) fn look(&mut self, now: Instant) {
-        let since = now.saturating_duration_since(self.looked);
-        if since >= EVERY {
-            self.looked = now;
+    /// Takes a sample if the interval has passed.
+    pub(super) fn poll(&mut self, now: Instant) {
+        let since = now.saturating_duration_since(self.sampled);
+        if since >= SAMPLE_INTERVAL {
+            self.sampled = now;
             self.sample(since);
         }
     }
 
-    /// What was seen, of a run of this length.
-    pub(super) fn held(&self, of: Duration) -> Held {
-        Held { waited: self.longest(), stopped: self.stopped, of }
+    /// Returns the delays in a run of duration `run`.
+    pub(super) fn delays(&self, run: Duration) -> MachineDelays {
+        MachineDelays { waited: self.longest(), stopped: self.stopped, run }
     }
 
-    /// The longest that one of their threads waited in all.
+    /// Returns the longest total waiting time of a thread.
     fn longest(&self) -> Duration {
         let waited = self.threads.values().map(|(before, by_now)| by_now.saturating_sub(*before));
         Duration::from_nanos(waited.max().unwrap_or(0))
     }
 
-    /// `since` the last one.
+    /// Takes a sample. `since` is the time since the last one.
     fn sample(&mut self, since: Duration) {
         let all = processes();
         let parents: Vec<(u32, u32)> = all.iter().map(|(process, stat)| (*process, stat.parent)).collect();
@@ -103,15 +108,15 @@ impl Waits {
     }
 }
 
-/// What the kernel says of a process.
+/// State of a process in `/proc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,
-    /// By a signal (`T`) or a debugger (`t`).
+    /// True if it is stopped by a signal (`T`) or a debugger (`t`).
     stopped: bool,
 }
 
-/// Every process.
+/// Returns the state of every process, by process ID.
 fn processes() -> Vec<(u32, Stat)> {
     let Ok(all) = fs::read_dir("/proc") else { return Vec::new() };
     let pair = |entry: fs::DirEntry| {
@@ -121,7 +126,7 @@ fn processes() -> Vec<(u32, Stat)> {
     all.flatten().filter_map(pair).collect()
 }
 
-/// `pid (name) state parent ...`; the name may have anything in it.
+/// Parses `pid (name) state parent ...`. The name may contain any character.
 fn stat(line: &str) -> Option<Stat> {
     let mut words = line.rsplit_once(')')?.1.split_whitespace();
     let stopped = matches!(words.next()?, "T" | "t");
@@ -139,17 +144,19 @@ fn descendants(parents: &[(u32, u32)], of: u32) -> Vec<u32> {
     all
 }
 
-/// Of each of its threads, nanoseconds in the queue of a processor; nothing where it is gone, or the kernel does not count.
+/// Returns the time that each thread has waited for a processor, in nanoseconds. Empty if the
+/// process has ended or the kernel does not count.
 fn waits_of(process: u32) -> Vec<(u32, u64)> {
     let threads = fs::read_dir(Path::new("/proc").join(process.to_string()).join("task"));
-    let of_thread = |thread: fs::DirEntry| {
+    let parse = |thread: fs::DirEntry| {
         let number = thread.file_name().to_str()?.parse().ok()?;
         Some((number, in_queue(&fs::read_to_string(thread.path().join("schedstat")).ok()?)?))
     };
-    threads.into_iter().flatten().flatten().filter_map(of_thread).collect()
+    threads.into_iter().flatten().flatten().filter_map(parse).collect()
 }
 
-/// Nanoseconds on a processor, waiting for one, and how often it ran.
+/// Parses the second of three numbers: nanoseconds on a processor, nanoseconds waiting for one, and
+/// number of time slices.
 fn in_queue(schedstat: &str) -> Option<u64> {
     schedstat.split_whitespace().nth(1)?.parse().ok()
 }
@@ -169,14 +176,15 @@ mod tests {
 
     #[test]
     fn a_fifth_of_a_run_is_too_much() {
-        let of = Duration::from_secs(1);
-        let held = |waited| Held { waited: Duration::from_millis(waited), of, ..Held::default() };
-        assert!(held(200).complaints().is_empty());
-        assert!(held(364).complaints()[0].contains("for 36 % of the run"));
-        assert!(Held::default().complaints().is_empty(), "nothing has begun");
+        let run = Duration::from_secs(1);
+        let delays =
+            |waited| MachineDelays { waited: Duration::from_millis(waited), run, ..MachineDelays::default() };
+        assert!(delays(200).invalid_reasons().is_empty());
+        assert!(delays(364).invalid_reasons()[0].contains("for 36 % of the run"));
+        assert!(MachineDelays::default().invalid_reasons().is_empty(), "the run has not started");
     }
 
-    /// A stop of 0.2 s in a run of any length; a process that only sleeps is none.
+    /// A stop of 0.2 s makes a run of any length invalid. A sleeping process is not stopped.
     #[test]
     fn who_was_stopped_is_told() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
@@ -186,8 +194,8 @@ mod tests {
         };
         let watch = |waits: &mut Waits| {
             for _ in 0..4 {
-                std::thread::sleep(EVERY);
-                waits.look(Instant::now());
+                std::thread::sleep(SAMPLE_INTERVAL);
+                waits.poll(Instant::now());
             }
             waits.stopped
         };
@@ -199,8 +207,8 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(before, Duration::ZERO);
-        assert!(after >= EVERY * 4, "{after:?}");
-        let why = waits.held(Duration::from_secs(600)).complaints().pop().unwrap();
+        assert!(after >= SAMPLE_INTERVAL * 4, "{after:?}");
+        let why = waits.delays(Duration::from_secs(600)).invalid_reasons().pop().unwrap();
         assert!(why.starts_with("a process of the stack was stopped for 0."), "{why}");
     }
 

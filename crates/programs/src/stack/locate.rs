@@ -12,27 +12,28 @@ use emu::Identity;
 use emu::privilege::Way;
 
 use super::manifest::{EndCommand, Sources, Stack};
+use super::placeholders::{self, Placeholders};
 use super::shipped::PROGRAMS;
 use super::trust::Trust;
-use super::words::{self, Words};
 use crate::error::Error;
 use crate::regular;
 
-/// Variable with the folder in which programs are built. Without it, that is `ackclock/programs` in the user's cache.
+/// Environment variable with the folder in which programs are built. The default is
+/// `ackclock/programs` in the user's cache.
 const FOLDER_VARIABLE: &str = "ACKCLOCK_PROGRAMS";
-/// Variable with the Python to use instead of `python3`.
+/// Environment variable with the Python to use instead of `python3`.
 const PYTHON_VARIABLE: &str = "ACKCLOCK_PYTHON";
-/// Folders where distributions have servers, beside `PATH`.
+/// Folders besides `PATH` in which distributions install servers.
 const SBIN: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
-/// Bytes read of a file that may be one of the sources.
+/// Maximum number of bytes read from a source file.
 const MAX_SOURCE: u64 = 16 << 20;
 
 /// A stack that is installed.
 #[derive(Clone, Debug)]
 pub struct Located {
     pub(crate) stack: Stack,
-    words: Words,
-    /// The folder of all programs, if this stack has one there.
+    placeholders: Placeholders,
+    /// Folder of all programs, if this stack uses it.
     programs: Option<PathBuf>,
 }
 
@@ -40,36 +41,39 @@ impl Stack {
     /// Looks for the stack. Writes nothing.
     ///
     /// # Errors
-    /// [`Error::Missing`], which has the command that installs it; a folder that other users may change.
+    /// [`Error::Missing`] with the command that installs the stack; a folder that other users may
+    /// change.
     pub fn locate(&self) -> Result<Located, Error> {
         self.locate_in(programs_folder(|name| env::var_os(name)))
     }
 
     fn locate_in(&self, programs: Result<PathBuf, Error>) -> Result<Located, Error> {
         let programs = self.has_folder().then_some(programs).transpose()?;
-        let words = self.words(programs.as_deref());
-        match self.missing(&words)? {
+        let placeholders = self.placeholders(programs.as_deref());
+        match self.missing(&placeholders)? {
             None => {
-                let located = Located { stack: self.clone(), words, programs };
+                let located = Located { stack: self.clone(), placeholders, programs };
                 located.check(located.folder().as_deref())?;
                 Ok(located)
             }
             Some(what) => {
-                let install = self.how_to_install(&words)?;
+                let install = self.how_to_install(&placeholders)?;
                 Err(Error::Missing { stack: self.name().to_owned(), what, install })
             }
         }
     }
 
-    /// Installs the stack from its registry, with the one command of its manifest, whose output is shown. Only a user asks for this.
+    /// Installs the stack from its registry with the command of its manifest, and shows the output.
+    /// Call this only at a user's request.
     ///
     /// # Errors
-    /// That the command failed, or that the stack is still missing.
+    /// A command that failed, or a stack that is still missing.
     pub fn install_now(&self) -> Result<Located, Error> {
         let programs = self.has_folder().then(|| programs_folder(|name| env::var_os(name))).transpose()?;
-        let located = Located { stack: self.clone(), words: self.words(programs.as_deref()), programs };
+        let located =
+            Located { stack: self.clone(), placeholders: self.placeholders(programs.as_deref()), programs };
         located.prepare()?;
-        let command = self.filled(self.install(), &located.words)?;
+        let command = self.filled(self.install(), &located.placeholders)?;
         // Other users may not change what this builds.
         let script = format!("umask 022; {command}");
         let status = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).status();
@@ -80,43 +84,46 @@ impl Stack {
         self.locate()
     }
 
-    /// Returns the command for a user. Where the sources have to be written first, that is this crate's example.
-    fn how_to_install(&self, words: &Words) -> Result<String, Error> {
+    /// Returns the install command to show to a user. If sources must be written first, that is
+    /// this crate's example.
+    fn how_to_install(&self, placeholders: &Placeholders) -> Result<String, Error> {
         let needs_sources = !self.files().is_empty() && self.install().contains("{folder}");
         match self.sources {
             Sources::Embedded if needs_sources => {
                 Ok(format!("cargo run -p ackclock-programs --example programs -- {}", self.name()))
             }
-            _ => self.filled(self.install(), words),
+            _ => self.filled(self.install(), placeholders),
         }
     }
 
-    /// Reports whether the stack has a folder of its own in that of all programs.
+    /// Reports whether the stack has its own subfolder in the folder of all programs.
     fn has_folder(&self) -> bool {
         !self.files().is_empty() || self.texts().any(|text| text.contains("{folder}"))
     }
 
-    /// The words that are the same for both ends: where things are on this machine.
-    fn words(&self, programs: Option<&Path>) -> Words {
-        let mut words = Words::from([
+    /// Returns the placeholders that are the same for both ends.
+    fn placeholders(&self, programs: Option<&Path>) -> Placeholders {
+        let mut placeholders = Placeholders::from([
             ("python", env::var(PYTHON_VARIABLE).unwrap_or_else(|_| "python3".to_owned())),
             ("version", self.version().to_owned()),
         ]);
         let folder = programs.map(|programs| programs.join(format!("{}-{}", self.name(), self.version())));
-        words.extend(folder.map(|folder| ("folder", folder.display().to_string())));
-        words
+        placeholders.extend(folder.map(|folder| ("folder", folder.display().to_string())));
+        placeholders
     }
 
-    fn filled(&self, text: &str, words: &Words) -> Result<String, Error> {
-        words::fill(text, words)
-            .map_err(|name| Error::Manifest(format!("{}: {{{name}}} stands for nothing here", self.name())))
+    fn filled(&self, text: &str, placeholders: &Placeholders) -> Result<String, Error> {
+        placeholders::fill(text, placeholders).map_err(|name| {
+            Error::Manifest(format!("{}: placeholder {{{name}}} has no value here", self.name()))
+        })
     }
 
     fn contents(&self, from: &str) -> Result<Vec<u8>, Error> {
         match &self.sources {
             Sources::Embedded => {
                 let file = PROGRAMS.get_file(from);
-                let missing = || Error::Manifest(format!("{}: {from} is not in this program", self.name()));
+                let missing =
+                    || Error::Manifest(format!("{}: {from} is not embedded in this program", self.name()));
                 file.map(|file| file.contents().to_vec()).ok_or_else(missing)
             }
             Sources::Folder(folder) => {
@@ -127,39 +134,40 @@ impl Stack {
     }
 
     /// Returns the first missing part of the stack.
-    fn missing(&self, words: &Words) -> Result<Option<String>, Error> {
+    fn missing(&self, placeholders: &Placeholders) -> Result<Option<String>, Error> {
         let find = self.find();
         if let Some(name) = find.executables.iter().find(|name| executable(name).is_none()) {
             return Ok(Some(format!("the program {name}")));
         }
         if let Some(module) = &find.python {
             let wanted = self.version();
-            return Ok(match python_has(&words["python"], module) {
+            return Ok(match python_has(&placeholders["python"], module) {
                 Some(version) if version == wanted => None,
                 Some(version) => {
-                    Some(format!("{module} {wanted} of {}, which has {version}", words["python"]))
+                    Some(format!("{module} {wanted} of {}, which has {version}", placeholders["python"]))
                 }
-                None => Some(format!("{module} {wanted} of {}", words["python"])),
+                None => Some(format!("{module} {wanted} of {}", placeholders["python"])),
             });
         }
-        let file = find.file.as_ref().map(|file| self.filled(file, words)).transpose()?;
+        let file = find.file.as_ref().map(|file| self.filled(file, placeholders)).transpose()?;
         let missing = file.as_deref().map(Path::new).filter(|file| !file.exists());
-        // The command says in which folder.
+        // The install command shows the folder.
         Ok(missing.and_then(Path::file_name).map(|name| format!("the file {}", name.display())))
     }
 }
 
 impl Located {
-    /// The stack.
+    /// Returns the stack.
     pub fn stack(&self) -> &Stack {
         &self.stack
     }
 
     fn folder(&self) -> Option<PathBuf> {
-        self.programs.as_ref().and(self.words.get("folder").map(PathBuf::from))
+        self.programs.as_ref().and(self.placeholders.get("folder").map(PathBuf::from))
     }
 
-    /// Writes the sources of the stack's program to its folder, where they differ, so that builds made from them stay valid.
+    /// Writes the sources of the stack's program to its folder, where they differ, so that builds
+    /// made from them stay valid.
     ///
     /// # Errors
     /// The error of the system call; a folder that other users may change.
@@ -178,7 +186,7 @@ impl Located {
             let owner = fs::metadata(programs).map_err(failed)?.uid();
             if owner != Identity::own().uid() {
                 return Err(Error::System(format!(
-                    "{} is not the one of this version, and uid {owner} owns {}: install {} again as that user",
+                    "{} is from another version, and uid {owner} owns {}: install {} again as that user",
                     to.display(),
                     programs.display(),
                     self.stack.name()
@@ -199,13 +207,13 @@ impl Located {
         Trust { owners: &owners, variable: FOLDER_VARIABLE }.check(programs, path).map_err(Error::System)
     }
 
-    /// The command of an end; `words` are those of the run.
+    /// Returns the command of an end. `placeholders` holds the placeholders of the run.
     ///
     /// # Errors
-    /// A placeholder that this end has nothing for.
-    pub(crate) fn command(&self, end: &EndCommand, words: &Words) -> Result<Command, Error> {
-        let mut all = self.words.clone();
-        all.extend(words.iter().map(|(name, value)| (*name, value.clone())));
+    /// A placeholder without a value for this end.
+    pub(crate) fn command(&self, end: &EndCommand, placeholders: &Placeholders) -> Result<Command, Error> {
+        let mut all = self.placeholders.clone();
+        all.extend(placeholders.iter().map(|(name, value)| (*name, value.clone())));
         let fill = |text: &String| self.stack.filled(text, &all);
         let filled = end.command.iter().map(fill).collect::<Result<Vec<_>, _>>()?;
         let Some((program, arguments)) = filled.split_first() else {
@@ -256,7 +264,7 @@ fn replace(path: &Path, parent: &Path, contents: &[u8]) -> std::io::Result<()> {
     file.persist(path).map(drop).map_err(|e| e.error)
 }
 
-/// Where a program is that a command names without a folder.
+/// Returns the path of a program. A name without a folder is searched for.
 fn executable(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Path::new(name).exists().then(|| name.into());
@@ -266,10 +274,10 @@ fn executable(name: &str) -> Option<PathBuf> {
     folders.map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// The version of a module, if this Python has it.
+/// Returns the version of a module, if this Python has it.
 fn python_has(python: &str, module: &str) -> Option<String> {
     let code = format!("import {module}; print({module}.__version__)");
-    // The folder that this program runs in has no modules for it.
+    // The current folder is not searched for modules.
     let output =
         Command::new(python).args(["-c", &code]).env("PYTHONSAFEPATH", "1").stderr(Stdio::null()).output();
     let output = output.ok().filter(|output| output.status.success())?;
@@ -330,7 +338,8 @@ mod tests {
         assert!(free.locate_in(none()).is_ok());
     }
 
-    /// Looking for a stack writes nothing. A program that another user could have changed is not run, and nothing is written beside it.
+    /// Looking for a stack writes nothing. A program that another user could have changed is not
+    /// run, and nothing is written beside it.
     #[test]
     fn a_program_is_run_only_from_a_folder_that_nobody_else_can_change() {
         let text = "name = \"none\"\nversion = \"1\"\ninstall = \"x\"\ncontrollers = {}\nfiles = { \"src/a\" = \"a\" }\n\
@@ -353,7 +362,7 @@ mod tests {
         let located = locate().unwrap();
         located.prepare().unwrap();
         assert_eq!(fs::read(programs.join("none-1/src/a")).unwrap(), b"source");
-        let run = |located: &Located| located.command(stack.server(), &Words::new()).map(drop);
+        let run = |located: &Located| located.command(stack.server(), &Placeholders::new()).map(drop);
         run(&located).unwrap();
 
         for path in folders.into_iter().chain([&program]) {
@@ -395,7 +404,7 @@ mod tests {
     fn what_is_missing_is_named_with_the_command_that_installs_it() {
         for (find, what) in [
             ("executables = [\"sh\", \"no-such-program\"]", "the program no-such-program is missing"),
-            ("file = \"{folder}/program\"", "(the file program is missing)"),
+            ("file = \"{folder}/program\"", ": the file program is missing;"),
             ("python = \"no_such_module\"", "no_such_module 1 of "),
         ] {
             let why = stack(find).locate_in(Ok("/no/such/folder".into())).unwrap_err();
@@ -409,12 +418,12 @@ mod tests {
     #[test]
     fn commands_are_filled_and_found() {
         let located = stack("executables = [\"sh\"]").locate_in(Ok("/no/such/folder".into())).unwrap();
-        let words = Words::from([("port", "7000".to_owned())]);
-        let command = located.command(located.stack().server(), &words).unwrap();
+        let placeholders = Placeholders::from([("port", "7000".to_owned())]);
+        let command = located.command(located.stack().server(), &placeholders).unwrap();
         assert!(Path::new(command.get_program()).is_absolute());
         assert_eq!(command.get_args().collect::<Vec<_>>(), ["7000"]);
         assert!(command.get_envs().any(|(name, value)| name == "A" && value == Some("1".as_ref())));
-        let why = located.command(located.stack().server(), &Words::new()).unwrap_err();
-        assert_eq!(why.to_string(), "none: {port} stands for nothing here");
+        let why = located.command(located.stack().server(), &Placeholders::new()).unwrap_err();
+        assert_eq!(why.to_string(), "none: placeholder {port} has no value here");
     }
 }

@@ -1,54 +1,54 @@
-//! What is written of a stack: how it is found and installed, how its two ends begin.
+//! The manifest of a stack: how to find and install it, and how to start its two ends.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::words::{self, NAMES, Words};
+use super::placeholders::{self, NAMES, Placeholders};
 use crate::error::Error;
 
-/// Which key the server's certificate has.
+/// Kind of the key in the server's certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyKind {
-    /// Ed25519: signatures of one length, so that handshakes have one number of bytes.
+    /// Ed25519. All signatures have the same length, and so all handshakes have the same size.
     #[default]
     Ed25519,
-    /// ECDSA with P-256, for stacks whose TLS has no Ed25519.
+    /// ECDSA with P-256, for stacks whose TLS library lacks Ed25519.
     P256,
 }
 
-/// How a stack is found. What is not given is not looked for.
+/// Criteria that show that a stack is installed. Only the given ones are checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Find {
-    /// Programs in `PATH`, in `/usr/sbin` or in `/usr/local/sbin`.
+    /// Programs in `PATH`, `/usr/sbin` or `/usr/local/sbin`.
     pub executables: Vec<String>,
-    /// A module of Python with an attribute `__version__` that is the manifest's `version`.
+    /// Python module whose `__version__` must equal the manifest's `version`.
     pub python: Option<String>,
-    /// A file that is there once the stack is installed.
+    /// File that exists once the stack is installed.
     pub file: Option<String>,
 }
 
-/// How one end begins.
+/// Command that starts one end.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndCommand {
-    /// The program and its arguments, with placeholders. No shell reads them.
+    /// Program and arguments, with placeholders. No shell interprets them.
     pub command: Vec<String>,
-    /// Variables of its environment, with placeholders.
+    /// Environment variables, with placeholders.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// It reads a line from its standard input before it sends its first packet. Without it, the time that the program takes to begin
-    /// is part of what a flow begins late.
+    /// True if the program reads a line from standard input before it sends its first packet.
+    /// Otherwise the program's startup time delays the flow.
     #[serde(default)]
     pub waits: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct Manifest {
     name: String,
     version: String,
     #[serde(default)]
@@ -66,39 +66,39 @@ struct Text {
     client: EndCommand,
 }
 
-/// Where the files of a manifest are.
+/// Location of the files of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Sources {
-    /// In this program.
+    /// Embedded in this program.
     Embedded,
-    /// Below the folder of a manifest on disk.
+    /// In the folder of a manifest on disk.
     Folder(PathBuf),
 }
 
-/// A stack, as its manifest has it.
+/// A stack described by a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stack {
-    text: Text,
+    manifest: Manifest,
     pub(super) sources: Sources,
 }
 
 impl Stack {
-    /// Reads a manifest.
+    /// Parses a manifest.
     ///
     /// # Errors
-    /// Which line or word is wrong.
+    /// An invalid line or value.
     pub(super) fn parse(text: &str, name: &str, sources: Sources) -> Result<Self, Error> {
         let wrong = |why: String| Error::Manifest(format!("{name}: {why}"));
-        let text: Text = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
-        let stack = Self { text, sources };
+        let manifest: Manifest = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
+        let stack = Self { manifest, sources };
         stack.check().map_err(wrong)?;
         Ok(stack)
     }
 
-    /// Reads a manifest of a user's own; the files that it names are beside it.
+    /// Reads a user's manifest. The files that it names are relative to its folder.
     ///
     /// # Errors
-    /// That it cannot be read, and which line or word is wrong.
+    /// A file that cannot be read, or an invalid line or value.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path)
             .map_err(|e| Error::Manifest(format!("cannot read {}: {e}", path.display())))?;
@@ -107,13 +107,13 @@ impl Stack {
     }
 
     fn check(&self) -> Result<(), String> {
-        let Text { name, version, files, server, client, .. } = &self.text;
+        let Manifest { name, version, files, server, client, .. } = &self.manifest;
         let plain = |word: &str| {
             let known = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
             !word.is_empty() && !word.starts_with('.') && word.chars().all(known)
         };
         if !plain(name) || !plain(version) {
-            return Err("`name` and `version` are letters, digits, `-`, `.` and `_`: a folder is called so"
+            return Err("`name` and `version` name a folder: use letters, digits, `-`, `.` and `_`, and no leading `.`"
                 .to_owned());
         }
         let below = |path: &String| {
@@ -121,12 +121,12 @@ impl Stack {
             !path.is_empty() && parts.into_iter().all(|part| matches!(part, std::path::Component::Normal(_)))
         };
         if let Some(file) = files.iter().flat_map(|(to, from)| [to, from]).find(|path| !below(path)) {
-            return Err(format!("`{file}` of [files] leaves its folder"));
+            return Err(format!("`{file}` in [files] must be a path below the folder"));
         }
-        let all: Words = NAMES.iter().map(|name| (*name, String::new())).collect();
+        let all: Placeholders = NAMES.iter().map(|name| (*name, String::new())).collect();
         for text in self.texts() {
-            words::fill(text, &all).map_err(|name| {
-                format!("{{{name}}} stands for nothing; there are {{{}}}", NAMES.join("}, {"))
+            placeholders::fill(text, &all).map_err(|name| {
+                format!("unknown placeholder {{{name}}}; use one of {{{}}}", NAMES.join("}, {"))
             })?;
         }
         if server.command.is_empty() || client.command.is_empty() {
@@ -135,78 +135,81 @@ impl Stack {
         Ok(())
     }
 
-    /// Everything that may have placeholders.
+    /// Returns all texts that may have placeholders.
     pub(super) fn texts(&self) -> impl Iterator<Item = &String> {
-        let ends = [&self.text.server, &self.text.client];
+        let ends = [&self.manifest.server, &self.manifest.client];
         let of_ends = ends.into_iter().flat_map(|end| end.command.iter().chain(end.environment.values()));
-        of_ends.chain(self.text.find.file.iter()).chain(self.text.qlog.iter()).chain([&self.text.install])
+        of_ends
+            .chain(self.manifest.find.file.iter())
+            .chain(self.manifest.qlog.iter())
+            .chain([&self.manifest.install])
     }
 
-    /// Its name in rows and on the command line.
+    /// Returns the name used in rows and on the command line.
     pub fn name(&self) -> &str {
-        &self.text.name
+        &self.manifest.name
     }
 
-    /// Its version.
+    /// Returns the version.
     pub fn version(&self) -> &str {
-        &self.text.version
+        &self.manifest.version
     }
 
-    /// What it is, in a few words.
+    /// Returns a short description.
     pub fn about(&self) -> &str {
-        &self.text.about
+        &self.manifest.about
     }
 
-    /// Its controllers, by our names.
+    /// Returns our names of the stack's controllers.
     pub fn controllers(&self) -> impl Iterator<Item = &str> {
-        self.text.controllers.keys().map(String::as_str)
+        self.manifest.controllers.keys().map(String::as_str)
     }
 
-    /// What it calls a controller of ours.
+    /// Returns the stack's own name of a controller, given ours.
     ///
     /// # Errors
-    /// That it has none of this name, and which it has.
+    /// A controller that the stack lacks. The message lists those that it has.
     pub fn controller(&self, ours: &str) -> Result<&str, Error> {
-        self.text.controllers.get(ours).map(String::as_str).ok_or_else(|| {
+        self.manifest.controllers.get(ours).map(String::as_str).ok_or_else(|| {
             let known: Vec<&str> = self.controllers().collect();
             Error::Refused(format!(
-                "{} has no {ours}: of ours it has {}, in versions of its own",
+                "{} has no `{ours}`; it has its own versions of {}",
                 self.name(),
                 known.join(", ")
             ))
         })
     }
 
-    /// Which certificate it needs.
+    /// Returns the kind of certificate that the stack needs.
     pub fn certificate(&self) -> KeyKind {
-        self.text.certificate
+        self.manifest.certificate
     }
 
-    /// Where it writes qlog, with placeholders; `None` where it writes none.
+    /// Returns the qlog path, with placeholders, or `None` if the stack writes no qlog.
     pub fn qlog(&self) -> Option<&str> {
-        self.text.qlog.as_deref()
+        self.manifest.qlog.as_deref()
     }
 
-    /// How its server begins.
+    /// Returns the command of the server.
     pub fn server(&self) -> &EndCommand {
-        &self.text.server
+        &self.manifest.server
     }
 
-    /// How its client begins.
+    /// Returns the command of the client.
     pub fn client(&self) -> &EndCommand {
-        &self.text.client
+        &self.manifest.client
     }
 
     pub(super) fn find(&self) -> &Find {
-        &self.text.find
+        &self.manifest.find
     }
 
     pub(super) fn install(&self) -> &str {
-        &self.text.install
+        &self.manifest.install
     }
 
     pub(super) fn files(&self) -> &BTreeMap<String, String> {
-        &self.text.files
+        &self.manifest.files
     }
 }
 
@@ -234,21 +237,21 @@ client = { command = ["fetch", "{url}"], waits = true }
         assert_eq!((stack.certificate(), stack.qlog()), (KeyKind::Ed25519, None));
         assert!(stack.client().waits && !stack.server().waits);
         let why = stack.controller("bbr3").unwrap_err().to_string();
-        assert_eq!(why, "mine has no bbr3: of ours it has cubic, in versions of its own");
+        assert_eq!(why, "mine has no `bbr3`; it has its own versions of cubic");
     }
 
     #[test]
     fn mistakes_are_named() {
         for (from, to, word) in [
-            ("{port}", "{prot}", "{prot} stands for nothing; there are {address}"),
-            ("name = \"mine\"", "name = \"../mine\"", "a folder is called so"),
+            ("{port}", "{prot}", "unknown placeholder {prot}; use one of {address}"),
+            ("name = \"mine\"", "name = \"../mine\"", "`version` name a folder"),
             ("[\"fetch\", \"{url}\"]", "[]", "`command` needs a program"),
             ("version", "versoin", "unknown field `versoin`"),
             ("waits = true", "waits = 1", "mine.toml: "),
             (
                 "install = \"true\"",
                 "install = \"true\"\nfiles = { \"../x\" = \"y\" }",
-                "`../x` of [files] leaves",
+                "`../x` in [files] must be",
             ),
         ] {
             let why = parse(&GOOD.replace(from, to)).unwrap_err();

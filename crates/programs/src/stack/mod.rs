@@ -1,12 +1,12 @@
-//! Stacks: what a manifest says of one, which are shipped, whether one is on this machine.
+//! Stacks: their manifests, the shipped ones, and whether they are installed.
 
 mod locate;
 mod manifest;
+mod placeholders;
 mod shipped;
 mod trust;
-mod words;
 
 pub use locate::Located;
 pub use manifest::{EndCommand, Find, KeyKind, Stack};
+pub(crate) use placeholders::Placeholders;
 pub use shipped::{shipped, stack};
-pub(crate) use words::Words;

@@ -1,4 +1,4 @@
-//! The stacks that come with this program, and the sources of their programs.
+//! Stacks that are shipped with this crate, and the sources of their programs.
 
 use include_dir::{Dir, include_dir};
 
@@ -8,12 +8,12 @@ use crate::error::Error;
 static STACKS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/stacks");
 pub(super) static PROGRAMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/programs");
 
-/// All of them, by name.
+/// Returns all shipped stacks, sorted by name.
 pub fn shipped() -> Vec<Stack> {
     let read = |file: &include_dir::File<'_>| {
         let name = file.path().display().to_string();
         let text = file.contents_utf8().unwrap_or_default();
-        // A test reads every one of them.
+        // A test checks that every shipped manifest is valid.
         Stack::parse(text, &name, Sources::Embedded).ok()
     };
     let mut all: Vec<Stack> = STACKS.files().filter_map(read).collect();
@@ -21,14 +21,14 @@ pub fn shipped() -> Vec<Stack> {
     all
 }
 
-/// The one of this name.
+/// Returns the shipped stack with this name.
 ///
 /// # Errors
-/// Which there are.
+/// An unknown name. The message lists the known ones.
 pub fn stack(name: &str) -> Result<Stack, Error> {
     let all = shipped();
     let names: Vec<&str> = all.iter().map(Stack::name).collect();
-    let unknown = Error::Refused(format!("there is no stack `{name}`: there are {}", names.join(", ")));
+    let unknown = Error::Refused(format!("unknown stack `{name}`; known stacks: {}", names.join(", ")));
     all.iter().find(|stack| stack.name() == name).cloned().ok_or(unknown)
 }
 
@@ -53,10 +53,10 @@ mod tests {
             }
         }
         assert_eq!(stack("quinn").unwrap().name(), "quinn");
-        assert!(stack("quin").unwrap_err().to_string().contains("there are aioquic, ngtcp2, noq"));
+        assert!(stack("quin").unwrap_err().to_string().contains("known stacks: aioquic, ngtcp2, noq"));
     }
 
-    /// What two of its files say of a program's version is the same.
+    /// The manifest and the program's build files name the same version.
     #[test]
     fn versions_are_those_that_are_built() {
         let text = |path: &str| PROGRAMS.get_file(path).unwrap().contents_utf8().unwrap();

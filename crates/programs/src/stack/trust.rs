@@ -1,4 +1,5 @@
-//! Decides whether a program may be run: nobody but this user, root, or the user that it runs as could have changed it.
+//! Decides whether a program may be run: only this user, root, or the user that it runs as could
+//! have changed it.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -8,20 +9,20 @@ use std::path::Path;
 /// Mode bits that let the group or others write.
 const WRITABLE: u32 = 0o022;
 
-/// Whose files are trusted.
+/// Rules for trusted files.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trust<'a> {
-    /// User IDs.
+    /// IDs of the users whose files are trusted.
     pub(super) owners: &'a [u32],
-    /// The variable that names another folder.
+    /// Environment variable with which the user can choose another folder.
     pub(super) variable: &'a str,
 }
 
 impl Trust<'_> {
-    /// Checks a folder, a path below it, and all folders between them. What does not exist is no danger.
+    /// Checks a folder, a path below it, and all folders between them. A missing file is no risk.
     ///
     /// # Errors
-    /// Which file or folder is not trusted, and what to do.
+    /// A file or folder that is not trusted, and the remedy.
     pub(super) fn check(self, folder: &Path, path: &Path) -> Result<(), String> {
         let below = path.strip_prefix(folder).unwrap_or(Path::new(""));
         let mut at = folder.to_owned();
@@ -33,7 +34,8 @@ impl Trust<'_> {
         Ok(())
     }
 
-    /// The owner of a link counts, too, but for the topmost one: the user has named that.
+    /// Checks one file or folder. The owner of a link is checked, too, except for the topmost path,
+    /// which the user has chosen.
     fn check_one(self, path: &Path, link: bool) -> Result<(), String> {
         let refuse = |why: String| Err(format!("refusing to use {}: {why}", path.display()));
         let links = if link { found(fs::symlink_metadata(path)) } else { Ok(None) };
@@ -48,7 +50,7 @@ impl Trust<'_> {
             let variable = self.variable;
             return refuse(format!("uid {owner} owns it; set {variable} to a folder of your own"));
         }
-        // Of a link itself the mode says nothing.
+        // The mode of a link itself has no meaning.
         match found[1].as_ref().map(|target| target.mode() & 0o7777).filter(|mode| mode & WRITABLE != 0) {
             Some(mode) => {
                 let path = path.display();

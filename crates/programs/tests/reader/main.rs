@@ -1,4 +1,5 @@
-//! The reader beside the truth: two of our own endpoints in virtual time, a link that loses, and taps that say what really was.
+//! Compares the reader with two of our own endpoints in virtual time over a lossy link. Taps report
+//! what the endpoints really did.
 #![cfg(target_os = "linux")]
 
 mod world;
@@ -12,7 +13,7 @@ use units::{Rng, Time};
 
 use world::{Run, Seen, World};
 
-/// What was read, each packet with where and when.
+/// Returns the reader and the packets that it read, each with its time, sender and place.
 fn read(run: &Run) -> (Reader, Vec<(Time, Side, Place, Packet)>) {
     let mut reader = Reader::new(KeyLog::parse(&run.keys));
     let mut all = Vec::new();
@@ -23,7 +24,7 @@ fn read(run: &Run) -> (Reader, Vec<(Time, Side, Place, Packet)>) {
     (reader, all)
 }
 
-/// Every packet of both ends by time, level, number and size; every RTT sample of the sender; what arrived.
+/// Compares every packet of both ends by time, level, number and size, and every received packet.
 fn compare(run: &Run) {
     let (reader, packets) = read(run);
     let generations = run.truth.each_ref().map(|truth| truth.lock().unwrap().generation);
@@ -36,26 +37,28 @@ fn compare(run: &Run) {
             .filter(|(_, from, place, _)| (*from, *place) == (side, Place::Leaving))
             .map(|(at, .., packet)| (*at, packet.level, packet.number, u64::from(packet.bytes)))
             .collect();
-        // The server's first datagrams leave before somebody listens to it.
-        let unheard = sent.len() - truth.sent.len();
-        assert!(unheard <= if side == Side::Client { 2 } else { 6 }, "{unheard}");
-        let other = sent[unheard..].iter().zip(&truth.sent).find(|(read, heard)| read != heard);
+        // The server's first datagrams leave before its tap is set.
+        let before_tap = sent.len() - truth.sent.len();
+        assert!(before_tap <= if side == Side::Client { 2 } else { 6 }, "{before_tap}");
+        let other = sent[before_tap..].iter().zip(&truth.sent).find(|(read, reported)| read != reported);
         assert_eq!(other, None, "{side:?}");
-        // Packets that came twice, and those of keys that were gone, were not processed: each that was is here.
+        // Duplicates, and packets whose keys were discarded, were not processed. Every processed
+        // packet was read.
         let mut arrived =
             packets.iter().filter(|(_, from, place, _)| (*from, *place) == (side.peer(), Place::Arriving));
-        let heard = |received: &(Time, Level, u64)| {
+        let reported = |received: &(Time, Level, u64)| {
             arrived.any(|(at, .., packet)| (*at, packet.level, packet.number) == *received)
         };
-        assert!(truth.received.iter().all(heard), "{side:?}");
+        assert!(truth.received.iter().all(reported), "{side:?}");
     }
 }
 
-/// The server's flight as the wire tells it, and as the server knew it.
+/// Compares the server's losses and RTT samples in the capture with those of the server itself.
+/// Returns the numbers of samples and lost packets.
 fn compare_flight(run: &Run) -> (usize, usize) {
     let (_, packets) = read(run);
     let (mut flight, mut arrivals) = (Flight::new(Side::Server), Arrivals::default());
-    let (mut rtts, mut fresh, mut first, mut in_vain) = (Vec::new(), 0, 0, 0);
+    let (mut rtts, mut fresh, mut first, mut spurious) = (Vec::new(), 0, 0, 0);
     let mut bare = BTreeSet::new();
     for (at, from, place, packet) in &packets {
         match (from, place) {
@@ -66,31 +69,32 @@ fn compare_flight(run: &Run) -> (usize, usize) {
                 }
             }
             (Side::Client, Place::Arriving) => {
-                let answered = flight.on_arrival(*at, packet);
-                // RFC 9002 section 5.1 asks for one newly acknowledged packet that elicited the ACK, which need not be the largest. Our
-                // endpoint keeps no times of packets that are not in flight, and takes no sample where the largest is one.
+                let result = flight.on_arrival(*at, packet);
+                // RFC 9002 section 5.1 requires one newly acknowledged packet that is
+                // ACK-eliciting, which need not be the largest. Our endpoint keeps no send times of
+                // packets that are not in flight, and takes no sample if the largest is one.
                 let of_bare =
                     packet.acks.iter().any(|ack| ack.largest().is_some_and(|pn| bare.contains(&pn)));
-                rtts.extend(answered.rtt.filter(|_| !of_bare).map(|rtt| (*at, rtt)));
-                in_vain += answered.in_vain;
+                rtts.extend(result.rtt.filter(|_| !of_bare).map(|rtt| (*at, rtt)));
+                spurious += result.spurious;
             }
-            (Side::Server, Place::Arriving) => fresh += arrivals.take(packet).fresh,
+            (Side::Server, Place::Arriving) => fresh += arrivals.on_packet(packet).fresh,
             (Side::Client, Place::Leaving) => {}
         }
     }
     assert_eq!((fresh, first), (run.bytes, run.bytes));
     assert!(arrivals.is_complete(0));
     let truth = run.truth[1].lock().unwrap();
-    // The first samples are of the handshake, before somebody listens to the server.
+    // The first samples are from the handshake, before the server's tap is set.
     rtts.retain(|(at, _)| *at >= truth.rtts[0].0);
     assert!(truth.rtts[0].0 < Time::from_millis(1000));
-    let other = rtts.iter().zip(&truth.rtts).find(|(read, heard)| read != heard);
+    let other = rtts.iter().zip(&truth.rtts).find(|(read, reported)| read != reported);
     assert_eq!((other, rtts.len()), (None, truth.rtts.len()));
     let lost: Vec<u64> = flight.lost().map(|(number, _)| number).collect();
     let declared: Vec<u64> =
         truth.lost.iter().filter(|number| !truth.spurious.contains(number)).copied().collect();
-    // Each was declared lost, and all that were declared lost and not acknowledged later had their data sent again.
-    assert_eq!(lost, declared, "{in_vain} repeated in vain");
+    // The packets read as lost are those declared lost and not acknowledged later.
+    assert_eq!(lost, declared, "{spurious} spurious retransmissions");
     (rtts.len(), lost.len())
 }
 
@@ -104,7 +108,8 @@ fn a_transfer_with_losses_at_the_queue() {
     assert!(rtts > 500 && lost > 10);
 }
 
-/// Without losses bytes in flight are the server's own after every ACK. With losses the wire tells later which packets are lost.
+/// Without losses, bytes in flight equal the server's own count after every ACK. With losses, the
+/// capture shows later which packets are lost.
 #[test]
 fn bytes_in_flight() {
     let (world, crypto) = World::new(Ciphers::All, false, 0.0);
@@ -121,8 +126,8 @@ fn bytes_in_flight() {
             }
             (Side::Client, Place::Arriving) => {
                 flight.on_arrival(*at, packet);
-                let heard = truth.in_flight.iter().find(|(time, _)| time == at && *time > confirmed);
-                if let Some((_, bytes)) = heard.filter(|_| !packet.acks.is_empty()) {
+                let reported = truth.in_flight.iter().find(|(time, _)| time == at && *time > confirmed);
+                if let Some((_, bytes)) = reported.filter(|_| !packet.acks.is_empty()) {
                     assert_eq!(flight.bytes_in_flight(), *bytes, "{at:?}");
                     compared += 1;
                 }
@@ -162,7 +167,7 @@ fn a_retry_changes_the_keys_of_initials() {
     assert!(packets.iter().any(|(.., packet)| packet.level == Level::OneRtt));
 }
 
-/// What the log does not have is counted, and nothing is invented.
+/// Packets without secrets are counted, and nothing is invented.
 #[test]
 fn without_the_secrets_only_initials_are_read() {
     let (world, crypto) = World::new(Ciphers::All, false, 0.0);
@@ -173,7 +178,7 @@ fn without_the_secrets_only_initials_are_read() {
     assert!(packets.iter().all(|(.., packet)| packet.level == Level::Initial));
 }
 
-/// Bits that a link has turned over, datagrams cut short, noise: no panic, and what is whole is read.
+/// Flipped bits, truncated datagrams and noise cause no panic, and undamaged packets are read.
 #[test]
 fn damaged_datagrams() {
     let (world, crypto) = World::new(Ciphers::All, false, 0.0);

@@ -1,4 +1,4 @@
-//! Two of our own endpoints in virtual time, with taps, over a link that loses.
+//! Two of our own endpoints in virtual time, with taps, over a lossy link.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,11 +17,11 @@ use units::{Duration, Ecn, Rng, Time};
 
 const ENDS: [&str; 2] = ["10.0.0.1:4000", "10.0.0.2:443"];
 const DELAY: Duration = Duration::from_millis(20);
-/// Nanoseconds a byte takes: 10 Mbit/s.
+/// Transmission time of a byte in nanoseconds: 10 Mbit/s.
 const BYTE: u64 = 800;
 const QUEUE: usize = 30;
 
-/// What an end said of itself.
+/// Events that an end reported itself.
 #[derive(Default)]
 pub(crate) struct Truth {
     pub(crate) sent: Vec<(Time, Level, u64, u64)>,
@@ -33,9 +33,9 @@ pub(crate) struct Truth {
     pub(crate) generation: u64,
 }
 
-struct Ear(Arc<Mutex<Truth>>);
+struct Recorder(Arc<Mutex<Truth>>);
 
-impl Tap for Ear {
+impl Tap for Recorder {
     fn on(&mut self, now: Time, what: &Observation<'_>) {
         let mut truth = self.0.lock().unwrap();
         match *what {
@@ -53,7 +53,7 @@ impl Tap for Ear {
     }
 }
 
-/// A datagram as the two interfaces of the emulator would have it.
+/// A datagram as the emulator's interfaces would capture it.
 pub(crate) struct Seen {
     pub(crate) at: Time,
     pub(crate) from: Side,
@@ -65,7 +65,7 @@ pub(crate) struct Run {
     pub(crate) seen: Vec<Seen>,
     pub(crate) keys: String,
     pub(crate) truth: [Arc<Mutex<Truth>>; 2],
-    /// What the client has received of the stream.
+    /// Bytes of the stream that the client has received.
     pub(crate) bytes: u64,
 }
 
@@ -158,8 +158,8 @@ impl World {
             Event::Incoming => {
                 self.ends[1].accept(handle);
                 self.handles[1] = Some(handle);
-                let ear = Box::new(Ear(Arc::clone(&self.truth[1])));
-                self.ends[1].connection_mut(handle).unwrap().set_tap(ear);
+                let recorder = Box::new(Recorder(Arc::clone(&self.truth[1])));
+                self.ends[1].connection_mut(handle).unwrap().set_tap(recorder);
             }
             Event::Stream(StreamEvent::Readable(id)) => {
                 let connection = self.ends[1].connection_mut(handle).unwrap();
@@ -206,8 +206,8 @@ impl World {
         let [client, server] = ENDS.map(|end| end.parse().unwrap());
         let handle = self.ends[0].connect(self.now, crypto, "server", (client, server), &[]).unwrap();
         self.handles[0] = Some(handle);
-        let ear = Box::new(Ear(Arc::clone(&self.truth[0])));
-        self.ends[0].connection_mut(handle).unwrap().set_tap(ear);
+        let recorder = Box::new(Recorder(Arc::clone(&self.truth[0])));
+        self.ends[0].connection_mut(handle).unwrap().set_tap(recorder);
         let mut updated = 0;
         while !self.done && self.now < Time::from_millis(60_000) {
             self.flush();
@@ -217,7 +217,7 @@ impl World {
             while let Some((_, event)) = self.ends[0].poll_event() {
                 self.on_client(wanted, &event);
             }
-            // Evenly over the transfer, from one end and from the other.
+            // Key updates are spread evenly over the transfer, and alternate between the ends.
             if updated < updates && self.received > wanted / (updates + 1) * (updated + 1) {
                 let end = (updated % 2) as usize;
                 let handle = self.handles[end].unwrap();

@@ -1,4 +1,4 @@
-//! One flow, off its packets and what the kernel says of it.
+//! The record of a TCP flow, from the packet log and the kernel's samples.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,10 +9,10 @@ use scenario::trace::{Ack, Event, Ranges};
 use scenario::{FlowConfig, Record, Scenario, SentPacket};
 use units::{Duration, Ecn, Time};
 
-use super::packets::{Packet, TCP, stay};
+use super::packets::{Packet, TCP, queue_time};
 use crate::samples::{self, Samples};
 
-/// What happens to a flow's packets, in order of time.
+/// Events of a flow's packets, in the order in which simultaneous events are processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Moment {
     Received,
@@ -23,29 +23,29 @@ enum Moment {
     AckSent,
 }
 
-/// A flow's packets, read.
+/// Results for one TCP flow.
 #[derive(Debug)]
 pub(crate) struct FlowLog {
     pub(crate) record: Record,
     /// RTT samples.
     pub(crate) rtts: Vec<(Time, Duration)>,
-    /// New bytes and one-way delays.
+    /// Arrival times, new bytes and one-way delays of data packets.
     pub(crate) arrivals: Vec<(Time, u64, Duration)>,
 }
 
-/// The reader's state.
 struct Reader<'a> {
     config: &'a FlowConfig,
     samples: &'a Samples,
     log: FlowLog,
     sequence: Option<Sequence>,
     sent_until: u64,
-    /// The newest transmission of the bytes from here on.
+    /// Packet number of the newest transmission, by stream offset.
     newest: BTreeMap<u64, u64>,
     received: Reassembly,
-    /// When the newest segment that the server has was sent.
+    /// Send time of the newest segment that the server has received.
     last_received: Option<Time>,
-    /// What acknowledgements on their way answer to: when they left, and when that segment was sent.
+    /// For each acknowledgement in flight: its send time, and the send time of the segment that it
+    /// acknowledges.
     answers: VecDeque<(Time, Time)>,
     pn: u64,
     /// Number of the next acknowledgement that arrives.
@@ -103,14 +103,15 @@ impl FlowLog {
     }
 }
 
-/// Whether it is of the connection with this port of the server, and none of its handshake.
+/// Reports whether a packet belongs to the connection with this server port. Packets with SYN do
+/// not.
 fn belongs(packet: &Packet, port: u16) -> bool {
     let of_port =
         |s: &emu::Segment| if packet.row.from == 0 { s.destination == port } else { s.source == port };
     packet.row.segment.is_some_and(|s| s.protocol == TCP && s.flags & SYN == 0 && of_port(&s))
 }
 
-/// Sequence numbers wrap; offsets in the stream do not.
+/// Converts sequence numbers, which wrap, to stream offsets, which do not.
 #[derive(Clone, Copy, Debug)]
 struct Sequence {
     last: u32,
@@ -132,7 +133,7 @@ impl Reader<'_> {
     fn step(&mut self, now: Time, moment: Moment, packet: &Packet) {
         let segment = packet.row.segment.unwrap_or_default();
         if packet.row.from == 0 && segment.payload == 0 {
-            return; // the end of the handshake, or a window's update
+            return; // the end of the handshake, or a window update
         }
         match moment {
             Moment::Sent => self.on_sent(now, packet, &segment),
@@ -167,11 +168,11 @@ impl Reader<'_> {
         }
         record.on_sent(now, SentPacket { pn, bytes: len, wire: packet.row.size, offset, len });
         if let Some(departed) = packet.departed {
-            record.on_queued(now, 0, stay(departed - packet.sent));
+            record.on_queued(now, 0, queue_time(departed - packet.sent));
         }
     }
 
-    /// The kernel took the bytes for lost.
+    /// Records a retransmission: the kernel declared these bytes lost.
     fn on_repeat(&mut self, now: Time, offset: u64, end: u64) {
         let record = &mut self.log.record;
         if self.received.holds(offset, end) {
@@ -235,7 +236,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What the kernel says of the whole.
+    /// Adds the data from the kernel's samples, and returns the results.
     fn finish(mut self, until: Time, end: Time) -> FlowLog {
         let record = &mut self.log.record;
         if self.config.transfer.is_none() && until < end {

@@ -1,32 +1,31 @@
-//! A flow, by whoever carried it.
+//! Results of a flow of either kind.
 
 use scenario::Record;
 use units::Duration;
 
 use super::flow::FlowLog;
-use crate::seat::Left;
+use crate::guest_socket::GuestResult;
 
-/// The kernel, or a guest.
+/// Results of a flow that the kernel or a guest carried.
 #[derive(Debug)]
 pub(crate) enum Logged {
     Kernel(FlowLog),
-    Guest(Left),
+    Guest(GuestResult),
 }
 
 impl Logged {
-    /// Its record.
     pub(crate) fn into_record(self) -> Record {
         match self {
             Self::Kernel(log) => log.record,
-            Self::Guest(left) => left.record,
+            Self::Guest(result) => result.record,
         }
     }
 
-    /// See [`Left`].
+    /// Returns the median error of a guest's one-way delays.
     pub(crate) fn owd_error(&self) -> Option<Duration> {
         match self {
             Self::Kernel(_) => None,
-            Self::Guest(left) => left.owd_error,
+            Self::Guest(result) => result.owd_error,
         }
     }
 }

@@ -1,17 +1,20 @@
-//! From the emulator's packet log to the records of a scenario.
+//! Converts the emulator's packet log to the records of a scenario.
 //!
 //! ```text
-//! sent        a segment arrives at the emulator; received: it is handed over to the server
-//! repeat      a segment of which all bytes were sent before; spurious: one of which the server had all bytes before
-//! rtt         per acknowledgement: from the sending of the newest segment that the server had when the acknowledgement left,
-//!             to its handing over to the client; with the receiver's delay in it, as in the simulator
-//! queue       between a packet's arrival and its departure
+//! sent        a segment arrives at the emulator
+//! received    the emulator delivers it to the server
+//! repeat      all bytes of the segment were sent before
+//! spurious    the server already had all bytes of the segment
+//! rtt         one sample per acknowledgement: from the sending of the newest segment that the server
+//!             had when the acknowledgement left, to its delivery to the client. It contains the
+//!             receiver's delay, as in the simulator
+//! queue       from a packet's arrival to its departure
 //! ```
 //!
-//! Times are the emulator's: the host's own time between its TCP and the TUN device is not in them. Flows of guests have been counted at their
-//! ends; the log adds what became of their packets.
+//! All times are the emulator's. They do not contain the host's delay between its TCP and the TUN
+//! device. The ends of a guest's flow keep their own counters, and the log adds queueing and drops.
 
-mod beside;
+mod background;
 mod flow;
 mod guest;
 mod logged;
@@ -24,15 +27,16 @@ use emu::Report;
 use scenario::{Outcome, Scenario, Seconds};
 use units::{Duration, Time};
 
-use self::beside::{UdpLog, ping};
+use self::background::{UdpLog, ping};
 use self::flow::FlowLog;
 use self::logged::Logged;
 use self::packets::{delivered, run_packets};
 use crate::feasibility::{FLOW_PORT, UDP_PORT};
-use crate::seat::Left;
+use crate::guest_socket::GuestResult;
 use crate::traffic::Seen;
 
-/// The outcome of a run whose time zero was at `origin` of the emulator's, and the error of what its guests measured.
+/// Returns the outcome of a run, and the largest median error of the one-way delays of its guests.
+/// `origin` is the start of the run on the emulator's clock.
 pub(crate) fn outcome(
     scenario: &Scenario,
     report: &Report,
@@ -42,14 +46,14 @@ pub(crate) fn outcome(
     let end = seen.end.min(Time::ZERO + scenario.duration);
     let mut packets = run_packets(&report.packets, origin, end);
     packets.sort_by_key(|packet| packet.sent);
-    let mut guests: BTreeMap<usize, Left> =
-        std::mem::take(&mut seen.gone.guests).into_iter().map(|left| (left.flow, left)).collect();
+    let mut guests: BTreeMap<usize, GuestResult> =
+        std::mem::take(&mut seen.guests.guests).into_iter().map(|result| (result.flow, result)).collect();
     let mut flows: Vec<Logged> = Vec::new();
     for (number, ((config, samples), port)) in
         scenario.flows.iter().zip(&seen.samples).zip(FLOW_PORT..).enumerate()
     {
         flows.push(match guests.remove(&number) {
-            Some(left) => Logged::Guest(guest::read(left, config, &packets, port, end)),
+            Some(result) => Logged::Guest(guest::read(result, config, &packets, port, end)),
             None => Logged::Kernel(FlowLog::read(scenario, config, samples, &packets, port, end)),
         });
     }
@@ -62,7 +66,7 @@ pub(crate) fn outcome(
     let mut reverse = Vec::new();
     reverse.extend((!scenario.reverse.is_empty()).then_some(report.last.sides[1].counters));
     let owd_error = flows.iter().filter_map(Logged::owd_error).max();
-    let series = series::of(scenario, seen, &packets, &flows, &udp, end);
+    let series = series::build(scenario, seen, &packets, &flows, &udp, end);
     let outcome = Outcome {
         seconds: Seconds::from_series(scenario.series, &series),
         series,

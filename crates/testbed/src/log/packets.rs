@@ -1,4 +1,4 @@
-//! The emulator's packet log in the run's time.
+//! The packets of the run, from the emulator's packet log.
 
 use emu::capture::row::{End, Row};
 use link::{Backlog, QueueTime};
@@ -7,21 +7,21 @@ use units::{Duration, Time};
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
 
-/// A packet in the run's time.
+/// A packet with its times on the run's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) row: Row,
     pub(crate) sent: Time,
     pub(crate) departed: Option<Time>,
-    /// When it was handed over or dropped.
+    /// Time of its delivery or drop. [`Time::NEVER`] if it was still in the emulator.
     pub(crate) end: Time,
     pub(crate) dropped: bool,
 }
 
-/// Those of the run itself: neither handshakes before it nor farewells behind it.
+/// Returns the packets sent during the run, without earlier handshakes and later closing packets.
 pub(crate) fn run_packets(rows: &[Row], origin: Time, end: Time) -> Vec<Packet> {
-    let of_run = |time: Time| Time((time - origin).0);
-    let within = rows.iter().filter(|row| row.arrival >= origin && of_run(row.arrival) <= end);
+    let run_time = |time: Time| Time((time - origin).0);
+    let within = rows.iter().filter(|row| row.arrival >= origin && run_time(row.arrival) <= end);
     within
         .map(|row| {
             let (at, dropped) = match row.end {
@@ -31,16 +31,16 @@ pub(crate) fn run_packets(rows: &[Row], origin: Time, end: Time) -> Vec<Packet> 
             };
             Packet {
                 row: *row,
-                sent: of_run(row.arrival),
-                departed: row.departure.map(of_run),
-                end: if at == Time::NEVER { at } else { of_run(at) },
+                sent: run_time(row.arrival),
+                departed: row.departure.map(run_time),
+                end: if at == Time::NEVER { at } else { run_time(at) },
                 dropped,
             }
         })
         .collect()
 }
 
-/// What left the bottleneck during the run.
+/// Returns the packets and bytes delivered through the bottleneck during the run.
 pub(crate) fn delivered(packets: &[Packet], end: Time) -> Backlog {
     let gone = packets.iter().filter(|p| p.row.from == 0 && !p.dropped && p.end <= end);
     gone.fold(Backlog::default(), |sum, packet| Backlog {
@@ -49,7 +49,8 @@ pub(crate) fn delivered(packets: &[Packet], end: Time) -> Backlog {
     })
 }
 
-/// The log does not say when a transmission began.
-pub(crate) fn stay(total: Duration) -> QueueTime {
+/// Returns a queueing time. The waiting part is zero, because the log lacks the start of
+/// transmission.
+pub(crate) fn queue_time(total: Duration) -> QueueTime {
     QueueTime { wait: Duration::ZERO, total }
 }

@@ -1,9 +1,9 @@
-//! The time series of a run on the wire: from packets, and what the kernel says of its windows.
+//! The time series of a run, from the packet log and the kernel's samples.
 
 use scenario::{FlowSample, FlowSampler, FlowSeries, Scenario, Series, mbit_s};
 use units::{Duration, Time};
 
-use super::beside::UdpLog;
+use super::background::UdpLog;
 use super::flow::FlowLog;
 use super::guest;
 use super::logged::Logged;
@@ -11,8 +11,8 @@ use super::packets::Packet;
 use crate::samples::{self, Samples};
 use crate::traffic::Seen;
 
-/// One entry per interval up to `end`.
-pub(crate) fn of(
+/// Returns the series, with one entry per interval up to `end`.
+pub(crate) fn build(
     scenario: &Scenario,
     seen: &Seen,
     packets: &[Packet],
@@ -47,13 +47,14 @@ pub(crate) fn of(
             .zip(&seen.samples)
             .map(|(flow, samples)| match flow {
                 Logged::Kernel(log) => flow_series(log, samples, &ticks, interval),
-                Logged::Guest(left) => guest::series(left, ticks.len(), interval),
+                Logged::Guest(result) => guest::series(result, ticks.len(), interval),
             })
             .collect(),
     }
 }
 
-/// Bytes in the bottleneck's queue and on its wire, and packets dropped so far, at each time.
+/// Returns, for each tick, the bytes queued or in transmission at the bottleneck, and the number of
+/// packets dropped so far.
 fn queue(packets: &[Packet], ticks: &[Time]) -> (Vec<f64>, Vec<f64>) {
     let mut steps: Vec<(Time, i64, u64)> = Vec::new();
     for packet in packets.iter().filter(|packet| packet.row.from == 0) {
@@ -100,13 +101,13 @@ fn flow_series(flow: &FlowLog, samples: &Samples, ticks: &[Time], interval: Dura
     sampler.take(ticks.len() as u32)
 }
 
-/// The last entry up to a time; entries are in order.
+/// Returns the last entry up to `tick`. Entries are sorted by time.
 fn newest<T: Copy>(entries: &[T], tick: Time, time: impl Fn(&T) -> Time) -> Option<T> {
     let after = entries.partition_point(|entry| time(entry) <= tick);
     entries.get(after.checked_sub(1)?).copied()
 }
 
-/// What each interval before a tick adds up to.
+/// Returns the sum over each interval that ends at a tick.
 fn sums<T>(entries: &[T], ticks: &[Time], entry: impl Fn(&T) -> (Time, u64)) -> Vec<u64> {
     let mut entries = entries.iter().map(entry).peekable();
     let mut sum = |tick: &Time| {

@@ -1,4 +1,4 @@
-//! A flow of four segments whose packet log is known.
+//! Tests with the packet log of a flow of four segments.
 
 use congestion::algorithms::cubic::rfc9438;
 use emu::capture::row::{End, Row};
@@ -9,14 +9,14 @@ use scenario::{FlowConfig, Seconds, Transport};
 use units::{Bytes, Duration, Rate};
 
 use super::*;
-use crate::guests::Gone;
+use crate::guests::GuestResults;
 use crate::log::packets::TCP;
 use crate::samples::Samples;
 
 const MS: u64 = 1_000_000;
-/// Of the emulator's clock: the run begins here.
+/// Start of the run on the emulator's clock.
 const ORIGIN: Time = Time(500 * MS);
-/// Sequence numbers wrap in the middle of the test.
+/// First sequence number. It makes the numbers wrap during the test.
 const FIRST: u32 = u32::MAX - 1500;
 
 fn row(from: usize, at: u64, end: End, segment: Segment) -> Row {
@@ -68,8 +68,8 @@ fn scenario() -> Scenario {
     }
 }
 
-/// Four segments leave at 0, 1, 2, 3 ms and take 11 ms; the second is dropped, sent again at 30 and once more at 31,
-/// for nothing.
+/// Returns the log. Four segments leave at 0, 1, 2 and 3 ms and take 11 ms. The second is dropped,
+/// retransmitted at 30 ms, and spuriously once more at 31 ms.
 fn rows() -> Vec<Row> {
     let full = End::Dropped { at: Time(ORIGIN.0 + MS), reason: DropReason::QueueFull };
     vec![
@@ -104,11 +104,11 @@ fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
         samples: vec![Samples::default()],
         pings: None,
         cut_short: Vec::new(),
-        gone: Gone::default(),
+        guests: GuestResults::default(),
     };
     let flow = FlowLog::read(&scenario, &scenario.flows[0], &seen.samples[0], &packets, FLOW_PORT, end);
     let flow = Logged::Kernel(flow);
-    let series = series::of(&scenario, &seen, &packets, std::slice::from_ref(&flow), &[], end);
+    let series = series::build(&scenario, &seen, &packets, std::slice::from_ref(&flow), &[], end);
     let link = link::Counters { delivered: super::delivered(&packets, end), ..link::Counters::default() };
     let outcome = Outcome {
         flows: vec![flow.into_record()],
@@ -135,7 +135,7 @@ fn reads_a_flow_off_its_packets() {
     assert_eq!((record.stats.retransmissions, record.stats.spurious), (2, 1));
     assert_eq!((record.delivered, totals.delivered, record.started), (4000, 4000, Time::ZERO));
     assert_eq!(record.finished, Some(Time(41 * MS)), "when the hole was filled");
-    // 21, 21, 21, 21 and 21 ms: each acknowledgement answers to the segment that set it off.
+    // 21 ms five times: each acknowledgement counts from the segment that triggered it.
     assert_eq!((totals.rtt.count(), totals.rtt.mean_ms(), totals.rtt.max_ms()), (5, 21.0, 21.0));
     assert_eq!((totals.owd.mean_ms(), totals.queue_delay.mean_ms()), (11.0, 1.0));
 }
@@ -178,7 +178,7 @@ fn the_trace_has_every_packet_in_order() {
     assert_eq!(last.unwrap()[..], [(0, 4000)]);
 }
 
-/// What came before the run or after it is none of it.
+/// Packets before and after the run do not count.
 #[test]
 fn handshakes_and_farewells_do_not_count() {
     let mut rows = rows();
@@ -186,6 +186,6 @@ fn handshakes_and_farewells_do_not_count() {
     rows.push(Row { arrival: Time(1), ..data(0, 0, delivered(0)) });
     let (_, outcome) = outcome_of(&rows);
     assert_eq!(outcome.flows[0].totals.packets, 6);
-    // The handshake's packet was within the run here, and went through the link.
+    // One handshake packet was sent within the run here, and crossed the link.
     assert_eq!(outcome.link.delivered, Backlog { packets: 6, bytes: 5 * 1052 + 52 });
 }

@@ -1,11 +1,13 @@
-//! QUIC at real sockets through the emulator, beside the simulator. Needs root and /dev/net/tun.
+//! Compares QUIC over UDP sockets and the emulator with the same stack in virtual time. Requires
+//! root and /dev/net/tun.
 //!
-//! Every run is checked for its bytes, marks and counts. Times, rates and RTTs are judged by valid runs (`emu::testing::timing`).
+//! Bytes, marks and counts are checked in every run. Times, rates and RTTs are checked only in
+//! valid runs (`emu::testing::timing`).
 #![cfg(target_os = "linux")]
 
 mod interop;
 
-use ackclock_testbed::{Feasibility, Make, Measured, run};
+use ackclock_testbed::{Feasibility, MakeGuests, Measured, run};
 use congestion::Registry;
 use emu::testing::{timing, turn};
 use link::{Limit, LinkConfig};
@@ -29,14 +31,15 @@ fn scenario(flows: impl IntoIterator<Item = FlowConfig>, seconds: u64) -> Scenar
 }
 
 fn on_wire(scenario: &Scenario) -> Measured {
-    let feasible = Feasibility::of(scenario).unwrap();
+    let feasible = Feasibility::check(scenario).unwrap();
     let flows = scenario.clone();
-    let make: Make = Box::new(move || stack::guests(&flows, &Profile::default()).map_err(|e| e.to_string()));
+    let make: MakeGuests =
+        Box::new(move || stack::guests(&flows, &Profile::default()).map_err(|e| e.to_string()));
     run(scenario, &feasible, Some(make), None, &Watch::default()).unwrap().unwrap()
 }
 
-/// Transfers with NewReno, with BBR, and with bursts at intervals (mvfst's pacer): the time that it takes and the packets that the queue drops are the stack's in virtual time.
-/// The one-way delays that the ends measure are the link's.
+/// Transfers with NewReno, with BBR, and with bursts at intervals (mvfst's pacer) take as long and
+/// lose as many packets as in virtual time. The ends measure the one-way delays of the link.
 #[test]
 fn the_wire_is_the_stack() {
     let Some(_turn) = turn("the_wire_is_the_stack") else { return };
@@ -70,7 +73,7 @@ fn the_wire_is_the_stack() {
     }
 }
 
-/// Every packet that the emulator has marked is counted by the peer as such, and no other.
+/// The receiver counts exactly the packets that the emulator marked.
 #[test]
 fn every_mark_is_counted() {
     let Some(_turn) = turn("every_mark_is_counted") else { return };
@@ -83,13 +86,14 @@ fn every_mark_is_counted() {
         let (record, marked) = (&outcome.flows[0], outcome.link.marked.packets);
         assert_eq!((record.delivered, record.ecn.ect1), (1_500_000, 0), "{:?}", record.ecn);
         assert!(record.ecn.ce > 0 && record.ecn.ce <= marked, "{marked} {:?}", record.ecn);
-        // A packet that was repeated for nothing may be on its way when the transfer is over.
+        // A spurious retransmission can be in flight when the transfer ends.
         let holds = record.ecn.ce > 3 && record.ecn.ce == marked;
         (invalid_reasons, holds.then_some(()).ok_or_else(|| format!("{marked} {:?}", record.ecn)))
     });
 }
 
-/// A connection of the kernel's TCP and one of QUIC share the link: both have their place in the outcome, and together fill it.
+/// A kernel TCP flow and a QUIC flow share the link. Both appear in the outcome, and together fill
+/// it.
 #[test]
 fn beside_the_kernels_tcp() {
     let Some(_turn) = turn("beside_the_kernels_tcp") else { return };
@@ -115,9 +119,9 @@ fn says_what_does_not_fit() {
     let thin = Transport::Quic { datagram: 1252, header: 35, overhead: 20 };
     for (flow, word) in [
         (FlowConfig { transport: large, ..flow("cubic") }, "1473"),
-        (FlowConfig { transport: thin, ..flow("cubic") }, "28 or more"),
+        (FlowConfig { transport: thin, ..flow("cubic") }, "at least 28"),
     ] {
-        let why = Feasibility::of(&scenario([flow], 4)).unwrap_err();
+        let why = Feasibility::check(&scenario([flow], 4)).unwrap_err();
         assert!(why.contains(word), "{why}");
     }
 }

@@ -116,6 +116,7 @@ impl RecvStream for Stream {
 }
 
 fn number(stream: &Stream) -> StreamId {
-    // A stream's number is at most 2^62 - 1 (RFC 9000 section 2.1), which is all that `h3` asks for.
+    // A stream's number is at most 2^62 - 1 (RFC 9000 section 2.1), which is all that `h3` asks
+    // for.
     StreamId::try_from(stream.id().0).expect("a number of a stream")
 }

@@ -16,7 +16,8 @@ use quic::streams::StreamId;
 
 /// What a server may send on one stream before its answer was read, in bytes.
 const MAX_HEAD: u64 = 256 << 10;
-/// What it may send between two pieces of a body, or after it: more than waits in a session, in bytes.
+/// What it may send between two pieces of a body, or after it: more than waits in a session, in
+/// bytes.
 const MAX_BETWEEN: u64 = 1 << 20;
 /// Answers before the answer (status 1xx) that are read.
 const MAX_INFORMATIONAL: usize = 16;

@@ -5,7 +5,8 @@ use std::ops::Range;
 /// What is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// All: nothing was asked for, or something that may be ignored (section 14.2): another unit, several ranges, no range at all.
+    /// All: nothing was asked for, or something that may be ignored (section 14.2): another unit,
+    /// several ranges, no range at all.
     Whole,
     /// These bytes: 206.
     Part(Range<u64>),
@@ -18,7 +19,8 @@ pub fn read(field: Option<&str>, len: u64) -> Asked {
     field.and_then(|field| one(field, len)).unwrap_or(Asked::Whole)
 }
 
-/// Whether a client may ask so: for one range of bytes, which a server that knows ranges does not ignore.
+/// Whether a client may ask so: for one range of bytes, which a server that knows ranges does not
+/// ignore.
 ///
 /// # Errors
 /// A sentence that shows right ones.

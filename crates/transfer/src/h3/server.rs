@@ -27,13 +27,15 @@ pub const MAX_REQUEST: u64 = 32 << 10;
 /// What this server calls itself.
 pub const NAME: &str = concat!("ackclock/", env!("CARGO_PKG_VERSION"));
 
-/// Where this server says what it has seen of the path to who asks ([`Summary::to_text`](crate::meter::Summary::to_text)): a client of ours asks when it has
-/// what it wanted (RFC 8615).
+/// Where this server says what it has seen of the path to who asks
+/// ([`Summary::to_text`](crate::meter::Summary::to_text)): a client of ours asks when it has what
+/// it wanted (RFC 8615).
 pub const PATH_SEEN: &str = "/.well-known/ackclock-path";
 
 type Requests = RequestStream<Stream, Bytes>;
 
-/// Answers the requests of a connection until it ends. When the job is to stop, the client is told that no more are taken (GOAWAY).
+/// Answers the requests of a connection until it ends. When the job is to stop, the client is told
+/// that no more are taken (GOAWAY).
 pub(crate) async fn serve(job: Job) {
     let mut builder = h3::server::builder();
     builder.max_field_section_size(MAX_FIELDS);

@@ -1,8 +1,10 @@
 //! Streams of a connection for tasks.
 //!
-//! Applications are written as tasks that wait for streams; the connection belongs to an endpoint, which belongs to the loop that drives it.
-//! Between the two lies a [`Session`]: tasks put bytes and wishes into it, [`pump`](Session::pump) carries them to the connection and
-//! brings what came. What waits in between is bounded for each stream; beyond that, tasks wait, and the peer's credit is not renewed.
+//! Applications are written as tasks that wait for streams; the connection belongs to an endpoint,
+//! which belongs to the loop that drives it. Between the two lies a [`Session`]: tasks put bytes
+//! and wishes into it, [`pump`](Session::pump) carries them to the connection and brings what came.
+//! What waits in between is bounded for each stream; beyond that, tasks wait, and the peer's credit
+//! is not renewed.
 
 mod pipe;
 mod pump;
@@ -97,8 +99,9 @@ fn wait(wakers: &mut Vec<Waker>, cx: &Context<'_>) {
 pub struct Session(Rc<RefCell<State>>);
 
 impl Session {
-    /// Of this end. `abandoned`: the error code for streams that a task drops in the middle; `request_limit`: how many bytes a peer may send
-    /// on a stream that it has opened in both directions.
+    /// Of this end. `abandoned`: the error code for streams that a task drops in the middle;
+    /// `request_limit`: how many bytes a peer may send on a stream that it has opened in both
+    /// directions.
     pub fn new(side: Side, abandoned: u64, request_limit: Option<u64>) -> Self {
         Self(Rc::new(RefCell::new(State {
             side,

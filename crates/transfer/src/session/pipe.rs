@@ -5,9 +5,11 @@ use std::task::Waker;
 
 use bytes::Bytes;
 
-/// How much that came waits for a task at most, besides what was read last. Of what a stranger may send, the limit of a stream is less.
+/// How much that came waits for a task at most, besides what was read last. Of what a stranger may
+/// send, the limit of a stream is less.
 pub(super) const INBOX: usize = 128 << 10;
-/// How much waits to be sent at most, besides the piece that a task has just given: little, times a hundred streams.
+/// How much waits to be sent at most, besides the piece that a task has just given: little, times a
+/// hundred streams.
 pub(super) const OUTBOX: usize = 32 << 10;
 
 /// How the receiving part ended.
@@ -79,7 +81,8 @@ pub(super) struct Pipe {
     /// All was acknowledged, or the reset was.
     pub(super) acked: bool,
 
-    /// A task has it, or has had it. Before that nothing is read: what waits is bounded by the connection's window.
+    /// A task has it, or has had it. Before that nothing is read: what waits is bounded by the
+    /// connection's window.
     pub(super) claimed: bool,
     /// No task has it any more.
     pub(super) dropped: bool,

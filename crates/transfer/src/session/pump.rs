@@ -46,8 +46,9 @@ impl Session {
         state.wake_all();
     }
 
-    /// Carries bytes and wishes both ways; says whether a task may go on. Of what is written at most `budget` bytes are held by the connection until
-    /// they are acknowledged, whatever each stream has room for.
+    /// Carries bytes and wishes both ways; says whether a task may go on. Of what is written at
+    /// most `budget` bytes are held by the connection until they are acknowledged, whatever each
+    /// stream has room for.
     pub fn pump(&self, now: Time, connection: &mut Connection, budget: usize) -> bool {
         let state = &mut *self.0.borrow_mut();
         if let Some((code, reason)) = state.close.take() {
@@ -79,7 +80,8 @@ impl Session {
 
 impl State {
     fn touch(&mut self, id: StreamId, change: impl FnOnce(&mut Pipe)) {
-        // Of a stream that waits to be accepted nothing is known yet; of one that is over, nothing any more.
+        // Of a stream that waits to be accepted nothing is known yet; of one that is over, nothing
+        // any more.
         let waits = id.initiator() != self.side && id.index() >= self.accepted[id.direction() as usize];
         let new = waits.then(|| self.new_pipe(id));
         let known = match new {

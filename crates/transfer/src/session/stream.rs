@@ -103,7 +103,8 @@ impl Stream {
         ready.unwrap_or(Poll::Ready(Ok(())))
     }
 
-    /// Sends these bytes after what was given before. Who wants to be bounded waits for [`poll_ready`](Self::poll_ready).
+    /// Sends these bytes after what was given before. Who wants to be bounded waits for
+    /// [`poll_ready`](Self::poll_ready).
     ///
     /// # Errors
     /// When the peer does not want more, or the connection is over.
@@ -143,7 +144,8 @@ impl Stream {
         });
     }
 
-    /// Ends the sending part at once, with an error code of the application. Nothing happens to one that is finished and sent.
+    /// Ends the sending part at once, with an error code of the application. Nothing happens to one
+    /// that is finished and sent.
     pub fn reset(&mut self, code: u64) {
         self.with(|pipe| {
             pipe.reset.make(code);

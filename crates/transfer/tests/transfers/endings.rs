@@ -19,7 +19,8 @@ fn half_way(world: &mut World, client: usize) {
     assert_eq!(world.ends_of(client), ["Running"]);
 }
 
-/// A file that is written to, cut or made longer in the middle breaks off; one that is removed or replaced comes as it was.
+/// A file that is written to, cut or made longer in the middle breaks off; one that is removed or
+/// replaced comes as it was.
 #[test]
 fn files_that_change() {
     let bytes = large();
@@ -93,7 +94,8 @@ fn a_dark_link() {
     }
 }
 
-/// The server is told to end: what runs is finished, what comes then is refused, and the client hears that it is over.
+/// The server is told to end: what runs is finished, what comes then is refused, and the client
+/// hears that it is over.
 #[test]
 fn a_graceful_end() {
     let bytes = large();

@@ -122,7 +122,8 @@ impl Program for Talker {
 
 /// A HEADERS frame of a gigabyte (RFC 9114 section 7.2.2).
 const FIELDS: [u8; 9] = [1, 0xc0, 0, 0, 0, 0x40, 0, 0, 0];
-/// A DATA frame of so many zeros before it: an answer's head is QPACK's static `:status 200` (RFC 9204, appendix A).
+/// A DATA frame of so many zeros before it: an answer's head is QPACK's static `:status 200` (RFC
+/// 9204, appendix A).
 const ANSWER: [u8; 5] = [1, 3, 0, 0, 0xc0 | 25];
 
 const EXCESSIVE_LOAD: u64 = 0x107;
@@ -185,7 +186,8 @@ fn an_endless_answer() {
     }
 }
 
-/// A server that knows no ranges, as it may (RFC 9110 section 14.2): the file is whole, and that is known.
+/// A server that knows no ranges, as it may (RFC 9110 section 14.2): the file is whole, and that is
+/// known.
 #[test]
 fn a_server_without_ranges() {
     for range in [None, Some("bytes=1-1".to_owned())] {
@@ -204,7 +206,8 @@ fn a_server_without_ranges() {
     }
 }
 
-/// A client that wants nothing, or does not read what it wanted, and says every second that it is there: it is closed all the same.
+/// A client that wants nothing, or does not read what it wanted, and says every second that it is
+/// there: it is closed all the same.
 struct Holder {
     asks: bool,
     /// So much it reads each second.

@@ -118,7 +118,8 @@ fn field<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     answer.1.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
 }
 
-/// HEAD says what GET would, without the body; a range is GET's alone (RFC 9110 sections 9.3.2, 14.2).
+/// HEAD says what GET would, without the body; a range is GET's alone (RFC 9110 sections 9.3.2,
+/// 14.2).
 #[test]
 fn head() {
     let requests = vec![

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-/// What stands for what. Names are those of [`NAMES`].
-pub(crate) type Words = BTreeMap<&'static str, String>;
+/// Values by placeholder. Names are those of [`NAMES`].
+pub(crate) type Placeholders = BTreeMap<&'static str, String>;
 
-/// All that a command may name, with their meanings in the README.
+/// All placeholders that a command may use. The README explains them.
 pub(crate) const NAMES: [&str; 18] = [
     "address",
     "ca",
@@ -30,13 +30,13 @@ pub(crate) const NAMES: [&str; 18] = [
 /// Replaces every placeholder of a text.
 ///
 /// # Errors
-/// The name of one that stands for nothing here.
-pub(crate) fn fill(text: &str, words: &Words) -> Result<String, String> {
+/// Name of a placeholder without a value.
+pub(crate) fn fill(text: &str, placeholders: &Placeholders) -> Result<String, String> {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once('{') {
         let (name, behind) = after.split_once('}').ok_or_else(|| after.to_owned())?;
         out += before;
-        out += words.get(name).ok_or_else(|| name.to_owned())?;
+        out += placeholders.get(name).ok_or_else(|| name.to_owned())?;
         rest = behind;
     }
     Ok(out + rest)
@@ -48,14 +48,14 @@ mod tests {
 
     #[test]
     fn placeholders() {
-        let words = Words::from([("port", "7".to_owned()), ("root", "{port}".to_owned())]);
+        let placeholders = Placeholders::from([("port", "7".to_owned()), ("root", "{port}".to_owned())]);
         assert_eq!(
-            fill("a{port}b{root}", &words).unwrap(),
+            fill("a{port}b{root}", &placeholders).unwrap(),
             "a7b{port}",
-            "what stands for something is not read again"
+            "values are not expanded again"
         );
-        assert_eq!(fill("plain", &words).unwrap(), "plain");
-        assert_eq!(fill("{prot}", &words).unwrap_err(), "prot");
-        assert_eq!(fill("{port", &words).unwrap_err(), "port");
+        assert_eq!(fill("plain", &placeholders).unwrap(), "plain");
+        assert_eq!(fill("{prot}", &placeholders).unwrap_err(), "prot");
+        assert_eq!(fill("{port", &placeholders).unwrap_err(), "port");
     }
 }

@@ -1,12 +1,12 @@
-//! What ran beside the flows, off the packets: the ping, and UDP.
+//! Records of the ping and of UDP sources, from the packet log.
 
 use scenario::{ProbeRecord, Scenario, UdpRecord, Windowed};
 use units::{Duration, Time};
 
-use super::packets::{Packet, UDP, stay};
+use super::packets::{Packet, UDP, queue_time};
 use crate::feasibility::PING_PORT;
 
-/// The ping: what became of it and its answers by the packets, and the round trips that it saw itself.
+/// Returns the record of the ping. Packet counts come from the log, round-trip times from the ping.
 pub(crate) fn ping(
     scenario: &Scenario,
     packets: &[Packet],
@@ -29,7 +29,7 @@ pub(crate) fn ping(
     record.into_counts().0
 }
 
-/// A source of UDP, read.
+/// Record and arrivals of a UDP source.
 #[derive(Debug)]
 pub(crate) struct UdpLog {
     pub(crate) record: UdpRecord,
@@ -48,7 +48,7 @@ impl UdpLog {
             let bytes = u64::from(packet.row.size);
             record.count(packet.sent, |udp| udp.sent += 1);
             if let Some(departed) = packet.departed {
-                record.count(packet.sent, |udp| udp.queue_delay.add(0, stay(departed - packet.sent)));
+                record.count(packet.sent, |udp| udp.queue_delay.add(0, queue_time(departed - packet.sent)));
             }
             if packet.end > end {
                 continue;

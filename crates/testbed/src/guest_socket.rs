@@ -1,7 +1,8 @@
-//! A guest at two sockets: what lives in the simulator in the place of a flow, at the ends of a real link.
+//! Runs a guest over two UDP sockets, one at each end of the emulated link.
 //!
-//! The guest hands out datagrams and takes them, as there; here they cross the kernel and the emulator. When a datagram left is known by its
-//! bytes, of which there are never twice the same: each is encrypted under a number of its own.
+//! The guest produces and consumes datagrams as in the simulator, but they cross the kernel and the
+//! emulator. A datagram's departure time is looked up by its first bytes. No two datagrams are
+//! equal, because each is encrypted under its own packet number.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -14,37 +15,38 @@ use sim::guest::{Arrival, Datagram};
 use udp::{Clock, Incoming, Outgoing, Sent, Socket};
 use units::{Duration, Ecn, Time};
 
-/// Bytes of a datagram that tell it from others: a header and its protected number, and the beginning of what is encrypted.
-const NAME: usize = 32;
-/// How long it is remembered when a datagram left, after which none arrives.
-const MEMORY: Duration = Duration::from_secs(60);
-/// Lateness is kept up to this, with two digits.
-const LATEST: Duration = Duration::from_secs(3600);
+/// Number of bytes that identify a datagram: the header with the protected packet number, and the
+/// start of the ciphertext.
+const KEY_LEN: usize = 32;
+/// Time for which departures are remembered. No datagram arrives later.
+const RETENTION: Duration = Duration::from_secs(60);
+/// Upper bound of the lateness histogram, which has two significant digits.
+const MAX_LATENESS: Duration = Duration::from_secs(3600);
 
-/// A sample of a guest: how it stands, and its controller's own variables.
+/// A sample of a flow and of its controller's trace variables.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) flow: FlowSample,
     pub(crate) inner: Vec<(&'static str, f64)>,
 }
 
-/// What is left of a guest when the run is over.
+/// The results of one guest.
 #[derive(Debug)]
-pub(crate) struct Left {
-    /// The number of the flow whose place it had.
+pub(crate) struct GuestResult {
+    /// Number of its flow in the scenario.
     pub(crate) flow: usize,
     pub(crate) record: Record,
-    /// One for each interval.
+    /// One sample per interval of the series.
     pub(crate) samples: Vec<Sample>,
-    /// Of each datagram that the sending end has handed to the kernel, in order: whether it held acknowledgements alone.
+    /// For each datagram that the sender passed to the kernel, in order: true if it had only ACKs.
     pub(crate) bare: Vec<bool>,
-    /// Of each that reached the receiving end: its time of arrival by the kernel's stamp, and how long it had been on its way.
+    /// Arrival time by the kernel's time stamp and one-way delay of each datagram at the receiver.
     pub(crate) arrivals: Vec<(Time, Duration)>,
-    /// By how much its one-way delays are longer than the link's, the median; from [`crate::log`].
+    /// Median difference between its one-way delays and the link's. Set by [`crate::log`].
     pub(crate) owd_error: Option<Duration>,
-    /// It ended before its time.
+    /// True if it ended before its transfer was complete.
     pub(crate) cut_short: bool,
-    /// What the kernel would not take.
+    /// Number of datagrams that the kernel refused.
     pub(crate) refused: u64,
 }
 
@@ -52,14 +54,14 @@ pub(crate) struct Left {
 enum Stage {
     Waiting,
     Running,
-    /// Nothing is asked of it any more; by itself, before it was stopped.
+    /// The guest has ended, `by_itself` or because it was stopped.
     Done {
         by_itself: bool,
     },
 }
 
 /// A guest and its sockets.
-pub(crate) struct Seat {
+pub(crate) struct GuestSocket {
     guest: Box<dyn Guest>,
     stage: Stage,
     flow: usize,
@@ -68,13 +70,14 @@ pub(crate) struct Seat {
     transfer: Option<u64>,
     record: Record,
     samples: Vec<Sample>,
-    /// The sending end's and the receiving end's.
+    /// The sender's socket and the receiver's.
     sockets: [Socket; 2],
     addresses: [SocketAddr; 2],
-    /// When datagrams left, by their beginnings, and the same in order.
-    flying: BTreeMap<[u8; NAME], Time>,
-    ages: VecDeque<(Time, [u8; NAME])>,
-    /// For which the kernel has had no room yet.
+    /// Departure times of datagrams.
+    departures: BTreeMap<[u8; KEY_LEN], Time>,
+    /// The same, oldest first.
+    by_age: VecDeque<(Time, [u8; KEY_LEN])>,
+    /// Datagrams for which the kernel's buffer had no space yet.
     waiting: VecDeque<Datagram>,
     bare: Vec<bool>,
     arrivals: Vec<(Time, Duration)>,
@@ -82,16 +85,16 @@ pub(crate) struct Seat {
     due: Time,
 }
 
-/// A datagram that was read, with its end.
-struct Came {
+/// A received datagram and the end that received it.
+struct Received {
     at: End,
     ecn: Ecn,
     arrived: Time,
     bytes: Vec<u8>,
 }
 
-impl Seat {
-    /// In the place of the flow of this number, between two bound sockets.
+impl GuestSocket {
+    /// Creates the endpoints of a flow from its guest and two bound sockets.
     pub(crate) fn new(
         (number, guest): (usize, Box<dyn Guest>),
         flow: &FlowConfig,
@@ -111,8 +114,8 @@ impl Seat {
             samples: Vec::new(),
             sockets: [Socket::new(sending)?, Socket::new(receiving)?],
             addresses,
-            flying: BTreeMap::new(),
-            ages: VecDeque::new(),
+            departures: BTreeMap::new(),
+            by_age: VecDeque::new(),
             waiting: VecDeque::new(),
             bare: Vec::new(),
             arrivals: Vec::new(),
@@ -125,7 +128,7 @@ impl Seat {
         matches!(self.stage, Stage::Done { .. })
     }
 
-    /// When something is to be done, whatever comes.
+    /// Returns the time of the next action, unless a datagram arrives earlier.
     pub(crate) fn next(&self) -> Time {
         match self.stage {
             Stage::Waiting => self.start,
@@ -134,7 +137,7 @@ impl Seat {
         }
     }
 
-    /// What to wait for: something to read, or room for what waits.
+    /// Returns the sockets to wait on: for reading, and for writing if datagrams are waiting.
     pub(crate) fn sockets(&self) -> (Vec<&Socket>, Vec<&Socket>) {
         if self.stage != Stage::Running {
             return (Vec::new(), Vec::new());
@@ -143,7 +146,8 @@ impl Seat {
         (self.sockets.iter().collect(), full.into_iter().collect())
     }
 
-    /// Takes what has come and does what is due; `lateness` hears how much after its time.
+    /// Reads what has arrived and performs the actions that are due. Adds their delays to
+    /// `lateness`.
     pub(crate) fn turn(&mut self, clock: &Clock, lateness: &mut Histogram<u64>) -> io::Result<()> {
         if self.stage == Stage::Waiting && self.start <= clock.now() {
             self.stage = Stage::Running;
@@ -171,12 +175,12 @@ impl Seat {
         Ok(())
     }
 
-    /// Whether there may be more.
+    /// Reads one batch of datagrams. Reports whether there may be more.
     fn read(&mut self, clock: &Clock, at: End, lateness: &mut Histogram<u64>) -> io::Result<bool> {
         let mut came = Vec::new();
         let read = self.sockets[at as usize].receive(clock, &mut |incoming| {
             let Incoming { ecn, arrived, bytes, .. } = incoming;
-            came.push(Came { at, ecn, arrived, bytes: bytes.to_vec() });
+            came.push(Received { at, ecn, arrived, bytes: bytes.to_vec() });
         })?;
         for datagram in came {
             self.deliver(clock, datagram, lateness)?;
@@ -184,10 +188,10 @@ impl Seat {
         Ok(read > 0)
     }
 
-    fn deliver(&mut self, clock: &Clock, came: Came, lateness: &mut Histogram<u64>) -> io::Result<()> {
-        let Came { at, ecn, arrived, bytes } = came;
-        // Nobody else has these ports; what was never sent is none of ours.
-        let Some(&sent) = self.flying.get(&name(&bytes)) else { return Ok(()) };
+    fn deliver(&mut self, clock: &Clock, came: Received, lateness: &mut Histogram<u64>) -> io::Result<()> {
+        let Received { at, ecn, arrived, bytes } = came;
+        // Only this flow has these ports, so an unknown datagram was not sent by it.
+        let Some(&sent) = self.departures.get(&key(&bytes)) else { return Ok(()) };
         if self.stage != Stage::Running {
             return Ok(());
         }
@@ -201,7 +205,7 @@ impl Seat {
         self.send(clock)
     }
 
-    /// All that leaves now, and what comes next.
+    /// Sends everything that can leave now, and updates the time of the next action.
     fn send(&mut self, clock: &Clock) -> io::Result<()> {
         loop {
             let now = clock.now();
@@ -211,7 +215,7 @@ impl Seat {
             }
             let waited = self.waiting.pop_front();
             let Some(datagram) = waited.or_else(|| self.guest.transmit(now, &mut self.record)) else { break };
-            // It was built since: what that took is not its way.
+            // Take the time again: building the datagram is not part of its delay.
             if !self.hand_over(clock.now(), &datagram)? {
                 self.waiting.push_front(datagram);
                 break;
@@ -221,7 +225,7 @@ impl Seat {
         Ok(())
     }
 
-    /// False: the kernel has no room.
+    /// Passes a datagram to the kernel. Returns false if its buffer is full.
     fn hand_over(&mut self, now: Time, datagram: &Datagram) -> io::Result<bool> {
         let from = datagram.from as usize;
         let outgoing = Outgoing {
@@ -237,18 +241,18 @@ impl Seat {
             Sent::Yes if datagram.from == End::Sender => self.bare.push(datagram.bare),
             Sent::Yes => {}
         }
-        let name = name(&datagram.bytes);
-        self.flying.insert(name, now);
-        self.ages.push_back((now, name));
+        let key = key(&datagram.bytes);
+        self.departures.insert(key, now);
+        self.by_age.push_back((now, key));
         Ok(true)
     }
 
     fn forget(&mut self, now: Time) {
-        while let Some((left, name)) = self.ages.front()
-            && *left + MEMORY < now
+        while let Some((left, key)) = self.by_age.front()
+            && *left + RETENTION < now
         {
-            self.flying.remove(name);
-            self.ages.pop_front();
+            self.departures.remove(key);
+            self.by_age.pop_front();
         }
     }
 
@@ -258,7 +262,7 @@ impl Seat {
         self.record.stats = self.guest.stats();
     }
 
-    /// How it stands, for the series.
+    /// Takes a sample for the series.
     pub(crate) fn sample(&mut self, now: Time) {
         let running = self.record.started <= now && !self.is_done();
         let flow = self.guest.observe().sample(running, &mut self.record);
@@ -269,14 +273,14 @@ impl Seat {
         self.samples.push(Sample { flow, inner });
     }
 
-    /// The run is over.
-    pub(crate) fn leave(mut self) -> Left {
+    /// Returns the results at the end of the run.
+    pub(crate) fn into_result(mut self) -> GuestResult {
         if !self.is_done() {
             self.record.stats = self.guest.stats();
         }
         let by_itself = self.stage == Stage::Done { by_itself: true };
         let is_whole = self.transfer.is_some_and(|bytes| self.record.delivered >= bytes);
-        Left {
+        GuestResult {
             flow: self.flow,
             record: self.record,
             samples: self.samples,
@@ -289,17 +293,17 @@ impl Seat {
     }
 }
 
-/// Bytes that are like no other datagram's; of short ones all, and zeros.
-fn name(bytes: &[u8]) -> [u8; NAME] {
-    let mut name = [0; NAME];
-    let len = bytes.len().min(NAME);
-    name[..len].copy_from_slice(&bytes[..len]);
-    name
+/// Returns the bytes that identify a datagram. Short datagrams are padded with zeros.
+fn key(bytes: &[u8]) -> [u8; KEY_LEN] {
+    let mut key = [0; KEY_LEN];
+    let len = bytes.len().min(KEY_LEN);
+    key[..len].copy_from_slice(&bytes[..len]);
+    key
 }
 
-/// For [`Seat::turn`].
+/// Creates the histogram for [`GuestSocket::turn`].
 pub(crate) fn lateness() -> Option<Histogram<u64>> {
-    Histogram::new_with_max(LATEST.0, 2).ok()
+    Histogram::new_with_max(MAX_LATENESS.0, 2).ok()
 }
 
 fn note(lateness: &mut Histogram<u64>, late: Duration) {
