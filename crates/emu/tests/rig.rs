@@ -462,7 +462,7 @@ fn tcp_with_a_controller_and_a_segment_size() {
     (&connection.client).write_all(&[7; 12_000]).unwrap();
     let mut got = vec![0; 12_000];
     (&connection.server).read_exact(&mut got).unwrap();
-    let info = tcp::Info::of(&connection.client).unwrap();
+    let info = tcp::Info::read(&connection.client).unwrap();
     assert_eq!(info.snd_mss, 1200);
     assert!(info.smoothed_rtt >= Duration::from_millis(10));
     tcp::abort(&connection.client);

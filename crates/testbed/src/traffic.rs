@@ -253,7 +253,8 @@ fn query(client: &Weak<TcpStream>, start: Time, origin: Instant) -> Option<(Time
     for _ in 0..MAX_ATTEMPTS {
         let before = since(origin);
         // The strong reference is short-lived, or the connection could never end.
-        let info = client.upgrade().filter(|_| start <= before).and_then(|client| Info::of(&client).ok())?;
+        let info =
+            client.upgrade().filter(|_| start <= before).and_then(|client| Info::read(&client).ok())?;
         found = Some((before, info));
         if since(origin) - before <= MAX_QUERY_TIME {
             break;

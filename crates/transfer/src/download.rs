@@ -1,10 +1,10 @@
-//! A file that appears whole or not at all.
+//! Writes files that appear only when they are complete.
 //!
-//! Bytes go into a file without a name in the folder where it is to stand (`O_TMPFILE`), which the
-//! system forgets whatever happens to the program; only the whole file gets a name. Where a file
-//! system has no such files, into one with a name of its own beside it. It takes the place of a
-//! plain file and of nothing else: a device that gave way to a file would be missed by the whole
-//! machine.
+//! Bytes go to an unnamed file in the target's folder (`O_TMPFILE`). The system removes it if the
+//! program dies. Only the complete file gets a name. A file system without unnamed files gets a
+//! temporary file with a name in the same folder.
+//!
+//! A download replaces only regular files. To replace a device with a file could break the machine.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, FileType, Permissions};
@@ -17,18 +17,18 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open, renameat, unlinkat};
 use rustix::io::Errno;
 use tempfile::{Builder, NamedTempFile};
 
-use crate::board::Failure;
+use crate::progress::Failure;
 
-/// How many names are tried for the moment before a file takes the place of another.
-const NAMES: u32 = 100;
+/// Largest number of temporary names to try before replacing a file.
+const MAX_NAMES: u32 = 100;
 
 #[derive(Debug)]
 enum Draft {
-    Nameless(File),
+    Unnamed(File),
     Named(NamedTempFile),
 }
 
-/// A file that is not whole yet.
+/// A file that is not yet complete.
 #[derive(Debug)]
 pub struct Download {
     draft: Draft,
@@ -36,7 +36,8 @@ pub struct Download {
 }
 
 impl Download {
-    /// Whether a file may stand there: nothing does yet, or a plain file.
+    /// Checks that a download may create or replace `out`. An existing target must be a regular
+    /// file.
     ///
     /// # Errors
     /// [`Failure::Disk`].
@@ -44,7 +45,7 @@ impl Download {
         replaceable(out).map_err(|error| Failure::Disk(out.to_owned(), error))
     }
 
-    /// Begins a file that will stand at `out`, in place of one that stands there.
+    /// Begins a file that will be created at `out`, or will replace the regular file there.
     ///
     /// # Errors
     /// [`Failure::Disk`].
@@ -54,8 +55,8 @@ impl Download {
         let folder = folder(out);
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         let draft = match open(folder, flags, Mode::from_raw_mode(0o666)) {
-            Ok(file) => Draft::Nameless(File::from(file)),
-            // Kernels and file systems without nameless files say one of these.
+            Ok(file) => Draft::Unnamed(File::from(file)),
+            // Errors of kernels and file systems without unnamed files.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
                 let mode = Permissions::from_mode(0o666);
                 let file = Builder::new().prefix(".ackclock-").permissions(mode).tempfile_in(folder);
@@ -66,27 +67,27 @@ impl Download {
         Ok(Self { draft, out: out.to_owned() })
     }
 
-    /// Further bytes.
+    /// Appends bytes.
     ///
     /// # Errors
-    /// [`Failure::Disk`], such as for a full one.
+    /// [`Failure::Disk`], for example if the disk is full.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let written = match &mut self.draft {
-            Draft::Nameless(file) => file.write_all(bytes),
+            Draft::Unnamed(file) => file.write_all(bytes),
             Draft::Named(file) => file.write_all(bytes),
         };
         written.map_err(|error| Failure::Disk(self.out.clone(), error))
     }
 
-    /// It is whole: it gets its name.
+    /// Completes the file and gives it its name.
     ///
     /// # Errors
-    /// [`Failure::Disk`]; nothing is left then.
-    pub fn keep(self) -> Result<(), Failure> {
-        // It may have changed since the beginning.
+    /// [`Failure::Disk`]. Nothing remains in that case.
+    pub fn commit(self) -> Result<(), Failure> {
+        // The target may have changed since the beginning.
         Self::check(&self.out)?;
         let kept = match self.draft {
-            Draft::Nameless(file) => name(&file, &self.out),
+            Draft::Unnamed(file) => link_file(&file, &self.out),
             Draft::Named(file) => file.persist(&self.out).map(drop).map_err(|error| error.error),
         };
         kept.map_err(|error| Failure::Disk(self.out.clone(), error))
@@ -96,15 +97,15 @@ impl Download {
 fn replaceable(out: &Path) -> io::Result<()> {
     let what = match fs::symlink_metadata(out) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        found => kind(found?.file_type()),
+        found => describe_kind(found?.file_type()),
     };
     what.map_or(Ok(()), |what| {
-        Err(io::Error::other(format!("{what} stands there, and nothing but a plain file is replaced")))
+        Err(io::Error::other(format!("refusing to overwrite {what}, which is not a regular file")))
     })
 }
 
-/// What is no plain file, in a word.
-fn kind(found: FileType) -> Option<&'static str> {
+/// Describes a file type. Returns `None` for a regular file.
+fn describe_kind(found: FileType) -> Option<&'static str> {
     Some(match found {
         found if found.is_file() => return None,
         found if found.is_dir() => "a folder",
@@ -119,32 +120,32 @@ fn folder(out: &Path) -> &Path {
     out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Gives a nameless file a name; one that stands there gives way in one step.
-fn name(file: &File, out: &Path) -> io::Result<()> {
-    let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let link = |to: &Path| linkat(CWD, &nameless, CWD, to, AtFlags::SYMLINK_FOLLOW);
+/// Gives an unnamed file a name. An existing file is replaced atomically.
+fn link_file(file: &File, out: &Path) -> io::Result<()> {
+    let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let link = |to: &Path| linkat(CWD, &unnamed, CWD, to, AtFlags::SYMLINK_FOLLOW);
     match link(out) {
         Err(Errno::EXIST) => {}
         other => return Ok(other?),
     }
-    for number in 0..NAMES {
-        let beside = folder(out).join(beside(out, number));
-        match link(&beside) {
+    for number in 0..MAX_NAMES {
+        let temporary = folder(out).join(temporary_name(out, number));
+        match link(&temporary) {
             Err(Errno::EXIST) => continue,
             other => other?,
         }
-        let renamed = renameat(CWD, &beside, CWD, out);
+        let renamed = renameat(CWD, &temporary, CWD, out);
         if renamed.is_err() {
-            // Nothing that has only half of its way behind it stays.
-            let _ = unlinkat(CWD, &beside, AtFlags::empty());
+            // Do not leave the temporary name behind.
+            let _ = unlinkat(CWD, &temporary, AtFlags::empty());
         }
         return Ok(renamed?);
     }
     Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
-/// `.name.N.part`, with as much of the name as is sure to fit.
-fn beside(out: &Path, number: u32) -> OsString {
+/// Returns a temporary name, `.NAME.PID-NUMBER.part`. It has at most 50 characters of the name.
+fn temporary_name(out: &Path, number: u32) -> OsString {
     let name = out.file_name().unwrap_or(OsStr::new("file")).to_string_lossy();
     let short: String = name.chars().take(50).collect();
     format!(".{short}.{}-{number}.part", std::process::id()).into()
@@ -177,30 +178,30 @@ mod tests {
         for text in ["first", "second"] {
             let mut download = Download::begin(&out).unwrap();
             download.write(text.as_bytes()).unwrap();
-            download.keep().unwrap();
+            download.commit().unwrap();
             assert_eq!(fs::read_to_string(&out).unwrap(), text);
         }
         assert_eq!(names(dir.path()), ["a"]);
     }
 
-    /// A name that is taken by a folder meanwhile, and a folder that is none.
+    /// The name becomes a folder during the download, and the folder does not exist.
     #[test]
     fn nothing_is_left_of_what_cannot_be_named() {
         let dir = tempfile::tempdir().unwrap();
         let mut download = Download::begin(&dir.path().join("a")).unwrap();
         download.write(b"text").unwrap();
         fs::create_dir(dir.path().join("a")).unwrap();
-        assert!(matches!(download.keep(), Err(Failure::Disk(..))));
+        assert!(matches!(download.commit(), Err(Failure::Disk(..))));
         assert_eq!(names(dir.path()), ["a"]);
         assert!(matches!(Download::begin(&dir.path().join("none/a")), Err(Failure::Disk(..))));
     }
 
     fn refused(out: &Path, what: &str) {
         let failure = Download::begin(out).unwrap_err().to_string();
-        assert!(failure.contains(&format!("{what} stands there")), "{failure}");
+        assert!(failure.contains(&format!("refusing to overwrite {what}")), "{failure}");
     }
 
-    /// Neither at the beginning nor when it has come there meanwhile.
+    /// Other targets are refused at the beginning, and also if they appear during the download.
     #[test]
     fn nothing_but_plain_files_gives_way() {
         let dir = tempfile::tempdir().unwrap();
@@ -222,19 +223,19 @@ mod tests {
         }
         let download = Download::begin(&at("later")).unwrap();
         symlink("plain", at("later")).unwrap();
-        assert!(download.keep().unwrap_err().to_string().contains("a symbolic link stands there"));
+        assert!(download.commit().unwrap_err().to_string().contains("refusing to overwrite a symbolic link"));
         assert!(fs::symlink_metadata(at("later")).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(at("plain")).unwrap(), "text");
     }
 
-    /// The numbers are those of /dev/null, in a folder of the test's.
+    /// The device has the numbers of /dev/null, but lies in the test's folder.
     #[test]
     fn no_device_gives_way() {
         let dir = tempfile::tempdir().unwrap();
         let null = dir.path().join("null");
         let kind = rustix::fs::FileType::CharacterDevice;
         if let Err(error) = mknodat(CWD, &null, kind, Mode::RUSR, makedev(1, 3)) {
-            eprintln!("skipped: devices are made by root alone ({error})");
+            eprintln!("skipped: only root can create devices ({error})");
             return;
         }
         refused(&null, "a device");
@@ -244,7 +245,7 @@ mod tests {
     #[test]
     fn a_full_disk_says_so() {
         let mut full =
-            Download { draft: Draft::Nameless(File::create("/dev/full").unwrap()), out: "x".into() };
+            Download { draft: Draft::Unnamed(File::create("/dev/full").unwrap()), out: "x".into() };
         let failure = full.write(b"text").unwrap_err();
         assert!(failure.to_string().contains("No space left"), "{failure}");
     }

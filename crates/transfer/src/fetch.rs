@@ -1,4 +1,4 @@
-//! A client: one connection, several files.
+//! The client: fetches several files over one connection.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -10,25 +10,25 @@ use quic::crypto::ClientCrypto;
 use quic::endpoint::{ConnectError, Endpoint, Handle, Program};
 use units::{Duration, Time};
 
-use crate::board::{Board, Wanted};
 use crate::h3::{client as http3, server};
 use crate::hq;
-use crate::meter::{Meter, Pair, with_receive_times};
+use crate::meter::{Meter, TapPair, with_receive_times};
+use crate::progress::{FetchRequest, Progress};
 use crate::session::Session;
 use crate::tasks::Pool;
 
-/// Which application protocol.
+/// An application protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// HTTP/3.
+    /// HTTP/3 (RFC 9114).
     #[default]
     Http3,
-    /// `hq-interop`.
+    /// `hq-interop`, HTTP/0.9 over streams.
     Hq,
 }
 
 impl Protocol {
-    /// Its name in the handshake.
+    /// Returns its ALPN name in the handshake.
     pub const fn alpn(self) -> &'static [u8] {
         match self {
             Self::Http3 => server::ALPN,
@@ -37,44 +37,46 @@ impl Protocol {
     }
 }
 
-/// Why there is no connection any more.
+/// Reason why the connection failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// Nobody listens there: the system says so.
+pub enum FetchError {
+    /// No server at the address, as reported by an ICMP error.
     Unreachable,
-    /// No answer within the time for a handshake.
+    /// No handshake within this time.
     NoAnswer(Duration),
-    /// The server's certificate has this fingerprint, and another one is believed.
+    /// The server's certificate has this fingerprint, not the accepted one.
     OtherFingerprint([u8; 32]),
-    /// It ended so.
+    /// Another end of the connection.
     Ended(Ended),
 }
 
-/// Names of alerts of TLS (RFC 8446 section 6) that a client meets.
+/// Descriptions of TLS alerts that a client can meet (RFC 8446 section 6).
 const ALERTS: [(u8, &str); 7] = [
-    (40, "no way of encrypting in common"),
-    (42, "its certificate is bad or for another name"),
-    (45, "its certificate has expired"),
-    (46, "its certificate is not accepted"),
-    (48, "its certificate comes from nobody whom this machine trusts"),
-    (51, "it has not the key of its certificate"),
+    (40, "no cryptographic parameters in common"),
+    (42, "the server's certificate is invalid or for another name"),
+    (45, "the server's certificate has expired"),
+    (46, "the server's certificate is not accepted"),
+    (48, "this machine does not trust the issuer of the server's certificate"),
+    (51, "the server does not have the key of its certificate"),
     (120, "no application protocol in common"),
 ];
 
-impl fmt::Display for Trouble {
+impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable => f.write_str("nobody listens there"),
+            Self::Unreachable => f.write_str("no server listens there"),
             Self::NoAnswer(after) => write!(f, "no answer for {} s", after.0 / 1_000_000_000),
             Self::OtherFingerprint(found) => {
                 let found = found.map(|byte| format!("{byte:02x}")).join(":");
-                write!(f, "its certificate has another fingerprint: {found}")
+                write!(f, "the server's certificate has another fingerprint: {found}")
             }
-            Self::Ended(Ended::Idle) => f.write_str("the server fell silent"),
-            Self::Ended(Ended::Reset) => f.write_str("the server has forgotten the connection"),
+            Self::Ended(Ended::Idle) => f.write_str("the server stopped responding"),
+            Self::Ended(Ended::Reset) => {
+                f.write_str("the server lost the state of the connection (stateless reset)")
+            }
             Self::Ended(Ended::Version) => f.write_str("the server does not speak QUIC version 1"),
-            Self::Ended(Ended::NoPath) => f.write_str("no path to the server is left"),
-            Self::Ended(Ended::KeysUsedUp) => f.write_str("the keys are used up"),
+            Self::Ended(Ended::NoPath) => f.write_str("no path to the server works any more"),
+            Self::Ended(Ended::KeysUsedUp) => f.write_str("the keys have reached their usage limit"),
             Self::Ended(Ended::Local(close)) => ended(f, "this end", close),
             Self::Ended(Ended::Peer(close)) => ended(f, "the server", close),
         }
@@ -98,66 +100,67 @@ fn ended(f: &mut fmt::Formatter<'_>, who: &str, close: &Close) -> fmt::Result {
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for FetchError {}
 
-/// What a client is told.
+/// Settings of a client.
 #[derive(Clone)]
 pub struct FetchConfig {
-    /// How it speaks.
+    /// Application protocol.
     pub protocol: Protocol,
-    /// How its session begins.
+    /// Cryptography of the handshake.
     pub crypto: ClientCrypto,
-    /// The name in the server's certificate.
+    /// Name to expect in the server's certificate.
     pub server_name: String,
-    /// This end's address, and the server's.
+    /// Addresses of this end and of the server.
     pub addresses: (SocketAddr, SocketAddr),
-    /// How long a handshake may take.
+    /// Longest time for the handshake.
     pub patience: Duration,
 }
 
 impl FetchConfig {
-    /// What the endpoint is told: large windows, no requests of the server's.
+    /// Returns the endpoint's settings: large windows, and no bidirectional streams from the
+    /// server.
     pub fn endpoint(protocol: Protocol, connection: &Config) -> EndpointConfig {
         let connection = Config { bidirectional_streams: 0, ..with_receive_times(connection) };
         EndpointConfig { connection, alpn: vec![protocol.alpn().to_vec()], ..EndpointConfig::default() }
     }
 }
 
-/// Fetches files: a [`Program`] over an endpoint.
+/// Fetches files, as a [`Program`] over an endpoint.
 pub struct Fetch {
     config: FetchConfig,
     pool: Pool,
     session: Session,
-    board: Board,
+    progress: Progress,
     meter: Meter,
-    /// Until the handshake is complete.
-    wanted: Vec<Wanted>,
+    /// Requests that wait for the handshake.
+    requests: Vec<FetchRequest>,
     handle: Handle,
     begun: Time,
     connected: Option<Time>,
     ended: Option<Time>,
-    trouble: Option<Trouble>,
+    error: Option<FetchError>,
 }
 
 impl fmt::Debug for Fetch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fetch").field("board", &self.board).finish_non_exhaustive()
+        f.debug_struct("Fetch").field("progress", &self.progress).finish_non_exhaustive()
     }
 }
 
 impl Fetch {
-    /// Begins a connection of the endpoint's for all that is wanted, numbered from 0.
+    /// Opens a connection for the given requests, which are numbered from 0.
     ///
     /// # Errors
-    /// When it cannot begin.
+    /// [`ConnectError`] if the endpoint cannot open a connection.
     pub fn begin(
         now: Time,
         endpoint: &mut Endpoint,
         config: FetchConfig,
-        wanted: Vec<Wanted>,
+        requests: Vec<FetchRequest>,
     ) -> Result<Self, ConnectError> {
         let pool = Pool::default();
-        let board = Board::new(wanted.len(), pool.spawner());
+        let progress = Progress::new(requests.len(), pool.spawner());
         let abandoned = if config.protocol == Protocol::Hq { hq::NO_ERROR } else { server::CANCELLED };
         let handle = endpoint.connect(now, &config.crypto, &config.server_name, config.addresses, b"")?;
         let session = Session::new(Side::Client, abandoned, None);
@@ -169,57 +172,57 @@ impl Fetch {
             config,
             pool,
             session,
-            board,
+            progress,
             meter,
-            wanted,
+            requests,
             handle,
             begun: now,
             connected: None,
             ended: None,
-            trouble: None,
+            error: None,
         })
     }
 
-    /// How far it is.
-    pub const fn board(&self) -> &Board {
-        &self.board
+    /// Returns the progress of all transfers.
+    pub const fn progress(&self) -> &Progress {
+        &self.progress
     }
 
-    /// What it has seen of the path.
+    /// Returns the meter of this end.
     pub const fn meter(&self) -> &Meter {
         &self.meter
     }
 
-    /// Someone else listens to the connection too.
-    pub fn listen(&self, endpoint: &mut Endpoint, listener: Box<dyn Tap>) {
+    /// Adds a tap to the connection.
+    pub fn add_tap(&self, endpoint: &mut Endpoint, tap: Box<dyn Tap>) {
         if let Some(connection) = endpoint.connection_mut(self.handle) {
-            connection.set_tap(Box::new(Pair(self.meter.tap(), listener)));
+            connection.set_tap(Box::new(TapPair(self.meter.tap(), tap)));
         }
     }
 
-    /// Its connection.
+    /// Returns the handle of the connection.
     pub const fn handle(&self) -> Handle {
         self.handle
     }
 
-    /// When the handshake was complete, and when the last file was whole or given up.
+    /// Returns the times at which the handshake completed and at which the last transfer ended.
     pub const fn times(&self) -> (Option<Time>, Option<Time>) {
         (self.connected, self.ended)
     }
 
-    /// Why the connection ended before the files did.
-    pub const fn trouble(&self) -> Option<&Trouble> {
-        self.trouble.as_ref()
+    /// Returns the reason why the connection ended before the transfers did.
+    pub const fn error(&self) -> Option<&FetchError> {
+        self.error.as_ref()
     }
 
-    /// Gives up what is not done.
+    /// Marks all unfinished transfers as failed.
     pub fn cancel(&mut self) {
-        self.board.lost();
+        self.progress.lost();
     }
 
-    fn give_up(&mut self, now: Time, endpoint: &mut Endpoint, trouble: Trouble) {
-        self.trouble.get_or_insert(trouble);
-        self.board.lost();
+    fn give_up(&mut self, now: Time, endpoint: &mut Endpoint, error: FetchError) {
+        self.error.get_or_insert(error);
+        self.progress.lost();
         if let Some(connection) = endpoint.connection_mut(self.handle) {
             connection.close(now, hq::NO_ERROR, b"");
         }
@@ -227,10 +230,10 @@ impl Fetch {
 
     fn ask(&mut self, now: Time) {
         self.connected = Some(now);
-        let wanted = std::mem::take(&mut self.wanted);
+        let requests = std::mem::take(&mut self.requests);
         match self.config.protocol {
-            Protocol::Http3 => http3::fetch(&self.session, wanted, &self.board),
-            Protocol::Hq => hq::fetch(&self.session, wanted, &self.board),
+            Protocol::Http3 => http3::fetch(&self.session, requests, &self.progress),
+            Protocol::Hq => hq::fetch(&self.session, requests, &self.progress),
         }
     }
 }
@@ -242,10 +245,11 @@ impl Program for Fetch {
         }
         match &event {
             Event::Connected => self.ask(now),
-            Event::Ended(ended) if !self.board.is_over() => {
+            Event::Ended(ended) if !self.progress.is_over() => {
                 let other = endpoint.connection_mut(handle).and_then(|c| c.session().other_fingerprint());
-                let trouble = other.map_or_else(|| Trouble::Ended(ended.clone()), Trouble::OtherFingerprint);
-                self.trouble.get_or_insert(trouble);
+                let error =
+                    other.map_or_else(|| FetchError::Ended(ended.clone()), FetchError::OtherFingerprint);
+                self.error.get_or_insert(error);
             }
             _ => {}
         }
@@ -254,14 +258,14 @@ impl Program for Fetch {
 
     fn run(&mut self, now: Time, endpoint: &mut Endpoint) {
         if self.connected.is_none() && now >= self.begun + self.config.patience {
-            self.give_up(now, endpoint, Trouble::NoAnswer(self.config.patience));
+            self.give_up(now, endpoint, FetchError::NoAnswer(self.config.patience));
         }
         loop {
             self.pool.run();
-            if self.board.is_over() {
+            if self.progress.is_over() {
                 self.ended.get_or_insert(now);
             }
-            if self.board.is_idle() {
+            if self.progress.is_idle() {
                 let hq = self.config.protocol == Protocol::Hq;
                 self.session.close(if hq { hq::NO_ERROR } else { server::NO_ERROR }, b"");
             }
@@ -270,13 +274,13 @@ impl Program for Fetch {
             if connection.is_some_and(|connection| self.session.pump(now, connection, usize::MAX)) {
                 continue;
             }
-            if is_open || self.board.is_idle() && self.ended.is_some() {
+            if is_open || self.progress.is_idle() && self.ended.is_some() {
                 return;
             }
-            // What came before the end was read, and no more can come.
+            // All data received before the end has been read, and no more can arrive.
             self.session.on_gone();
             self.pool.run();
-            self.board.lost();
+            self.progress.lost();
         }
     }
 
@@ -294,9 +298,9 @@ impl Program for Fetch {
     }
 
     fn on_unreachable(&mut self, now: Time, endpoint: &mut Endpoint, host: IpAddr) {
-        // Later it would end a connection that works, at the word of whoever sent it.
+        // ICMP errors are not authenticated. Later, a forged one could end a working connection.
         if self.connected.is_none() && host == self.config.addresses.1.ip() {
-            self.give_up(now, endpoint, Trouble::Unreachable);
+            self.give_up(now, endpoint, FetchError::Unreachable);
         }
     }
 }

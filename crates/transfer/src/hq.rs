@@ -1,8 +1,8 @@
-//! `hq-interop`: HTTP/0.9 over streams, as implementations of QUIC try each other out.
+//! `hq-interop`: HTTP/0.9 over streams, as used in interoperability tests of QUIC.
 //!
-//! A request is `GET /path\r\n` and the end of the client's part of a stream; the answer is the
-//! file's bytes and the end of the server's. There is no status: where there is no file the stream
-//! is reset, with the status of HTTP as its error code.
+//! A request is `GET /path\r\n`, followed by the end of the client's part of the stream. The response is
+//! the bytes of the file, followed by the end of the server's part. Responses have no status. If there
+//! is no file, the server resets the stream with the HTTP status as error code.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -11,20 +11,20 @@ use bytes::Bytes;
 use futures_util::future::{Either, select};
 use quic::wire::Direction;
 
-use crate::board::{Board, Failure, Wanted};
 use crate::download::Download;
 use crate::job::{Job, Pieces};
+use crate::progress::{Failure, FetchRequest, Progress};
 use crate::root::{MAX_PATH, Refusal};
-use crate::session::{Broken, Session, Stream};
+use crate::session::{Session, SessionError, Stream};
 
-/// The application protocol.
+/// ALPN name of the protocol.
 pub const ALPN: &[u8] = b"hq-interop";
-/// The error code of streams and connections that end without an error.
+/// Error code of streams and connections that end without an error.
 pub const NO_ERROR: u64 = 0;
-/// What a request may be, in bytes: with the method and the end of the line.
+/// Largest request with method and line end, in bytes.
 pub const MAX_REQUEST: usize = MAX_PATH + 8;
 
-/// Answers the requests of a connection until it ends, or until the job is to stop.
+/// Answers the requests of a connection until it ends or the server shuts down.
 pub(crate) async fn serve(job: Job) {
     loop {
         let stream = {
@@ -61,7 +61,7 @@ async fn send(stream: &mut Stream, path: &str, job: &Job, sent: &mut u64) -> Res
     while let Some(piece) = pieces.next()? {
         let len = piece.len() as u64;
         if stream.write(piece).await.is_err() {
-            // The client is gone, or does not want it: nothing is wrong here.
+            // The client is gone or sent STOP_SENDING. This is not an error of the server.
             break;
         }
         *sent += len;
@@ -70,13 +70,13 @@ async fn send(stream: &mut Stream, path: &str, job: &Job, sent: &mut u64) -> Res
     Ok(())
 }
 
-/// The path of a request, or the status that it deserves.
+/// Reads the path of a request, or returns the status of the refusal.
 async fn request(stream: &mut Stream) -> Result<String, u16> {
     let mut line = Vec::new();
     while !line.contains(&b'\n') {
         match stream.read().await {
             Ok(Some(bytes)) if line.len() + bytes.len() <= MAX_REQUEST => line.extend_from_slice(&bytes),
-            // Some clients end the request with the stream alone.
+            // Some clients end the stream without a line end.
             Ok(None) => break,
             _ => return Err(Refusal::Bad.status()),
         }
@@ -84,8 +84,7 @@ async fn request(stream: &mut Stream) -> Result<String, u16> {
     parse(&line).ok_or(Refusal::Bad.status())
 }
 
-/// `GET /path\r\n`, with what some clients add to it: the version, another end of the line, or
-/// none.
+/// Parses `GET /path\r\n`. Also accepts a version after the path, `\n` alone, and no line end.
 fn parse(line: &[u8]) -> Option<String> {
     let end = line.iter().position(|byte| *byte == b'\n').unwrap_or(line.len());
     let mut words = std::str::from_utf8(&line[..end]).ok()?.split_ascii_whitespace();
@@ -93,44 +92,45 @@ fn parse(line: &[u8]) -> Option<String> {
     (method == "GET").then(|| path.to_owned())
 }
 
-/// Asks for all that is wanted, each on a stream of its own.
-pub(crate) fn fetch(session: &Session, wanted: Vec<Wanted>, board: &Board) {
-    for wanted in wanted {
-        let (session, mine) = (session.clone(), board.clone());
-        board.spawn(wanted.number, async move { get(&session, &wanted, &mine).await });
+/// Sends each request on its own stream.
+pub(crate) fn fetch(session: &Session, requests: Vec<FetchRequest>, progress: &Progress) {
+    for request in requests {
+        let (session, mine) = (session.clone(), progress.clone());
+        progress.spawn(request.number, async move { get(&session, &request, &mine).await });
     }
 }
 
-async fn get(session: &Session, wanted: &Wanted, board: &Board) -> Result<(), Failure> {
-    let mut stream = poll_fn(|cx| session.poll_open(Direction::Bidirectional, cx)).await.map_err(why)?;
-    let request = format!("GET {}\r\n", wanted.path);
-    stream.push(Bytes::from(request)).map_err(why)?;
+async fn get(session: &Session, request: &FetchRequest, progress: &Progress) -> Result<(), Failure> {
+    let mut stream =
+        poll_fn(|cx| session.poll_open(Direction::Bidirectional, cx)).await.map_err(to_failure)?;
+    let line = format!("GET {}\r\n", request.path);
+    stream.push(Bytes::from(line)).map_err(to_failure)?;
     stream.finish();
     let mut download = None;
     loop {
-        let piece = stream.read().await.map_err(why)?;
+        let piece = stream.read().await.map_err(to_failure)?;
         if download.is_none() {
-            board.began(wanted.number, None);
-            download = Some(Download::begin(&wanted.out)?);
+            progress.began(request.number, None);
+            download = Some(Download::begin(&request.out)?);
         }
         let Some(target) = &mut download else { break };
         let Some(piece) = piece else { break };
         target.write(&piece)?;
-        board.grew(wanted.number, piece.len() as u64);
+        progress.grew(request.number, piece.len() as u64);
     }
-    // Without a length the end of the stream is all there is: it came, or the read would have
-    // failed.
-    download.map_or(Ok(()), Download::keep)
+    // The protocol has no length. The stream has ended properly, or the read would have failed.
+    download.map_or(Ok(()), Download::commit)
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-fn why(broken: Broken) -> Failure {
+fn to_failure(broken: SessionError) -> Failure {
     match broken {
-        Broken::Stream(code) => match u16::try_from(code).ok().filter(|code| (400..600).contains(code)) {
+        SessionError::Stream(code) => match u16::try_from(code).ok().filter(|code| (400..600).contains(code))
+        {
             Some(status) => Failure::Status(status),
             None => Failure::Reset(code),
         },
-        Broken::Connection(_) => Failure::Lost,
+        SessionError::Connection(_) => Failure::Lost,
     }
 }
 

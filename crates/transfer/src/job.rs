@@ -1,4 +1,4 @@
-//! What the tasks of one connection of a server share.
+//! State that the tasks of one server connection share.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -14,46 +14,46 @@ use crate::root::{Refusal, Root, Served};
 use crate::session::Session;
 use crate::tasks::{Signal, Spawner};
 
-/// Read from a file in one go, in bytes: of each stream so much is in memory besides what its
-/// session and the connection hold.
+/// Bytes per read from a file. Each stream holds this much in addition to the buffers of session and
+/// connection.
 const PIECE: u64 = 32 << 10;
-/// What a log keeps that nobody takes.
+/// Largest number of entries in a log.
 const MAX_LINES: usize = 1000;
 /// H3_INTERNAL_ERROR (RFC 9114 section 8.1).
 const INTERNAL_ERROR: u64 = 0x102;
 
-/// A request that was answered.
+/// An answered request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
-    /// Who asked.
+pub struct LogEntry {
+    /// Address of the client.
     pub peer: SocketAddr,
-    /// For what, as it was written.
+    /// Requested path, not decoded.
     pub path: String,
-    /// With which status: that of HTTP, for `hq-interop` too.
+    /// HTTP status, also for `hq-interop`.
     pub status: u16,
-    /// How many bytes of the file were handed to the connection.
+    /// Number of file bytes passed to the connection.
     pub bytes: u64,
 }
 
-/// What was answered, for people.
+/// Log of answered requests. Entries are lost if nothing takes them.
 #[derive(Clone, Debug, Default)]
-pub struct Log(Rc<RefCell<VecDeque<Answered>>>);
+pub struct Log(Rc<RefCell<VecDeque<LogEntry>>>);
 
 impl Log {
-    pub(crate) fn put(&self, line: Answered) {
+    pub(crate) fn put(&self, line: LogEntry) {
         let mut lines = self.0.borrow_mut();
         if lines.len() < MAX_LINES {
             lines.push_back(line);
         }
     }
 
-    /// The oldest that was not taken yet.
-    pub fn take(&self) -> Option<Answered> {
+    /// Removes and returns the oldest entry.
+    pub fn take(&self) -> Option<LogEntry> {
         self.0.borrow_mut().pop_front()
     }
 }
 
-/// Of one connection.
+/// Shared state of one connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) session: Session,
@@ -63,11 +63,11 @@ pub(crate) struct Job {
     pub(crate) spawner: Spawner,
     pub(crate) log: Log,
     pub(crate) meter: Meter,
-    /// Requests that are being answered.
+    /// Number of requests in progress.
     pub(crate) running: Rc<Cell<usize>>,
 }
 
-/// Counts a request as long as it lives.
+/// Guard that counts a request in progress.
 struct Running(Rc<Cell<usize>>);
 
 impl Drop for Running {
@@ -77,7 +77,7 @@ impl Drop for Running {
 }
 
 impl Job {
-    /// A task for a request.
+    /// Spawns the task of a request.
     pub(crate) fn answer(&self, task: impl Future<Output = ()> + 'static) {
         self.running.set(self.running.get() + 1);
         let running = Running(Rc::clone(&self.running));
@@ -87,31 +87,30 @@ impl Job {
         });
     }
 
-    /// A task whose panic ends the connection.
+    /// Spawns a task. Its panic closes the connection.
     pub(crate) fn task(&self, task: impl Future<Output = ()> + 'static) {
         let session = self.session.clone();
         self.spawner.spawn(task, move || session.close(INTERNAL_ERROR, b""));
     }
 
     pub(crate) fn answered(&self, path: &str, status: u16, bytes: u64) {
-        self.log.put(Answered { peer: self.peer, path: path.to_owned(), status, bytes });
+        self.log.put(LogEntry { peer: self.peer, path: path.to_owned(), status, bytes });
     }
 }
 
-/// A part of a file, piece by piece.
+/// Reads a part of a file piece by piece.
 pub(crate) struct Pieces {
     pub(crate) file: Served,
     pub(crate) left: Range<u64>,
 }
 
 impl Pieces {
-    /// All of it.
     pub(crate) fn whole(file: Served) -> Self {
         let left = 0..file.len();
         Self { file, left }
     }
 
-    /// The next.
+    /// Reads the next piece. Returns `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, Refusal> {
         let len = PIECE.min(self.left.end.saturating_sub(self.left.start));
         if len == 0 {

@@ -1,10 +1,10 @@
-//! Files under one folder, and nothing else: what a server may hand out.
+//! Opens files below one folder for a server.
 //!
-//! A path comes from a stranger. It is decoded (RFC 3986 section 2.1), refused where it is not a
-//! plain chain of names, and opened by the kernel from the folder downwards (`openat2` with
-//! RESOLVE_BENEATH): a link that leads out, however late it is put there, is not followed, since
-//! nothing is looked up twice. Where a kernel lacks the call, or forbids it, names are opened one
-//! by one and no link is followed at all.
+//! Paths come from untrusted clients. A path is percent-decoded (RFC 3986 section 2.1) and must consist
+//! of plain names. The kernel then opens it below the folder (`openat2` with RESOLVE_BENEATH). Nothing
+//! is looked up twice, so a link out of the folder is never followed, even if it is created late.
+//!
+//! If the kernel lacks or forbids the call, names are opened one by one and no links are followed.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -18,26 +18,24 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat, openat2};
 use rustix::io::Errno;
 
-/// The longest path that is looked at, in bytes before it is decoded.
+/// Longest accepted path, in bytes before decoding.
 pub const MAX_PATH: usize = 4096;
 
-/// Why there is no file.
+/// Reason for not serving a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is no path: an escape that is none, a name with `/` or a zero byte in it, `.`, `..`, too
-    /// long.
+    /// Invalid path: a bad escape, an empty name, `.`, `..`, an encoded `/` or zero byte, or too long.
     Bad,
-    /// There is none, or it leads out of the folder.
+    /// The file does not exist or lies outside the folder.
     NotFound,
-    /// It may not be read, or is no regular file.
+    /// The file is not readable or not a regular file.
     Forbidden,
-    /// Reading it fails, or it has changed since it was opened.
+    /// Reading failed, or the file has changed since it was opened.
     Broken,
 }
 
 impl Refusal {
-    /// The status of HTTP (RFC 9110 section 15), which `hq-interop` has as the error code of its
-    /// reset.
+    /// Returns the HTTP status (RFC 9110 section 15). For `hq-interop` it is the error code of the reset.
     pub const fn status(self) -> u16 {
         match self {
             Self::Bad => 400,
@@ -51,10 +49,10 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Bad => "not a path",
+            Self::Bad => "invalid path",
             Self::NotFound => "no such file",
-            Self::Forbidden => "no regular file that may be read",
-            Self::Broken => "the file cannot be read, or has changed",
+            Self::Forbidden => "not a readable regular file",
+            Self::Broken => "the file cannot be read or has changed",
         })
     }
 }
@@ -64,8 +62,7 @@ impl std::error::Error for Refusal {}
 impl From<Errno> for Refusal {
     fn from(errno: Errno) -> Self {
         match errno {
-            // EXDEV: RESOLVE_BENEATH was about to leave. ELOOP: a link where none is followed, or
-            // links for ever.
+            // EXDEV: the path leaves the folder. ELOOP: a link where none is followed, or a loop.
             Errno::NOENT | Errno::NOTDIR | Errno::XDEV | Errno::LOOP => Self::NotFound,
             Errno::ACCESS | Errno::PERM | Errno::NXIO | Errno::ISDIR | Errno::NODEV => Self::Forbidden,
             Errno::NAMETOOLONG | Errno::INVAL => Self::Bad,
@@ -74,37 +71,36 @@ impl From<Errno> for Refusal {
     }
 }
 
-/// The folder.
+/// A folder whose files are served.
 #[derive(Debug)]
 pub struct Root {
     folder: OwnedFd,
-    /// The kernel has `openat2`.
+    /// True to resolve paths with `openat2`.
     beneath: bool,
 }
 
 impl Root {
-    /// Opens the folder. It may move later: what is handed out stays what is in it.
+    /// Opens the folder. Its files are still served if it is moved later.
     ///
     /// # Errors
-    /// When it is none, or may not be opened.
+    /// An error if it is not a folder or cannot be opened.
     pub fn open(folder: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { folder: open(folder, flags, Mode::empty())?, beneath: true })
     }
 
-    /// The same without `openat2`, as on kernels before 5.6: no symbolic link is followed, not even
-    /// inside the folder.
+    /// Disables `openat2`, as on kernels before 5.6. No symbolic links are followed, not even inside
+    /// the folder.
     #[must_use]
     pub fn without_links(mut self) -> Self {
         self.beneath = false;
         self
     }
 
-    /// Opens the file of a request's path, which begins with `/`; what follows `?` or `#` does not
-    /// count.
+    /// Opens the file at a request's path. The path begins with `/`; a query or fragment is ignored.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for not serving it.
     pub fn file(&self, path: &str) -> Result<Served, Refusal> {
         let name = decode(path)?;
         let file = File::from(self.resolve(&name)?);
@@ -117,15 +113,14 @@ impl Root {
     }
 
     fn resolve(&self, name: &[u8]) -> Result<OwnedFd, Refusal> {
-        // O_NONBLOCK: a pipe without a writer would hold the server up for ever.
+        // O_NONBLOCK: opening a pipe without a writer would block forever.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         if self.beneath {
             let how = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
             match openat2(&self.folder, name, flags, Mode::empty(), how) {
-                // Not there, or a sandbox forbids a call that it does not know.
+                // The kernel lacks the call, or a sandbox forbids it.
                 Err(Errno::NOSYS | Errno::PERM) => {}
-                // Something was renamed meanwhile, and the kernel could not be sure; it is asked
-                // once more.
+                // A concurrent rename kept the kernel from a safe answer. Try once more.
                 Err(Errno::AGAIN) => {
                     return Ok(openat2(&self.folder, name, flags, Mode::empty(), how)?);
                 }
@@ -146,7 +141,7 @@ impl Root {
     }
 }
 
-/// Names with `/` between them, without a leading one.
+/// Decodes a path to names joined by `/`, without a leading slash.
 fn decode(path: &str) -> Result<Vec<u8>, Refusal> {
     if path.len() > MAX_PATH {
         return Err(Refusal::Bad);
@@ -157,10 +152,11 @@ fn decode(path: &str) -> Result<Vec<u8>, Refusal> {
     Ok(names.join(&b'/'))
 }
 
-/// One name of a path, its escapes resolved (RFC 3986 section 2.1).
+/// Percent-decodes one name of a path (RFC 3986 section 2.1).
 ///
 /// # Errors
-/// When an escape is none, or the name is empty, `.` or `..`, or has `/` or a zero byte in it.
+/// [`Refusal::Bad`] for an invalid escape, for an empty name, `.` or `..`, or for a name with `/` or a
+/// zero byte.
 pub fn decode_name(name: &str) -> Result<Vec<u8>, Refusal> {
     let mut decoded = Vec::with_capacity(name.len());
     let mut rest = name.bytes();
@@ -181,7 +177,7 @@ pub fn decode_name(name: &str) -> Result<Vec<u8>, Refusal> {
     }
 }
 
-/// A file that is being handed out: so long as it was when it was opened.
+/// An open file and its length at the time of opening.
 #[derive(Debug)]
 pub struct Served {
     file: File,
@@ -190,28 +186,28 @@ pub struct Served {
 }
 
 impl Served {
-    /// Its length in bytes, when it was opened.
+    /// Returns the length at the time of opening, in bytes.
     pub const fn len(&self) -> u64 {
         self.len
     }
 
-    /// It has no bytes.
+    /// Reports whether the file is empty.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Reads `out.len()` bytes from `offset` on.
+    /// Reads `out.len()` bytes at `offset`.
     ///
-    /// What was removed or replaced by another file of its name meanwhile is read to its end: that
-    /// is still the file that was asked for. What was written into, cut or made longer is refused
-    /// from then on, as seen by its length and time of modification.
+    /// A file that was removed, or replaced by another file of the same name, can still be read to its
+    /// end. A file that was modified, truncated or extended cannot. Its length and modification time
+    /// show the change.
     ///
     /// # Errors
-    /// [`Refusal::Broken`]: it has changed, or cannot be read.
+    /// [`Refusal::Broken`] if the file has changed or cannot be read.
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Refusal> {
         let broken = |_| Refusal::Broken;
         self.file.read_exact_at(out, offset).map_err(broken)?;
-        // Afterwards: what was read is what was there before a change.
+        // Check after reading, so that a change before or during the read is noticed.
         let now = self.file.metadata().map_err(broken)?;
         let same = (now.len(), now.mtime(), now.mtime_nsec()) == (self.len, self.modified.0, self.modified.1);
         if same { Ok(()) } else { Err(Refusal::Broken) }

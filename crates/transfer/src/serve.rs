@@ -1,4 +1,4 @@
-//! A server: which connections there are, and when it is time to end.
+//! The server: accepts connections, bounds their memory, and shuts down.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -18,31 +18,29 @@ use units::{Bytes, Duration, Time};
 use crate::h3::server as http3;
 use crate::hq;
 use crate::job::{Job, Log};
-use crate::meter::{Meter, Pair, with_receive_times};
+use crate::meter::{Meter, TapPair, with_receive_times};
 use crate::root::Root;
 use crate::session::Session;
 use crate::tasks::{Pool, Signal};
 
-/// How often it looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
-/// What a connection may hold of what was written at least, in bytes, however many there are.
-const LEAST: usize = 128 << 10;
+/// Interval between two checks for a shutdown request.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Smallest share of unacknowledged data per connection, in bytes, for any number of connections.
+const MIN_SHARE: usize = 128 << 10;
 
-/// What a server is told.
+/// Settings of a server.
 #[derive(Clone, Debug)]
 pub struct ServeConfig {
-    /// How many connections there may be; clients beyond are refused.
+    /// Largest number of connections. Further clients are refused.
     pub connections: usize,
-    /// When clients have to prove their address. [`RetryPolicy::From`] counts handshakes that are
-    /// not complete.
+    /// Policy for Retry packets. [`RetryPolicy::From`] counts incomplete handshakes.
     pub retry: RetryPolicy,
-    /// What all connections together hold of files until it is acknowledged; at least 128 KiB each.
-    /// Besides it up to 96 KiB wait on each of at most a hundred streams of a connection.
+    /// Unacknowledged file data that all connections together may hold. Each may hold at least 128 KiB.
+    /// In addition, up to 96 KiB wait on each stream, with at most a hundred streams per connection.
     pub memory: Bytes,
-    /// A connection on which nothing has moved for so long is closed, though its client says that
-    /// it is there.
+    /// Time after which a connection without progress is closed, even if its client is alive.
     pub patience: Duration,
-    /// How long requests that run may go on when it ends.
+    /// Time that running requests have to finish after a shutdown request.
     pub grace: Duration,
 }
 
@@ -59,7 +57,8 @@ impl Default for ServeConfig {
 }
 
 impl ServeConfig {
-    /// What the endpoint is told: both protocols, small windows, since requests are short.
+    /// Returns the endpoint's settings: both protocols, and small windows because requests are
+    /// short.
     pub fn endpoint(&self, connection: &Config) -> EndpointConfig {
         let window = |initial, max| WindowConfig { initial, max };
         EndpointConfig {
@@ -78,13 +77,13 @@ impl ServeConfig {
     }
 }
 
-/// Whoever has it can end the server: the first time gracefully, the second time at once.
+/// Handle that shuts the server down: gracefully on the first call, at once on the second.
 #[derive(Clone, Debug, Default)]
-pub struct Ender(Arc<AtomicU32>);
+pub struct ShutdownHandle(Arc<AtomicU32>);
 
-impl Ender {
-    /// Ends it.
-    pub fn end(&self) {
+impl ShutdownHandle {
+    /// Requests the shutdown.
+    pub fn shut_down(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -93,34 +92,34 @@ impl Ender {
     }
 }
 
-/// Makes who listens to the connection of a peer.
-type Listener = Box<dyn Fn(SocketAddr) -> Box<dyn Tap>>;
+/// Constructor of a tap for the connection of a peer.
+type MakeTap = Box<dyn Fn(SocketAddr) -> Box<dyn Tap>>;
 
 struct Client {
     session: Session,
     running: Rc<Cell<usize>>,
-    /// When something was read, written or acknowledged last.
+    /// Time at which data was last read, written or acknowledged.
     moved: Time,
-    /// How much was not acknowledged then.
+    /// Amount of unacknowledged data at that time, in bytes.
     held: usize,
-    /// The error code that says that nothing was wrong.
+    /// Error code for a close without an error.
     no_error: u64,
 }
 
-/// Hands out files: a [`Program`] over an endpoint that accepts.
+/// Serves files, as a [`Program`] over an endpoint that accepts connections.
 pub struct Server {
     config: ServeConfig,
     root: Rc<Root>,
     pool: Pool,
     clients: BTreeMap<Handle, Client>,
-    /// Whose handshake is not complete: what they have sent counts from the beginning.
-    strangers: BTreeMap<Handle, Meter>,
+    /// Meters of connections whose handshake is incomplete. They count from the first packet.
+    handshakes: BTreeMap<Handle, Meter>,
     stop: Signal,
-    ender: Ender,
-    /// Until when requests may go on.
-    until: Option<Time>,
+    shutdown: ShutdownHandle,
+    /// Deadline of running requests, after a shutdown request.
+    deadline: Option<Time>,
     log: Log,
-    listener: Option<Listener>,
+    tap: Option<MakeTap>,
     due: Time,
 }
 
@@ -131,36 +130,36 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// Of the files under this folder.
+    /// Creates a server of the files below `root`.
     pub fn new(config: ServeConfig, root: Root) -> Self {
         Self {
             config,
             root: Rc::new(root),
             pool: Pool::default(),
             clients: BTreeMap::new(),
-            strangers: BTreeMap::new(),
+            handshakes: BTreeMap::new(),
             stop: Signal::default(),
-            ender: Ender::default(),
-            until: None,
+            shutdown: ShutdownHandle::default(),
+            deadline: None,
             log: Log::default(),
-            listener: None,
+            tap: None,
             due: Time::ZERO,
         }
     }
 
-    /// Someone else listens to every connection too, from when its handshake is complete.
+    /// Adds a tap to every connection, from the completion of its handshake.
     #[must_use]
-    pub fn with_listener(mut self, listener: impl Fn(SocketAddr) -> Box<dyn Tap> + 'static) -> Self {
-        self.listener = Some(Box::new(listener));
+    pub fn with_tap(mut self, tap: impl Fn(SocketAddr) -> Box<dyn Tap> + 'static) -> Self {
+        self.tap = Some(Box::new(tap));
         self
     }
 
-    /// What ends it.
-    pub fn ender(&self) -> Ender {
-        self.ender.clone()
+    /// Returns a handle that shuts the server down.
+    pub fn shutdown_handle(&self) -> ShutdownHandle {
+        self.shutdown.clone()
     }
 
-    /// What was answered.
+    /// Returns the log of answered requests.
     pub const fn log(&self) -> &Log {
         &self.log
     }
@@ -174,9 +173,9 @@ impl Server {
             if http3 { (http3::NO_ERROR, http3::CANCELLED) } else { (hq::NO_ERROR, hq::NO_ERROR) };
         let session = Session::new(Side::Server, abandoned, Some(http3::MAX_REQUEST));
         let running = Rc::new(Cell::new(0));
-        let meter = self.strangers.remove(&handle).unwrap_or_default();
-        if let Some(listener) = &self.listener {
-            connection.set_tap(Box::new(Pair(meter.tap(), listener(peer))));
+        let meter = self.handshakes.remove(&handle).unwrap_or_default();
+        if let Some(tap) = &self.tap {
+            connection.set_tap(Box::new(TapPair(meter.tap(), tap(peer))));
         }
         let job = Job {
             session: session.clone(),
@@ -195,7 +194,8 @@ impl Server {
         self.clients.insert(handle, Client { session, running, moved: now, held: 0, no_error });
     }
 
-    /// Everything that can move moves, and nobody holds more than its share.
+    /// Runs tasks and pumps connections until none can proceed. Each connection gets an equal share
+    /// of the memory.
     fn move_all(&mut self, now: Time, endpoint: &mut Endpoint) {
         let share = usize::try_from(self.config.memory.0).unwrap_or(usize::MAX) / self.clients.len().max(1);
         loop {
@@ -203,9 +203,9 @@ impl Server {
             let mut moved = false;
             self.clients.retain(|handle, client| match endpoint.connection_mut(*handle) {
                 Some(connection) => {
-                    let news = client.session.pump(now, connection, share.max(LEAST));
+                    let news = client.session.pump(now, connection, share.max(MIN_SHARE));
                     let held = connection.streams().unacknowledged();
-                    // What was written long ago may still be on its way, over a slow link.
+                    // On a slow link, data written long ago may still be in flight.
                     if news || std::mem::replace(&mut client.held, held) != held {
                         client.moved = now;
                     } else if now >= client.moved + self.config.patience {
@@ -226,23 +226,23 @@ impl Server {
         }
     }
 
-    /// What runs is finished, what waits is refused, and then it is over.
-    fn end(&mut self, now: Time, endpoint: &mut Endpoint) {
-        if self.ender.times() > 0 && self.until.is_none() {
-            self.until = Some(now + self.config.grace);
-            self.stop.give();
+    /// Performs a requested shutdown: running requests may finish, and new connections are closed.
+    fn shut_down(&mut self, now: Time, endpoint: &mut Endpoint) {
+        if self.shutdown.times() > 0 && self.deadline.is_none() {
+            self.deadline = Some(now + self.config.grace);
+            self.stop.send();
         }
-        let Some(until) = self.until else { return };
-        let hurry = now >= until || self.ender.times() > 1;
+        let Some(deadline) = self.deadline else { return };
+        let hurry = now >= deadline || self.shutdown.times() > 1;
         for client in self.clients.values() {
             if hurry || (client.running.get() == 0 && client.session.sending() == 0) {
                 client.session.close(client.no_error, b"the server ends");
             }
         }
-        // Handshakes that are not complete.
-        let strangers: Vec<Handle> =
+        // Incomplete handshakes.
+        let handshakes: Vec<Handle> =
             endpoint.handles().filter(|handle| !self.clients.contains_key(handle)).collect();
-        for handle in strangers {
+        for handle in handshakes {
             if let Some(connection) = endpoint.connection_mut(handle) {
                 connection.close(now, 0, b"");
             }
@@ -257,7 +257,7 @@ impl Program for Server {
             if let Some(connection) = endpoint.connection_mut(handle) {
                 connection.set_tap(meter.tap());
             }
-            self.strangers.insert(handle, meter);
+            self.handshakes.insert(handle, meter);
         } else if event == Event::Connected {
             self.connected(now, endpoint, handle);
         } else if let Some(client) = self.clients.get(&handle) {
@@ -266,10 +266,10 @@ impl Program for Server {
     }
 
     fn run(&mut self, now: Time, endpoint: &mut Endpoint) {
-        self.strangers.retain(|handle, _| endpoint.connection(*handle).is_some());
-        self.end(now, endpoint);
+        self.handshakes.retain(|handle, _| endpoint.connection(*handle).is_some());
+        self.shut_down(now, endpoint);
         self.move_all(now, endpoint);
-        self.due = now + LOOK;
+        self.due = now + POLL_INTERVAL;
     }
 
     fn deadline(&self) -> Time {
@@ -278,6 +278,6 @@ impl Program for Server {
 
     fn is_done(&self, endpoint: &Endpoint) -> bool {
         let is_open = |handle| endpoint.connection(handle).is_some_and(|c| c.state() == State::Open);
-        self.until.is_some() && !endpoint.handles().any(is_open)
+        self.deadline.is_some() && !endpoint.handles().any(is_open)
     }
 }

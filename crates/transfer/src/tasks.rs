@@ -1,4 +1,4 @@
-//! Tasks on the thread of the loop: a place where they run, and a signal that ends them.
+//! Runs tasks on the loop's own thread, and signals them to stop.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,29 +11,29 @@ use futures_executor::{LocalPool, LocalSpawner};
 use futures_util::FutureExt;
 use futures_util::task::LocalSpawnExt;
 
-/// Runs tasks as far as they get, when it is told to.
+/// A single-threaded executor that runs only when called.
 #[derive(Debug, Default)]
 pub struct Pool(LocalPool);
 
 impl Pool {
-    /// Runs every task that was woken until all wait.
+    /// Polls tasks until all of them wait.
     pub fn run(&mut self) {
         self.0.run_until_stalled();
     }
 
-    /// Where tasks are put.
+    /// Returns a handle that spawns tasks.
     pub fn spawner(&self) -> Spawner {
         Spawner(self.0.spawner())
     }
 }
 
-/// Puts tasks into a pool.
+/// Handle that spawns tasks in a [`Pool`].
 #[derive(Clone, Debug)]
 pub struct Spawner(LocalSpawner);
 
 impl Spawner {
-    /// A task. One that panics ends alone, and then `on_panic` is called: what a library does with
-    /// a stranger's bytes must not end a server.
+    /// Spawns a task. If it panics, only this task ends, and `on_panic` is called. A library's panic on
+    /// untrusted bytes must not end the server.
     pub fn spawn(&self, task: impl Future<Output = ()> + 'static, on_panic: impl FnOnce() + 'static) {
         let guarded = AssertUnwindSafe(task).catch_unwind();
         let task = async move {
@@ -41,18 +41,18 @@ impl Spawner {
                 on_panic();
             }
         };
-        // Without a pool there is nobody left to run it.
+        // Fails only if the pool is gone.
         let _ = self.0.spawn_local(task);
     }
 }
 
-/// A signal that is given once.
+/// A signal that is sent once, to any number of tasks.
 #[derive(Clone, Default)]
 pub struct Signal(Rc<RefCell<(bool, Vec<Waker>)>>);
 
 impl Signal {
-    /// Gives it.
-    pub fn give(&self) {
+    /// Sends the signal.
+    pub fn send(&self) {
         let wakers = {
             let mut state = self.0.borrow_mut();
             state.0 = true;
@@ -61,12 +61,12 @@ impl Signal {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// It was given.
-    pub fn is_given(&self) -> bool {
+    /// Reports whether the signal was sent.
+    pub fn is_sent(&self) -> bool {
         self.0.borrow().0
     }
 
-    /// Waits for it.
+    /// Waits for the signal.
     pub async fn wait(&self) {
         poll_fn(|cx| {
             let mut state = self.0.borrow_mut();
@@ -84,7 +84,7 @@ impl Signal {
 
 impl fmt::Debug for Signal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Signal({})", self.is_given())
+        write!(f, "Signal({})", self.is_sent())
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// One that panics is told of, and the others go on.
+    /// A panic is reported, and the other tasks go on.
     #[test]
     fn a_panic_ends_one_task() {
         let mut pool = Pool::default();
@@ -110,7 +110,7 @@ mod tests {
         }
         pool.run();
         assert_eq!((said.get(), came.get()), (1, 0));
-        signal.give();
+        signal.send();
         pool.run();
         assert_eq!((said.get(), came.get()), (1, 2));
     }

@@ -1,4 +1,4 @@
-//! `https://host:port/path`: what to ask whom for.
+//! Parses URLs of the form `https://host:port/path`.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -7,46 +7,46 @@ use http::Uri;
 
 use crate::root::decode_name;
 
-/// The port of HTTP/3 where a URL has none (RFC 9114 section 3.1).
+/// Default port of HTTP/3 (RFC 9114 section 3.1).
 const PORT: u16 = 443;
 
 /// A URL that can be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
-    /// A DNS name or an address, without the brackets of IPv6.
+    /// DNS name or address. An IPv6 address has no brackets.
     pub host: String,
-    /// The UDP port.
+    /// UDP port.
     pub port: u16,
     /// Host and port as in the URL.
     pub authority: String,
-    /// Path and query, at least `/`.
+    /// Path and query. At least `/`.
     pub path: String,
 }
 
 impl Url {
-    /// Reads one.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A message with the mistake and the expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |what: &str| format!("{text}: {what}; write https://host:port/path");
         let uri: Uri = text.parse().map_err(|error| wrong(&format!("{error}")))?;
         if uri.scheme_str() != Some("https") {
-            return Err(wrong("only https is spoken over QUIC"));
+            return Err(wrong("only https is supported over QUIC"));
         }
-        let authority = uri.authority().ok_or_else(|| wrong("no host"))?;
+        let authority = uri.authority().ok_or_else(|| wrong("the host is missing"))?;
         if authority.as_str().contains('@') {
-            return Err(wrong("a user's name in it"));
+            return Err(wrong("a user name is not allowed"));
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
-        // Of a port that is too large the parser says that there is none.
+        // The parser returns no port if the port is too large, so it is parsed here.
         let port = match authority.as_str().strip_prefix(authority.host()) {
             Some("") => Some(PORT),
             rest => rest.and_then(|rest| rest.strip_prefix(':')?.parse().ok()).filter(|port| *port > 0),
         };
-        let port = port.ok_or_else(|| wrong("no port"))?;
+        let port = port.ok_or_else(|| wrong("the port must be 1 to 65535"))?;
         if host.is_empty() {
-            return Err(wrong("no host"));
+            return Err(wrong("the host is missing"));
         }
         Ok(Self {
             host: host.to_owned(),
@@ -56,7 +56,7 @@ impl Url {
         })
     }
 
-    /// The name of a file for it: the last part of its path. None where that is no name.
+    /// Returns the last segment of the path as a file name, or `None` if it is not a valid name.
     pub fn file_name(&self) -> Option<OsString> {
         let path = self.path.split(['?', '#']).next()?;
         let name = decode_name(path.rsplit('/').next()?).ok()?;

@@ -13,7 +13,7 @@ use quic::connection::Event;
 use quic::crypto::ClientCrypto;
 use quic::crypto::tls::{Ciphers, ClientConfig};
 use quic::endpoint::{Endpoint, EndpointSettings, Handle, Program};
-use transfer::{Download, Fetch, FetchConfig, Protocol, Stage, Trouble, Url, Wanted};
+use transfer::{Download, Fetch, FetchConfig, FetchError, FetchRequest, Protocol, Stage, Url};
 use units::{Duration, Time};
 
 use super::files::controller::{ControllerArgs, settings};
@@ -91,20 +91,20 @@ pub(crate) fn run(args: &FetchArgs) -> Result<u8, Error> {
 pub(crate) fn fetch(args: &FetchArgs, options: ClientOptions, stop: &Arc<AtomicBool>) -> Result<u8, Error> {
     let urls: Vec<Url> = args.urls.iter().map(|url| Url::parse(url)).collect::<Result<_, _>>()?;
     let algorithm = args.controller.algorithm()?;
-    let wanted = wanted(args, &urls)?;
+    let requests = requests(args, &urls)?;
     let url = urls.first().ok_or_else(|| Error::bad("no URL"))?;
     let mut last = None;
     for remote in endpoint::resolve(url)? {
-        let mut program = once(args, options, (&algorithm, url, remote), wanted.clone(), stop)?;
+        let mut program = once(args, options, (&algorithm, url, remote), requests.clone(), stop)?;
         let (connected, _) = program.fetch.times();
-        let trouble = program.fetch.trouble().cloned();
+        let error = program.fetch.error().cloned();
         if connected.is_none() && !stop.load(Ordering::Relaxed) {
             // No answer: try the next address of the host.
-            let why = trouble.map_or_else(|| "no connection".to_owned(), |trouble| trouble.to_string());
+            let why = error.map_or_else(|| "no connection".to_owned(), |error| error.to_string());
             last = Some(format!("{}: {remote}: {}", url.host, printable(&why)));
             continue;
         }
-        return Ok(program.report(args, trouble.as_ref(), stop));
+        return Ok(program.report(args, error.as_ref(), stop));
     }
     Err(Error::bad(last.unwrap_or_else(|| format!("{}: no connection", url.host))))
 }
@@ -114,7 +114,7 @@ fn once(
     args: &FetchArgs,
     options: ClientOptions,
     (algorithm, url, remote): (&Algorithm, &Url, std::net::SocketAddr),
-    wanted: Vec<Wanted>,
+    requests: Vec<FetchRequest>,
     stop: &Arc<AtomicBool>,
 ) -> Result<ClientProgram, Error> {
     let protocol = if args.hq { Protocol::Hq } else { Protocol::Http3 };
@@ -136,11 +136,11 @@ fn once(
         patience: args.patience,
     };
     let now = engine.clock().now();
-    let fetch = Fetch::begin(now, &mut engine.endpoint, config, wanted).map_err(Error::bad)?;
+    let fetch = Fetch::begin(now, &mut engine.endpoint, config, requests).map_err(Error::bad)?;
     if let Some(folder) = &args.qlog {
         let cannot = |error| Error::bad(format!("cannot write qlog files to {}: {error}", folder.display()));
         let qlog = Qlog::create(folder, (1, remote), algorithm, End::Receiver).map_err(cannot)?;
-        fetch.listen(&mut engine.endpoint, Box::new(qlog));
+        fetch.add_tap(&mut engine.endpoint, Box::new(qlog));
     }
     let bar = if args.quiet { ProgressBar::hidden() } else { bar() };
     let (stop, update_keys) = (Arc::clone(stop), options.update_keys);
@@ -158,7 +158,7 @@ fn bar() -> ProgressBar {
 }
 
 /// Returns the path of each file.
-fn wanted(args: &FetchArgs, urls: &[Url]) -> Result<Vec<Wanted>, Error> {
+fn requests(args: &FetchArgs, urls: &[Url]) -> Result<Vec<FetchRequest>, Error> {
     let first = urls.first().ok_or_else(|| Error::bad("no URL"))?;
     if let Some(other) = urls.iter().find(|url| (&url.host, url.port) != (&first.host, first.port)) {
         let (a, b) = (&first.authority, &other.authority);
@@ -173,7 +173,7 @@ fn wanted(args: &FetchArgs, urls: &[Url]) -> Result<Vec<Wanted>, Error> {
     if urls.len() > 1 && !is_folder {
         return Err(Error::bad("--out must be an existing folder if there are several files"));
     }
-    let mut all: Vec<Wanted> = Vec::new();
+    let mut all: Vec<FetchRequest> = Vec::new();
     for (number, url) in urls.iter().enumerate() {
         let out = match (&args.out, is_folder) {
             (Some(file), false) => file.clone(),
@@ -192,7 +192,7 @@ fn wanted(args: &FetchArgs, urls: &[Url]) -> Result<Vec<Wanted>, Error> {
         }
         Download::check(&out).map_err(Error::bad)?;
         let (authority, path, range) = (url.authority.clone(), url.path.clone(), args.range.clone());
-        all.push(Wanted { number, authority, path, range, out });
+        all.push(FetchRequest { number, authority, path, range, out });
     }
     Ok(all)
 }
@@ -209,7 +209,7 @@ struct ClientProgram {
 
 impl ClientProgram {
     fn show_progress(&mut self) {
-        let (bytes, expected) = self.fetch.board().look(|items| {
+        let (bytes, expected) = self.fetch.progress().with_items(|items| {
             let expected = items.iter().map(|item| item.expected.unwrap_or(item.bytes)).sum();
             (items.iter().map(|item| item.bytes).sum(), expected)
         });
@@ -218,10 +218,10 @@ impl ClientProgram {
     }
 
     /// Prints failures and measurements. Returns the exit status.
-    fn report(&mut self, args: &FetchArgs, trouble: Option<&Trouble>, stop: &AtomicBool) -> u8 {
+    fn report(&mut self, args: &FetchArgs, error: Option<&FetchError>, stop: &AtomicBool) -> u8 {
         let mut missing = 0;
-        let why = trouble.map(ToString::to_string);
-        self.fetch.board().look(|items| {
+        let why = error.map(ToString::to_string);
+        self.fetch.progress().with_items(|items| {
             for (item, url) in items.iter().zip(&args.urls) {
                 if matches!(item.stage, Stage::Done) && item.whole {
                     complain(&printable(&format!("{url}: the server sent the whole file, not the range")));
@@ -243,16 +243,16 @@ impl ClientProgram {
         let nothing = missing == args.urls.len();
         if let (false, Some((begun, ended))) = (args.quiet || nothing, begun.zip(ended)) {
             let measured = Measured {
-                bytes: self.fetch.board().bytes(),
+                bytes: self.fetch.progress().bytes(),
                 took: ended - begun,
                 own: self.fetch.meter().summary(),
-                servers: self.fetch.board().seen_by_server(),
+                servers: self.fetch.progress().seen_by_server(),
             };
             print(&lines(&measured));
         }
         match missing {
             0 => HOLDS,
-            _ if trouble.is_some() => BAD,
+            _ if error.is_some() => BAD,
             _ => MISS,
         }
     }

@@ -101,10 +101,10 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
     let (mut engine, local) = endpoint::bind(args.listen, settings, args.datagram)?;
     let mut server = Server::new(config, root);
     if let Some(folder) = &args.qlog {
-        server = server.with_listener(listener(folder.clone(), algorithm));
+        server = server.with_tap(listener(folder.clone(), algorithm));
     }
-    let ender = server.ender();
-    ctrlc::set_handler(move || ender.end()).map_err(Error::bad)?;
+    let shutdown = server.shutdown_handle();
+    ctrlc::set_handler(move || shutdown.shut_down()).map_err(Error::bad)?;
     print(&format!("serving {} at {local}\n", args.root.display()));
     if let Some(certificate) = certificate.filter(|_| made) {
         print(&format!("SHA-256 fingerprint of its certificate: {certificate}\n"));
@@ -119,7 +119,7 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
 fn write_line(file: &Path, line: &str) -> Result<(), Error> {
     let written = Download::begin(file).and_then(|mut draft| {
         draft.write(format!("{line}\n").as_bytes())?;
-        draft.keep()
+        draft.commit()
     });
     written.map_err(Error::bad)
 }

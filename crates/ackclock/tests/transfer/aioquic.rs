@@ -104,6 +104,6 @@ fn its_server() {
     assert!(says(&ranged).contains("the server sent the whole file"), "{}", says(&ranged));
     for (more, whole, output, missing) in outcomes {
         assert!(whole, "{more:?}: {}", says(&output));
-        assert!(says(&missing).contains("the server says 404"), "{more:?}: {}", says(&missing));
+        assert!(says(&missing).contains("the server answered 404"), "{more:?}: {}", says(&missing));
     }
 }

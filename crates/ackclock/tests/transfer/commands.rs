@@ -125,7 +125,7 @@ fn ranges_and_what_is_outside() {
     ] {
         let output = server.fetch(path, more).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{path}");
-        assert!(says(&output).contains(&format!("the server says {status}")), "{}", says(&output));
+        assert!(says(&output).contains(&format!("the server answered {status}")), "{}", says(&output));
     }
     assert!(server.names().is_empty());
 }
@@ -177,7 +177,7 @@ fn another_fingerprint() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let wanted = format!("its certificate has another fingerprint: {}", server.fingerprint);
+    let wanted = format!("the server's certificate has another fingerprint: {}", server.fingerprint);
     assert!(says(&output).contains(&wanted), "{}", says(&output));
 }
 
@@ -236,7 +236,7 @@ fn nobody_there() {
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (address, word) in
-        [(closed, "nobody listens there"), (silent.local_addr().unwrap(), "no answer for 1 s")]
+        [(closed, "no server listens there"), (silent.local_addr().unwrap(), "no answer for 1 s")]
     {
         let dir = tempfile::tempdir().unwrap();
         let output = ackclock()
@@ -281,10 +281,10 @@ fn places_that_are_no_files() {
     assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
     fs::create_dir_all(at("folder/a")).unwrap();
     for (out, what) in [
-        ("link", "a symbolic link stands there"),
-        ("chain", "a symbolic link stands there"),
-        ("pipe", "a named pipe stands there"),
-        ("folder", "a folder stands there"),
+        ("link", "refusing to overwrite a symbolic link"),
+        ("chain", "refusing to overwrite a symbolic link"),
+        ("pipe", "refusing to overwrite a named pipe"),
+        ("folder", "refusing to overwrite a folder"),
         ("-", "cannot write to standard output"),
     ] {
         let mut command = ackclock();

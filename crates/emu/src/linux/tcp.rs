@@ -259,7 +259,7 @@ impl Info {
     ///
     /// # Errors
     /// The system's error for a socket that is not TCP.
-    pub fn of(stream: &TcpStream) -> io::Result<Self> {
+    pub fn read(stream: &TcpStream) -> io::Result<Self> {
         let mut bytes = [0_u8; LENGTH];
         let mut length = LENGTH as libc::socklen_t;
         // SAFETY: the kernel writes at most `length` bytes, which is the buffer's size, and the new
@@ -356,7 +356,7 @@ mod tests {
     fn fits_this_kernel() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let info = Info::of(&client).unwrap();
+        let info = Info::read(&client).unwrap();
         assert_eq!((info.state, info.cwnd, info.ssthresh, info.total_retrans), (CaState::Open, 10, None, 0));
         assert!(info.snd_mss >= 536 && info.smoothed_rtt > Duration::ZERO);
     }

@@ -1,4 +1,4 @@
-//! The traits of the crate `h3` over the streams of a session.
+//! Implements the transport traits of the `h3` crate for the streams of a session.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -12,25 +12,25 @@ use h3::quic::{
 use quic::connection::{Close, Ended};
 use quic::wire::Direction;
 
-use crate::session::{Broken, Session, Stream};
+use crate::session::{Session, SessionError, Stream};
 
-/// A session as `h3` wants a connection.
+/// A session as a connection of the `h3` crate.
 #[derive(Clone, Debug)]
 pub struct Transport(pub Session);
 
-fn lost(broken: Broken) -> ConnectionErrorIncoming {
+fn lost(broken: SessionError) -> ConnectionErrorIncoming {
     match broken {
-        Broken::Connection(
+        SessionError::Connection(
             Ended::Peer(Close::Application { error, .. }) | Ended::Local(Close::Application { error, .. }),
         ) => ConnectionErrorIncoming::ApplicationClose { error_code: error },
-        Broken::Connection(Ended::Idle) => ConnectionErrorIncoming::Timeout,
+        SessionError::Connection(Ended::Idle) => ConnectionErrorIncoming::Timeout,
         broken => ConnectionErrorIncoming::Undefined(Arc::new(broken)),
     }
 }
 
-fn ended(broken: Broken) -> StreamErrorIncoming {
+fn ended(broken: SessionError) -> StreamErrorIncoming {
     match broken {
-        Broken::Stream(error_code) => StreamErrorIncoming::StreamTerminated { error_code },
+        SessionError::Stream(error_code) => StreamErrorIncoming::StreamTerminated { error_code },
         broken => StreamErrorIncoming::ConnectionErrorIncoming { connection_error: lost(broken) },
     }
 }
@@ -116,7 +116,6 @@ impl RecvStream for Stream {
 }
 
 fn number(stream: &Stream) -> StreamId {
-    // A stream's number is at most 2^62 - 1 (RFC 9000 section 2.1), which is all that `h3` asks
-    // for.
-    StreamId::try_from(stream.id().0).expect("a number of a stream")
+    // A stream ID is at most 2^62 - 1 (RFC 9000 section 2.1), which is the bound of `h3`.
+    StreamId::try_from(stream.id().0).expect("a valid stream ID")
 }

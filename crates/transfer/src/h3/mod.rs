@@ -1,4 +1,5 @@
-//! HTTP/3 (RFC 9114) by the crate `h3`, over the streams of a [`Session`](crate::session::Session).
+//! HTTP/3 (RFC 9114) with the `h3` crate, over the streams of a
+//! [`Session`](crate::session::Session).
 
 mod adapter;
 pub mod client;

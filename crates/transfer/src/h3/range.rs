@@ -1,43 +1,42 @@
-//! Which bytes of a file are asked for (RFC 9110 section 14).
+//! Parses the `Range` field (RFC 9110 section 14).
 
 use std::ops::Range;
 
-/// What is to be sent.
+/// Part of a file to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// All: nothing was asked for, or something that may be ignored (section 14.2): another unit,
-    /// several ranges, no range at all.
+pub enum ByteRange {
+    /// The whole file. There is no range, or one that may be ignored (section 14.2): an invalid range,
+    /// another unit, or several ranges.
     Whole,
-    /// These bytes: 206.
+    /// These bytes, with status 206.
     Part(Range<u64>),
-    /// None of the bytes that there are: 416.
+    /// No byte of the file, with status 416.
     Unsatisfiable,
 }
 
-/// Reads the field `Range` for a file of `len` bytes: `bytes=a-b`, `bytes=a-`, `bytes=-n`.
-pub fn read(field: Option<&str>, len: u64) -> Asked {
-    field.and_then(|field| one(field, len)).unwrap_or(Asked::Whole)
+/// Parses the `Range` field for a file of `len` bytes: `bytes=a-b`, `bytes=a-` or `bytes=-n`.
+pub fn parse(field: Option<&str>, len: u64) -> ByteRange {
+    field.and_then(|field| parse_range(field, len)).unwrap_or(ByteRange::Whole)
 }
 
-/// Whether a client may ask so: for one range of bytes, which a server that knows ranges does not
-/// ignore.
+/// Checks that a field is a single byte range. A server that supports ranges does not ignore it.
 ///
 /// # Errors
-/// A sentence that shows right ones.
+/// A message with valid examples.
 pub fn check(field: &str) -> Result<(), String> {
     let plain = field.starts_with("bytes=") && !field.contains(char::is_whitespace);
-    match one(field, 0) {
+    match parse_range(field, 0) {
         Some(_) if plain => Ok(()),
         _ => Err(
-            "one range is asked for as bytes=0-999 (the first thousand), bytes=1000- (all after them) or \
-                  bytes=-1000 (the last thousand)"
+            "the range must be like bytes=0-999 (the first 1000 bytes), bytes=1000- (all bytes after them) or \
+                  bytes=-1000 (the last 1000 bytes)"
                 .to_owned(),
         ),
     }
 }
 
-/// None for what is to be ignored.
-fn one(field: &str, len: u64) -> Option<Asked> {
+/// Parses a single range. Returns `None` for a field to ignore.
+fn parse_range(field: &str, len: u64) -> Option<ByteRange> {
     let (unit, range) = field.split_once('=')?;
     let (first, last) = range.trim().split_once('-')?;
     if !unit.trim().eq_ignore_ascii_case("bytes") {
@@ -45,7 +44,7 @@ fn one(field: &str, len: u64) -> Option<Asked> {
     }
     let number = |digits: &str| -> Option<u64> {
         let digits_alone = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        // Beyond all files is beyond this one.
+        // A number that is too large lies beyond every file.
         digits_alone.then(|| digits.parse().unwrap_or(u64::MAX))
     };
     let part = match (first, last) {
@@ -59,7 +58,7 @@ fn one(field: &str, len: u64) -> Option<Asked> {
             first..last.saturating_add(1).min(len)
         }
     };
-    Some(if part.start < part.end { Asked::Part(part) } else { Asked::Unsatisfiable })
+    Some(if part.start < part.end { ByteRange::Part(part) } else { ByteRange::Unsatisfiable })
 }
 
 #[cfg(test)]
@@ -68,7 +67,7 @@ mod tests {
 
     #[test]
     fn ranges() {
-        use Asked::{Part, Unsatisfiable, Whole};
+        use ByteRange::{Part, Unsatisfiable, Whole};
         for (field, asked) in [
             ("bytes=0-0", Part(0..1)),
             ("bytes=2-4", Part(2..5)),
@@ -88,7 +87,7 @@ mod tests {
             ("lines=1-2", Whole),
             ("", Whole),
         ] {
-            assert_eq!(read(Some(field), 10), asked, "{field}");
+            assert_eq!(parse(Some(field), 10), asked, "{field}");
         }
         for right in ["bytes=0-0", "bytes=2-4", "bytes=9-", "bytes=-3", "bytes=0-18446744073709551616"] {
             assert_eq!(check(right), Ok(()), "{right}");
@@ -107,8 +106,8 @@ mod tests {
         ] {
             assert!(check(wrong).unwrap_err().contains("bytes=0-999"), "{wrong}");
         }
-        assert_eq!(read(None, 10), Whole);
-        assert_eq!(read(Some("bytes=0-"), 0), Unsatisfiable);
-        assert_eq!(read(Some("bytes=-5"), 0), Unsatisfiable);
+        assert_eq!(parse(None, 10), Whole);
+        assert_eq!(parse(Some("bytes=0-"), 0), Unsatisfiable);
+        assert_eq!(parse(Some("bytes=-5"), 0), Unsatisfiable);
     }
 }

@@ -9,33 +9,35 @@ use h3::server::{RequestResolver, RequestStream};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 
 use super::adapter::Transport;
-use super::range::{self, Asked};
+use super::range::{self, ByteRange};
 use crate::job::{Job, Pieces};
 use crate::root::{Refusal, Served};
 use crate::session::Stream;
 
-/// The application protocol.
+/// ALPN name of the protocol.
 pub const ALPN: &[u8] = b"h3";
-/// The error code of streams and connections that end without an error: H3_NO_ERROR.
+/// H3_NO_ERROR, the error code of streams and connections that end without an error.
 pub const NO_ERROR: u64 = 0x100;
-/// The error code of streams that a task lets go of: H3_REQUEST_CANCELLED.
+/// H3_REQUEST_CANCELLED, the error code of streams that a task drops before their end.
 pub const CANCELLED: u64 = 0x10c;
-/// What the fields of a request or an answer may be together, as HTTP counts them, in bytes.
+/// Largest field section of a request or response, in bytes as HTTP counts them.
 pub const MAX_FIELDS: u64 = 16 << 10;
-/// What a client may send on one request's stream, in bytes: fields, and a body that nobody reads.
+/// Largest number of bytes that a client may send on a request stream, with a body that is not
+/// read.
 pub const MAX_REQUEST: u64 = 32 << 10;
-/// What this server calls itself.
+/// Value of the `Server` and `User-Agent` fields.
 pub const NAME: &str = concat!("ackclock/", env!("CARGO_PKG_VERSION"));
 
-/// Where this server says what it has seen of the path to who asks
-/// ([`Summary::to_text`](crate::meter::Summary::to_text)): a client of ours asks when it has what
-/// it wanted (RFC 8615).
+/// Well-known URI (RFC 8615) of the server's measurements of the path to the client.
+///
+/// The response has the format of [`Summary::to_text`](crate::meter::Summary::to_text). A client of this
+/// crate requests it after its transfers.
 pub const PATH_SEEN: &str = "/.well-known/ackclock-path";
 
 type Requests = RequestStream<Stream, Bytes>;
 
-/// Answers the requests of a connection until it ends. When the job is to stop, the client is told
-/// that no more are taken (GOAWAY).
+/// Answers the requests of a connection until it ends. On shutdown, a GOAWAY tells the client that no
+/// more requests are accepted.
 pub(crate) async fn serve(job: Job) {
     let mut builder = h3::server::builder();
     builder.max_field_section_size(MAX_FIELDS);
@@ -60,7 +62,7 @@ pub(crate) async fn serve(job: Job) {
             Some(Ok(Some(resolver))) => {
                 let this = job.clone();
                 job.answer(async move {
-                    // What fails here fails for the client: it is gone, or has broken the protocol.
+                    // An error here means that the client is gone or violated the protocol.
                     let _ = answer(resolver, &this).await;
                 });
             }
@@ -87,7 +89,7 @@ async fn answer(resolver: RequestResolver<Transport, Bytes>, job: &Job) -> Resul
     status.map(drop)
 }
 
-/// The answer, and its status; 500 for one that was broken off in the middle.
+/// Sends the response and returns its status. The status is 500 if it was aborted.
 async fn respond(
     request: &Request<()>,
     stream: &mut Requests,
@@ -100,16 +102,16 @@ async fn respond(
         return refuse(stream, response).await;
     }
     if request.uri().path() == PATH_SEEN {
-        return say(stream, &job.meter.summary().to_text(), head).await;
+        return send_text(stream, &job.meter.summary().to_text(), head).await;
     }
     let file = match job.root.file(request.uri().path()) {
         Ok(file) => file,
         Err(refusal) => return refuse(stream, plain(status_of(refusal))).await,
     };
     let field = request.headers().get(header::RANGE).and_then(|field| field.to_str().ok());
-    // Ranges are of GET alone (RFC 9110 section 14.2).
-    let asked = range::read(field.filter(|_| !head), file.len());
-    if asked == Asked::Unsatisfiable {
+    // Ranges apply only to GET (RFC 9110 section 14.2).
+    let asked = range::parse(field.filter(|_| !head), file.len());
+    if asked == ByteRange::Unsatisfiable {
         let response = plain(StatusCode::RANGE_NOT_SATISFIABLE);
         return refuse(stream, response.header(header::CONTENT_RANGE, format!("bytes */{}", file.len())))
             .await;
@@ -117,7 +119,7 @@ async fn respond(
     let (status, response, pieces) = describe(file, asked);
     stream.send_response(built(response)).await?;
     if !head && let Err(refusal) = send(stream, pieces, sent).await? {
-        // Fewer bytes than were announced: the client must not take them for the file.
+        // Fewer bytes than announced: the client must not take them for the file.
         stream.stop_stream(Code::H3_INTERNAL_ERROR);
         return Ok(status_of(refusal));
     }
@@ -125,10 +127,10 @@ async fn respond(
     Ok(status)
 }
 
-fn describe(file: Served, asked: Asked) -> (StatusCode, http::response::Builder, Pieces) {
+fn describe(file: Served, asked: ByteRange) -> (StatusCode, http::response::Builder, Pieces) {
     let (status, mut pieces) = (StatusCode::OK, Pieces::whole(file));
     let (status, response) = match asked {
-        Asked::Part(part) => {
+        ByteRange::Part(part) => {
             let said = format!("bytes {}-{}/{}", part.start, part.end - 1, pieces.file.len());
             pieces.left = part;
             let status = StatusCode::PARTIAL_CONTENT;
@@ -144,7 +146,7 @@ fn describe(file: Served, asked: Asked) -> (StatusCode, http::response::Builder,
     (status, response, pieces)
 }
 
-/// The body. The outer error: the client is gone; the inner: the file is.
+/// Sends the body. The outer error is one of the stream, the inner error one of the file.
 async fn send(
     stream: &mut Requests,
     mut pieces: Pieces,
@@ -163,8 +165,8 @@ async fn send(
     }
 }
 
-/// A short text.
-async fn say(stream: &mut Requests, text: &str, head: bool) -> Result<StatusCode, StreamError> {
+/// Responds with a short text.
+async fn send_text(stream: &mut Requests, text: &str, head: bool) -> Result<StatusCode, StreamError> {
     let response = plain(StatusCode::OK)
         .header(header::CONTENT_LENGTH, text.len())
         .header(header::CACHE_CONTROL, "no-store")
@@ -185,7 +187,7 @@ async fn refuse(stream: &mut Requests, response: http::response::Builder) -> Res
     Ok(status)
 }
 
-/// The answer is whole, and whatever the client still sends is not wanted (RFC 9114 section 4.1).
+/// Ends a complete response. Stops the rest of the request (RFC 9114 section 4.1).
 async fn end(stream: &mut Requests) -> Result<(), StreamError> {
     stream.finish().await?;
     stream.stop_sending(Code::H3_NO_ERROR);
@@ -197,7 +199,7 @@ fn plain(status: StatusCode) -> http::response::Builder {
 }
 
 fn built(response: http::response::Builder) -> Response<()> {
-    // Fields from constants and numbers are always valid.
+    // All fields are constants and numbers, which are valid.
     response.body(()).expect("valid fields")
 }
 

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::*;
 
-/// A folder with files beside it that nobody may have.
+/// Creates a folder to serve, with a secret file next to it.
 fn world() -> (tempfile::TempDir, Root) {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("root");
@@ -45,7 +45,7 @@ fn files_below_the_root_alone() {
     assert_eq!(text(&root, &format!("/{}", "x".repeat(300))), Err(Refusal::Bad));
 }
 
-/// Links inside the folder are followed where the kernel watches over it, and nowhere else.
+/// Links inside the folder are followed only with `openat2`.
 #[test]
 fn links_inside() {
     let (_dir, root) = world();
@@ -57,7 +57,7 @@ fn links_inside() {
     }
 }
 
-/// A pipe does not hold the server up.
+/// Opening a pipe does not block.
 #[test]
 fn no_folders_and_nothing_special() {
     let (dir, root) = world();
@@ -68,7 +68,7 @@ fn no_folders_and_nothing_special() {
     }
 }
 
-/// What is removed or replaced is still the file that was asked for; what is changed is not.
+/// A removed file can still be read. A modified file cannot.
 #[test]
 fn files_that_change_while_they_are_read() {
     let (dir, root) = world();

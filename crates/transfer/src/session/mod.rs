@@ -1,10 +1,11 @@
-//! Streams of a connection for tasks.
+//! Lets asynchronous tasks use the streams of a connection.
 //!
-//! Applications are written as tasks that wait for streams; the connection belongs to an endpoint,
-//! which belongs to the loop that drives it. Between the two lies a [`Session`]: tasks put bytes
-//! and wishes into it, [`pump`](Session::pump) carries them to the connection and brings what came.
-//! What waits in between is bounded for each stream; beyond that, tasks wait, and the peer's credit
-//! is not renewed.
+//! Applications are tasks that wait for streams. The connection belongs to an endpoint, and the endpoint
+//! to the loop that drives it. A [`Session`] lies between them. Tasks write bytes and commands to it,
+//! and [`pump`](Session::pump) moves them to the connection and moves received bytes back.
+//!
+//! The buffers of each stream are bounded. When they are full, tasks wait and the peer gets no more
+//! flow control credit.
 
 mod pipe;
 mod pump;
@@ -24,46 +25,47 @@ use quic::wire::Direction;
 use self::pipe::Pipe;
 pub use self::stream::Stream;
 
-/// What a peer may send on a unidirectional stream: those of HTTP/3 carry settings and hints.
+/// Largest number of bytes that a peer may send on a unidirectional stream. Those of HTTP/3 carry
+/// settings and hints.
 const UNIDIRECTIONAL_LIMIT: u64 = 1 << 20;
 
-/// Why a task cannot go on with a stream.
+/// Error that ends the use of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Broken {
-    /// The peer has reset it, or does not want more, with this error code of the application.
+pub enum SessionError {
+    /// The peer reset the stream or sent STOP_SENDING, with this application error code.
     Stream(u64),
-    /// The connection is over.
+    /// The connection has ended.
     Connection(Ended),
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for SessionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stream(code) => write!(f, "the peer ended the stream with error 0x{code:x}"),
-            Self::Connection(ended) => write!(f, "the connection is over: {ended:?}"),
+            Self::Connection(ended) => write!(f, "the connection has ended: {ended:?}"),
         }
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for SessionError {}
 
 #[derive(Debug)]
 struct State {
     side: Side,
-    /// The error code for streams that a task lets go of in the middle.
+    /// Error code for streams that a task drops before their end.
     abandoned: u64,
-    /// What a peer may send on a stream that it has opened in both directions.
+    /// Largest number of bytes that the peer may send on a bidirectional stream that it opened.
     request_limit: Option<u64>,
     pipes: BTreeMap<StreamId, Pipe>,
     incoming: [VecDeque<StreamId>; 2],
-    /// How many streams of the peer's have come, of each direction.
+    /// Number of streams accepted from the peer, by direction.
     accepted: [u64; 2],
     opened: [VecDeque<StreamId>; 2],
     acceptors: [Vec<Waker>; 2],
     openers: [Vec<Waker>; 2],
-    /// Streams with something for the transport, or from it.
+    /// Streams to pump.
     dirty: BTreeSet<StreamId>,
-    /// Streams that wait until less is held.
+    /// Streams with bytes to send that wait for the budget of [`pump`](Session::pump).
     starved: BTreeSet<StreamId>,
     close: Option<(u64, Vec<u8>)>,
     ended: Option<Ended>,
@@ -87,21 +89,22 @@ impl State {
     }
 }
 
-/// Each waiting task once.
+/// Registers a waiting task, unless it is registered already.
 fn wait(wakers: &mut Vec<Waker>, cx: &Context<'_>) {
     if !wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
         wakers.push(cx.waker().clone());
     }
 }
 
-/// A connection as its tasks see it. Copies are the same session.
+/// The tasks' view of a connection. Clones share the same session.
 #[derive(Clone, Debug)]
 pub struct Session(Rc<RefCell<State>>);
 
 impl Session {
-    /// Of this end. `abandoned`: the error code for streams that a task drops in the middle;
-    /// `request_limit`: how many bytes a peer may send on a stream that it has opened in both
-    /// directions.
+    /// Creates the session of one end.
+    ///
+    /// `abandoned` is the error code for streams that a task drops before their end. `request_limit` is
+    /// the largest number of bytes that the peer may send on a bidirectional stream that it opened.
     pub fn new(side: Side, abandoned: u64, request_limit: Option<u64>) -> Self {
         Self(Rc::new(RefCell::new(State {
             side,
@@ -120,31 +123,31 @@ impl Session {
         })))
     }
 
-    /// The next stream that the peer has opened.
+    /// Returns the next stream that the peer opened.
     ///
     /// # Errors
-    /// When the connection is over.
-    pub fn poll_accept(&self, direction: Direction, cx: &Context<'_>) -> Poll<Result<Stream, Broken>> {
+    /// [`SessionError::Connection`] if the connection has ended.
+    pub fn poll_accept(&self, direction: Direction, cx: &Context<'_>) -> Poll<Result<Stream, SessionError>> {
         let mut state = self.0.borrow_mut();
         if let Some(id) = state.incoming[direction as usize].pop_front() {
             drop(state);
             return Poll::Ready(Ok(Stream::new(self.clone(), id)));
         }
         if let Some(ended) = &state.ended {
-            return Poll::Ready(Err(Broken::Connection(ended.clone())));
+            return Poll::Ready(Err(SessionError::Connection(ended.clone())));
         }
         wait(&mut state.acceptors[direction as usize], cx);
         Poll::Pending
     }
 
-    /// Opens a stream, as soon as the peer allows one.
+    /// Opens a stream as soon as the peer's limit allows.
     ///
     /// # Errors
-    /// When the connection is over.
-    pub fn poll_open(&self, direction: Direction, cx: &Context<'_>) -> Poll<Result<Stream, Broken>> {
+    /// [`SessionError::Connection`] if the connection has ended.
+    pub fn poll_open(&self, direction: Direction, cx: &Context<'_>) -> Poll<Result<Stream, SessionError>> {
         let mut state = self.0.borrow_mut();
         if let Some(ended) = &state.ended {
-            return Poll::Ready(Err(Broken::Connection(ended.clone())));
+            return Poll::Ready(Err(SessionError::Connection(ended.clone())));
         }
         if let Some(id) = state.opened[direction as usize].pop_front() {
             drop(state);
@@ -154,22 +157,22 @@ impl Session {
         Poll::Pending
     }
 
-    /// Closes the connection, with an error code of the application and a reason for people.
+    /// Closes the connection with an application error code and a reason phrase.
     pub fn close(&self, code: u64, reason: &[u8]) {
         self.0.borrow_mut().close.get_or_insert_with(|| (code, reason.to_vec()));
     }
 
-    /// How it ended.
+    /// Returns how the connection ended, or `None` while it is open.
     pub fn ended(&self) -> Option<Ended> {
         self.0.borrow().ended.clone()
     }
 
-    /// Streams on which not everything has arrived that was written.
+    /// Returns the number of streams with written data that is not yet acknowledged.
     pub fn sending(&self) -> usize {
         self.0.borrow().pipes.values().filter(|pipe| pipe.is_sending()).count()
     }
 
-    /// From now on the peer may send so much more on a stream.
+    /// Allows the peer to send `more` bytes on a stream beyond those received so far.
     pub fn allow(&self, id: StreamId, more: u64) {
         if let Some(pipe) = self.0.borrow_mut().pipes.get_mut(&id) {
             pipe.limit = Some(pipe.received.saturating_add(more));

@@ -1,72 +1,72 @@
-//! What waits between a task and the transport, on one stream.
+//! Buffers of one stream between a task and the transport.
 
 use std::collections::VecDeque;
 use std::task::Waker;
 
 use bytes::Bytes;
 
-/// How much that came waits for a task at most, besides what was read last. Of what a stranger may
-/// send, the limit of a stream is less.
+/// Largest number of received bytes that wait for a task, not counting the last read. Streams of
+/// untrusted peers have a lower limit.
 pub(super) const INBOX: usize = 128 << 10;
-/// How much waits to be sent at most, besides the piece that a task has just given: little, times a
-/// hundred streams.
+/// Largest number of bytes that wait to be sent, not counting the last piece. It is small because a
+/// connection can have a hundred streams.
 pub(super) const OUTBOX: usize = 32 << 10;
 
-/// How the receiving part ended.
+/// End of the receiving part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Fin,
     Reset(u64),
 }
 
-/// How the sending part ends.
+/// State of the end of the sending part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Finish {
     #[default]
     Open,
-    /// After what waits.
-    Wanted,
-    /// The transport knows.
-    Told,
+    /// To be finished after the waiting bytes.
+    Pending,
+    /// Passed to the transport.
+    Sent,
 }
 
-/// A wish for the transport, and whether it knows.
+/// A reset or stop command for the transport, with its error code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum Command {
     #[default]
     None,
-    Wanted(u64),
-    Told,
+    Pending(u64),
+    Sent,
 }
 
-impl Wish {
-    /// Nothing happens to one that was made before.
-    pub(super) fn make(&mut self, code: u64) {
+impl Command {
+    /// Requests the command. A second request has no effect.
+    pub(super) fn request(&mut self, code: u64) {
         if *self == Self::None {
-            *self = Self::Wanted(code);
+            *self = Self::Pending(code);
         }
     }
 
-    /// The code, once.
+    /// Returns the code of a pending command, and marks it as sent.
     pub(super) fn take(&mut self) -> Option<u64> {
-        let Self::Wanted(code) = *self else { return None };
-        *self = Self::Told;
+        let Self::Pending(code) = *self else { return None };
+        *self = Self::Sent;
         Some(code)
     }
 }
 
-/// One stream.
+/// Buffers and state of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
     pub(super) receives: bool,
     pub(super) inbox: VecDeque<Bytes>,
     pub(super) inbox_len: usize,
-    /// The transport may have something to read.
+    /// True if the transport may have data to read.
     pub(super) readable: bool,
     pub(super) end: Option<End>,
     pub(super) reader: Option<Waker>,
-    pub(super) stop: Wish,
-    /// Of bytes that may come until [`limit`](Self::limit); none without one.
+    pub(super) stop: Command,
+    /// Number of bytes received. More than [`limit`](Self::limit) close the connection.
     pub(super) received: u64,
     pub(super) limit: Option<u64>,
 
@@ -74,17 +74,17 @@ pub(super) struct Pipe {
     pub(super) outbox: VecDeque<Bytes>,
     pub(super) outbox_len: usize,
     pub(super) finish: Finish,
-    pub(super) reset: Wish,
-    /// The peer does not want more, with this code.
+    pub(super) reset: Command,
+    /// Error code of the peer's STOP_SENDING.
     pub(super) stopped: Option<u64>,
     pub(super) writer: Option<Waker>,
-    /// All was acknowledged, or the reset was.
+    /// True if all data or the reset was acknowledged.
     pub(super) acked: bool,
 
-    /// A task has it, or has had it. Before that nothing is read: what waits is bounded by the
-    /// connection's window.
+    /// True once a task has taken the stream. Nothing is read before that. The flow control window
+    /// bounds the waiting data.
     pub(super) claimed: bool,
-    /// No task has it any more.
+    /// True once the task has dropped the stream.
     pub(super) dropped: bool,
 }
 
@@ -93,15 +93,15 @@ impl Pipe {
         self.reader.take().into_iter().chain(self.writer.take()).for_each(Waker::wake);
     }
 
-    /// It can be forgotten.
+    /// Reports whether the stream can be removed.
     pub(super) fn is_over(&self) -> bool {
-        let read = !self.receives || self.end.is_some() || self.stop == Wish::Told;
+        let read = !self.receives || self.end.is_some() || self.stop == Command::Sent;
         self.dropped && read && (!self.sends || self.acked)
     }
 
-    /// Not everything that was written has arrived.
+    /// Reports whether written data is not yet acknowledged.
     pub(super) fn is_sending(&self) -> bool {
         let begun = self.outbox_len > 0 || self.finish != Finish::Open;
-        self.sends && begun && !self.acked && self.reset == Wish::None && self.stopped.is_none()
+        self.sends && begun && !self.acked && self.reset == Command::None && self.stopped.is_none()
     }
 }

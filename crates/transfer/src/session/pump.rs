@@ -1,4 +1,4 @@
-//! Between a session and its connection.
+//! Moves data between a session and its connection.
 
 use bytes::{Buf, Bytes};
 use quic::connection::{Connection, Ended, Event};
@@ -6,17 +6,17 @@ use quic::streams::{Read, StreamEvent, StreamId};
 use quic::wire::Direction;
 use units::Time;
 
-use super::pipe::{End, Finish, INBOX, OUTBOX, Pipe, Wish};
+use super::pipe::{Command, End, Finish, INBOX, OUTBOX, Pipe};
 use super::{Session, State};
 
 const DIRECTIONS: [Direction; 2] = [Direction::Bidirectional, Direction::Unidirectional];
-/// Read from the transport in one go.
+/// Largest number of bytes per read from the transport.
 const PIECE: usize = 64 << 10;
-/// H3_EXCESSIVE_LOAD (RFC 9114 section 8.1): the peer sends what nobody could want.
+/// H3_EXCESSIVE_LOAD (RFC 9114 section 8.1), for peers that exceed the limit of a stream.
 const EXCESSIVE_LOAD: u64 = 0x107;
 
 impl Session {
-    /// The endpoint has told this of the connection.
+    /// Handles an event of the connection.
     pub fn on_event(&self, event: &Event) {
         let state = &mut *self.0.borrow_mut();
         match event {
@@ -38,7 +38,7 @@ impl Session {
         }
     }
 
-    /// The connection is gone, and nothing can be read any more.
+    /// Handles the removal of the connection. Nothing more can be read.
     pub fn on_gone(&self) {
         self.on_event(&Event::Ended(Ended::Idle));
         let state = &mut *self.0.borrow_mut();
@@ -46,9 +46,10 @@ impl Session {
         state.wake_all();
     }
 
-    /// Carries bytes and wishes both ways; says whether a task may go on. Of what is written at
-    /// most `budget` bytes are held by the connection until they are acknowledged, whatever each
-    /// stream has room for.
+    /// Moves bytes and commands in both directions. Reports whether a task may be able to continue.
+    ///
+    /// Of all written data, the connection holds at most `budget` bytes until they are acknowledged,
+    /// whatever the buffers of its streams allow.
     pub fn pump(&self, now: Time, connection: &mut Connection, budget: usize) -> bool {
         let state = &mut *self.0.borrow_mut();
         if let Some((code, reason)) = state.close.take() {
@@ -61,12 +62,12 @@ impl Session {
         let mut buf = Vec::new();
         while let Some(id) = state.dirty.pop_first() {
             let Some(pipe) = state.pipes.get_mut(&id) else { continue };
-            // What came before the end can still be read.
-            moved |= is_open && pipe.give(now, connection, id, &mut room);
+            // Data received before the end can still be read.
+            moved |= is_open && pipe.send(now, connection, id, &mut room);
             if pipe.outbox_len > 0 && room == 0 {
                 state.starved.insert(id);
             }
-            moved |= pipe.take(now, connection, id, &mut buf);
+            moved |= pipe.receive(now, connection, id, &mut buf);
             if pipe.limit.is_some_and(|limit| pipe.received > limit) {
                 connection.close(now, EXCESSIVE_LOAD, b"more than a request");
             }
@@ -80,8 +81,7 @@ impl Session {
 
 impl State {
     fn touch(&mut self, id: StreamId, change: impl FnOnce(&mut Pipe)) {
-        // Of a stream that waits to be accepted nothing is known yet; of one that is over, nothing
-        // any more.
+        // A stream that waits to be accepted is created here. A stream that is over is ignored.
         let waits = id.initiator() != self.side && id.index() >= self.accepted[id.direction() as usize];
         let new = waits.then(|| self.new_pipe(id));
         let known = match new {
@@ -129,11 +129,11 @@ impl State {
 }
 
 impl Pipe {
-    /// What the task has for the transport.
-    fn give(&mut self, now: Time, connection: &mut Connection, id: StreamId, room: &mut usize) -> bool {
-        // A stream that is unknown by now is over, and needs nothing.
+    /// Moves data and commands of the task to the transport.
+    fn send(&mut self, now: Time, connection: &mut Connection, id: StreamId, room: &mut usize) -> bool {
+        // Errors mean that the stream is unknown: it is over and needs nothing.
         if let Some(code) = self.reset.take()
-            && self.finish != Finish::Told
+            && self.finish != Finish::Sent
         {
             let _ = connection.reset(id, code);
         }
@@ -152,9 +152,9 @@ impl Pipe {
             }
             self.outbox.pop_front();
         }
-        if self.finish == Finish::Wanted && self.outbox.is_empty() && self.reset == Wish::None {
+        if self.finish == Finish::Pending && self.outbox.is_empty() && self.reset == Command::None {
             let _ = connection.finish(id);
-            self.finish = Finish::Told;
+            self.finish = Finish::Sent;
         }
         let moved = self.outbox_len < before && self.outbox_len < OUTBOX;
         if moved {
@@ -163,16 +163,16 @@ impl Pipe {
         moved
     }
 
-    /// What the transport has for the task.
-    fn take(&mut self, now: Time, connection: &mut Connection, id: StreamId, buf: &mut Vec<u8>) -> bool {
+    /// Moves data of the transport to the task.
+    fn receive(&mut self, now: Time, connection: &mut Connection, id: StreamId, buf: &mut Vec<u8>) -> bool {
         let before = (self.inbox_len, self.end);
         while self.claimed && self.readable && self.inbox_len < INBOX && self.end.is_none() && self.receives {
             buf.resize(PIECE, 0);
             match connection.read(now, id, buf) {
                 Ok(Read::Data(len)) => {
                     self.received += len as u64;
-                    // Nobody will read it.
-                    if !self.dropped && self.stop == Wish::None {
+                    // Keep the data only if it can still be read.
+                    if !self.dropped && self.stop == Command::None {
                         self.inbox_len += len;
                         self.inbox.push_back(Bytes::copy_from_slice(&buf[..len]));
                     }

@@ -1,4 +1,4 @@
-//! A stream in the hands of a task.
+//! A stream as a task uses it.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -6,10 +6,11 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use quic::streams::StreamId;
 
-use super::pipe::{End, Finish, INBOX, OUTBOX, Pipe, Wish};
-use super::{Broken, Session};
+use super::pipe::{Command, End, Finish, INBOX, OUTBOX, Pipe};
+use super::{Session, SessionError};
 
-/// A stream. Who drops one before its end resets what is not finished, and asks the peer to stop.
+/// A stream. If it is dropped before its end, unfinished sending is reset and the peer is asked to
+/// stop.
 #[derive(Debug)]
 pub struct Stream {
     session: Session,
@@ -17,7 +18,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// For a task; the session must not be borrowed.
+    /// Takes a stream for a task. The session must not be borrowed.
     pub(super) fn new(session: Session, id: StreamId) -> Self {
         let stream = Self { session, id };
         stream.with(|pipe| {
@@ -27,12 +28,12 @@ impl Stream {
         stream
     }
 
-    /// Its number.
+    /// Returns the stream ID.
     pub const fn id(&self) -> StreamId {
         self.id
     }
 
-    /// Changes the pipe, and has the transport look at it where that says so.
+    /// Changes the buffers. The second value of `change` requests a pump of the stream.
     fn with<R>(&self, change: impl FnOnce(&mut Pipe) -> (R, bool)) -> Option<R> {
         let mut state = self.session.0.borrow_mut();
         let (result, look) = change(state.pipes.get_mut(&self.id)?);
@@ -42,15 +43,16 @@ impl Stream {
         Some(result)
     }
 
-    fn broken(&self) -> Option<Broken> {
-        self.session.ended().map(Broken::Connection)
+    fn broken(&self) -> Option<SessionError> {
+        self.session.ended().map(SessionError::Connection)
     }
 
-    /// The next bytes; none at the end.
+    /// Returns the next bytes, or `None` at the end.
     ///
     /// # Errors
-    /// When the peer has reset it, or the connection is over. What came before that is read first.
-    pub fn poll_read(&mut self, cx: &Context<'_>) -> Poll<Result<Option<Bytes>, Broken>> {
+    /// An error if the peer reset the stream or the connection has ended. Earlier data is read
+    /// first.
+    pub fn poll_read(&mut self, cx: &Context<'_>) -> Poll<Result<Option<Bytes>, SessionError>> {
         let ended = self.broken();
         let read = self.with(|pipe| {
             if let Some(bytes) = pipe.inbox.pop_front() {
@@ -60,7 +62,7 @@ impl Stream {
             }
             let read = match (pipe.end, ended) {
                 (Some(End::Fin), _) => Poll::Ready(Ok(None)),
-                (Some(End::Reset(code)), _) => Poll::Ready(Err(Broken::Stream(code))),
+                (Some(End::Reset(code)), _) => Poll::Ready(Err(SessionError::Stream(code))),
                 (None, Some(ended)) if !pipe.readable => Poll::Ready(Err(ended)),
                 (None, _) => {
                     pipe.reader = Some(cx.waker().clone());
@@ -73,25 +75,25 @@ impl Stream {
         read.unwrap_or(Poll::Ready(Ok(None)))
     }
 
-    /// The next bytes; none at the end.
+    /// Returns the next bytes, or `None` at the end.
     ///
     /// # Errors
-    /// As [`poll_read`](Self::poll_read).
-    pub async fn read(&mut self) -> Result<Option<Bytes>, Broken> {
+    /// Same as [`poll_read`](Self::poll_read).
+    pub async fn read(&mut self) -> Result<Option<Bytes>, SessionError> {
         poll_fn(|cx| self.poll_read(cx)).await
     }
 
-    /// There is room for more.
+    /// Waits until the send buffer has space.
     ///
     /// # Errors
-    /// When the peer does not want more, or the connection is over.
-    pub fn poll_ready(&mut self, cx: &Context<'_>) -> Poll<Result<(), Broken>> {
+    /// An error if the peer sent STOP_SENDING or the connection has ended.
+    pub fn poll_ready(&mut self, cx: &Context<'_>) -> Poll<Result<(), SessionError>> {
         if let Some(broken) = self.broken() {
             return Poll::Ready(Err(broken));
         }
         let ready = self.with(|pipe| {
             let ready = match pipe.stopped {
-                Some(code) => Poll::Ready(Err(Broken::Stream(code))),
+                Some(code) => Poll::Ready(Err(SessionError::Stream(code))),
                 None if pipe.outbox_len < OUTBOX => Poll::Ready(Ok(())),
                 None => {
                     pipe.writer = Some(cx.waker().clone());
@@ -103,20 +105,20 @@ impl Stream {
         ready.unwrap_or(Poll::Ready(Ok(())))
     }
 
-    /// Sends these bytes after what was given before. Who wants to be bounded waits for
+    /// Appends bytes to the send buffer. Callers that want a bounded buffer first wait for
     /// [`poll_ready`](Self::poll_ready).
     ///
     /// # Errors
-    /// When the peer does not want more, or the connection is over.
-    pub fn push(&mut self, bytes: Bytes) -> Result<(), Broken> {
+    /// An error if the peer sent STOP_SENDING or the connection has ended.
+    pub fn push(&mut self, bytes: Bytes) -> Result<(), SessionError> {
         if let Some(broken) = self.broken() {
             return Err(broken);
         }
         let pushed = self.with(|pipe| {
             if let Some(code) = pipe.stopped {
-                return (Err(Broken::Stream(code)), false);
+                return (Err(SessionError::Stream(code)), false);
             }
-            if !bytes.is_empty() && pipe.finish == Finish::Open && pipe.reset == Wish::None {
+            if !bytes.is_empty() && pipe.finish == Finish::Open && pipe.reset == Command::None {
                 pipe.outbox_len += bytes.len();
                 pipe.outbox.push_back(bytes);
             }
@@ -125,39 +127,39 @@ impl Stream {
         pushed.unwrap_or(Ok(()))
     }
 
-    /// Sends these bytes, and waits until there is room for more.
+    /// Sends bytes, and waits until the send buffer has space.
     ///
     /// # Errors
-    /// As [`push`](Self::push).
-    pub async fn write(&mut self, bytes: Bytes) -> Result<(), Broken> {
+    /// Same as [`push`](Self::push).
+    pub async fn write(&mut self, bytes: Bytes) -> Result<(), SessionError> {
         self.push(bytes)?;
         poll_fn(|cx| self.poll_ready(cx)).await
     }
 
-    /// What was given is all.
+    /// Ends the sending part after all bytes pushed so far.
     pub fn finish(&mut self) {
         self.with(|pipe| {
             if pipe.finish == Finish::Open {
-                pipe.finish = Finish::Wanted;
+                pipe.finish = Finish::Pending;
             }
             ((), true)
         });
     }
 
-    /// Ends the sending part at once, with an error code of the application. Nothing happens to one
-    /// that is finished and sent.
+    /// Ends the sending part at once with an application error code. This has no effect if its end was
+    /// already passed to the transport.
     pub fn reset(&mut self, code: u64) {
         self.with(|pipe| {
-            pipe.reset.make(code);
+            pipe.reset.request(code);
             (pipe.outbox_len, pipe.outbox) = (0, std::collections::VecDeque::new());
             ((), true)
         });
     }
 
-    /// The peer is asked to stop, with an error code of the application.
+    /// Asks the peer to stop sending, with an application error code.
     pub fn stop(&mut self, code: u64) {
         self.with(|pipe| {
-            pipe.stop.make(code);
+            pipe.stop.request(code);
             ((), true)
         });
     }
@@ -169,11 +171,11 @@ impl Drop for Stream {
         self.with(|pipe| {
             pipe.dropped = true;
             if pipe.sends && pipe.finish == Finish::Open {
-                pipe.reset.make(abandoned);
+                pipe.reset.request(abandoned);
                 (pipe.outbox_len, pipe.outbox) = (0, std::collections::VecDeque::new());
             }
             if pipe.receives && pipe.end.is_none() {
-                pipe.stop.make(abandoned);
+                pipe.stop.request(abandoned);
             }
             (pipe.inbox_len, pipe.inbox) = (0, std::collections::VecDeque::new());
             ((), true)

@@ -1,26 +1,26 @@
-//! How transfers end that do not come to their end.
+//! Transfers that end early, and shutdown.
 
 use std::fs;
 
-use ackclock_transfer::{Protocol, ServeConfig, Trouble};
+use ackclock_transfer::{FetchError, Protocol, ServeConfig};
 use quic::connection::Ended;
 use units::Duration;
 
 use crate::world::*;
 
-/// More than the server has read when some of it has come.
+/// Returns a file that the server has not read completely when its first part has arrived.
 fn large() -> Vec<u8> {
     noise(2_500_000, 7)
 }
 
-/// Runs until some of it has come.
+/// Runs until a part of the file has arrived.
 fn half_way(world: &mut World, client: usize) {
-    assert!(world.run(ms(20_000), |world| world.clients[client].board().bytes() > 1_000_000));
+    assert!(world.run(ms(20_000), |world| world.clients[client].progress().bytes() > 1_000_000));
     assert_eq!(world.ends_of(client), ["Running"]);
 }
 
-/// A file that is written to, cut or made longer in the middle breaks off; one that is removed or
-/// replaced comes as it was.
+/// The transfer of a file that is modified, truncated or extended fails. A file that is removed or
+/// replaced arrives in its original form.
 #[test]
 fn files_that_change() {
     let bytes = large();
@@ -58,18 +58,18 @@ fn files_that_change() {
     }
 }
 
-/// Nobody answers: it ends within its patience.
+/// Without an answer, the client gives up after its `patience`.
 #[test]
 fn a_silent_server() {
     let mut world = World::new(&[], ServeConfig::default());
     world.loss = 1.0;
     let client = world.fetch(Protocol::Http3, &["/a"]);
     assert!(world.finish(ms(10_001)));
-    assert_eq!(world.clients[client].trouble(), Some(&Trouble::NoAnswer(Duration::from_secs(10))));
-    assert_eq!(world.ends_of(client), ["the connection ended before the file did"]);
+    assert_eq!(world.clients[client].error(), Some(&FetchError::NoAnswer(Duration::from_secs(10))));
+    assert_eq!(world.ends_of(client), ["the connection ended before the file was complete"]);
 }
 
-/// A link that goes dark in the middle, for good, and for ten seconds.
+/// The link goes down during the transfer, for ten seconds or for good.
 #[test]
 fn a_dark_link() {
     let bytes = large();
@@ -84,7 +84,7 @@ fn a_dark_link() {
             assert_eq!(ended, seconds == 1000);
             world.loss = 0.0;
             if ended {
-                assert_eq!(world.clients[client].trouble(), Some(&Trouble::Ended(Ended::Idle)));
+                assert_eq!(world.clients[client].error(), Some(&FetchError::Ended(Ended::Idle)));
                 assert!(world.names().is_empty() && world.now < ms(60_000));
             } else {
                 assert!(world.finish(end + Duration::from_secs(30)));
@@ -94,8 +94,7 @@ fn a_dark_link() {
     }
 }
 
-/// The server is told to end: what runs is finished, what comes then is refused, and the client
-/// hears that it is over.
+/// On shutdown, running transfers finish, new ones are refused, and clients are told.
 #[test]
 fn a_graceful_end() {
     let bytes = large();
@@ -103,7 +102,7 @@ fn a_graceful_end() {
         let mut world = World::new(&[("a", &bytes)], ServeConfig::default());
         let client = world.fetch(protocol, &["/a"]);
         half_way(&mut world, client);
-        world.server.ender().end();
+        world.server.shutdown_handle().shut_down();
         let late = world.fetch(protocol, &["/a"]);
         assert!(world.finish(ms(30_000)));
         assert_eq!(world.ends_of(client), ["done"]);
@@ -114,7 +113,7 @@ fn a_graceful_end() {
     }
 }
 
-/// It does not wait for ever, and at a second word not at all.
+/// Shutdown has a time limit. A second request ends the server at once.
 #[test]
 fn a_bounded_end() {
     let bytes = large();
@@ -123,7 +122,7 @@ fn a_bounded_end() {
         let client = world.fetch(Protocol::Hq, &["/a"]);
         half_way(&mut world, client);
         world.loss = 1.0;
-        (0..times).for_each(|_| world.server.ender().end());
+        (0..times).for_each(|_| world.server.shutdown_handle().shut_down());
         let end = world.now + Duration::from_secs(most);
         let done = |world: &mut World| quic::endpoint::Program::is_done(&world.server, &world.ends[1]);
         assert!(world.run(end, done), "{times}");
@@ -131,13 +130,13 @@ fn a_bounded_end() {
     }
 }
 
-/// A folder that does not exist, in the middle of others that do.
+/// A target folder that does not exist does not affect other transfers.
 #[test]
 fn nowhere_to_put_it() {
     for protocol in BOTH {
         let mut world = World::new(&[("a", &large()), ("b", b"beta")], ServeConfig::default());
         let wanted = [("/a", "none/a"), ("/b", "b")].iter().enumerate().map(|(number, (path, out))| {
-            ackclock_transfer::Wanted {
+            ackclock_transfer::FetchRequest {
                 number,
                 authority: "server".to_owned(),
                 path: (*path).to_owned(),
@@ -151,7 +150,7 @@ fn nowhere_to_put_it() {
         let ends = world.ends_of(client);
         assert!(ends[0].contains("cannot write") && ends[1] == "done", "{ends:?}");
         assert_eq!(world.names(), ["b"]);
-        // The server was asked to stop, and has not sent all of it for nothing.
-        assert!(world.clients[client].board().bytes() < 1_000_000);
+        // STOP_SENDING kept the server from sending the whole file.
+        assert!(world.clients[client].progress().bytes() < 1_000_000);
     }
 }

@@ -1,9 +1,9 @@
-//! Files arrive as they are.
+//! Files arrive unchanged.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use ackclock_transfer::{Protocol, ServeConfig, Wanted};
+use ackclock_transfer::{FetchRequest, Protocol, ServeConfig};
 use ring::digest::{SHA256, digest};
 
 use crate::world::*;
@@ -29,7 +29,7 @@ fn three_sizes_by_both_protocols() {
     }
 }
 
-/// More files than streams, some of them empty, over a link that loses.
+/// More files than streams, one of them empty, over a lossy link.
 #[test]
 fn many_streams_on_a_bad_link() {
     for protocol in BOTH {
@@ -49,8 +49,8 @@ fn many_streams_on_a_bad_link() {
     }
 }
 
-fn range(world: &World, number: usize, range: &str, out: &str) -> Wanted {
-    Wanted {
+fn range(world: &World, number: usize, range: &str, out: &str) -> FetchRequest {
+    FetchRequest {
         number,
         authority: "server".to_owned(),
         path: "/a".to_owned(),
@@ -65,13 +65,13 @@ fn ranges_in_http3() {
     let mut world = World::new(&[("a", &bytes)], ServeConfig::default());
     let asked =
         [("bytes=0-0", 0..1), ("bytes=70000-150000", 70_000..150_001), ("bytes=-5", 199_995..200_000)];
-    let mut wanted: Vec<Wanted> =
+    let mut wanted: Vec<FetchRequest> =
         (asked.iter().enumerate()).map(|(n, (field, _))| range(&world, n, field, &format!("r{n}"))).collect();
     wanted.push(range(&world, 3, "bytes=200000-", "beyond"));
     wanted.push(range(&world, 4, "bytes=0-1,3-4", "whole"));
     let client = world.fetch_all(Protocol::Http3, wanted);
     assert!(world.finish(ms(5000)));
-    let beyond = "the server says 416 Range Not Satisfiable";
+    let beyond = "the server answered 416 Range Not Satisfiable";
     assert_eq!(world.ends_of(client), ["done", "done", "done", beyond, "done"]);
     for (n, (_, part)) in asked.into_iter().enumerate() {
         assert_eq!(fs::read(world.out(&format!("r{n}"))).unwrap(), &bytes[part], "{n}");
@@ -80,7 +80,7 @@ fn ranges_in_http3() {
     assert_eq!(world.names(), ["r0", "r1", "r2", "whole"]);
 }
 
-/// What may not be had does not come, and the connection goes on.
+/// Refused files do not arrive, and the connection goes on.
 #[test]
 fn nothing_from_outside_the_root() {
     for protocol in BOTH {
@@ -89,7 +89,7 @@ fn nothing_from_outside_the_root() {
         symlink("../secret", world.www("out")).unwrap();
         fs::create_dir(world.www("folder")).unwrap();
         let paths = ["/none", "/../secret", "/%2e%2e/secret", "/out", "/folder", "/", "/a"];
-        let wanted = paths.iter().enumerate().map(|(number, path)| Wanted {
+        let wanted = paths.iter().enumerate().map(|(number, path)| FetchRequest {
             number,
             authority: "server".to_owned(),
             path: (*path).to_owned(),
@@ -99,7 +99,7 @@ fn nothing_from_outside_the_root() {
         let wanted = wanted.collect();
         let client = world.fetch_all(protocol, wanted);
         assert!(world.finish(ms(5000)));
-        let says = |status: u16| Some(format!("the server says {status}"));
+        let says = |status: u16| Some(format!("the server answered {status}"));
         let expected =
             [says(404), says(400), says(400), says(404), says(403), says(400), Some("done".to_owned())];
         for (came, expected) in world.ends_of(client).iter().zip(expected) {
@@ -109,7 +109,7 @@ fn nothing_from_outside_the_root() {
     }
 }
 
-/// A file that is there already is replaced by a whole one alone.
+/// Only a complete file replaces an existing one.
 #[test]
 fn replaces_in_one_step() {
     let mut world = World::new(&[("a", b"new")], ServeConfig::default());
@@ -121,7 +121,7 @@ fn replaces_in_one_step() {
     assert_eq!(fs::read(world.out("b")).unwrap(), b"old");
 }
 
-/// Both ends see the path; the server tells what it has seen of the download.
+/// Both ends measure the path, and the server reports its measurements of the download.
 #[test]
 fn what_is_seen_of_the_path() {
     let bytes = noise(1_000_000, 1);
@@ -129,22 +129,22 @@ fn what_is_seen_of_the_path() {
     let client = world.fetch(Protocol::Http3, &["/a"]);
     assert!(world.finish(ms(20_000)));
     let fetch = &world.clients[client];
-    let (own, servers) = (fetch.meter().summary(), fetch.board().seen_by_server().unwrap());
+    let (own, servers) = (fetch.meter().summary(), fetch.progress().seen_by_server().unwrap());
     for seen in [own, servers] {
         let rtt = seen.rtt.unwrap();
-        assert!((20_000_000..30_000_000).contains(&rtt.least.0), "{rtt:?}");
-        // Nothing waits on this link; receive times are of whole microseconds.
+        assert!((20_000_000..30_000_000).contains(&rtt.min.0), "{rtt:?}");
+        // This link has no queue. Receive times are whole microseconds.
         assert!(seen.one_way.unwrap().p95.0 < 1000 && seen.lost == 0, "{seen:?}");
     }
     assert!(servers.sent >= 1_000_000 / 1200 && own.received >= servers.sent);
-    // A number now and then is left out, so that nobody can acknowledge what has not come.
+    // The sender skips some packet numbers to detect optimistic ACKs.
     assert!(own.missing < 10, "{own:?}");
     let mut lossy = World::new(&[("a", &bytes)], ServeConfig::default());
     lossy.loss = 0.05;
     let client = lossy.fetch(Protocol::Http3, &["/a"]);
     assert!(lossy.finish(ms(60_000)));
     let fetch = &lossy.clients[client];
-    let (own, servers) = (fetch.meter().summary(), fetch.board().seen_by_server().unwrap());
+    let (own, servers) = (fetch.meter().summary(), fetch.progress().seen_by_server().unwrap());
     assert!((20..100).contains(&servers.lost) && (20..120).contains(&own.missing), "{own:?} {servers:?}");
     assert!(servers.lost.abs_diff(own.missing) < 20, "{own:?} {servers:?}");
 }

@@ -1,9 +1,9 @@
-//! Peers that want too much.
+//! Peers that exceed limits.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use ackclock_transfer::{Protocol, ServeConfig, Wanted};
+use ackclock_transfer::{FetchRequest, Protocol, ServeConfig};
 use quic::config::RetryPolicy;
 use quic::connection::{Close, Ended, Event};
 use quic::crypto::ClientCrypto;
@@ -14,7 +14,7 @@ use units::{Bytes, Time};
 
 use crate::world::*;
 
-/// As many connections as there may be; the next client is told.
+/// Clients beyond the largest number of connections are refused.
 #[test]
 fn a_full_server() {
     let config = ServeConfig { connections: 2, ..ServeConfig::default() };
@@ -23,11 +23,11 @@ fn a_full_server() {
     assert!(world.finish(ms(20_000)));
     let done = clients.iter().filter(|client| world.ends_of(**client) == ["done"]).count();
     assert_eq!(done, 2);
-    let trouble = clients.iter().find_map(|client| world.clients[*client].trouble()).unwrap();
+    let trouble = clients.iter().find_map(|client| world.clients[*client].error()).unwrap();
     assert!(trouble.to_string().contains("CONNECTION_REFUSED"), "{trouble}");
 }
 
-/// Every client, and every one beyond some that have not come far.
+/// Retry for every client, and for every client beyond one incomplete handshake.
 #[test]
 fn retry() {
     for policy in [RetryPolicy::Always, RetryPolicy::From(1)] {
@@ -41,7 +41,7 @@ fn retry() {
     }
 }
 
-/// A client that asks for much and is never heard of again costs what its share is, and no more.
+/// A client that requests many files and goes silent costs no more memory than its share.
 #[test]
 fn memory_of_who_does_not_read() {
     let bytes = noise(600_000, 1);
@@ -49,7 +49,7 @@ fn memory_of_who_does_not_read() {
     let mut world = World::new(&[("a", &bytes)], config);
     let paths = ["/a"; 50];
     let client = world.fetch(Protocol::Http3, &paths);
-    assert!(world.run(ms(10_000), |world| world.clients[client].board().bytes() > 100_000));
+    assert!(world.run(ms(10_000), |world| world.clients[client].progress().bytes() > 100_000));
     world.loss = 1.0;
     world.run(ms(12_000), |_| false);
     let handle = world.ends[1].handles().next().unwrap();
@@ -60,10 +60,10 @@ fn memory_of_who_does_not_read() {
     assert!(world.ends_of(client).iter().all(|end| end == "done"));
 }
 
-/// Writes the same bytes on a stream for ever, after a beginning, or ends it there.
+/// Writes a beginning on a stream, and then either zeros without end or the end of the stream.
 struct Talker {
     begins: Vec<u8>,
-    /// The streams that it talks on, and how much it has said.
+    /// Streams in use.
     on: Vec<(Handle, StreamId)>,
     said: Rc<RefCell<(usize, Option<Ended>)>>,
     opens: bool,
@@ -122,13 +122,12 @@ impl Program for Talker {
 
 /// A HEADERS frame of a gigabyte (RFC 9114 section 7.2.2).
 const FIELDS: [u8; 9] = [1, 0xc0, 0, 0, 0, 0x40, 0, 0, 0];
-/// A DATA frame of so many zeros before it: an answer's head is QPACK's static `:status 200` (RFC
-/// 9204, appendix A).
+/// Head of a response: a HEADERS frame with QPACK's static `:status 200` (RFC 9204, appendix A).
 const ANSWER: [u8; 5] = [1, 3, 0, 0, 0xc0 | 25];
 
 const EXCESSIVE_LOAD: u64 = 0x107;
 
-/// A client whose request does not end: by both protocols it is stopped early.
+/// A client whose request does not end is stopped early, in both protocols.
 #[test]
 fn an_endless_request() {
     for (protocol, begins) in [(Protocol::Http3, &FIELDS[..]), (Protocol::Hq, b"GET /")] {
@@ -150,7 +149,7 @@ fn an_endless_request() {
                 };
                 assert!(over(ended.clone()), "{ended:?}");
             }
-            // The stream alone is given up.
+            // Only the stream is reset.
             Protocol::Hq => assert!(ended.is_none(), "{ended:?}"),
         }
         let handle = world.ends[1].handles().next();
@@ -161,7 +160,7 @@ fn an_endless_request() {
     }
 }
 
-/// A server whose answer's fields do not end, before the body and after it.
+/// A server sends a field section without end, before the body or after it.
 #[test]
 fn an_endless_answer() {
     let data: Vec<u8> = [&ANSWER[..], &[0, 4, 1, 2, 3, 4], &FIELDS].concat();
@@ -186,8 +185,7 @@ fn an_endless_answer() {
     }
 }
 
-/// A server that knows no ranges, as it may (RFC 9110 section 14.2): the file is whole, and that is
-/// known.
+/// A server need not support ranges (RFC 9110 section 14.2). The client notices that the file is whole.
 #[test]
 fn a_server_without_ranges() {
     for range in [None, Some("bytes=1-1".to_owned())] {
@@ -197,20 +195,20 @@ fn a_server_without_ranges() {
         world.others[1] = Some(Box::new(talker));
         let (out, asked) = (world.out("a"), range.is_some());
         let (authority, path) = ("server".to_owned(), "/a".to_owned());
-        let wanted = Wanted { number: 0, authority, path, range, out };
+        let wanted = FetchRequest { number: 0, authority, path, range, out };
         let client = world.fetch_all(Protocol::Http3, vec![wanted]);
         assert!(world.finish(ms(20_000)));
         assert_eq!(world.ends_of(client), ["done"]);
         assert_eq!(std::fs::read(world.out("a")).unwrap(), b"abc");
-        world.clients[client].board().look(|items| assert_eq!(items[0].whole, asked));
+        world.clients[client].progress().with_items(|items| assert_eq!(items[0].whole, asked));
     }
 }
 
-/// A client that wants nothing, or does not read what it wanted, and says every second that it is
-/// there: it is closed all the same.
+/// A client that requests nothing, or does not read the response, but sends PING every second. Its
+/// connection is closed nevertheless.
 struct Holder {
     asks: bool,
-    /// So much it reads each second.
+    /// Bytes to read per second.
     reads: usize,
     stream: Option<StreamId>,
     ended: Rc<RefCell<Option<Time>>>,
@@ -259,7 +257,7 @@ impl Program for Holder {
 
 #[test]
 fn a_client_that_holds_on() {
-    // The last one is slow, and not dead.
+    // The last client is slow but makes progress.
     for (asks, reads) in [(false, 0), (true, 0), (true, 30_000)] {
         let mut world = World::new(&[("a", &noise(3_000_000, 1))], ServeConfig::default());
         world.ends[0] = client_endpoint(Protocol::Hq);

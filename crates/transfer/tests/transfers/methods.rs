@@ -1,4 +1,4 @@
-//! HTTP/3 beyond what `fetch` asks for: HEAD, other methods, requests that are none.
+//! HTTP/3 requests that `fetch` does not send: HEAD and other methods.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -22,7 +22,7 @@ use crate::world::*;
 /// Status, fields, body.
 type Answer = (StatusCode, Vec<(String, String)>, Vec<u8>);
 
-/// Sends its requests one after the other.
+/// Sends requests one after another.
 struct Asker {
     requests: Vec<Request<()>>,
     answers: Rc<RefCell<Vec<Answer>>>,
@@ -118,8 +118,7 @@ fn field<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     answer.1.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
 }
 
-/// HEAD says what GET would, without the body; a range is GET's alone (RFC 9110 sections 9.3.2,
-/// 14.2).
+/// HEAD has the fields of GET without the body. Ranges apply only to GET (RFC 9110 sections 9.3.2, 14.2).
 #[test]
 fn head() {
     let requests = vec![
@@ -141,7 +140,7 @@ fn head() {
     assert_eq!((answers[4].0, &answers[4].2[..]), (StatusCode::OK, &b"alpha"[..]));
 }
 
-/// Nothing is written, and the client is told what there is.
+/// Other methods are refused, with the list of allowed ones.
 #[test]
 fn other_methods() {
     let requests = [Method::POST, Method::PUT, Method::DELETE].map(|method| request(&method, "/a", None));
@@ -151,7 +150,7 @@ fn other_methods() {
     }
 }
 
-/// What it has seen of the path is text, and no file of the folder.
+/// The server's measurements of the path are text, and not a file of the folder.
 #[test]
 fn the_path() {
     let answers = answers(&[], vec![request(&Method::GET, PATH_SEEN, None)]);

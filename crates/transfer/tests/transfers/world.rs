@@ -1,11 +1,11 @@
-//! A folder that is served, a folder that is filled, and all between them.
+//! A server and clients in virtual time, with a served folder and a folder for downloads.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use ackclock_transfer::{Fetch, FetchConfig, Protocol, Root, ServeConfig, Server, Wanted};
+use ackclock_transfer::{Fetch, FetchConfig, FetchRequest, Protocol, Root, ServeConfig, Server};
 use quic::config::Config;
 use quic::connection::{Arrival, Settings};
 use quic::crypto::{ClientCrypto, ServerCrypto};
@@ -18,7 +18,7 @@ pub fn ms(ms: u64) -> Time {
     Time::from_millis(ms)
 }
 
-/// Bytes that look like nothing.
+/// Returns pseudorandom bytes.
 pub fn noise(len: usize, seed: u64) -> Vec<u8> {
     let mut rng = Rng::stream(seed, "noise");
     let mut out = vec![0; len];
@@ -36,10 +36,10 @@ pub struct World {
     pub dir: tempfile::TempDir,
     pub ends: [Endpoint; 2],
     pub server: Server,
-    /// In the place of the server, and beside the clients.
+    /// Programs that run next to the clients and instead of the server.
     pub others: [Option<Box<dyn Program>>; 2],
     pub clients: Vec<Fetch>,
-    /// One way.
+    /// One-way delay.
     pub delay: Duration,
     pub loss: f64,
     rng: Rng,
@@ -56,7 +56,7 @@ impl World {
         for (name, bytes) in files {
             fs::write(dir.path().join("www").join(name), bytes).unwrap();
         }
-        // Little is read ahead: files are still open when some of them has come.
+        // A small buffer keeps files open while their first part arrives.
         let connection = Config { send_buffer: Bytes(256 << 10), ..Config::default() };
         let server = EndpointSettings {
             config: config.endpoint(&connection),
@@ -92,7 +92,7 @@ impl World {
         self.downloads().join(name)
     }
 
-    /// What has been downloaded, and whatever else lies there.
+    /// Returns the names of all files in the folder for downloads.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.downloads()).unwrap();
         let mut all: Vec<String> =
@@ -101,9 +101,9 @@ impl World {
         all
     }
 
-    /// All of a protocol go over one connection.
+    /// Starts a client that fetches all paths over one connection.
     pub fn fetch(&mut self, protocol: Protocol, paths: &[&str]) -> usize {
-        let wanted = paths.iter().enumerate().map(|(number, path)| Wanted {
+        let wanted = paths.iter().enumerate().map(|(number, path)| FetchRequest {
             number,
             authority: "server".to_owned(),
             path: (*path).to_owned(),
@@ -114,7 +114,7 @@ impl World {
         self.fetch_all(protocol, wanted)
     }
 
-    pub fn fetch_all(&mut self, protocol: Protocol, wanted: Vec<Wanted>) -> usize {
+    pub fn fetch_all(&mut self, protocol: Protocol, wanted: Vec<FetchRequest>) -> usize {
         if self.ends[0].is_empty() {
             self.ends[0] = client_endpoint(protocol);
         }
@@ -134,7 +134,7 @@ impl World {
         self.clients.iter().all(|client| client.is_done(&self.ends[0]))
     }
 
-    /// Runs until `done`, at most until `end`; says whether it was.
+    /// Runs until `done`, at most until `end`. Returns false if `end` came first.
     pub fn run(&mut self, end: Time, mut done: impl FnMut(&mut Self) -> bool) -> bool {
         let (mut turns, mut last) = (0, self.now);
         loop {
@@ -216,10 +216,10 @@ impl World {
         }
     }
 
-    /// Every transfer of a client, as words: `done` or why not.
+    /// Returns the state of every transfer of a client: `done` or the failure.
     pub fn ends_of(&self, client: usize) -> Vec<String> {
         use ackclock_transfer::Stage;
-        self.clients[client].board().look(|items| {
+        self.clients[client].progress().with_items(|items| {
             let word = |item: &ackclock_transfer::Item| match &item.stage {
                 Stage::Done => "done".to_owned(),
                 Stage::Failed(failure) => failure.to_string(),

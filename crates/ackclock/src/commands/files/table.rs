@@ -24,7 +24,7 @@ pub(crate) fn lines(measured: &Measured) -> String {
     let mut all = vec![("goodput", goodput(*bytes, *took))];
     let spread = |spread: &Spread| {
         let ms = |d: Duration| format!("{:.1}", d.0 as f64 / 1e6);
-        format!("min {}, mean {}, p95 {} ms", ms(spread.least), ms(spread.mean), ms(spread.p95))
+        format!("min {}, mean {}, p95 {} ms", ms(spread.min), ms(spread.mean), ms(spread.p95))
     };
     // The server sends the files and therefore has more samples.
     let rtt = servers.and_then(|seen| seen.rtt).or(own.rtt);
@@ -76,7 +76,7 @@ mod tests {
     fn a_table() {
         let ms = |least, mean, p95| {
             let ms = Duration::from_millis;
-            Some(Spread { least: ms(least), mean: ms(mean), p95: ms(p95) })
+            Some(Spread { min: ms(least), mean: ms(mean), p95: ms(p95) })
         };
         let own = Summary { rtt: ms(20, 25, 40), received: 90, missing: 10, sent: 50, ..Summary::default() };
         let mut measured =
