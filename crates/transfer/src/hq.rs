@@ -1,8 +1,8 @@
 //! `hq-interop`: HTTP/0.9 over streams, as used in interoperability tests of QUIC.
 //!
-//! A request is `GET /path\r\n`, followed by the end of the client's part of the stream. The response is
-//! the bytes of the file, followed by the end of the server's part. Responses have no status. If there
-//! is no file, the server resets the stream with the HTTP status as error code.
+//! A request is `GET /path\r\n`, followed by the end of the client's part of the stream. The
+//! response is the bytes of the file, followed by the end of the server's part. Responses have no
+//! status. If there is no file, the server resets the stream with the HTTP status as error code.
 
 use std::future::poll_fn;
 use std::pin::pin;

@@ -14,8 +14,8 @@ use crate::root::{Refusal, Root, Served};
 use crate::session::Session;
 use crate::tasks::{Signal, Spawner};
 
-/// Bytes per read from a file. Each stream holds this much in addition to the buffers of session and
-/// connection.
+/// Bytes per read from a file. Each stream holds this much in addition to the buffers of session
+/// and connection.
 const PIECE: u64 = 32 << 10;
 /// Largest number of entries in a log.
 const MAX_LINES: usize = 1000;

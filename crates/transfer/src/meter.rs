@@ -90,8 +90,8 @@ pub struct Summary {
     pub lost: u64,
     /// Number of 1-RTT packets received.
     pub received: u64,
-    /// Number of packet numbers up to the largest received that did not arrive. Such packets are lost,
-    /// still in flight, or were skipped by the peer on purpose (RFC 9000 section 21.4).
+    /// Number of packet numbers up to the largest received that did not arrive. Such packets are
+    /// lost, still in flight, or were skipped by the peer on purpose (RFC 9000 section 21.4).
     pub missing: u64,
     /// Number of packets received with an ECT or CE codepoint.
     pub ect: u64,
@@ -231,8 +231,8 @@ impl Summary {
         [sent, lost, received, missing, ect, marked, key_updates]
     }
 
-    /// Formats the summary as text. Each line has a name and its numbers. Delays are minimum, mean and
-    /// 95th percentile, in nanoseconds.
+    /// Formats the summary as text. Each line has a name and its numbers. Delays are minimum, mean
+    /// and 95th percentile, in nanoseconds.
     pub fn to_text(mut self) -> String {
         let mut text = String::new();
         for (name, spread) in [("rtt", self.rtt), ("one-way", self.one_way)] {

@@ -1,8 +1,9 @@
 //! Opens files below one folder for a server.
 //!
-//! Paths come from untrusted clients. A path is percent-decoded (RFC 3986 section 2.1) and must consist
-//! of plain names. The kernel then opens it below the folder (`openat2` with RESOLVE_BENEATH). Nothing
-//! is looked up twice, so a link out of the folder is never followed, even if it is created late.
+//! Paths come from untrusted clients. A path is percent-decoded (RFC 3986 section 2.1) and must
+//! consist of plain names. The kernel then opens it below the folder (`openat2` with
+//! RESOLVE_BENEATH). Nothing is looked up twice, so a link out of the folder is never followed,
+//! even if it is created late.
 //!
 //! If the kernel lacks or forbids the call, names are opened one by one and no links are followed.
 
@@ -24,7 +25,8 @@ pub const MAX_PATH: usize = 4096;
 /// Reason for not serving a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Invalid path: a bad escape, an empty name, `.`, `..`, an encoded `/` or zero byte, or too long.
+    /// Invalid path: a bad escape, an empty name, `.`, `..`, an encoded `/` or zero byte, or too
+    /// long.
     Bad,
     /// The file does not exist or lies outside the folder.
     NotFound,
@@ -35,7 +37,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Returns the HTTP status (RFC 9110 section 15). For `hq-interop` it is the error code of the reset.
+    /// Returns the HTTP status (RFC 9110 section 15). For `hq-interop` it is the error code of the
+    /// reset.
     pub const fn status(self) -> u16 {
         match self {
             Self::Bad => 400,
@@ -89,15 +92,16 @@ impl Root {
         Ok(Self { folder: open(folder, flags, Mode::empty())?, beneath: true })
     }
 
-    /// Disables `openat2`, as on kernels before 5.6. No symbolic links are followed, not even inside
-    /// the folder.
+    /// Disables `openat2`, as on kernels before 5.6. No symbolic links are followed, not even
+    /// inside the folder.
     #[must_use]
     pub fn without_links(mut self) -> Self {
         self.beneath = false;
         self
     }
 
-    /// Opens the file at a request's path. The path begins with `/`; a query or fragment is ignored.
+    /// Opens the file at a request's path. The path begins with `/`; a query or fragment is
+    /// ignored.
     ///
     /// # Errors
     /// The reason for not serving it.
@@ -198,9 +202,9 @@ impl Served {
 
     /// Reads `out.len()` bytes at `offset`.
     ///
-    /// A file that was removed, or replaced by another file of the same name, can still be read to its
-    /// end. A file that was modified, truncated or extended cannot. Its length and modification time
-    /// show the change.
+    /// A file that was removed, or replaced by another file of the same name, can still be read to
+    /// its end. A file that was modified, truncated or extended cannot. Its length and modification
+    /// time show the change.
     ///
     /// # Errors
     /// [`Refusal::Broken`] if the file has changed or cannot be read.

@@ -35,8 +35,9 @@ pub struct ServeConfig {
     pub connections: usize,
     /// Policy for Retry packets. [`RetryPolicy::From`] counts incomplete handshakes.
     pub retry: RetryPolicy,
-    /// Unacknowledged file data that all connections together may hold. Each may hold at least 128 KiB.
-    /// In addition, up to 96 KiB wait on each stream, with at most a hundred streams per connection.
+    /// Unacknowledged file data that all connections together may hold. Each may hold at least 128
+    /// KiB. In addition, up to 96 KiB wait on each stream, with at most a hundred streams per
+    /// connection.
     pub memory: Bytes,
     /// Time after which a connection without progress is closed, even if its client is alive.
     pub patience: Duration,

@@ -32,8 +32,8 @@ impl Pool {
 pub struct Spawner(LocalSpawner);
 
 impl Spawner {
-    /// Spawns a task. If it panics, only this task ends, and `on_panic` is called. A library's panic on
-    /// untrusted bytes must not end the server.
+    /// Spawns a task. If it panics, only this task ends, and `on_panic` is called. A library's
+    /// panic on untrusted bytes must not end the server.
     pub fn spawn(&self, task: impl Future<Output = ()> + 'static, on_panic: impl FnOnce() + 'static) {
         let guarded = AssertUnwindSafe(task).catch_unwind();
         let task = async move {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use experiment::quantity::{QUANTITIES, Subject};
 
-use crate::page::book;
+use crate::page::{book, root};
 
 fn check(name: &str, text: &str) {
     let path = book().join("reference").join(name);
@@ -89,4 +89,22 @@ fn metrics() {
         );
     }
     check("metrics.md", &out);
+}
+
+/// The first example of the README is the beginning of what its command prints.
+#[test]
+fn the_readme_shows_what_the_program_prints() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let mut lines = readme.lines().skip_while(|line| !line.starts_with("    $ "));
+    let command = lines.next().unwrap().strip_prefix("    $ ackclock ").unwrap();
+    let shown: Vec<&str> = lines.take_while(|line| !line.starts_with('#')).map(str::trim).collect();
+    let (words, quoted) = command.trim_end_matches('"').split_once('"').unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let mut program = Command::new(env!("CARGO_BIN_EXE_ackclock"));
+    let program = program.args(words.split_whitespace()).arg(quoted).current_dir(dir.path());
+    let output = program.env_remove("COLUMNS").env("NO_COLOR", "1").output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let words = |lines: &[&str]| lines.join(" ").split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let (shown, printed) = (words(&shown), words(&printed.lines().collect::<Vec<_>>()));
+    assert!(shown.len() > 40 && printed.starts_with(&shown), "{printed:?}");
 }

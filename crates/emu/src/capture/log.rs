@@ -15,9 +15,6 @@ use std::time::Instant;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use units::Time;
 
-#[cfg(not(feature = "pcap"))]
-use crate::capture::no_pcapng::Pcap;
-#[cfg(feature = "pcap")]
 use crate::capture::pcapng::Pcap;
 use crate::capture::row::{Frame, HEADER, Row};
 use crate::error::Error;

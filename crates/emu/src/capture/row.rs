@@ -94,7 +94,6 @@ impl Row {
 }
 
 /// A packet as an interface saw it.
-#[cfg_attr(not(feature = "pcap"), allow(dead_code, reason = "only captures read it"))]
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) interface: usize,

@@ -35,7 +35,7 @@ pub trait Program {
     }
 
     /// Handles a report that the local interface cannot send datagrams of this size to this host.
-    /// None of them leaves, and each counts as lost. Called for the first one only.
+    /// No datagram leaves, and each counts as lost. Called for the first one only.
     fn on_too_large(&mut self, now: Time, endpoint: &mut Endpoint, host: IpAddr, bytes: usize) {
         let _ = (now, endpoint, host, bytes);
     }

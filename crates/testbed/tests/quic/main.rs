@@ -64,8 +64,9 @@ fn the_wire_is_the_stack() {
                 "time {time:.3}, rtt {rtt:.3}, drops {drops} for {of_stack}, delays {error}: {invalid_reasons:?}"
             );
             println!("{controller}: {said}");
-            // The mean RTT of bbr2-mvfst has two modes in valid runs of an idle machine, 1.00 to 1.01 and
-            // 0.68 to 0.89 of the stack's: nothing to assert until the cause is known (open points, the wire).
+            // The mean RTT of bbr2-mvfst has two modes in valid runs of an idle machine, 1.00 to
+            // 1.01 and 0.68 to 0.89 of the stack's: nothing to assert until the cause is known
+            // (open points, the wire).
             let is_rtt_alike = controller == "bbr2-mvfst" || (rtt - 1.0).abs() < 0.05;
             let alike = (time - 1.0).abs() < 0.03 && is_rtt_alike;
             let holds = alike

@@ -16,8 +16,8 @@ use quic::streams::StreamId;
 
 /// Largest number of bytes that a server may send on a stream before its response was read.
 const MAX_HEAD: u64 = 256 << 10;
-/// Largest number of bytes that it may send between two pieces of a body or after it. It exceeds the
-/// buffer of a session.
+/// Largest number of bytes that it may send between two pieces of a body or after it. It exceeds
+/// the buffer of a session.
 const MAX_BETWEEN: u64 = 1 << 20;
 /// Largest number of informational responses (1xx) before the final one.
 const MAX_INFORMATIONAL: usize = 16;

@@ -5,8 +5,8 @@ use std::ops::Range;
 /// Part of a file to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ByteRange {
-    /// The whole file. There is no range, or one that may be ignored (section 14.2): an invalid range,
-    /// another unit, or several ranges.
+    /// The whole file. There is no range, or one that may be ignored (section 14.2): an invalid
+    /// range, another unit, or several ranges.
     Whole,
     /// These bytes, with status 206.
     Part(Range<u64>),

@@ -30,14 +30,14 @@ pub const NAME: &str = concat!("ackclock/", env!("CARGO_PKG_VERSION"));
 
 /// Well-known URI (RFC 8615) of the server's measurements of the path to the client.
 ///
-/// The response has the format of [`Summary::to_text`](crate::meter::Summary::to_text). A client of this
-/// crate requests it after its transfers.
+/// The response has the format of [`Summary::to_text`](crate::meter::Summary::to_text). A client of
+/// this crate requests it after its transfers.
 pub const PATH_SEEN: &str = "/.well-known/ackclock-path";
 
 type Requests = RequestStream<Stream, Bytes>;
 
-/// Answers the requests of a connection until it ends. On shutdown, a GOAWAY tells the client that no
-/// more requests are accepted.
+/// Answers the requests of a connection until it ends. On shutdown, a GOAWAY tells the client that
+/// no more requests are accepted.
 pub(crate) async fn serve(job: Job) {
     let mut builder = h3::server::builder();
     builder.max_field_section_size(MAX_FIELDS);

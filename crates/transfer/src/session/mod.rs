@@ -1,8 +1,9 @@
 //! Lets asynchronous tasks use the streams of a connection.
 //!
-//! Applications are tasks that wait for streams. The connection belongs to an endpoint, and the endpoint
-//! to the loop that drives it. A [`Session`] lies between them. Tasks write bytes and commands to it,
-//! and [`pump`](Session::pump) moves them to the connection and moves received bytes back.
+//! Applications are tasks that wait for streams. The connection belongs to an endpoint, and the
+//! endpoint to the loop that drives it. A [`Session`] lies between them. Tasks write bytes and
+//! commands to it, and [`pump`](Session::pump) moves them to the connection and moves received
+//! bytes back.
 //!
 //! The buffers of each stream are bounded. When they are full, tasks wait and the peer gets no more
 //! flow control credit.
@@ -103,8 +104,9 @@ pub struct Session(Rc<RefCell<State>>);
 impl Session {
     /// Creates the session of one end.
     ///
-    /// `abandoned` is the error code for streams that a task drops before their end. `request_limit` is
-    /// the largest number of bytes that the peer may send on a bidirectional stream that it opened.
+    /// `abandoned` is the error code for streams that a task drops before their end.
+    /// `request_limit` is the largest number of bytes that the peer may send on a bidirectional
+    /// stream that it opened.
     pub fn new(side: Side, abandoned: u64, request_limit: Option<u64>) -> Self {
         Self(Rc::new(RefCell::new(State {
             side,

@@ -48,8 +48,8 @@ impl Session {
 
     /// Moves bytes and commands in both directions. Reports whether a task may be able to continue.
     ///
-    /// Of all written data, the connection holds at most `budget` bytes until they are acknowledged,
-    /// whatever the buffers of its streams allow.
+    /// The connection holds at most `budget` bytes until they are
+    /// acknowledged, whatever the buffers of its streams allow.
     pub fn pump(&self, now: Time, connection: &mut Connection, budget: usize) -> bool {
         let state = &mut *self.0.borrow_mut();
         if let Some((code, reason)) = state.close.take() {

@@ -146,8 +146,8 @@ impl Stream {
         });
     }
 
-    /// Ends the sending part at once with an application error code. This has no effect if its end was
-    /// already passed to the transport.
+    /// Ends the sending part at once with an application error code. This has no effect if its end
+    /// was already passed to the transport.
     pub fn reset(&mut self, code: u64) {
         self.with(|pipe| {
             pipe.reset.request(code);

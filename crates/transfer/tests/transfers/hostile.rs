@@ -185,7 +185,8 @@ fn an_endless_answer() {
     }
 }
 
-/// A server need not support ranges (RFC 9110 section 14.2). The client notices that the file is whole.
+/// A server need not support ranges (RFC 9110 section 14.2). The client notices that the file is
+/// whole.
 #[test]
 fn a_server_without_ranges() {
     for range in [None, Some("bytes=1-1".to_owned())] {

@@ -118,7 +118,8 @@ fn field<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     answer.1.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
 }
 
-/// HEAD has the fields of GET without the body. Ranges apply only to GET (RFC 9110 sections 9.3.2, 14.2).
+/// HEAD has the fields of GET without the body. Ranges apply only to GET (RFC 9110 sections 9.3.2,
+/// 14.2).
 #[test]
 fn head() {
     let requests = vec![

@@ -44,7 +44,7 @@ pub(crate) struct LinkArgs {
     /// experiment.
     ///
     /// The keys are those of [link] in docs/src/reference/keys.md, and `rtt` for twice the delay.
-    /// Of an experiment, the first case counts.
+    /// An experiment stands for its first case.
     link: String,
     /// Set the reverse direction, in the same format.
     ///

@@ -3,8 +3,8 @@
 
 /// Returns K after a change of the packet size, so that the curve continues in place.
 ///
-/// It is as many bytes from its plateau, and as steep as a curve in new packets is there. `ratio`
-/// is the old size over the new one.
+/// The window keeps its distance from the plateau in bytes, and its slope is that of the curve in
+/// new packets. `ratio` is the old size over the new one.
 pub(super) fn k_after(t: f64, k: f64, ratio: f64) -> f64 {
     t - (t - k) * libm::cbrt(ratio)
 }

@@ -14,9 +14,9 @@
 //! It has no equilibrium. While A is above the capacity C, a packet of L bits arrives later by L (1
 //! / C - 1 / A) relative to the previous one. Below C it arrives earlier by that much, until the
 //! queue is empty. An excess is detected if this is more than gamma. At eta^2 alpha C = 1.296 C
-//! this holds up to C = 0.228 L / gamma, 5.0 Mbit/s with 1094 bytes. At 1.5 C it holds up to L / (3
-//! gamma), 7.3 Mbit/s. But a queue that drains at alpha C is detected only up to C = (1 / alpha - 1)
-//! L / gamma, 2.4 Mbit/s. At higher capacities Decrease ends after two packets and the rate
+//! this holds up to C = 0.228 L / gamma, 5.0 Mbit/s with 1094 bytes. At 1.5 C it holds up to
+//! L / (3 gamma), 7.3 Mbit/s. But a queue that drains at alpha C is detected only up to
+//! C = (1 / alpha - 1) L / gamma, 2.4 Mbit/s. At higher capacities Decrease ends after two packets and the rate
 //! grows before the queue is empty. The queue then grows without limit.
 //!
 //! The appendix keeps "the mathematical model" of the draft and says that one packet is enough as a

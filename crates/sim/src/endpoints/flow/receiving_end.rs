@@ -1,6 +1,6 @@
 //! The receiving end of a flow: packets that arrive, acknowledgements, and their return path.
 //!
-//! Where the sender is ahead ([`Flow::act_ahead`]) arriving packets may wait. They are needed only
+//! If the sender is ahead ([`Flow::act_ahead`]) arriving packets may wait. They are needed only
 //! when their acknowledgement would arrive, when a sample is taken, or when a retransmission
 //! leaves. The latter counts as redundant if the receiver already has the data. Packets that stayed
 //! with the flow while its sender was ahead ([`super::scheduled`]) arrive later, in the flow's own

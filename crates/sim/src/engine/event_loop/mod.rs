@@ -6,7 +6,7 @@
 //!
 //! Links process events in order of time. Between two links a flow may deviate from that order: its
 //! sender acts ahead of time where it knows what will arrive (`endpoints/flow/sending_end.rs`).
-//! Where a link knows the arrival at once, packets are no events of the link (`scheduled.rs`). The
+//! If a link knows the arrival at once, packets are no events of the link (`scheduled.rs`). The
 //! receiver processes them when its state is needed (`receiving_end.rs`). Observers of flows see
 //! them as they are at that time.
 
