@@ -16,8 +16,8 @@
 //! queue is empty. An excess is detected if this is more than gamma. At eta^2 alpha C = 1.296 C
 //! this holds up to C = 0.228 L / gamma, 5.0 Mbit/s with 1094 bytes. At 1.5 C it holds up to
 //! L / (3 gamma), 7.3 Mbit/s. But a queue that drains at alpha C is detected only up to
-//! C = (1 / alpha - 1) L / gamma, 2.4 Mbit/s. At higher capacities Decrease ends after two packets and the rate
-//! grows before the queue is empty. The queue then grows without limit.
+//! C = (1 / alpha - 1) L / gamma, 2.4 Mbit/s. At higher capacities Decrease ends after two packets
+//! and the rate grows before the queue is empty. The queue then grows without limit.
 //!
 //! The appendix keeps "the mathematical model" of the draft and says that one packet is enough as a
 //! filter. It gives only eta, alpha, gamma and the interval of REMB messages. The rest is this

@@ -58,8 +58,8 @@ fn curve() {
 }
 
 /// 100 packets at a loss at 0, K = 4.2172 s. W(1) = 100 - 0.4 * 3.2172^3 = 86.681,
-/// W(8) = 100 + 0.4 * 3.7828^3 = 121.653 packets. t is rounded up to whole ms: 999.001 ms give the window of 1 s,
-/// 999 ms a smaller one.
+/// W(8) = 100 + 0.4 * 3.7828^3 = 121.653 packets. t is rounded up to whole ms: 999.001 ms give the
+/// window of 1 s, 999 ms a smaller one.
 #[test]
 fn time_is_in_ms_rounded_up() {
     for (ns, expected) in [(1_000_000_000u64, 86.681), (999_000_001, 86.681), (8_000_000_000, 121.653)] {
