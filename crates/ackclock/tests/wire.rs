@@ -92,9 +92,7 @@ fn forty_two_segments() {
     let Some(_turn) = turn("forty_two_segments") else { return };
     timing_of_unaudited("forty_two_segments", || {
         let dir = tempfile::tempdir().unwrap();
-        let arguments = ["--qlog", "--pcap"];
-        let arguments = &arguments[..];
-        let output = run(dir.path(), WINDOW, arguments);
+        let output = run(dir.path(), WINDOW, &["--qlog", "--pcap"]);
         assert!(output.status.code().is_some_and(|code| code < 2), "{}", stderr(&output));
         let folder = results(dir.path());
         let summary: serde_json::Value =

@@ -189,6 +189,7 @@ fn marks(ipv6: bool) {
     let counters = report.last.sides[0].counters;
     let marked = seen.iter().filter(|&&c| c == 3).count() as u64;
     assert_eq!((seen.len() as u64, counters.dropped().packets), (300, 0), "marks, no drops");
+    // The number depends on when the sender runs: the counter and the receiver must agree on it.
     assert!(marked > 0 && marked < 300, "{marked}");
     assert_eq!(counters.marked.packets, marked);
 }
