@@ -92,12 +92,20 @@ fn pipes_with_a_writer_are_read() {
     }
     fs::write(dir.path().join("good"), GOOD).unwrap();
     fifo(&dir.path().join("pipe"));
-    for script in ["$0 plan <(cat good)", "cat good > pipe & $0 plan pipe", "$0 plan /dev/stdin < good"] {
+    for (shell, script) in [
+        ("bash", "$0 plan <(cat good)"),
+        ("sh", "cat good > pipe & $0 plan pipe"),
+        ("sh", "$0 plan /dev/stdin < good"),
+    ] {
+        if Command::new(shell).args(["-c", "exit"]).status().is_err() {
+            eprintln!("skipped: no {shell} here");
+            continue;
+        }
         // The writer may start after the reader. The reader then reports it, and is started again.
         let again = format!("for i in 1 2 3 4 5; do {script} && exit; sleep 0.2; done; exit 1");
-        let mut bash = Command::new("timeout");
-        let bash = bash.args(["60", "bash", "-c", &again, env!("CARGO_BIN_EXE_ackclock")]);
-        let output = bash.current_dir(dir.path()).output().unwrap();
+        let mut command = Command::new("timeout");
+        command.args(["60", shell, "-c", &again, env!("CARGO_BIN_EXE_ackclock")]);
+        let output = command.current_dir(dir.path()).output().unwrap();
         assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }

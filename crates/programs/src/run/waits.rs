@@ -189,7 +189,8 @@ mod tests {
     fn who_was_stopped_is_told() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let signal = |name: &str| {
-            let sent = std::process::Command::new("kill").args([name, &child.id().to_string()]).status();
+            let script = format!("kill {name} {}", child.id());
+            let sent = std::process::Command::new("sh").args(["-c", &script]).status();
             assert!(sent.unwrap().success());
         };
         let watch = |waits: &mut Waits| {
