@@ -32,8 +32,8 @@ use crate::steps::Stepper;
 pub struct Reorder {
     /// Packets that arrive early: the k-th, 2k-th ... of those admitted; at least 1.
     pub every: u64,
-    /// Time by which they arrive early; at most the link's delay, or the shortest delay if it has
-    /// steps.
+    /// Time by which the packets arrive early; at most the link's delay, or the shortest delay if
+    /// it has steps.
     pub by: Duration,
 }
 

@@ -6,12 +6,12 @@
 //! ```
 //!
 //! **Waiting packets count in full; the packet in transmission does not count.** Linux' pfifo and
-//! bfifo do the same (sch_fifo.c: the device has taken it). So do every AQM in Linux (`qlen` and
-//! `backlog` of the qdisc), ns-3's DropTailQueue and, as a time, picoquic's simulator. Thus
-//! `24 packets` may be 25 on the link. A packet that finds a queue of `1 BDP` nearly full waits for
-//! 1 BDP and the remaining transmission of the packet ahead. Packets pass the queue even if none
-//! waits: a packet that exceeds the limit by itself is dropped (Linux: such a fifo may not be
-//! bypassed).
+//! bfifo do the same (sch_fifo.c: the device has taken it). The same holds for every AQM in Linux
+//! (`qlen` and `backlog` of the qdisc), for ns-3's DropTailQueue and, measured in time, for
+//! picoquic's simulator. So a limit of `24 packets` allows 25 in queue and transmission. A packet
+//! that finds a queue of `1 BDP` nearly full waits for 1 BDP and the remaining transmission of the
+//! packet ahead. A packet is checked against the limit even if the queue is empty, so a packet
+//! larger than the limit is dropped (Linux: such a fifo may not be bypassed).
 //!
 //! A token bucket has no packet in transmission: the first packet waits for its tokens in the queue
 //! and counts. (Linux' sch_tbf peeks at it there and takes it when it may leave at once.)

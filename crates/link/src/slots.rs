@@ -36,7 +36,7 @@ pub struct SlotModel {
     /// Lowest rate; at least 1 bit/s (default).
     #[serde(default = "SlotModel::default_min")]
     pub min: Rate,
-    /// Highest rate; unbounded by default.
+    /// Highest rate.
     #[serde(default = "SlotModel::default_max")]
     pub max: Rate,
     /// Lowest and highest extra one-way delay; default none. A packet gets that of the slot in

@@ -57,14 +57,14 @@ pub struct FlowConfig {
     #[serde(skip)]
     pub rtt: Duration,
     /// Adds a round trip before the first data of each connection, over the same links and with a
-    /// retransmission timer: Initials of 1200 bytes, or SYNs. It gives the first RTT sample, and an
-    /// Initial counts in the window like any packet. The end of a QUIC handshake takes 150 bytes of
-    /// the datagram with the first data. On the wire the handshake completes before the run begins,
+    /// retransmission timer: Initials of 1200 bytes, or SYNs. It provides the first RTT sample, and
+    /// Initials count as bytes in flight. The end of a QUIC handshake takes 150 bytes of the
+    /// datagram with the first data. On the wire the handshake completes before the run begins,
     /// with or without this key.
     pub handshake: bool,
-    /// In a stack with its own controllers (noq, quinn): runs the stack's controller of this name,
-    /// `new-reno` or `cubic` without parameters, instead of ours inside the stack. The simulator
-    /// and our endpoint always run ours; aioquic always runs its own.
+    /// Runs the stack's own controller of this name (noq, quinn: `new-reno` or `cubic`, without
+    /// parameters) instead of ours. The simulator and our endpoint always run ours; aioquic always
+    /// runs its own.
     pub own_controller: bool,
     /// The receiver's clock, as the sender sees it. The sender's own clock uses the same
     /// granularity.

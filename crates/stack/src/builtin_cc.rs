@@ -24,18 +24,18 @@ pub(crate) fn find(algorithm: &Algorithm, stack: &str) -> Result<BuiltinCc, Stri
         "cubic" => BuiltinCc::Cubic,
         bbr if bbr.starts_with("bbr") => {
             return Err(format!(
-                "the built-in {name} of {stack} does not run here: its random numbers cannot be seeded, so two runs would differ"
+                "the random numbers of {stack}'s own {name} cannot be seeded, so two runs would differ"
             ));
         }
         _ => {
-            return Err(format!("{stack} has no built-in {name}; use new-reno or cubic"));
+            return Err(format!("{stack} has no {name} of its own; use new-reno or cubic"));
         }
     };
     let plain = Registry::default().get(name).map(Entry::algorithm);
     if plain.as_ref() == Some(algorithm) {
         return Ok(builtin);
     }
-    Err(format!("the built-in {name} of {stack} takes no parameters; remove them"))
+    Err(format!("{stack}'s own {name} takes no parameters; remove them"))
 }
 
 #[cfg(test)]
@@ -51,6 +51,6 @@ mod tests {
         assert_eq!(names, ["new-reno", "cubic"]);
         let other = cubic::Params { beta: 0.5, ..Default::default() };
         let why = find(&other.into(), "quinn").unwrap_err();
-        assert!(why.starts_with("the built-in cubic of quinn takes no parameters"), "{why}");
+        assert!(why.starts_with("quinn's own cubic takes no parameters"), "{why}");
     }
 }

@@ -10,7 +10,7 @@ use crate::{Ack, Cause, Congestion, Control, Controller, PathInfo};
 use crate::{Range, params};
 
 params! {
-    /// Bytes that may be in flight, in packets of `mds` bytes.
+    /// Window, in packets of `max_datagram_size` bytes.
     window: u64 = 10 => Range::PACKETS,
 }
 

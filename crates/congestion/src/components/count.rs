@@ -6,7 +6,7 @@
 //! packets   N, rounded up to whole packets         Linux: each acknowledged segment counts as a packet
 //! acks      min(N, SMSS)                           RFC 5681 section 3.1; ns-3's TcpNewReno, htsim
 //! always    bytes sent since the last reduction, also while the window is not full: mvfst's NewReno, which
-//!           is never application-limited (mvfst.md section 6; mvfst b48045620d4a, NewReno.cpp:81-84, 187-193)
+//!           is never application-limited (mvfst b48045620d4a, NewReno.cpp:81-84, 187-193)
 //! slow start: at most L * SMSS of that             RFC 3465 section 2.2: L = 2, and 1 after a timeout; thesis 5.1: 10
 //! ```
 //!

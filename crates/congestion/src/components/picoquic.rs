@@ -125,8 +125,7 @@ mod tests {
         LossFilter::new(0.2, 0.0625, 32)
     }
 
-    /// Fact sheet section 2.3 (d): the recursion, and the loss density at which the filter
-    /// responds.
+    /// The recursion, and the loss density at which the filter responds.
     #[test]
     fn losses() {
         let mut filter = LossFilter { last: 99, ..loss_filter() };

@@ -6,9 +6,9 @@
 //! R = RTT / minRTT          1          "at least 1.5": the buffer is large          (section 3)
 //! ```
 //!
-//! The paper does not say which RTT and which minimum it uses. The fact sheet (core.md), section
-//! 5.2, lists the possible readings. If a buffer of 1 BDP starts marking when half full, every mark
-//! occurs at R of about 1.5. In that case the reading decides.
+//! The paper does not say which RTT and which minimum it uses. If a buffer of 1 BDP starts marking
+//! when half full, every mark occurs at R of about 1.5. In that case the result depends on this
+//! choice.
 
 use crate::Ack;
 use units::{Duration, Time};

@@ -107,7 +107,7 @@ impl fmt::Display for Range {
 /// use ackclock_congestion::{Range, params};
 ///
 /// params! {
-///     /// Factor on the window after a loss, 0..1. RFC 9438 section 4.6.
+///     /// Factor by which the window is multiplied after a loss, 0..1. RFC 9438 section 4.6.
 ///     beta: f64 = 0.7 => Range::SHARE,
 /// }
 /// # fn main() {

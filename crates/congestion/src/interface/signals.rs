@@ -94,8 +94,8 @@ pub struct Ack<'a> {
     pub late: u64,
     /// Part of `acked` that may grow the window, in bytes.
     ///
-    /// Excluded are packets sent before the last reduction, and packets sent while the sender left
-    /// the window unused (RFC 9002 section 7.8).
+    /// Excludes packets sent before the last reduction, and packets sent while the sender left the
+    /// window unused (RFC 9002 section 7.8).
     pub growth: u64,
     /// Bytes declared lost because of this ACK.
     pub lost: u64,
@@ -182,10 +182,10 @@ pub struct LostPacket {
     pub sent: Time,
     /// Rule that detected the loss.
     pub detection: Detection,
-    /// Bytes in flight when it was sent, including it. 0 for a controller without a need for [rate
+    /// Bytes in flight when it was sent, including it. 0 for a controller that does not need [rate
     /// samples](Needs::rate_samples).
     pub tx_in_flight: u64,
-    /// Bytes lost from the start until it was sent. 0 for a controller without a need for [rate
+    /// Bytes lost from the start until it was sent. 0 for a controller that does not need [rate
     /// samples](Needs::rate_samples).
     pub lost_at_send: u64,
     /// Whether it was sent while the application limited the sender.
@@ -273,8 +273,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// Creates a control with a window that the pacer spreads over a round trip, without slow start
-    /// and timer.
+    /// Creates a control with a window that the pacer spreads over a round trip, and with no slow
+    /// start or timer.
     ///
     /// ```
     /// use ackclock_congestion::Control;

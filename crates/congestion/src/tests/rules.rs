@@ -30,14 +30,14 @@ fn exempt(algorithm: &Algorithm) -> Exemptions {
         "cubic-mvfst" => Exemptions::new(&[
             (
                 Rule::Granted,
-                "Slow start counts every byte, and only an idle application pauses the curve: mvfst.md section 7.",
+                "Slow start counts every byte, and only an idle application pauses the curve: mvfst QuicCubic.cpp:175-192.",
             ),
-            (Rule::SlowStart, "The curve has no limit per round trip: mvfst.md section 7."),
+            (Rule::SlowStart, "The curve has no limit per round trip: mvfst QuicCubic.cpp:208-308."),
         ]),
         "new-reno" if algorithm.params::<new_reno::Params>().is_some_and(|p| p.count == Count::Always) => {
             Exemptions::new(&[
-                (Rule::Granted, "mvfst's NewReno is never application-limited: mvfst.md section 6."),
-                (Rule::SlowStart, "mvfst's NewReno is never application-limited: mvfst.md section 6."),
+                (Rule::Granted, "mvfst's NewReno is never application-limited: mvfst NewReno.cpp:81-84."),
+                (Rule::SlowStart, "mvfst's NewReno is never application-limited: mvfst NewReno.cpp:81-84."),
             ])
         }
         "westwood-plus" | "quic-dc" => Exemptions::new(&[(

@@ -1,6 +1,6 @@
 //! The kernel's TCP between the two ends: connections with a chosen controller and segment size,
 //! and their `TCP_INFO` (linux/tcp.h).
-// `TCP_INFO` in its whole length, and receive time-outs, have no safe signature.
+// The full `TCP_INFO` struct and receive timeouts have no safe wrapper.
 #![allow(unsafe_code)]
 
 use std::fs;
@@ -23,7 +23,8 @@ use crate::linux::tun;
 use crate::relay::rig::Rig;
 use crate::relay::side::Side;
 
-/// Timeout of connecting. An empty link answers at once, a lossy one after some retransmissions.
+/// Connection timeout. The answer comes at once over an empty link, and after some retransmissions
+/// over a lossy one.
 const PATIENCE: TimeVal = TimeVal::new(15, 0);
 /// Option bytes of TCP timestamps (RFC 7323) in every segment.
 pub const TIMESTAMPS: u32 = 12;
@@ -139,7 +140,7 @@ pub fn connect(rig: &Rig, options: &Options) -> Result<Connection, Error> {
     })?;
     let client = rig.namespace(Side::Client).run(|| open(options, address))?;
     let (server, _) = listener.accept().map_err(|_| no_answer())?;
-    // It inherits the listener's, and must outlive any silence.
+    // The accepted socket inherits the listener's timeout, but must survive any silence.
     setsockopt(&server, sockopt::ReceiveTimeout, &TimeVal::new(0, 0))
         .map_err(|e| Error::system("wait without limit", e))?;
     Ok(Connection { client, server })
@@ -159,7 +160,7 @@ fn open(options: &Options, address: SocketAddrV4) -> Result<TcpStream, Error> {
         socket(AddressFamily::Inet, SockType::Stream, flags, None).map_err(wrong("open a socket"))?;
     let name = options.controller.clone().into();
     setsockopt(&socket, sockopt::TcpCongestion, &name).map_err(|e| no_controller(&options.controller, e))?;
-    // The option counts the time stamps in.
+    // The option includes the timestamps in the segment size.
     setsockopt(&socket, sockopt::TcpMaxSeg, &(options.mss + TIMESTAMPS))
         .map_err(wrong("set the segment size"))?;
     let own = SockaddrIn::from(SocketAddrV4::new(Side::Client.ipv4(), 0));
@@ -173,7 +174,7 @@ fn open(options: &Options, address: SocketAddrV4) -> Result<TcpStream, Error> {
 fn no_controller(name: &str, error: Errno) -> Error {
     match error {
         Errno::ENOENT => Error::new(format!(
-            "this kernel has no TCP controller `{name}`: load it with `sudo modprobe tcp_{name}`; it has {}",
+            "this kernel has no TCP controller `{name}`; load it with `sudo modprobe tcp_{name}`, or use one of {}",
             controllers().join(", ")
         )),
         error => Error::system(format_args!("choose the TCP controller `{name}`"), error),

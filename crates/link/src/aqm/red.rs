@@ -70,8 +70,8 @@ pub enum Action {
     Drop,
     /// Mark an ECN-capable packet, drop any other (RFC 3168 section 5).
     Mark,
-    /// Mark an ECN-capable packet, pass any other (Linux `nodrop`; source 001's router). Only the
-    /// limit drops.
+    /// Mark an ECN-capable packet, pass any other (Linux `nodrop`; the router of Uchida et al.,
+    /// 2024). Only the limit drops.
     MarkOnly,
 }
 
@@ -91,8 +91,8 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Marks every ECN-capable packet that finds more than `threshold`, and drops none: source 001
-    /// with its 50 %.
+    /// Marks every ECN-capable packet that finds more than `threshold`, and drops none: Uchida et
+    /// al. (2024) with its 50 %.
     pub fn mark_above(threshold: Threshold) -> Self {
         Self { min: threshold, max: threshold, weight: 1.0, action: Action::MarkOnly, ..Self::default() }
     }
@@ -304,7 +304,7 @@ mod tests {
         assert!((r.probability(1500).unwrap() - 0.075).abs() < 1e-12);
     }
 
-    /// Source 001: exactly the packets that find more than half of the buffer.
+    /// Uchida et al. (2024): exactly the packets that find more than half of the buffer.
     #[test]
     fn a_step_marks_exactly_above_its_threshold() {
         let half = Params::mark_above(Threshold::OfLimit(0.5));

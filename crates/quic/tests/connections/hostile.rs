@@ -113,7 +113,8 @@ fn more_than_the_connection_granted() {
     assert_eq!(verdict(&mut world), Some(Code::FLOW_CONTROL_ERROR));
 }
 
-/// More IDs than are stored, and a peer that has all of them retired and issued again.
+/// More connection IDs than are stored, and a peer that makes the server retire and reissue all of
+/// them.
 #[test]
 fn floods_of_connection_ids() {
     for retire in [false, true] {
@@ -330,7 +331,7 @@ proptest! {
         prop_assert!(memory(&world.client) + memory(&world.server) < 3 << 20);
     }
 
-    /// Any bytes as frames, in the client's name.
+    /// Arbitrary bytes as frames, sent as if by the client.
     #[test]
     fn any_frames(payloads in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 1..20)) {
         let mut world = begun();

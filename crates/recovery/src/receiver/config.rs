@@ -17,23 +17,22 @@ pub struct AckConfig {
     pub max_ack_delay: Duration,
     /// QUIC only: delay of an ACK as a share of the RTT, if that is less than `max_ack_delay`. A
     /// number above 0, or `"off"` to always wait for `max_ack_delay`. The receiver takes the base
-    /// RTT as its estimate. mvfst: 0.25 (fact sheet mvfst.md section 2:
-    /// QuicTransportBaseLite.cpp:3236-3254, TransportSettings.h:438).
+    /// RTT as its estimate. mvfst: 0.25 (QuicTransportBaseLite.cpp:3236-3254,
+    /// TransportSettings.h:438, May 2025).
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<f64>"))]
     pub delay_factor: Option<f64>,
     /// QUIC only: granularity of the ACK timer. The delay is rounded up to a multiple of it, at
-    /// least one. 0: no rounding. mvfst: 1 ms in tperf, 10 ms in hq (fact sheet mvfst.md section 2:
-    /// tperf.cpp:34-37).
+    /// least one. 0: no rounding. mvfst: 1 ms in tperf, 10 ms in hq (tperf.cpp:34-37, May 2025).
     pub timer_tick: Duration,
     /// Longest time between writing and sending an ACK, drawn uniformly from 0 up to this value.
-    /// ACKs stay in order. The reported ACK delay does not include it. The component that carries
-    /// ACKs applies it.
+    /// ACKs stay in order. The reported ACK delay does not include it. The simulator's return path
+    /// applies it, not the receiver.
     pub jitter: Duration,
     /// Packets acknowledged at once when packet numbers are missing. `"once"` (or `true`): the
     /// packet that reveals a gap, and each late packet. `"all"`: also every packet while an earlier
-    /// one is missing that the sender has not yet acknowledged or declared lost. `"off"` (or
-    /// `false`): none. RFC 9000 section 13.2.1. TCP always uses `"all"` (RFC 5681 section 4.2).
+    /// packet is missing and the sender has not yet declared it lost. `"off"` (or `false`): none.
+    /// RFC 9000 section 13.2.1. TCP always uses `"all"` (RFC 5681 section 4.2).
     pub immediate_on_gap: OnGap,
     /// Largest number of receive timestamps per ACK; 0 for none. QUIC:
     /// draft-ietf-quic-receive-ts-02. TCP: any number above 0 enables the option of RFC 7323, which

@@ -14,12 +14,12 @@ pub enum OnGap {
     Off,
     /// The packet that reveals a gap, and each late packet: every number other than the largest so
     /// far plus 1. RFC 9000 section 13.2.1 asks for no more ("missing packets between that packet
-    /// and this packet"). mvfst does no more (fact sheet mvfst.md section 2: AckStates.h:40,
-    /// QuicStateFunctions.cpp:114-122, 446-450).
+    /// and this packet"). mvfst does no more (AckStates.h:40, QuicStateFunctions.cpp:114-122,
+    /// 446-450, May 2025).
     Once,
-    /// Also every packet while an earlier one is missing that the sender has not yet acknowledged
-    /// or declared lost. This applies the rule of TCP (RFC 5681 section 4.2) to RFC 9000 section
-    /// 13.2.1. Packets beyond a hole are counted as soon as they arrive.
+    /// Also every packet while an earlier packet is missing and the sender has not yet declared it
+    /// lost. This applies the rule of TCP (RFC 5681 section 4.2) to RFC 9000 section 13.2.1.
+    /// Packets beyond a hole are counted as soon as they arrive.
     All,
 }
 

@@ -64,28 +64,28 @@ pub struct Config {
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<Duration>"))]
     pub min_rtt_window: Option<Duration>,
-    /// Undo a reduction when all packets that caused it arrive late.
+    /// Whether to undo a reduction when all packets that caused it arrive late.
     pub undo: bool,
-    /// Restart the window of a window-based controller after an idle time longer than the
-    /// retransmission timeout. RFC 5681 section 4.1; Linux: `tcp_slow_start_after_idle`. QUIC does
-    /// not need it because it paces (RFC 9002 section 7.8).
+    /// Whether to restart the window of a window-based controller after an idle time longer than
+    /// the retransmission timeout. RFC 5681 section 4.1; Linux: `tcp_slow_start_after_idle`. QUIC
+    /// does not need it because it paces (RFC 9002 section 7.8).
     pub restart_after_idle: bool,
     /// ECN mark of outgoing packets. RFC 9000 section 13.4.
     pub ecn: Ecn,
-    /// Mark retransmissions too. QUIC repeats only data, never packets. RFC 3168 section 6.1.5
-    /// forbids it for TCP.
+    /// Whether to mark retransmissions too. QUIC retransmits only data, never packets. RFC 3168
+    /// section 6.1.5 forbids it for TCP.
     pub ecn_on_repeats: bool,
-    /// Stop marking when the path bleaches marks or the counts are wrong. RFC 9000 section 13.4.2.
-    /// TCP negotiates ECN in its handshake instead.
+    /// Whether to stop marking when the path bleaches marks or the counts are wrong. RFC 9000
+    /// section 13.4.2. TCP negotiates ECN in its handshake instead.
     pub ecn_validation: bool,
     /// Rules of the pacer.
     pub pacing: Pacing,
-    /// QUIC only: fill the rest of the window with a smaller packet. Otherwise a packet waits until
-    /// it fits entirely.
+    /// QUIC only: whether to fill the rest of the window with a smaller packet. Otherwise a packet
+    /// waits until it fits entirely.
     pub small_last_packet: bool,
-    /// Send a packet as long as the window is not full, so that the last one may exceed it by less
-    /// than a packet. Otherwise a packet waits until it fits. mvfst (fact sheet mvfst.md section 1:
-    /// QuicTransportFunctions.cpp:1060-1100).
+    /// Whether to send a packet as long as the window is not full, so the last packet may exceed
+    /// the window by less than its size. Otherwise a packet waits until it fits. mvfst:
+    /// QuicTransportFunctions.cpp:1060-1100 (May 2025).
     pub overshoot: bool,
     /// Controllers whose packets are paced. Without pacing, a window is sent as fast as its
     /// acknowledgements arrive.
@@ -148,8 +148,7 @@ pub enum Pto {
     /// is 3 `initial_rtt` plus `max_ack_delay` (RFC 9002 section 6.2.1).
     Rfc9002,
     /// `smoothed_rtt + 4 * rttvar + the largest ACK delay reported so far`. Before the first
-    /// sample: 2 `initial_rtt` (fact sheet mvfst.md section 5: QuicLossFunctions.cpp:13-19,
-    /// QuicConstants.h:602).
+    /// sample: 2 `initial_rtt` (QuicLossFunctions.cpp:13-19, QuicConstants.h:602, May 2025).
     Mvfst,
 }
 

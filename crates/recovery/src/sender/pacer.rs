@@ -34,11 +34,10 @@ pub struct Pacing {
     pub slow_start_until: f64,
     /// With tokens: packets are released at multiples of this interval after the previous release;
     /// zero: exactly on time. With bursts: smallest interval between bursts. mvfst: 1 ms, or 200 us
-    /// in hq and tperf (fact sheet mvfst.md section 3: QuicConstants.h:455,
-    /// HQCommandLine.cpp:77-78).
+    /// in hq and tperf (QuicConstants.h:455, HQCommandLine.cpp:77-78, May 2025).
     pub interval: Duration,
-    /// With bursts: smallest number of packets in a burst, at least 1. mvfst: 5, or 1 for L4S (fact
-    /// sheet mvfst.md section 3: QuicConstants.h:451).
+    /// With bursts: smallest number of packets in a burst, at least 1. mvfst: 5, or 1 for L4S
+    /// (QuicConstants.h:451, May 2025).
     pub min_burst: u64,
     /// With tokens: largest burst, in packets of `max_datagram_size`, or `"auto"`. With `"auto"` it
     /// is the controller's send quantum, or ten packets if there is none (RFC 9002 section 7.7: at

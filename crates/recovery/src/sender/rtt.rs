@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Appendix A of the fact sheet: srtt 100, rttvar 25, max_ack_delay 25: 225 ms.
+    /// Test vector: srtt 100, rttvar 25, max_ack_delay 25: 225 ms.
     #[test]
     fn probe_timeout() {
         let rtt = Rtt { smoothed: ms(100), variation: ms(25), sampled: true, ..Rtt::new(ms(100), None) };

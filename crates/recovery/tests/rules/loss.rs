@@ -1,4 +1,4 @@
-//! Loss detection: RFC 9002 section 6.1, with the vectors of the fact sheet (9.1, appendix A).
+//! Loss detection: RFC 9002 section 6.1.
 
 use crate::common::*;
 use ackclock_recovery::{Config, TimeThreshold};
@@ -16,8 +16,7 @@ fn flight(config: Config) -> Bench {
     b
 }
 
-/// Fact sheet 9.1: ACK of 5 only: 1 and 2 are lost at once, 3 and 4 at 9/8 RTT after they were
-/// sent.
+/// ACK of 5 only: 1 and 2 are lost at once, 3 and 4 at 9/8 RTT after they were sent.
 #[test]
 fn packet_threshold_then_timer() {
     let mut b = flight(Config::quic());
@@ -32,7 +31,7 @@ fn packet_threshold_then_timer() {
     assert_eq!((stats.lost_by_packet_threshold, stats.lost_by_time_threshold, stats.lost()), (2, 2, 4));
 }
 
-/// Fact sheet 9.1: ACK of 4 only: only 1 is lost.
+/// ACK of 4 only: only 1 is lost.
 #[test]
 fn exactly_three_behind() {
     let mut b = flight(Config::quic());
@@ -40,7 +39,7 @@ fn exactly_three_behind() {
     assert_eq!(b.lost(), [(1, PacketThreshold)]);
 }
 
-/// Fact sheet, appendix A: smoothed 100 ms, latest 120 ms: the latest counts, 135 ms.
+/// Smoothed 100 ms, latest 120 ms: the latest counts, 135 ms.
 #[test]
 fn the_longer_of_smoothed_and_latest() {
     let mut b = Bench::primed(Config::quic(), 100.0);

@@ -31,7 +31,7 @@ fn backs_off_and_resets() {
     assert_ms(b.due().unwrap(), sent + 100.0 + 100.0 + 150.0 + 25.0);
 }
 
-/// Fact sheet, appendix A: 225, 450, 900 ms.
+/// Test vector: 225, 450, 900 ms.
 #[test]
 fn the_vector() {
     // rttvar is 25 ms after a first sample of 50 ms; the longer ACK delay compensates for the

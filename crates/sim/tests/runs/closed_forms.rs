@@ -37,8 +37,7 @@ fn fixed_window_is_window_per_rtt() {
     }
 }
 
-/// The kernel's own result in `platform.md`: 42 segments of 1448 bytes at 50.26 ms carry 9.68
-/// Mbit/s.
+/// A result of the kernel: 42 segments of 1448 bytes at 50.26 ms carry 9.68 Mbit/s.
 #[test]
 fn fixed_window_of_the_kernel_rig() {
     let mut flow = tcp_flow("name = 'fixed-window'\nwindow = 42");
@@ -131,8 +130,7 @@ fn westwood_lands_on_the_bdp() {
     }
 }
 
-/// QUIC-DC on an ideal queue: the fluid sawtooth of core.md 3.2, Q = th (T/2 + th/3) / (T + th/2),
-/// within 1.5 ms.
+/// QUIC-DC on an ideal queue: the fluid sawtooth Q = th (T/2 + th/3) / (T + th/2), within 1.5 ms.
 #[test]
 fn quic_dc_mean_rtt() {
     for th in [10.0, 20.0, 40.0, 50.0, 80.0, 100.0, 160.0] {

@@ -200,8 +200,8 @@ fn other_rules() {
     }
 }
 
-/// Four flows share one link, as in figure 6 of source 001. All flows together decide which packet
-/// meets a full queue, and all of them behave the same in both.
+/// Four flows share one link, as in figure 6 of Uchida et al. (2024). All flows together decide
+/// which packet meets a full queue, and all of them behave the same in both.
 #[test]
 fn several_flows() {
     let transport = Transport::Quic { datagram: 1252, header: EXACT_HEADER, overhead: 42 };

@@ -16,8 +16,7 @@
 //! of `cubic-picoquic` explains how the readings differ. Everything else is picoquic's too, in
 //! `base`, which needs `ecn = true`. Losses are not gated.
 //!
-//! **Ambiguities** (fact sheet section 5.2), each a parameter: the RTT, the minimum, and the gate
-//! itself.
+//! **Ambiguities**, each a parameter: the RTT, the minimum, and the gate itself.
 //!
 //! **The sender's recovery period.** The sender opens one at an ignored mark too. It then allows no
 //! growth for one round, and reports no second mark of that round as an event. Neither matters
@@ -39,8 +38,8 @@ params! {
     gate: f64 = 1.5 => Range::from(0.0),
     /// RTT in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
     rtt: Estimator = Estimator::Latest,
-    /// Age at which a minimum RTT is replaced, or `"off"`: never. Not in the paper; fact sheet
-    /// section 5.2.
+    /// Age at which a minimum RTT is replaced, or `"off"`: never. Not in the paper; chosen by this
+    /// project.
     #[serde(with = "units::or_off")]
     min_rtt_window: Option<Duration> = None,
     /// Parameters of the underlying `cubic-picoquic`.

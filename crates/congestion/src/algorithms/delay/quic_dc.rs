@@ -1,7 +1,7 @@
 //! QUIC-DC: Westwood+ that also reduces the window when the one-way queuing delay exceeds a
 //! threshold. Mascolo, Balillo, Manfredi, D'Agostino, De Cicco: "QUIC Delay Control", arXiv
-//! 2507.00896 (July 2025), sections 3 and 4; where the paper gives no rule, the project's fact
-//! sheet (core.md), section 3.2.1.
+//! 2507.00896 (July 2025), sections 3 and 4; where the paper gives no rule, the rule is this
+//! project's choice.
 //!
 //! ```text
 //! OWQD   the one-way queuing delay of each packet, from its send and receive time, see `queuing_delay`    ns    (3)-(5)
@@ -20,7 +20,7 @@
 //!
 //! OWQD is a one-way delay and does not contain the ACK delay. RTTmin is Westwood+'s.
 //!
-//! Deviations: the anchor of OWQD is not in the paper; `clamped` is the fact sheet's choice. The
+//! Deviations: the anchor of OWQD is not in the paper; `clamped` is this project's choice. The
 //! reduction uses a BWE that includes the ACK that asks for it. All deviations of `westwood` apply
 //! here too.
 
@@ -41,16 +41,16 @@ params! {
     threshold: Option<Duration> = Some(Duration::from_millis(20)),
     /// Base of the queuing delay: `raw`, `clamped` or `windowed`. Not given in the paper.
     anchor: BaseDelay = BaseDelay::Clamped,
-    /// Window of the `windowed` base; 10 s to 10 min follow the drift of clocks. Fact sheet section
-    /// 3.2.
+    /// Window of the `windowed` base. Windows of 10 s to 10 min follow clock drift. Chosen by this
+    /// project.
     anchor_window: Duration = Duration::from_secs(60),
     /// Low-pass filter of the bandwidth samples: `one-pole` (equation 7) or `two-pole` (Linux
     /// Westwood+).
     filter: Filter = Filter::OnePole,
     /// Shortest window of a bandwidth sample. Linux TCP_WESTWOOD_RTT_MIN.
     sample_window: Duration = Duration::from_millis(50),
-    /// Factor on the window after an event before the first bandwidth sample, 0..1. RFC 9002
-    /// appendix B.1.
+    /// Factor by which the window is multiplied after an event before the first bandwidth sample,
+    /// 0..1. RFC 9002 appendix B.1.
     beta: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. RFC 9002 section 7.2.
     min_window: u64 = 2 => Range::PACKETS,
@@ -62,8 +62,8 @@ params! {
     /// `packet`, rounded down (mvfst).
     growth: Growth = Growth::Window,
     /// Quantity that grows the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`
-    /// (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an
-    /// unused window (mvfst).
+    /// (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, even if the
+    /// window was not fully used (mvfst).
     count: Count = Count::Bytes,
     /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
     /// RFC 9002 and Linux none.

@@ -37,12 +37,12 @@ use units::Duration;
 params! {
     /// Number of queued packets below which the window grows. Linux tcp_vegas.c; 1 in the paper.
     alpha: u64 = 2 => Range::from(0.0),
-    /// Number of queued packets above which it shrinks. Linux tcp_vegas.c; 3 in the paper.
+    /// Number of queued packets above which the window shrinks. Linux tcp_vegas.c; 3 in the paper.
     beta: u64 = 4 => Range::from(0.0),
     /// Number of queued packets above which slow start ends. Linux tcp_vegas.c.
     gamma: u64 = 1 => Range::from(0.0),
-    /// Largest number of RTT samples in a round trip that is too small for Vegas, so that Reno is
-    /// used. Linux tcp_vegas.c.
+    /// Number of RTT samples per round trip up to which Reno is used, because Vegas needs more.
+    /// Linux tcp_vegas.c.
     few_samples: u64 = 2 => Range::from(0.0),
     /// Smallest window, packets. Linux tcp_vegas.c.
     min_window: u64 = 2 => Range::PACKETS,
@@ -54,11 +54,11 @@ params! {
     idle_restart: bool = true,
     /// Initial window, packets. RFC 6928 section 2.
     initial_window: u64 = 10 => Range::PACKETS,
-    /// Factor on the window after a loss or a mark, 0..1. RFC 5681 equation 4.
+    /// Factor by which the window is multiplied after a loss or a mark, 0..1. RFC 5681 equation 4.
     reduction: f64 = 0.5 => Range::SHARE,
     /// Quantity that grows the window in Reno's steps: `packets` acknowledged (Linux), `bytes`,
-    /// `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused
-    /// window (mvfst).
+    /// `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, even if the window
+    /// was not fully used (mvfst).
     count: Count = Count::Packets,
     /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
     /// Linux none.

@@ -23,10 +23,10 @@
 //! filter. It gives only eta, alpha, gamma and the interval of REMB messages. The rest is this
 //! project's reading. No time above gamma is required (`overuse-time`; 100 ms in older WebRTC). The
 //! rate grows once per REMB, so eta refers to that interval. A decrease does not wait for the next
-//! REMB: draft-ietf-rmcat-gcc-02 section 3, "as soon as congestion is detected". The 3 % are the
-//! fact sheet's (more.md section 15). With `early-drop = "off"` a step above capacity lasts a whole
-//! second. At 2 Mbit/s the queue is then longer than NADA's, contrary to the paper's figure 13.
-//! Limit and window of R are the fact sheet's.
+//! REMB: draft-ietf-rmcat-gcc-02 section 3, "as soon as congestion is detected". The 3 % are this
+//! project's choice. With `early-drop = "off"` a step above capacity lasts a whole second. At 2
+//! Mbit/s the queue is then longer than NADA's, contrary to the paper's figure 13. Limit and window
+//! of R are this project's choice.
 //!
 //! Deviations: the receiver runs at the sender, see `receiver_report`. Without receive times the
 //! rate stays constant. No RTT is needed. Losses act only through R, and marks have no effect, as
@@ -44,7 +44,7 @@ use units::{Duration, Rate};
 params! {
     /// eta, growth factor per REMB. Appendix C-B.
     eta: f64 = 1.2 => Range::FACTOR,
-    /// alpha, factor on the receive rate in Decrease, 0..1. Appendix C-B.
+    /// alpha, factor by which the receive rate is multiplied in Decrease, 0..1. Appendix C-B.
     alpha: f64 = 0.9 => Range::FACTOR,
     /// gamma, threshold of the delay variation. Appendix C-B.
     gamma: Duration = Duration::from_micros(400),
@@ -52,13 +52,13 @@ params! {
     remb: Duration = Duration::from_secs(1),
     /// Time above gamma that counts as over-use. Not in the paper.
     overuse_time: Duration = Duration::ZERO,
-    /// Decrease of the rate, as a share of it, 0..1, above which it does not wait for a REMB, or
-    /// `"off"`: never. Fact sheet section 15a.
+    /// Relative decrease of the rate, 0..1, above which the receiver reports at once, without
+    /// waiting for the next REMB interval, or `"off"`: never. Chosen by this project.
     #[serde(with = "units::or_off")]
     early_drop: Option<f64> = Some(0.03) => Range::PART,
-    /// Window of the receive rate. Fact sheet section 15b.
+    /// Window of the receive rate. Chosen by this project.
     rate_window: Duration = Duration::from_millis(500),
-    /// Largest rate, as a multiple of the receive rate. Fact sheet section 15b.
+    /// Largest rate, as a multiple of the receive rate. Chosen by this project.
     headroom: f64 = 1.5 => Range::FACTOR,
     /// Initial rate. Not in the paper.
     initial_rate: Rate = Rate(100_000),
@@ -67,8 +67,8 @@ params! {
     /// Largest rate, normally that of the application, or `"off"`. Not in the paper.
     #[serde(with = "units::or_off")]
     max_rate: Option<Rate> = None,
-    /// Window, in multiples of the bytes sent in an RTT and a REMB interval; not meant to limit the
-    /// rate. Not in the paper.
+    /// Window, in multiples of the bytes sent in an RTT and a REMB interval. Large enough not to
+    /// limit the rate. Not in the paper.
     window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Not in the paper.
     min_window: u64 = 10 => Range::PACKETS,

@@ -19,12 +19,12 @@
 //! the longer the queue. The paper sets x_ref to the smallest delay of the run, so that a flow
 //! reaches R_max without a queue.
 //!
-//! Choice of the form: the fact sheet (more.md section 14) attributes `gradual` to draft -03. The
-//! paper says that a later draft than the one it uses changed the rate equation "remarkably" and
-//! queues less at low capacity. It names tau_o and alpha, but neither kappa nor eta. So `static` is
-//! the default. In a closed loop it settles with the paper's constants, although slowly. `gradual`
-//! with tau_o = 0.1 s does not settle at 1 Mbit/s. It needs its own tau_o = 0.5 s and alpha = 0.1
-//! (draft -06, as in WebRTC's simulator).
+//! Choice of the form: according to secondary notes, `gradual` is from draft -03. The paper says
+//! that a later draft than the one it uses changed the rate equation "remarkably" and queues less
+//! at low capacity. It names tau_o and alpha, but neither kappa nor eta. So `static` is the
+//! default. In a closed loop it settles with the paper's constants, although slowly. `gradual` with
+//! tau_o = 0.1 s does not settle at 1 Mbit/s. It needs its own tau_o = 0.5 s and alpha = 0.1 (draft
+//! -06, as in WebRTC's simulator).
 //!
 //! **Clocks**: d is receive time minus send time. A clock offset shifts both x and x_ref, so the
 //! rate is wrong. In that case set `x-ref`: the smallest delay then counts as x_ref, whatever the
@@ -33,8 +33,8 @@
 //! The receiver runs at the sender, see `receiver_report`. Without receive times the rate stays at
 //! R_min. Delays are one-way, and the rate does not depend on an RTT.
 //!
-//! Deviations: neither paper nor draft was available. The equations are the fact sheet's and, for
-//! the receiver, those of the authors' slides at IETF 87 (July 2013). Slow start follows general
+//! Deviations: neither paper nor draft was available. The equations come from secondary notes and,
+//! for the receiver, from the authors' slides at IETF 87 (July 2013). Slow start follows general
 //! knowledge of the drafts; its T is this project's. A packet carries the penalty of one loss that
 //! the sender detected before, and of one mark of its own ACK. There is no shaping buffer (appendix
 //! C-B). Persistent congestion or a timeout sets the rate to R_min until the next report.
@@ -49,7 +49,8 @@ params! {
     rmin: Rate = Rate(100_000),
     /// R_max, the largest rate. Appendix C-B.
     rmax: Rate = Rate(6_000_000),
-    /// w, weight of priority of the flow. Fact sheet section 14.
+    /// w, weight of priority of the flow. Attributed to Zhu and Pan (2013); the paper was not
+    /// available.
     w: f64 = 1.0 => Range::FACTOR,
     /// x_ref, the delay at which a flow reaches R_max, or `"off"`: the smallest one-way delay.
     /// Appendix C-B.
@@ -65,17 +66,19 @@ params! {
     kappa: f64 = 1.0 => Range::from(0.0),
     /// eta, weight of the signal's change in the gradual update. WebRTC's simulator of draft -06.
     eta: f64 = 2.0 => Range::from(0.0),
-    /// d_L, delay penalty of a lost packet. Fact sheet section 14.
+    /// d_L, delay penalty of a lost packet. Attributed to Zhu and Pan (2013); the paper was not
+    /// available.
     d_l: Duration = Duration::from_secs(1),
-    /// d_M, delay penalty of a marked packet. Fact sheet section 14.
+    /// d_M, delay penalty of a marked packet. Attributed to Zhu and Pan (2013); the paper was not
+    /// available.
     d_m: Duration = Duration::from_millis(200),
     /// Interval between reports. WebRTC's simulator of draft -06.
     delta: Duration = Duration::from_millis(100),
     /// T, time in which the limit of slow start grows from R_min to R_max; 0 is off. Chosen by this
     /// project.
     slow_start: Duration = Duration::from_secs(10),
-    /// Window, in multiples of the bytes sent in an RTT and a report interval; not meant to limit
-    /// the rate. Chosen by this project.
+    /// Window, in multiples of the bytes sent in an RTT and a report interval. Large enough not to
+    /// limit the rate. Chosen by this project.
     window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Chosen by this project.
     min_window: u64 = 10 => Range::PACKETS,
@@ -274,8 +277,8 @@ mod tests {
         assert!((a - b).abs() <= tolerance, "{a}, not {b}");
     }
 
-    /// Fact sheet section 14: x = 147.5 / (C - 0.1) ms for a flow that fills C Mbit/s, x_ref = 25
-    /// ms. Both forms.
+    /// Closed form x = 147.5 / (C - 0.1) ms for a flow that fills C Mbit/s, x_ref = 25 ms. Both
+    /// forms.
     #[test]
     fn equilibrium() {
         for (mbit, ms) in [(1.0, 163.9), (2.0, 77.6), (4.0, 37.8), (6.0, 25.0)] {

@@ -12,9 +12,9 @@
 //! appendix B.5 does, rounded down to bytes. `count` and `abc-limit` decide how much of an ACK
 //! counts as `acked`. A spurious loss or timeout is undone.
 //!
-//! facebook/mvfst's NewReno (mvfst.md section 6; NewReno.cpp:79-160 at commit b48045620d4a) is
-//! `growth = "packet"`, `count = "always"`, `initial-window = 10`; everything else has its default
-//! here. It neither paces nor undoes, which is set in the sender (`recovery.undo = false`).
+//! facebook/mvfst's NewReno (NewReno.cpp:79-160 at commit b48045620d4a) is `growth = "packet"`,
+//! `count = "always"`, `initial-window = 10`; everything else has its default here. It neither
+//! paces nor undoes, which is set in the sender (`recovery.undo = false`).
 //!
 //! With TCP, a timeout leaves one packet and sets `ssthresh` as after a loss. A second timeout in a
 //! row keeps `ssthresh` (RFC 5681 section 3.1). Idle time restarts the window if the sender asks
@@ -34,7 +34,8 @@ params! {
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
     #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
-    /// Factor on the window after a congestion event, 0..1. RFC 9002 appendix B.1.
+    /// Factor by which the window is multiplied after a congestion event, 0..1. RFC 9002 appendix
+    /// B.1.
     beta: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. RFC 9002 section 7.2.
     min_window: u64 = 2 => Range::PACKETS,
@@ -46,8 +47,8 @@ params! {
     /// `packet`, rounded down (mvfst).
     growth: Growth = Growth::Window,
     /// Quantity that grows the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`,
-    /// `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused
-    /// window (mvfst).
+    /// `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, even if the window
+    /// was not fully used (mvfst).
     count: Count = Count::Bytes,
     /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
     /// RFC 9002 none.

@@ -36,16 +36,17 @@ use units::Bytes;
 params! {
     /// Initial window, packets. RFC 6928 section 2.
     initial_window: u64 = 10 => Range::PACKETS,
-    /// Other limit of the initial window, if it is more than two packets. RFC 6928 section 2; not
-    /// used by `count = "packets"`.
+    /// Upper limit of the initial window, but at least two packets. RFC 6928 section 2; not used by
+    /// `count = "packets"`.
     initial_window_limit: Bytes = Bytes(14_600),
-    /// Factor on FlightSize or window after a congestion event, 0..1. RFC 5681 equation 4.
+    /// Factor by which FlightSize or window is multiplied after a congestion event, 0..1. RFC 5681
+    /// equation 4.
     beta: f64 = 0.5 => Range::SHARE,
     /// Quantity that is halved: `flight` (RFC 5681 equation 4) or `cwnd` (Linux).
     halve: Halve = Halve::Flight,
     /// Quantity that grows the window: `bytes` acknowledged (RFC 3465), `packets`, which keeps the
     /// window in whole packets (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or
-    /// `always`: bytes, also of an unused window (mvfst).
+    /// `always`: bytes, even if the window was not fully used (mvfst).
     count: Count = Count::Bytes,
     /// Growth of the window in congestion avoidance: a packet per `window` (RFC 3465 section 2.1),
     /// a fraction of a packet per `ack` (RFC 5681 equation 3), or a fraction of 1232 bytes per

@@ -9,9 +9,9 @@
 //!                                                                         (mvfst: growth = "packet")
 //! ```
 //!
-//! mvfst: mvfst.md section 6, NewReno.cpp:79-102 at commit b48045620d4a: 1232 bytes
-//! (kDefaultUDPSendPacketLen) for any packet size, rounded down each time. Windows of 60 to 300 kB
-//! therefore grow by 1 to 5 % less than a packet per round trip.
+//! mvfst: NewReno.cpp:79-102 at commit b48045620d4a: 1232 bytes (kDefaultUDPSendPacketLen) for any
+//! packet size, rounded down each time. Windows of 60 to 300 kB therefore grow by 1 to 5 % less
+//! than a packet per round trip.
 
 use crate::components::count::Counting;
 use crate::components::datagram_size::resized;

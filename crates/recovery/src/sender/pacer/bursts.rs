@@ -1,6 +1,5 @@
-//! Bursts at intervals: a pacer without tokens, as in mvfst (`TokenlessPacer`; fact sheet mvfst.md
-//! section 3: CongestionControlFunctions.cpp:25-54, TokenlessPacer.cpp:22-52,
-//! FunctionLooper.cpp:38-93).
+//! Bursts at intervals: a pacer without tokens, as in mvfst (`TokenlessPacer`:
+//! CongestionControlFunctions.cpp:25-54, TokenlessPacer.cpp:22-52, FunctionLooper.cpp:38-93).
 //!
 //! ```text
 //! burst    = max(min_burst, ceil(rate * tick / max_datagram_size))     packets, back to back

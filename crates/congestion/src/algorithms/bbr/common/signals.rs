@@ -118,7 +118,7 @@ mod tests {
     use super::super::script::{MDS, lost, sample};
     use super::*;
 
-    /// Test vectors of the fact sheet (appendix A), in packets of one byte and aggregates of ten.
+    /// Test vectors, in packets of one byte and aggregates of ten.
     #[test]
     fn vectors_of_inflight_at_loss() {
         for (tx_in_flight, lost, size, expected) in [(101, 3, 1, 100), (110, 11, 10, 101), (1000, 21, 1, 998)]

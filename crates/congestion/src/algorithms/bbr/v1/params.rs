@@ -54,7 +54,7 @@ params! {
     /// Pacing rate below which a send quantum may be one packet. Draft section 4.2.2, Linux
     /// `bbr_min_tso_rate`.
     send_quantum_low_rate: Rate = Rate(1_200_000),
-    /// Smallest send quantum above that rate, packets. Draft section 4.2.2, Linux
+    /// Smallest send quantum from `send-quantum-low-rate` on, packets. Draft section 4.2.2, Linux
     /// `bbr_min_tso_segs`.
     send_quantum_packets: u64 = 2 => Range::PACKETS,
     /// Number of send quanta that the window allows in addition to the BDP. Draft section 4.2.3.2.
@@ -67,7 +67,7 @@ params! {
     probe_up_extra: u64 = 2 => Range::from(0.0).to(1e6),
     /// Share by which pacing stays below the computed rate, 0..1. Linux: 1 %; draft: 0.
     pacing_margin: f64 = 0.01 => Range::from(0.0).below(1.0),
-    /// Factor on the ACK aggregation that is added to the window once the pipe has been full.
+    /// Factor for the ACK aggregation that is added to the window once the pipe has been full.
     /// Linux: 1; draft: 0.
     extra_acked_gain: f64 = 1.0 => Range::from(0.0).to(1e6),
     /// Length of one window of the ACK aggregation filter, round trips. Linux: 5.

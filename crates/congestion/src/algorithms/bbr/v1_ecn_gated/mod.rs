@@ -13,7 +13,7 @@
 //! Everything else is [`bbr1`](crate::algorithms::bbr::v1), in `base`. Taken literally, R = 1.5
 //! changes nothing.
 //!
-//! **Ambiguities** (fact sheet section 5.2), each a parameter with the recommended default:
+//! **Ambiguities**, each a parameter whose default this project chose:
 //! * the RTT and the minimum in R: `rtt`, `min-rtt-window`;
 //! * the scaled gain: `scope`. If a large buffer starts marking when half full, the window of twice
 //!   the BDP limits BBR, not the pacing rate. So `cwnd` may be the gain that changed the throughput
@@ -25,22 +25,21 @@
 //! * whether R > 1.5 requires marks too: `raise-needs-marks`. Literally section 3 does not require
 //!   them, but section 5 explains throughput by "gain by 1.25 based on RTT and the number of ECN
 //!   packets";
-//! * the end of a phase with a scaled gain: `phase-end`. BBR ends a phase above 1 when that much is
-//!   in flight, and one below 1 when at most the BDP is in flight. By the scaled gain, a cycle at
-//!   0.75 has no phase above 1, and each of its phases may end with one ACK. By the cycle's own
-//!   gain, phases last as long as in BBR.
+//! * the end of a phase with a scaled gain: `phase-end`. BBR ends a phase with a gain above 1 when
+//!   that multiple of the BDP is in flight, and one with a gain below 1 when at most the BDP is in
+//!   flight. By the scaled gain, a cycle at 0.75 has no phase above 1, and each of its phases may
+//!   end with one ACK. By the cycle's own gain, phases last as long as in BBR.
 //!
 //! In ProbeBW a mark as such has no effect. picoquic's own response (half the window, at most once
-//! per srtt) is not implemented, because the paper's regular flows did not react (fact sheet
-//! section 5.2, "baseline").
+//! per srtt) is not implemented, because the paper's regular flows did not react.
 //!
 //! The sender opens a recovery period at each mark (`Cause::Ecn`). `bbr1` uses neither the allowed
 //! growth nor the sender's recovery period, so an ignored mark has no cost here.
 //!
-//! Deviations: the base is BBRv1 of draft and Linux, not picoquic's (cycle 1.25, 0.75, 1 ...; see
-//! `bbr1`). A cycle begins when the phase wraps around, or when ProbeBW is entered at any phase.
-//! Marks in Startup, Drain and ProbeRTT are not counted, because they are not in "the previous
-//! ProbeBW". While a policer's rate is used (`base.policer`), nothing is scaled.
+//! Deviations: the base is BBRv1 as in the draft and Linux, not as in picoquic (cycle 1.25, 0.75, 1
+//! ...; see `bbr1`). A cycle begins when the phase wraps around, or when ProbeBW is entered at any
+//! phase. Marks in Startup, Drain and ProbeRTT are not counted, because they are not in "the
+//! previous ProbeBW". While a policer's rate is used (`base.policer`), nothing is scaled.
 
 mod params;
 #[cfg(test)]
@@ -56,7 +55,7 @@ crate::variables! {
     with v1::VARIABLES;
     /// RTT divided by its minimum, R. Uchida et al. section 3.
     r: "",
-    /// Factor on the gains of ProbeBW. Uchida et al. section 3.
+    /// Factor by which the gains of ProbeBW are multiplied. Uchida et al. section 3.
     factor: "",
 }
 

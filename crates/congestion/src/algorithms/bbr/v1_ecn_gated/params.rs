@@ -15,30 +15,31 @@ params! {
     gate: f64 = 1.5 => Range::from(1.0),
     /// RTT in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
     rtt: Estimator = Estimator::Latest,
-    /// Age at which a minimum RTT is replaced, or `"off"`: never. Not in the paper; fact sheet
-    /// section 5.2.
+    /// Age at which a minimum RTT is replaced, or `"off"`: never. Not in the paper; chosen by this
+    /// project.
     #[serde(with = "units::or_off")]
     min_rtt_window: Option<Duration> = None,
     /// Whether a mark below the gate ends Startup. Uchida et al. section 3.
     startup_drain: bool = true,
-    /// Factor on the gain above the gate. Uchida et al. section 3.
+    /// Factor by which the gain is multiplied above the gate. Uchida et al. section 3.
     raise: f64 = 1.25 => Range::FACTOR,
-    /// Factor on the gain below the gate after many marks. Uchida et al. section 3.
+    /// Factor by which the gain is multiplied below the gate after many marks. Uchida et al.
+    /// section 3.
     lower: f64 = 0.75 => Range::FACTOR,
-    /// Whether the factor above the gate also requires many marks. Section 3 does not require them;
-    /// section 5 may be read so.
+    /// Whether the factor above the gate also requires many marks. Uchida et al. section 3 does not
+    /// require them; section 5 may be read so.
     raise_needs_marks: bool = false,
     /// N, the number of marks above which they are many: `"0 packets"`, or a share of the
     /// acknowledged packets, `"5 %"`. "A certain value" in the paper.
     marks: Marks = Marks::Packets(0),
-    /// Scaled gain of ProbeBW: `pacing`, `cwnd` or `both`. Not in the paper; fact sheet section
-    /// 5.2.
+    /// Scaled gain of ProbeBW: `pacing`, `cwnd` or `both`. Not in the paper; chosen by this
+    /// project.
     scope: Scope = Scope::Pacing,
     /// Meaning of "the previous ProbeBW": one `visit` between two ProbeRTTs, as one of "four
     /// phases" (section 3.2), one `cycle` of gains, or one `phase` of a cycle.
     unit: Unit = Unit::Visit,
-    /// Whether the factor holds until the next decision (`reset`) or multiplies the previous one
-    /// (`compound`). Fact sheet section 5.2.
+    /// Whether the factor holds until the next decision (`reset`) or multiplies the previous factor
+    /// (`compound`). Not in the paper; chosen by this project.
     persistence: Persistence = Persistence::Reset,
     /// Limit of compounded factors: between this and its reciprocal. Not in the paper, whose
     /// factors diverge.

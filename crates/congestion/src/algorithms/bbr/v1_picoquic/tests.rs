@@ -39,8 +39,8 @@ fn gains() {
     assert!((cc.cwnd_gain() - 2.0 / libm::log(2.0)).abs() < 1e-9);
 }
 
-/// Maximum of ten rounds. Limited samples count if above the last. At least 3072 bytes per RTT, in
-/// Startup peak / 2.
+/// Maximum over ten rounds. Application-limited samples count only if above the previous maximum.
+/// At least 3072 bytes per RTT; in Startup, at least half the peak.
 #[test]
 fn bandwidth() {
     let mut cc = known();
@@ -238,12 +238,12 @@ fn losses_and_timeouts() {
     cc.on_lost(&lost(&[1004], MDS).batch());
     assert_eq!(cc.window.cwnd, BDP);
     cc.on_congestion(&congestion(Cause::Loss, MDS));
-    assert_eq!(cc.window.cwnd, BDP, "the sender's event is none here");
+    assert_eq!(cc.window.cwnd, BDP, "the sender's event has no effect here");
     cc.on_congestion(&congestion(Cause::Timeout, MDS));
     assert_eq!(cc.window.cwnd, 3_072);
     cc.window.cwnd = BDP;
     cc.on_congestion(&congestion(Cause::Timeout, MDS));
-    assert_eq!(cc.window.cwnd, BDP, "a timeout behind a timeout");
+    assert_eq!(cc.window.cwnd, BDP, "a timeout after a timeout");
 }
 
 /// 4 packets for 200 ms and a round, then ProbeBW with the old window.

@@ -1,4 +1,4 @@
-//! Best bandwidth sample among an ACK's packets (mvfst.md section 8; mvfst Bbr2.cpp:1009-1045).
+//! Best bandwidth sample among an ACK's packets (mvfst Bbr2.cpp:1009-1045).
 //!
 //! ```text
 //! per packet:      P.delivered, P.last_sent, P.last_acked:  delivered bytes, send time and ACK time of the newest packet

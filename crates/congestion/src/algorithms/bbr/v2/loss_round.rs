@@ -1,5 +1,5 @@
-//! Bytes sent and lost in a loss round, for the options that judge whole rounds (mvfst.md section
-//! 8; Bbr2.cpp:553-574, 718-748).
+//! Bytes sent and lost in a loss round, for the options that judge whole rounds (mvfst
+//! Bbr2.cpp:553-574, 718-748).
 //!
 //! ```text
 //! a loss round ends:   share = lost / sent, ranges as counted; both counts restart

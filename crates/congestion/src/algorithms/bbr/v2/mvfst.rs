@@ -1,6 +1,6 @@
 //! `bbr2-mvfst`: BBRv2 of facebook/mvfst at commit b48045620d4a (31 May 2025), the stack in the
-//! testbed of QUIC-DC (arXiv 2507.00896). It is the code of `bbr2` with mvfst's values. Facts are
-//! from mvfst.md sections 3 and 8. Line numbers without a file name refer to `Bbr2.cpp`.
+//! testbed of QUIC-DC (arXiv 2507.00896). It is the code of `bbr2` with mvfst's values. Line
+//! numbers without a file name refer to `Bbr2.cpp`.
 //!
 //! ```text
 //! Startup         pacing gain 2.885 over half of the RTT: 5.77; window gain 2.885                     24, 31; QTB:3096-3116

@@ -7,126 +7,135 @@ use units::{Bytes, Duration, Rate};
 
 params! {
     also OverMvfst;
-    /// Pacing gain in Startup. BBRStartupPacingGain, section 2.6: 4 ln 2, which doubles the rate
-    /// each round.
+    /// Pacing gain in Startup. BBRStartupPacingGain, draft section 2.6: 2.77 = 4 ln 2, which
+    /// doubles the rate each round; mvfst: 5.77 = 2 * 2.885 (Bbr2.cpp:24, 31).
     startup_pacing_gain: f64 = 2.77 => Range::FACTOR,
-    /// Window gain in Startup and Drain. BBRStartupCwndGain, section 2.6.
+    /// Window gain in Startup and Drain. BBRStartupCwndGain, draft section 2.6: 2; mvfst: 2.885
+    /// (Bbr2.cpp:24, 31).
     startup_cwnd_gain: f64 = 2.0 => Range::FACTOR,
-    /// Pacing gain in Drain. Section 4.3.2: 1 / BBRStartupCwndGain.
+    /// Pacing gain in Drain. Draft section 4.3.2: 1 / BBRStartupCwndGain.
     drain_pacing_gain: f64 = 0.5 => Range::FACTOR,
-    /// Pacing gain in ProbeBW_DOWN. Section 4.3.3.1.
+    /// Pacing gain in ProbeBW_DOWN. Draft section 4.3.3.1.
     probe_down_pacing_gain: f64 = 0.9 => Range::FACTOR,
-    /// Pacing gain in ProbeBW_CRUISE. Section 4.3.3.2.
+    /// Pacing gain in ProbeBW_CRUISE. Draft section 4.3.3.2.
     probe_cruise_pacing_gain: f64 = 1.0 => Range::FACTOR,
-    /// Pacing gain in ProbeBW_REFILL. Section 4.3.3.3.
+    /// Pacing gain in ProbeBW_REFILL. Draft section 4.3.3.3.
     probe_refill_pacing_gain: f64 = 1.0 => Range::FACTOR,
-    /// Pacing gain in ProbeBW_UP. Section 4.3.3.4.
+    /// Pacing gain in ProbeBW_UP. Draft section 4.3.3.4.
     probe_up_pacing_gain: f64 = 1.25 => Range::FACTOR,
-    /// Pacing gain in ProbeRTT. Section 4.3.4.
+    /// Pacing gain in ProbeRTT. Draft section 4.3.4.
     probe_rtt_pacing_gain: f64 = 1.0 => Range::FACTOR,
-    /// Window gain in ProbeBW. Section 4.6.1.
+    /// Window gain in ProbeBW. Draft section 4.6.1.
     probe_bw_cwnd_gain: f64 = 2.0 => Range::FACTOR,
     /// Window gain in ProbeBW_UP, or `"auto"`: as in ProbeBW. mvfst, draft-ietf-ccwg-bbr: 2.25.
     #[serde(with = "units::or_auto")]
     probe_up_cwnd_gain: Option<f64> = None => Range::FACTOR,
-    /// Window gain in ProbeRTT. BBRProbeRTTCwndGain, section 4.6.4.5.
+    /// Window gain in ProbeRTT. BBRProbeRTTCwndGain, draft section 4.6.4.5.
     probe_rtt_cwnd_gain: f64 = 0.5 => Range::FACTOR,
-    /// Condition that ends ProbeBW_UP besides loss: enough `inflight` (section 4.3.3.6), or a
+    /// Condition that ends ProbeBW_UP besides loss: enough `inflight` (draft section 4.3.3.6), or a
     /// `plateau` of the bandwidth as in Startup (mvfst).
     probe_up_exit: UpExit = UpExit::Inflight,
     /// Inflight that ends ProbeBW_UP, in BDP. With `plateau`, the bound below which the rounds of a
-    /// fully used window do not count. Section 4.3.3.6.
+    /// fully used window do not count. Draft section 4.3.3.6.
     probe_up_inflight_gain: f64 = 1.25 => Range::FACTOR,
     /// Share of the window in flight from which the window counts as limiting the sender in UP, or
     /// `"auto"`: all of it. mvfst: 0.9.
     #[serde(with = "units::or_auto")]
     cwnd_limited_share: Option<f64> = None => Range::PART,
-    /// Share by which pacing stays below the computed rate, 0..1. BBRPacingMarginPercent, section
-    /// 4.6.2: 1 %.
+    /// Share by which pacing stays below the computed rate, 0..1. BBRPacingMarginPercent, draft
+    /// section 4.6.2: 1 %; mvfst: 0.
     pacing_margin: f64 = 0.01 => Range::from(0.0).below(1.0),
-    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2. Linux: 10.
+    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2. Linux and mvfst: 10.
     #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
     /// Number of packets sent unpaced at the start. mvfst: its initial window; draft: 0.
     unpaced_packets: u64 = 0 => Range::from(0.0).to(1e6),
-    /// Assumed RTT for the pacing rate before the first sample. Section 4.6.2.
+    /// Assumed RTT for the pacing rate before the first sample. Draft section 4.6.2.
     initial_rtt: Duration = Duration::from_millis(1),
-    /// Loss rate of a round above which it lost too much, 0..1. BBRLossThresh, section 2.8.
+    /// Loss rate in a round above which the loss is excessive, 0..1. BBRLossThresh, draft section
+    /// 2.8.
     loss_thresh: f64 = 0.02 => Range::from(0.0).below(1.0),
-    /// Losses compared with that rate: those since each `packet` was sent, up to itself (section
-    /// 4.5.6.2), or those of the loss `round` (mvfst; marks do not count).
+    /// Losses compared with `loss-thresh`: per `packet`, those between its sending and its own loss
+    /// (draft section 4.5.6.2), or per loss `round` (mvfst; marks do not count).
     inflight_too_high: TooHigh = TooHigh::Packet,
-    /// Factor on a bound after loss, 0..1. BBRBeta, section 2.8.
+    /// Factor by which a bound is multiplied after loss, 0..1. BBRBeta, draft section 2.8.
     beta: f64 = 0.7 => Range::above(0.0).to(1.0),
-    /// Share of `inflight_hi` kept free in CRUISE and ProbeRTT, 0..1. BBRHeadroom as intended
-    /// (deviation 1).
+    /// Share of `inflight_hi` kept free in CRUISE and ProbeRTT, 0..1. BBRHeadroom; the draft's
+    /// pseudocode subtracts 0.85, although its text and Linux keep 15 % free.
     headroom: f64 = 0.15 => Range::from(0.0).below(1.0),
-    /// When losses may end Startup: after a round in `recovery` (section 4.3.1.3), or after any
-    /// `round` that lost too much (mvfst).
+    /// Time at which losses may end Startup: after a round in `recovery` (draft section 4.3.1.3),
+    /// or after any `round` with excessive loss (mvfst).
     startup_loss_exit: StartupLossExit = StartupLossExit::Recovery,
     /// Number of non-contiguous ranges lost in a round that end Startup. BBRStartupFullLossCnt,
-    /// section 4.3.1.3: 3; Linux 8.
+    /// draft section 4.3.1.3: 3; Linux: 8; mvfst: 6.
     startup_full_loss_cnt: u64 = 3 => Range::COUNT,
-    /// Growth factor of `max_bw` below which a round is flat. Section 4.3.1.2.
+    /// Growth factor of `max_bw` below which a round is flat. Draft section 4.3.1.2.
     full_bw_growth: f64 = 1.25 => Range::from(1.0),
-    /// Number of flat rounds that end Startup. Section 4.3.1.2.
+    /// Number of flat rounds that end Startup. Draft section 4.3.1.2.
     full_bw_rounds: u64 = 3 => Range::COUNT,
-    /// Smallest window outside of recovery, packets. BBRMinPipeCwnd, section 4.6.4.
+    /// Smallest window outside of recovery, packets. BBRMinPipeCwnd, draft section 4.6.4.
     min_pipe_cwnd: u64 = 4 => Range::PACKETS,
-    /// Length of the bandwidth filter, ProbeBW cycles. MaxBwFilterLen, section 4.5.2.
+    /// Length of the bandwidth filter, ProbeBW cycles. MaxBwFilterLen, draft section 4.5.2.
     max_bw_filter_len: u64 = 2 => Range::COUNT,
-    /// When a cycle of that filter ends: with the last `feedback` of a probe (section 4.5.2), or
-    /// when `down` begins (mvfst).
+    /// Time at which a cycle of `max-bw-filter-len` ends: with the last `feedback` of a probe
+    /// (draft section 4.5.2), or when `down` begins (mvfst).
     max_bw_advance: Advance = Advance::Feedback,
-    /// Bandwidth sample of an ACK: that of its `newest` packet, or the `best` of its packets with
-    /// the ACK delay subtracted (mvfst).
+    /// Bandwidth sample of an ACK: the sample of its `newest` packet, or the `best` sample of its
+    /// packets with the ACK delay subtracted (mvfst).
     bandwidth_sample: BandwidthSample = BandwidthSample::Newest,
     /// Whether the window includes ACK aggregation before the pipe has been full. mvfst: no.
     extra_acked_in_startup: bool = true,
-    /// Length of the ACK aggregation filter, round trips. ExtraAckedFilterLen, section 2.12.
+    /// Length of the ACK aggregation filter, round trips. ExtraAckedFilterLen, draft section 2.12.
     extra_acked_filter_len: u64 = 10 => Range::COUNT,
-    /// Length of the RTT filter. MinRTTFilterLen, section 4.5.3.
+    /// Length of the RTT filter. MinRTTFilterLen, draft section 4.5.3: 10 s; mvfst: 10.2 s
+    /// (Bbr2.cpp:18-20).
     min_rtt_filter_len: Duration = Duration::from_secs(10),
-    /// Time without a lower RTT after which ProbeRTT begins. ProbeRTTInterval, section 4.3.4.
+    /// Time without a lower RTT after which ProbeRTT begins. ProbeRTTInterval, draft section 4.3.4:
+    /// 5 s; mvfst: 10 s (Bbr2.cpp:18-20).
     probe_rtt_interval: Duration = Duration::from_secs(5),
-    /// Minimum time in ProbeRTT with little in flight. ProbeRTTDuration, section 2.14.2.
+    /// Minimum time in ProbeRTT with little in flight. ProbeRTTDuration, draft section 2.14.2.
     probe_rtt_duration: Duration = Duration::from_millis(200),
-    /// Shortest time from DOWN to REFILL. Section 4.3.3.5.3.
+    /// Shortest time from DOWN to REFILL. Draft section 4.3.3.5.3.
     probe_wait_base: Duration = Duration::from_secs(2),
-    /// Largest random addition to that time. Section 4.3.3.5.3.
+    /// Largest random addition to `probe-wait-base`. Draft section 4.3.3.5.3.
     probe_wait_spread: Duration = Duration::from_secs(1),
-    /// Whether a number of rounds also ends the wait for a probe, for coexistence with Reno.
-    /// Section 4.3.3.5.1; mvfst: no.
+    /// Whether a number of rounds also ends the wait for a probe, for coexistence with Reno. Draft
+    /// section 4.3.3.5.1; mvfst: no.
     reno_coexistence: bool = true,
-    /// Most rounds from DOWN to REFILL; fewer if the BDP has fewer packets. Section 4.3.3.5.3.
+    /// Maximum number of rounds from DOWN to REFILL; fewer if the BDP has fewer packets. Draft
+    /// section 4.3.3.5.3.
     probe_max_rounds: u64 = 63 => Range::COUNT,
-    /// Largest random reduction of those rounds. Section 4.3.3.5.3.
+    /// Largest random reduction of `probe-max-rounds`. Draft section 4.3.3.5.3.
     probe_rounds_spread: u64 = 1 => Range::from(0.0),
-    /// Most doublings of the growth in UP. Section 4.3.3.6.
+    /// Maximum number of doublings of the growth in UP. Draft section 4.3.3.6.
     probe_up_max_rounds: u64 = 30 => Range::from(0.0),
-    /// Packets added to the window in UP, so that a very small BDP can be probed. Section 4.6.4.2.
+    /// Packets added to the window in UP, so that a very small BDP can be probed. Draft section
+    /// 4.6.4.2.
     probe_up_extra: u64 = 2 => Range::from(0.0).to(1e6),
-    /// Duration of one send quantum at the pacing rate. Section 4.6.3.
+    /// Duration of one send quantum at the pacing rate. Draft section 4.6.3: 1 ms; mvfst: 200 us
+    /// (Bbr2.cpp:58-66).
     send_quantum_time: Duration = Duration::from_millis(1),
-    /// Largest send quantum. Section 4.6.3: 64 KBytes.
+    /// Largest send quantum. Draft section 4.6.3: 64 KBytes.
     send_quantum_max: Bytes = Bytes(65_536),
-    /// Pacing rate below which the smaller minimum applies. Section 4.6.3.
+    /// Pacing rate below which `send-quantum-low-packets` applies. Draft section 4.6.3.
     send_quantum_low_rate: Rate = Rate(1_200_000),
-    /// Smallest send quantum below that rate, packets. Section 4.6.3.
+    /// Smallest send quantum below `send-quantum-low-rate`, packets. Draft section 4.6.3: 1; mvfst:
+    /// 2.
     send_quantum_low_packets: u64 = 1 => Range::PACKETS,
-    /// Smallest send quantum above that rate, packets. Section 4.6.3.
+    /// Smallest send quantum from `send-quantum-low-rate` on, packets. Draft section 4.6.3.
     send_quantum_packets: u64 = 2 => Range::PACKETS,
-    /// Number of send quanta that the window allows at least. Section 4.5.4.
+    /// Minimum number of send quanta that the window allows. Draft section 4.5.4.
     offload_quanta: u64 = 3 => Range::from(0.0).to(1e6),
-    /// Packets that the pacer may release at once, whatever the quantum. mvfst's pacer: 5; draft:
-    /// 0.
+    /// Packets that the pacer may release at once, regardless of the send quantum. mvfst's pacer:
+    /// 5; draft: 0.
     pacing_burst: u64 = 0 => Range::from(0.0).to(1e6),
-    /// Effect of recovery on the window: one `event` per period with a round of conservation
-    /// (section 4.6.4.4), or a separate `window` after every loss (mvfst, BBRv1).
+    /// Effect of recovery on the window: one `event` per period with a round of conservation (draft
+    /// section 4.6.4.4), or a separate `window` after every loss (mvfst, BBRv1).
     recovery: Recovery = Recovery::Event,
-    /// Whether to undo a spurious loss (deviation 6). mvfst: no.
+    /// Whether to undo the response to a spurious loss. Linux: yes; mvfst: no; not in the draft.
     undo: bool = true,
-    /// Whether a CE mark counts as a loss (deviation 4). RFC 9002 section 7.1.
+    /// Whether a CE mark counts as a loss. The draft defines no response, but RFC 9002 section 7.1
+    /// requires one; mvfst: no.
     ecn: bool = true,
 }
 

@@ -68,8 +68,7 @@ impl Bbr2 {
         self.bbr.has_built_queue(ack, self.params.probe_up_inflight_gain)
     }
 
-    /// mvfst.md section 8 (Bbr2.cpp:702-711): no plateau as long as the bound keeps the probe below
-    /// 1.25 BDP.
+    /// mvfst (Bbr2.cpp:702-711): no plateau as long as the bound keeps the probe below 1.25 BDP.
     fn is_probe_up_flat(&mut self, ack: &Ack, rs: &RateSample) -> bool {
         let p = &self.params;
         let (growth, rounds) = (p.full_bw_growth, p.full_bw_rounds);

@@ -49,7 +49,7 @@ impl Bbr2 {
             && self.is_inflight_too_high(rs);
     }
 
-    /// mvfst.md section 8: only the last loss round decides, at the start of a round.
+    /// mvfst: only the last loss round decides, at the start of a round.
     fn check_startup_loss_round(&mut self, rs: &RateSample) {
         let p = &self.params;
         let lossy = self.loss_round.was_too_much(p.loss_thresh, p.startup_full_loss_cnt);

@@ -68,7 +68,7 @@ mod tests {
     use super::super::script::{bbr, bbr_with};
     use super::*;
 
-    /// mvfst.md section 8, with half of the RTT as a factor of 2 in Startup's pacing gain.
+    /// Gains of mvfst's Bbr2.cpp, with half of the RTT as a factor of 2 in Startup's pacing gain.
     #[test]
     fn gains_of_mvfst() {
         let mut cc = bbr_with(super::super::params::mvfst_values());
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(cc.cwnd_gain(), 3.0, "without a gain of its own");
     }
 
-    /// Fact sheet section 4.3.
+    /// Gains of the draft.
     #[test]
     fn gains() {
         let mut cc = bbr();

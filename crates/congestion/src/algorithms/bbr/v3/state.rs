@@ -86,7 +86,7 @@ mod tests {
     use super::super::script::bbr;
     use super::*;
 
-    /// The draft's table, fact sheet section 4.4.
+    /// The draft's table of gains.
     #[test]
     fn gains() {
         let mut cc = bbr();

@@ -1,6 +1,6 @@
 //! CUBIC of facebook/mvfst at commit b48045620d4a (31 May 2025), the stack in the testbed of
-//! QUIC-DC (arXiv 2507.00896). It differs from RFC 9438. Facts are from mvfst.md sections 3 and 7.
-//! Line numbers without a file name refer to `QuicCubic.cpp`.
+//! QUIC-DC (arXiv 2507.00896). It differs from RFC 9438. Line numbers without a file name refer to
+//! `QuicCubic.cpp`.
 //!
 //! ```text
 //! Hystart       cwnd += acked, until ssthresh or the exit of `hystart-mvfst`; then ssthresh = cwnd, W_max and epoch unknown
@@ -24,13 +24,13 @@
 //! L4S, and its servers do not mark.
 //!
 //! Deviations: the sender decides which losses are new and which packets were sent before the
-//! epoch. A packet sent at the time of a reduction counts as sent before it, where mvfst's clock
-//! has moved on. An application is idle while it limits the sender and the window is not full, and
-//! while nothing is in flight. In mvfst the stream layer reports this. `W_est` keeps fractions of
-//! bytes. A retransmission timeout, which QUIC does not have, is treated as persistent congestion.
-//! A restart after idle, which mvfst does not have, is ignored. The burst size is an upper limit,
-//! and in between packets are sent one by one. mvfst's pacer never releases fewer. The largest
-//! window (860 000 packets) is not implemented.
+//! epoch. A packet sent at the time of a reduction counts as sent before it; mvfst's clock has
+//! moved on by then. An application is idle while it limits the sender and the window is not full,
+//! and while nothing is in flight. In mvfst the stream layer reports this. `W_est` keeps fractions
+//! of bytes. A retransmission timeout, which QUIC does not have, is treated as persistent
+//! congestion. A restart after idle, which mvfst does not have, is ignored. The burst size is an
+//! upper limit, and in between packets are sent one by one. mvfst's pacer never releases fewer. The
+//! largest window (860 000 packets) is not implemented.
 
 mod curve;
 mod params;
@@ -59,12 +59,12 @@ crate::states! {
 pub const STATES: &[&str] = State::NAMES;
 
 crate::variables! {
-    /// Slow-start threshold, infinite until slow start has ended. mvfst.md section 7.
+    /// Slow-start threshold, infinite until slow start has ended. mvfst QuicCubic.cpp:128-138.
     ssthresh: "bytes",
-    /// Reno-friendly window, W_est. mvfst.md section 7; QuicCubic.cpp:661.
+    /// Reno-friendly window, W_est. mvfst QuicCubic.cpp:661.
     w_est: "bytes",
-    /// Window at the last loss, W_max, or less if it had not returned to its maximum, once known.
-    /// mvfst.md section 7; QuicCubic.cpp:310.
+    /// Window at the last loss, W_max, or a lower value if the window had not returned to its
+    /// maximum, once known. mvfst QuicCubic.cpp:310.
     w_max: "bytes"; later,
 }
 

@@ -7,8 +7,8 @@ params! {
     /// C, which determines how fast the window returns, packets per second cubed.
     /// kTimeScalingFactor, mvfst QuicConstants.h:524-531.
     c: f64 = 0.4 => Range::FACTOR,
-    /// Factor on the window after a loss, 0..1. kDefaultCubicReductionFactor, mvfst
-    /// QuicConstants.h:524-531.
+    /// Factor by which the window is multiplied after a loss, 0..1. kDefaultCubicReductionFactor,
+    /// mvfst QuicConstants.h:524-531.
     beta: f64 = 0.7 => Range::SHARE,
     /// Factor for W_max if the window had not returned to its maximum, 0..1.
     /// kDefaultLastMaxReductionFactor, mvfst QuicConstants.h:524-531.

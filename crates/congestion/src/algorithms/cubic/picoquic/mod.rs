@@ -93,7 +93,7 @@ use units::{Duration, Rate, Time};
 crate::variables! {
     /// Slow-start threshold, infinite until slow start has ended. picoquic cubic.c.
     ssthresh: "bytes",
-    /// Window at the last event, W_max, or less by fast convergence. picoquic cubic.c.
+    /// Window at the last event, W_max, or a lower value after fast convergence. picoquic cubic.c.
     w_max: "bytes",
     /// Reno-friendly window, W_reno. picoquic cubic.c.
     w_reno: "bytes",

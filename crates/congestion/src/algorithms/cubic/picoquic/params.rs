@@ -10,15 +10,15 @@ params! {
     revision: Revision = Revision::B7bf3ded,
     /// C, which determines how fast the window returns, packets per second cubed. picoquic cubic.c.
     c: f64 = 0.4 => Range::FACTOR,
-    /// Factor on the window after an event, 0..1. picoquic cubic.c: 7/8.
+    /// Factor by which the window is multiplied after an event, 0..1. picoquic cubic.c: 7/8.
     beta: f64 = 0.875 => Range::SHARE,
     /// Whether to lower the maximum when it falls, so that new flows can grow. picoquic cubic.c.
     fast_convergence: bool = true,
     /// Centre of the curve after a mark: `w-max` (picoquic cubic.c) or the window `cwnd` before the
     /// mark (Uchida et al., equation 1).
     centre: Centre = Centre::WMax,
-    /// Start of t of the curve after a mark: a `new` epoch at the mark (picoquic cubic.c), or the
-    /// `old` epoch before it.
+    /// Origin of the curve's time t after a mark: a `new` epoch at the mark (picoquic cubic.c), or
+    /// the `old` epoch before it.
     mark_epoch: MarkEpoch = MarkEpoch::New,
     /// Initial window. picoquic PICOQUIC_CWIN_INITIAL: 10 * 1536 bytes.
     initial_window: Bytes = Bytes(15_360),
@@ -40,17 +40,17 @@ params! {
     /// Number of RTT samples in the window of the slow-start test, and number of high windows that
     /// end slow start. picoquic PICOQUIC_MIN_MAX_RTT_SCOPE.
     rtt_window: u64 = 7 => Range::PACKETS,
-    /// Shortest time between two of these samples. picoquic cc_common.c.
+    /// Shortest time between two samples of `rtt-window`. picoquic cc_common.c.
     rtt_spacing: Duration = Duration::from_millis(1),
-    /// Factor on the filtered minimum above which the RTT is high. picoquic cc_common.c.
+    /// Multiple of the filtered minimum above which the RTT is high. picoquic cc_common.c.
     rtt_excess: f64 = 1.25 => Range::from(1.0),
     /// RTT above which the window is corrected at the end of slow start. picoquic
     /// PICOQUIC_TARGET_RENO_RTT.
     target_rtt: Duration = Duration::from_millis(100),
     /// Largest RTT in the correction. picoquic PICOQUIC_TARGET_SATELLITE_RTT.
     satellite_rtt: Duration = Duration::from_millis(610),
-    /// Share of peak delivery rate times srtt to which slow start raises the window at once. 0:
-    /// none. picoquic cubic.c: 1/2.
+    /// Window to which slow start jumps at once, as a share of the peak delivery rate times srtt.
+    /// 0: no jump. picoquic cubic.c: 1/2.
     bandwidth_seed: f64 = 0.5 => Range::from(0.0),
 }
 

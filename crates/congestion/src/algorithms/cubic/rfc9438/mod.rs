@@ -75,8 +75,8 @@ impl State {
 crate::variables! {
     /// Slow-start threshold, infinite until slow start has ended. RFC 9438 section 4.6.
     ssthresh: "bytes",
-    /// Window before the last reduction, W_max, or less by fast convergence; 0 while undefined. RFC
-    /// 9438 sections 4.7, 4.10.
+    /// Window before the last reduction, W_max, or a lower value after fast convergence; 0 while
+    /// undefined. RFC 9438 sections 4.7, 4.10.
     w_max: "bytes",
     /// Reno-friendly window, W_est, in congestion avoidance. RFC 9438 section 4.3.
     w_est: "bytes"; later,

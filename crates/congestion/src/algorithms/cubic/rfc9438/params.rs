@@ -17,8 +17,8 @@ params! {
     /// C, which determines how fast the window returns, segments per second cubed. RFC 9438 section
     /// 5.1.
     c: f64 = 0.4 => Range::FACTOR,
-    /// Factor on the window after a congestion event, 0..1. RFC 9438 section 4.6; 0.875 in
-    /// picoquic.
+    /// Factor by which the window is multiplied after a congestion event, 0..1. RFC 9438 section
+    /// 4.6; 0.875 in picoquic.
     beta: f64 = 0.7 => Range::SHARE,
     /// Document that defines `K` and `W_est`: `rfc9438` or `rfc8312` (sections 4.1 and 4.2). After
     /// fast convergence, the curve of `rfc8312` begins below the window, which stays constant until
@@ -34,8 +34,8 @@ params! {
     fast_convergence: bool = true,
     /// Largest growth factor of the window in one round trip. RFC 9438 section 4.2.
     target_limit: f64 = 1.5 => Range::from(1.0),
-    /// Smallest growth of the window per round trip before a loss has shown a maximum, as a share.
-    /// Linux: 0.05; RFC 9438 has none.
+    /// Minimum growth of the window per round trip before the first loss, as a share. Linux: 0.05;
+    /// RFC 9438: none.
     initial_growth: f64 = 0.0 => Range::from(0.0),
     /// Smallest window after a loss, packets. RFC 9438 section 4.6, RFC 9002 section 7.2.
     min_window: u64 = 2 => Range::PACKETS,
@@ -47,7 +47,7 @@ params! {
     initial_window: Option<u64> = None => Range::PACKETS,
     /// Quantity that grows the window in slow start and in the Reno-friendly part: `bytes`
     /// acknowledged, `packets` (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or
-    /// `always`: bytes, also of an unused window (mvfst).
+    /// `always`: bytes, even if the window was not fully used (mvfst).
     count: Count = Count::Bytes,
     /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
     /// RFC 9002 and Linux none.

@@ -1,6 +1,6 @@
 //! TCP D* ("Davis"): T. Lynn and D. Ghosal, arXiv 2012.14996 (December 2020), with the rules of the
 //! authors' Linux module tcp_davis.c at commit 86c3ada (8 May 2020), the version that agrees with
-//! every statement of the paper, as summarised in the fact sheet (core.md), section 6.
+//! every statement of the paper.
 //!
 //! ```text
 //! r         = dD / dt over GAIN 2                        packets/s   (equation 1)

@@ -14,11 +14,13 @@ params! {
     max_cwnd: u64 = 32_767 => Range::PACKETS,
     /// Smallest gain_cwnd, packets. tcp_davis.c MIN_GAIN_CWND.
     min_gain_cwnd: u64 = 4 => Range::from(0.0),
-    /// Gain per packet of bdp's change: "twice the absolute deviation". Paper section 3.2.4.
+    /// Packets added to the window per packet by which `bdp` changed: "twice the absolute
+    /// deviation". Paper section 3.2.4.
     gain: f64 = 2.0 => Range::FACTOR,
-    /// Largest value of that part of the gain, in bdp. tcp_davis.c; the paper's range [4, BDP + 4].
+    /// Upper limit of the part of the gain set by `gain`, in BDP. tcp_davis.c; the paper's range
+    /// [4, BDP + 4].
     max_gain: f64 = 1.0 => Range::FACTOR,
-    /// Window in slow start, in bdp. Paper equation 6.
+    /// Window in slow start, in BDP. Paper equation 6.
     slow_start_gain: f64 = 1.5 => Range::FACTOR,
     /// Duration of DRAIN, RTTs. tcp_davis.c DRAIN_RTTS.
     drain_rtts: u64 = 2 => Range::from(0.0),
@@ -32,14 +34,15 @@ params! {
     /// Whether application-limited measurements may only raise bdp, and neither lower it nor end
     /// slow start. Not in the paper.
     ignore_app_limited: bool = false,
-    /// Response to persistent congestion: `window`, `drain` or `slow-start`. Does not occur in TCP;
-    /// fact sheet section 6.5.
+    /// Response to persistent congestion: `window`, `drain` or `slow-start`. TCP has no persistent
+    /// congestion. Not in the paper; chosen by this project.
     persistent_congestion: Restart = Restart::Drain,
-    /// Response to a retransmission timeout. `window` is Linux's effect on the module, `slow-start`
-    /// is section 3.3.
+    /// Response to a retransmission timeout. `window`: the smallest window until the next mode,
+    /// with `bdp` kept, which is what Linux does to the module's window. `drain`: DRAIN, with `bdp`
+    /// kept. `slow-start`: slow start from scratch (paper section 3.3).
     timeout: Restart = Restart::Window,
-    /// Idle time after which slow start restarts: `"rto"` if the sender restarts windows (section
-    /// 3.3: RFC 2861), a time such as `"1 s"`, or `"off"` (the module).
+    /// Idle time after which slow start restarts: `"rto"` if the sender restarts windows (paper
+    /// section 3.3: RFC 2861), a time such as `"1 s"`, or `"off"` (the module).
     idle_restart: IdleRestart = IdleRestart::Rto,
 }
 

@@ -44,7 +44,7 @@ fn windows<const N: usize>(link: &mut Loop<Dstar>) -> [u64; N] {
     })
 }
 
-/// Fact sheet section 6.5: (cwnd, bdp) of each measurement in slow start, and the time of its end.
+/// Values of (cwnd, bdp) at each measurement in slow start, and the time of its end.
 #[test]
 fn slow_start_sequence() {
     let mut link = alone();
@@ -58,7 +58,7 @@ fn slow_start_sequence() {
     assert_eq!((cc(&link).mode, cc(&link).model.cwnd), (Mode::Drain, 4));
 }
 
-/// Fact sheet section 6.5: cwnd 105, RTT 105 ms, gain 4, constant between two drains.
+/// Steady state: cwnd 105, RTT 105 ms, gain 4, constant between two drains.
 #[test]
 fn steady_state() {
     let mut link = alone();
@@ -71,8 +71,7 @@ fn steady_state() {
     }
 }
 
-/// Fact sheet section 6.5: slow start queues at most 51 packets, 151 in flight where 100 fill the
-/// pipe.
+/// Slow start queues at most 51 packets, 151 in flight, although 100 fill the pipe.
 #[test]
 fn queue_of_slow_start() {
     let mut link = alone();
@@ -84,7 +83,7 @@ fn queue_of_slow_start() {
     assert_eq!(longest, Duration::from_millis(151));
 }
 
-/// Fact sheet section 6.5: share of the link that a drain costs, every 10 s.
+/// Share of the link that a drain costs, every 10 s.
 #[test]
 fn cost_of_draining() {
     for (rtt, range) in [(30, 0.0..0.01), (200, 0.03..0.06)] {
@@ -118,7 +117,7 @@ fn drains_every_ten_seconds() {
     assert_eq!(cc(&link).model.min_rtt, Duration::from_millis(101));
 }
 
-/// Fact sheet section 6.5: |d| includes decreases, so the window overshoots for one cycle.
+/// Decreases count in |d|, so the window overshoots for one cycle.
 #[test]
 fn capacity_halves() {
     let mut link = alone();
@@ -130,7 +129,7 @@ fn capacity_halves() {
     assert_eq!(windows(&mut link), [55, 55]);
 }
 
-/// Fact sheet section 6.5: the gain doubles each cycle, with one overshoot.
+/// The gain doubles each cycle, with one overshoot.
 #[test]
 fn capacity_doubles() {
     let mut link = alone();
@@ -163,9 +162,8 @@ fn shares(link: &mut Loop<Dstar>) -> (f64, Vec<Duration>) {
     (got(1) / got(0), rtts)
 }
 
-/// Fact sheet section 6.5: a late flow gets the same share within 2 %. In steady state the RTT is
-/// 111 ms: 4 packets of queue per flow plus rounding. Each drain disturbs it for some seconds, so
-/// the mean is 120 ms.
+/// A late flow gets the same share within 2 %. In steady state the RTT is 111 ms: 4 packets of
+/// queue per flow plus rounding. Each drain disturbs it for some seconds, so the mean is 120 ms.
 #[test]
 fn equal_flows_share_equally() {
     let (ratio, rtts) = shares(&mut two([100, 100], [0, 5000]));
@@ -174,8 +172,7 @@ fn equal_flows_share_equally() {
     assert_eq!(quartile, Duration::from_millis(111));
 }
 
-/// Fact sheet section 6.5: noise in the estimates favours the longer path, by 1.70 there over the
-/// whole run.
+/// Noise in the estimates favours the longer path.
 #[test]
 fn longer_path_gets_more() {
     let (ratio, _) = shares(&mut two([30, 90], [0, 0]));

@@ -60,7 +60,7 @@ params! {
     allowed_increase: f64 = 1.0 => Range::above(0.0),
     /// BASE_HISTORY, number of minima kept for the base delay. RFC 6817 section 2.5.
     base_history: usize = 10 => Range::COUNT,
-    /// Interval of each of these minima. RFC 6817 section 2.4.2.
+    /// Interval of each minimum of `base-history`. RFC 6817 section 2.4.2.
     base_interval: Duration = Duration::from_secs(60),
     /// CURRENT_FILTER, number of delays in the last RTT whose minimum is the current delay. RFC
     /// 6817 section 2.5; at least 4.
@@ -69,7 +69,7 @@ params! {
     init_window: u64 = 2 => Range::PACKETS,
     /// MIN_CWND, packets. RFC 6817 section 2.5.
     min_window: u64 = 2 => Range::PACKETS,
-    /// Factor on the window after a loss, 0..1. RFC 6817 section 2.4.2.
+    /// Factor by which the window is multiplied after a loss, 0..1. RFC 6817 section 2.4.2.
     beta: f64 = 0.5 => Range::SHARE,
     /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
     /// `hystart-picoquic`, `hystart-mvfst`, or `"off"`. Not in RFC 6817.
@@ -86,8 +86,8 @@ struct Window {
 }
 
 crate::variables! {
-    /// Current one-way delay minus the base delay, known once a packet has reported its time of
-    /// arrival. RFC 6817 section 2.4.2.
+    /// Current one-way delay minus the base delay, known once a packet has reported its arrival
+    /// time. RFC 6817 section 2.4.2.
     queuing_delay: "s"; later,
 }
 

@@ -46,8 +46,8 @@ fn packets(cc: &Ledbat) -> f64 {
     cc.state.cwnd / MDS as f64
 }
 
-/// Fact sheet appendix A: per round trip half a packet more at half of TARGET, one less at twice
-/// TARGET, one more with an empty queue, and no change at TARGET.
+/// Growth per round trip: half a packet more at half of TARGET, one less at twice TARGET, one more
+/// with an empty queue, and no change at TARGET.
 #[test]
 fn once_around() {
     for (queued, change) in [(0, 1.0), (50, 0.5), (100, 0.0), (150, -0.5), (200, -1.0), (500, -4.0)] {

@@ -38,9 +38,8 @@
 //! Feedback has only the backward delay, and a receiver that waits for a second packet would add
 //! its timer whenever packets are less frequent. T_s kr is `gain`, or less if the period is shorter
 //! than the RTT, so that kr = gain / max(T_s, RTT). The initial, smallest and largest rate, the
-//! halving without feedback and the window are the fact sheet's (core.md section 7), because the
-//! paper has none. Losses, marks and timeouts have no direct effect. Without receive times the rate
-//! stays constant.
+//! halving without feedback and the window are this project's choice, because the paper has none.
+//! Losses, marks and timeouts have no direct effect. Without receive times the rate stays constant.
 
 mod feedback;
 mod params;

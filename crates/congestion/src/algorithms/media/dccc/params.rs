@@ -20,32 +20,32 @@ params! {
     /// alpha, weight of the past in the receive rate, 0..1. Equation 61 has 0.5 against noise; 0 is
     /// off.
     smoothing: f64 = 0.0 => Range::from(0.0).below(1.0),
-    /// Meaning of one-way delay: `absolute`, `anchored` (minus the smallest so far), `windowed`
-    /// (minus the smallest of a recent window). Appendix B.
+    /// Meaning of one-way delay: `absolute`, `anchored` (minus the smallest delay so far), or
+    /// `windowed` (minus the smallest delay of a recent window). Appendix B.
     owd: Owd = Owd::Absolute,
-    /// Window of `owd = "windowed"`. Fact sheet section 3.2.
+    /// Window of `owd = "windowed"`. Chosen by this project.
     owd_window: Duration = Duration::from_secs(60),
     /// Source of x(t - RTT): the rate x in the `header` of each packet (appendix C), or `measured`
     /// from the send times, which an idle application does not distort.
     sending_rate: SendingRate = SendingRate::Header,
-    /// Initial rate. Fact sheet section 7.1; the paper gives none.
+    /// Initial rate. Chosen by this project; the paper gives none.
     initial_rate: Rate = Rate(100_000),
-    /// Smallest rate. Fact sheet section 7.1; the paper gives none.
+    /// Smallest rate. Chosen by this project; the paper gives none.
     min_rate: Rate = Rate(10_000),
-    /// Largest rate, normally that of the application, or `"off"`. Fact sheet section 7.1; the
+    /// Largest rate, normally that of the application, or `"off"`. Chosen by this project; the
     /// paper gives none.
     #[serde(with = "units::or_off")]
     max_rate: Option<Rate> = None,
-    /// Window in round trips at the sending rate, not meant to limit it. Fact sheet section 7.2;
-    /// the paper has no window.
+    /// Window, in round trips at the sending rate. Large enough not to limit the rate. Chosen by
+    /// this project; the paper has no window.
     window: f64 = 2.0 => Range::PACKETS,
-    /// Smallest window, packets. Fact sheet section 7.2.
+    /// Smallest window, packets. Chosen by this project.
     min_window: u64 = 10 => Range::PACKETS,
-    /// Number of round trips without an ACK, with packets in flight, after which each further one
-    /// halves the rate, or `"off"`. Fact sheet section 7.2.
+    /// Number of round trips without an ACK, with packets in flight, after which each further round
+    /// trip halves the rate, or `"off"`. Chosen by this project.
     #[serde(with = "units::or_off")]
     silence: Option<f64> = Some(4.0) => Range::from(0.0),
-    /// Shortest such time. Fact sheet section 7.2.
+    /// Minimum of the time that `silence` sets. Chosen by this project.
     min_silence: Duration = Duration::from_millis(500),
 }
 

@@ -42,8 +42,8 @@ fn fixed_periods() {
     }
 }
 
-/// Fact sheet 7.3, which is equation 19 with h/beta = 200 kbit/s, T_r = 100 ms and 25 ms back.
-/// Equation 26 is in equilibrium there.
+/// Equation 19 with h/beta = 200 kbit/s, T_r = 100 ms and 25 ms back. Equation 26 is in equilibrium
+/// there.
 #[test]
 fn equilibrium_of_delay() {
     let params = Params::default();
@@ -58,8 +58,7 @@ fn equilibrium_of_delay() {
     }
 }
 
-/// Fact sheet 7.3: with losses, loss / (1 - loss) = h / x at equilibrium, and twice the h gives
-/// twice that ratio.
+/// With losses, loss / (1 - loss) = h / x at equilibrium, and twice the h gives twice that ratio.
 #[test]
 fn equilibrium_of_loss() {
     for (kbit, percent) in [(200.0, 9.09), (500.0, 3.85), (1000.0, 1.96), (2000.0, 0.99)] {
@@ -276,8 +275,8 @@ fn idle_application() {
     }
 }
 
-/// Fact sheet 7.2: the rate halves per RTT after max(4 RTT, 500 ms) without an ACK. With nothing in
-/// flight there is no timeout.
+/// The rate halves per RTT after max(4 RTT, 500 ms) without an ACK. With nothing in flight there is
+/// no timeout.
 #[test]
 fn feedback_timeout() {
     let mut s = Script::new(controller(Params { initial_rate: Rate(960_000), ..Params::default() }));

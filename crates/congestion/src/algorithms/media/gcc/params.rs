@@ -4,7 +4,7 @@ use crate::{Range, params};
 use units::{Duration, Rate};
 
 params! {
-    /// Time within which packets are sent that form a group. Draft table 1.
+    /// Packets sent within this time form a group. Draft table 1.
     burst_time: Duration = Duration::from_millis(5),
     /// Longest group of packets that arrive in a burst. WebRTC inter_arrival.cc; the draft has
     /// none.
@@ -22,8 +22,8 @@ params! {
     /// K, number of groups over which f_max is taken. WebRTC overuse_estimator.cc; the draft gives
     /// no number.
     memory: usize = 60 => Range::COUNT,
-    /// Largest factor on m before the comparison with the threshold. WebRTC overuse_detector.cc; 1
-    /// is the draft.
+    /// Largest factor by which m is multiplied before the comparison with the threshold. WebRTC
+    /// overuse_detector.cc; draft: 1.
     deltas: u64 = 60 => Range::COUNT,
     /// del_var_th(0), threshold at the start. Draft table 1.
     del_var_th: Duration = Duration::from_micros(12_500),
@@ -31,7 +31,8 @@ params! {
     del_var_th_min: Duration = Duration::from_millis(6),
     /// Largest threshold. Draft section 5.4.
     del_var_th_max: Duration = Duration::from_millis(600),
-    /// Excess over the threshold beyond which the estimate does not change it. Draft section 5.4.
+    /// Excess of the estimate over the threshold beyond which the threshold is not adapted. Draft
+    /// section 5.4.
     spike: Duration = Duration::from_millis(15),
     /// Largest time step of the threshold's update. WebRTC overuse_detector.cc; the draft has none.
     max_step: Duration = Duration::from_millis(100),
@@ -45,7 +46,7 @@ params! {
     interval: Duration = Duration::from_millis(100),
     /// T, window of the receive rate. Draft table 1: 0.5 to 1 s.
     rate_window: Duration = Duration::from_millis(500),
-    /// Factor on the receive rate in Decrease, 0..1. Draft section 5.5.
+    /// Factor by which the receive rate is multiplied in Decrease, 0..1. Draft section 5.5.
     beta: f64 = 0.85 => Range::SHARE,
     /// Growth factor per second in multiplicative increase. Draft section 5.5.
     eta: f64 = 1.08 => Range::FACTOR,
@@ -80,8 +81,8 @@ params! {
     /// Largest rate, normally that of the application, or `"off"`. Not in the draft.
     #[serde(with = "units::or_off")]
     max_rate: Option<Rate> = None,
-    /// Window, in multiples of the bytes sent in an RTT and an interval; not meant to limit the
-    /// rate. Not in the draft.
+    /// Window, in multiples of the bytes sent in an RTT and an interval. Large enough not to limit
+    /// the rate. Not in the draft.
     window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Not in the draft.
     min_window: u64 = 10 => Range::PACKETS,

@@ -134,7 +134,7 @@ mod tests {
         DelayBased { rate, ..DelayBased::new(Params::default()) }
     }
 
-    /// Vector A14 of the fact sheet.
+    /// Growth factors and additive steps by interval.
     #[test]
     fn vector_a14() {
         for (interval, eta) in [(0.1, 1.00773), (0.5, 1.03923), (1.0, 1.08), (2.0, 1.08)] {

@@ -120,9 +120,8 @@ fn watch(link: &mut Loop<Gcc>, until: u64) -> (f64, f64) {
     (longest, ((link.flows[0].delivered - delivered) / MDS) as f64 / could)
 }
 
-/// Fact sheet section 15: alone on 1 Mbit/s and 50 ms, no queue above 100 ms after 30 s. From 300
-/// kbit/s, growth by 8 % per second fills the link after ln(C / 300 kbit/s) / ln 1.08: 16 s, at 10
-/// Mbit/s 46 s.
+/// Alone on 1 Mbit/s and 50 ms, no queue above 100 ms after 30 s. From 300 kbit/s, growth by 8 %
+/// per second fills the link after ln(C / 300 kbit/s) / ln 1.08: 16 s, at 10 Mbit/s 46 s.
 #[test]
 fn alone() {
     for (kbits, settled) in [(300, 30), (1000, 30), (2500, 40), (10_000, 60)] {

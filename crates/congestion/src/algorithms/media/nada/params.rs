@@ -66,8 +66,8 @@ params! {
     /// Largest effect of the shaping buffer on a rate, as a share of the rate. RFC 8698 section
     /// 5.2.2.
     shaping_max: f64 = 0.05 => Range::PART,
-    /// Window, in multiples of the bytes sent in an RTT and a report interval; not meant to limit
-    /// the rate. Not in the RFC.
+    /// Window, in multiples of the bytes sent in an RTT and a report interval. Large enough not to
+    /// limit the rate. Not in the RFC.
     window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Not in the RFC.
     min_window: u64 = 10 => Range::PACKETS,

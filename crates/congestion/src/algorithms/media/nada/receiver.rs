@@ -245,7 +245,7 @@ mod tests {
         assert!((a - b).abs() < 5e-7, "{a} {b}");
     }
 
-    /// Test vector A13 of the fact sheet, in milliseconds.
+    /// Test vector, in milliseconds.
     #[test]
     fn warping() {
         for (d, warped) in [
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// Test vector A12 of the fact sheet: newest 10 then seven 100, seven 100 then 10, all 100.
+    /// Test vector: newest 10 then seven 100, seven 100 then 10, all 100.
     #[test]
     fn loss_intervals() {
         let mean = |newest_first: [u64; 8]| {

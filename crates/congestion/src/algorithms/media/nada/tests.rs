@@ -24,7 +24,7 @@ fn near(a: f64, b: f64, tolerance: f64) {
     assert!((a - b).abs() <= tolerance, "{a}, not {b}");
 }
 
-/// Test vector A13 of the fact sheet, equation 3.
+/// Test vector of equation 3.
 #[test]
 fn gamma() {
     for (rtt, gamma) in [(20, 0.2083), (100, 0.1562), (300, 0.0962)] {

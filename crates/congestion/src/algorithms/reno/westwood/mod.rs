@@ -51,8 +51,8 @@ params! {
     filter: Filter = Filter::TwoPole,
     /// Shortest window of a bandwidth sample. Linux TCP_WESTWOOD_RTT_MIN.
     sample_window: Duration = Duration::from_millis(50),
-    /// Factor on the window after an event before the first bandwidth sample, 0..1. RFC 9002
-    /// appendix B.1.
+    /// Factor by which the window is multiplied after an event before the first bandwidth sample,
+    /// 0..1. RFC 9002 appendix B.1.
     beta: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. Linux tcp_westwood.c, RFC 9002 section 7.2.
     min_window: u64 = 2 => Range::PACKETS,
@@ -64,8 +64,8 @@ params! {
     /// `packet`, rounded down (mvfst).
     growth: Growth = Growth::Window,
     /// Quantity that grows the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`
-    /// (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an
-    /// unused window (mvfst).
+    /// (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, even if the
+    /// window was not fully used (mvfst).
     count: Count = Count::Bytes,
     /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
     /// RFC 9002 and Linux none.
