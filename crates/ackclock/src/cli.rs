@@ -41,18 +41,19 @@ enum Command {
     /// Prints a summary, judges the claims of each experiment, and writes results and an HTML
     /// report.
     ///
-    /// Exit status: 0 if every claim holds or its miss is explained, 1 if a claim fails without an
-    /// explanation, 2 for bad input.
+    /// Exit status: 0 if every claim holds or has a recorded reason, 1 if a claim fails without
+    /// one, 2 for bad input.
     Run(RunArgs),
-    /// Print the runs of experiments as JSON without making them.
+    /// List the runs of experiments as JSON, without running them.
     ///
-    /// `run --shard K/N` makes the runs whose number modulo N is K - 1.
+    /// `run --shard K/N` runs those whose number modulo N is K - 1.
     Plan {
         /// Experiments to plan: shipped names, prefixes of names, files or folders.
         #[arg(required = true)]
         experiments: Vec<String>,
     },
-    /// Compare controllers on a link: throughput, delay and fairness, with the reason.
+    /// Compare the throughput, delay and fairness of controllers on a link, and explain the
+    /// differences.
     ///
     /// Example:
     /// `ackclock compare cubic bbr3 --link "rate=100 Mbit/s rtt=80 ms queue=0.3 BDP loss=0.01 %"`
@@ -62,15 +63,16 @@ enum Command {
     /// Check whether a stack's own congestion control follows its specification.
     ///
     /// Runs the stack and our implementation of the RFC or draft on a grid of networks. Reports
-    /// where they differ, by how much, and which changed rule explains the difference.
+    /// where they differ, by how much, and which single rule change explains the difference.
     ///
     /// Example: `ackclock conform quinn --controller cubic`
     ///
-    /// See docs/src/reference/conformance.md for the method. Exit status: 0 for every verdict.
+    /// See docs/src/reference/conformance.md for the method. Exit status: 0 whatever the verdict, 2
+    /// for errors.
     Conform(ConformArgs),
     /// Show what changed between two sets of results.
     ///
-    /// A change counts if it is larger than the spread between runs.
+    /// A change is reported if it is larger than the spread between runs.
     ///
     /// Example:
     /// `ackclock diff results-main results-branch --fail-if "goodput -3 %" --junit out.xml --markdown`
@@ -92,7 +94,7 @@ enum Command {
     },
     /// Rebuild the HTML report from stored results.
     Report {
-        /// Folders with results; the newest results of each experiment count.
+        /// Folders with results; the newest results of each experiment are used.
         #[arg(default_value = "results")]
         dirs: Vec<PathBuf>,
         /// Write the report to this folder.
@@ -111,7 +113,7 @@ enum Command {
     /// Check the hand-written numbers in the texts of the shipped experiments.
     ///
     /// Lists each number that a run does not fill in, with the command that prints it. With
-    /// --results, reports the numbers that their command no longer prints.
+    /// --results, reports each number that its command no longer prints.
     ///
     /// Exit status: 0, or 1 if a number has no origin or is no longer printed.
     Prose {
@@ -138,14 +140,14 @@ enum Command {
     Link(LinkArgs),
     /// Check how accurately this machine can emulate links.
     ///
-    /// Reports privileges and kernel, and measures the errors of rate and delay.
+    /// Reports the privileges and the kernel version, and measures the errors in rate and delay.
     ///
     /// Exit status: 0 if every measurement is accurate and valid, 1 if not.
     Doctor(DoctorArgs),
     /// Serve the files of a folder over QUIC, with any congestion controller.
     ///
-    /// Speaks HTTP/3 and hq-interop. The first Ctrl-C finishes the transfers under way, the second
-    /// ends them.
+    /// Speaks HTTP/3 and hq-interop. The first Ctrl-C waits for the transfers in progress, the
+    /// second ends them.
     ///
     /// Example: `ackclock serve --root DIR --controller quic-dc --set threshold="20 ms"`
     Serve(ServeArgs),
@@ -166,7 +168,7 @@ enum Command {
     ///
     /// Example: `ackclock schema > ackclock.schema.json`
     ///
-    /// See docs/src/reference/experiment-files.md for the settings of editors.
+    /// See docs/src/reference/experiment-files.md for editor settings.
     Schema {
         /// Print the keys as Markdown instead, as in docs/src/reference/keys.md.
         #[arg(long)]

@@ -80,12 +80,22 @@ pub(crate) fn width() -> usize {
     columns(&std::io::stdout())
 }
 
+/// Returns the width at which lines of a list are cut. Without a screen and COLUMNS they are not
+/// cut, because a program may read them.
+pub(crate) fn list_width() -> usize {
+    given_columns(&std::io::stdout()).unwrap_or(usize::MAX)
+}
+
 fn columns(out: &impl IsTerminal) -> usize {
-    if out.is_terminal() {
-        return textwrap::termwidth().max(NARROWEST);
-    }
-    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    asked.unwrap_or(80).max(NARROWEST)
+    given_columns(out).unwrap_or(80)
+}
+
+fn given_columns(out: &impl IsTerminal) -> Option<usize> {
+    let given = match out.is_terminal() {
+        true => Some(textwrap::termwidth()),
+        false => std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()),
+    };
+    given.map(|columns| columns.max(NARROWEST))
 }
 
 /// Shortens a line to `width` characters and marks the cut with an ellipsis.

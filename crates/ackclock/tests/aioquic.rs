@@ -81,7 +81,7 @@ fn rows_beside_the_simulator() {
     for row in ["new-reno (aioquic)", "cubic (aioquic)", "its own controllers of these names"] {
         assert!(table.contains(row), "{row}: {table}");
     }
-    assert!(table.contains("Not on aioquic: bbr3 (flow: bbr3 does not run in aioquic"), "{table}");
+    assert!(table.contains("Not on aioquic: bbr3 (bbr3 does not run in aioquic"), "{table}");
     let (status, _, errors) = said(&command(&file, &outs[1], &["--jobs", "2"]).output().unwrap());
     assert_eq!(status, Some(0), "{errors}");
     assert_eq!(bytes(&outs[0]), bytes(&outs[1]));

@@ -80,15 +80,23 @@ fn what_cannot_be_asked() {
             &["ackclock", "--controller", "vegas"][..],
             "--controller vegas: must be one of cubic, new-reno, bbr3",
         ),
-        (&["linux-tcp"], "linux-tcp: not available with --on stack"),
+        (&["linux-tcp"], "linux-tcp: needs --on wire"),
         (&["linux-tcp", "--on", "wire", "--kernel"], "--kernel: linux-tcp already is the kernel's TCP"),
         (
             &["linux-tcp", "--on", "wire", "--controller", "bbr3"],
             "--controller bbr3: the kernel has no BBRv3",
         ),
-        (&["quic-go"], "quic-go: not available with --on stack"),
-        (&["ackclock", "--controller", "{ name = 'cubic', betta = 1 }"], "controller.betta: unknown key"),
+        (&["quic-go"], "quic-go: needs --on wire"),
+        (&["ackclock", "--controller", "{ name = 'cubic', betta = 1 }"], "--controller: betta: unknown key"),
         (&["ackclock", "--controller", "{ name = 'cubic'"], "--controller { name = 'cubic'"),
+        (&["ackclock", "--repeat", "0"], "'--repeat <REPEAT>': must be between 1 and 10000"),
+        #[cfg(feature = "others")]
+        (
+            &["quinn", "--controller", "{ name = 'cubic', beta = 0.5 }"],
+            "--controller: quinn's own cubic takes no parameters; write --controller cubic",
+        ),
+        #[cfg(feature = "others")]
+        (&["quinn", "--controller", "bbr3"], "bbr3 cannot be checked in quinn: its random numbers"),
     ] {
         let (well, _, said) = conform(dir.path(), args);
         assert!(!well && said.contains(why), "{said}");

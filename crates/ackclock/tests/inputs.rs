@@ -57,7 +57,7 @@ fn what_is_no_file_is_refused() {
         ("socket.toml", "socket.toml: a socket, not a file; "),
         ("large.toml", "large.toml: larger than 4 MiB; "),
         ("latin.toml", "latin.toml:2: not UTF-8: byte 0xe9 in column 14; save it as UTF-8"),
-        ("none.toml", "none.toml: no such file; shipped experiments: see `ackclock list`"),
+        ("none.toml", "none.toml: no such file; `ackclock list` shows the shipped experiments"),
     ] {
         let said = refused(dir.path(), name);
         assert!(said.starts_with(&format!("ackclock: {says}")), "{said}");
@@ -134,7 +134,7 @@ fn a_published_table_is_a_file() {
 fn results_are_files() {
     for (pipe, says) in [
         ("runs.csv", "runs.csv: not a regular file"),
-        ("SHA256SUMS", "not a results folder: not a regular file"),
+        ("SHA256SUMS", "damaged results: SHA256SUMS: not a regular file"),
         ("manifest.toml", "manifest.toml: not a regular file"),
         ("summary.json", "no results found"),
     ] {

@@ -121,10 +121,10 @@ impl Backend {
         match self {
             Self::Sim => "The deterministic simulator",
             Self::Wire => {
-                "The kernel's TCP, our QUIC over UDP, or other stacks as processes (--stack), through the emulator in real time (Linux), next to the simulator's rows"
+                "Real time, through the emulator (Linux): the kernel's TCP, our QUIC over UDP, or other stacks (--stack). Includes the simulator's rows"
             }
             Self::Stack => {
-                "Real QUIC stacks with TLS in the simulator's virtual time: our endpoints, or others (--stack), next to the simulator's rows"
+                "The simulator's virtual time, with TLS: our QUIC endpoints, or other stacks (--stack). Includes the simulator's rows"
             }
             Self::Noq => "noq with our controllers, in the simulator's virtual time",
             Self::Quinn => "quinn with our controllers, in the simulator's virtual time",

@@ -131,13 +131,22 @@ const MAX_LISTED: usize = 30;
 /// Suggests a known name: `did you mean "queue"? known: rate, delay, queue`. The question appears
 /// only if a name is similar.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.into_iter().collect();
-    let question = nearest(word, &known).map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
+    let known: Vec<&str> = known.into_iter().filter(|name| !name.is_empty()).collect();
+    let question = question(word, &known);
+    if known.is_empty() {
+        return question;
+    }
     let more = if known.len() > MAX_LISTED { ", ..." } else { "" };
     format!(
         "{question}known: {}{more}",
         known.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", ")
     )
+}
+
+/// Asks whether a similar name was meant: `did you mean "queue"? `, with a space at the end. Empty if
+/// no name is similar.
+pub fn question(word: &str, known: &[&str]) -> String {
+    nearest(word, known).map_or(String::new(), |name| format!("did you mean \"{name}\"? "))
 }
 
 /// Returns the known name most similar to a misspelt one.
@@ -182,6 +191,7 @@ mod tests {
         }
         assert_eq!(nearest("jitter", &known), None);
         assert_eq!(nearest("", &[]), None);
+        assert_eq!((did_you_mean("x", [""]), did_you_mean("x", [])), (String::new(), String::new()));
         assert_eq!(
             did_you_mean("raet", known),
             "did you mean \"rate\"? known: rate, queue, limit-counts, new-reno"

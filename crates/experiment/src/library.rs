@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
 
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::{Diagnostic, did_you_mean, question};
 use crate::input::{self, unreadable};
 use crate::printable::is_terminal_control;
 
@@ -14,6 +14,9 @@ static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/published");
 
 /// Prefix of a shipped experiment's path in messages.
 const SHIPPED: &str = "shipped:";
+
+/// Problem of a word that names no file, folder or shipped experiment.
+pub const NOT_FOUND: &str = "no such file, folder or shipped experiment";
 
 /// Name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -136,9 +139,9 @@ impl Library {
         let mut known: Vec<&str> = shipped.iter().map(|s| s.name.as_str()).chain(prefixes).collect();
         known.sort_unstable();
         known.dedup();
-        let wrong = "not a file, folder or shipped experiment";
+        let right = format!("{}`ackclock list` shows all", question(name, &known));
         let name = if name.is_empty() { "\"\"" } else { name };
-        Diagnostic::new(name, wrong, format!("{}; see `ackclock list`", did_you_mean(name, known)))
+        Diagnostic::new(name, NOT_FOUND, right)
     }
 }
 
@@ -186,7 +189,7 @@ fn is_toml(path: &Path) -> bool {
 fn read(path: &Path) -> Result<Source, Diagnostic> {
     let text = input::read(path).map_err(|problem| match path.exists() {
         true => problem,
-        false => problem.with_right("shipped experiments: see `ackclock list`"),
+        false => problem.with_right("`ackclock list` shows the shipped experiments"),
     })?;
     let name = name_of(path);
     check_name(&name, path).map_err(|wrong| {

@@ -51,7 +51,7 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "total_goodput",
         "Mbit/s",
-        "rate of stream bytes of all flows together that arrived for the first time, over the whole window even if a flow ran for only part of it",
+        "sum of the rates of stream bytes that arrived for the first time, over the whole window, including time when a flow was not running",
         2,
     ),
     quantity(
@@ -102,19 +102,19 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "pto_mean",
         "ms",
-        "probe timeout of QUIC, or the tail loss probe timer of TCP, without backoff; mean over the ACKs that a sender received",
+        "probe timeout of QUIC, or the tail loss probe timer of TCP, without backoff; mean over the ACKs received",
         1,
     ),
     quantity(
         "rto_mean",
         "ms",
-        "retransmission timeout of TCP, without backoff; mean over the ACKs that a sender received",
+        "retransmission timeout of TCP, without backoff; mean over the ACKs received",
         1,
     ),
     quantity(
         "reo_wnd_mean",
         "ms",
-        "time that a packet may arrive late before it is declared lost: RACK's reordering window, or the part of the time threshold above one RTT; mean over the ACKs that a sender received",
+        "RACK's reordering window, or the part of the time threshold above one RTT; mean over the ACKs received",
         2,
     ),
     quantity(
@@ -126,7 +126,7 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "queue_wait",
         "ms",
-        "mean time in a link's queue until transmission begins, summed over the flow's links (q of source 003, equation 2)",
+        "mean time in a link's queue until transmission begins, summed over the flow's links (q in equation 2 of arXiv 1506.02799)",
         2,
     ),
     quantity(
@@ -151,7 +151,7 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "share",
         "%",
-        "share of the flows with a label in the stream bytes of all flows that arrived for the first time; only as `share of X`",
+        "share of all newly arrived stream bytes that belongs to the flows with label X; only as `share of X`",
         1,
     )
     .with_subject(Subject::SomeFlows),
@@ -191,7 +191,7 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "receive_times",
         "%",
-        "share of acknowledged packets whose receive time was reported in an ACK frame; real endpoints only, where a controller of one-way delay runs without missing times",
+        "share of acknowledged packets whose receive time was reported in an ACK frame; only with `--on stack`",
         1,
     ),
     quantity("reductions", "events", "window reductions of any cause, per flow", 1),
@@ -201,14 +201,14 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "separate_acks",
         "packets",
-        "packets sent that carry only an ACK, in response to a PING of the receiver",
+        "ACK-only packets sent in response to a PING from the receiver",
         0,
     ),
-    quantity("separate_acks_lost", "packets", "packets that carry only an ACK, dropped by the first link", 0),
+    quantity("separate_acks_lost", "packets", "ACK-only packets dropped by the first link", 0),
     quantity(
         "power",
         "Mbit/s per ms",
-        "goodput divided by mean RTT (Kleinrock); not meaningful without goodput and RTT",
+        "goodput divided by mean RTT (Kleinrock); absent if either is missing",
         4,
     ),
     quantity("ping_mean", "ms", "mean RTT of the probe", 2).with_subject(Subject::Run),
@@ -259,13 +259,13 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "object_time_mean",
         "ms",
-        "mean time from when an object's first byte is offered to when its last byte arrives; mean over flows",
+        "mean object completion time (first byte offered to last byte received); mean over flows",
         1,
     ),
     quantity(
         "object_time_p95",
         "ms",
-        "95th percentile of the time from when an object's first byte is offered to when its last byte arrives, over the objects of all flows",
+        "95th percentile of object completion times (first byte offered to last byte received), over all objects",
         1,
     ),
     quantity("completion", "s", "time from the first packet to the last byte; mean over flows", 2)

@@ -63,9 +63,10 @@ fn draw(analysis: &Analysis, figures: &[Figure]) -> Markup {
     page::frame("Stability of dccc", "", &body)
 }
 
-const HOW_TO_READ: &str = "The paper's equation 46 describes a controller that acts continuously. Equation 26, which runs, acts \
-once per RTT. This adds half an RTT of delay to the loop, so its margins are smaller. The largest stable gain is the largest \
-kr RTT. It moves the second pole too; the gain margin leaves that pole where it is.";
+const HOW_TO_READ: &str = "The paper's equation 46 describes a controller that acts continuously. The implementation acts \
+once per RTT, as equation 26 describes. This adds half an RTT of delay to the loop, so its margins are smaller. The largest \
+stable gain is the largest stable kr RTT; changing the gain also moves the second pole. The gain margin is computed with the \
+second pole fixed.";
 
 /// Draws the verdict and the margins of the loop that runs.
 fn strip(analysis: &Analysis) -> Markup {

@@ -288,7 +288,7 @@ impl Outliers {
 /// Returns the table of the README as Markdown.
 pub fn markdown(sources: &[Source]) -> String {
     let mut out = String::from(
-        "| source | claims | hold | partly | within the spread | missed | not judged | open | numbers | within 2 % | 5 % | 10 % | 25 % | open |\n\
+        "| source | claims | hold | partly | within the spread | missed | not judged | claims with unknown cause | numbers | within 2 % | 5 % | 10 % | 25 % | numbers with unknown cause |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for Source { name, claims: c, cells, .. } in sources {

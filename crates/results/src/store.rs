@@ -350,7 +350,7 @@ fn table<T>(dir: &Path, file: &str, meaning: impl FnOnce(columns::Table) -> io::
 }
 
 fn named<T>(file: &str, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    read().map_err(|e| io::Error::new(e.kind(), format!("{file}: {e}")))
+    read().map_err(|e| sums::named(file, &e))
 }
 
 /// Returns the newest results folder of every experiment and world under `root`.

@@ -1,8 +1,9 @@
 //! Nyquist's criterion and the margins of an [`OpenLoop`].
 //!
-//! |G| falls with the frequency, so it crosses 1/M at most once. For beta <= 1 the phase crosses -180 degrees once
-//! before the delay turns it further, because w - atan(w/a) - atan(eta b/w) first falls and then
-//! rises. Later crossings of the real axis are closer to zero. So bisection finds both crossings.
+//! The magnitude of G falls with the frequency, so it crosses 1/M at most once. For beta <= 1 the
+//! phase crosses -180 degrees exactly once before the delay term dominates, because w - atan(w/a) -
+//! atan(eta b/w) first falls and then rises. Later crossings of the real axis are closer to zero.
+//! So bisection finds both crossings.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -17,7 +18,8 @@ use super::open_loop::OpenLoop;
 pub struct Margins {
     /// Frequency at which |G| = 1/M. `None` if |G| is larger at all frequencies.
     pub gain_crossover: Option<f64>,
-    /// Distance of the phase at the gain crossover from -180 degrees. Negative if it is below.
+    /// Distance of the phase at the gain crossover from -180 degrees. Negative if the phase is
+    /// below.
     pub phase_margin: Option<f64>,
     /// Additional delay at which the loop becomes unstable.
     pub delay_margin: Option<f64>,

@@ -21,7 +21,7 @@ pub mod text;
 
 use congestion::algorithms::media::dccc::Params;
 
-pub use self::read::read;
+pub use self::read::{Mistake, read};
 
 /// A link of the network.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 
 use congestion::{Entry, Variable};
 
-use crate::status::{Error, HOLDS, cut, print, width};
+use crate::status::{Error, HOLDS, cut, list_width, print, width};
 use experiment::controllers::{controllers, find, unknown};
 
 /// Width of the name column.
@@ -13,7 +13,7 @@ const NAME: usize = 16;
 pub(crate) fn run(name: Option<&str>) -> Result<u8, Error> {
     let all = controllers();
     let Some(name) = name else {
-        all.iter().for_each(|entry| print(&format!("{}\n", line(entry, width()))));
+        all.iter().for_each(|entry| print(&format!("{}\n", line(entry, list_width()))));
         print("\nParameters, defaults, ranges and variables: `ackclock algorithms NAME`\n");
         return Ok(HOLDS);
     };

@@ -30,12 +30,12 @@ const DELAY_ERROR: units::Duration = units::Duration::from_micros(500);
 pub(crate) struct DoctorArgs {
     /// Set the length of each measurement, in seconds.
     ///
-    /// Each rate has two: one for the rate and one for the delay.
+    /// Each rate is measured twice: once for the rate and once for the delay.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
     /// Set the largest number of tries for each rate.
     ///
-    /// The first try that is accurate and valid counts, or else the last.
+    /// Reports the first try that is accurate and valid, or else the last.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]
     tries: u32,
     /// Print the findings as JSON.

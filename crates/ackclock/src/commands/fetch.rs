@@ -59,7 +59,7 @@ pub(crate) struct FetchArgs {
     /// Set how long to wait for the handshake.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) patience: Duration,
-    /// Print only problems, and neither progress nor measurements.
+    /// Print only errors and warnings, without progress and measurements.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

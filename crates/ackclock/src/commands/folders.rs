@@ -48,9 +48,9 @@ pub(crate) fn load_summaries(dirs: &[PathBuf]) -> Result<Vec<Summary>, Error> {
 fn each<T>(dirs: &[PathBuf], read: impl Fn(&Path) -> io::Result<T>) -> Result<Vec<T>, Error> {
     let mut all = Vec::new();
     for dir in dirs {
-        let at = |e: io::Error| Error::bad(format!("{}: {e}", dir.display()));
-        for folder in store::newest(dir).map_err(at)? {
-            let wrong = |e: io::Error| Error::bad(format!("{}: not a results folder: {e}", folder.display()));
+        for folder in store::newest(dir).map_err(|e| unlisted(dir, &e))? {
+            let wrong =
+                |e: io::Error| Error::bad(format!("{}: damaged results: {e}; {AGAIN}", folder.display()));
             all.push(read(&folder).map_err(wrong)?);
         }
     }
@@ -59,6 +59,22 @@ fn each<T>(dirs: &[PathBuf], read: impl Fn(&Path) -> io::Result<T>) -> Result<Ve
         return Err(Error::bad(format!("{}: {NO_RESULTS}", dirs.join(", "))));
     }
     Ok(all)
+}
+
+/// Advice for damaged results.
+pub(crate) const AGAIN: &str = "run the experiment again with --fresh";
+
+/// Returns the error about a folder that cannot be searched for results.
+pub(crate) fn unlisted(dir: &Path, error: &io::Error) -> Error {
+    Error::bad(match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!("{}: no such folder; give a folder written by `ackclock run --out`", dir.display())
+        }
+        io::ErrorKind::NotADirectory => {
+            format!("{}: not a folder; give a folder written by `ackclock run --out`", dir.display())
+        }
+        _ => format!("{}: {error}", dir.display()),
+    })
 }
 
 /// Message for a folder without results.

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use clap::Args;
 use serde::Serialize;
 
-use crate::commands::folders::NO_RESULTS;
+use crate::commands::folders::{AGAIN, NO_RESULTS, unlisted};
 use crate::status::{Error, HOLDS, MISS, cut, print, width};
 use results::store::{self, Entry, State};
 use results::summary::{ClaimResult, Verdict};
@@ -143,8 +143,7 @@ fn row(name: &str, id: &str, on: &str, date: &str, runs: &str, end: &str, width:
 
 /// Prints the list. The exit status is 1 if something is damaged.
 pub(crate) fn run(args: &IndexArgs) -> Result<u8, Error> {
-    let at = |e: std::io::Error| Error::bad(format!("{}: {e}", args.dir.display()));
-    let all = store::index(&args.dir).map_err(at)?;
+    let all = store::index(&args.dir).map_err(|e| unlisted(&args.dir, &e))?;
     if all.is_empty() {
         return Err(Error::bad(format!("{}: {NO_RESULTS}", args.dir.display())));
     }
@@ -176,11 +175,11 @@ fn foot(lines: &[Line<'_>]) -> String {
         .collect();
     let bytes = size(lines.iter().map(|line| line.bytes).sum());
     let problem = |line: &Line<'_>| {
-        let text = format!("{}: {}", line.path.display(), line.problem?);
+        let text = format!("{}: {}; {AGAIN}", line.path.display(), line.problem?);
         Some(textwrap::fill(&text, textwrap::Options::new(width()).subsequent_indent("  ")) + "\n")
     };
     let problems: String = lines.iter().filter_map(problem).collect();
-    format!("claims: hold/hold partly or within the spread/missed\n{}; {bytes}\n{problems}", parts.join(", "))
+    format!("claims: holds / partly, or within the spread / fails\n{}; {bytes}\n{problems}", parts.join(", "))
 }
 
 /// Formats a time in UTC, to the second.

@@ -3,7 +3,7 @@
 use link::{LinkConfig, RateModel};
 use scenario::{Scenario, Transport};
 
-use crate::status::{Error, HOLDS, cut, print, width};
+use crate::status::{Error, HOLDS, cut, list_width, print};
 use experiment::file::Experiment;
 use experiment::library::Library;
 
@@ -32,7 +32,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<u8, Error> {
     }
     let head = format!("{:NAME$}{:>5} {:>8}  source", "", "runs", "one core");
     for line in std::iter::once(head).chain(lines) {
-        print(&format!("{}\n", cut(&line, width())));
+        print(&format!("{}\n", cut(&line, list_width())));
     }
     Ok(HOLDS)
 }

@@ -1,6 +1,7 @@
 //! The commands, each with its arguments in a module of its own.
 
 pub(crate) mod algorithms;
+mod arguments;
 pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod conform;

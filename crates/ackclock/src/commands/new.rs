@@ -44,7 +44,7 @@ pub(crate) fn run(args: &NewArgs) -> Result<String, String> {
     check(name)?;
     let folder = Path::new(name);
     if folder.exists() {
-        return Err(format!("`{name}` exists already; choose another name or remove it"));
+        return Err(format!("`{name}` already exists; choose another name or remove it"));
     }
     for (file, text) in FILES {
         let path = folder.join(file);
@@ -72,7 +72,10 @@ fn check(name: &str) -> Result<(), String> {
         return Err(format!("`{name}` is taken by Rust, Cargo or this program; choose another name"));
     }
     match experiment::controllers::controllers().get(name) {
-        Some(entry) => Err(format!("a controller `{name}` exists already: {}", entry.doc.trim())),
+        Some(entry) => {
+            let document = entry.doc.trim().trim_end_matches('.').split(" (").next().unwrap_or_default();
+            Err(format!("controller `{name}` already exists ({document}); choose another name"))
+        }
         None => Ok(()),
     }
 }
@@ -100,7 +103,7 @@ mod tests {
             ("Mine", "use a lower-case letter"),
             ("", "a lower-case letter"),
             ("../x", "a lower-case letter"),
-            ("cubic", "a controller `cubic` exists"),
+            ("cubic", "controller `cubic` already exists (CUBIC: RFC 9438); choose another name"),
             ("deps", "taken by Rust"),
             ("fn", "taken by Rust"),
             ("ackclock-units", "taken by Rust"),

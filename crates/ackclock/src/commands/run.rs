@@ -10,6 +10,7 @@ use scenario::Watch;
 use serde::Serialize;
 use units::Bytes;
 
+use crate::commands::arguments;
 use crate::commands::folders::{self, slug};
 use crate::commands::sources;
 use crate::commands::worlds::{backends, stacks, worlds};
@@ -34,7 +35,7 @@ pub(crate) struct RunArgs {
     #[arg(required = true)]
     experiments: Vec<String>,
     /// Choose where the experiments run.
-    #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&Backend::WORLDS))]
+    #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&Backend::WORLDS, Backend::doc))]
     on: Backend,
     /// Choose the QUIC implementations to run, separated by commas.
     ///
@@ -57,26 +58,26 @@ pub(crate) struct RunArgs {
     /// Use this to test a hypothesis about the network of the source.
     #[arg(long, requires = "sets")]
     keep_published: bool,
-    /// Replace the file's controllers by this one (repeatable).
+    /// Replace the file's controllers with this one (repeatable).
     ///
     /// Give a name, as in `--controller bbr3`, or a TOML table with parameters, as in
     /// `--controller '{ name = "nada", rmax = "1.7 Mbit/s" }'`.
     ///
-    /// The file must either have one list of controllers in [vary], as rfc8867 has, or one axis
-    /// that sets them, as quic-dc has. Recorded reasons for failing claims are ignored.
+    /// The file must have exactly one list of controllers in [vary] (as in rfc8867) or one axis
+    /// that sets them (as in quic-dc). Recorded reasons for failing claims are ignored.
     #[arg(long = "controller", value_name = "CONTROLLER")]
     controllers: Vec<String>,
     /// Set the seed of the first repetition.
     ///
     /// Every further repetition adds 1.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true, value_parser = arguments::seed)]
     seed: Option<u64>,
     /// Set the number of repetitions of each case.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true, value_parser = arguments::repetitions)]
     repeat: Option<u32>,
     /// Set the number of simulations that run in parallel.
     ///
-    /// The default is one for each core. An empty value counts as not given.
+    /// The default is one for each core. An empty value means the default.
     #[arg(long)]
     jobs: Option<Jobs>,
     /// Write results to this folder.
@@ -86,9 +87,8 @@ pub(crate) struct RunArgs {
     ///
     /// The files take about 700 bytes for each packet of each run.
     ///
-    /// FORMAT is `0.3`, which qvis loads, or `current`, which follows the newest drafts and which
-    /// Cloudflare's qlog crate reads. `gzip`, alone or after a comma, compresses the files to about
-    /// a tenth.
+    /// FORMAT is `0.3` (for qvis) or `current` (the newest drafts, for Cloudflare's qlog crate).
+    /// `gzip`, alone or after a comma, compresses the files to about a tenth.
     #[arg(
         long,
         value_name = "FORMAT",
@@ -97,7 +97,7 @@ pub(crate) struct RunArgs {
         default_missing_value = "0.3"
     )]
     qlog: Option<Format>,
-    /// Refuse to write more time series and qlog files than this.
+    /// Limit the disk space of time series and qlog files.
     ///
     /// The size is estimated before the first run.
     #[arg(long, value_name = "SIZE", default_value = "10 GB")]
@@ -108,10 +108,10 @@ pub(crate) struct RunArgs {
     /// Recompute everything, even if results exist.
     #[arg(long)]
     fresh: bool,
-    /// Make only part K of N of the runs, as in `--shard 3/16`.
+    /// Run only part K of N, as in `--shard 3/16`.
     ///
-    /// The parts may run on different machines with the same program. The part that finds the runs
-    /// of all others under --out completes the study.
+    /// The parts may run on different machines with the same program. A part that finds the runs of
+    /// all other parts under --out completes the study.
     #[arg(long, value_name = "K/N", conflicts_with_all = ["qlog", "pcap"])]
     shard: Option<Shard>,
     /// Print a table and the claims of each experiment.
@@ -348,6 +348,11 @@ fn claims(all: &[Results]) -> impl Iterator<Item = &ClaimResult> {
     all.iter().flat_map(|r| &r.summary.claims)
 }
 
+/// Formats a number with the verb for one or for several.
+fn counted(number: usize, [one, several]: [&str; 2]) -> String {
+    format!("{number} {}", if number == 1 { one } else { several })
+}
+
 fn unexplained(all: &[Results]) -> usize {
     claims(all).filter(|claim| claim.is_unexplained()).count()
 }
@@ -364,19 +369,18 @@ pub(crate) fn conclusion(all: &[Results]) -> String {
             return String::new();
         }
         format!(
-            "{whose}: {} of {} hold, {} partly, {} within the spread, {} missed, {} not judged\n",
-            count(Verdict::Holds),
-            mine().count(),
-            count(Verdict::Partly),
+            "{whose}: {}, {}, {} within the spread, {}, {} not judged\n",
+            counted(count(Verdict::Holds), ["holds", "hold"]),
+            counted(count(Verdict::Partly), ["holds partly", "hold partly"]),
             count(Verdict::WithinSpread),
-            count(Verdict::Missed),
+            counted(count(Verdict::Missed), ["fails", "fail"]),
             count(Verdict::NotJudged),
         )
     };
     let bare = match unexplained(all) {
         0 => String::new(),
-        1 => "1 failing claim has no recorded explanation (marked !)\n".to_owned(),
-        number => format!("{number} failing claims have no recorded explanation (marked !)\n"),
+        1 => "1 failing claim has no recorded reason (marked !)\n".to_owned(),
+        number => format!("{number} failing claims have no recorded reason (marked !)\n"),
     };
     format!("\n{}{}{bare}", line(false, "claims of the source"), line(true, "claims of our own"))
 }

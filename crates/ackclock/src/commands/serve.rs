@@ -26,7 +26,7 @@ pub(crate) struct ServeArgs {
     /// Set the address and UDP port to listen on.
     ///
     /// Port 0 picks a free port.
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4433")]
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4433", value_parser = address)]
     pub(crate) listen: SocketAddr,
     /// Serve the regular files below this folder.
     ///
@@ -53,7 +53,7 @@ pub(crate) struct ServeArgs {
     pub(crate) fingerprint_file: Option<PathBuf>,
     /// Validate the address of every client with a Retry packet.
     ///
-    /// Without this flag, the server does so only while many handshakes are under way.
+    /// Without this flag, the server does so only while many handshakes are in progress.
     #[arg(long)]
     pub(crate) retry: bool,
     /// Write a qlog file for each connection to this folder.
@@ -62,9 +62,13 @@ pub(crate) struct ServeArgs {
     /// Set the largest number of connections; further clients are refused.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) max_connections: u32,
-    /// Print only problems, and no line for each request.
+    /// Print only errors and warnings, without a line for each request.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "write address and port, like 0.0.0.0:4433 or [::]:4433".to_owned())
 }
 
 /// Names in a certificate that the server creates.
@@ -132,7 +136,7 @@ fn how_to_fetch(local: SocketAddr, certificate: &str) -> String {
         ip => {
             let loopback: IpAddr =
                 if ip.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
-            let note = format!("on another machine, replace {loopback} by the address of this one\n");
+            let note = format!("on another machine, replace {loopback} with the address of this one\n");
             (loopback, note)
         }
     };
@@ -235,6 +239,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_address_has_a_port() {
+        assert!(address("[::1]:4433").is_ok() && address("127.0.0.1:0").is_ok());
+        for wrong in ["foo", "127.0.0.1", "localhost:4433"] {
+            assert!(address(wrong).unwrap_err().contains("like 0.0.0.0:4433"), "{wrong}");
+        }
+    }
+
+    #[test]
     fn the_command_reaches_the_server() {
         let line = |local: &str| how_to_fetch(local.parse().unwrap(), "aa:bb");
         assert_eq!(
@@ -244,7 +256,7 @@ mod tests {
         assert!(line("[2001:db8::1]:443").contains("https://[2001:db8::1]:443/FILE "));
         let any = line("0.0.0.0:4433");
         assert!(
-            any.contains("https://127.0.0.1:4433/FILE ") && any.contains("replace 127.0.0.1 by"),
+            any.contains("https://127.0.0.1:4433/FILE ") && any.contains("replace 127.0.0.1 with"),
             "{any}"
         );
         assert!(line("[::]:4433").contains("https://[::1]:4433/FILE "));

@@ -2,6 +2,7 @@
 
 use clap::Command;
 use clap_complete::Shell;
+use experiment::diagnostic::question;
 
 use crate::status::{Error, HOLDS, print};
 
@@ -19,10 +20,12 @@ pub(crate) fn man(name: Option<&str>, mut command: Command) -> Result<u8, Error>
     let page = match name {
         None => command,
         Some(name) => {
-            let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-            let right = experiment::diagnostic::did_you_mean(name, known);
+            let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+            let question = question(name, &shown.map(Command::get_name).collect::<Vec<&str>>());
             let found = command.find_subcommand(name).cloned();
-            found.ok_or_else(|| Error::bad(format!("unknown command `{name}`; {right}")))?
+            found.ok_or_else(|| {
+                Error::bad(format!("unknown command `{name}`; {question}`ackclock help` lists all commands"))
+            })?
         }
     };
     let mut text = Vec::new();

@@ -10,8 +10,11 @@ use crate::run;
 use crate::status::Error;
 
 /// Returns a parser for the names of these worlds, with their descriptions.
-pub(super) fn worlds(worlds: &[Backend]) -> impl TypedValueParser<Value = Backend> {
-    let words = worlds.iter().map(|world| PossibleValue::new(world.word()).help(world.doc()));
+pub(super) fn worlds(
+    worlds: &[Backend],
+    doc: fn(Backend) -> &'static str,
+) -> impl TypedValueParser<Value = Backend> {
+    let words = worlds.iter().map(|world| PossibleValue::new(world.word()).help(doc(*world)));
     PossibleValuesParser::new(words)
         .try_map(|word| Backend::named(&word).ok_or_else(|| format!("unknown backend `{word}`")))
 }
@@ -37,14 +40,15 @@ pub(super) const KERNEL: &str = "linux-tcp";
 /// A stack that is not available in this world, or not installed on this machine.
 pub(super) fn backends(on: Backend, named: &[String]) -> Result<Vec<Backend>, Error> {
     if on == Backend::Sim && !named.is_empty() {
-        return Err(Error::bad("--stack: only valid with --on stack or --on wire"));
+        return Err(Error::bad("--stack: requires --on stack or --on wire"));
     }
     let mut backends: Vec<Backend> = Vec::new();
     for name in named {
         let stack = if name == KERNEL && on == Backend::Wire { "ackclock" } else { name };
         let found = Backend::for_stack(on, stack);
-        let backend = found
-            .ok_or_else(|| Error::bad(format!("--stack {name}: not available with --on {}", on.word())))?;
+        let elsewhere = if on == Backend::Wire { Backend::Stack } else { Backend::Wire };
+        let backend =
+            found.ok_or_else(|| Error::bad(format!("--stack {name}: needs --on {}", elsewhere.word())))?;
         if !backends.contains(&backend) {
             check_installed(backend).map_err(|why| Error::bad(format!("--stack {name}: {why}")))?;
             backends.push(backend);

@@ -18,11 +18,11 @@ fn stack(on: Backend) -> Option<Stack> {
 }
 
 /// Note of a table about rows of stacks other than ours.
-const OTHERS: &str = "Rows of other stacks run the file's controllers inside those stacks. Loss recovery, pacing and \
-                      acknowledgements are the stack's own: the keys `recovery` and `ack` do not apply. The handshake is part of \
-                      the run, with or without `handshake`.";
+const OTHERS: &str = "Rows of other stacks run the file's controllers inside those stacks, or the stack's own if `own-controller` is set. \
+                      Loss recovery, pacing and acknowledgements are the stack's own: the keys `recovery` and `ack` do not apply. \
+                      The handshake is part of the run, with or without `handshake`.";
 /// Note of a table about rows of aioquic.
-const AIOQUIC: &str = "Rows of aioquic run its own controllers of these names.";
+const AIOQUIC: &str = "Rows of aioquic use its own controllers of these names.";
 
 /// Note of a table about TCP flows.
 const MIXED: &str =
@@ -62,8 +62,9 @@ pub(crate) fn check_all(exp: &Experiment, backends: &[Backend]) -> Result<(), Fa
 
 fn can_run(scenario: &Scenario, on: Backend) -> Result<(), String> {
     let reason = |refusal: Refusal| match refusal {
-        Refusal::NoFlow => refusal.to_string(),
-        why => format!("flow: {why}"),
+        // A clause about the flow, like "it uses TCP".
+        Refusal::Flow(_) => format!("flow: {refusal}"),
+        why => why.to_string(),
     };
     stack(on).map_or(Ok(()), |stack| stack.check_scenario(scenario).map_err(reason))
 }

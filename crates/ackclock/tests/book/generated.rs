@@ -43,7 +43,7 @@ fn names(help: &str, heading: &str) -> Vec<String> {
 #[test]
 fn commands() {
     let help = printed(&["help"]);
-    let mut out = format!("# Commands\n\nMade from `ackclock help`.\n\n```text\n{help}```\n");
+    let mut out = format!("# Commands\n\nGenerated from `ackclock help`.\n\n```text\n{help}```\n");
     let all = names(&help, "Commands:");
     assert!(all.len() > 15, "{help}");
     for name in all.iter().filter(|name| *name != "help") {
@@ -55,7 +55,7 @@ fn commands() {
 #[test]
 fn algorithms() {
     let mut out = String::from(
-        "# Algorithms\n\nMade from `ackclock algorithms NAME`: parameters with defaults, ranges and sources, and the \n\
+        "# Algorithms\n\nGenerated from `ackclock algorithms NAME`: parameters with defaults, ranges and sources, and the \n\
          variables that a controller traces.\n",
     );
     for entry in congestion::Registry::default().iter() {
@@ -68,7 +68,7 @@ fn algorithms() {
 #[test]
 fn metrics() {
     let mut out = String::from(
-        "# Metrics\n\nMade from the program's table. A metric may name a group of flows, `goodput of bulk`, and a\n\
+        "# Metrics\n\nGenerated from the program's table. A metric may name a group of flows, `goodput of bulk`, and a\n\
          window, `goodput @ late`.\n\n| metric | unit | of | description |\n|---|---|---|---|\n",
     );
     for quantity in QUANTITIES {

@@ -185,14 +185,14 @@ fn files_and_folders() {
 fn what_is_not_there() {
     let unknown = |word: &str| Library.resolve(&[word.to_owned()]).unwrap_err().to_string();
     let said = unknown("quic-dc/tabel-1");
-    assert!(said.starts_with("quic-dc/tabel-1: not a file, folder or shipped experiment; "), "{said}");
+    assert!(said.starts_with("quic-dc/tabel-1: no such file, folder or shipped experiment; "), "{said}");
     assert!(
-        said.contains("did you mean \"quic-dc/table-1\"?") && said.contains("see `ackclock list`"),
+        said.contains("did you mean \"quic-dc/table-1\"?") && said.contains("`ackclock list` shows all"),
         "{said}"
     );
     // A prefix ends at a slash.
     assert!(unknown("quic").contains("did you mean \"quic-dc\"?"), "{}", unknown("quic"));
-    assert!(unknown("").starts_with("\"\": not a file"));
+    assert!(unknown("").starts_with("\"\": no such file"));
     assert!(unknown("nowhere.toml").starts_with("nowhere.toml: no such file"));
 
     let dir = folder(&[("empty.toml", " \n"), ("notes/readme.md", "text"), ("binary.toml", "x")]);

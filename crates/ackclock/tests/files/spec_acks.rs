@@ -40,11 +40,8 @@ fn when_it_acknowledges() {
     );
     refused("ack.ack-every = []", "flow.0.ack.ack-every: `ack-every` has no steps");
     refused("ack.ack-every = [[\"2 s\", 2], [\"1 s\", 3]]", "flow.0.ack.ack-every: the step times of");
-    refused("ack.ack-every = \"2\"", "flow.0.ack.ack-every: invalid type");
-    refused(
-        "ack.jitter = 3",
-        "flow.0.ack.jitter: invalid type: integer `3`, expected a string with a number and a unit",
-    );
+    refused("ack.ack-every = \"2\"", "flow.0.ack.ack-every: must be ");
+    refused("ack.jitter = 3", "flow.0.ack.jitter: must be a string with a number and a unit");
 }
 
 /// A list of steps is a value of `[vary]` like any other.
@@ -105,5 +102,5 @@ fn clocks() {
 fn handshakes() {
     assert!(!flow("").handshake);
     assert!(flow("handshake = true").handshake);
-    refused("handshake = 1", "flow.0.handshake: invalid type");
+    refused("handshake = 1", "flow.0.handshake: must be true or false, not 1");
 }

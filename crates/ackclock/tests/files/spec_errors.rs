@@ -73,7 +73,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         &["link.queue: a queue of 1 kB drops every", "1294 bytes must fit"],
     ),
     ("\"400 s\"", "\"0 s\"", "duration", &["duration: the run lasts 0 s"]),
-    ("seed = 7", "seed = 9.5", "seed", &["seed: invalid type: floating point `9.5`"]),
+    ("seed = 7", "seed = 9.5", "seed", &["seed: must be an integer, not 9.5"]),
     ("repetitions = 3", "repetitions = 0", "repetitions", &["repetitions: 0 is out of range", "between 1"]),
     ("seed = 7", "seed = 7\nseries = \"1 ns\"", "series", &["series: a sample every 1 ns", "or to \"off\""]),
     ("\"300 s\"", "\"500 s\"", "to =", &["measure.to: the window ends at 500 s", "ends at 400 s"]),
@@ -129,7 +129,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "blackhole =",
         &["a blackhole from 2 s to 1 s", "must end after its start"],
     ),
-    ("[link]", "[link]\nbleach = \"yes\"", "bleach", &["link.bleach: invalid type: string"]),
+    ("[link]", "[link]\nbleach = \"yes\"", "bleach", &["link.bleach: must be true or false, not \"yes\""]),
     // A NAT.
     (
         "transport =",
@@ -137,7 +137,12 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "rebind",
         &["each must be later than the one before"],
     ),
-    ("transport =", "rebind = [[\"5 s\", \"host\"]]\ntransport =", "rebind", &["unknown variant `host`"]),
+    (
+        "transport =",
+        "rebind = [[\"5 s\", \"host\"]]\ntransport =",
+        "rebind",
+        &["unknown value `host`; known: port, address"],
+    ),
     // UDP.
     // Applications.
     (
@@ -180,7 +185,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "transport =",
         "application = { name = \"media\", fps = \"30\" }\ntransport =",
         "application =",
-        &["flow.0.application.fps: invalid type"],
+        &["flow.0.application.fps: must be "],
     ),
     (
         "transport =",
@@ -280,7 +285,12 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "pauses =",
         &["flow.0.pauses.1: starts at 50 s", "in order"],
     ),
-    ("[link]", "[[udp]]\nsize = \"1 kB\"\n[link]", "[[udp]]", &["udp.0.rate: missing; the sending rate"]),
+    (
+        "[link]",
+        "[[udp]]\nsize = \"1 kB\"\n[link]",
+        "[[udp]]",
+        &["udp.0.rate: missing; write the sending rate"],
+    ),
     ("[link]", "[[udp]]\nrate = \"1 Mbit/s\"\n[link]", "[[udp]]", &["udp.0.size: missing", "1054 bytes"]),
     (
         "[link]",
@@ -397,7 +407,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "beta = 0.6",
         "beta = \"x\"",
         "\"x\"",
-        &["flow.0.controller.beta: invalid type: string", "default: 0.7"],
+        &["flow.0.controller.beta: must be a number, not ", "default: 0.7"],
     ),
     (
         "beta = 0.6",
@@ -433,7 +443,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "[vary]",
         "[vary]\n\"flow.slow-start\" = [\"slow\"]",
         "\"slow\"",
-        &["flow.0.slow-start: unknown variant `slow`"],
+        &["flow.0.slow-start: unknown value `slow`; known: standard, "],
     ),
     // Vary and table.
     (
@@ -680,12 +690,12 @@ fn missing_parts() {
         let said = small(from, "").unwrap_err().to_string();
         assert!(said.contains(part), "{said}");
     };
-    missing("title = \"t\"", "x.toml:1: title: missing; a title for the experiment");
-    missing("duration = \"60 s\"", "x.toml:1: duration: missing; the length of the run");
-    missing("rate = \"10 Mbit/s\"", "x.toml:5: link.rate: missing; the bottleneck's rate");
+    missing("title = \"t\"", "x.toml:1: title: missing; write a title for the experiment");
+    missing("duration = \"60 s\"", "x.toml:1: duration: missing; write the length of the run");
+    missing("rate = \"10 Mbit/s\"", "x.toml:5: link.rate: missing; write the rate of the bottleneck");
     missing("delay = \"25 ms\"", "x.toml:10: flow.0: the base RTT is 0; give the link a `delay`");
     missing("controller = \"cubic\"", "x.toml:10: flow.0.controller: missing");
-    missing("[[flow]]\ncontroller = \"cubic\"", "x.toml:1: flow: missing; at least one [[flow]]");
+    missing("[[flow]]\ncontroller = \"cubic\"", "x.toml:1: flow: missing; write at least one [[flow]]");
     for text in ["", "  \n\n", "# nothing but words\n"] {
         let said = parse(text).unwrap_err().to_string();
         assert!(
@@ -693,6 +703,44 @@ fn missing_parts() {
             "{said}"
         );
     }
+}
+
+/// A file that varies nothing, and keys at a wrong place.
+#[test]
+fn what_does_not_vary_or_belongs_elsewhere() {
+    let chart = |keys: &str| format!("[[chart]]\nmark = \"line\"\ntitle = \"t\"\n{keys}\n[link]");
+    let table = "[table]\nrows = \"mix\"\n[link]".to_owned();
+    let reference = "[reference]\nvariants = [\"x\"]\nwhy = \"w\"\n[link]".to_owned();
+    for (to, says) in [
+        (table, "table.rows: `mix` does not vary: the file has no [vary]; add a key to [vary] or remove"),
+        (
+            reference,
+            "reference.variants.0: `x` matches no variant: nothing varies apart from the rows; remove",
+        ),
+        (
+            chart("x = \"link.queue\""),
+            "chart.0.x: `link.queue` does not vary; write time, rtt, row, variant or a key of [vary]",
+        ),
+        (
+            chart("x = \"rtt\"\ny = \"goodput\""),
+            "chart.0.y: `goodput` cannot be the y axis of a chart over \"rtt\"; write \"cdf\"",
+        ),
+        ("[reverse]\n[link]".to_owned(), "reverse.rate: missing; write the rate of the return link"),
+        (
+            "experiment = \"x\"\n[[case]]\n[link]".to_owned(),
+            "a manifest of results, not an experiment; name the experiment files",
+        ),
+    ] {
+        let said = small("[link]", &to).unwrap_err().to_string();
+        assert!(said.contains(says), "{said}");
+    }
+    let with_packet = |keys: &str| small("[[flow]]", &format!("[[flow]]\n{keys}")).unwrap_err().to_string();
+    let quic = with_packet("packet = { mss = \"1 kB\" }");
+    let says = "flow.0.packet.mss: only for transport = \"tcp\"; QUIC has datagram, header, overhead, ack";
+    assert!(quic.contains(says), "{quic}");
+    let tcp = with_packet("transport = \"tcp\"\npacket = { header = \"9 bytes\" }");
+    let says = "flow.0.packet.header: only for transport = \"quic\"; TCP has mss, overhead, ack";
+    assert!(tcp.contains(says), "{tcp}");
 }
 
 #[test]
@@ -724,8 +772,9 @@ fn bad_overrides_name_the_argument() {
         ("duration.x", "1 s", "`duration` is a value, not a table with keys"),
         ("flow.controller.beta", "0.5", "`flow.controller` is varied by experiments/quic-dc/x.toml"),
         ("link", "{}", "`link.limit-counts` is varied by"),
+        ("flow", "3", "--set flow=3: `flow` is a table; write one of its keys, like flow.rtt=30ms"),
         ("seed", "-1", "--set seed=-1: seed: -1 is out of range; must be between 0 and"),
-        ("repetitions", "1\nseed = 2", "repetitions: invalid type: string"),
+        ("repetitions", "1\nseed = 2", "repetitions: must be an integer, not "),
     ] {
         assert!(bad(key, value).contains(parts), "{}", bad(key, value));
     }

@@ -246,7 +246,7 @@ fn without_links_back() {
             "packet = { ack = \"70 bytes\" }",
             "x.toml:11: flow.0.packet.ack: the size of an ACK has no effect without links on the return path",
         ),
-        ("direction = 3", "x.toml:11: flow.0.direction: invalid type"),
+        ("direction = 3", "x.toml:11: flow.0.direction: must be a text in quotes, not 3"),
     ] {
         let said = small("[[flow]]", &format!("[[flow]]\n{line}")).unwrap_err().to_string();
         assert!(said.contains(parts), "{said}");

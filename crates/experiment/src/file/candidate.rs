@@ -28,11 +28,22 @@ impl Experiment {
             vary.for_each(|e| collect(&mut e.node, "", &mut lists));
         }
         let [list] = &mut lists[..] else {
-            let wrong = format!("{} has {} lists of controllers in [vary]", self.file, lists.len());
-            let right =
-                "--controller needs exactly one, like \"flow.0.controller\" = [...] or an axis that sets it";
+            let (name, only) = (&self.name, "use --set with the full key, like --set flow.0.controller=bbr3");
+            let (wrong, right) = match (lists.len(), candidates) {
+                (0, [one]) => {
+                    let wrong = format!("{name} does not vary its controllers");
+                    (wrong, format!("use --set flow.controller={one}"))
+                }
+                (0, _) => (format!("{name} does not vary its controllers"), only.to_owned()),
+                (n, _) => (format!("{name} has {n} lists of controllers in [vary]"), only.to_owned()),
+            };
             return Err(whole.problem(&self.file, "", wrong, right));
         };
+        if let Some(broken) = candidates.iter().find(|text| is_broken_table(text)) {
+            let at = Origin::Argument(format!("--controller {broken}").into());
+            let right = "write it like '{ name = \"cubic\", beta = 0.8 }'";
+            return Err(at.problem(&self.file, "", "invalid TOML table", right));
+        }
         let candidate = |text: &String| {
             let at = Origin::Argument(format!("--controller {text}").into());
             list.value(&at, Node::argument(&at, text))
@@ -55,6 +66,11 @@ impl Experiment {
             format!("{} Candidates: {}{without}.", self.note, candidates.join(", ")).trim().to_owned();
         self
     }
+}
+
+/// Reports whether a text begins like a table but is not one.
+fn is_broken_table(text: &str) -> bool {
+    text.trim_start().starts_with('{') && format!("value = {text}").parse::<toml::Table>().is_err()
 }
 
 /// Removes all reasons, which describe the file's own controllers.

@@ -54,7 +54,7 @@ impl<'a> Chain<'a> {
     }
 
     fn read_name(&self, fields: &Fields<'a>) -> Result<String, Diagnostic> {
-        let at = fields.need("name", "the link's name in routes, like \"left\"")?;
+        let at = fields.need("name", "write the link's name in routes, like \"left\"")?;
         let name: String = at.read()?;
         match self.names.contains(&name) {
             true => Err(duplicate(&at, &name)),

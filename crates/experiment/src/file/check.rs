@@ -132,7 +132,7 @@ impl Check {
     }
 
     fn read_near(fields: &Fields<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
-        let rows = fields.need("rows", "the rows that are near the published ones, like [\"*\"]")?;
+        let rows = fields.need("rows", "write the rows that are near the published ones, like [\"*\"]")?;
         Ok(Self::Near { rows: Rows::read(&rows, "row", &labels.rows)?, factor: read_factor(fields)? })
     }
 

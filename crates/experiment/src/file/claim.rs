@@ -63,8 +63,8 @@ impl Claim {
         let labels = &labels.on(on);
         Ok(Self {
             on,
-            id: fields.need("id", "a name like \"S0-01\"")?.read()?,
-            says: fields.need("says", "the statement of the source")?.read()?,
+            id: fields.need("id", "write a name like \"S0-01\"")?.read()?,
+            says: fields.need("says", "write the statement of the source")?.read()?,
             ours: fields.read("ours")?.unwrap_or_default(),
             main: fields.read("main")?.unwrap_or_default(),
             parts: read_parts(&fields, labels)?,
@@ -104,12 +104,14 @@ impl Part {
     /// own.
     fn read(fields: &Fields<'_>, claim: Option<&Fields<'_>>, labels: &Labels) -> Result<Self, Diagnostic> {
         let inherited = |key: &str| fields.get(key).or_else(|| claim?.get(key));
-        let right = "the metric of the claim";
+        let right = "write the claim's metric, like \"goodput\"";
         let metric_at = inherited("metric").map_or_else(|| fields.need("metric", right), Ok)?;
         let metric = labels.groups.read_metric(&metric_at)?;
         let variants = inherited("variants");
         Ok(Self {
-            says: claim.map(|_| fields.need("says", "the part of the statement")?.read()).transpose()?,
+            says: claim
+                .map(|_| fields.need("says", "write the part of the statement")?.read())
+                .transpose()?,
             check: Check::read(fields, labels, &metric)?,
             metric,
             holds_published: fields.read("holds-published")?,

@@ -50,6 +50,11 @@ impl<'a> Cursor<'a> {
         self.file
     }
 
+    /// Reports whether the value is that of a root key, or below it.
+    pub(crate) fn is_below(&self, key: &str) -> bool {
+        self.path.split('.').next() == Some(key)
+    }
+
     /// Creates a problem that depends on this value and on other parts of the file.
     pub(crate) fn problem(&self, wrong: impl Into<String>, right: impl Into<String>) -> Diagnostic {
         self.node.at.problem(self.file, &self.path, wrong, right)
@@ -193,8 +198,55 @@ impl<'a> Fields<'a> {
 
 /// Returns serde's message without implementation terms.
 pub(crate) fn error_text(error: &toml::de::Error) -> String {
-    let message = error.message().trim().replace('\n', " ");
-    if message.contains("did not match any variant") { "invalid value".to_owned() } else { message }
+    // The parser adds a line with the key, which the message has already.
+    let message = error.message().split("\nin `").next().unwrap_or_default().trim().replace('\n', " ");
+    if message.contains("did not match any variant") { "invalid value".to_owned() } else { in_words(message) }
+}
+
+/// Translates the kinds of messages that serde itself writes: `must be an integer, not "a"`.
+fn in_words(message: String) -> String {
+    if let Some(name) = message.strip_prefix("missing field ") {
+        return format!("{name} is missing");
+    }
+    let Some((start, expected)) = message.split_once(", expected ") else { return message };
+    if let Some(word) = start.strip_prefix("unknown variant ") {
+        let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+        return format!("unknown value {word}; known: {}", known.join(", "));
+    }
+    let found = ["invalid type: ", "invalid value: ", "invalid length "];
+    let Some(found) = found.iter().find_map(|kind| start.strip_prefix(kind)) else { return message };
+    format!("must be {}, not {}", kind_in_words(expected), found_in_words(found))
+}
+
+/// Translates serde's name of an expected type.
+fn kind_in_words(expected: &str) -> String {
+    match expected {
+        "i8" | "i16" | "i32" | "i64" | "isize" => "an integer".to_owned(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "an integer of at least 0".to_owned(),
+        "f32" | "f64" => "a number".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a string" => "a text in quotes".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        "a map" => "a table".to_owned(),
+        struct_or_tuple => match struct_or_tuple.rsplit_once(" of size ") {
+            Some((_, size)) => format!("a list of {size} elements"),
+            None if struct_or_tuple.starts_with("struct ") => "a table".to_owned(),
+            None => struct_or_tuple.to_owned(),
+        },
+    }
+}
+
+/// Translates serde's description of a value: `string "a"`, ``integer `3` ``.
+fn found_in_words(found: &str) -> String {
+    match found {
+        "sequence" => "a list".to_owned(),
+        "map" => "a table".to_owned(),
+        value => {
+            let kinds = ["string ", "integer ", "floating point ", "boolean "];
+            let bare = kinds.iter().find_map(|kind| value.strip_prefix(kind)).unwrap_or(value);
+            bare.trim_matches('`').to_owned()
+        }
+    }
 }
 
 /// Returns the message of the unit's own parser, for a bare number that needs a unit.
@@ -205,5 +257,5 @@ fn without_unit<T: DeserializeOwned>(value: &toml::Value) -> Option<String> {
         _ => return None,
     };
     let error = T::deserialize(toml::Value::String(number)).err()?;
-    Some(error_text(&error)).filter(|message| !message.starts_with("invalid"))
+    Some(error_text(&error)).filter(|_| !error.message().starts_with("invalid"))
 }

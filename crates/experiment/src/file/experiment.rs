@@ -50,6 +50,16 @@ const SETTABLE: &[&str] = &[
     "flow",
 ];
 
+/// Tables among these keys, each with an example of a change.
+const TABLES: &[(&str, &str)] = &[
+    ("measure", "measure.from=10s"),
+    ("link", "link.rate=20Mbit/s"),
+    ("reverse", "reverse.rate=1Mbit/s"),
+    ("probe", "probe.interval=100ms"),
+    ("udp", "udp.rate=1Mbit/s"),
+    ("flow", "flow.rtt=30ms"),
+];
+
 const DEFAULT_METRICS: &[&str] = &["goodput", "loss", "rtt_mean", "rtt_std"];
 const MAX_REPETITIONS: i64 = 10_000;
 /// Most cases that are read to find all mistakes of a file. Even the largest files are read three
@@ -110,7 +120,12 @@ impl Experiment {
     pub fn parse(name: &str, file: &Path, text: &str) -> Result<Self, Diagnostics> {
         let file = file.display().to_string();
         let counted = Cell::new(0);
-        mistakes::read_or_report(node::parse(&file, text)?, |document| {
+        let document = node::parse(&file, text)?;
+        if ["experiment", "case"].iter().all(|key| document.get(key).is_some()) {
+            let wrong = "a manifest of results, not an experiment";
+            return Err(Diagnostic::new(file, wrong, "name the experiment files").into());
+        }
+        mistakes::read_or_report(document, |document| {
             let read = || Self::read(name, &file, document, UnknownRows::Refused, &counted);
             (counted.get() <= MAX_CASES_READ).then(read)
         })
@@ -131,8 +146,15 @@ impl Experiment {
             let at = Origin::Argument(format!("--set {key}={value}").into());
             let path = vary::path_of(key);
             let refuse = |wrong: String, right: String| at.problem(&self.file, "", wrong, right);
+            let value = Node::argument(&at, value);
+            if let (Some((_, like)), Value::Leaf(_)) =
+                (TABLES.iter().find(|(table, _)| *table == key), &value.value)
+            {
+                let right = format!("write one of its keys, like {like}");
+                return Err(refuse(format!("`{key}` is a table"), right));
+            }
             self.check_settable(&path).map_err(|(wrong, right)| refuse(wrong, right))?;
-            let set = document.set(&path, &at, &Node::argument(&at, value));
+            let set = document.set(&path, &at, &value);
             set.map_err(|wrong| refuse(wrong, String::new()))?;
         }
         let mut changed = self.read_again(document).map_err(|problem| with_cause(problem, sets))?;
@@ -202,7 +224,7 @@ impl Experiment {
         varied.map_or(Ok(()), |o| {
             let wrong =
                 format!("`{}` is varied by {}, so this would have no effect", o.path.join("."), self.file);
-            let right = "change [vary] in a copy of the file, which keeps published values and claims";
+            let right = "copy the file and change its [vary]; the copy keeps published values and claims";
             Err((wrong, right.to_owned()))
         })
     }
@@ -216,7 +238,7 @@ impl Experiment {
         counted: &Cell<usize>,
     ) -> Result<Self, Diagnostic> {
         let root = Cursor::root(file, &document).table(&KEYS)?;
-        let title = root.need("title", "a title for the experiment, in a few words")?.read()?;
+        let title = root.need("title", "write a title for the experiment, in a few words")?.read()?;
         let source = root.read("source")?.unwrap_or_default();
         let (repetitions, seed) = (read_repetitions(&root)?, read_seed(&root)?);
         let varied = vary::read(root.get("vary").as_ref())?;
@@ -495,7 +517,8 @@ fn read_metrics(
 fn read_aggregate(cursor: &Cursor<'_>, groups: &Groups) -> Result<Aggregate, Diagnostic> {
     if let Value::Table(_) = cursor.node().value {
         let fields = cursor.table(&["median-of"])?;
-        let metric = fields.need("median-of", "the metric whose median selects the run")?;
+        let metric =
+            fields.need("median-of", "write the metric whose median selects the run, like \"goodput\"")?;
         return groups.read_metric(&metric).map(Aggregate::MedianRun);
     }
     match cursor.word("aggregate", &[("mean", false), ("median", true)])? {
@@ -560,8 +583,10 @@ fn read_reference(
 ) -> Result<(Option<Rows>, String, Option<u32>), Diagnostic> {
     let Some(cursor) = root.get("reference") else { return Ok((None, String::new(), None)) };
     let fields = cursor.table(&REFERENCE_KEYS)?;
-    let variants = fields.need("variants", "the variants that match the source, like [\"hystart,*\"]")?;
-    let why = fields.need("why", "what the source states and, if it says nothing, whose default is used")?;
+    let variants =
+        fields.need("variants", "write the variants that match the source, like [\"hystart,*\"]")?;
+    let why =
+        fields.need("why", "write what the source states and, if it says nothing, whose default is used")?;
     let others = fields.get("repetitions-of-others").map(|cursor| repetitions(&cursor)).transpose()?;
     Ok((Some(Rows::read(&variants, "variant", &labels.variants)?), read_prose(&why, labels)?, others))
 }

@@ -71,7 +71,7 @@ impl Flow {
         transfer: Option<Bytes>,
     ) -> Result<Self, Diagnostic> {
         let fields = cursor.table(&KEYS)?;
-        let controller = fields.need("controller", "the flow's algorithm, like \"cubic\"")?;
+        let controller = fields.need("controller", "write the flow's controller, like \"cubic\"")?;
         let controller = Controller::read(&controller, fields.get("slow-start").as_ref())?;
         let tcp = packet::is_tcp(&fields)?;
         let stack = Stack::read(&fields, tcp)?;

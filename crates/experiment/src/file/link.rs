@@ -43,7 +43,11 @@ pub(crate) struct Link {
 impl Link {
     /// Reads a link from the keys of its table.
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Diagnostic> {
-        let rate_at = fields.need("rate", "the bottleneck's rate, like \"10 Mbit/s\"")?;
+        let right = match fields.cursor().is_below("reverse") {
+            true => "write the rate of the return link, like \"1 Mbit/s\"",
+            false => "write the rate of the bottleneck, like \"10 Mbit/s\"",
+        };
+        let rate_at = fields.need("rate", right)?;
         let model = read_rate(&rate_at)?;
         let rate = model.nominal();
         if rate == Rate(0) {
@@ -116,7 +120,10 @@ impl Link {
             self.config.blackhole = spans(&cursor, "blackhole")?;
         }
         for number in fields.get("drop").map_or(Ok(Vec::new()), |cursor| cursor.list())? {
-            let packet: u64 = number.read()?;
+            let packet: u64 = number.read().map_err(|_| {
+                let wrong = format!("`{}` is not a packet number", number.node().to_toml());
+                number.invalid(wrong, "write whole numbers, like [1, 7]")
+            })?;
             if packet == 0 {
                 return Err(number.invalid(
                     "packet number 0 does not exist",
@@ -227,7 +234,7 @@ fn read_slots(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     let slots = merge(&plain, cursor, &[], check)?;
     if cursor.node().get("median").is_none() {
         return Err(
-            cursor.invalid("`median` is missing", "the median of the slots' rates, like \"20 Mbit/s\"")
+            cursor.invalid("`median` is missing", "write the median of the slots' rates, like \"20 Mbit/s\"")
         );
     }
     Ok(RateModel::Slots(slots))

@@ -32,17 +32,18 @@ impl Miss {
         let fields = cursor.table(&MISS_KEYS)?;
         let on = read_world(&fields)?;
         let labels = &labels.on(on);
-        let metrics = fields.need("metrics", "the metrics that differ")?.filled_list()?;
+        let metrics =
+            fields.need("metrics", "write the metrics that differ, like [\"loss\"]")?.filled_list()?;
         Ok(Self {
             on,
             rows: Rows::read(
-                &fields.need("rows", "the rows that differ, like [\"*\"]")?,
+                &fields.need("rows", "write the rows that differ, like [\"*\"]")?,
                 "row",
                 &labels.rows,
             )?,
             metrics: metrics.iter().map(|m| read_table_metric(m, labels)).collect::<Result<_, _>>()?,
             variants: read_variants(&fields, labels)?,
-            reason: read_prose(&fields.need("reason", "the reason for the difference")?, labels)?,
+            reason: read_prose(&fields.need("reason", "write the reason for the difference")?, labels)?,
             open: fields.read("open")?.unwrap_or_default(),
         })
     }
@@ -70,11 +71,16 @@ pub struct Bias {
 impl Bias {
     pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
         let fields = cursor.table(&BIAS_KEYS)?;
-        let metrics = fields.need("metrics", "the metrics whose columns are biased")?.filled_list()?;
+        let metrics = fields
+            .need("metrics", "write the metrics whose columns are biased, like [\"loss\"]")?
+            .filled_list()?;
         Ok(Self {
             metrics: metrics.iter().map(|m| read_table_metric(m, labels)).collect::<Result<_, _>>()?,
             variants: read_variants(&fields, labels)?,
-            reason: read_prose(&fields.need("reason", "the reason why the whole column differs")?, labels)?,
+            reason: read_prose(
+                &fields.need("reason", "write the reason why the whole column differs")?,
+                labels,
+            )?,
             open: fields.read("open")?.unwrap_or_default(),
         })
     }

@@ -44,7 +44,7 @@ impl Way {
 impl<'a> Network<'a> {
     /// Reads the links from the keys of the whole file.
     pub(crate) fn read(root: &Fields<'a>) -> Result<Self, Diagnostic> {
-        let at = root.need("link", "the bottleneck: [link] with its rate, delay and queue")?;
+        let at = root.need("link", "write [link] with the rate, delay and queue of the bottleneck")?;
         let forward = Chain::read("link", 0, &at)?;
         let reverse = root.get("reverse").map(|at| Chain::read("reverse", forward.end(), &at)).transpose()?;
         if let Some(reverse) = &reverse {

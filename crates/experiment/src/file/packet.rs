@@ -25,6 +25,7 @@ pub(crate) fn read(fields: &Fields<'_>, default: Transport) -> Result<Transport,
         Transport::Quic { .. } => &["datagram", "header", "overhead", "ack"],
         Transport::Tcp { .. } => &["mss", "overhead", "ack"],
     };
+    refuse_other_transport(&packet, known)?;
     let sizes = packet.table(known)?;
     let size = |key, default| sizes.get(key).map_or(Ok(default), |c| read_size(&c));
     let transport = match default {
@@ -42,6 +43,22 @@ pub(crate) fn read(fields: &Fields<'_>, default: Transport) -> Result<Transport,
             .problem("the header leaves no room in the datagram", "datagram must be larger than header")),
         Transport::Tcp { mss: 0, .. } => Err(packet.problem("the segment is empty", "mss must be above 0")),
         _ => Ok(transport),
+    }
+}
+
+/// Refuses keys of the other transport, which are known keys at the wrong place.
+fn refuse_other_transport(packet: &Cursor<'_>, known: &[&str]) -> Result<(), Diagnostic> {
+    let (other, keys) = match known.contains(&"mss") {
+        true => ("quic", &["datagram", "header"][..]),
+        false => ("tcp", &["mss"][..]),
+    };
+    let own = if other == "tcp" { "QUIC" } else { "TCP" };
+    match keys.iter().find_map(|key| packet.get(key)) {
+        Some(at) => {
+            let wrong = format!("only for transport = \"{other}\"");
+            Err(at.invalid(wrong, format!("{own} has {}", known.join(", "))))
+        }
+        None => Ok(()),
     }
 }
 

@@ -40,16 +40,17 @@ impl Reference {
         groups: &Groups,
     ) -> Result<Self, Diagnostic> {
         let fields = cursor.table(&KEYS)?;
-        let table_at =
-            fields.need("table", "the file name of the published table, like \"quic-dc-table1.csv\"")?;
+        let table_at = fields
+            .need("table", "write the file name of the published table, like \"quic-dc-table1.csv\"")?;
         let table: String = table_at.read()?;
         let (label, text) =
             library::published(file, &table).map_err(|(wrong, right)| table_at.invalid(wrong, right))?;
         let csv = Csv::parse(&label, &text)?;
-        let rows_at = fields.need("rows", "the columns that identify a row")?;
+        let rows_at = fields.need("rows", "write the columns that identify a row, like [\"cca\"]")?;
         let rows: Vec<String> =
             rows_at.filled_list()?.iter().map(|c| read_column(c, &table, &csv)).collect::<Result<_, _>>()?;
-        let columns_at = fields.need("columns", "{ metric = \"column\" }")?;
+        let columns_at = fields
+            .need("columns", "write the column of each metric, like { goodput = \"goodput_mbit_s\" }")?;
         let columns = read_columns(&columns_at, &table, &csv)?;
         columns.iter().try_for_each(|(metric, _)| groups.check_window(&columns_at, metric))?;
         let names: Vec<String> = columns.iter().map(|(_, column)| column.clone()).collect();

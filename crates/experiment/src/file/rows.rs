@@ -38,6 +38,12 @@ impl Rows {
             let bare = pattern.strip_prefix('!').unwrap_or(&pattern);
             if !labels.iter().any(|label| matches(bare, label.as_ref())) {
                 let known = labels.iter().map(AsRef::as_ref);
+                // A file that varies nothing but the rows has a single variant without a name.
+                if what == "variant" && known.clone().all(str::is_empty) {
+                    let right = "remove the pattern, or add a key to [vary]";
+                    let wrong = format!("`{pattern}` matches no {what}: nothing varies apart from the rows");
+                    return Err(item.problem(wrong, right));
+                }
                 return Err(item.problem(
                     format!("`{pattern}` matches no {what} of the table"),
                     did_you_mean(bare, known),

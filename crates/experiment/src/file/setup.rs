@@ -146,7 +146,7 @@ impl Setup {
 }
 
 fn read_duration(root: &Fields<'_>) -> Result<Duration, Diagnostic> {
-    let cursor = root.need("duration", "the length of the run, like \"60 s\"")?;
+    let cursor = root.need("duration", "write the length of the run, like \"60 s\"")?;
     match cursor.read()? {
         Duration::ZERO => Err(cursor.invalid("the run lasts 0 s", "must be longer, like \"60 s\"")),
         duration => Ok(duration),
@@ -154,7 +154,7 @@ fn read_duration(root: &Fields<'_>) -> Result<Duration, Diagnostic> {
 }
 
 fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> Result<Vec<Flow>, Diagnostic> {
-    let cursor = root.need("flow", "at least one [[flow]] with its controller")?;
+    let cursor = root.need("flow", "write at least one [[flow]] with its controller")?;
     let transfer = read_transfer(root.get("transfer").as_ref())?;
     let tables = cursor.tables()?;
     if tables.is_empty() {

@@ -1,51 +1,50 @@
 //! `stack` of a flow: the QUIC implementation that supplies the defaults of `packet`, `recovery`
 //! and `ack`.
 //!
-//! `"mvfst"` is facebook/mvfst as of May 2025 under `hq`, the stack of source 000's testbed. The
-//! table lists its values and their origin. Numbers in the last column are sections of the fact
-//! sheet, `algorithms/mvfst.md` of the notes. Files are mvfst's.
+//! `"mvfst"` is facebook/mvfst as of May 2025 under `hq`, the stack in the testbed of QUIC-DC
+//! (arXiv 2507.00896). The table lists its values and their origin. Files are mvfst's.
 //!
-//! | key | value | fact |
+//! | key | value | origin |
 //! |---|---|---|
-//! | `packet.datagram` | 1232 B | 1: `kDefaultUDPSendPacketLen`, QuicConstants.h:56-63; hq does not raise it, HQCommandLine.cpp:218-328 |
-//! | `packet.header` | 26 B | 1, derived: about 1206 B of the stream in each |
-//! | `packet.overhead` | 42 B | 1: UDP 8, IPv4 20, Ethernet 14: 1274 B on the wire |
-//! | `ack.ack-every` | 10 | 2: QuicConstants.h:565-569, QuicStateFunctions.cpp:102-122 |
-//! | `ack.max-ack-delay`, `.delay-factor` | 25 ms, 0.25 | 2: QuicTransportBaseLite.cpp:3236-3254, QuicConstants.h:573-575, TransportSettings.h:438 |
-//! | `ack.timer-tick` | 1 ms | 2: rounded up to 1 ms; hq's event base ticks in 10 ms, tperf's in 1 (tperf.cpp:34-37) |
-//! | `ack.immediate-on-gap` | once | 2: AckStates.h:40, QuicStateFunctions.cpp:114-122, 446-450 |
-//! | `ack.timestamps`, `.timestamp-exponent` | 10, 3 | 9: TransportSettings.h:136-139, QuicConstants.h:790-791 |
-//! | `recovery.packet-threshold` | 4 | 5: QuicLossFunctions.cpp:354-377, QuicConstants.h:436 |
-//! | `recovery.time-threshold` | 1.25 | 5: QuicConstants.h:439-443, QuicLossFunctions.cpp:455-459 |
-//! | `recovery.granularity` | 0 | 5: no floor under the time threshold |
-//! | `recovery.initial-rtt` | 50 ms | 5: QuicConstants.h:431 |
-//! | `recovery.pto` | mvfst | 5: QuicLossFunctions.cpp:13-19, 46-114, QuicConstants.h:445, 602 |
-//! | `recovery.undo` | false | 5: no controller undoes a reduction |
-//! | `recovery.overshoot` | true | 1: QuicTransportFunctions.cpp:1060-1100 |
-//! | `recovery.skip-numbers` | 1000 | 2: kSkipOneInNPacketSequenceNumber, kDistanceToClearSkippedPacketNumber |
-//! | `recovery.paced` | by-rate | 3: NewReno never refreshes the pacer, NewReno.cpp:109-115; CUBIC and BBR have rates of their own |
-//! | `recovery.pacing.style`, `.min-burst` | bursts, 5 | 3: CongestionControlFunctions.cpp:25-54, QuicConstants.h:451 |
-//! | `recovery.pacing.interval` | 200 us | 3: HQCommandLine.cpp:77-78 |
+//! | `packet.datagram` | 1232 B | `kDefaultUDPSendPacketLen`, QuicConstants.h:56-63; hq does not raise it, HQCommandLine.cpp:218-328 |
+//! | `packet.header` | 26 B | derived: about 1206 B of the stream in each |
+//! | `packet.overhead` | 42 B | UDP 8, IPv4 20, Ethernet 14: 1274 B on the wire |
+//! | `ack.ack-every` | 10 | QuicConstants.h:565-569, QuicStateFunctions.cpp:102-122 |
+//! | `ack.max-ack-delay`, `.delay-factor` | 25 ms, 0.25 | QuicTransportBaseLite.cpp:3236-3254, QuicConstants.h:573-575, TransportSettings.h:438 |
+//! | `ack.timer-tick` | 1 ms | rounded up to 1 ms; hq's event base ticks in 10 ms, tperf's in 1 (tperf.cpp:34-37) |
+//! | `ack.immediate-on-gap` | once | AckStates.h:40, QuicStateFunctions.cpp:114-122, 446-450 |
+//! | `ack.timestamps`, `.timestamp-exponent` | 10, 3 | TransportSettings.h:136-139, QuicConstants.h:790-791 |
+//! | `recovery.packet-threshold` | 4 | QuicLossFunctions.cpp:354-377, QuicConstants.h:436 |
+//! | `recovery.time-threshold` | 1.25 | QuicConstants.h:439-443, QuicLossFunctions.cpp:455-459 |
+//! | `recovery.granularity` | 0 | no floor under the time threshold |
+//! | `recovery.initial-rtt` | 50 ms | QuicConstants.h:431 |
+//! | `recovery.pto` | mvfst | QuicLossFunctions.cpp:13-19, 46-114, QuicConstants.h:445, 602 |
+//! | `recovery.undo` | false | no controller undoes a reduction |
+//! | `recovery.overshoot` | true | QuicTransportFunctions.cpp:1060-1100 |
+//! | `recovery.skip-numbers` | 1000 | kSkipOneInNPacketSequenceNumber, kDistanceToClearSkippedPacketNumber |
+//! | `recovery.paced` | by-rate | NewReno never refreshes the pacer, NewReno.cpp:109-115; CUBIC and BBR have rates of their own |
+//! | `recovery.pacing.style`, `.min-burst` | bursts, 5 | CongestionControlFunctions.cpp:25-54, QuicConstants.h:451 |
+//! | `recovery.pacing.interval` | 200 us | HQCommandLine.cpp:77-78 |
 //!
 //! Rules that are not modelled, with mvfst's rule in brackets:
 //!
 //! * The smoothed RTT subtracts the ACK delay from a sample that exceeds the minimum by at least
-//!   that delay (5: by more). It subtracts at most `max-ack-delay` (5: all of it; no ACK here is
-//!   later than its timer).
-//! * Persistent congestion follows RFC 9002 (5: a single ACK is examined).
-//! * A reduction allows one packet beyond the window (RFC 9002 section 7.3.2; 6: none).
-//! * A packet declared lost may arrive within three PTOs, and is then not retransmitted (5: one
-//!   PTO, and it is).
-//! * Packets sent at the same instant share a send time (4: packets of one write do), so there is
+//!   that delay (by more). It subtracts at most `max-ack-delay` (all of it; no ACK here is later
+//!   than its timer).
+//! * Persistent congestion follows RFC 9002 (a single ACK is examined).
+//! * A reduction allows one packet beyond the window (RFC 9002 section 7.3.2; mvfst: none).
+//! * A packet declared lost may arrive within three PTOs, and is then not retransmitted (one PTO,
+//!   and it is).
+//! * Packets sent at the same instant share a send time (packets of one write do), so there is
 //!   nothing to choose.
-//! * Receive times are truncated to their unit one by one (9: differences are, which adds up to 80
-//!   us). Late packets have a receive time too (9: none). A lost ACK loses its receive times (9:
-//!   the last ten are kept).
-//! * A skipped packet number is forgotten after 1000 packets (2: with an ACK above it), and counts
-//!   for the packet threshold (5: does not).
+//! * Receive times are truncated to their unit one by one (differences are, which adds up to 80
+//!   us). Late packets have a receive time too (none). A lost ACK loses its receive times (the
+//!   last ten are kept).
+//! * A skipped packet number is forgotten after 1000 packets (with an ACK above it), and counts for
+//!   the packet threshold (does not).
 //!
-//! Also missing: alarms in whole milliseconds (5), and a receiver that reads several packets at
-//! once (2). The controller is the file's.
+//! Also missing: alarms in whole milliseconds, and a receiver that reads several packets at once.
+//! The controller is the file's.
 
 use recovery::{AckConfig, Config, OnGap, Paced, Pacing, Pto, Style, TimeThreshold};
 use scenario::Transport;

@@ -24,8 +24,8 @@ pub(crate) fn read(
     duration: Duration,
 ) -> Result<UdpConfig, Diagnostic> {
     let fields = cursor.table(&KEYS)?;
-    let rate_at = fields.need("rate", "the sending rate, like \"500 kbit/s\"")?;
-    let size_at = fields.need("size", "the size of a packet on the wire, like \"1054 bytes\"")?;
+    let rate_at = fields.need("rate", "write the sending rate, like \"500 kbit/s\"")?;
+    let size_at = fields.need("size", "write the size of a packet on the wire, like \"1054 bytes\"")?;
     let rate = read_steps(&rate_at)?;
     let Bytes(size) = size_at.read()?;
     if size == 0 || size > 65_535 {

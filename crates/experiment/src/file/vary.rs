@@ -296,6 +296,10 @@ pub(crate) fn rows_key<'v>(
     let known = varied.iter().map(|v| v.key.as_str());
     let found = varied.iter().find(|v| v.key == key);
     found.map(Some).ok_or_else(|| {
+        if varied.is_empty() {
+            let wrong = format!("`{key}` does not vary: the file has no [vary]");
+            return cursor.problem(wrong, "add a key to [vary] or remove `rows`");
+        }
         let right = format!("choose a key of [vary]; {}", did_you_mean(&key, known));
         cursor.problem(format!("`{key}` does not vary"), right)
     })

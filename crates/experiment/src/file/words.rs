@@ -6,6 +6,10 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostics::Diagnostics;
+use crate::file::tables::known_keys;
+use crate::file::tables::network::Link;
+
+known_keys!(KEYS: Link<'static>);
 
 const EXAMPLE: &str = "write it like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\"";
 
@@ -17,7 +21,8 @@ pub struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Splits a line into keys and values, without checking their meaning.
+    /// Splits a line into keys and values, without checking their meaning. A link's key without `=`
+    /// counts as a key without a value.
     ///
     /// # Errors Fails for a word that belongs to no key, and for keys without a value.
     pub fn split(text: &'a str) -> Result<Self, Diagnostics> {
@@ -28,6 +33,7 @@ impl<'a> Words<'a> {
             let outside = depth.is_outside();
             match word.split_once('=').filter(|(key, _)| outside && is_key(key)) {
                 Some((key, value)) => pairs.push((key.to_owned(), value.to_owned())),
+                None if outside && KEYS.contains(&word) => pairs.push((word.to_owned(), String::new())),
                 None => {
                     let Some((_, value)) = pairs.last_mut() else {
                         return Err(problem(format!("`{word}` is not a `key=value` pair")).into());

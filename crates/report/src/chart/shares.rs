@@ -81,7 +81,7 @@ fn bars(runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> (Markup, f
     let percent = Scale::exact(0.0, 100.0, 5).on(LEFT, RIGHT);
     let is_mixed = runs.iter().any(|run| run.kinds.len() > 1);
     let lines = if is_mixed { "; long lines: per label" } else { "" };
-    let remark = format!("Marks: where equal shares of the flows would end{lines}.");
+    let remark = format!("Marks show where bars would end at equal shares{lines}.");
     let body = html! {
         (legend)
         (svg::grid_x(&percent, first, end, true))

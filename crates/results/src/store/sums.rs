@@ -96,7 +96,7 @@ pub(super) fn check(dir: &Path) -> io::Result<bool> {
     let list = match open_regular(&dir.join(NAME)).and_then(io::read_to_string) {
         Ok(list) => list,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(e) => return Err(e),
+        Err(e) => return Err(named(NAME, &e)),
     };
     for line in list.lines() {
         let (sum, name) = parts(line).map_err(|e| named(NAME, &e))?;
@@ -129,11 +129,18 @@ fn compare(
     if of(&dir.join(name)).map_err(|e| named(name, &e))? == sum {
         return Ok(());
     }
-    Err(damaged(format!("{name}: changed since it was written (its checksum differs from {list})")))
+    Err(damaged(format!("{name} does not match its checksum in {list}")))
 }
 
-fn named(file: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{file}: {error}"))
+/// Adds the name of a file to an error.
+pub(super) fn named(file: &str, error: &io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        match error.kind() {
+            io::ErrorKind::NotFound => format!("{file} is missing"),
+            _ => format!("{file}: {error}"),
+        },
+    )
 }
 
 /// Returns the SHA-256 of a file in hexadecimal digits.
@@ -195,9 +202,9 @@ mod tests {
         write(dir.path()).unwrap();
         assert!(check(dir.path()).unwrap());
         fs::write(dir.path().join("qlog/b"), "y").unwrap();
-        assert!(check(dir.path()).unwrap_err().to_string().contains("qlog/b: changed"));
+        assert!(check(dir.path()).unwrap_err().to_string().contains("qlog/b does not match"));
         fs::remove_file(dir.path().join("qlog/b")).unwrap();
-        assert!(check(dir.path()).unwrap_err().to_string().contains("qlog/b: "));
+        assert_eq!(check(dir.path()).unwrap_err().to_string(), "qlog/b is missing");
     }
 
     /// The damage is in the log, in its line, in the list or in another file.
@@ -224,12 +231,9 @@ mod tests {
         let quick = fs::read_to_string(path("qlog/XXH128SUMS")).unwrap();
         assert!(quick.lines().nth(1).unwrap().ends_with("  b.sqlog"), "in the order of names: {quick}");
         for (name, said) in [
-            (
-                "qlog/a.sqlog",
-                "qlog/a.sqlog: changed since it was written (its checksum differs from qlog/XXH128SUMS)",
-            ),
-            ("qlog/XXH128SUMS", "qlog/XXH128SUMS: changed"),
-            ("qlog/c", "qlog/c: changed"),
+            ("qlog/a.sqlog", "qlog/a.sqlog does not match its checksum in qlog/XXH128SUMS"),
+            ("qlog/XXH128SUMS", "qlog/XXH128SUMS does not match its checksum in SHA256SUMS"),
+            ("qlog/c", "qlog/c does not match"),
         ] {
             let whole = fs::read(path(name)).unwrap();
             let mut damaged = whole.clone();

@@ -237,7 +237,7 @@ fn sampled(name: &str, values: Vec<f64>, are_whole: bool, own: &Variables) -> Na
     let column = Column::Real(values);
     match variables::column(own, name) {
         Some(about) => Named::new(name, about.unit.unwrap_or(""), &about.description, column),
-        None => Named::new(name, "", "the controller's own variable, named as in its document", column),
+        None => Named::new(name, "", "the controller's own variable, named as in its specification", column),
     }
 }
 

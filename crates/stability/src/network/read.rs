@@ -46,15 +46,55 @@ fn one() -> u32 {
 const MOST_LINKS: usize = 20;
 const MOST_FLOWS: usize = 100;
 
+/// A mistake in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// Line of the file, counted from 1, if a line is at fault.
+    pub line: Option<usize>,
+    /// The problem and the advice.
+    pub what: String,
+}
+
+impl From<String> for Mistake {
+    fn from(what: String) -> Self {
+        Self { line: None, what }
+    }
+}
+
+impl Mistake {
+    /// Translates the parser's message.
+    fn from_toml(text: &str, error: &toml::de::Error) -> Self {
+        let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let message = error.message().trim().replace('\n', ", ");
+        let what = match message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+            Some(key) => format!("{key}: missing; {}", advice(key)),
+            None => message,
+        };
+        Self { line, what }
+    }
+}
+
+/// Says what to write for a missing key.
+fn advice(key: &str) -> &'static str {
+    match key {
+        "name" => "write the name of the link, like \"left\"",
+        "rate" => "write the rate of the link, like \"2 Mbit/s\"",
+        "delay" => "write the propagation delay, like \"15 ms\"",
+        "route" => "write the links that the flow crosses, like [\"left\"]",
+        "link" => "write a [[link]] table for each link",
+        _ => "write a [[flow]] table for each kind of flow",
+    }
+}
+
 /// Reads a network from the text of a file.
 ///
 /// # Errors
-/// The first mistake in the text. For syntax errors, with the line.
-pub fn read(text: &str) -> Result<Network, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
+/// The first mistake in the text. For a mistake that the parser finds, with the line.
+pub fn read(text: &str) -> Result<Network, Mistake> {
+    let file: File = toml::from_str(text).map_err(|e| Mistake::from_toml(text, &e))?;
     let links: Vec<Link> = file.link.iter().map(link).collect::<Result<_, _>>()?;
     if let Some(link) = (1..links.len()).find(|&i| links[..i].iter().any(|l| l.name == links[i].name)) {
-        return Err(format!("link `{}`: duplicate name; give each link its own", links[link].name));
+        return Err(format!("link `{}`: duplicate name; give each link its own", links[link].name).into());
     }
     let mut flows = Vec::new();
     for (i, table) in file.flow.iter().enumerate() {
@@ -63,7 +103,9 @@ pub fn read(text: &str) -> Result<Network, String> {
     }
     match (links.len(), flows.len()) {
         (1..=MOST_LINKS, 1..=MOST_FLOWS) => Ok(Network { links, flows }),
-        (l, f) => Err(format!("{l} links and {f} flows: give 1 to {MOST_LINKS} and 1 to {MOST_FLOWS}")),
+        (l, f) => {
+            Err(format!("{l} links and {f} flows: give 1 to {MOST_LINKS} and 1 to {MOST_FLOWS}").into())
+        }
     }
 }
 
@@ -71,7 +113,7 @@ fn link(table: &LinkTable) -> Result<Link, String> {
     let LinkTable { name, rate, delay, buffer } = table;
     if *rate == Rate(0) || *buffer == Some(Duration::ZERO) {
         return Err(format!(
-            "link `{name}`: rate and buffer must be above 0; for an unlimited buffer, leave out `buffer`"
+            "link `{name}`: rate and buffer must be above 0; for an unlimited buffer, remove `buffer`"
         ));
     }
     Ok(Link {
@@ -151,6 +193,14 @@ threshold = "80 ms"
         assert!(net.crosses(1, 2) && !net.crosses(0, 2));
     }
 
+    /// The line is that of the table.
+    #[test]
+    fn a_missing_key_is_named_with_its_line() {
+        let wrong = read(&TEXT.replacen("delay = \"15 ms\"\n", "", 1)).unwrap_err();
+        let what = "delay: missing; write the propagation delay, like \"15 ms\"".to_owned();
+        assert_eq!(wrong, Mistake { line: Some(2), what });
+    }
+
     #[test]
     fn says_what_is_wrong() {
         for (from, to, says) in [
@@ -166,7 +216,7 @@ threshold = "80 ms"
         ] {
             assert!(TEXT.contains(from));
             let wrong = read(&TEXT.replacen(from, to, 1)).unwrap_err();
-            assert!(wrong.contains(says), "{to}: {wrong}");
+            assert!(wrong.what.contains(says), "{to}: {wrong:?}");
         }
     }
 }

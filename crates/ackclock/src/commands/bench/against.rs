@@ -20,7 +20,7 @@ pub(super) fn run(other: &Path, rounds: u32, cases: &[&str]) -> Result<u8, Error
     print("CPU time of this build over that of the other: median of the rounds (minimum to maximum)\n");
     for case in cases {
         let mut pair = Pair { case: (*case).to_owned(), ratios: Vec::new() };
-        for round in 0..rounds.max(1) {
+        for round in 0..rounds {
             let (mine, others) = if round.is_multiple_of(2) {
                 let mine = once(&this, case)?;
                 (mine, once(other, case)?)

@@ -79,8 +79,8 @@ macro_rules! fast {
     };
 }
 
-/// Flows whose windows together fill a fast link and half of its queue. Shows the cost of a further
-/// flow at equal loss.
+/// Flows whose windows together fill a fast link and half of its queue. Shows the cost of an
+/// additional flow at equal loss.
 macro_rules! lossless {
     ($count:literal, $window:literal) => {
         fast!(

@@ -10,18 +10,19 @@ mod measure;
 use std::path::PathBuf;
 
 use clap::Args;
-use experiment::diagnostic::did_you_mean;
+use experiment::diagnostic::question;
 
 use self::cases::{CASES, Case};
 use self::measure::Figure;
+use crate::commands::arguments::tries;
 use crate::status::{Error, HOLDS, complain, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
     /// Run only the cases with one of these texts in their names.
     cases: Vec<String>,
-    /// Set the number of tries per case; the fastest counts.
-    #[arg(long, default_value_t = 5)]
+    /// Set the number of tries per case; the fastest try is reported.
+    #[arg(long, default_value_t = 5, allow_negative_numbers = true, value_parser = tries)]
     tries: u32,
     /// Print the results as JSON.
     #[arg(long, conflicts_with = "against")]
@@ -67,8 +68,10 @@ fn chosen(texts: &[String]) -> Result<Vec<&'static Case>, Error> {
         if whole { is_named(case, text) } else { case.name.contains(text.as_str()) }
     };
     if let Some(text) = texts.iter().find(|text| !CASES.iter().any(|case| fits(case, text))) {
-        let known = did_you_mean(text, CASES.iter().map(|case| case.name));
-        return Err(Error::bad(format!("no case has `{text}` in its name; {known}")));
+        // Names contain commas, so each has its own line.
+        let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+        let (question, known) = (question(text, &known), known.join("\n    "));
+        return Err(Error::bad(format!("no case has `{text}` in its name; {question}known:\n    {known}")));
     }
     Ok(CASES.iter().filter(|case| texts.is_empty() || texts.iter().any(|text| fits(case, text))).collect())
 }
@@ -108,6 +111,11 @@ mod tests {
         assert_eq!(names("10 Gbit/s x 300"), ["QUIC, 10 Gbit/s x 300 ms", "TCP, 10 Gbit/s x 300 ms"]);
         let wrong = chosen(&["CoDle".to_owned()]).map(drop).unwrap_err();
         assert!(wrong.message.contains("no case has `CoDle`"), "{}", wrong.message);
+        assert!(
+            wrong.message.contains("known:\n    1 flow, 10 Mbit/s, 100 MB\n    1 flow, 500"),
+            "{}",
+            wrong.message
+        );
         assert_eq!(chosen(&[]).map_err(|e| e.message).unwrap().len(), CASES.len());
     }
 }

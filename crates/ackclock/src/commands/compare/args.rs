@@ -6,6 +6,7 @@ use clap::Args;
 use experiment::backend::Backend;
 use units::Duration;
 
+use crate::commands::arguments::repetitions;
 use crate::commands::worlds::{stacks, worlds};
 
 #[derive(Debug, Args)]
@@ -19,12 +20,12 @@ pub(crate) struct CompareArgs {
     /// Set the bottleneck, as in "rate=20 Mbit/s rtt=40 ms queue=1 BDP", or take the network of an
     /// experiment.
     ///
-    /// The keys are those of [link] in docs/src/reference/keys.md, and `rtt`. An experiment is a
-    /// file or a shipped name; its first case counts.
+    /// The keys are those of [link] in docs/src/reference/keys.md. An experiment is a file or a
+    /// shipped name; its first case is used.
     #[arg(long, value_name = "WORDS|FILE", default_value = "rate=20 Mbit/s rtt=40 ms queue=1 BDP")]
     pub(super) link: String,
     /// Choose where the flows run.
-    #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&[Backend::Sim, Backend::Stack]))]
+    #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&[Backend::Sim, Backend::Stack], Backend::doc))]
     pub(super) on: Backend,
     /// Choose the QUIC implementations for both ends of every flow, separated by commas.
     ///
@@ -53,16 +54,16 @@ pub(crate) struct CompareArgs {
     pub(super) time: Option<Duration>,
     /// Set the number of repetitions, each with its own seed.
     ///
-    /// The default is as many as it takes until the goodput ratios are known within 3 %, between 5
-    /// and 30.
-    #[arg(long)]
+    /// By default, repeats until the goodput ratios are known to within 3 %: at least 5 and at most
+    /// 30 times.
+    #[arg(long, allow_negative_numbers = true, value_parser = repetitions)]
     pub(super) repeat: Option<u32>,
     /// Write results and report to this folder.
     #[arg(long, default_value = "results")]
     pub(super) out: PathBuf,
     /// Print the numbers as JSON.
     ///
-    /// `results` has the `experiment`, `id` and results folder (`path`) of each study behind them.
+    /// `results` lists the `experiment`, `id` and results folder (`path`) of each study used.
     #[arg(long)]
     pub(super) json: bool,
 }

@@ -21,6 +21,9 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn read(args: &CompareArgs) -> Result<Self, Error> {
+        if args.on == Backend::Sim && !args.stacks.is_empty() {
+            return Err(Error::bad("--stack: requires --on stack"));
+        }
         Ok(Self { stacks: backends(args.on, &args.stacks)? })
     }
 
@@ -76,6 +79,8 @@ impl Place {
             [one] => (*one).to_owned(),
             [all @ .., last] => format!("{} and {last}", all.join(", ")),
         };
-        Some(format!("Run on real QUIC endpoints ({names}), the competitor too, in virtual time."))
+        Some(format!(
+            "All flows, including the competitor, run on real QUIC endpoints ({names}) in virtual time."
+        ))
     }
 }

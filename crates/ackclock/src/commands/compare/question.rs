@@ -5,7 +5,7 @@ use std::path::Path as FilePath;
 use experiment::backend::Backend;
 use experiment::controllers::{find, unknown};
 use experiment::file::{Experiment, Words};
-use experiment::library::Library;
+use experiment::library::{Library, NOT_FOUND};
 use experiment::row::RowLabel;
 use toml::{Table, Value};
 use units::Duration;
@@ -15,6 +15,7 @@ use super::closed_form;
 use super::network::Network;
 use super::place::Place;
 use super::varied::Varied;
+use crate::commands::arguments::of_flags;
 use crate::status::Error;
 
 /// Label of the controller in question where it shares the link with a competitor.
@@ -163,8 +164,23 @@ impl Question {
     pub(super) fn experiment(&self, kind: Kind, seeds: u32) -> Result<Experiment, Error> {
         let text = toml::to_string(&self.document(kind, seeds)).map_err(Error::bad)?;
         let read = Experiment::parse(kind.name(), FilePath::new("compare"), &text);
-        // Line numbers mean nothing to the user, who wrote no file.
-        read.map_err(|problems| problems.without_lines().into())
+        read.map_err(|problems| of_flags(&problems, |key| self.flag(key)))
+    }
+
+    /// Returns the flag that a key of the file comes from, and the rest of the key.
+    fn flag(&self, key: &str) -> Option<(&'static str, String)> {
+        let mut parts = key.split('.').filter(|part| part.parse::<usize>().is_err());
+        let (table, rest) = (parts.next()?, parts.collect::<Vec<_>>().join("."));
+        let varied = self.vary.as_ref().is_some_and(|varied| varied.key == rest);
+        match table {
+            "link" if varied => Some(("--vary", rest)),
+            "link" if self.link.contains('=') => Some(("--link", rest)),
+            "flow" if rest.starts_with("controller") => Some(("compare", rest)),
+            "flow" => Some(("--flow", rest)),
+            "duration" | "measure" => Some(("--time", rest)),
+            "repetitions" => Some(("--repeat", rest)),
+            _ => None,
+        }
     }
 
     fn document(&self, kind: Kind, seeds: u32) -> Table {
@@ -343,7 +359,21 @@ fn tables(text: &str) -> Result<(Table, Table), Error> {
         let words = Words::split(text).map_err(Error::bad)?;
         return Ok((Table::from_iter([("link".to_owned(), table(&words)?.into())]), Table::new()));
     }
-    let source = Library.resolve(&[text.to_owned()])?.remove(0);
+    let source = Library.resolve(&[text.to_owned()]).map_err(|mut problem| match problem.wrong == NOT_FOUND {
+        true => {
+            let question = problem.right.split_inclusive("? ").next().filter(|part| part.ends_with("? "));
+            Error::bad(format!(
+                "--link \"{text}\": not a link or an experiment; {}write a link like \"rate=20 Mbit/s rtt=40 ms queue=1 BDP\"",
+                question.unwrap_or_default()
+            ))
+        }
+        false => {
+            problem.file = format!("--link {}", problem.file);
+            problem.into()
+        }
+    })?;
+    let source =
+        source.into_iter().next().ok_or_else(|| Error::bad(format!("--link {text}: no experiment")))?;
     let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
     let case = experiment.cases().swap_remove(0);
     let mut file = experiment.resolved(&case, 1).map_err(Error::bad)?;

@@ -236,13 +236,11 @@ pub(super) fn share(beside: &Beside) -> String {
 /// Compares the competitor's goodput with what it has against another flow of its own kind.
 pub(super) fn kept(answer: &Answer) -> Option<String> {
     let against = &answer.against;
-    let kept = answer
-        .ranking
-        .iter()
-        .filter_map(|r| Some(format!("{} against {}", keeps(r.beside?.keeps?), r.label)));
-    let kept: Vec<String> = kept.collect();
-    let of = format!("Of the goodput it has against another {against}, {against} keeps");
-    (!kept.is_empty()).then(|| format!("{of} {}.", kept.join(", ")))
+    let mut kept = answer.ranking.iter().filter_map(|r| Some((r.label.as_str(), keeps(r.beside?.keeps?))));
+    let (label, share) = kept.next()?;
+    let first = format!("Against {label}, {against} gets {share} of its goodput against another {against}");
+    let others: String = kept.map(|(label, share)| format!("; against {label}, {share}")).collect();
+    Some(format!("{first}{others}."))
 }
 
 /// Formats a ratio in percent, as in `43 % (40 to 46)`.

@@ -28,6 +28,10 @@ impl Varied {
             Some((low, high)) => range(low.trim(), high.trim()).map_err(|why| wrong(&why))?,
             None => list(values),
         };
+        let is_bare = |value: &String| units::split_number(value).is_ok_and(|(_, unit)| unit.is_empty());
+        if values.iter().all(is_bare) && !values.is_empty() {
+            return Err(wrong("no unit"));
+        }
         if values.len() < 2 {
             return Err(wrong("needs at least two values"));
         }
@@ -38,6 +42,9 @@ impl Varied {
 /// Computes the values of a range. Its end has the unit.
 fn range(low: &str, high: &str) -> Result<Vec<String>, String> {
     let (end, unit) = units::split_number(high)?;
+    if unit.is_empty() {
+        return Err("no unit".to_owned());
+    }
     let (begin, own) = units::split_number(low)?;
     if !own.is_empty() && own != unit {
         return Err(format!("the units `{own}` and `{unit}` differ"));
@@ -93,6 +100,8 @@ mod tests {
             ("queue=8..1 BDP", "rise"),
             ("queue=0..1 BDP", "above 0"),
             ("queue=1 kB..8 BDP", "differ"),
+            ("queue=0.1..8", "--vary \"queue=0.1..8\": no unit; write it like"),
+            ("queue=1, 2", "no unit"),
             ("queue=1..2 BDP rtt=5 ms", "only one key"),
         ] {
             assert!(values(text)[0].contains(says), "{text}: {:?}", values(text));

@@ -28,7 +28,7 @@ pub(super) fn sentence(algorithm: Option<&str>, long: &Long, network: &Network) 
     let rate = format!("{} window reductions per minute", count(long.reductions_per_minute));
     if long.reductions_per_minute < 0.05 {
         return format!(
-            "no window reduction: keeps {held:.0} % of a BDP in flight and does not ask for more; {delay}"
+            "no window reduction: keeps {held:.0} % of a BDP in flight and is limited by its own rate; {delay}"
         );
     }
     // Share of the losses that the link drops at random.

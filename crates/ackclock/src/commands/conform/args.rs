@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use experiment::backend::Backend;
 
+use crate::commands::arguments::repetitions;
 use crate::commands::worlds::{stacks, worlds};
 
 #[derive(Debug, Args)]
@@ -18,14 +19,13 @@ pub(crate) struct ConformArgs {
     /// Choose the controller to check: `cubic`, `new-reno` or `bbr3`.
     ///
     /// With `ackclock` it can also be a TOML table with parameters, as in
-    /// `'{ name = "cubic", beta = 0.5 }'`. Such a controller is compared with the one of the
-    /// specification.
+    /// `'{ name = "cubic", beta = 0.5 }'`. It is compared with the controller of the specification.
     #[arg(long, default_value = "cubic")]
     pub(super) controller: String,
     /// Choose where the stack runs.
     ///
     /// The reference, our implementation of the specification, is always simulated.
-    #[arg(long, default_value = Backend::Stack.word(), value_parser = worlds(&WORLDS))]
+    #[arg(long, default_value = Backend::Stack.word(), value_parser = worlds(&WORLDS, doc))]
     pub(super) on: Backend,
     /// Compare with the kernel's TCP as well, through the emulator in real time (Linux, root).
     #[arg(long)]
@@ -36,7 +36,7 @@ pub(crate) struct ConformArgs {
     /// Set the number of repetitions, each with its own seed.
     ///
     /// The default is 3.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true, value_parser = repetitions)]
     pub(super) repeat: Option<u32>,
     /// Write results and report to this folder.
     #[arg(long, default_value = "results")]
@@ -46,10 +46,20 @@ pub(crate) struct ConformArgs {
     pub(super) verbose: bool,
     /// Print the numbers as JSON.
     ///
-    /// `results` has the `experiment`, `id` and results folder (`path`) of each study behind them.
+    /// `results` lists the `experiment`, `id` and results folder (`path`) of each study used.
     #[arg(long)]
     pub(super) json: bool,
 }
 
 /// Worlds that run other stacks.
 const WORLDS: [Backend; 2] = [Backend::Stack, Backend::Wire];
+
+/// Describes how a world runs the one stack of this command.
+fn doc(world: Backend) -> &'static str {
+    match world {
+        Backend::Wire => {
+            "Real time, through the emulator (Linux): the stack as processes, or the kernel's TCP"
+        }
+        _ => "The stack in the simulator's virtual time, with TLS",
+    }
+}

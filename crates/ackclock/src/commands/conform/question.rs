@@ -10,6 +10,7 @@ use experiment::row::RowLabel;
 use toml::{Table, Value};
 
 use super::args::ConformArgs;
+use crate::commands::arguments::of_flags;
 use crate::commands::worlds::{KERNEL, backends};
 use crate::status::Error;
 
@@ -58,14 +59,14 @@ impl Question {
         if STANDARDS.iter().all(|(known, _)| *known != name) {
             let known: Vec<&str> = STANDARDS.iter().map(|(known, _)| *known).collect();
             return Err(Error::bad(format!(
-                "--controller {name}: must be one of {}, or a TOML table with such a name and parameters",
+                "--controller {name}: must be one of {}, or a TOML table with one of these names and parameters",
                 known.join(", ")
             )));
         }
         let (stack, on) = (args.stack.clone(), args.on);
         let is_kernel = stack == KERNEL;
         if is_kernel && args.kernel {
-            return Err(Error::bad("--kernel: linux-tcp already is the kernel's TCP; leave out --kernel"));
+            return Err(Error::bad("--kernel: linux-tcp already is the kernel's TCP; remove --kernel"));
         }
         if (is_kernel || args.kernel) && name == "bbr3" {
             return Err(Error::bad(
@@ -74,8 +75,18 @@ impl Question {
         }
         if is_kernel && controller.is_table() {
             return Err(Error::bad(
-                "--controller: the kernel's controllers take no parameters; give a name alone",
+                "--controller: the kernel's controllers take no parameters; write only a name, like --controller cubic",
             ));
+        }
+        if backend.is_external() && controller.is_table() {
+            return Err(Error::bad(format!(
+                "--controller: {stack}'s own {name} takes no parameters; write --controller {name}"
+            )));
+        }
+        if matches!(backend, Backend::Noq | Backend::Quinn) && name == "bbr3" {
+            return Err(Error::bad(format!(
+                "bbr3 cannot be checked in {stack}: its random numbers cannot be seeded, so runs would differ; use --controller cubic or new-reno"
+            )));
         }
         Ok(Self { stack, on, backend, controller, name, quick: args.quick, repeat: args.repeat })
     }
@@ -215,8 +226,11 @@ impl Question {
         }
         let text = toml::to_string(&file).map_err(Error::bad)?;
         let read = Experiment::parse(name, Path::new("conform"), &text);
-        // Line numbers mean nothing to the user, who wrote no file.
-        read.map_err(|problems| problems.without_lines().into())
+        let flag = |key: &str| match key.strip_prefix("flow.0.controller") {
+            Some(rest) => Some(("--controller", rest.trim_start_matches('.').to_owned())),
+            None => (key == "repetitions").then(|| ("--repeat", String::new())),
+        };
+        read.map_err(|problems| of_flags(&problems, flag))
     }
 }
 

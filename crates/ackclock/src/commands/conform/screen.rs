@@ -52,7 +52,7 @@ pub(super) fn sentences(question: &Question, answer: &Answer) -> Vec<String> {
 }
 
 /// Summary of the method.
-const HOW: &str = "Method: one flow alone, without its first 5 s. Compared are the distribution of its window, regardless of phase, and the number of reductions. See docs/src/reference/conformance.md.";
+const HOW: &str = "Method: one flow alone, without its first 5 s. The comparison covers the distribution of the window, regardless of phase, and the number of reductions. See docs/src/reference/conformance.md.";
 /// Name of the reference in the list of rules.
 pub(super) const UNCHANGED: &str = "no rule changed";
 
@@ -103,7 +103,7 @@ fn furthest(question: &Question, cell: &Cell) -> String {
         pair("loss", |m| m.loss, " %", 3),
         pair("mean window", |m| m.window.map(|w| w / 1e3), " kB", 1),
         pair("reductions", |m| m.reductions, "", 1),
-        pair("window kept by each", |m| m.kept.map(|[_, median]| median * 100.0), " %", 0),
+        pair("window kept after a reduction", |m| m.kept.map(|[_, median]| median * 100.0), " %", 0),
     ];
     let pairs: Vec<String> = pairs.into_iter().flatten().collect();
     let stack = &question.stack;
@@ -190,7 +190,7 @@ fn envelope(cells: &[Cell]) -> Option<String> {
     let shares = range(cells.iter().filter_map(|cell| cell.conformance))?;
     let near = hull::NEAR * 100.0;
     Some(format!(
-        "Envelopes of delay and throughput: {shares} of the samples lie inside the other's, or within {near:.0} % of it."
+        "Envelopes of delay and throughput: {shares} of each side's samples lie inside the other's envelope, or within {near:.0} % of it."
     ))
 }
 

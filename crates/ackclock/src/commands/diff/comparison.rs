@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use experiment::backend::Backend;
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
 use results::summary::{Cell, Results, Summary, Verdict};
@@ -29,8 +30,8 @@ pub(super) struct Comparison {
     /// Every number in both sets, sorted by metric, and by size within a metric.
     pub(super) changes: Vec<Change>,
     pub(super) claims: Vec<ChangedVerdict>,
-    /// Experiments in one set only, and whether that is the second.
-    pub(super) alone: Vec<(String, bool)>,
+    /// Experiments in one set only, with their world, and whether the set is the second.
+    pub(super) alone: Vec<(String, Backend, bool)>,
     /// Experiments with another name in the second set.
     pub(super) renamed: Vec<(String, String)>,
     /// Number of rows and metrics of common experiments in one set only.
@@ -53,8 +54,8 @@ impl Comparison {
                     }
                     all.add(one, other, rules);
                 }
-                (Some(one), None) => all.alone.push((name(one), false)),
-                (None, Some(other)) => all.alone.push((name(other), true)),
+                (Some(one), None) => all.alone.push((name(one), one.summary.world, false)),
+                (None, Some(other)) => all.alone.push((name(other), other.summary.world, true)),
                 (None, None) => {}
             }
         }

@@ -8,7 +8,7 @@ use super::comparison::Comparison;
 /// First line of the file.
 const DECLARATION: PreEscaped<&str> = PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 /// Message for a rule whose metric is in neither or only one of the tables.
-const UNUSED: &str = "no number to compare: the metric is not in a table of both results";
+const UNUSED: &str = "no number to compare: no table in both results has this metric";
 
 /// A test case: its name, and a message if it failed.
 type Case = (String, Option<String>);

@@ -31,11 +31,11 @@ pub(crate) struct DiffArgs {
     /// those without a unit take a plain number.
     #[arg(long = "fail-if", value_name = "RULE", value_parser = Rule::read, allow_hyphen_values = true)]
     rules: Vec<Rule>,
-    /// Write the results of the rules to a JUnit file, one test case for each row with the metric
-    /// of a rule.
+    /// Write the results of the rules to a JUnit file, with one test case for each row that has a
+    /// rule's metric.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Print Markdown, as in the summary of a CI job.
+    /// Print Markdown, for the summary of a CI job.
     #[arg(long)]
     markdown: bool,
     /// Print every change instead of the largest ones.

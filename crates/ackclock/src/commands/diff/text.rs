@@ -36,14 +36,14 @@ pub(super) fn report(comparison: &Comparison, args: &DiffArgs, shown: Shown) -> 
         let _ = writeln!(out, "{broken} of them {verb} a rule");
     }
     for rule in &comparison.unused {
-        let _ = writeln!(out, "\"{rule}\" was not checked: the metric is not in a table of both results");
+        let _ = writeln!(out, "\"{rule}\" was not checked: no table in both results has this metric");
     }
     for (before, after) in &comparison.renamed {
         let _ = writeln!(out, "{before} is called {after} in {}", args.after.display());
     }
-    for (name, is_new) in &comparison.alone {
+    for (name, world, is_new) in &comparison.alone {
         let side = if *is_new { &args.after } else { &args.before };
-        let _ = writeln!(out, "{name}: only in {}", side.display());
+        let _ = writeln!(out, "{name} ({}): only in {}", world.word(), side.display());
     }
     if comparison.unmatched > 0 {
         let _ = writeln!(out, "{} numbers have no counterpart", comparison.unmatched);

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use congestion::{Algorithm, PathInfo};
+use congestion::{Algorithm, Entry, PathInfo};
+use experiment::controllers::{find, unknown};
+use experiment::diagnostic::{Diagnostic, did_you_mean};
 use experiment::file::Experiment;
 use quic::connection::Settings;
 use recovery::Config as Recovery;
@@ -33,24 +35,47 @@ pub(crate) struct ControllerArgs {
 impl ControllerArgs {
     /// Returns the controller after checking its parameters.
     pub(crate) fn algorithm(&self) -> Result<Algorithm, Error> {
+        let name = &self.controller;
+        let entry =
+            find(name).ok_or_else(|| Error::bad(format!("--controller {name}: {}", unknown(name))))?;
         let mut sets = Vec::new();
         for set in &self.sets {
             let (key, value) = set.split_once('=').ok_or_else(|| {
                 Error::bad(format!("--set {set}: no value; write --set key=value, like --set beta=0.8"))
             })?;
+            check_parameter(entry, set, key.trim())?;
             sets.push((format!("flow.controller.{}", key.trim()), value.trim().to_owned()));
         }
-        let name = toml::Value::from(self.controller.as_str()).to_string();
-        let text = FILE.replace("NAME", &name);
+        let text = FILE.replace("NAME", &toml::Value::from(entry.name).to_string());
         let mut experiment = Experiment::parse("controller", Path::new("--controller"), &text)?;
         if !sets.is_empty() {
-            experiment = experiment.with_overrides(&sets, false)?;
+            experiment = experiment.with_overrides(&sets, false).map_err(without_path)?;
         }
         let case = experiment.cases().into_iter().next().ok_or_else(|| Error::bad("no controller"))?;
         let flows = experiment.scenario(&case, 0).flows;
         let flow = flows.into_iter().next().ok_or_else(|| Error::bad("no controller"))?;
         Ok(flow.algorithm)
     }
+}
+
+/// Checks that a controller has this parameter.
+fn check_parameter(entry: &Entry, set: &str, key: &str) -> Result<(), Error> {
+    let parameter = key.split('.').next().unwrap_or(key);
+    let known: Vec<String> = entry.params.iter().map(|param| param.name.replace('_', "-")).collect();
+    if known.iter().any(|name| name == parameter) {
+        return Ok(());
+    }
+    let right = did_you_mean(parameter, known.iter().map(String::as_str));
+    let right = if right.is_empty() { right } else { format!("; {right}") };
+    Err(Error::bad(format!("--set {set}: {} has no parameter `{parameter}`{right}", entry.name)))
+}
+
+/// Removes the path in the experiment file from a message, because the user wrote only the
+/// parameter.
+fn without_path(mut problem: Diagnostic) -> Error {
+    problem.file = problem.file.replacen("flow.controller.", "", 1);
+    problem.key.clear();
+    problem.into()
 }
 
 /// Returns the settings of connections with this controller. They try ECN on every path, and stop
@@ -78,11 +103,12 @@ mod tests {
         assert_eq!(read("cubic", &["beta=0.8"]), Ok("cubic"));
         assert_eq!(read("quic-dc", &["threshold=20 ms"]), Ok("quic-dc"));
         for (name, set, says) in [
-            ("cubik", "beta=0.8", "cubic"),
-            ("cubic", "beta=8.5", "out of range"),
+            ("cubik", "beta=0.8", "--controller cubik: unknown algorithm `cubik`; did you mean \"cubic\"?"),
+            ("cubic", "beta=8.5", "--set beta=8.5: `8.5` is out of range"),
             ("cubic", "beta", "no value"),
-            ("cubic", "bta=0.8", "bta"),
-            ("quic-dc", "threshold=20", "threshold"),
+            ("cubic", "bta=0.8", "--set bta=0.8: cubic has no parameter `bta`; did you mean \"beta\"?"),
+            ("cubic", "name=bbr3", "cubic has no parameter `name`"),
+            ("quic-dc", "threshold=20", "--set threshold=20: expected a value"),
             ("\"}", "beta=0.8", "unknown"),
         ] {
             let error = read(name, &[set]).unwrap_err();

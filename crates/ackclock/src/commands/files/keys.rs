@@ -1,11 +1,12 @@
 //! Certificates, keys, and random bytes from the system.
 
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use quic::crypto::tls::Identity;
 use quic::random::Random;
-use quic::rustls::pki_types::pem::PemObject;
+use quic::rustls::pki_types::pem::{self, PemObject};
 use quic::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -15,7 +16,7 @@ use crate::status::Error;
 pub(crate) fn identity(cert: &Path, key: &Path) -> Result<Identity, Error> {
     let chain = certificates(cert)?;
     let key = PrivateKeyDer::from_pem_file(key)
-        .map_err(|error| Error::bad(format!("cannot read the key {}: {error}", key.display())))?;
+        .map_err(|error| Error::bad(format!("cannot read the key in {}: {}", key.display(), why(error))))?;
     Ok(Identity { chain, key })
 }
 
@@ -26,7 +27,16 @@ pub(crate) fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, 
     match read {
         Ok(all) if all.is_empty() => Err(Error::bad(format!("{name}: contains no certificate"))),
         Ok(all) => Ok(all),
-        Err(error) => Err(Error::bad(format!("cannot read the certificates {name}: {error}"))),
+        Err(error) => Err(Error::bad(format!("cannot read the certificates in {name}: {}", why(error)))),
+    }
+}
+
+/// Describes why a PEM file cannot be read.
+fn why(error: pem::Error) -> String {
+    match error {
+        pem::Error::Io(error) if error.kind() == ErrorKind::NotFound => "no such file".to_owned(),
+        pem::Error::Io(error) => error.to_string(),
+        error => error.to_string(),
     }
 }
 
@@ -62,6 +72,12 @@ pub(crate) fn random() -> Result<Random, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let why = certificates(Path::new("nosuch.pem")).map(drop).map_err(|error| error.message);
+        assert_eq!(why, Err("cannot read the certificates in nosuch.pem: no such file".to_owned()));
+    }
 
     #[test]
     fn fingerprints_there_and_back() {

@@ -6,6 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use experiment::diagnostic::question;
+use experiment::metric::Metric;
+use experiment::quantity::QUANTITIES;
 
 use crate::commands::folders::load_summaries;
 use crate::status::{Error, HOLDS, MISS, complain, print};
@@ -14,7 +17,7 @@ use results::summary::Summary;
 
 #[derive(Debug, Args)]
 pub(crate) struct LedgerArgs {
-    /// Folders with results; the newest results of each experiment count.
+    /// Folders with results; the newest results of each experiment are used.
     #[arg(default_value = "results")]
     dirs: Vec<PathBuf>,
     /// Print a Markdown table.
@@ -29,7 +32,7 @@ pub(crate) struct LedgerArgs {
     #[arg(long, value_name = "METRIC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     #[arg(conflicts_with_all = ["markdown", "json"])]
     columns: Option<String>,
-    /// Write the pages of the book about each source to this folder.
+    /// Write the book's page on each source to this folder.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["markdown", "json", "columns"])]
     book: Option<PathBuf>,
     /// With `--book`: compare the pages with those in the folder instead of writing them.
@@ -45,7 +48,17 @@ pub(crate) fn run(args: &LedgerArgs) -> Result<u8, Error> {
     if let Some(folder) = &args.book {
         return book(folder, &summaries, args.check);
     }
+    if let Some(metric) = args.columns.as_deref().filter(|metric| !metric.is_empty()) {
+        check_metric(metric)?;
+    }
     let sources = ledger::by_source(summaries.iter());
+    if sources.is_empty() {
+        let dirs: Vec<String> = args.dirs.iter().map(|dir| dir.display().to_string()).collect();
+        let dirs = dirs.join(", ");
+        return Err(Error::bad(format!(
+            "{dirs}: no results with claims or published values of a source; `ackclock run quic-dc/table-1` makes some"
+        )));
+    }
     let columns = |metric: &String| ledger::columns(&sources, metric);
     print(&match (args.markdown, args.json) {
         (true, _) => ledger::markdown(&sources),
@@ -53,6 +66,19 @@ pub(crate) fn run(args: &LedgerArgs) -> Result<u8, Error> {
         _ => ledger::text(&sources) + &args.columns.as_ref().map_or_else(String::new, columns),
     });
     Ok(HOLDS)
+}
+
+/// Checks that `--columns` names a metric.
+fn check_metric(text: &str) -> Result<(), Error> {
+    let metric = Metric::from(text);
+    if metric.quantity().is_some() {
+        return Ok(());
+    }
+    let known: Vec<&str> = QUANTITIES.iter().map(|quantity| quantity.name).collect();
+    let question = question(metric.word(), &known);
+    Err(Error::bad(format!(
+        "--columns={text}: unknown metric `{text}`; {question}docs/src/reference/metrics.md lists the metrics"
+    )))
 }
 
 /// Writes the pages of the book, or compares them with those that are there.

@@ -43,11 +43,12 @@ fn index(sources: &[Source]) -> String {
     let mut out = String::from("# Reproductions\n\n");
     paragraph(
         &mut out,
-        "Each row is a source: its claims by verdict, and its printed numbers by distance from ours. \
-         Only the variants that the source describes count. A claim holds if it is true there by more \
-         than the spread between runs. The last column counts numbers that differ by more than 10 % \
-         without a known cause. The pages are made by `ackclock ledger results --book DIR` from the \
-         runs of all shipped experiments.",
+        "Each row is a source: first its claims by verdict, then its published numbers by their \
+         difference from ours. Only variants that the source describes count. A claim holds if it is \
+         true in them by more than the spread between runs. A claim has an unknown cause if it does not \
+         hold and the reason is not known. A number has an unknown cause if it differs by more than \
+         10 % and the reason is not known. `ackclock ledger results --book DIR` generates these pages \
+         from the results of all shipped experiments.",
     );
     out.push_str(&ledger::markdown(sources));
     out.push('\n');
@@ -61,16 +62,20 @@ fn page(source: &Source, summaries: &[Summary]) -> String {
     let of_source = |summary: &&Summary| summary.experiment.split('/').next() == Some(&source.name);
     let own: Vec<&Summary> = summaries.iter().filter(of_source).collect();
     let mut out = format!("# {}\n\n", title(source));
-    let count = source.experiments;
+    let experiments = match source.experiments {
+        1 => "the experiment".to_owned(),
+        count => format!("the {count} experiments"),
+    };
     let intro = format!(
-        "`ackclock run {}` runs the {count} experiments of this page. Numbers and reasons come from these runs.",
+        "`ackclock run {}` runs {experiments} on this page. Reasons were written for these runs.",
         source.name
     );
     paragraph(&mut out, &intro);
     out.push_str(&ledger::markdown(std::slice::from_ref(source)));
     out.push_str("\n## Experiments\n\n");
     for summary in &own {
-        item(&mut out, &format!("`{}`: {}. {}.", summary.experiment, summary.title, summary.source));
+        let [title, origin] = [&summary.title, &summary.source].map(|text| sentence(text));
+        item(&mut out, &format!("`{}`: {title} {origin}", summary.experiment));
     }
     for (verdict, heading) in HEADINGS {
         claims(&mut out, heading, &own, |claim| !claim.ours && claim.verdict == verdict);
@@ -118,6 +123,16 @@ fn differences(out: &mut String, source: &Source) {
     }
 }
 
+/// Returns the text with a capital first letter and a mark at its end.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let mut out: String = chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect();
+    if !out.ends_with(['.', '?', '!']) {
+        out.push('.');
+    }
+    out
+}
+
 /// Escapes characters that Markdown would read as markup.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -157,6 +172,13 @@ mod tests {
     #[test]
     fn markup_is_escaped() {
         assert_eq!(escaped("TCP D*, a_b | <c>"), "TCP D\\*, a\\_b \\| \\<c\\>");
+    }
+
+    #[test]
+    fn titles_and_sources_become_sentences() {
+        assert_eq!(sentence("our experiment"), "Our experiment.");
+        assert_eq!(sentence("Which controllers fail?"), "Which controllers fail?");
+        assert_eq!(sentence(""), ".");
     }
 
     #[test]

@@ -43,23 +43,23 @@ pub(crate) struct LinkArgs {
     /// The bottleneck, as in "rate=10 Mbit/s delay=25 ms queue=2 BDP", or the name or file of an
     /// experiment.
     ///
-    /// The keys are those of [link] in docs/src/reference/keys.md, and `rtt` for twice the delay.
-    /// An experiment stands for its first case.
+    /// The keys are those of [link] in docs/src/reference/keys.md. The first case of an experiment
+    /// is used.
     link: String,
     /// Set the reverse direction, in the same format.
     ///
     /// Without it, the reverse direction has the same delay and no limits.
     #[arg(long, value_name = "LINK")]
     back: Option<String>,
-    /// Put the bottleneck into the direction from server to client, as in a download.
+    /// Put the bottleneck in the direction from server to client, as in a download.
     #[arg(long)]
     down: bool,
     /// Run a shell command at the other end, as in "iperf3 -s".
     ///
-    /// The client's command waits up to 2 s until it listens.
+    /// The client's command waits up to 2 s for the server to listen.
     #[arg(long, value_name = "COMMAND")]
     server: Option<String>,
-    /// Add this number of bytes to every IP packet on the wire, as in 14 for Ethernet.
+    /// Add this number of bytes to every IP packet on the wire, such as 14 for Ethernet.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     overhead: u32,
     /// Set the seed of all random elements.
@@ -73,11 +73,11 @@ pub(crate) struct LinkArgs {
     pcap: Option<PathBuf>,
     /// Let the commands keep root and every capability.
     ///
-    /// They can then change the link's interfaces, which makes the run invalid, and leave its
-    /// network for the host's.
+    /// They can then change the link's interfaces, which invalidates the run, or move into the
+    /// host's network.
     #[arg(long)]
     keep_root: bool,
-    /// Print only problems, and no addresses, status or summary.
+    /// Print only errors and warnings, without addresses, status and summary.
     #[arg(long, short)]
     quiet: bool,
     /// The command and its arguments.

@@ -140,6 +140,8 @@ mod tests {
             ("", "the link is empty"),
             ("10 Mbit/s", "`10` is not a `key=value` pair"),
             ("rate=", "`rate` has no value"),
+            ("rate=10 Mbit/s jitter", "`jitter` has no value"),
+            ("rate=10 Mbit/s drop=[1.5]", "drop.0: `1.5` is not a packet number; write whole numbers"),
             ("rate=10", "rate: `10` has no unit"),
             ("rate=10 Mbit/s dealy=5 ms", "dealy: unknown key; did you mean \"delay\"?"),
             ("delay=5 ms", "rate: missing"),

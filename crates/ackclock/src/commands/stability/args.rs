@@ -35,10 +35,10 @@ const PENALTIES: [u64; 4] = [10, 25, 50, 100];
 pub(crate) struct StabilityArgs {
     /// Controller to analyse: `dccc`.
     algorithm: String,
-    /// Set the RTT at equilibrium, queueing delay included: `100ms`.
+    /// Set the RTT at equilibrium, including the queueing delay: `100ms`.
     ///
     /// This is the RTT in equation 46 of the paper.
-    #[arg(long, required_unless_present_any = ["base_rtt", "network", "penalty"], conflicts_with = "base_rtt")]
+    #[arg(long, conflicts_with = "base_rtt")]
     rtt: Option<Duration>,
     /// Set the RTT without queueing delay.
     ///
@@ -46,7 +46,7 @@ pub(crate) struct StabilityArgs {
     #[arg(long)]
     base_rtt: Option<Duration>,
     /// Set the rate of each flow at equilibrium: `1Mbit/s`.
-    #[arg(long, required_unless_present_any = ["network", "penalty"])]
+    #[arg(long)]
     rate: Option<Rate>,
     /// Analyse several links and flows from this file instead.
     ///
@@ -65,32 +65,33 @@ pub(crate) struct StabilityArgs {
     #[arg(long, default_value_t = 1)]
     links: u32,
     /// Set the gain, kr RTT.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     gain: Option<f64>,
     /// Set the weight of the utility function.
     #[arg(long)]
     h: Option<Rate>,
     /// Set the price of delay.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     beta: Option<f64>,
     /// Set the one-way delay below which the penalty is 0.
     ///
     /// It changes the equilibrium, not the loop. It requires --base-rtt or --penalty.
-    #[arg(long, conflicts_with_all = ["rtt", "network"])]
+    #[arg(long, conflicts_with = "network")]
     threshold: Option<Duration>,
     /// Also simulate the flows for this long, as a fluid model and as packets: `60s`.
     ///
     /// The page shows both in one chart.
-    #[arg(long, value_name = "TIME", requires = "base_rtt", conflicts_with = "rtt")]
+    #[arg(long, value_name = "TIME")]
     simulate: Option<Duration>,
     /// Set the start time of a flow in the simulation (repeatable).
     ///
-    /// Each --start adds a flow. The flows share a link with their number times `rate`.
+    /// Each --start adds a flow. The flows share a link whose rate is --rate times the number of
+    /// flows.
     #[arg(long, value_name = "TIME", requires = "simulate", default_value = "0s")]
     start: Vec<Duration>,
     /// Write the page to this folder.
     ///
-    /// The default is a folder below results/stability that is named after the setting.
+    /// The default is a folder below results/stability named after the parameters.
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,
     /// Print JSON instead of the table.
@@ -107,6 +108,7 @@ impl StabilityArgs {
     /// A value that is out of range, with the range.
     pub(crate) fn setting(&self) -> Result<Setting, String> {
         self.check_algorithm()?;
+        self.check_together()?;
         let params = self.params();
         let Params { gain, h, beta, .. } = params;
         let rtt = self.rtt.or(self.base_rtt).unwrap_or_default();
@@ -116,6 +118,22 @@ impl StabilityArgs {
         let Some(base) = self.base_rtt else { return Ok(setting) };
         let (delay, rtt) = Setting::equilibrium(base, rate, &params)?;
         Ok(Setting { rtt, one_way_delay: Some(delay), ..setting })
+    }
+
+    /// Checks which flags are given together.
+    fn check_together(&self) -> Result<(), String> {
+        if self.base_rtt.is_none() {
+            let needing =
+                [("--simulate", self.simulate.is_some()), ("--threshold", self.threshold.is_some())];
+            if let Some((flag, _)) = needing.iter().find(|(_, given)| *given) {
+                let instead = if self.rtt.is_some() { " instead of --rtt" } else { "" };
+                return Err(format!("{flag} needs --base-rtt{instead}"));
+            }
+        }
+        if self.rate.is_none() || self.rtt.or(self.base_rtt).is_none() {
+            return Err("give --rate with --rtt or --base-rtt, or use --network or --penalty".to_owned());
+        }
+        Ok(())
     }
 
     /// Returns the curves of Figure 2, if they are requested.

@@ -33,6 +33,9 @@ pub(super) fn run(args: &StabilityArgs, file: &Path) -> Result<u8, Error> {
 fn read(file: &Path) -> Result<NetworkAnalysis, String> {
     let name = file.display();
     let text = input::read(file).map_err(|problem| problem.to_string())?;
-    let net = network::read(&text).map_err(|wrong| format!("{name}: {wrong}"))?;
+    let net = network::read(&text).map_err(|wrong| match wrong.line {
+        Some(line) => format!("{name}:{line}: {}", wrong.what),
+        None => format!("{name}: {}", wrong.what),
+    })?;
     NetworkAnalysis::new(net).map_err(|wrong| format!("{name}: {wrong}"))
 }

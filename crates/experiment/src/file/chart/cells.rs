@@ -64,7 +64,7 @@ pub(super) fn fields(
     x: Channel,
 ) -> Result<(Data, bool), Diagnostic> {
     let keys = sweep::keys(cases);
-    let at = fields.need("y", "\"row\", \"variant\" or another key of [vary]")?;
+    let at = fields.need("y", "write \"row\", \"variant\" or another key of [vary]")?;
     let y = read_other(&at, cases, &[("x axis", Some(x))])?;
     let metric = match fields.get("colour") {
         Some(at) => read_table_metric(&at, labels)?,

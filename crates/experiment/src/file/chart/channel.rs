@@ -2,7 +2,7 @@
 //! RTT and metrics.
 
 use crate::chart::Mark;
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::{Diagnostic, question};
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::sweep;
 use crate::file::vary::Case;
@@ -31,7 +31,7 @@ pub(super) fn read_x(fields: &Fields<'_>, mark: Mark, cases: &[Case]) -> Result<
         (None, Mark::Point) => (X::Rtt, "rtt"),
         (None, Mark::Rect) => {
             return fields
-                .need("x", "\"row\", \"variant\" or a key of [vary]")
+                .need("x", "write \"row\", \"variant\" or a key of [vary]")
                 .and_then(|at| read_axis(&at, cases));
         }
     };
@@ -78,8 +78,11 @@ fn named(word: &str, cases: &[Case]) -> Option<Channel> {
 /// Creates a problem for a word that is neither a channel nor a varied key.
 fn unknown(at: &Cursor<'_>, word: &str, cases: &[Case], own: &[&str]) -> Diagnostic {
     let keys = sweep::keys(cases);
-    let known = own.iter().copied().chain(keys.iter().map(sweep::Key::key));
-    let right = format!("{}, or a key of [vary]; {}", own.join(", "), did_you_mean(word, known));
+    let keys: Vec<&str> = keys.iter().map(sweep::Key::key).collect();
+    let known: Vec<&str> = own.iter().copied().chain(keys.iter().copied()).collect();
+    let varied = if keys.is_empty() { String::new() } else { format!(" ({})", keys.join(", ")) };
+    let own = own.join(", ");
+    let right = format!("{}write {own} or a key of [vary]{varied}", question(word, &known));
     at.problem(format!("`{word}` does not vary"), right)
 }
 
@@ -87,5 +90,5 @@ fn unknown(at: &Cursor<'_>, word: &str, cases: &[Case], own: &[&str]) -> Diagnos
 /// picture.
 pub(super) fn read_together(fields: &Fields<'_>) -> Result<bool, Diagnostic> {
     let facet = fields.get("facet");
-    facet.map_or(Ok(false), |at| at.word("facet of this chart", &[(VARIANT, true)]))
+    facet.map_or(Ok(false), |at| at.word("facet", &[(VARIANT, true)]))
 }

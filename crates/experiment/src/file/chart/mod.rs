@@ -111,8 +111,8 @@ pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels, cases: &[Case]) -> Resu
     old::refuse(cursor)?;
     let fields = cursor.table(&KEYS)?;
     let words: Vec<&str> = MARKS.iter().map(|(word, _)| *word).collect();
-    let mark = fields.need("mark", &format!("one of {}", words.join(", ")))?.word("mark", MARKS)?;
-    let title = fields.need("title", "the chart's title, usually the paper's figure")?.read()?;
+    let mark = fields.need("mark", &format!("write one of {}", words.join(", ")))?.word("mark", MARKS)?;
+    let title = fields.need("title", "write the chart's title, usually the paper's figure")?.read()?;
     let (x, word) = channel::read_x(&fields, mark, cases)?;
     let colour: Option<String> = fields.read("colour")?;
     let Some(view) = View::for_channels(mark, x, colour.as_deref()) else {

@@ -32,9 +32,7 @@ pub(super) fn series(fields: &Fields<'_>, cases: &[Case]) -> Drawn {
     };
     let colour = read_colour(fields, &[("row", Colour::Row), ("flow", Colour::Flow)])?;
     let facet = fields.get("facet");
-    let facet = facet
-        .map(|at| at.word("facet of lines over time", &[("row", true), ("variant", false)]))
-        .transpose()?;
+    let facet = facet.map(|at| at.word("facet", &[("row", true), ("variant", false)])).transpose()?;
     let strips = match (facet, colour) {
         (Some(true), _) | (_, Some(Colour::Flow)) => Some(true),
         (_, Some(_)) => Some(false),
@@ -55,7 +53,11 @@ pub(super) fn areas(fields: &Fields<'_>, cases: &[Case]) -> Drawn {
 /// Reads `mark = "line", x = "rtt"`.
 pub(super) fn samples(fields: &Fields<'_>) -> Drawn {
     let y = fields.get("y");
-    y.map(|at| at.word("y axis of this chart", &[("cdf", ())])).transpose()?;
+    if let Some(at) = y.filter(|at| at.node().as_str() != Some("cdf")) {
+        let given = at.node().as_str().unwrap_or("a list");
+        let wrong = format!("`{given}` cannot be the y axis of a chart over \"rtt\"");
+        return Err(at.invalid(wrong, "write \"cdf\""));
+    }
     let colour = read_colour(fields, &[("row", Colour::Row), ("variant", Colour::Variant)])?;
     let colour = colour.unwrap_or(Colour::Row);
     let together = read_together(fields)?;
@@ -116,7 +118,7 @@ fn is_of_flows(metric: &Metric) -> bool {
 }
 
 fn read_colour(fields: &Fields<'_>, words: &[(&str, Colour)]) -> Result<Option<Colour>, Diagnostic> {
-    fields.get("colour").map(|at| at.word("colour of this chart", words)).transpose()
+    fields.get("colour").map(|at| at.word("colour", words)).transpose()
 }
 
 fn read_interval(fields: &Fields<'_>) -> Result<Option<Duration>, Diagnostic> {

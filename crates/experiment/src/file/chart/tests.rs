@@ -135,8 +135,11 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
         ("mark = \"area\"\ny-scale = \"log\"", &["does not use `y-scale`"]),
         ("mark = \"area\"\ny = \"latest_rtt_ms\"", &["cannot be summed over flows", "goodput_mbit_s"]),
         ("mark = \"area\"\ny = \"queue_bytes\"", &["belongs to the path, not to each flow"]),
-        ("mark = \"area\"\ncolour = \"row\"", &["unknown colour of this chart `row`", "flow"]),
-        ("mark = \"line\"\nx = \"rtt\"\ny = \"goodput\"", &["known: cdf"]),
+        ("mark = \"area\"\ncolour = \"row\"", &["unknown colour `row`", "flow"]),
+        (
+            "mark = \"line\"\nx = \"rtt\"\ny = \"goodput\"",
+            &["cannot be the y axis of a chart over \"rtt\"; write \"cdf\""],
+        ),
         (
             "mark = \"line\"\nx = \"rtt\"\ncolour = \"variant\"\nfacet = \"variant\"",
             &["the colours already show the variants"],
@@ -157,7 +160,7 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
         ("mark = \"bar\"\ny = [\"goodput\", \"loss\"]\ncolour = \"metric\"", &["different units"]),
         ("mark = \"line\"\ninterval = \"0 s\"", &["t.toml:14", "the interval is 0 s"]),
         ("mark = \"line\"\ninterval = 1", &["chart.0.interval", "`1` has no unit"]),
-        ("mark = \"line\"\nfacet = \"delay\"", &["unknown facet of lines over time `delay`", "row"]),
+        ("mark = \"line\"\nfacet = \"delay\"", &["unknown facet `delay`", "row"]),
         ("mark = \"point\"\nrows = [\"x\"]", &["`x` matches no row"]),
         ("mark = \"point\"\nz = 1", &["chart.0.z: unknown key"]),
         ("mark = \"line\"\nmetrics = [\"loss\"]", &["t.toml:14", "write y = [...]"]),

@@ -42,7 +42,7 @@ pub(crate) struct FlowTable<'a> {
     pub(crate) route: Option<&'a [String]>,
     /// Links that the acknowledgements cross.
     pub(crate) back_route: Option<&'a [String]>,
-    /// Number of flows, which differ only in their start. Default 1. With 0 the flow is left out,
+    /// Number of flows, which differ only in their start. Default 1. With 0 there is no such flow,
     /// so that `[vary]` can choose among flows.
     pub(crate) count: u64,
     /// Start of the first flow, default 0.

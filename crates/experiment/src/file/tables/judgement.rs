@@ -47,8 +47,9 @@ pub(crate) struct ReferenceTable {
     /// Statement of the source that identifies these variants and, if it says nothing, whose
     /// default is used.
     why: String,
-    /// Number of runs of each other variant, if fewer. Claims are judged by the spread of the
-    /// reference variants only. `--repeat` and `--set repetitions` apply to all variants.
+    /// Number of runs of each variant that is not a reference, if fewer than `repetitions`. Claims
+    /// are judged by the spread of the reference variants only. `--repeat` and `--set repetitions`
+    /// apply to all variants.
     repetitions_of_others: Option<u32>,
 }
 
@@ -77,7 +78,7 @@ pub(crate) struct Check {
     increasing: Option<Vec<String>>,
     /// Rows that must be near their published values.
     rows: Option<Vec<String>>,
-    /// Whether the check holds on the source's own numbers, if the file knows.
+    /// Whether the check holds on the source's own numbers, if known.
     holds_published: Option<bool>,
     /// Patterns of the variants in which it is judged. Default: all.
     variants: Option<Vec<String>>,
@@ -99,7 +100,7 @@ pub(crate) struct Claim {
     main: Option<bool>,
     /// Whether the claim is judged in all variants, not only in the reference variants.
     everywhere: Option<bool>,
-    /// Backend whose rows are judged, like `"wire"`. Default: the simulator.
+    /// World whose rows are judged: `"sim"` (default), `"stack"` or `"wire"`.
     on: Option<String>,
     /// Reason why the claim does not hold, or does not hold everywhere.
     reason: Option<String>,
@@ -133,7 +134,7 @@ pub(crate) struct Miss {
     metrics: Vec<String>,
     /// Patterns of the variants. Default: all.
     variants: Option<Vec<String>>,
-    /// Backend whose rows are meant. Default: the simulator.
+    /// World of the rows: `"sim"` (default), `"stack"` or `"wire"`.
     on: Option<String>,
     /// Reason for the difference.
     reason: String,
@@ -186,6 +187,6 @@ pub(crate) struct Chart {
     scale: Option<String>,
     /// Scale of y: `"linear"` or `"log"`.
     y_scale: Option<String>,
-    /// Interval over which values over time are averaged.
+    /// Averaging interval of values over time.
     interval: Option<String>,
 }

@@ -31,11 +31,12 @@ pub(crate) struct File<'a> {
     pub(crate) source: &'a str,
     /// Explanation for readers of the results.
     pub(crate) note: String,
-    /// Length of the run. The run ends earlier if every transfer is complete.
+    /// Length of the run, required here or in `[vary]`. The run ends earlier if every transfer is
+    /// complete.
     pub(crate) duration: Duration,
     /// Bytes that each flow transfers, like `"100 MB"`. Default: unlimited data.
     pub(crate) transfer: Option<Bytes>,
-    /// Number of runs of each case, default 1. Repetition n uses the seed plus n.
+    /// Number of runs of each case, default 1. Repetition n, counted from 0, uses `seed` + n.
     #[schemars(range(min = 1, max = 10_000))]
     pub(crate) repetitions: u32,
     /// Seed of the first repetition, default 1.
@@ -48,7 +49,7 @@ pub(crate) struct File<'a> {
     /// Additional windows by name, for metrics like `goodput @ before`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) windows: BTreeMap<&'a str, Window>,
-    /// The bottleneck, or several links in a row, each with a name.
+    /// The bottleneck, or several links in series, each with a name.
     pub(crate) link: Links<'a>,
     /// Links of the return path, with the keys of `[link]`. Without them the return path is a
     /// constant delay.

@@ -1,0 +1,66 @@
+//! Arguments that several commands have: their parsers, and messages that name them.
+
+use experiment::diagnostic::Diagnostic;
+use experiment::diagnostics::Diagnostics;
+
+use crate::status::Error;
+
+/// Largest number of repetitions, as in experiment files.
+const MAX_REPETITIONS: u32 = 10_000;
+
+/// Parses `--repeat`.
+pub(super) fn repetitions(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=MAX_REPETITIONS).contains(number));
+    number.ok_or_else(|| format!("must be between 1 and {MAX_REPETITIONS}"))
+}
+
+/// Parses `--seed`.
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "write an integer of at least 0".to_owned())
+}
+
+/// Parses the `--tries` of a benchmark.
+pub(super) fn tries(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "write a number of at least 1".to_owned())
+}
+
+/// Returns the problems of a file that the command line describes. `place` maps a key of the file
+/// to a flag and the rest of the key, and `None` leaves the key as it is.
+pub(super) fn of_flags(
+    problems: &Diagnostics,
+    place: impl Fn(&str) -> Option<(&'static str, String)>,
+) -> Error {
+    let mut messages: Vec<String> = Vec::new();
+    for problem in problems.all() {
+        let mut problem: Diagnostic = problem.clone().without_line();
+        if let Some((flag, rest)) = place(&problem.key) {
+            flag.clone_into(&mut problem.file);
+            problem.key = rest;
+        }
+        // A wrong value of a flag is wrong in every case.
+        let message = problem.shown(usize::MAX, false);
+        if !messages.contains(&message) {
+            messages.push(message);
+        }
+    }
+    Error::bad(messages.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(
+            (repetitions("1"), repetitions("10000"), seed("0"), tries("1")),
+            (Ok(1), Ok(10_000), Ok(0), Ok(1))
+        );
+        for wrong in ["0", "-1", "10001", "x", ""] {
+            assert_eq!(repetitions(wrong), Err("must be between 1 and 10000".to_owned()), "{wrong}");
+        }
+        assert!(seed("-1").is_err() && seed("1.5").is_err());
+        assert!(tries("0").is_err() && tries("x").is_err());
+    }
+}
