@@ -77,7 +77,7 @@ enum Command {
     /// Example:
     /// `ackclock diff results-main results-branch --fail-if "goodput -3 %" --junit out.xml --markdown`
     ///
-    /// Exit status: 0, or 1 if a rule is broken or could not be checked.
+    /// Exit status: 0, 1 if a rule is broken or could not be checked, or 2 for bad input.
     Diff(DiffArgs),
     /// List the shipped experiments.
     ///
@@ -103,7 +103,7 @@ enum Command {
     },
     /// List stored results with verdicts, size and integrity.
     ///
-    /// Exit status: 0, or 1 if something is damaged.
+    /// Exit status: 0, 1 if something is damaged, or 2 for bad input.
     Index(IndexArgs),
     /// Summarise how well each source is reproduced.
     ///
@@ -115,7 +115,7 @@ enum Command {
     /// Lists each number that a run does not fill in, with the command that prints it. With
     /// --results, reports each number that its command no longer prints.
     ///
-    /// Exit status: 0, or 1 if a number has no origin or is no longer printed.
+    /// Exit status: 0, 1 if a number has no origin or is no longer printed, or 2 for bad input.
     Prose {
         /// Check the numbers against the results in this folder (repeatable).
         #[arg(long, value_name = "DIR")]
@@ -157,7 +157,7 @@ enum Command {
     ///
     /// Example: `ackclock fetch https://host:4433/file`
     ///
-    /// Exit status: 0, 1 if a file could not be fetched, 2 if the connection failed.
+    /// Exit status: 0 on success, 1 if a file could not be fetched, 2 if the connection failed.
     Fetch(FetchArgs),
     /// Act as client or server of the QUIC interop runner.
     ///

@@ -56,13 +56,13 @@ impl From<Failure> for Error {
         match failure {
             Failure::Spec(problem) => problem.into(),
             Failure::Store(path, e) => Self::bad(format!(
-                "cannot write results to {}: {e}; finished runs are kept, and no incomplete results are left; choose another folder with --out",
+                "cannot write results to {}: {e}; choose another folder with --out",
                 path.display()
             )),
             Failure::Wire(sentence) | Failure::Stack(sentence) => Self::bad(sentence),
             Failure::Interrupted(kept) => Self {
                 message: match kept {
-                    0 => "interrupted; no run had finished, and nothing was written".to_owned(),
+                    0 => "interrupted; no finished run is kept".to_owned(),
                     1 => "interrupted; one finished run is kept, and the same command continues from there"
                         .to_owned(),
                     n => format!(

@@ -841,7 +841,7 @@ fn qlogs_are_announced() {
 
     let (code, refusal) = run(&["--qlog", "--set", "link.rate=40Gbit/s"]);
     assert_eq!(code, Some(2));
-    let words = "--qlog would take about 22 GB of disk, more than the limit of 10 GB; allow it with --max-disk 22GB, or write a tenth of that with `gzip` in --qlog";
+    let words = "--qlog would take about 22 GB of disk, more than the limit of 10 GB; allow it with --max-disk 22GB, or compress the files to about a tenth with --qlog=gzip";
     assert!(refusal.contains(words), "{refusal}");
     assert!(!out.exists());
     let (code, refusal) = run(&["--qlog=gzip", "--max-disk", "100kB"]);

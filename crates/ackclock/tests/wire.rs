@@ -328,7 +328,7 @@ fn ends_at_an_interrupt() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert!(began.elapsed() < Duration::from_secs(45), "not the 59 s that are left");
-    assert!(stderr(&output).contains("interrupted"));
+    assert!(stderr(&output).contains("interrupted; no finished run is kept"), "{}", stderr(&output));
     assert!(fs::read_dir(dir.path().join("out/x")).is_ok_and(|mut e| e.next().is_none()));
 }
 

@@ -274,7 +274,7 @@ pub fn published(experiment: &str, table: &str) -> Result<(String, String), (Str
         let right = did_you_mean(table, known);
         (
             format!(
-                "published table `{table}` not found, neither in a `published` folder next to the file nor among the shipped tables"
+                "published table `{table}` is neither in a `published` folder next to the file nor among the shipped tables"
             ),
             right,
         )

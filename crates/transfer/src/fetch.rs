@@ -64,7 +64,7 @@ const ALERTS: [(u8, &str); 7] = [
 impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable => f.write_str("no server listens there"),
+            Self::Unreachable => f.write_str("no server is listening there"),
             Self::NoAnswer(after) => write!(f, "no answer for {} s", after.0 / 1_000_000_000),
             Self::OtherFingerprint(found) => {
                 let found = found.map(|byte| format!("{byte:02x}")).join(":");

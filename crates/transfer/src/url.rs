@@ -32,7 +32,7 @@ impl Url {
         let wrong = |what: &str| format!("{text}: {what}; write https://host:port/path");
         let uri: Uri = text.parse().map_err(|error| wrong(&format!("{error}")))?;
         if uri.scheme_str() != Some("https") {
-            return Err(wrong("only https is supported over QUIC"));
+            return Err(wrong("only https URLs can be fetched"));
         }
         let authority = uri.authority().ok_or_else(|| wrong("the host is missing"))?;
         if authority.as_str().contains('@') {

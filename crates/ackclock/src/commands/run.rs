@@ -278,7 +278,7 @@ fn check_disk(experiments: &[Experiment], args: &RunArgs, backends: &[Backend]) 
         let (about, enough) = (rounded_up(all), rounded_up(all).0.div_ceil(1_000_000_000));
         let smaller = match args.qlog {
             _ if series > logs => ", or set `series` to a longer interval or \"off\"",
-            Some(format) if !format.gzip => ", or write a tenth of that with `gzip` in --qlog",
+            Some(format) if !format.gzip => ", or compress the files to about a tenth with --qlog=gzip",
             _ => "",
         };
         let what = if series > logs { "the time series" } else { "--qlog" };

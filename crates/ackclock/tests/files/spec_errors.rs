@@ -6,6 +6,13 @@ const NEAR: &str = "increasing = [\"QUIC-DC 10\", \"QUIC-DC 80\"]";
 
 /// A change to the good file, a marker on the expected line, and parts of the message.
 pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
+    // The default `max` of RED is in packets. It is not in the file, so no message is about it.
+    (
+        "queue = \"4",
+        "aqm = { name = \"red\", min = \"80 %\", max = \"20 %\" }\nqueue = \"4",
+        "aqm =",
+        &["link.aqm.max: `min` must not be above `max`"],
+    ),
     // Typos in keys, at each level.
     (
         "title =",
@@ -547,7 +554,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "quic-dc-table1",
         "quic-dc-tabel1",
         "tabel1",
-        &["published.table: published table `quic-dc-tabel1.csv` not found", "quic-dc-table1.csv"],
+        &["published.table: published table `quic-dc-tabel1.csv` is neither in", "quic-dc-table1.csv"],
     ),
     (
         "\"goodput_mbps\"",

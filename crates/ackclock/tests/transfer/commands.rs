@@ -236,7 +236,7 @@ fn nobody_there() {
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (address, word) in
-        [(closed, "no server listens there"), (silent.local_addr().unwrap(), "no answer for 1 s")]
+        [(closed, "no server is listening there"), (silent.local_addr().unwrap(), "no answer for 1 s")]
     {
         let dir = tempfile::tempdir().unwrap();
         let output = ackclock()
@@ -324,7 +324,7 @@ fn mistakes() {
         (&["fetch", "https://h/a", "--range", ""], "bytes=0-999"),
         (&["serve", "--root", "/none/x"], "cannot serve"),
         (&["serve", "--root", "/", "--set", "beta=7"], "out of range"),
-        (&["serve", "--root", "/", "--listen", "192.0.2.1:1"], "cannot use UDP"),
+        (&["serve", "--root", "/", "--listen", "192.0.2.1:1"], "cannot bind a UDP socket"),
         (
             &["serve", "--root", "/", "--listen", "192.0.2.1:1", "--qlog", "/proc"],
             "cannot write qlog files to /proc",

@@ -69,7 +69,7 @@ fn try_run(dir: &Path, case: &str, host: &str, files: &[(&str, usize)]) -> Optio
     let until = Instant::now() + LONG;
     let output = loop {
         let output = command(dir, "client", case).env("REQUESTS", urls.join(" ")).output().unwrap();
-        let refused = says(&output).contains("no server listens");
+        let refused = says(&output).contains("no server is listening");
         if !refused || Instant::now() > until {
             break output;
         }

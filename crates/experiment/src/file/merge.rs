@@ -44,9 +44,10 @@ pub(crate) fn merge_as<T: Serialize>(
     let checked = |table| read(table).map_or(Ok(()), |value| check(&value));
     match check(&merged) {
         Ok(()) => Ok(merged),
-        Err(wrong) => Err(blame(base, &overlays, checked)
-            .unwrap_or_else(|| cursor.problem(wrong, ""))
-            .reaching(Reach::Table)),
+        Err(wrong) => {
+            let at = blame(base, &overlays, checked, &wrong).unwrap_or(cursor);
+            Err(at.problem(wrong, "").reaching(Reach::Table))
+        }
     }
 }
 
@@ -63,16 +64,19 @@ fn unreadable<T>(
     })
 }
 
-/// Returns the first key, in file order, that makes the values out of range.
-fn blame(
+/// Returns the first key, in file order, with which the values are wrong for the reason of the whole
+/// table. Before it, a value may not fit a default that a later key replaces.
+fn blame<'o, 'a>(
     mut table: toml::Table,
-    overlays: &[Overlay<'_>],
+    overlays: &'o [Overlay<'a>],
     check: impl Fn(toml::Table) -> Result<(), String>,
-) -> Option<Diagnostic> {
-    overlays.iter().find_map(|overlay| {
+    wrong: &str,
+) -> Option<&'o Cursor<'a>> {
+    let overlay = overlays.iter().find(|overlay| {
         put(&mut table, overlay);
-        check(table.clone()).err().map(|wrong| overlay.cursor.problem(wrong, ""))
-    })
+        check(table.clone()).is_err_and(|why| why == wrong)
+    });
+    overlay.map(|overlay| &overlay.cursor)
 }
 
 /// Collects the file's keys down to those that are not tables. Refuses unknown keys.

@@ -121,8 +121,10 @@ impl Runs {
         file.persist(self.file(number)).map(drop).map_err(|e| e.error)
     }
 
-    /// Counts the existing runs among the first `all`. Damage is noticed when they are read.
+    /// Counts the existing runs among the first `all` that outlive the process. Damage is noticed
+    /// when they are read.
     pub fn count(&self, all: usize) -> usize {
+        let all = if self.temporary.is_some() { 0 } else { all };
         (0..all).filter(|number| self.file(*number).is_file()).count()
     }
 

@@ -19,7 +19,7 @@ use crate::status::{Error, HOLDS, complain, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// Run only the cases with one of these texts in their names.
+    /// Run only the cases whose names contain one of these strings.
     cases: Vec<String>,
     /// Set the number of tries per case; the fastest try is reported.
     #[arg(long, default_value_t = 5, allow_negative_numbers = true, value_parser = tries)]

@@ -49,7 +49,8 @@ pub(crate) fn bind(
     settings: EndpointSettings,
     datagrams: DatagramArgs,
 ) -> Result<(Engine, SocketAddr), Error> {
-    let cannot = |error: std::io::Error| Error::bad(format!("cannot use UDP at {address}: {error}"));
+    let cannot =
+        |error: std::io::Error| Error::bad(format!("cannot bind a UDP socket to {address}: {error}"));
     let mut socket = Socket::bind(address).map_err(cannot)?;
     if !datagrams.stamp_each {
         socket.join_datagrams();

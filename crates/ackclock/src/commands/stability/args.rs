@@ -37,7 +37,7 @@ pub(crate) struct StabilityArgs {
     algorithm: String,
     /// Set the RTT at equilibrium, including the queueing delay: `100ms`.
     ///
-    /// This is the RTT in equation 46 of the paper.
+    /// This is the RTT in equation 46 of the DCCC paper (arXiv 1506.02799).
     #[arg(long, conflicts_with = "base_rtt")]
     rtt: Option<Duration>,
     /// Set the RTT without queueing delay.
@@ -64,7 +64,7 @@ pub(crate) struct StabilityArgs {
     /// Flows that share one link form one loop, so M is 1.
     #[arg(long, default_value_t = 1)]
     links: u32,
-    /// Set the gain, kr RTT.
+    /// Set the gain of the loop, kr times RTT.
     #[arg(long, allow_negative_numbers = true)]
     gain: Option<f64>,
     /// Set the weight of the utility function.

@@ -112,7 +112,8 @@ pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels, cases: &[Case]) -> Resu
     let fields = cursor.table(&KEYS)?;
     let words: Vec<&str> = MARKS.iter().map(|(word, _)| *word).collect();
     let mark = fields.need("mark", &format!("write one of {}", words.join(", ")))?.word("mark", MARKS)?;
-    let title = fields.need("title", "write the chart's title, usually the paper's figure")?.read()?;
+    let title =
+        fields.need("title", "write a title, usually the number of the figure, like \"Figure 5\"")?.read()?;
     let (x, word) = channel::read_x(&fields, mark, cases)?;
     let colour: Option<String> = fields.read("colour")?;
     let Some(view) = View::for_channels(mark, x, colour.as_deref()) else {

@@ -52,7 +52,7 @@ pub(crate) struct FlowTable<'a> {
     /// Upper bound of a random start delay, drawn from the seed for each flow. Real flows never
     /// start at exactly the same nanosecond. Default 0.
     pub(crate) start_jitter: Duration,
-    /// Time of the run at which the flow ends.
+    /// Time in the run at which the flow ends.
     pub(crate) stop: Option<Duration>,
     /// Time after its own start at which the flow ends.
     pub(crate) lasts: Option<Duration>,
@@ -61,11 +61,11 @@ pub(crate) struct FlowTable<'a> {
     /// Application: `"bulk"` (default), `"media"` or `"on-off"`, each with its own keys.
     #[schemars(with = "NameOr<AppTable>")]
     pub(crate) application: AppTable,
-    /// Pauses, in times of the run: `[["40 s", "60 s"]]`. During a pause the application offers no
+    /// Pauses, as start and end times within the run: `[["40 s", "60 s"]]`. During a pause the application offers no
     /// new data. Lost data is still retransmitted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) pauses: Vec<(Duration, Duration)>,
-    /// NAT rebindings, in times of the run: `[["5 s", "port"], ["9 s", "address"]]`. The NAT gives
+    /// NAT rebindings, each with its time in the run: `[["5 s", "port"], ["9 s", "address"]]`. The NAT gives
     /// the sender a new source port or address and forgets the old one. With `--on stack` the
     /// server must detect this and validate the path. A flow of the simulator has no addresses and
     /// simply continues.
