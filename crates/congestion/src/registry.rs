@@ -310,7 +310,7 @@ registry! {
     "nada-2013" nada_2013::Params, nada_2013::VARIABLES = |p, path| Box::new(nada_2013::Nada2013::new(p.clone(), path));
     /// GCC, Google's media rate from delay variation and loss: draft-ietf-rmcat-gcc-02 (July 2016).
     "gcc" gcc::Params, gcc::VARIABLES, gcc::STATES = |p, path| Box::new(gcc::Gcc::new(p.clone(), path));
-    /// GCC without the Kalman filter or the loss-based controller: D'Aronco et al., arXiv 1506.02799v3
+    /// GCC without Kalman filter or loss-based controller: D'Aronco et al., arXiv 1506.02799v3
     /// (January 2017), appendix C-B.
     "gcc-simplified" gcc_simplified::Params, gcc_simplified::VARIABLES, gcc::STATES = |p, path| Box::new(gcc_simplified::GccSimplified::new(p.clone(), path));
     /// A constant window, for checks against closed-form results.

@@ -64,8 +64,8 @@ fn unreadable<T>(
     })
 }
 
-/// Returns the first key, in file order, with which the values are wrong for the reason of the whole
-/// table. Before it, a value may not fit a default that a later key replaces.
+/// Returns the first key, in file order, with which the values are wrong for the reason of the
+/// whole table. Before it, a value may not fit a default that a later key replaces.
 fn blame<'o, 'a>(
     mut table: toml::Table,
     overlays: &'o [Overlay<'a>],
