@@ -528,7 +528,7 @@ fn penalty_curves() {
 #[test]
 fn stability_refuses_in_one_sentence() {
     for (arguments, words) in [
-        ("cubic --rtt 100ms --rate 1Mbit/s", "no published analysis"),
+        ("cubic --rtt 100ms --rate 1Mbit/s", "no stability analysis"),
         ("dcc --rtt 100ms --rate 1Mbit/s", "did you mean \"dccc\"?"),
         ("dccc --rtt 100 --rate 1Mbit/s", "`100` has no unit"),
         ("dccc --rtt 100ms --rate 200kbit/s", "200 kbit/s or less (equation 20)"),

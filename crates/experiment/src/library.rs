@@ -139,7 +139,7 @@ impl Library {
         let mut known: Vec<&str> = shipped.iter().map(|s| s.name.as_str()).chain(prefixes).collect();
         known.sort_unstable();
         known.dedup();
-        let right = format!("{}`ackclock list` shows all", question(name, &known));
+        let right = format!("{}`ackclock list` shows the shipped experiments", question(name, &known));
         let name = if name.is_empty() { "\"\"" } else { name };
         Diagnostic::new(name, NOT_FOUND, right)
     }

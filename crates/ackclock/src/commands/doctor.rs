@@ -33,7 +33,7 @@ pub(crate) struct DoctorArgs {
     /// Each rate is measured twice: once for the rate and once for the delay.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
-    /// Set the largest number of tries for each rate.
+    /// Set the maximum number of tries for each rate.
     ///
     /// Reports the first try that is accurate and valid, or else the last.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]

@@ -27,7 +27,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<u8, Error> {
     }
     if lines.is_empty() {
         return Err(Error::bad(format!(
-            "no shipped experiment has `{filter}` in its name, title or source; `ackclock list` shows all"
+            "no shipped experiment has `{filter}` in its name, title or source; `ackclock list` shows all of them"
         )));
     }
     let head = format!("{:NAME$}{:>5} {:>8}  source", "", "runs", "one core");

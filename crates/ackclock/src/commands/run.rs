@@ -39,13 +39,13 @@ pub(crate) struct RunArgs {
     on: Backend,
     /// Choose the QUIC implementations to run, separated by commas.
     ///
-    /// Each stack gets its own rows, as in `--stack noq,quinn,ackclock`. The default is Ackclock's
+    /// Each stack gets its own rows. Example: `--stack noq,quinn,ackclock`. The default is Ackclock's
     /// own endpoints.
     ///
     /// With --on stack, aioquic runs in Python: `python3`, or the program that ACKCLOCK_PYTHON
     /// names.
     ///
-    /// With --on wire, each stack runs as processes with its own controllers. `ackclock` runs our
+    /// With --on wire, other stacks run as processes with their own controllers. `ackclock` runs our
     /// QUIC endpoints and, for TCP flows, the kernel's TCP; `linux-tcp` is the same. If a stack is
     /// not installed, the message names the command that installs it.
     #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Backend::Stack, Backend::Wire]))]

@@ -59,7 +59,7 @@ pub(crate) struct ServeArgs {
     /// Write a qlog file for each connection to this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) qlog: Option<PathBuf>,
-    /// Set the largest number of connections; further clients are refused.
+    /// Set the maximum number of connections; further clients are refused.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) max_connections: u32,
     /// Print only errors and warnings, without a line for each request.

@@ -187,7 +187,8 @@ fn what_is_not_there() {
     let said = unknown("quic-dc/tabel-1");
     assert!(said.starts_with("quic-dc/tabel-1: no such file, folder or shipped experiment; "), "{said}");
     assert!(
-        said.contains("did you mean \"quic-dc/table-1\"?") && said.contains("`ackclock list` shows all"),
+        said.contains("did you mean \"quic-dc/table-1\"?")
+            && said.contains("`ackclock list` shows the shipped experiments"),
         "{said}"
     );
     // A prefix ends at a slash.

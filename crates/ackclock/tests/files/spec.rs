@@ -538,7 +538,7 @@ fn mistakes_in_chains() {
         ("name = \"right\"", "", "x.toml:16: link.2.name: missing; write the link's name in routes"),
         ("queue = \"50 kB\"", "queue = \"50\"", "x.toml:20: link.2.queue: `50` has no unit"),
         ("queue = \"1 BDP\"\naqm", "quue = \"1 BDP\"\naqm", "x.toml:14: link.1.quue: unknown key"),
-        ("aqm = \"codel\"", "aqm = \"coddle\"", "x.toml:15: link.1.aqm: unknown queue management"),
+        ("aqm = \"codel\"", "aqm = \"coddle\"", "x.toml:15: link.1.aqm: unknown AQM"),
         (
             "queue = \"50 kB\"",
             "queue = \"50 bytes\"",

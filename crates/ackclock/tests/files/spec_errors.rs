@@ -95,13 +95,8 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
     ("[[flow]]", "[[flow]]\ncount = -1", "count", &["flow.0.count: -1 is out of range", "at least 0"]),
     ("[[flow]]", "[[flow]]\nstart-jitter = \"400 s\"", "start-jitter", &["the last flow starts at 400 s"]),
     // Queue management.
-    (
-        "[link]",
-        "[link]\naqm = \"coddle\"",
-        "coddle",
-        &["link.aqm: unknown queue management `coddle`", "\"codel\"?"],
-    ),
-    ("[link]", "[link]\naqm.name = \"codl\"", "codl", &["link.aqm.name: unknown queue management `codl`"]),
+    ("[link]", "[link]\naqm = \"coddle\"", "coddle", &["link.aqm: unknown AQM `coddle`", "\"codel\"?"]),
+    ("[link]", "[link]\naqm.name = \"codl\"", "codl", &["link.aqm.name: unknown AQM `codl`"]),
     ("[link]", "[link]\naqm.target = \"5 ms\"", "aqm.target", &["link.aqm: `name` is missing"]),
     ("[link]", "[link]\naqm = 7", "aqm = 7", &["link.aqm: expected a name or a table", "write \"codel\""]),
     (

@@ -214,7 +214,7 @@ fn mistakes() {
             "quue = \"99 bytes\"",
             "x.toml:25: reverse.1.quue: unknown key; did you mean \"queue\"?",
         ),
-        ("aqm = \"codel\"", "aqm = \"coddle\"", "x.toml:20: reverse.0.aqm: unknown queue management"),
+        ("aqm = \"codel\"", "aqm = \"coddle\"", "x.toml:20: reverse.0.aqm: unknown AQM"),
         (
             "size = \"1000 bytes\"",
             "size = \"1000 bytes\"\nback-route = [\"left\"]",

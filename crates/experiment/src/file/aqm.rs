@@ -12,7 +12,7 @@ pub(crate) fn read(cursor: &Cursor<'_>, limit: Limit) -> Result<Aqm, Diagnostic>
     let named = |at: &Cursor<'_>| {
         let name: String = at.read()?;
         let found = all.iter().find(|aqm| aqm.name() == name).cloned();
-        found.ok_or_else(|| at.unknown("queue management", &name, all.iter().map(Aqm::name)))
+        found.ok_or_else(|| at.unknown("AQM", &name, all.iter().map(Aqm::name)))
     };
     let check = |aqm: &Aqm| aqm.check(limit);
     if cursor.node().as_str().is_some() {

@@ -27,7 +27,7 @@ pub(crate) struct BenchArgs {
     /// Print the results as JSON.
     #[arg(long, conflicts_with = "against")]
     json: bool,
-    /// Compare with another build of ackclock, in --tries pairs of runs.
+    /// Compare with another build of ackclock; --tries sets the number of pairs of runs.
     #[arg(long, value_name = "BINARY")]
     against: Option<PathBuf>,
 }

@@ -29,8 +29,8 @@ pub(crate) struct CompareArgs {
     pub(super) on: Backend,
     /// Choose the QUIC implementations for both ends of every flow, separated by commas.
     ///
-    /// Requires --on stack. Each stack gets its own rows, as in `--stack noq,ackclock`; the
-    /// competitor runs on the same stack. The default is Ackclock's own endpoints.
+    /// Requires --on stack. Each stack gets its own rows. The competitor runs on the same
+    /// stack. Example: `--stack noq,ackclock`. The default is Ackclock's own endpoints.
     #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Backend::Stack]))]
     pub(super) stacks: Vec<String>,
     /// Set keys of the flows, as in `transport=tcp`.
@@ -54,8 +54,8 @@ pub(crate) struct CompareArgs {
     pub(super) time: Option<Duration>,
     /// Set the number of repetitions, each with its own seed.
     ///
-    /// By default, repeats until the goodput ratios are known to within 3 %: at least 5 and at most
-    /// 30 times.
+    /// By default, the first 5 repetitions show how many are needed to determine the goodput ratios
+    /// to within 3 %, at most 30 in all.
     #[arg(long, allow_negative_numbers = true, value_parser = repetitions)]
     pub(super) repeat: Option<u32>,
     /// Write results and report to this folder.

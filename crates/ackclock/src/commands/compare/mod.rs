@@ -147,7 +147,8 @@ mod tests {
         let command = CompareArgs::augment_args(clap::Command::new("compare"));
         let repeat = command.get_arguments().find(|arg| arg.get_id() == "repeat").unwrap();
         let help = repeat.get_long_help().unwrap().to_string();
-        assert!(help.contains(&format!("at least {FIRST_SEEDS} and at most {MOST_SEEDS} times")), "{help}");
+        assert!(help.contains(&format!("first {FIRST_SEEDS} repetitions")), "{help}");
+        assert!(help.contains(&format!("at most {MOST_SEEDS} in all")), "{help}");
         assert!(help.contains(&format!("within {} %", NARROW * 100.0)), "{help}");
     }
 }

@@ -24,7 +24,9 @@ impl Rule {
         let Some(at) = text.rfind(" +").max(text.rfind(" -")) else {
             let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
             return Err(match text.split_whitespace().rev().take(2).any(is_number) {
-                true => format!("`{text}` does not say whether up (+) or down (-); {RIGHT}"),
+                true => {
+                    format!("`{text}` does not say whether the change is a rise (+) or a fall (-); {RIGHT}")
+                }
                 false => format!("`{text}` has no change; {RIGHT}"),
             });
         };
@@ -129,14 +131,14 @@ mod tests {
         for (text, says) in [
             ("goodput", "no change"),
             ("share of candidate", "`share of candidate` has no change"),
-            ("share of candidate 3 %", "up (+) or down"),
+            ("share of candidate 3 %", "a rise (+) or a fall"),
             ("shar of candidate -3 %", "did you mean \"share\""),
-            ("goodput 3 %", "up (+) or down"),
+            ("goodput 3 %", "a rise (+) or a fall"),
             ("godput -3 %", "did you mean \"goodput\""),
             ("goodput -x", "not a number"),
             ("goodput -nan %", "not a number"),
             ("goodput -inf %", "not a number"),
-            ("goodput 3 Mbit/s", "up (+) or down"),
+            ("goodput 3 Mbit/s", "a rise (+) or a fall"),
             ("goodput -3 kbit/s", "write Mbit/s, or %"),
             ("jain -0.1 ms", "write \"jain -0.1\""),
         ] {

@@ -15,7 +15,7 @@ use crate::status::Error;
 /// Size and timestamps of datagrams.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct DatagramArgs {
-    /// Set the UDP payload of the datagrams that this end sends, 1200 to 65507 bytes.
+    /// Set the UDP payload size of the datagrams that this end sends, 1200 to 65507 bytes.
     ///
     /// The path is not probed for a larger size. Most Ethernet paths carry 1452 bytes.
     #[arg(long, value_name = "BYTES", default_value = "1200 bytes", value_parser = datagram)]
@@ -23,7 +23,7 @@ pub(crate) struct DatagramArgs {
     /// Take a receive timestamp for each datagram.
     ///
     /// Otherwise Linux 6.10 and later may deliver several datagrams together with one timestamp,
-    /// for a fraction of the CPU time.
+    /// which saves CPU time.
     #[arg(long)]
     pub(crate) stamp_each: bool,
 }

@@ -62,7 +62,7 @@ pub(crate) struct LinkArgs {
     /// Add this number of bytes to every IP packet on the wire, such as 14 for Ethernet.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     overhead: u32,
-    /// Set the seed of all random elements.
+    /// Set the seed for all random elements.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Write a log with a row per packet, as CSV.

@@ -216,7 +216,7 @@ impl StabilityArgs {
         match find(name).map(|entry| entry.name) {
             Some(KNOWN) => return Ok(()),
             Some(name) => {
-                return Err(format!("`{name}` has no published analysis of its loop; known: {KNOWN}"));
+                return Err(format!("no stability analysis for `{name}`; known: {KNOWN}"));
             }
             None => {}
         }
