@@ -96,7 +96,10 @@ fn what_cannot_be_asked() {
             "--controller: quinn's own cubic takes no parameters; write --controller cubic",
         ),
         #[cfg(feature = "others")]
-        (&["quinn", "--controller", "bbr3"], "bbr3 cannot be checked in quinn: its random numbers"),
+        (
+            &["quinn", "--controller", "bbr3"],
+            "bbr3 cannot run on quinn: the random numbers of quinn's own bbr3 cannot be seeded",
+        ),
     ] {
         let (well, _, said) = conform(dir.path(), args);
         assert!(!well && said.contains(why), "{said}");
