@@ -1,0 +1,174 @@
+//! `ackclock compare`: the screen, the report and refusals.
+
+use crate::*;
+
+/// The answer fits one screen of 80 columns: verdict, ranking and reasons.
+#[test]
+fn compares() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let link = "rate=10 Mbps rtt=40 ms queue=1 BDP loss=0.5 %";
+    let compare = |more: &[&str]| {
+        let args =
+            ["compare", "new-reno", "bbr", "--link", link, "--time", "12 s", "--repeat", "3", "--out", out];
+        ackclock(&[&args, more].concat())
+    };
+    let done = compare(&[]);
+    let screen = text(&done.stdout);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    assert!(screen.lines().count() <= 27, "{screen}");
+    // The goodput of the competitor, and the random elements.
+    let flat = screen.replace("-\n  ", "-").replace("\n  ", " ");
+    let kept = flat.split_once("Against bbr3, new-reno gets ").expect("the goodput of the competitor").1;
+    let end = " % of its goodput against another new-reno.";
+    assert!(kept.contains(end) || kept.contains(") of its goodput against another new-reno."), "{screen}");
+    assert!(flat.contains(" of new-reno, "), "{screen}");
+    assert!(flat.contains("Random between runs: losses and start times."), "{screen}");
+    let long = tree(dir.path())
+        .into_iter()
+        .find(|(name, _)| name.ends_with("summary.json") && name.contains("long"));
+    assert!(text(&long.unwrap().1).contains("\"utilization @ measure\""), "the window of the goodput");
+    assert!(screen.starts_with("bbr3 achieves ") && screen.contains("the goodput of new-reno"), "{screen}");
+    assert!(flat.contains("losses are random") && flat.contains("Mathis et al. 1997"), "{screen}");
+    let page = fs::read_to_string(dir.path().join("report/compare/index.html")).unwrap();
+    let verdict = screen.lines().next().unwrap();
+    assert!(
+        page.contains(&format!("<p>{verdict}")) && page.find("<p>") < page.find("<svg"),
+        "the answer first"
+    );
+
+    let json: serde_json::Value = serde_json::from_slice(&compare(&["--json"]).stdout).unwrap();
+    let best = &json["ranking"][0];
+    let ratio = &json["ranking"][1]["best_over_this"];
+    assert_eq!(best["label"], "bbr3");
+    let quotient =
+        best["long"]["goodput"].as_f64().unwrap() / json["ranking"][1]["long"]["goodput"].as_f64().unwrap();
+    assert!((ratio["value"].as_f64().unwrap() / quotient - 1.0).abs() < 1e-9, "{json}");
+    assert!(ratio["low"].as_f64().unwrap() > 1.0 && ratio["low"].as_f64() < ratio["high"].as_f64(), "{json}");
+    for (number, name) in ["compare/long-flows", "compare/beside", "compare/start-up"].iter().enumerate() {
+        check_stored(&json["results"][number], name);
+    }
+
+    let swept = text(&compare(&["--vary", "queue=0.5, 2 BDP", "--against", "cubic"]).stdout);
+    assert!(
+        swept.contains("with one of cubic") && swept.contains("0.5 BDP") && swept.contains("2 BDP"),
+        "{swept}"
+    );
+    assert!(swept.lines().all(|line| line.chars().count() <= 80) && swept.lines().count() <= 40, "{swept}");
+    assert!(swept.contains("Highest goodput") && swept.contains("bbr3 "), "{swept}");
+    let numbers = |line: &str| line.starts_with("     0.5 BDP").then(|| !line.contains(" 0 "));
+    let rows: Vec<bool> = swept.lines().filter_map(numbers).collect();
+    assert!(!rows.is_empty() && rows.iter().all(|all| *all), "no row without numbers: {swept}");
+    for says in ["mean RTT, ms", "loss, %", "competitor, Mbit/s", "Lowest mean RTT: "] {
+        assert!(swept.contains(says), "{says}: {swept}");
+    }
+    let pages: String = tree(&dir.path().join("report/compare")).iter().map(|(_, page)| text(page)).collect();
+    assert!(pages.contains("Mean RTT on ") && pages.contains("Loss on "), "charts of delay and loss");
+}
+
+/// Formulas of a single drop-tail link are not applied to other networks, and the text says what
+/// the intervals cover.
+#[test]
+fn compares_on_other_networks() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let on = |link: &str| {
+        let args =
+            ["compare", "cubic", "bbr", "--link", link, "--time", "9 s", "--repeat", "2", "--out", out];
+        let done = ackclock(&args);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        text(&done.stdout).replace("\n  ", " ")
+    };
+    let managed = on("rate=10 Mbps rtt=40 ms queue=4 BDP loss=0.5 % aqm=pie");
+    assert!(
+        managed
+            .contains("The network has `pie` in its queue: formulas and reasons for a single drop-tail link"),
+        "{managed}"
+    );
+    assert!(!managed.contains("Closed form") && !managed.contains("BDP in flight"), "{managed}");
+    assert!(managed.contains("Random between runs: losses, the AQM and start times."), "{managed}");
+    let plain = on("rate=10 Mbps rtt=40 ms queue=1 BDP");
+    assert!(
+        plain.contains("Only start times vary between runs") && !plain.contains("The network has"),
+        "{plain}"
+    );
+}
+
+/// A comparison on real endpoints: screen and page name the stacks, and each stack has its own
+/// rows.
+#[test]
+fn compares_on_the_stack() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let compare = |more: &[&str]| {
+        let link = "rate=4 Mbps rtt=20 ms queue=1 BDP";
+        let args = ["compare", "cubic", "new-reno", "--link", link, "--time", "6 s", "--repeat", "2"];
+        let done = ackclock(&[&args, &["--out", out, "--on", "stack"][..], more].concat());
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        text(&done.stdout)
+    };
+    let screen = compare(&[]);
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    let flat = screen.replace("\n  ", " ");
+    let place = "run on real QUIC endpoints (ackclock)";
+    assert!(flat.contains(place) && flat.contains("Goodput in the simulator, Mbit/s: "), "{screen}");
+    let page = fs::read_to_string(dir.path().join("report/compare/index.html")).unwrap();
+    assert!(page.replace("&#39;", "'").contains(place), "the page says it too");
+    let json: serde_json::Value = serde_json::from_str(&compare(&["--json"])).unwrap();
+    let [best, next] = [0, 1].map(|i| &json["ranking"][i]);
+    assert!(best["on"] == "stack" && next["on"] == "stack", "the simulator's rows are not compared: {json}");
+    let [here, there] = [&best["long"]["goodput"], &best["simulated"]].map(|n| n.as_f64().unwrap());
+    assert!(here != there && (here / there - 1.0).abs() < 0.02, "{here} for {there}");
+
+    if cfg!(feature = "others") {
+        let both = compare(&["--stack", "noq,ackclock,noq", "--vary", "queue=0.5, 2 BDP"]);
+        let says = ["cubic (noq)", "new-reno (s", "run on real QUIC endpoints (noq and ackclock)"];
+        let flat = both.replace("\n  ", " ");
+        assert!(says.iter().all(|says| flat.contains(says)), "{both}");
+    }
+}
+
+#[test]
+fn comparisons_that_cannot_be_made() {
+    for (args, says) in [
+        (&["cubic", "--link", "rate=1 Mbit/s rtt=5 ms"][..], "name two or more"),
+        (&["cubic", "cubic", "--link", "rate=1 Mbit/s rtt=5 ms"], "`cubic` is given twice"),
+        (
+            &["cubic", "bbr9", "--link", "rate=1 Mbit/s rtt=5 ms"],
+            "unknown algorithm `bbr9`; did you mean \"bbr",
+        ),
+        (
+            &["cubic", "bbr", "--link", "rate=1 Mbit/s rt=5 ms"],
+            "--link: rt: unknown key; did you mean \"rtt\"?",
+        ),
+        (&["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--vary", "queue=2..1 BDP"], "and rise"),
+        (
+            &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--vary", "quee=1..2 BDP"],
+            "did you mean \"queue\"",
+        ),
+        (
+            &["cubic", "bbr", "--link", "no-such-file"],
+            "--link \"no-such-file\": not a link or an experiment; write a link like",
+        ),
+        (
+            &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--stack", "noq"],
+            "--stack: requires --on stack",
+        ),
+        (
+            &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--on", "stack", "--flow", "transport=tcp"],
+            "cubic cannot run on the stack: flow: it uses TCP",
+        ),
+        #[cfg(feature = "others")]
+        (
+            &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--on", "stack", "--stack", "quinn"],
+            "bbr3 does not run in quinn",
+        ),
+        (&["cubic", "{ name = }", "--link", "rate=1 Mbit/s rtt=5 ms"], "is not valid TOML"),
+        (&["cubic", "bbr", "--time", "0 s"], "must be longer than 0 s"),
+    ] {
+        let done = ackclock(&[&["compare"], args].concat());
+        assert_eq!(done.status.code(), Some(2), "{args:?}");
+        assert!(text(&done.stderr).contains(says), "{args:?}: {}", text(&done.stderr));
+    }
+}
