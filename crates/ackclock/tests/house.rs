@@ -27,7 +27,7 @@ const MOST_OF_A_CONTROLLER: usize = 260;
 
 /// Largest number of lines of code of all crates, without tests, comments and blank lines. It only
 /// grows with a new part of the product, and then with the reason in the commit.
-const CODE_BUDGET: usize = 74_910;
+const CODE_BUDGET: usize = 74_909;
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -20,7 +20,6 @@
 mod cells;
 mod channel;
 mod columns;
-mod old;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -108,7 +107,6 @@ fn axes(mark: Mark) -> &'static str {
 /// Reads a chart. Row patterns are replaced by the matching labels, because drawing code looks up
 /// labels.
 pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels, cases: &[Case]) -> Result<Chart, Diagnostic> {
-    old::refuse(cursor)?;
     let fields = cursor.table(&KEYS)?;
     let words: Vec<&str> = MARKS.iter().map(|(word, _)| *word).collect();
     let mark = fields.need("mark", &format!("write one of {}", words.join(", ")))?.word("mark", MARKS)?;
