@@ -89,7 +89,7 @@ fn what_cannot_be_asked() {
         (&["quic-go"], "quic-go: needs --on wire"),
         (&["ackclock", "--controller", "{ name = 'cubic', betta = 1 }"], "--controller: betta: unknown key"),
         (&["ackclock", "--controller", "{ name = 'cubic'"], "--controller { name = 'cubic'"),
-        (&["ackclock", "--repeat", "0"], "'--repeat <REPEAT>': must be between 1 and 10000"),
+        (&["ackclock", "--repeat", "0"], "'--repeat <REPEAT>': must be an integer between 1 and 10000"),
         #[cfg(feature = "others")]
         (
             &["quinn", "--controller", "{ name = 'cubic', beta = 0.5 }"],

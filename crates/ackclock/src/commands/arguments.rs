@@ -1,5 +1,8 @@
 //! Arguments that several commands have: their parsers, and messages that name them.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use experiment::diagnostic::Diagnostic;
 use experiment::diagnostics::Diagnostics;
 
@@ -10,8 +13,18 @@ const MAX_REPETITIONS: u32 = 10_000;
 
 /// Parses `--repeat`.
 pub(super) fn repetitions(text: &str) -> Result<u32, String> {
-    let number = text.parse().ok().filter(|number| (1..=MAX_REPETITIONS).contains(number));
-    number.ok_or_else(|| format!("must be between 1 and {MAX_REPETITIONS}"))
+    integer(1, MAX_REPETITIONS)(text)
+}
+
+/// Makes a parser of integers between these two.
+pub(super) fn integer<T>(least: T, most: T) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync
+where
+    T: FromStr + PartialOrd + Display + Copy + Send + Sync + 'static,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+        number.ok_or_else(|| format!("must be an integer between {least} and {most}"))
+    }
 }
 
 /// Parses `--seed`.
@@ -58,7 +71,11 @@ mod tests {
             (Ok(1), Ok(10_000), Ok(0), Ok(1))
         );
         for wrong in ["0", "-1", "10001", "x", ""] {
-            assert_eq!(repetitions(wrong), Err("must be between 1 and 10000".to_owned()), "{wrong}");
+            assert_eq!(
+                repetitions(wrong),
+                Err("must be an integer between 1 and 10000".to_owned()),
+                "{wrong}"
+            );
         }
         assert!(seed("-1").is_err() && seed("1.5").is_err());
         assert!(tries("0").is_err() && tries("x").is_err());

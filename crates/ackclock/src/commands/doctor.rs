@@ -12,6 +12,7 @@ use emu::selftest::{Measurement, WINDOW, measure, window};
 use serde::Serialize;
 use units::Rate;
 
+use crate::commands::arguments::integer;
 use crate::commands::link::show::{micros, say};
 use crate::status::{Error, HOLDS, MISS, print};
 
@@ -31,12 +32,12 @@ pub(crate) struct DoctorArgs {
     /// Set the length of each measurement, in seconds.
     ///
     /// Each rate is measured twice: once for the rate and once for the delay.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
+    #[arg(long, default_value_t = 3, value_parser = integer(1_u64, 60))]
     seconds: u64,
     /// Set the maximum number of tries for each rate.
     ///
     /// Reports the first try that is accurate and valid, or else the last.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]
+    #[arg(long, default_value_t = 3, value_parser = integer(1_u32, 20))]
     tries: u32,
     /// Print the findings as JSON.
     #[arg(long)]

@@ -101,7 +101,9 @@ pub(crate) fn fetch(args: &FetchArgs, options: ClientOptions, stop: &Arc<AtomicB
         if connected.is_none() && !stop.load(Ordering::Relaxed) {
             // No answer: try the next address of the host.
             let why = error.map_or_else(|| "no connection".to_owned(), |error| error.to_string());
-            last = Some(format!("{}: {remote}: {}", url.host, printable(&why)));
+            let named = remote.ip().to_string() != url.host;
+            let of = if named { format!("{}: ", url.host) } else { String::new() };
+            last = Some(format!("{of}{remote}: {}", printable(&why)));
             continue;
         }
         return Ok(program.report(args, error.as_ref(), stop));

@@ -14,6 +14,7 @@ use quic::endpoint::{Endpoint, EndpointSettings, Handle, Program};
 use transfer::{Download, Root, ServeConfig, Server};
 use units::Time;
 
+use super::arguments::integer;
 use super::files::controller::{ControllerArgs, settings};
 use super::files::endpoint::DatagramArgs;
 use super::files::listeners::{End, KeyLog, Qlog};
@@ -60,7 +61,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) qlog: Option<PathBuf>,
     /// Set the maximum number of connections; further clients are refused.
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = integer(1_u32, 65_536))]
     pub(crate) max_connections: u32,
     /// Print only errors and warnings, without a line for each request.
     #[arg(long, short)]

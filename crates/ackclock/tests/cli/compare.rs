@@ -23,7 +23,7 @@ fn compares() {
     let kept = flat.split_once("Against bbr3, new-reno gets ").expect("the goodput of the competitor").1;
     let end = " % of its goodput against another new-reno.";
     assert!(kept.contains(end) || kept.contains(") of its goodput against another new-reno."), "{screen}");
-    assert!(flat.contains(" of new-reno, "), "{screen}");
+    assert!(flat.contains("beside one flow of new-reno: Mbit/s, its Mbit/s"), "{screen}");
     assert!(flat.contains("Random between runs: losses and start times."), "{screen}");
     let long = tree(dir.path())
         .into_iter()

@@ -142,7 +142,7 @@ fn wrong_arguments_are_named() {
         folders.map(|e| e.unwrap().path().join("manifest.toml")).find(|path| path.is_file()).unwrap();
     let link = "rate=1 Mbit/s rtt=5 ms";
     for (args, says) in [
-        (&["run", &file, "--repeat", "0"][..], "'--repeat <REPEAT>': must be between 1 and 10000"),
+        (&["run", &file, "--repeat", "0"][..], "'--repeat <REPEAT>': must be an integer between 1 and 10000"),
         (&["run", &file, "--seed", "-1"], "'--seed <SEED>': write an integer of at least 0"),
         (&["run", &file, "--controller", "{ name = 'cubic'"], "invalid TOML table; write it like"),
         (
@@ -153,7 +153,7 @@ fn wrong_arguments_are_named() {
         (&["run", &file, "--on", "stack", "--stack", "ngtcp2"], "--stack ngtcp2: needs --on wire"),
         (
             &["compare", "cubic", "bbr", "--link", link, "--repeat", "0"],
-            "'--repeat <REPEAT>': must be between",
+            "'--repeat <REPEAT>': must be an integer between",
         ),
         (&["compare", "cubic", "bbr", "--link", "rate=20 rtt=5 ms"], "--link: rate: `20` has no unit"),
         (
@@ -162,7 +162,21 @@ fn wrong_arguments_are_named() {
         ),
         (
             &["compare", "cubic", "bbr", "--link", link, "--vary", "queue=0.1..8"],
-            "--vary \"queue=0.1..8\": no unit",
+            "--vary: queue: `0.1` has no unit; write \"4 BDP\"",
+        ),
+        (
+            &["compare", "cubic", "bbr", "--link", link, "--vary", "colour=1..2"],
+            "--vary: colour: unknown key",
+        ),
+        (
+            &["compare", "cubic", "bbr", "--link", "rate=20 Mbit/s"],
+            "--link: the base RTT is 0; give the link a `delay`",
+        ),
+        (&["compare", "cubic", "bbr beta=2"], "for parameters write '{ name = \"bbr3\", beta = 2 }'"),
+        (&["link", "--overhead", "x"], "'--overhead <BYTES>': must be an integer between 0 and 1000"),
+        (
+            &["run", "quic-dc/table-1", "--controller", "bbr3", "--controller", "bbr3"],
+            "--controller bbr3: `bbr3` is given twice; remove one, or label it",
         ),
         (&["compare", "cubic", "bbr", "--link", link, "--flow", "rtt=5"], "--flow: rtt: `5` has no unit"),
         (&["bench", "--tries", "0"], "'--tries <TRIES>': write a number of at least 1"),
@@ -235,7 +249,7 @@ fn bad_input_is_refused() {
         (vec!["run", "quic-dc/table-1", "--set", "flow.ack.timestamps=0"], "receive times"),
         (vec!["run", "quic-dc/table-1", "--set", "flow.transport=tcp"], "`stack` applies to QUIC only"),
         (vec!["run", "quic-dc/figure-5", "--set", "flow.transport=tcp"], "receive times"),
-        (vec!["run", &file, "--repeat", "0"], "must be between 1 and 10000"),
+        (vec!["run", &file, "--repeat", "0"], "must be an integer between 1 and 10000"),
         (vec!["run", &file, "--jobs", "0"], "--jobs 0: must be at least 1"),
         (vec!["run", &file, "--on", "mars"], "sim"),
         (vec!["algorithms", "cubik"], "cubic"),

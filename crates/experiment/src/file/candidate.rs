@@ -44,6 +44,12 @@ impl Experiment {
             let right = "write it like '{ name = \"cubic\", beta = 0.8 }'";
             return Err(at.problem(&self.file, "", "invalid TOML table", right));
         }
+        let twice = |&(i, text): &(usize, &String)| candidates[..i].contains(text);
+        if let Some((_, twice)) = candidates.iter().enumerate().find(twice) {
+            let at = Origin::Argument(format!("--controller {twice}").into());
+            let right = "remove one, or label it like '{ name = \"cubic\", label = \"CUBIC 2\" }'";
+            return Err(at.problem(&self.file, "", format!("`{twice}` is given twice"), right));
+        }
         let candidate = |text: &String| {
             let at = Origin::Argument(format!("--controller {text}").into());
             list.value(&at, Node::argument(&at, text))

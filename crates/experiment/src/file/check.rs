@@ -137,8 +137,8 @@ impl Check {
     }
 
     fn read_comparison(fields: &Fields<'_>, labels: &Labels, metric: &Metric) -> Result<Self, Diagnostic> {
-        let right_at = fields.need("right", FORMS)?;
         let left = Side::read(&fields.need("left", FORMS)?, labels)?;
+        let right_at = fields.need("right", FORMS)?;
         let right = Side::read(&right_at, labels)?;
         if let Some(row) = row_on_both_sides(&left, &right, metric, &labels.rows) {
             let wrong = format!("row `{row}` is on both sides");

@@ -215,8 +215,10 @@ impl Experiment {
     fn check_settable(&self, path: &[String]) -> Result<(), (String, String)> {
         let root = path.first().map_or("", String::as_str);
         if !SETTABLE.contains(&root) || path.iter().any(String::is_empty) {
-            let right =
-                format!("{}, with a dotted key like link.rate", did_you_mean(root, SETTABLE.iter().copied()));
+            let right = format!(
+                "{}; a key in a table has a dot, like link.rate",
+                did_you_mean(root, SETTABLE.iter().copied())
+            );
             return Err((format!("`{}` cannot be set", path.join(".")), right));
         }
         let varied =

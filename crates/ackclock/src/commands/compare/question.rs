@@ -123,6 +123,12 @@ impl Question {
         Ok(question)
     }
 
+    /// Names the network within a sentence.
+    pub(super) fn network(&self) -> String {
+        let article = if self.link.contains('=') { "a link with " } else { "" };
+        format!("{article}{}", self.link)
+    }
+
     /// Returns the row of two competitors that share the link; `None` if a different controller has
     /// the competitor's label.
     pub(super) fn own_row(&self, on: Backend) -> Option<RowLabel> {
@@ -176,6 +182,8 @@ impl Question {
             "link" if varied => Some(("--vary", rest)),
             "link" if self.link.contains('=') => Some(("--link", rest)),
             "flow" if rest.starts_with("controller") => Some(("compare", rest)),
+            // A flow that is wrong as a whole has no RTT, which is the link's to give.
+            "flow" if rest.is_empty() && self.link.contains('=') => Some(("--link", rest)),
             "flow" => Some(("--flow", rest)),
             "duration" | "measure" => Some(("--time", rest)),
             "repetitions" => Some(("--repeat", rest)),
@@ -341,7 +349,7 @@ impl Named {
             false => text.into(),
         };
         let name = value.get("name").or(Some(&value)).and_then(Value::as_str).unwrap_or_default();
-        let entry = find(name).ok_or_else(|| Error::bad(unknown(name)))?;
+        let entry = find(name).ok_or_else(|| Error::bad(unknown_controller(name)))?;
         // A short name such as `bbr` becomes the full one, so that rows and screen agree.
         match &mut value {
             Value::Table(table) => drop(table.insert("name".to_owned(), entry.name.into())),
@@ -349,6 +357,19 @@ impl Named {
         }
         let label = value.get("label").and_then(Value::as_str).unwrap_or(entry.name).to_owned();
         Ok(Self { label, algorithm: entry.name.to_owned(), value })
+    }
+}
+
+/// Returns the message for a name that stands for no controller, or for one with parameters in the
+/// syntax of `--link`.
+fn unknown_controller(name: &str) -> String {
+    let mut words = name.splitn(2, ' ');
+    match (words.next().and_then(find), words.next().map(str::trim)) {
+        (Some(entry), Some(words)) if words.contains('=') => {
+            let words = words.replacen('=', " = ", 1);
+            format!("`{name}`: for parameters write '{{ name = \"{}\", {words} }}'", entry.name)
+        }
+        _ => unknown(name),
     }
 }
 

@@ -77,12 +77,12 @@ pub(super) fn place(question: &Question, answer: &Answer) -> Option<String> {
 /// Names the controller with the highest goodput, by how much it leads, and the delay that it
 /// causes.
 pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
-    let on = &question.link;
+    let on = question.network();
     let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
     if best.long.goodput <= 0.0 {
         return format!("No data gets through on {on}.");
     }
-    format!("{}{}", ranking(best, rest, on), delay(answer))
+    format!("{}{}", ranking(best, rest, &on), delay(answer))
 }
 
 fn ranking(best: &Ranked, rest: &[Ranked], on: &str) -> String {
@@ -211,12 +211,16 @@ fn time(ms: f64) -> String {
 fn beside(out: &mut String, answer: &Answer) {
     let against = &answer.against;
     let width = label_width(answer);
-    let _ = writeln!(out, "{:width$}  against one flow of {against}: Mbit/s of each, share, mean RTT", "");
+    let _ = writeln!(
+        out,
+        "{:width$}  beside one flow of {against}: Mbit/s, its Mbit/s, share, mean RTT",
+        ""
+    );
     for ranked in &answer.ranking {
         let Some(beside) = ranked.beside else { continue };
         let _ = writeln!(
             out,
-            "{:width$} {:>9} and {:>5} of {against}, {} %, {} ms",
+            "{:width$} {:>9} {:>9}   {} %, {} ms",
             cut(&ranked.label, width),
             significant(beside.goodput),
             significant(beside.competitor),

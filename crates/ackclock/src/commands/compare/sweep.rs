@@ -100,7 +100,8 @@ fn table(
 pub(super) fn verdict(question: &Question, varied: &Varied, variants: &[Variant], seeds: u32) -> String {
     let most = spans(varied, variants, &|variant| best(question, variant, ("goodput", false), seeds));
     let least = spans(varied, variants, &|variant| best(question, variant, ("rtt_mean", true), seeds));
-    format!("Highest goodput over {} on {}: {most}. Lowest mean RTT: {least}.", varied.key, question.link)
+    let on = question.network();
+    format!("Highest goodput over {} on {on}: {most}. Lowest mean RTT: {least}.", varied.key)
 }
 
 /// Groups neighbouring values with the same winner, as in

@@ -1,5 +1,6 @@
 //! Sockets for an endpoint on a real network.
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 use clap::Args;
@@ -49,8 +50,13 @@ pub(crate) fn bind(
     settings: EndpointSettings,
     datagrams: DatagramArgs,
 ) -> Result<(Engine, SocketAddr), Error> {
-    let cannot =
-        |error: std::io::Error| Error::bad(format!("cannot bind a UDP socket to {address}: {error}"));
+    let cannot = |error: std::io::Error| {
+        let right = match error.kind() {
+            ErrorKind::AddrNotAvailable => "; this machine must have the address (`ip address` lists all)",
+            _ => "",
+        };
+        Error::bad(format!("cannot bind a UDP socket to {address}: {error}{right}"))
+    };
     let mut socket = Socket::bind(address).map_err(cannot)?;
     if !datagrams.stamp_each {
         socket.join_datagrams();

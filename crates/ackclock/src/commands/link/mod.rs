@@ -19,6 +19,7 @@ use emu::signals::Signals;
 use emu::{Config, Identity, Rig, Side, Snapshot, privilege};
 
 use self::text::Pair;
+use crate::commands::arguments::integer;
 use crate::status::Error;
 use experiment::file::Experiment;
 use experiment::library::Library;
@@ -60,7 +61,7 @@ pub(crate) struct LinkArgs {
     #[arg(long, value_name = "COMMAND")]
     server: Option<String>,
     /// Add this number of bytes to every IP packet on the wire, such as 14 for Ethernet.
-    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = integer(0_u32, 1000))]
     overhead: u32,
     /// Set the seed for all random elements.
     #[arg(long, default_value_t = 1)]
