@@ -642,12 +642,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "cwnd_byte",
         &["chart.0.y.0: unknown column of the series `cwnd_byte`", "\"cwnd_bytes\""],
     ),
-    (
-        "mark = \"line\"",
-        "kind = \"stacked\"",
-        "stacked",
-        &["chart.0.kind: unknown key", "mark"],
-    ),
+    ("mark = \"line\"", "kind = \"stacked\"", "stacked", &["chart.0.kind: unknown key", "mark"]),
     // TOML itself.
     ("seed = 7", "seed = 7 8", "7 8", &["invalid TOML: "]),
     (

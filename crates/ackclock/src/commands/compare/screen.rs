@@ -211,11 +211,7 @@ fn time(ms: f64) -> String {
 fn beside(out: &mut String, answer: &Answer) {
     let against = &answer.against;
     let width = label_width(answer);
-    let _ = writeln!(
-        out,
-        "{:width$}  beside one flow of {against}: Mbit/s, its Mbit/s, share, mean RTT",
-        ""
-    );
+    let _ = writeln!(out, "{:width$}  beside one flow of {against}: Mbit/s, its Mbit/s, share, mean RTT", "");
     for ranked in &answer.ranking {
         let Some(beside) = ranked.beside else { continue };
         let _ = writeln!(
