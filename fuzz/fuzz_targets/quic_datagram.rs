@@ -3,13 +3,13 @@
 //! bounded, and the endpoint is empty in the end.
 #![no_main]
 
-#[path = "../../crates/quic/tests/connections/forge.rs"]
+#[path = "../../crates/core/quic/tests/connections/forge.rs"]
 #[allow(dead_code)]
 mod forge;
-#[path = "../../crates/quic/tests/connections/link.rs"]
+#[path = "../../crates/core/quic/tests/connections/link.rs"]
 #[allow(dead_code)]
 mod link;
-#[path = "../../crates/quic/tests/connections/world.rs"]
+#[path = "../../crates/core/quic/tests/connections/world.rs"]
 #[allow(dead_code)]
 mod world;
 

@@ -3,10 +3,10 @@
 //! damage, all data arrives as it was sent once the link works again.
 #![no_main]
 
-#[path = "../../crates/quic/tests/connections/link.rs"]
+#[path = "../../crates/core/quic/tests/connections/link.rs"]
 #[allow(dead_code)]
 mod link;
-#[path = "../../crates/quic/tests/connections/world.rs"]
+#[path = "../../crates/core/quic/tests/connections/world.rs"]
 #[allow(dead_code)]
 mod world;
 

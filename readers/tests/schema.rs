@@ -34,7 +34,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn shipped_experiments_are_valid() {
     let Some(validator) = validator() else { return };
-    let shipped = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/experiment/experiments"));
+    let shipped = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/lab/experiment/experiments"));
     for path in &shipped {
         let text = std::fs::read_to_string(path).expect("a file");
         assert_valid(&validator, &json(&text), &path.display().to_string());
