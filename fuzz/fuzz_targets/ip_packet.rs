@@ -2,7 +2,7 @@
 //! every property that it needs, without a panic.
 #![no_main]
 
-use emu::relay::packet::WirePacket;
+use wire::emu::relay::packet::WirePacket;
 use libfuzzer_sys::fuzz_target;
 use link::Packet;
 use units::Time;

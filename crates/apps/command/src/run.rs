@@ -13,7 +13,6 @@ mod on_wire;
 mod one;
 mod options;
 #[cfg(wire)]
-#[cfg_attr(not(programs), path = "run/no_processes.rs")]
 mod processes;
 mod progress;
 mod recorder;

@@ -16,10 +16,10 @@ const FLOORS: [&str; 4] = ["core", "worlds", "lab", "apps"];
 const LAYERS: [&[&str]; 8] = [
     &["units"],
     &["congestion", "link"],
-    &["recovery", "emu"],
+    &["recovery"],
     &["scenario", "quic", "adapters"],
-    &["sim", "experiment", "udp", "programs", "transfer"],
-    &["results", "stability", "stack", "testbed"],
+    &["sim", "experiment", "transfer"],
+    &["results", "stability", "stack", "wire"],
     &["report"],
     &["ackclock"],
 ];
@@ -64,7 +64,8 @@ fn packages() -> &'static [Package] {
         cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
         let told = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
         let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
-        let short = |name: &serde_json::Value| name.as_str().unwrap().trim_start_matches("ackclock-").to_owned();
+        let short =
+            |name: &serde_json::Value| name.as_str().unwrap().trim_start_matches("ackclock-").to_owned();
         let all = told["packages"].as_array().unwrap().iter().map(|package| {
             let dependencies = package["dependencies"].as_array().unwrap().iter();
             let used = dependencies.filter(|d| d["kind"].is_null()).map(|d| short(&d["name"]));

@@ -36,7 +36,7 @@ fn errors(output: &Output) -> String {
 }
 
 fn skipped(test: &str) -> bool {
-    let missing = emu::privilege::missing();
+    let missing = wire::emu::privilege::missing();
     if let Some(reason) = &missing {
         say_skipped(test, reason);
     }

@@ -2,7 +2,7 @@
 //! and /dev/net/tun.
 //!
 //! Other programs on the machine can make a run invalid, so no test requires a valid one. Times and
-//! rates are judged by valid runs (`emu::testing::timing`), and everything else by every run.
+//! rates are judged by valid runs (`wire::emu::testing::timing`), and everything else by every run.
 #![cfg(wire)]
 #![allow(clippy::disallowed_methods)]
 
@@ -12,8 +12,8 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use emu::testing::{timing, timing_of_unaudited, turn};
 use results::columns::Column;
+use wire::emu::testing::{timing, timing_of_unaudited, turn};
 
 fn run(dir: &Path, text: &str, arguments: &[&str]) -> Output {
     fs::write(dir.join("x.toml"), text).unwrap();

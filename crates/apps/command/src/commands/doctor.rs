@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
-use emu::privilege::{self, Way};
-use emu::selftest::{Measurement, WINDOW, measure, window};
 use serde::Serialize;
 use units::Rate;
+use wire::emu::privilege::{self, Way};
+use wire::emu::selftest::{Measurement, WINDOW, measure, window};
 
 use crate::commands::arguments::integer;
 use crate::commands::link::show::{micros, say};

@@ -12,7 +12,7 @@ use experiment::file::{Case, Experiment};
 use experiment::metric::Metric;
 use results::store::Audit;
 use stack::{Profile, Stack};
-use testbed::{Feasibility, MakeGuests, Measured};
+use wire::endpoints::{Feasibility, MakeGuests, Measured};
 
 /// Largest number of tries. Other programs on the machine can make a run invalid.
 const TRIES: u32 = 3;
@@ -35,7 +35,7 @@ pub(crate) fn locate(on: Backend) -> Result<(), String> {
 
 /// Acquires the privileges. A user namespace must be entered before any thread starts.
 pub(crate) fn prepare() -> Result<(), Failure> {
-    emu::privilege::acquire().map(drop).map_err(|e| Failure::Wire(e.to_string()))
+    wire::emu::privilege::acquire().map(drop).map_err(|e| Failure::Wire(e.to_string()))
 }
 
 /// Returns every case, each followed by the same case on the wire if it can run there, and on the
@@ -121,7 +121,7 @@ pub(super) fn run(
 fn once(scenario: &Scenario, pcap: Option<&Path>, watch: &Watch) -> Result<(Outcome, Vec<String>), Failure> {
     let fit = fits(scenario).map_err(Failure::Wire)?;
     let make = guests(scenario, &fit);
-    let measured = testbed::run(scenario, &fit, make, pcap.map(Path::to_owned), watch);
+    let measured = wire::endpoints::run(scenario, &fit, make, pcap.map(Path::to_owned), watch);
     let measured = measured.map_err(|e| Failure::Wire(e.to_string()))?;
     let Measured { outcome, invalid_reasons, .. } = measured.ok_or(Failure::Interrupted(0))?;
     Ok((outcome, invalid_reasons))
@@ -130,8 +130,11 @@ fn once(scenario: &Scenario, pcap: Option<&Path>, watch: &Watch) -> Result<(Outc
 /// Reports whether a run of this scenario on the wire knows this metric, of all flows or of a
 /// group.
 pub(super) fn knows(on: Backend, scenario: &Scenario, metric: &Metric) -> bool {
-    let unknown =
-        if processes::stack_of(on).is_some() { processes::UNKNOWN } else { testbed::unknown(scenario) };
+    let unknown = if processes::stack_of(on).is_some() {
+        processes::UNKNOWN
+    } else {
+        wire::endpoints::unknown(scenario)
+    };
     !unknown.contains(&metric.word())
 }
 

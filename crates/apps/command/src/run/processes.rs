@@ -8,15 +8,15 @@ use scenario::{Outcome, Scenario, Watch};
 use super::Failure;
 
 /// A stack that runs as processes.
-pub(super) type Stack = programs::Stack;
+pub(super) type Stack = wire::processes::Stack;
 /// Metrics that the wire does not know of such a stack.
-pub(super) const UNKNOWN: &[&str] = &programs::UNKNOWN;
+pub(super) const UNKNOWN: &[&str] = &wire::processes::UNKNOWN;
 
 /// Returns the stack whose processes are a row's flows, or `None` if the kernel or our endpoints
 /// carry them.
 pub(super) fn stack_of(on: Backend) -> Option<Stack> {
     let name = on.stack().filter(|_| on != Backend::Wire)?;
-    programs::shipped().into_iter().find(|stack| stack.name() == name)
+    wire::processes::shipped().into_iter().find(|stack| stack.name() == name)
 }
 
 /// Checks that the stack is installed.
@@ -32,7 +32,7 @@ pub(super) fn locate(stack: &Stack) -> Result<(), String> {
 /// # Errors
 /// The first thing it cannot do.
 pub(super) fn check(scenario: &Scenario, stack: &Stack) -> Result<(), String> {
-    programs::check(scenario, stack, None).map_err(|why| why.to_string())
+    wire::processes::check(scenario, stack, None).map_err(|why| why.to_string())
 }
 
 /// Runs a scenario once. Returns its outcome, and why the run is not valid.
@@ -42,10 +42,11 @@ pub(super) fn once(
     pcap: Option<&Path>,
     watch: &Watch,
 ) -> Result<(Outcome, Vec<String>), Failure> {
-    let options = programs::Options { pcap: pcap.map(Path::to_owned), ..programs::Options::default() };
-    let measured = programs::run_with(scenario, stack, None, &options, watch);
+    let options =
+        wire::processes::Options { pcap: pcap.map(Path::to_owned), ..wire::processes::Options::default() };
+    let measured = wire::processes::run_with(scenario, stack, None, &options, watch);
     let measured = measured.map_err(|why| match why {
-        programs::Error::Interrupted => Failure::Interrupted(0),
+        wire::processes::Error::Interrupted => Failure::Interrupted(0),
         why => Failure::Wire(why.to_string()),
     })?;
     Ok((measured.outcome, measured.invalid_reasons))

@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use emu::testing::{timing_of_unaudited, turn};
 use quic::crypto::tls::{Identity, fingerprint};
+use wire::emu::testing::{timing_of_unaudited, turn};
 
 use crate::common::*;
 

@@ -8,5 +8,5 @@ mod commands;
 mod common;
 mod emulator;
 mod interop;
-#[cfg(programs)]
+#[cfg(wire)]
 mod processes;

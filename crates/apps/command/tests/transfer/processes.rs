@@ -7,9 +7,9 @@ use std::io::Write;
 
 use congestion::Algorithm;
 use link::{Limit, LinkConfig, Reorder};
-use programs::{Fate, Options, Stack, Timeouts, run_with, shipped};
 use scenario::{FlowConfig, Scenario, Transport, Watch};
 use units::{Bytes, Duration, Rate};
+use wire::processes::{Fate, Options, Stack, Timeouts, run_with, shipped};
 
 /// Timeout that is long enough for Python.
 const LONG: Duration = Duration::from_secs(120);
@@ -76,7 +76,7 @@ fn rough() -> LinkConfig {
 
 #[test]
 fn with_every_stack_both_ways() {
-    let Some(_turn) = emu::testing::turn("with_every_stack_both_ways") else { return };
+    let Some(_turn) = wire::emu::testing::turn("with_every_stack_both_ways") else { return };
     for other in shipped() {
         if let Err(why) = other.locate() {
             say(&format!("skipped: {}: {why}", other.name()));

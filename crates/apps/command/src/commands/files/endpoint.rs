@@ -7,8 +7,8 @@ use clap::Args;
 use quic::config::Config;
 use quic::endpoint::{Endpoint, EndpointSettings};
 use transfer::Url;
-use udp::{Clock, Engine, MAX_PAYLOAD, Socket};
 use units::Bytes;
+use wire::udp::{Clock, Engine, MAX_PAYLOAD, Socket};
 
 use super::keys;
 use crate::status::Error;

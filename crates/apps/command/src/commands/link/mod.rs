@@ -13,10 +13,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use emu::child::{Child, code};
-use emu::privilege::Way;
-use emu::signals::Signals;
-use emu::{Config, Identity, Rig, Side, Snapshot, privilege};
+use wire::emu::child::{Child, code};
+use wire::emu::privilege::Way;
+use wire::emu::signals::Signals;
+use wire::emu::{Config, Identity, Rig, Side, Snapshot, privilege};
 
 use self::text::Pair;
 use crate::commands::arguments::integer;
@@ -128,7 +128,7 @@ fn config(args: &LinkArgs) -> Result<Config, Error> {
     let Pair { link, back } = pair(args)?;
     let back = back.unwrap_or_else(Config::delay);
     let (there, back) = if args.down { (back, link) } else { (link, back) };
-    let log = emu::capture::log::Files { csv: args.log.clone(), pcap: args.pcap.clone(), keep: false };
+    let log = wire::emu::capture::log::Files { csv: args.log.clone(), pcap: args.pcap.clone(), keep: false };
     Ok(Config { there, back, overhead: args.overhead, seed: args.seed, log })
 }
 
@@ -185,7 +185,7 @@ fn commands(args: &LinkArgs, rig: &Rig, identity: &Identity, signals: &Signals) 
         }
         if rig.has_failed() || deadline.is_some_and(|at| Instant::now() >= at) {
             // Stopping the link reports what is wrong with it.
-            client.signal(emu::child::Signal::SIGKILL);
+            client.signal(wire::emu::child::Signal::SIGKILL);
             break client.wait();
         }
         if let Some(came) = signals.wait(LOOK) {
@@ -229,7 +229,7 @@ fn await_listener(rig: &Rig, server: &mut Child) -> Result<(), String> {
 /// output.
 fn end(mut server: Child) {
     if !ends_within(&mut server, FAREWELL) {
-        server.signal(emu::child::Signal::SIGTERM);
+        server.signal(wire::emu::child::Signal::SIGTERM);
         ends_within(&mut server, GRACE);
     }
 }

@@ -1,9 +1,9 @@
 //! Formats the status and the summary of a running link.
 
-use emu::validity::Audit;
-use emu::{SideReport, Snapshot};
 use link::{Limit, LinkConfig, RateModel};
 use units::{Duration, Rate};
+use wire::emu::validity::Audit;
+use wire::emu::{SideReport, Snapshot};
 
 use crate::output::tell;
 

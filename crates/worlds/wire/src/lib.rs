@@ -1,0 +1,7 @@
+#![doc = include_str!("../README.md")]
+#![cfg(target_os = "linux")]
+
+pub mod emu;
+pub mod endpoints;
+pub mod processes;
+pub mod udp;
