@@ -6,10 +6,7 @@
 
 mod endpoints;
 mod engine;
-pub mod guest;
 pub mod packet;
 mod traffic;
 
 pub use engine::{event_queue, run, run_recorded, run_with_guests};
-pub use guest::Guest;
-pub use traffic::application::{Source, allowed_rate};

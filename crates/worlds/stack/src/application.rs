@@ -15,8 +15,8 @@
 use quic::connection::{Connection, DATAGRAM_OVERHEAD};
 use quic::streams::StreamId;
 use quic::wire::Direction;
+use scenario::Source;
 use scenario::{Application as Kind, FlowConfig, Record, Scenario, Transport};
-use sim::Source;
 use units::Time;
 
 use crate::endpoint::SessionEndpoint;

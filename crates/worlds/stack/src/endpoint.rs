@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use congestion::{Cause, Control, Controller};
 use recovery::Stats;
-use sim::guest::Snapshot;
+use scenario::guest::Snapshot;
 use units::{Duration, Ecn, Time};
 
 use crate::stream_chunks::Chunk;

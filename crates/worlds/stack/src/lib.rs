@@ -31,6 +31,6 @@ pub use aioquic::Host;
 pub use own_session::OwnSession;
 pub use profile::{Cipher, EXACT_HEADER, Profile};
 pub use refusal::{Refusal, check};
-pub use run::{Guests, guests, guests_on, run};
+pub use run::{guests, guests_on, run};
 pub use session::{Session, UNKNOWN};
 pub use stack::Stack;

@@ -12,7 +12,7 @@ use quic::endpoint::{Endpoint, EndpointSettings, Handle};
 use quic::streams::{Keep, Read, StreamEvent, StreamId, pattern};
 use quic::wire::Direction;
 use recovery::Stats;
-use sim::guest::Snapshot;
+use scenario::guest::Snapshot;
 use units::{Ecn, Time};
 
 use crate::endpoint::{ControllerEvent, Kind, Outgoing, SessionEndpoint};

@@ -7,9 +7,9 @@ use congestion::Controller;
 use quic::connection::{Arrival as Incoming, Connection, Ended, Event};
 use quic::endpoint::{Endpoint, Handle};
 use recovery::Stats;
+use scenario::guest::{Arrival, Datagram, Snapshot};
 use scenario::{End, FlowConfig, Record, Scenario, Transport};
-use sim::guest::{Arrival, Datagram, Snapshot};
-use sim::{Guest, allowed_rate};
+use scenario::{Guest, allowed_rate};
 use units::Time;
 
 use crate::accounting::Accounting;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use congestion::{Ack, Cause, Congestion, Control, Controller, Idle, Lost, Needs, PathInfo, Sent};
-use sim::guest::Snapshot;
+use scenario::guest::Snapshot;
 use units::Time;
 
 use crate::endpoint::ControllerEvent;

@@ -1,7 +1,6 @@
 //! Runs a whole scenario with endpoints in place of its flows.
 
-use scenario::{FlowConfig, Outcome, Recorder, Scenario, Watch};
-use sim::Guest;
+use scenario::{FlowConfig, Guest, Guests, Outcome, Recorder, Scenario, Watch};
 
 use crate::aioquic::Host;
 use crate::own_session::OwnSession;
@@ -9,9 +8,6 @@ use crate::profile::Profile;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::stack::{Stack, is_quic};
-
-/// Guests, each with the number of the flow that it replaces.
-pub type Guests = Vec<(usize, Box<dyn Guest>)>;
 
 /// Creates a guest of `ackclock-quic` for each QUIC flow, for [`sim::run_with_guests`]. Flows whose
 /// guests are left out are simulated, as TCP flows are.

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 
 use congestion::{Cause, Control, Controller};
 use recovery::{Reassembly, Stats};
+use scenario::Guest;
+use scenario::guest::{Arrival, Datagram, Snapshot};
 use scenario::trace::Handshake;
 use scenario::{End, FlowConfig, Record, Scenario, SentPacket, Transport};
-use sim::Guest;
-use sim::guest::{Arrival, Datagram, Snapshot};
 use units::{Duration, Ecn, Time};
 
 use crate::aioquic::Host;

@@ -5,8 +5,8 @@ use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
 use experiment::metric::Metric;
 use results::store::Audit;
-use scenario::{FlowConfig, Outcome, Scenario, Transport};
-use stack::{Guests, Host, Profile, Refusal, Stack, guests_on};
+use scenario::{FlowConfig, Guests, Outcome, Scenario, Transport};
+use stack::{Host, Profile, Refusal, Stack, guests_on};
 
 use super::beside;
 use super::options::Failure;

@@ -9,8 +9,8 @@ use units::{Duration, Ecn, Time};
 use crate::endpoints::flow::Flow;
 use crate::endpoints::numbered::Numbered;
 use crate::engine::links::Links;
-use crate::guest::{Arrival, Datagram, Guest};
 use crate::packet::Data;
+use scenario::guest::{Arrival, Datagram, Guest};
 
 /// Stage of a guest in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

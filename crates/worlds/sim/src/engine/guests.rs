@@ -1,13 +1,12 @@
 //! The guests of a run, in the places of flows. Such a flow is done from the start and keeps the
 //! record. Guests are therefore looked up only for flows that are done.
 
-use scenario::{End, FlowSample};
+use scenario::{End, FlowSample, Guest};
 use units::Time;
 
 use crate::endpoints::flow::Flow;
 use crate::endpoints::hosted::Hosted;
 use crate::engine::links::Links;
-use crate::guest::Guest;
 use crate::packet::Data;
 
 /// Result of a call.

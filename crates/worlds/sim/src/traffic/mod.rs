@@ -1,5 +1,4 @@
-//! Application data of flows, and traffic beside them.
+//! Traffic beside the flows.
 
-pub(crate) mod application;
 pub(crate) mod ping;
 pub(crate) mod udp;

@@ -5,7 +5,7 @@ use quic::config::EndpointConfig;
 use quic::crypto::tls::Identity;
 use quic::streams::pattern;
 use recovery::{Reassembly, Stats};
-use sim::guest::Snapshot;
+use scenario::guest::Snapshot;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use units::{Ecn, Time};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use congestion::{Cause, Control};
-use sim::guest::Snapshot;
+use scenario::guest::Snapshot;
 use units::Duration;
 
 use crate::endpoint::ControllerEvent;

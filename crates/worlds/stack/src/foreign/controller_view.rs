@@ -1,7 +1,7 @@
 //! The view of an endpoint's controller: one of ours, or one built into the stack.
 
 use congestion::Controller;
-use sim::guest::Snapshot;
+use scenario::guest::Snapshot;
 
 use super::controller_log::ControllerLog;
 use crate::endpoint::ControllerEvent;

@@ -15,7 +15,7 @@ macro_rules! foreign {
         use quic::crypto::tls::Identity;
         use quic::streams::pattern;
         use recovery::Stats;
-        use sim::guest::Snapshot;
+        use scenario::guest::Snapshot;
         use units::{Duration, Ecn, Time};
 
         use super::controller_log::ControllerLog;

@@ -4,8 +4,8 @@
 use ackclock_stack::{Host, Session, Stack};
 use link::aqm::red;
 use link::{Aqm, Limit, Threshold};
+use scenario::Guest;
 use scenario::{Outcome, Scenario, Watch};
-use sim::Guest;
 use units::{Duration, Ecn, Time};
 
 use crate::HERE;

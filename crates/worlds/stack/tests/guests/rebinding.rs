@@ -9,9 +9,9 @@ use std::rc::Rc;
 use ackclock_stack::{Host, Session, Stack};
 use congestion::Controller;
 use recovery::Stats;
+use scenario::Guest;
+use scenario::guest::{Arrival, Datagram, Snapshot};
 use scenario::{End, FlowConfig, Outcome, Rebind, Record, Scenario, Watch};
-use sim::Guest;
-use sim::guest::{Arrival, Datagram, Snapshot};
 use units::{Duration, Time};
 
 use crate::common::*;

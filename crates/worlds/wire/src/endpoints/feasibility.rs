@@ -1,6 +1,6 @@
 //! Checks that a scenario can run on the wire, and derives the kernel's settings.
 //!
-//! TCP flows run on the kernel's TCP. QUIC flows run on guests (`sim::Guest`). The constructor of
+//! TCP flows run on the kernel's TCP. QUIC flows run on guests (`scenario::Guest`). The constructor of
 //! the guests decides whether it supports them.
 
 use crate::emu::tcp::{HEADERS, Options};

@@ -10,9 +10,9 @@ use std::net::{SocketAddr, UdpSocket};
 
 use crate::udp::{Clock, Incoming, Outgoing, Sent, Socket};
 use hdrhistogram::Histogram;
+use scenario::Guest;
+use scenario::guest::{Arrival, Datagram};
 use scenario::{End, FlowConfig, FlowSample, Record, Scenario};
-use sim::Guest;
-use sim::guest::{Arrival, Datagram};
 use units::{Duration, Ecn, Time};
 
 /// Number of bytes that identify a datagram: the header with the protected packet number, and the

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use crate::emu::{Error, Rig, Side, privilege};
 use crate::udp::{Clock, Socket, wait};
+use scenario::Guest;
 use scenario::Scenario;
-use sim::Guest;
 use units::{Duration, Time};
 
 use crate::endpoints::feasibility::{FLOW_PORT, Feasibility};

@@ -4,7 +4,7 @@
 //! ```text
 //! scenario -> feasibility.rs    can it run? which kernel controller, which segment size
 //!          -> traffic.rs        connections, senders, UDP, ping; samples of TCP_INFO
-//!          -> guests.rs         the thread that runs the QUIC endpoints (`sim::Guest`)
+//!          -> guests.rs         the thread that runs the QUIC endpoints (`scenario::Guest`)
 //!             guest_socket.rs   one guest and its two UDP sockets
 //!          -> log/              converts the emulator's packet log to records and series
 //! ```

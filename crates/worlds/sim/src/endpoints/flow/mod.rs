@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use congestion::PathInfo;
 use recovery::{AckEffects, Paced, Reassembly, Sender, Stats};
-use scenario::{Back, FlowConfig, FlowSample, Record, Route, Scenario, Transport};
+use scenario::{Back, FlowConfig, FlowSample, Record, Route, Scenario, Source, Transport};
 use units::{Duration, Time};
 
 use crate::endpoints::ack_jitter::AckJitter;
@@ -21,7 +21,6 @@ use crate::endpoints::resend::Resend;
 use crate::endpoints::setup::{Rules, Setup};
 use crate::engine::links::Links;
 use crate::packet::{Chunk, Data};
-use crate::traffic::application::Source;
 
 /// Stage of a flow in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@
 use link::{QueueTime, Transit};
 use recovery::{AckEffects, Payload, SendDecision, SpaceId};
 use scenario::trace::Metrics;
-use scenario::{Route, SentPacket};
+use scenario::{Route, SentPacket, allowed_rate};
 use units::Time;
 
 use super::scheduled::Packet;
@@ -17,7 +17,6 @@ use super::{Flow, Shared, Stage};
 use crate::endpoints::handshake::{Handshake, NO_STREAM};
 use crate::engine::links::Links;
 use crate::packet::{ACK_ALONE, Chunk, Content, Feedback};
-use crate::traffic::application::allowed_rate;
 
 /// Number of scheduled packets at which a sender stops running ahead.
 const AHEAD: usize = 32;

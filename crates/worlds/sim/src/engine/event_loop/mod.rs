@@ -22,11 +22,9 @@ use crate::engine::event_queue::EventQueue;
 use crate::engine::guests::{Called, Guests};
 use crate::engine::links::Links;
 use crate::engine::windows::Windows;
-use crate::guest::Guest;
 use crate::traffic::ping::Ping;
 use crate::traffic::udp::Udp;
-use scenario::Scenario;
-use scenario::{Outcome, Recorder, Sampler, Seconds, Watch, mbit_s};
+use scenario::{Outcome, Recorder, Sampler, Scenario, Seconds, Watch, mbit_s};
 
 /// Number of turns between two checks of the [`Watch`].
 const LOOK_EVERY: u64 = 1 << 16;
@@ -77,7 +75,7 @@ pub fn run_recorded(scenario: &Scenario, watch: &Watch, recorder: &mut dyn Recor
 /// flows are ignored.
 pub fn run_with_guests(
     scenario: &Scenario,
-    guests: Vec<(usize, Box<dyn Guest>)>,
+    guests: scenario::Guests,
     watch: &Watch,
     mut recorder: Option<&mut dyn Recorder>,
 ) -> Option<Outcome> {
@@ -92,7 +90,7 @@ fn run_events(
     scenario: &Scenario,
     watch: &Watch,
     recorder: &mut Option<&mut dyn Recorder>,
-    guests: Vec<(usize, Box<dyn Guest>)>,
+    guests: scenario::Guests,
 ) -> Option<Outcome> {
     let mut world = World::new(scenario, guests);
     let mut now = Time::ZERO;
@@ -136,7 +134,7 @@ fn run_events(
 }
 
 impl World {
-    fn new(scenario: &Scenario, guests: Vec<(usize, Box<dyn Guest>)>) -> Self {
+    fn new(scenario: &Scenario, guests: scenario::Guests) -> Self {
         let links = Links::new(scenario);
         // Numbers of the senders of packets, see `owner`.
         let first_udp = scenario.flows.len() as u32 + 1;

@@ -14,9 +14,9 @@
 //! pure delay in the other direction. There datagrams have their own size and not the configured
 //! one. `ack.jitter` does not apply to guests.
 
+use crate::{End, FlowSample, Record};
 use congestion::Controller;
 use recovery::Stats;
-use scenario::{End, FlowSample, Record};
 use units::{Duration, Ecn, Time};
 
 /// Datagram that leaves.
@@ -80,6 +80,9 @@ impl Snapshot {
         }
     }
 }
+
+/// Guests of a run, each with the number of the flow that it replaces.
+pub type Guests = Vec<(usize, Box<dyn Guest>)>;
 
 /// Both ends of a connection, as one actor.
 ///

@@ -10,12 +10,12 @@
 //! receiver, and packet numbers from 0. The old connection receives its last acknowledgements until
 //! then. A handshake, if the flow has one, counts in the object's time.
 
-use scenario::{Connection, ObjectsConfig, Record};
+use crate::{Connection, ObjectsConfig, Record};
 use units::{Bytes, Duration, Rng, Time};
 
 /// Source of one flow.
 #[derive(Debug)]
-pub(crate) struct ShortTransfers {
+pub(super) struct ShortTransfers {
     config: ObjectsConfig,
     sizes: Rng,
     idles: Rng,

@@ -22,7 +22,7 @@
 
 use std::collections::VecDeque;
 
-use scenario::{AUDIO_INTERVAL, FlowConfig, MediaConfig, Record, Transport};
+use crate::{AUDIO_INTERVAL, FlowConfig, MediaConfig, Record, Transport};
 use units::{Duration, Rate, Rng, Time};
 
 /// Number of frames in flight that may still be completed. Older frames no longer arrive.
@@ -49,7 +49,7 @@ struct Frame {
 
 /// Media source of one flow, and the part of its receiver that knows frames.
 #[derive(Debug)]
-pub(crate) struct Media {
+pub(super) struct Media {
     config: MediaConfig,
     start: Time,
     /// Stream bytes of a full packet.

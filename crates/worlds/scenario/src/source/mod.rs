@@ -5,12 +5,12 @@
 //! ([`short_transfers`]), or no further while it pauses. Simulated flows and guests carry the same
 //! applications.
 
-pub(crate) mod media;
+mod media;
 mod pauses;
-pub(crate) mod short_transfers;
+mod short_transfers;
 
+use crate::{Application, FlowConfig, Record, Scenario};
 use recovery::Sender;
-use scenario::{Application, FlowConfig, Record, Scenario};
 use units::Time;
 
 use media::Media;
@@ -115,7 +115,7 @@ impl Source {
 
     /// Reports whether no arrival before byte `fresh` is sent can change what it offers.
     #[inline]
-    pub(crate) fn can_run_ahead(&self, fresh: u64) -> bool {
+    pub fn can_run_ahead(&self, fresh: u64) -> bool {
         matches!(self.kind, Kind::Bulk) && fresh < self.goal
     }
 
