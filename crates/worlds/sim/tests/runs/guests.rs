@@ -4,12 +4,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::common::*;
-use ackclock_sim::guest::{Arrival, Datagram, Snapshot};
-use ackclock_sim::{Guest, run_with_guests};
+use ackclock_sim::run_with_guests;
 use congestion::Controller;
 use link::aqm::red;
 use link::{Aqm, Limit, LinkConfig, Threshold};
 use recovery::Stats;
+use scenario::Guest;
+use scenario::guest::{Arrival, Datagram, Snapshot};
 use scenario::{Back, End, FlowConfig, Outcome, Record, Route, Scenario, Watch};
 use units::{Duration, Ecn, Rate, Time};
 
