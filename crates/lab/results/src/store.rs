@@ -73,6 +73,7 @@ pub struct Manifest {
     /// Number of runs of each case without its own number.
     pub repetitions: u32,
     /// Cases with all their keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub case: Vec<ManifestCase>,
 }
 
@@ -99,14 +100,52 @@ impl Manifest {
         self.case.iter().map(|case| case.repetitions.unwrap_or(self.repetitions) as usize).sum()
     }
 
-    /// Returns twelve hexadecimal digits that identify this manifest. It takes a tenth of a second
-    /// for hundreds of cases.
+    /// Returns twelve hexadecimal digits that identify this manifest.
     pub fn id(&self) -> String {
         // The same file with another path is the same experiment. A run's note begins with its
         // name.
-        let mut same = Self { experiment: String::new(), ..self.clone() };
-        same.case.iter_mut().for_each(|case| drop(case.spec.remove("note")));
-        digest(toml::to_string(&same).unwrap_or_default().as_bytes())[..12].to_owned()
+        let without_note = |case: &ManifestCase| {
+            let mut case = case.clone();
+            case.spec.remove("note");
+            case
+        };
+        let text = self.text_with("", without_note).unwrap_or_default();
+        digest(text.as_bytes())[..12].to_owned()
+    }
+
+    /// Returns the text of `manifest.toml`.
+    fn text(&self) -> io::Result<String> {
+        self.text_with(&self.experiment, ManifestCase::clone).map_err(io::Error::other)
+    }
+
+    /// Serializes case by case. For each table, the serializer moves all that it has written before.
+    /// In one piece that would be the square of the number of cases.
+    fn text_with(
+        &self,
+        experiment: &str,
+        case: impl Fn(&ManifestCase) -> ManifestCase,
+    ) -> Result<String, toml::ser::Error> {
+        #[derive(Serialize)]
+        struct One {
+            case: [ManifestCase; 1],
+        }
+        let head = Self {
+            experiment: experiment.to_owned(),
+            version: self.version.clone(),
+            commit: self.commit.clone(),
+            program: self.program.clone(),
+            reading: self.reading.clone(),
+            recording: self.recording.clone(),
+            measured: self.measured.clone(),
+            case: Vec::new(),
+            ..*self
+        };
+        let mut text = toml::to_string(&head)?;
+        for one in &self.case {
+            text.push('\n');
+            text.push_str(&toml::to_string(&One { case: [case(one)] })?);
+        }
+        Ok(text)
     }
 }
 
@@ -133,7 +172,7 @@ impl Folder {
         fs::create_dir_all(&parent)?;
         remove_abandoned(&parent);
         let partial = unfinished(&parent)?;
-        fs::write(partial.path().join(MANIFEST), toml::to_string(manifest).map_err(io::Error::other)?)?;
+        fs::write(partial.path().join(MANIFEST), manifest.text()?)?;
         Ok(Self { partial, target: parent.join(id) })
     }
 
@@ -414,4 +453,44 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     file.write_all(content)?;
     file.persist(path)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Case by case, the text is that of one piece.
+    #[test]
+    fn a_manifest_is_its_cases() {
+        let case = |row: &str| {
+            ManifestCase {
+            variant: "queue = 1 BDP".to_owned(),
+            row: row.into(),
+            repetitions: (row == "b").then_some(2),
+            spec: "note = \"x: y\"\n[link]\nrate = \"1 Mbit/s\"\n[[flow]]\nlabel = \"f\"\n[flow.recovery]\npto = 1"
+                .parse()
+                .unwrap(),
+        }
+        };
+        let manifest = Manifest {
+            experiment: "paper/x".to_owned(),
+            version: "1".to_owned(),
+            commit: "c".to_owned(),
+            program: None,
+            reading: "r".to_owned(),
+            recording: vec!["qlog".to_owned()],
+            world: Backend::Sim,
+            measured: None,
+            seed: 1,
+            repetitions: 3,
+            case: vec![case("a"), case("b"), case("c")],
+        };
+        assert_eq!(manifest.text().unwrap(), toml::to_string(&manifest).unwrap());
+        let read: Manifest = toml::from_str(&manifest.text().unwrap()).unwrap();
+        assert_eq!(read, manifest);
+        let renamed = Manifest { experiment: "y".to_owned(), ..manifest.clone() };
+        assert_eq!(renamed.id(), manifest.id());
+        let fewer = Manifest { case: manifest.case[..2].to_vec(), ..manifest.clone() };
+        assert_ne!(fewer.id(), manifest.id());
+    }
 }
