@@ -11,15 +11,15 @@ use crate::commands::conform::{self, ConformArgs};
 use crate::commands::diff::{self, DiffArgs};
 use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::fetch::{self, FetchArgs};
-use crate::commands::index::IndexArgs;
 use crate::commands::interop::{self, InteropArgs};
 use crate::commands::ledger::LedgerArgs;
 use crate::commands::link::{self, LinkArgs};
+use crate::commands::list::ListArgs;
 use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
 use crate::commands::serve::{self, ServeArgs};
 use crate::commands::stability::StabilityArgs;
-use crate::commands::{algorithms, index, ledger, list, plan, prose, report, run, schema, shell, stability};
+use crate::commands::{algorithms, ledger, list, plan, prose, report, run, schema, shell, stability};
 use crate::status::{Error, HOLDS, complain, print};
 
 /// Version and commit, as in `0.1.0 (0123456789ab)`. The commit identifies the program behind a
@@ -79,14 +79,13 @@ enum Command {
     ///
     /// Exit status: 0, 1 if a rule is broken or could not be checked, or 2 for bad input.
     Diff(DiffArgs),
-    /// List the shipped experiments.
+    /// List the shipped experiments, or stored results.
     ///
     /// Each line shows the name, the number of runs, the estimated time on one core, and the table
     /// or figure of the source.
-    List {
-        /// Show only experiments with this text in their name, title or source.
-        filter: Option<String>,
-    },
+    ///
+    /// Exit status: 0, 1 if a result is damaged, or 2 for bad input.
+    List(ListArgs),
     /// List the congestion controllers, or describe one of them.
     Algorithms {
         /// Describe this controller: parameters, defaults, ranges, sources and variables.
@@ -101,10 +100,6 @@ enum Command {
         #[arg(long, default_value = "results/report/all")]
         out: PathBuf,
     },
-    /// List stored results with verdicts, size and integrity.
-    ///
-    /// Exit status: 0, 1 if something is damaged, or 2 for bad input.
-    Index(IndexArgs),
     /// Summarise how well each source is reproduced.
     ///
     /// For each paper or RFC: how many claims hold, how close our numbers are, and the largest
@@ -209,10 +204,9 @@ pub fn main() -> u8 {
         Command::Compare(args) => compare::run(&args),
         Command::Conform(args) => conform::run(&args),
         Command::Diff(args) => diff::run(&args),
-        Command::List { filter } => list::run(filter.as_deref()),
+        Command::List(args) => list::run(&args),
         Command::Algorithms { name } => algorithms::run(name.as_deref()),
         Command::Report { dirs, out } => report::run(&dirs, &out),
-        Command::Index(args) => index::run(&args),
         Command::Ledger(args) => ledger::run(&args),
         Command::Prose { results } => prose::run(&results),
         Command::Stability(args) => stability::run(&args),

@@ -30,7 +30,6 @@ fn help_of_every_command() {
         "list",
         "algorithms",
         "report",
-        "index",
         "ledger",
         "prose",
         "stability",

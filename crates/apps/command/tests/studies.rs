@@ -200,7 +200,7 @@ fn other_variants_run_less_often() {
     assert_eq!(count(&[], "a"), (2, 8, 2), "two controllers each");
     assert_eq!(count(&["--repeat", "3"], "b"), (6, 6, 6));
     let index = Command::new(env!("CARGO_BIN_EXE_ackclock"))
-        .args(["index", "--json"])
+        .args(["list", "--json", "--results"])
         .arg(dir.path().join("a"))
         .output();
     let index = String::from_utf8(index.unwrap().stdout).unwrap();

@@ -1,25 +1,14 @@
-//! `ackclock index`: lists every results folder below a root.
+//! `ackclock list --results`: lists every results folder below a root.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
-use clap::Args;
 use serde::Serialize;
 
 use crate::commands::folders::{AGAIN, NO_RESULTS, unlisted};
 use crate::status::{Error, HOLDS, MISS, cut, print, width};
 use results::store::{self, Entry, State};
 use results::summary::{ClaimResult, Verdict};
-
-#[derive(Debug, Args)]
-pub(crate) struct IndexArgs {
-    /// Folder to search for results.
-    #[arg(default_value = "results")]
-    dir: PathBuf,
-    /// Print the list as JSON.
-    #[arg(long)]
-    json: bool,
-}
 
 /// A line of the list.
 #[derive(Serialize)]
@@ -142,14 +131,14 @@ fn row(name: &str, id: &str, on: &str, date: &str, runs: &str, end: &str, width:
 }
 
 /// Prints the list. The exit status is 1 if something is damaged.
-pub(crate) fn run(args: &IndexArgs) -> Result<u8, Error> {
-    let all = store::index(&args.dir).map_err(|e| unlisted(&args.dir, &e))?;
+pub(crate) fn run(dir: &Path, json: bool) -> Result<u8, Error> {
+    let all = store::index(dir).map_err(|e| unlisted(dir, &e))?;
     if all.is_empty() {
-        return Err(Error::bad(format!("{}: {NO_RESULTS}", args.dir.display())));
+        return Err(Error::bad(format!("{}: {NO_RESULTS}", dir.display())));
     }
     let lines: Vec<Line<'_>> = all.iter().map(Line::new).collect();
     let damaged = lines.iter().any(|line| line.problem.is_some());
-    if args.json {
+    if json {
         print(&(serde_json::to_string_pretty(&lines).map_err(Error::bad)? + "\n"));
     } else {
         let end = format!("{:>8} {:>6} state", "claims", "size");

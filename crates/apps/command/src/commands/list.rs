@@ -1,8 +1,13 @@
-//! `ackclock list`: lists the shipped experiments.
+//! `ackclock list`: lists the shipped experiments, or stored results.
+
+use std::path::PathBuf;
+
+use clap::Args;
 
 use link::{LinkConfig, RateModel};
 use scenario::{Scenario, Transport};
 
+use super::index;
 use crate::status::{Error, HOLDS, cut, list_width, print};
 use experiment::file::Experiment;
 use experiment::library::Library;
@@ -14,9 +19,28 @@ const PACKETS_OF_STACKS_PER_SECOND: f64 = 1.6e5;
 /// Width of the name column. A longer name takes columns from the numbers behind it.
 const NAME: usize = 31;
 
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Show only experiments with this text in their name, title or source.
+    filter: Option<String>,
+    /// List the results below this folder, with verdicts, size and integrity.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "results", conflicts_with = "filter")]
+    results: Option<PathBuf>,
+    /// Print the list of results as JSON.
+    #[arg(long, requires = "results")]
+    json: bool,
+}
+
+/// Lists what the arguments ask for. Returns the exit status.
+pub(crate) fn run(args: &ListArgs) -> Result<u8, Error> {
+    match &args.results {
+        Some(dir) => index::run(dir, args.json),
+        None => shipped(args.filter.as_deref().unwrap_or_default()),
+    }
+}
+
 /// Lists the experiments whose name, title or source contains `filter`, ignoring case.
-pub(crate) fn run(filter: Option<&str>) -> Result<u8, Error> {
-    let filter = filter.unwrap_or_default();
+fn shipped(filter: &str) -> Result<u8, Error> {
     let mut lines = Vec::new();
     for source in Library.shipped() {
         let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;

@@ -394,7 +394,7 @@ fn index_of_a_results_root() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let index = |more: &[&str]| {
-        let done = ackclock(&[&["index", out.to_str().unwrap()], more].concat());
+        let done = ackclock(&[&["list", "--results", out.to_str().unwrap()], more].concat());
         (text(&done.stdout), done.status.code())
     };
     let run = |at_least: &str, more: &[&str]| {
@@ -447,7 +447,7 @@ fn index_of_a_results_root() {
     assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
     fs::remove_file(path.join("summary.json")).unwrap();
     assert!(index(&["--json"]).0.contains("\"problem\": \"summary.json is missing\""));
-    let nothing = ackclock(&["index", dir.path().join("none").to_str().unwrap()]);
+    let nothing = ackclock(&["list", "--results", dir.path().join("none").to_str().unwrap()]);
     assert_eq!(nothing.status.code(), Some(2));
 }
 
