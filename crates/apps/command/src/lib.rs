@@ -4,7 +4,8 @@ pub mod cli;
 mod commands;
 mod features;
 mod output;
-pub mod run;
+mod places;
+mod progress;
 mod status;
 
 use std::process::ExitCode;

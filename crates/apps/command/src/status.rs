@@ -7,7 +7,7 @@ use experiment::diagnostics::Diagnostics;
 use experiment::printable::printable_in_colour;
 
 use crate::output::tell;
-use crate::run::Failure;
+use study::Failure;
 
 /// Exit status if all claims hold or are recorded as known deviations.
 pub(crate) const HOLDS: u8 = 0;
@@ -59,7 +59,7 @@ impl From<Failure> for Error {
                 "cannot write results to {}: {e}; choose another folder with --out",
                 path.display()
             )),
-            Failure::Wire(sentence) | Failure::Stack(sentence) => Self::bad(sentence),
+            Failure::World(sentence) => Self::bad(sentence),
             Failure::Interrupted(kept) => Self {
                 message: match kept {
                     0 => "interrupted; no finished run is kept".to_owned(),

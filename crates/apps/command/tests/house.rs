@@ -20,7 +20,7 @@ const LAYERS: [&[&str]; 8] = [
     &["scenario", "quic", "adapters"],
     &["sim", "experiment", "transfer"],
     &["results", "stability", "stack", "wire"],
-    &["report"],
+    &["report", "study"],
     &["ackclock"],
 ];
 /// Smallest number of crates, so that no test looks at none of them.
@@ -33,7 +33,7 @@ const MOST_OF_A_CONTROLLER: usize = 260;
 
 /// Largest number of lines of code of all crates, without tests, comments and blank lines. It only
 /// grows with a new part of the product, and then with the reason in the commit.
-const CODE_BUDGET: usize = 74_909;
+const CODE_BUDGET: usize = 75_087;
 
 /// One crate of the workspace.
 struct Package {

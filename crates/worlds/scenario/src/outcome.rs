@@ -8,6 +8,7 @@ use units::Time;
 use crate::record::{FlowInWindow, Histogram, QueueDelay, Record};
 use crate::seconds::Seconds;
 use crate::series::Series;
+use crate::topology::Scenario;
 
 /// Results of a run.
 #[derive(Clone, Debug)]
@@ -35,6 +36,15 @@ pub struct Outcome {
     pub end: Time,
     /// Number of events processed.
     pub events: u64,
+}
+
+impl Outcome {
+    /// Returns the flows whose connection ended early, and why. Such a run says nothing about their
+    /// controllers.
+    pub fn broken(&self, scenario: &Scenario) -> Vec<String> {
+        let flows = scenario.flows.iter().zip(&self.flows);
+        flows.filter_map(|(flow, record)| record.why_broken(&flow.label)).collect()
+    }
 }
 
 /// Results in one additional window of the scenario.

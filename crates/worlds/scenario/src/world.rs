@@ -7,12 +7,20 @@ use crate::{Outcome, Recorder, Scenario, Watch};
 /// A place where scenarios run.
 ///
 /// A study knows its places by this trait alone. A world depends on no other world.
-pub trait World: Sync {
+pub trait World: Send + Sync {
     /// Checks that every flow and link of a scenario can run here.
     ///
     /// # Errors
     /// The first thing that cannot, as a clause: `it uses TCP`.
     fn check(&self, scenario: &Scenario) -> Result<(), String>;
+
+    /// Checks that the programs which the world runs are on this machine.
+    ///
+    /// # Errors
+    /// The missing part, and how to install it.
+    fn find(&self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Runs a scenario once. Returns `None` if `watch.stop` ended the run early.
     ///

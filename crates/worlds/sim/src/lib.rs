@@ -8,5 +8,7 @@ mod endpoints;
 mod engine;
 pub mod packet;
 mod traffic;
+mod world;
 
 pub use engine::{event_queue, run, run_recorded, run_with_guests};
+pub use world::Simulator;

@@ -26,6 +26,7 @@ mod session;
 mod settings;
 mod stack;
 mod stream_chunks;
+mod world;
 
 pub use aioquic::Host;
 pub use own_session::OwnSession;
@@ -34,3 +35,4 @@ pub use refusal::{Refusal, check};
 pub use run::{guests, guests_on, run};
 pub use session::{Session, UNKNOWN};
 pub use stack::Stack;
+pub use world::VirtualTime;

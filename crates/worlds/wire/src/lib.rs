@@ -5,3 +5,6 @@ pub mod emu;
 pub mod endpoints;
 pub mod processes;
 pub mod udp;
+mod world;
+
+pub use world::{Endpoints, Processes};

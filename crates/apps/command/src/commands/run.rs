@@ -15,13 +15,15 @@ use crate::commands::folders::{self, slug};
 use crate::commands::sources;
 use crate::commands::worlds::{backends, stacks, worlds};
 use crate::output::tell;
-use crate::run::{self, Options, Shard, Study};
+use crate::places;
+use crate::progress::Bar;
 use crate::status::{Error, HOLDS, MISS, complain, print, width};
 use experiment::backend::Backend;
 use experiment::file::Experiment;
 use report::terminal::{self, brief, first, lines::Lines};
 use results::qlog::Format;
 use results::summary::{ClaimResult, Results, Summary, Verdict};
+use study::{Options, Shard, Study};
 
 /// Largest number of threads: more than any machine has cores.
 const MAX_JOBS: usize = 256;
@@ -173,7 +175,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         return Err(Error::bad("--pcap: the simulator has no packets to capture; use --on wire"));
     }
     if args.on == Backend::Wire {
-        run::prepare_wire()?;
+        places::prepare_wire()?;
     }
     if let Some(jobs) = args.jobs.and_then(|jobs| jobs.0) {
         if jobs == 0 {
@@ -182,14 +184,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build_global().map_err(Error::bad)?;
     }
     let backends = wanted(args)?;
-    let experiments = fitting(read(args)?, args.on, &backends)?;
-    check_disk(&experiments, args, &backends)?;
+    let options = options(args, backends);
+    let experiments = fitting(read(args)?, &options)?;
+    check_disk(&experiments, args, &options)?;
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
-    let options = options(args, backends);
     let (mut all, mut paths, mut notes) = (Vec::new(), Vec::new(), brief::Notes::new());
-    for study in run::experiments(&together(&experiments), &experiments, &options, &watch)? {
+    let shown = Bar::new();
+    for study in study::experiments(&together(&experiments), &experiments, &options, (&shown, &watch))? {
         let (results, folder) = match study {
             Study::Complete(results, folder, _) => (*results, folder),
             Study::Part(name, done, all) => {
@@ -226,13 +229,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
 
 fn options(args: &RunArgs, backends: Vec<Backend>) -> Options {
     Options {
-        out: args.out.clone(),
         qlog: args.qlog,
         pcap: args.pcap,
         world: args.on,
         backends,
         fresh: args.fresh,
         shard: args.shard,
+        ..places::simulate(args.out.clone())
     }
 }
 
@@ -266,10 +269,10 @@ fn together(experiments: &[Experiment]) -> String {
 ///
 /// # Errors
 /// Files that would be larger than `--max-disk`.
-fn check_disk(experiments: &[Experiment], args: &RunArgs, backends: &[Backend]) -> Result<(), Error> {
+fn check_disk(experiments: &[Experiment], args: &RunArgs, options: &Options) -> Result<(), Error> {
     let (mut series, mut logs) = (0u64, 0u64);
     for experiment in experiments {
-        let bytes = run::recorded_bytes(experiment, (args.on, backends), args.qlog)?;
+        let bytes = study::recorded_bytes(experiment, options)?;
         series = series.saturating_add(bytes.series.0);
         logs = logs.saturating_add(bytes.qlog.0);
     }
@@ -303,14 +306,10 @@ fn rounded_up(bytes: u64) -> Bytes {
 ///
 /// # Errors
 /// Experiments of which none can run.
-fn fitting(
-    experiments: Vec<Experiment>,
-    world: Backend,
-    backends: &[Backend],
-) -> Result<Vec<Experiment>, Error> {
+fn fitting(experiments: Vec<Experiment>, options: &Options) -> Result<Vec<Experiment>, Error> {
     let (mut fit, mut unfit) = (Vec::new(), Vec::new());
     for experiment in experiments {
-        match run::check(&experiment, world, backends) {
+        match study::check(&experiment, options) {
             Ok(()) => fit.push(experiment),
             Err(why) => unfit.push(Error::from(why)),
         }

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use experiment::backend::Backend;
-use stack::Stack;
 
-use crate::run;
+use crate::places;
 use crate::status::Error;
 
 /// Returns a parser for the names of these worlds, with their descriptions.
@@ -50,7 +49,7 @@ pub(super) fn backends(on: Backend, named: &[String]) -> Result<Vec<Backend>, Er
         let backend =
             found.ok_or_else(|| Error::bad(format!("--stack {name}: needs --on {}", elsewhere.word())))?;
         if !backends.contains(&backend) {
-            check_installed(backend).map_err(|why| Error::bad(format!("--stack {name}: {why}")))?;
+            places::find(backend).map_err(|why| Error::bad(format!("--stack {name}: {why}")))?;
             backends.push(backend);
         }
     }
@@ -58,13 +57,4 @@ pub(super) fn backends(on: Backend, named: &[String]) -> Result<Vec<Backend>, Er
         backends.push(on);
     }
     Ok(backends)
-}
-
-/// Checks that the program behind a backend is installed on this machine.
-fn check_installed(backend: Backend) -> Result<(), String> {
-    if backend.world() == Backend::Wire {
-        return run::locate(backend);
-    }
-    let stack = Stack::ALL.into_iter().find(|stack| Some(stack.word()) == backend.stack());
-    stack.map_or(Ok(()), |stack| stack.find().map_err(|why| why.to_string()))
 }

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::cases::{Case, Work};
 use super::instructions::Counter;
-use crate::run::{self, Options};
+use crate::places;
 use crate::status::Error;
+use study::{Options, Silent};
 
 /// Result of a case.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,8 +57,8 @@ fn once(case: &Case) -> Result<Figure, Error> {
         }
         Work::Study | Work::Qlog => {
             let qlog = (case.work == Work::Qlog).then(Default::default);
-            let options = Options { qlog, ..Options::simulate(out.path().to_owned()) };
-            run::experiment(&experiment, &options, &watch)?;
+            let options = Options { qlog, ..places::simulate(out.path().to_owned()) };
+            study::experiment(&experiment, &options, &Silent, &watch)?;
             known
         }
     };

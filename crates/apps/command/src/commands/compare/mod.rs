@@ -33,8 +33,9 @@ use self::question::{Kind, Question};
 use crate::commands::folders::Stored;
 use crate::commands::list;
 use crate::output::tell;
-use crate::run::{self, Options, Study};
+use crate::progress::Bar;
 use crate::status::{Error, HOLDS, print};
+use study::{Options, Study};
 
 /// Repetitions of the long flows in the first sample. Its spread decides how many more are made.
 const FIRST_SEEDS: u32 = 5;
@@ -115,7 +116,7 @@ impl Lab<'_> {
     /// Returns the results of one kind of runs, and their folder.
     fn run(&self, kind: Kind, seeds: u32) -> Result<(Results, PathBuf), Error> {
         let experiment: Experiment = self.question.experiment(kind, seeds)?;
-        match run::experiment(&experiment, &self.options, self.watch)? {
+        match study::experiment(&experiment, &self.options, &Bar::new(), self.watch)? {
             Study::Complete(results, folder, _) => Ok((*results, folder)),
             Study::Part(..) => Err(Error::bad("a comparison cannot be made in parts")),
         }

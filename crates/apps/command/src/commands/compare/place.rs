@@ -9,8 +9,9 @@ use results::summary::Row;
 
 use super::args::CompareArgs;
 use crate::commands::worlds::backends;
-use crate::run::{self, Options};
+use crate::places;
 use crate::status::Error;
+use study::Options;
 
 /// The backends that the flows run on.
 #[derive(Debug)]
@@ -56,7 +57,7 @@ impl Place {
 
     /// Returns the options for running a study on these backends.
     pub(super) fn options(&self, out: PathBuf) -> Options {
-        let simulated = Options::simulate(out);
+        let simulated = places::simulate(out);
         match self.stacks.as_slice() {
             [] => simulated,
             stacks => Options { world: Backend::Stack, backends: stacks.to_vec(), ..simulated },
@@ -68,7 +69,7 @@ impl Place {
     /// # Errors
     /// The case that cannot run, and why.
     pub(super) fn check(&self, experiment: &Experiment) -> Result<(), Error> {
-        Ok(run::check_stacks(experiment, &self.stacks)?)
+        Ok(study::check_all(experiment, &self.options(PathBuf::new()))?)
     }
 
     /// Describes the stacks in a sentence; `None` for the simulator.

@@ -30,8 +30,10 @@ use self::samples::Taken;
 use crate::commands::folders::Stored;
 use crate::commands::list;
 use crate::output::tell;
-use crate::run::{self, Options, Study};
+use crate::places;
+use crate::progress::Bar;
 use crate::status::{Error, HOLDS, print};
+use study::{Options, Study};
 
 /// Estimated seconds of one core above which the cost is announced.
 const LONG: f64 = 60.0;
@@ -40,12 +42,12 @@ const LONG: f64 = 60.0;
 pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
     let question = Question::read(args)?;
     if args.on == Backend::Wire || args.kernel {
-        run::prepare_wire()?;
+        places::prepare_wire()?;
     }
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
-    let simulated = Options::simulate(args.out.clone());
+    let simulated = places::simulate(args.out.clone());
     let beside = Options { world: question.on, backends: vec![question.backend], ..simulated.clone() };
     let lab = Lab { simulated, beside, watch: &watch };
 
@@ -109,17 +111,16 @@ struct Lab<'a> {
 impl Lab<'_> {
     /// Checks that the stack can run the grid.
     fn check(&self, question: &Question, grid: &Experiment) -> Result<(), Error> {
-        let backends = &self.beside.backends;
         match question.on {
             // The grid has the plain controller too, which every stack can run.
-            Backend::Stack => Ok(run::check_stacks(grid, backends)?),
-            world => Ok(run::check(grid, world, backends)?),
+            Backend::Stack => Ok(study::check_all(grid, &self.beside)?),
+            _ => Ok(study::check(grid, &self.beside)?),
         }
     }
 
     /// Runs an experiment, adds its results to `studies`, and returns its samples.
     fn run(&self, experiment: &Experiment, options: &Options, studies: &mut Studies) -> Result<Taken, Error> {
-        match run::experiment(experiment, options, self.watch)? {
+        match study::experiment(experiment, options, &Bar::new(), self.watch)? {
             Study::Complete(results, folder, _) => {
                 let unread = |e| Error::bad(format!("cannot read {}: {e}", folder.display()));
                 let taken = Taken::read(experiment, &results, &folder).map_err(unread)?;

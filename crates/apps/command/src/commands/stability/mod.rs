@@ -10,7 +10,7 @@ use scenario::Watch;
 
 pub(crate) use self::args::StabilityArgs;
 use crate::commands::folders::slug;
-use crate::run::waiting;
+use crate::progress::waiting;
 use crate::status::{Error, HOLDS, print};
 
 /// Runs the analysis, prints the result and writes the page.

@@ -6,7 +6,7 @@ use experiment::input;
 use stability::network::{self, text::NetworkAnalysis};
 
 use super::{StabilityArgs, numbers};
-use crate::run::waiting;
+use crate::progress::waiting;
 use crate::status::Error;
 
 /// Analyses the network of a file, prints the result and writes its numbers.

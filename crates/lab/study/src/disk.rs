@@ -1,13 +1,12 @@
 //! Estimates the size of the files that an experiment writes.
 
-use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
-use results::qlog::{self, Format};
+use results::qlog;
 use scenario::Scenario;
 use units::Bytes;
 
-use super::options::Failure;
-use super::study::cases;
+use crate::cases::cases;
+use crate::options::{Failure, Options};
 
 /// Number of columns in a flow's series: those of the flow, of the link, and of the controller's
 /// variables.
@@ -17,23 +16,19 @@ const BYTES: u64 = 8;
 
 /// Approximate size of the files.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RecordedBytes {
+pub struct RecordedBytes {
     /// Time series.
-    pub(crate) series: Bytes,
+    pub series: Bytes,
     /// qlog files.
-    pub(crate) qlog: Bytes,
+    pub qlog: Bytes,
 }
 
 /// Estimates how much an experiment records.
 ///
 /// # Errors
 /// The reason why the experiment cannot run.
-pub(crate) fn recorded_bytes(
-    exp: &Experiment,
-    (world, backends): (Backend, &[Backend]),
-    qlog: Option<Format>,
-) -> Result<RecordedBytes, Failure> {
-    let (cases, _) = cases(exp, world, backends)?;
+pub fn recorded_bytes(exp: &Experiment, options: &Options) -> Result<RecordedBytes, Failure> {
+    let (cases, _) = cases(exp, options)?;
     let of_all = |bytes: &dyn Fn(&Scenario) -> u64| {
         let runs =
             |case: &Case| bytes(&exp.scenario(case, 0)).saturating_mul(u64::from(exp.repetitions_of(case)));
@@ -41,7 +36,7 @@ pub(crate) fn recorded_bytes(
     };
     Ok(RecordedBytes {
         series: of_all(&series),
-        qlog: of_all(&|scenario| qlog.map_or(0, |format| qlog::estimate(scenario, format).0)),
+        qlog: of_all(&|scenario| options.qlog.map_or(0, |format| qlog::estimate(scenario, format).0)),
     })
 }
 

@@ -7,13 +7,13 @@ use results::store::{Done, RunRow};
 use results::summary::{Cdf, FlowRow, Results, Summary};
 use scenario::{FlowConfig, Histogram, Outcome, Scenario};
 
-use super::job::Job;
+use crate::job::Job;
 
 /// Largest number of points in a stored distribution: more than any chart shows.
 const CDF_POINTS: usize = 500;
 
 /// Returns the row of a run in the table of all runs.
-pub(super) fn run_row(exp: &Experiment, &Job { case, repetition, .. }: &Job<'_>, done: &Done) -> RunRow {
+pub(crate) fn run_row(exp: &Experiment, &Job { case, repetition, .. }: &Job<'_>, done: &Done) -> RunRow {
     RunRow {
         variant: case.variant.clone(),
         row: case.label(),
@@ -25,7 +25,7 @@ pub(super) fn run_row(exp: &Experiment, &Job { case, repetition, .. }: &Job<'_>,
 }
 
 /// Returns the rows of a run's flows.
-pub(super) fn flow_rows(job: &Job<'_>, scenario: &Scenario, outcome: &Outcome) -> Vec<FlowRow> {
+pub(crate) fn flow_rows(job: &Job<'_>, scenario: &Scenario, outcome: &Outcome) -> Vec<FlowRow> {
     let &Job { case, repetition, .. } = job;
     let flows = scenario.flows.iter().zip(0..);
     let row = |(config, number): (&FlowConfig, u32)| FlowRow {
@@ -41,7 +41,7 @@ pub(super) fn flow_rows(job: &Job<'_>, scenario: &Scenario, outcome: &Outcome) -
 }
 
 /// Collects flows and distributions in the order of the cases.
-pub(super) fn gather(
+pub(crate) fn gather(
     summary: Summary,
     networks: Vec<Network>,
     cases: &[Case],
@@ -59,7 +59,7 @@ pub(super) fn gather(
 
 /// Groups the runs by case, with their numbers. Like the table, drops invalid runs if the case has
 /// valid ones.
-pub(super) fn counted(done: Vec<Done>, repetitions: impl Iterator<Item = usize>) -> Vec<Vec<(usize, Done)>> {
+pub(crate) fn counted(done: Vec<Done>, repetitions: impl Iterator<Item = usize>) -> Vec<Vec<(usize, Done)>> {
     let is_valid =
         |(_, run): &(usize, Done)| run.audit.as_ref().is_none_or(|audit| audit.invalid_reasons.is_empty());
     let mut done = done.into_iter().enumerate();

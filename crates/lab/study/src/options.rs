@@ -8,19 +8,35 @@ use experiment::backend::Backend;
 use experiment::diagnostic::Diagnostic;
 use results::qlog;
 use results::summary::Results;
+use scenario::World;
+
+use crate::places::Places;
+
+/// The program that results come from. Results of another program are not used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    pub version: String,
+    pub commit: String,
+    /// Digest of the program, if its commit does not identify it.
+    pub digest: Option<String>,
+}
 
 /// Options for running experiments.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Parent of the results folders.
     pub out: PathBuf,
+    /// What can run rows.
+    pub places: Places,
+    /// The program that the results come from.
+    pub program: Program,
     /// Format of the qlog files of every flow; `None` for no such files.
     pub qlog: Option<qlog::Format>,
     /// Whether to capture the traffic of each run on the wire.
     pub pcap: bool,
     /// World that the runs take place in.
     pub world: Backend,
-    /// Backends in that world that run rows next to the simulator's.
+    /// Places in that world that run rows next to the simulator's.
     pub backends: Vec<Backend>,
     /// Whether to compute existing results again.
     pub fresh: bool,
@@ -30,9 +46,18 @@ pub struct Options {
 
 impl Options {
     /// Returns options for simulations that are stored in this folder.
-    pub fn simulate(out: PathBuf) -> Self {
-        let world = Backend::Sim;
-        Self { out, qlog: None, pcap: false, world, backends: Vec::new(), fresh: false, shard: None }
+    pub fn simulate(out: PathBuf, places: Places, program: Program) -> Self {
+        let (world, backends) = (Backend::Sim, Vec::new());
+        Self { out, places, program, qlog: None, pcap: false, world, backends, fresh: false, shard: None }
+    }
+
+    /// Returns the world of this name.
+    ///
+    /// # Errors
+    /// A place that this program does not have.
+    pub(crate) fn world(&self, name: Backend) -> Result<&dyn World, Failure> {
+        let missing = || Failure::World(format!("this build has no {}", name.word()));
+        self.places.get(name).ok_or_else(missing)
     }
 }
 
@@ -45,7 +70,7 @@ pub struct Shard {
 
 impl Shard {
     /// Reports whether the run with this number, counted from 0, belongs to the part.
-    pub(super) fn has(self, run: usize) -> bool {
+    pub(crate) fn has(self, run: usize) -> bool {
         run % self.of == self.number - 1
     }
 }
@@ -72,7 +97,7 @@ pub enum Study {
 
 impl Study {
     /// Reports whether this is a part, and the other parts are finished by now.
-    pub(super) fn has_all_runs(&self) -> bool {
+    pub(crate) fn has_all_runs(&self) -> bool {
         matches!(self, Self::Part(_, done, all) if done == all)
     }
 }
@@ -84,11 +109,9 @@ pub enum Failure {
     Spec(Diagnostic),
     /// An error in this results folder.
     Store(PathBuf, io::Error),
-    /// A failure on the wire.
-    Wire(String),
-    /// A failure of a stack.
-    Stack(String),
-    /// Interruption by Ctrl-C, with the number of runs that are kept.
+    /// Something that a world cannot run, or its failure.
+    World(String),
+    /// A stop by the caller, with the number of runs that are kept.
     Interrupted(usize),
 }
 

@@ -8,7 +8,7 @@ const LONGEST: usize = 150;
 
 /// Returns the beginning of the names of each case's files: its labels, and its number after `~` if
 /// others would have the same name. The comparison ignores case, because some file systems do.
-pub(super) fn stems<S: AsRef<str>>(labels: &[[S; 2]]) -> Vec<String> {
+pub(crate) fn stems<S: AsRef<str>>(labels: &[[S; 2]]) -> Vec<String> {
     let bounded = |[variant, row]: &[S; 2]| -> String {
         joined(&[&safe(variant.as_ref()), &safe(row.as_ref())]).chars().take(LONGEST).collect()
     };
@@ -30,7 +30,7 @@ fn safe(label: &str) -> String {
 }
 
 /// Joins words to a name.
-pub(super) fn joined(words: &[&str]) -> String {
+pub(crate) fn joined(words: &[&str]) -> String {
     words.iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("--")
 }
 

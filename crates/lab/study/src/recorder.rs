@@ -9,10 +9,10 @@ use results::store::{Part, Recorded, Recording};
 use scenario::trace::Trace;
 use scenario::{End, Scenario, Series, Watch};
 
-use super::job::{Job, Run};
+use crate::job::{Job, Run};
 
 /// Recorder of one run.
-pub(super) struct Recorder<'a> {
+pub(crate) struct Recorder<'a> {
     run: &'a Run<'a>,
     job: &'a Job<'a>,
     scenario: &'a Scenario,
@@ -25,7 +25,7 @@ pub(super) struct Recorder<'a> {
 
 impl<'a> Recorder<'a> {
     /// Starts recording. An error stops the run through `watch`.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         run: &'a Run<'a>,
         job: &'a Job<'a>,
         scenario: &'a Scenario,
@@ -36,7 +36,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Completes the files of the run with this number.
-    pub(super) fn finish(self, number: usize) -> io::Result<Option<Recorded>> {
+    pub(crate) fn finish(self, number: usize) -> io::Result<Option<Recorded>> {
         if let Some(error) = self.wrong {
             return Err(error);
         }
@@ -45,7 +45,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Leaves no file. Returns the error that ended the run, if there was one.
-    pub(super) fn give_up(self) -> io::Result<Option<Recorded>> {
+    pub(crate) fn give_up(self) -> io::Result<Option<Recorded>> {
         self.wrong.map_or(Ok(None), Err)
     }
 

@@ -1,7 +1,5 @@
 //! The manifest of a study: everything that determines its results.
 
-use std::sync::OnceLock;
-
 use experiment::backend::Backend;
 use experiment::diagnostic::Diagnostic;
 use experiment::file::{Case, Experiment};
@@ -9,11 +7,10 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use results::qlog::Format;
 use results::store::{self, Manifest, ManifestCase};
 
-use super::on_wire;
-use super::options::Options;
+use crate::options::Options;
 
 /// Returns the manifest of these cases of an experiment.
-pub(super) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> Result<Manifest, Diagnostic> {
+pub(crate) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> Result<Manifest, Diagnostic> {
     let case = |case: &Case| {
         let spec = exp.resolved(case, exp.seed)?;
         let repetitions = Some(exp.repetitions_of(case)).filter(|runs| *runs != exp.repetitions);
@@ -26,27 +23,24 @@ pub(super) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> R
     let recording = qlog.into_iter().chain(options.pcap.then(|| "pcap".to_owned()));
     Ok(Manifest {
         experiment: exp.name.clone(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: COMMIT.to_owned(),
-        program: program(),
+        version: options.program.version.clone(),
+        commit: options.program.commit.clone(),
+        program: options.program.digest.clone(),
         reading: store::digest(exp.reading().as_bytes()),
         recording: recording.collect(),
         world,
-        measured: (world == Backend::Wire).then(on_wire::here_and_now),
+        measured: (world == Backend::Wire).then(here_and_now),
         seed: exp.seed,
         repetitions: exp.repetitions,
         case,
     })
 }
 
-const COMMIT: &str = env!("ACKCLOCK_COMMIT");
-
-/// Returns the digest of this program, if its commit does not identify it.
-fn program() -> Option<String> {
-    static DIGEST: OnceLock<Option<String>> = OnceLock::new();
-    let is_said = COMMIT.chars().all(|c| c.is_ascii_hexdigit()) && !experiment::controllers::are_extended();
-    let read = || Some(store::digest(&std::fs::read(std::env::current_exe().ok()?).ok()?));
-    if is_said { None } else { DIGEST.get_or_init(read).clone() }
+/// Returns time and kernel of a measurement, as in `2026-11-21T23:30:00Z, Linux 6.18.5`.
+#[allow(clippy::disallowed_methods, reason = "the time of day, for the manifest of a measurement")]
+fn here_and_now() -> String {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("{}, Linux {}", humantime::format_rfc3339_nanos(std::time::SystemTime::now()), kernel.trim())
 }
 
 /// Returns the entry of a manifest for qlog files in this format.

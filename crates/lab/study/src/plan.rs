@@ -12,15 +12,16 @@ use results::network::Network;
 use results::store::{self, Done, Folder, Manifest, RunRow, Runs};
 use scenario::Scenario;
 
-use super::gather::{counted, gather, run_row};
-use super::job::{Job, Run};
-use super::manifest::manifest;
-use super::options::{Failure, Options, Study};
-use super::progress::Progress;
-use super::{files, on_stack, on_wire};
+use crate::cases::cases;
+use crate::files;
+use crate::gather::{counted, gather, run_row};
+use crate::job::{Job, Run};
+use crate::manifest::manifest;
+use crate::options::{Failure, Options, Study};
+use crate::progress::Tracker;
 
 /// An experiment that has to be computed.
-pub(super) struct Plan<'a> {
+pub(crate) struct Plan<'a> {
     exp: &'a Experiment,
     options: &'a Options,
     cases: Vec<Case>,
@@ -37,20 +38,20 @@ pub(super) struct Plan<'a> {
 }
 
 /// An experiment whose results exist, or the runs that it needs.
-pub(super) enum Begun<'a> {
+pub(crate) enum Begun<'a> {
     Nothing(Study),
     Runs(Box<Plan<'a>>),
 }
 
 impl<'a> Begun<'a> {
-    pub(super) fn plan(&self) -> Option<&Plan<'a>> {
+    pub(crate) fn plan(&self) -> Option<&Plan<'a>> {
         match self {
             Self::Nothing(_) => None,
             Self::Runs(plan) => Some(plan),
         }
     }
 
-    pub(super) fn into_study(self) -> Option<Study> {
+    pub(crate) fn into_study(self) -> Option<Study> {
         match self {
             Self::Nothing(study) => Some(study),
             Self::Runs(_) => None,
@@ -60,8 +61,8 @@ impl<'a> Begun<'a> {
 
 impl<'a> Plan<'a> {
     /// Looks for existing results, and plans the runs otherwise.
-    pub(super) fn begin(exp: &'a Experiment, options: &'a Options) -> Result<Begun<'a>, Failure> {
-        let (cases, left_out) = cases(exp, options.world, &options.backends)?;
+    pub(crate) fn begin(exp: &'a Experiment, options: &'a Options) -> Result<Begun<'a>, Failure> {
+        let (cases, left_out) = cases(exp, options)?;
         let manifest = manifest(exp, &cases, options)?;
         let id = manifest.id();
         let store = |e| Failure::Store(options.out.join(&exp.name), e);
@@ -92,35 +93,35 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns the scenario of a run.
-    pub(super) fn scenario(&self, job: &Job<'_>) -> Scenario {
+    pub(crate) fn scenario(&self, job: &Job<'_>) -> Scenario {
         job.scenario(self.exp, self.options)
     }
 
     /// Returns all runs, grouped by case.
-    pub(super) fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
+    pub(crate) fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
         self.cases.iter().zip(&self.stems).flat_map(|(case, stem)| {
             (0..self.exp.repetitions_of(case)).map(move |repetition| Job { case, repetition, stem })
         })
     }
 
     /// Returns the state that each run needs.
-    pub(super) fn run<'r>(&'r self, progress: &'r Progress<'r>) -> Run<'r> {
+    pub(crate) fn run<'r>(&'r self, progress: &'r Tracker<'r>) -> Run<'r> {
         Run { exp: self.exp, options: self.options, folder: &self.path, progress, runs: &self.runs }
     }
 
     /// Removes the folder of runs if it is empty.
-    pub(super) fn tidy(&self) {
+    pub(crate) fn tidy(&self) {
         self.runs.remove_if_empty();
     }
 
     /// Returns the number of runs that are kept.
-    pub(super) fn kept(&self) -> usize {
+    pub(crate) fn kept(&self) -> usize {
         self.runs.count(self.jobs().count())
     }
 
     /// Records the end of a run; `done` is `None` if it belongs to another part. Returns the study
     /// after the last one.
-    pub(super) fn over(&self, number: usize, done: Option<Done>) -> Option<Result<Study, Failure>> {
+    pub(crate) fn over(&self, number: usize, done: Option<Done>) -> Option<Result<Study, Failure>> {
         self.done()[number] = done;
         let is_last = self.left.fetch_sub(1, Ordering::AcqRel) == 1;
         is_last.then(|| self.finish())
@@ -163,18 +164,4 @@ impl<'a> Plan<'a> {
 fn runs(options: &Options, manifest: &Manifest, id: &str) -> io::Result<Runs> {
     let stay = options.qlog.is_none() && options.world != Backend::Wire;
     if stay { Ok(Runs::open(&options.out, manifest, id)) } else { Runs::temporary(&options.out, manifest) }
-}
-
-/// Returns the cases to run, and a note about cases that cannot run. In the worlds of wire and
-/// stack, each case that can run there follows its simulation.
-pub(super) fn cases(
-    exp: &Experiment,
-    world: Backend,
-    backends: &[Backend],
-) -> Result<(Vec<Case>, String), Failure> {
-    match world {
-        Backend::Sim => Ok((exp.cases(), String::new())),
-        Backend::Wire => on_wire::cases(exp, backends),
-        _ => on_stack::cases(exp, backends),
-    }
 }

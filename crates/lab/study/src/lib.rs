@@ -1,49 +1,47 @@
-//! Runs experiments: makes every repetition of every case, then measures, judges and stores the
-//! results. Simulations run on all cores, runs on the wire one after the other.
+#![doc = include_str!("../README.md")]
 
-mod beside;
+mod cases;
 mod disk;
 mod files;
 mod gather;
 mod job;
 mod manifest;
-mod on_stack;
-#[cfg_attr(not(wire), path = "run/no_wire.rs")]
-mod on_wire;
 mod one;
 mod options;
-#[cfg(wire)]
-mod processes;
+mod places;
+mod plan;
 mod progress;
 mod recorder;
-mod study;
 
 use std::cmp::Reverse;
 use std::io::ErrorKind;
 use std::sync::{Mutex, PoisonError};
 
-use experiment::backend::Backend;
 use experiment::file::Experiment;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use scenario::Watch;
 use units::Duration;
 
-pub(crate) use self::disk::recorded_bytes;
+pub use self::cases::check_all;
+pub use self::disk::{RecordedBytes, recorded_bytes};
 use self::job::{Job, work};
-pub(crate) use self::on_stack::check_all as check_stacks;
-pub(crate) use self::on_wire::{locate, prepare as prepare_wire};
-pub use self::options::{Failure, Options, Shard, Study};
-pub(crate) use self::progress::waiting;
-use self::progress::{Progress, Work};
-use self::study::{Begun, Plan};
-use crate::output::tell;
+pub use self::options::{Failure, Options, Program, Shard, Study};
+pub use self::places::Places;
+use self::plan::{Begun, Plan};
+pub use self::progress::{Progress, Silent, State};
+use self::progress::{Tracker, Work};
 
 /// Runs one experiment and stores its results.
 ///
 /// # Errors
 /// The same as of [`experiments`].
-pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<Study, Failure> {
-    let mut studies = experiments(&exp.name, std::slice::from_ref(exp), options, watch)?;
+pub fn experiment(
+    exp: &Experiment,
+    options: &Options,
+    shown: &dyn Progress,
+    watch: &Watch,
+) -> Result<Study, Failure> {
+    let mut studies = experiments(&exp.name, std::slice::from_ref(exp), options, (shown, watch))?;
     studies.pop().ok_or(Failure::Interrupted(0))
 }
 
@@ -60,11 +58,11 @@ pub fn experiments(
     name: &str,
     all: &[Experiment],
     options: &Options,
-    watch: &Watch,
+    (shown, watch): (&dyn Progress, &Watch),
 ) -> Result<Vec<Study>, Failure> {
     let mut tries = 1;
     loop {
-        match attempt(name, all, options, watch) {
+        match attempt(name, all, options, (shown, watch)) {
             // Another program finished the same study and removed its runs. The results exist now.
             Err(Failure::Store(_, e)) if e.kind() == ErrorKind::NotFound && tries < TRIES => tries += 1,
             // The last of the other parts was finished while this one ran.
@@ -77,15 +75,20 @@ pub fn experiments(
 /// Largest number of programs that may run the same study at once.
 const TRIES: u32 = 20;
 
-fn attempt(name: &str, all: &[Experiment], options: &Options, watch: &Watch) -> Result<Vec<Study>, Failure> {
+fn attempt(
+    name: &str,
+    all: &[Experiment],
+    options: &Options,
+    (shown, watch): (&dyn Progress, &Watch),
+) -> Result<Vec<Study>, Failure> {
     // On all cores. Of several failures, the first is reported.
     let begun: Vec<_> = all.par_iter().map(|exp| Plan::begin(exp, options)).collect();
     let begun: Vec<Begun<'_>> = begun.into_iter().collect::<Result<_, _>>()?;
     let plans = begun.iter().enumerate().filter_map(|(at, begun)| Some((at, begun.plan()?)));
     let plans: Vec<(usize, &Plan<'_>)> = plans.collect();
-    let (simulated, measured) = jobs(&plans);
+    let (simulated, measured) = jobs(&plans, options)?;
     let total = simulated.iter().chain(&measured).map(|todo| todo.work).sum();
-    let progress = Progress::new(name, simulated.len() + measured.len(), total, watch);
+    let progress = Tracker::new(name, (simulated.len() + measured.len(), total), shown, watch);
     let done = progress.during(|| {
         let mut done = simulate(&simulated, &progress)?;
         done.extend(measure(&measured, &progress)?);
@@ -120,20 +123,26 @@ type Complete = Vec<(usize, Study)>;
 
 /// Returns the runs in virtual time and those in real time. The former are sorted by length, so
 /// that no core ends with a long one.
-fn jobs<'p>(plans: &[(usize, &'p Plan<'p>)]) -> (Vec<Todo<'p>>, Vec<Todo<'p>>) {
+fn jobs<'p>(
+    plans: &[(usize, &'p Plan<'p>)],
+    options: &Options,
+) -> Result<(Vec<Todo<'p>>, Vec<Todo<'p>>), Failure> {
     let all = plans.iter().flat_map(|(at, plan)| {
         let todo = |(number, job)| Todo { at: *at, plan, number, work: work(&plan.scenario(&job)), job };
         plan.jobs().enumerate().map(todo)
     });
-    let (mut simulated, measured): (Vec<_>, Vec<_>) =
-        all.partition(|todo| todo.job.case.on.world() != Backend::Wire);
+    let (mut simulated, mut measured) = (Vec::new(), Vec::new());
+    for todo in all {
+        let is_real_time = options.world(todo.job.case.on)?.is_real_time();
+        if is_real_time { measured.push(todo) } else { simulated.push(todo) }
+    }
     simulated.sort_by_key(|todo| Reverse(todo.work.packets));
-    (simulated, measured)
+    Ok((simulated, measured))
 }
 
 /// Runs simulations on all cores. The thread that finishes the last run of a study makes its
 /// tables, while the others continue.
-fn simulate(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failure> {
+fn simulate(jobs: &[Todo<'_>], progress: &Tracker<'_>) -> Result<Complete, Failure> {
     let (failed, complete) = (Mutex::new(None), Mutex::new(Vec::new()));
     let locked = |failure: &Mutex<Option<Failure>>| failure.lock().map_or(true, |failure| failure.is_some());
     let one = |Todo { plan, number, job, .. }: &Todo<'_>| {
@@ -167,37 +176,27 @@ fn push<T>(list: &Mutex<Vec<T>>, item: Option<T>) {
     list.lock().unwrap_or_else(PoisonError::into_inner).extend(item);
 }
 
-/// Total duration of measurements above which it is announced.
-const LONG: Duration = Duration::from_secs(60);
-
 /// Makes the measurements one after the other, after all simulations: next to those no run in real
 /// time would be valid.
-fn measure(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failure> {
+fn measure(jobs: &[Todo<'_>], progress: &Tracker<'_>) -> Result<Complete, Failure> {
     let mut complete = Vec::new();
-    let time: u64 = jobs.iter().map(|todo| todo.work.time).sum();
-    if time >= LONG.0 {
-        let minutes = time.div_ceil(60_000_000_000);
-        tell(&format!(
-            "{} runs in real time: up to {minutes} min, or longer if invalid runs are repeated",
-            jobs.len()
-        ));
+    if !jobs.is_empty() {
+        let time = Duration(jobs.iter().map(|todo| todo.work.time).sum());
+        progress.shown.real_time(jobs.len(), time);
     }
     for Todo { at, plan, number, job, .. } in jobs {
-        // Without a visible progress bar, print a line for each run.
-        if progress.is_hidden() {
-            let (variant, row) = (&job.case.variant, job.case.label());
-            tell(&format!("measuring {variant} {row} run {}", job.repetition));
-        }
+        let (variant, row) = (&job.case.variant, job.case.label());
+        progress.shown.measuring(&format!("{variant} {row} run {}", job.repetition));
         let done = plan.run(progress).measure(*number, job)?;
         complete.extend(plan.over(*number, Some(done)).transpose()?.map(|study| (*at, study)));
     }
     Ok(complete)
 }
 
-/// Checks that at least one case of an experiment can run in this world.
+/// Checks that at least one case of an experiment can run in the world of the options.
 ///
 /// # Errors
 /// The reasons why none can.
-pub fn check(exp: &Experiment, world: Backend, backends: &[Backend]) -> Result<(), Failure> {
-    study::cases(exp, world, backends).map(drop)
+pub fn check(exp: &Experiment, options: &Options) -> Result<(), Failure> {
+    cases::cases(exp, options).map(drop)
 }

@@ -1,0 +1,86 @@
+//! The places of this program that can run rows, and what it tells a study about itself.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use experiment::backend::Backend;
+use sim::Simulator;
+use stack::{Stack, VirtualTime};
+use study::{Options, Places, Program};
+
+#[cfg(not(wire))]
+use crate::features;
+
+const COMMIT: &str = env!("ACKCLOCK_COMMIT");
+
+/// Returns the options for simulations that are stored in this folder.
+pub(crate) fn simulate(out: PathBuf) -> Options {
+    Options::simulate(out, places(), program())
+}
+
+/// Returns every place of this build.
+pub(crate) fn places() -> Places {
+    let mut places = Places::default().with(Backend::Sim, Simulator);
+    for stack in Stack::ALL {
+        if let Some(place) = Backend::for_stack(Backend::Stack, stack.word()) {
+            places = places.with(place, VirtualTime(stack));
+        }
+    }
+    with_wire(places)
+}
+
+#[cfg(not(wire))]
+fn with_wire(places: Places) -> Places {
+    places
+}
+
+#[cfg(wire)]
+fn with_wire(places: Places) -> Places {
+    use stack::Profile;
+    use wire::{Endpoints, Processes, processes};
+
+    let check = |scenario: &_| Stack::Ackclock.check_scenario(scenario).map_err(|why| format!("flow: {why}"));
+    let guests = |scenario: &_| stack::guests(scenario, &Profile::default()).map_err(|why| why.to_string());
+    let mut places = places.with(Backend::Wire, Endpoints { check, guests });
+    for stack in processes::shipped() {
+        if let Some(place) = Backend::for_stack(Backend::Wire, stack.name()) {
+            places = places.with(place, Processes(stack));
+        }
+    }
+    places
+}
+
+/// Acquires the privileges that the wire needs. A user namespace must be entered before any thread
+/// starts.
+///
+/// # Errors
+/// A build without the wire, or privileges that this user cannot have.
+pub(crate) fn prepare_wire() -> Result<(), String> {
+    #[cfg(wire)]
+    return wire::emu::privilege::acquire().map(drop).map_err(|e| e.to_string());
+    #[cfg(not(wire))]
+    Err(features::missing_on_linux("wire", "wire"))
+}
+
+/// Checks that the program behind a place is in this build and on this machine.
+///
+/// # Errors
+/// The missing part, and how to get it.
+pub(crate) fn find(name: Backend) -> Result<(), String> {
+    match places().get(name) {
+        Some(world) => world.find(),
+        None => prepare_wire(),
+    }
+}
+
+fn program() -> Program {
+    Program { version: env!("CARGO_PKG_VERSION").to_owned(), commit: COMMIT.to_owned(), digest: digest() }
+}
+
+/// Returns the digest of this program, if its commit does not identify it.
+fn digest() -> Option<String> {
+    static DIGEST: OnceLock<Option<String>> = OnceLock::new();
+    let is_said = COMMIT.chars().all(|c| c.is_ascii_hexdigit()) && !experiment::controllers::are_extended();
+    let read = || Some(results::store::digest(&std::fs::read(std::env::current_exe().ok()?).ok()?));
+    if is_said { None } else { DIGEST.get_or_init(read).clone() }
+}

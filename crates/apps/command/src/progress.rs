@@ -1,0 +1,140 @@
+//! Progress on standard error: a bar on a terminal, and elsewhere a line every ten seconds.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use experiment::printable::printable;
+use indicatif::{ProgressBar, ProgressStyle};
+use study::{Progress, State};
+
+use crate::output::tell;
+
+/// Interval between updates.
+const LOOK: Duration = Duration::from_millis(100);
+/// Interval between lines without a terminal.
+const LINE: Duration = Duration::from_secs(10);
+/// Number of steps of the bar.
+const PARTS: u64 = 1000;
+/// Total duration of measurements above which it is announced.
+const LONG: units::Duration = units::Duration::from_secs(60);
+
+/// Time of the last line; the start of the first experiment before that.
+static LAST_LINE: LazyLock<Mutex<Instant>> = LazyLock::new(|| Mutex::new(now()));
+
+#[allow(clippy::disallowed_methods, reason = "only shown to the user; no result depends on it")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Progress of a study, as a bar or as lines.
+pub(crate) struct Bar(ProgressBar);
+
+impl Bar {
+    pub(crate) fn new() -> Self {
+        let style = ProgressStyle::with_template("{prefix:24} [{bar:24}] {percent:>3} %  {msg}  {eta} left");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
+        LazyLock::force(&LAST_LINE);
+        Self(ProgressBar::new(PARTS).with_style(style))
+    }
+}
+
+impl Progress for Bar {
+    fn update(&self, state: &State<'_>) {
+        let runs = format!("{} of {} runs", state.over, state.runs);
+        self.0.set_prefix(printable(state.name).into_owned());
+        self.0.set_position((state.share * PARTS as f64) as u64);
+        self.0.set_message(runs.clone());
+        if self.0.is_hidden() && is_time_for_a_line() {
+            tell(&format!("{}: {:.0} %, {runs}", state.name, state.share * 100.0));
+        }
+    }
+
+    fn real_time(&self, runs: usize, time: units::Duration) {
+        if time >= LONG {
+            let minutes = time.0.div_ceil(60_000_000_000);
+            tell(&format!(
+                "{runs} runs in real time: up to {minutes} min, or longer if invalid runs are repeated"
+            ));
+        }
+    }
+
+    fn measuring(&self, run: &str) {
+        // Without a visible progress bar, print a line for each run.
+        if self.0.is_hidden() {
+            tell(&format!("measuring {run}"));
+        }
+    }
+
+    fn done(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Does work of unknown length, and shows that it continues.
+pub(crate) fn waiting<R>(name: &str, work: impl FnOnce() -> R) -> R {
+    let (bar, begin) = (ProgressBar::new_spinner().with_message(name.to_owned()), now());
+    LazyLock::force(&LAST_LINE);
+    let update = || {
+        bar.tick();
+        if bar.is_hidden() && is_time_for_a_line() {
+            tell(&format!("{name}: working for {} s", begin.elapsed().as_secs()));
+        }
+    };
+    let result = with_updates(update, work);
+    bar.finish_and_clear();
+    result
+}
+
+/// Does the work, and calls `update` regularly meanwhile.
+fn with_updates<R>(update: impl Fn() + Sync, work: impl FnOnce() -> R) -> R {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let again = || {
+            while !done.load(Ordering::Relaxed) {
+                update();
+                thread::park_timeout(LOOK);
+            }
+        };
+        let updater = thread::Builder::new().spawn_scoped(scope, again);
+        // If no thread can be started, the work continues without updates.
+        let _end = updater.ok().map(|updater| End { done: &done, updater: updater.thread().clone() });
+        work()
+    })
+}
+
+fn is_time_for_a_line() -> bool {
+    let mut last = LAST_LINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_time = last.elapsed() >= LINE;
+    if is_time {
+        *last = now();
+    }
+    is_time
+}
+
+/// Ends the updates when the work ends, even by a panic.
+struct End<'a> {
+    done: &'a AtomicBool,
+    updater: Thread,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Relaxed);
+        self.updater.unpark();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The work is done once, and its result is returned. A panic in it ends the updates.
+    #[test]
+    fn waiting_ends_with_the_work() {
+        assert_eq!(waiting("x", || 7), 7);
+        let panic = std::panic::catch_unwind(|| waiting("x", || panic!("as tested")));
+        assert!(panic.is_err());
+    }
+}

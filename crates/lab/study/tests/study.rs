@@ -1,0 +1,119 @@
+//! A study as a library: any world, no output, the program's identity.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ackclock_study::{Failure, Options, Places, Program, Silent, Study, experiment};
+use experiment::backend::Backend;
+use experiment::file::Experiment;
+use scenario::{Ran, Recorder, Scenario, Watch, World};
+use sim::Simulator;
+
+const FILE: &str = "title = \"t\"\nsource = \"s\"\nduration = \"2 s\"\nrepetitions = 2\n\n[link]\nrate = \"10 Mbit/s\"\n\
+                    delay = \"10 ms\"\nqueue = \"1 BDP\"\n\n[[flow]]\ncontroller = \"cubic\"\n";
+
+/// A world in real time whose first try of each run is disturbed. It tells no loss.
+struct Disturbed {
+    tries: AtomicU32,
+}
+
+impl World for Disturbed {
+    fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        if scenario.flows.len() == 1 { Ok(()) } else { Err("it has several flows".to_owned()) }
+    }
+
+    fn run(
+        &self,
+        scenario: &Scenario,
+        pcap: Option<&Path>,
+        watch: &Watch,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Option<Ran>, String> {
+        let mut ran = Simulator.run(scenario, pcap, watch, recorder)?;
+        if self.tries.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
+            ran.iter_mut().for_each(|ran| ran.invalid_reasons.push("as tested".to_owned()));
+        }
+        Ok(ran)
+    }
+
+    fn untold(&self, _: &Scenario) -> &'static [&'static str] {
+        &["loss"]
+    }
+
+    fn is_real_time(&self) -> bool {
+        true
+    }
+
+    fn notes(&self, _: &Scenario) -> Vec<&'static str> {
+        vec!["Rows of a test."]
+    }
+}
+
+fn parsed(text: &str) -> Experiment {
+    Experiment::parse("paper/x", Path::new("x.toml"), text).unwrap()
+}
+
+fn options(out: &Path, commit: &str) -> Options {
+    let program = Program { commit: commit.to_owned(), ..Program::default() };
+    Options::simulate(out.to_owned(), Places::default().with(Backend::Sim, Simulator), program)
+}
+
+fn complete(study: Study) -> (results::summary::Results, std::path::PathBuf, bool) {
+    match study {
+        Study::Complete(results, folder, known) => (*results, folder, known),
+        Study::Part(..) => panic!("a part"),
+    }
+}
+
+/// Each row of another world stands below the simulator's. An invalid run is made again, and what
+/// the world cannot tell is in no row.
+#[test]
+fn a_world_is_a_value() {
+    let out = tempfile::tempdir().unwrap();
+    let mut options = options(out.path(), "a");
+    options.places = options.places.with(Backend::Wire, Disturbed { tries: AtomicU32::new(0) });
+    (options.world, options.backends) = (Backend::Wire, vec![Backend::Wire]);
+    let study = experiment(&parsed(FILE), &options, &Silent, &Watch::default()).unwrap();
+    let (results, ..) = complete(study);
+    let rows = &results.summary.variants[0].rows;
+    let on: Vec<Backend> = rows.iter().map(|row| row.label.backend()).collect();
+    assert_eq!(on, [Backend::Sim, Backend::Wire]);
+    let tells = |row: usize, metric: &str| rows[row].cells.keys().any(|known| known.to_string() == metric);
+    assert!(tells(0, "loss") && !tells(1, "loss") && tells(1, "goodput"));
+    assert!(results.summary.note.contains("Rows of a test."), "{}", results.summary.note);
+
+    let two = FILE.to_owned() + "[[flow]]\ncontroller = \"cubic\"\n";
+    let refused = experiment(&parsed(&two), &options, &Silent, &Watch::default()).unwrap_err();
+    assert!(matches!(refused, Failure::World(why) if why.contains("it has several flows")));
+}
+
+/// A study needs no terminal, and runs in any thread. Its results are those of the same program
+/// alone.
+#[test]
+fn two_programs_have_two_studies() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = |commit: &str| {
+        let options = options(out.path(), commit);
+        let run = move || experiment(&parsed(FILE), &options, &Silent, &Watch::default()).unwrap();
+        let (_, folder, known) = complete(std::thread::spawn(run).join().unwrap());
+        (folder, known)
+    };
+    let (first, known) = folder("a");
+    assert!(!known && first.join("summary.json").exists());
+    assert_eq!(folder("a"), (first.clone(), true));
+    let (second, known) = folder("b");
+    assert!(!known && second != first);
+    let same = |name: &str| fs::read(first.join(name)).unwrap() == fs::read(second.join(name)).unwrap();
+    assert!(same("runs.csv"));
+}
+
+/// A place that the program does not have is named.
+#[test]
+fn a_missing_place_is_named() {
+    let out = tempfile::tempdir().unwrap();
+    let mut options = options(out.path(), "a");
+    (options.world, options.backends) = (Backend::Stack, vec![Backend::Noq]);
+    let refused = experiment(&parsed(FILE), &options, &Silent, &Watch::default()).unwrap_err();
+    assert!(matches!(refused, Failure::World(why) if why == "this build has no noq"));
+}

@@ -1,0 +1,33 @@
+//! The simulator as a world.
+
+use std::path::Path;
+
+use scenario::{Ran, Recorder, Scenario, Watch, World};
+
+use crate::engine::run_recorded;
+
+/// The simulator.
+#[derive(Clone, Copy, Debug)]
+pub struct Simulator;
+
+impl World for Simulator {
+    fn check(&self, _: &Scenario) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        scenario: &Scenario,
+        _: Option<&Path>,
+        watch: &Watch,
+        recorder: &mut dyn Recorder,
+    ) -> Result<Option<Ran>, String> {
+        let outcome = run_recorded(scenario, watch, recorder);
+        Ok(outcome.map(|outcome| Ran { invalid_reasons: outcome.broken(scenario), outcome }))
+    }
+
+    /// The simulator's receivers report what the file says.
+    fn untold(&self, _: &Scenario) -> &'static [&'static str] {
+        &["receive_times"]
+    }
+}
