@@ -73,7 +73,7 @@ impl LogFile {
         let bytes = self.log.finish()?;
         let rest = &bytes[pad..];
         self.sum.add(rest);
-        open(&self.path, false)?.write_all(rest)?;
+        open(&self.path)?.write_all(rest)?;
         note(&self.path, &self.sum)
     }
 
@@ -89,7 +89,7 @@ impl LogFile {
         let written = if self.is_direct { direct(&self.path, text)? } else { 0 };
         if written < whole {
             self.is_direct = false;
-            open(&self.path, false)?.write_all(&text[written..])?;
+            open(&self.path)?.write_all(&text[written..])?;
         }
         self.keep(whole)
     }
@@ -110,21 +110,28 @@ fn is_aligned(bytes: &[u8]) -> bool {
 }
 
 /// Opens the file for one write only: there may be thousands of files.
-fn open(path: &Path, is_direct: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    #[cfg(target_os = "linux")]
-    if is_direct {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(rustix::fs::OFlags::DIRECT.bits().cast_signed());
-    }
-    options.create(true).append(true).open(path)
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+/// Opens the file for one write past the page cache.
+#[cfg(target_os = "linux")]
+fn open_direct(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::DIRECT.bits().cast_signed();
+    OpenOptions::new().create(true).append(true).custom_flags(flags).open(path)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_direct(_: &Path) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Appends blocks to a file past the page cache. Returns the number of bytes written, which is
 /// lower if the file system cannot do it.
 fn direct(path: &Path, blocks: &[u8]) -> io::Result<usize> {
     let cannot = |e: &io::Error| matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported);
-    let mut file = match open(path, true) {
+    let mut file = match open_direct(path) {
         Err(e) if cannot(&e) => return Ok(0),
         file => file?,
     };
