@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use experiment::backend::Backend;
+use experiment::place::Place;
 use sim::Simulator;
 use stack::{Stack, VirtualTime};
 use study::{Options, Places, Program};
@@ -20,9 +20,9 @@ pub(crate) fn simulate(out: PathBuf) -> Options {
 
 /// Returns every place of this build.
 pub(crate) fn places() -> Places {
-    let mut places = Places::default().with(Backend::Sim, Simulator);
+    let mut places = Places::default().with(Place::SIM, Simulator);
     for stack in Stack::ALL {
-        if let Some(place) = Backend::for_stack(Backend::Stack, stack.word()) {
+        if let Some(place) = Place::for_stack(Place::STACK, stack.word()) {
             places = places.with(place, VirtualTime(stack));
         }
     }
@@ -41,9 +41,9 @@ fn with_wire(places: Places) -> Places {
 
     let check = |scenario: &_| Stack::Ackclock.check_scenario(scenario).map_err(|why| format!("flow: {why}"));
     let guests = |scenario: &_| stack::guests(scenario, &Profile::default()).map_err(|why| why.to_string());
-    let mut places = places.with(Backend::Wire, Endpoints { check, guests });
+    let mut places = places.with(Place::WIRE, Endpoints { check, guests });
     for stack in processes::shipped() {
-        if let Some(place) = Backend::for_stack(Backend::Wire, stack.name()) {
+        if let Some(place) = Place::for_stack(Place::WIRE, stack.name()) {
             places = places.with(place, Processes(stack));
         }
     }
@@ -66,7 +66,7 @@ pub(crate) fn prepare_wire() -> Result<(), String> {
 ///
 /// # Errors
 /// The missing part, and how to get it.
-pub(crate) fn find(name: Backend) -> Result<(), String> {
+pub(crate) fn find(name: Place) -> Result<(), String> {
     match places().get(name) {
         Some(world) => world.find(),
         None => prepare_wire(),

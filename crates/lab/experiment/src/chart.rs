@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use crate::backend::Backend;
 use crate::metric::Metric;
+use crate::place::Place;
 use crate::row::RowLabel;
 
 /// Pseudo-metric for the RTT samples, of which a run has many.
@@ -219,7 +219,7 @@ impl Chart {
 
     /// Returns the chart with rows of these other backends next to the simulator's.
     #[must_use]
-    pub fn with_rows_on(&self, others: &[Backend]) -> Self {
+    pub fn with_rows_on(&self, others: &[Place]) -> Self {
         let mut chart = self.clone();
         if others.is_empty() {
             return chart;
@@ -239,9 +239,9 @@ impl Chart {
 
 /// Adds the rows of other backends next to each row: on the axis of rows if there is one, otherwise
 /// as a separate colour or panel.
-fn add_rows(others: &[Backend], axes: &mut [&mut Axis], spots: &mut Vec<Spot>) {
+fn add_rows(others: &[Place], axes: &mut [&mut Axis], spots: &mut Vec<Spot>) {
     let of_rows = axes.iter().position(|axis| axis.along == Along::Rows);
-    let on_other = |spot: &Spot, other: Backend| {
+    let on_other = |spot: &Spot, other: Place| {
         let mut beside = Spot { row: spot.row.on(other), ..spot.clone() };
         if of_rows.is_none() {
             let name = if axes.len() > 1 { &mut beside.facet } else { &mut beside.series };

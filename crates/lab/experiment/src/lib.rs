@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 pub mod aggregate;
-pub mod backend;
 pub mod chart;
 pub mod controllers;
 pub mod diagnostic;
@@ -10,6 +9,7 @@ pub mod file;
 pub mod input;
 pub mod library;
 pub mod metric;
+pub mod place;
 pub mod printable;
 pub mod prose;
 pub mod published;

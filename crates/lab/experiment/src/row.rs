@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::Backend;
+use crate::place::Place;
 
 /// Label of a row. Rows with equal texts are equal: no label in a file may end like the row of
 /// another backend.
@@ -14,19 +14,19 @@ use crate::backend::Backend;
 pub struct RowLabel {
     text: String,
     in_file: String,
-    backend: Backend,
+    backend: Place,
 }
 
 impl RowLabel {
     /// Creates the label of the file's row `in_file` on this backend: `QUIC-DC 10`, `QUIC-DC 10
     /// (wire)`.
-    pub fn new(in_file: &str, backend: Backend) -> Self {
+    pub fn new(in_file: &str, backend: Place) -> Self {
         Self { text: format!("{in_file}{}", suffix(backend)), in_file: in_file.to_owned(), backend }
     }
 
     /// Returns the same row on another backend.
     #[must_use]
-    pub fn on(&self, backend: Backend) -> Self {
+    pub fn on(&self, backend: Place) -> Self {
         Self::new(&self.in_file, backend)
     }
 
@@ -41,15 +41,15 @@ impl RowLabel {
     }
 
     /// Returns the backend that ran the row.
-    pub fn backend(&self) -> Backend {
+    pub fn backend(&self) -> Place {
         self.backend
     }
 }
 
 /// Returns the suffix that marks rows of a backend.
-fn suffix(backend: Backend) -> String {
+fn suffix(backend: Place) -> String {
     match backend {
-        Backend::Sim => String::new(),
+        Place::SIM => String::new(),
         other => format!(" ({})", other.word()),
     }
 }
@@ -57,7 +57,7 @@ fn suffix(backend: Backend) -> String {
 /// Returns the problem with a label that would be read as the row of another backend.
 pub(crate) fn reserved(label: &str) -> Option<String> {
     let row = RowLabel::from(label.trim());
-    let backend = Some(row.backend).filter(|backend| *backend != Backend::Sim)?;
+    let backend = Some(row.backend).filter(|backend| *backend != Place::SIM)?;
     let world = backend.world().word();
     Some(format!("label `{row}` is reserved for a row of `run --on {world}`"))
 }
@@ -77,9 +77,9 @@ impl Ord for RowLabel {
 /// Parses a text of a file or a stored table.
 impl From<&str> for RowLabel {
     fn from(text: &str) -> Self {
-        let others = Backend::ALL.into_iter().filter(|backend| *backend != Backend::Sim);
+        let others = Place::ALL.into_iter().filter(|backend| *backend != Place::SIM);
         let found = others.filter_map(|backend| Some((text.strip_suffix(&suffix(backend))?, backend))).next();
-        let (in_file, backend) = found.unwrap_or((text, Backend::Sim));
+        let (in_file, backend) = found.unwrap_or((text, Place::SIM));
         Self::new(in_file, backend)
     }
 }
@@ -134,18 +134,18 @@ mod tests {
 
     #[test]
     fn labels_lead_back_to_their_rows() {
-        for backend in Backend::ALL {
+        for backend in Place::ALL {
             let row = RowLabel::from(RowLabel::new("TCP 5", backend).as_str());
             assert_eq!((row.in_file(), row.backend()), ("TCP 5", backend));
         }
-        assert_eq!(RowLabel::from("TCP 5").on(Backend::Wire).as_str(), "TCP 5 (wire)");
+        assert_eq!(RowLabel::from("TCP 5").on(Place::WIRE).as_str(), "TCP 5 (wire)");
     }
 
     #[test]
     fn stored_as_its_text() {
-        let stored = serde_json::to_string(&RowLabel::new("TCP 5", Backend::Wire)).unwrap();
+        let stored = serde_json::to_string(&RowLabel::new("TCP 5", Place::WIRE)).unwrap();
         assert_eq!(stored, "\"TCP 5 (wire)\"");
         let read: RowLabel = serde_json::from_str(&stored).unwrap();
-        assert_eq!(read.backend(), Backend::Wire);
+        assert_eq!(read.backend(), Place::WIRE);
     }
 }

@@ -46,7 +46,7 @@ fn table_1() -> Results {
     ];
     let summary = Summary {
         experiment: "quic-dc/table-1".to_owned(),
-        world: experiment::backend::Backend::Sim,
+        world: experiment::place::Place::SIM,
         title: "One flow, buffer of 4 BDP".to_owned(),
         source: "QUIC Delay Control, arXiv 2507.00896 (July 2025), Table 1 and Figure 4".to_owned(),
         why_reference: String::new(),
@@ -303,7 +303,7 @@ fn table_5() -> Results {
     ];
     let summary = Summary {
         experiment: "quic-dc/table-5".to_owned(),
-        world: experiment::backend::Backend::Sim,
+        world: experiment::place::Place::SIM,
         title: "Four staggered flows".to_owned(),
         source: "QUIC Delay Control, Table 5 and Figure 6".to_owned(),
         why_reference: String::new(),
@@ -413,7 +413,7 @@ pub(super) fn odd() -> Vec<Results> {
     let charts = odd_charts(evil, &metrics, &variants);
     let summary = Summary {
         experiment: format!("../{evil}/é"),
-        world: experiment::backend::Backend::Sim,
+        world: experiment::place::Place::SIM,
         title: evil.to_owned(),
         source: long.clone(),
         why_reference: String::new(),

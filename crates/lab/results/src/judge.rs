@@ -11,16 +11,16 @@ use crate::store::RunRow;
 use crate::summary::{Cell, Quartiles, Row, Summary, Trust, Variant};
 use crate::variables::{self, Variables};
 use experiment::aggregate::Aggregate;
-use experiment::backend::Backend;
 use experiment::file::{Case, Experiment, matches};
 use experiment::metric::Metric;
-use experiment::prose::{self, Place};
+use experiment::place::Place;
+use experiment::prose;
 use experiment::row::RowLabel;
 use scenario::{FlowConfig, Transport};
 
 /// Summarises these runs. A claim with `on` is judged only in that world. Other claims are judged
 /// in every world, because the simulator's rows are always there.
-pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend) -> Summary {
+pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Place) -> Summary {
     let mut variants: Vec<Variant> = Vec::new();
     for case in cases {
         if variants.last().is_none_or(|v| v.name != case.variant) {
@@ -36,8 +36,8 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
         as_simulated::inherit_reasons(variant);
         variant.biases = bias::find(exp, variant);
     }
-    let others: BTreeSet<Backend> = cases.iter().map(|case| case.on).collect();
-    let others: Vec<Backend> = others.into_iter().filter(|on| *on != Backend::Sim).collect();
+    let others: BTreeSet<Place> = cases.iter().map(|case| case.on).collect();
+    let others: Vec<Place> = others.into_iter().filter(|on| *on != Place::SIM).collect();
     let (states, variables) = controller_info(exp, cases);
     let mut summary = Summary {
         experiment: exp.name.clone(),
@@ -67,7 +67,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
 }
 
 /// Returns the number that a sentence refers to: in `here`, unless it names another variant.
-fn number(place: &Place<'_>, here: &Variant, all: &[Variant]) -> Option<String> {
+fn number(place: &prose::Place<'_>, here: &Variant, all: &[Variant]) -> Option<String> {
     let variant = match place.variant {
         None => Some(here),
         Some(pattern) => all.iter().find(|variant| matches(pattern, &variant.name)),
@@ -91,11 +91,11 @@ fn controller_info(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<St
             let is_kernels = |flow: &FlowConfig| matches!(flow.transport, Transport::Tcp { .. });
             match (scenario.series, case.on) {
                 (None, _) => {}
-                (Some(_), Backend::Wire) if scenario.flows.iter().any(is_kernels) => {
+                (Some(_), Place::WIRE) if scenario.flows.iter().any(is_kernels) => {
                     variables.entry(format!("{name} (wire)")).or_insert_with(variables::for_kernel);
                 }
                 // Processes do not show their controllers' variables.
-                (Some(_), on) if on.world() == Backend::Wire && on != Backend::Wire => {}
+                (Some(_), on) if on.world() == Place::WIRE && on != Place::WIRE => {}
                 (Some(_), _) => {
                     variables.entry(name).or_insert_with(|| variables::for_algorithm(algorithm));
                 }
@@ -237,7 +237,7 @@ everywhere = true
                 audit: None,
             };
             let runs: Vec<_> = cases.iter().zip(goodputs).map(run).collect();
-            summary(&exp, &cases, &runs, Backend::Sim).claims.iter().map(|c| c.verdict).collect::<Vec<_>>()
+            summary(&exp, &cases, &runs, Place::SIM).claims.iter().map(|c| c.verdict).collect::<Vec<_>>()
         };
         let reference =
             "[reference]\nvariants = [\"rate = 2 Mbit/s\"]\nwhy = \"the source says so\"\n[[claim]]";
@@ -254,19 +254,17 @@ everywhere = true
     fn claims_about_the_simulator_do_not_see_the_wire() {
         let exp = Experiment::parse("x", Path::new("x.toml"), FILE).unwrap();
         let cases: Vec<Case> =
-            exp.cases().into_iter().flat_map(|case| [case.clone(), case.run_on(Backend::Wire)]).collect();
+            exp.cases().into_iter().flat_map(|case| [case.clone(), case.run_on(Place::WIRE)]).collect();
         let run = |case: &Case| RunRow {
             variant: case.variant.clone(),
             row: case.label(),
             repetition: 0,
             seed: 1,
-            values: [("goodput".into(), if case.on == Backend::Sim { 2.0 } else { 1.0 })]
-                .into_iter()
-                .collect(),
-            audit: (case.on == Backend::Wire).then(Audit::default),
+            values: [("goodput".into(), if case.on == Place::SIM { 2.0 } else { 1.0 })].into_iter().collect(),
+            audit: (case.on == Place::WIRE).then(Audit::default),
         };
         let runs: Vec<_> = cases.iter().map(run).collect();
-        let judged = summary(&exp, &cases, &runs, Backend::Wire);
+        let judged = summary(&exp, &cases, &runs, Place::WIRE);
         assert_eq!(judged.variants[0].rows.len(), 2);
         assert!(judged.claims.iter().all(|claim| claim.verdict == Verdict::Holds));
     }
@@ -288,7 +286,7 @@ everywhere = true
             }),
         };
         let row = |runs: &[RunRow]| {
-            summary(&exp, std::slice::from_ref(&case), runs, Backend::Wire).variants[0].rows[0].clone()
+            summary(&exp, std::slice::from_ref(&case), runs, Place::WIRE).variants[0].rows[0].clone()
         };
         let mixed = row(&[run(2.0, &[]), run(8.0, &["late"]), run(4.0, &[])]);
         assert_eq!(mixed.cells["goodput"].mean, 3.0);
@@ -301,7 +299,7 @@ everywhere = true
         let bad = row(&[run(8.0, &["late", "stolen"])]);
         assert_eq!((bad.cells["goodput"].mean, bad.is_trusted()), (8.0, false));
         assert_eq!(bad.trust.unwrap().remark().unwrap(), "none of 1 runs is valid: late; stolen");
-        let judged = summary(&exp, std::slice::from_ref(&case), &[run(8.0, &["late"])], Backend::Sim);
+        let judged = summary(&exp, std::slice::from_ref(&case), &[run(8.0, &["late"])], Place::SIM);
         assert!(judged.claims.iter().all(|c| c.verdict == Verdict::NotJudged));
         assert_eq!(judged.claims[0].parts[0].variants[0].numbers, "a required run is invalid");
         assert_eq!(row(&[run(1.0, &[])]).trust.unwrap().remark(), None);
@@ -324,7 +322,7 @@ everywhere = true
                 audit: None,
             };
             let runs = [(3.0, 1.0), (1.0, 6.0), (2.0, 8.0), (9.0, 2.0), (5.0, 3.0)].map(run);
-            let summary = summary(&exp, std::slice::from_ref(&case), &runs, Backend::Sim);
+            let summary = summary(&exp, std::slice::from_ref(&case), &runs, Place::SIM);
             let cell = |metric: &str| summary.variants[0].rows[0].cells[metric].value();
             (cell("goodput"), cell("loss"), summary.note.clone())
         };

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::summary::{Cell, ClaimResult, Row, Summary, Variant, Verdict};
-use experiment::backend::Backend;
 use experiment::metric::Metric;
+use experiment::place::Place;
 use experiment::row::RowLabel;
 
 /// Limits of the relative difference of a cell, in percent.
@@ -164,7 +164,7 @@ impl Source {
 impl Column {
     /// Compares the simulator's rows, which show the distance of the model from the source.
     fn from_variant(summary: &Summary, variant: &Variant, metric: &Metric) -> Option<Self> {
-        let simulated = variant.rows.iter().filter(|row| row.label.backend() == Backend::Sim);
+        let simulated = variant.rows.iter().filter(|row| row.label.backend() == Place::SIM);
         let cells = simulated.filter_map(|row| row.cells.get(metric));
         let distances: Vec<f64> = cells
             .filter_map(|cell| Some(libm::log(cell.value() / cell.published?).abs()))
@@ -402,7 +402,7 @@ mod tests {
         });
         Summary {
             experiment: "paper/table-1".to_owned(),
-            world: Backend::Sim,
+            world: Place::SIM,
             title: String::new(),
             source: String::new(),
             note: String::new(),

@@ -38,9 +38,9 @@ use crate::network::Network;
 pub use crate::run_row::{Audit, RunRow};
 use crate::states::States;
 use crate::summary::{Results, Summary, Track};
-use experiment::backend::Backend;
 use experiment::file::SweepAxes;
 use experiment::input::open_regular;
+use experiment::place::Place;
 use experiment::printable;
 use experiment::row::RowLabel;
 
@@ -64,7 +64,7 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recording: Vec<String>,
     /// World of the runs.
-    pub world: Backend,
+    pub world: Place,
     /// Time and kernel of a measurement, because a measurement repeats no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
@@ -397,7 +397,7 @@ fn named<T>(file: &str, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
 /// # Errors
 /// Fails if the file system refuses.
 pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut best: BTreeMap<(PathBuf, Backend), (std::time::SystemTime, PathBuf)> = BTreeMap::new();
+    let mut best: BTreeMap<(PathBuf, Place), (std::time::SystemTime, PathBuf)> = BTreeMap::new();
     walk(root, &mut |dir| {
         let summary = dir.join(SUMMARY);
         if !summary.is_file() {
@@ -433,14 +433,14 @@ fn walk(root: &Path, visit: &mut impl FnMut(&Path) -> io::Result<bool>) -> io::R
 }
 
 /// Returns the world of a summary. An unreadable summary becomes an error when it is loaded.
-fn world_of(summary: &Path) -> Backend {
+fn world_of(summary: &Path) -> Place {
     #[derive(Deserialize)]
     struct Only {
         #[serde(default)]
-        world: Backend,
+        world: Place,
     }
     let read = fs::read(summary).ok().and_then(|bytes| serde_json::from_slice::<Only>(&bytes).ok());
-    read.map_or(Backend::Sim, |only| only.world)
+    read.map_or(Place::SIM, |only| only.world)
 }
 
 /// Creates or replaces a file in one step.
@@ -479,7 +479,7 @@ mod tests {
             program: None,
             reading: "r".to_owned(),
             recording: vec!["qlog".to_owned()],
-            world: Backend::Sim,
+            world: Place::SIM,
             measured: None,
             seed: 1,
             repetitions: 3,

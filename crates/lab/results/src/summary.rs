@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use experiment::backend::Backend;
 use experiment::chart::Chart;
 use experiment::metric::Metric;
+use experiment::place::Place;
 use experiment::row::RowLabel;
 use experiment::verdict::Outcome;
 pub use scenario::RunLength;
@@ -23,7 +23,7 @@ pub struct Summary {
     pub experiment: String,
     /// World of its runs. On the wire, simulations stand beside them.
     #[serde(default)]
-    pub world: Backend,
+    pub world: Place,
     pub title: String,
     /// Document that the experiment reproduces.
     pub source: String,

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
+use experiment::place::Place;
 use scenario::World;
 
 use crate::options::{Failure, Options};
@@ -14,7 +14,7 @@ const REFERENCE_ALONE: &str =
     "Only the reference variants were measured, because runs on the wire take real time.";
 
 /// Reasons why rows cannot run, by place.
-type LeftOut = BTreeMap<Backend, BTreeMap<String, Vec<String>>>;
+type LeftOut = BTreeMap<Place, BTreeMap<String, Vec<String>>>;
 
 /// Returns every case, each followed by the same case on the places of the options that can run it.
 /// Adds the notes for the table.
@@ -22,10 +22,10 @@ type LeftOut = BTreeMap<Backend, BTreeMap<String, Vec<String>>>;
 /// # Errors
 /// The reasons why no case can run there.
 pub(crate) fn cases(exp: &Experiment, options: &Options) -> Result<(Vec<Case>, String), Failure> {
-    if options.world == Backend::Sim {
+    if options.world == Place::SIM {
         return Ok((exp.cases(), String::new()));
     }
-    let worlds: Vec<(Backend, &dyn World)> =
+    let worlds: Vec<(Place, &dyn World)> =
         options.backends.iter().map(|on| Ok((*on, options.world(*on)?))).collect::<Result<_, Failure>>()?;
     let (mut cases, mut left_out) = (Vec::new(), LeftOut::new());
     let (mut notes, mut is_left, mut found) = (Vec::new(), false, false);
@@ -48,7 +48,7 @@ pub(crate) fn cases(exp: &Experiment, options: &Options) -> Result<(Vec<Case>, S
             found = true;
             notes.extend(world.notes(&scenario).into_iter().filter(|note| !note.is_empty()));
             if world.has_virtual_twin(&scenario) {
-                cases.push(case.run_on(Backend::Stack));
+                cases.push(case.run_on(Place::STACK));
             }
             cases.push(case.run_on(on));
         }
@@ -75,7 +75,7 @@ pub fn check_all(exp: &Experiment, options: &Options) -> Result<(), Failure> {
     for case in exp.cases() {
         let scenario = exp.scenario(&case, 0);
         for on in options.backends.iter().copied() {
-            let why = |why| Failure::World(format!("{} cannot run on {}: {why}", case.row, on.place()));
+            let why = |why| Failure::World(format!("{} cannot run on {}: {why}", case.row, on.name()));
             options.world(on)?.check(&scenario).map_err(why)?;
         }
     }
@@ -87,7 +87,7 @@ fn sentences(left_out: &LeftOut) -> impl Iterator<Item = (&'static str, String)>
     left_out.iter().map(|(backend, reasons)| {
         let reasons: Vec<String> =
             reasons.iter().map(|(why, rows)| format!("{} ({why})", rows.join(", "))).collect();
-        (backend.place(), reasons.join("; "))
+        (backend.name(), reasons.join("; "))
     })
 }
 

@@ -1,6 +1,5 @@
 //! The manifest of a study: everything that determines its results.
 
-use experiment::backend::Backend;
 use experiment::diagnostic::Diagnostic;
 use experiment::file::{Case, Experiment};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -29,7 +28,7 @@ pub(crate) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> R
         reading: store::digest(exp.reading().as_bytes()),
         recording: recording.collect(),
         world,
-        measured: (world == Backend::Wire).then(here_and_now),
+        measured: options.is_real_time().then(here_and_now),
         seed: exp.seed,
         repetitions: exp.repetitions,
         case,

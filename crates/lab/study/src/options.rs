@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use experiment::backend::Backend;
 use experiment::diagnostic::Diagnostic;
+use experiment::place::Place;
 use results::qlog;
 use results::summary::Results;
 use scenario::World;
@@ -35,9 +35,9 @@ pub struct Options {
     /// Whether to capture the traffic of each run on the wire.
     pub pcap: bool,
     /// World that the runs take place in.
-    pub world: Backend,
+    pub world: Place,
     /// Places in that world that run rows next to the simulator's.
-    pub backends: Vec<Backend>,
+    pub backends: Vec<Place>,
     /// Whether to compute existing results again.
     pub fresh: bool,
     /// Part of the runs to make; `None` for all.
@@ -47,15 +47,20 @@ pub struct Options {
 impl Options {
     /// Returns options for simulations that are stored in this folder.
     pub fn simulate(out: PathBuf, places: Places, program: Program) -> Self {
-        let (world, backends) = (Backend::Sim, Vec::new());
+        let (world, backends) = (Place::SIM, Vec::new());
         Self { out, places, program, qlog: None, pcap: false, world, backends, fresh: false, shard: None }
+    }
+
+    /// Reports whether runs in the world of these options take real time.
+    pub(crate) fn is_real_time(&self) -> bool {
+        self.places.get(self.world).is_some_and(World::is_real_time)
     }
 
     /// Returns the world of this name.
     ///
     /// # Errors
     /// A place that this program does not have.
-    pub(crate) fn world(&self, name: Backend) -> Result<&dyn World, Failure> {
+    pub(crate) fn world(&self, name: Place) -> Result<&dyn World, Failure> {
         let missing = || Failure::World(format!("this build has no {}", name.word()));
         self.places.get(name).ok_or_else(missing)
     }

@@ -3,24 +3,24 @@
 use std::fmt;
 use std::sync::Arc;
 
-use experiment::backend::Backend;
+use experiment::place::Place;
 use scenario::World;
 
 /// Worlds by the names that rows and files have for them.
 #[derive(Clone, Default)]
-pub struct Places(Vec<(Backend, Arc<dyn World>)>);
+pub struct Places(Vec<(Place, Arc<dyn World>)>);
 
 impl Places {
     /// Adds a world. It replaces one of the same name.
     #[must_use]
-    pub fn with(mut self, name: Backend, world: impl World + 'static) -> Self {
+    pub fn with(mut self, name: Place, world: impl World + 'static) -> Self {
         self.0.retain(|(other, _)| *other != name);
         self.0.push((name, Arc::new(world)));
         self
     }
 
     /// Returns the world of this name; `None` if this program has none.
-    pub fn get(&self, name: Backend) -> Option<&dyn World> {
+    pub fn get(&self, name: Place) -> Option<&dyn World> {
         self.0.iter().find(|(other, _)| *other == name).map(|(_, world)| &**world)
     }
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
 use results::judge;
 use results::network::Network;
@@ -162,6 +161,6 @@ impl<'a> Plan<'a> {
 /// stored separately, and measurements with the simulations next to them cannot be reused: their
 /// store ends with the process.
 fn runs(options: &Options, manifest: &Manifest, id: &str) -> io::Result<Runs> {
-    let stay = options.qlog.is_none() && options.world != Backend::Wire;
+    let stay = options.qlog.is_none() && !options.is_real_time();
     if stay { Ok(Runs::open(&options.out, manifest, id)) } else { Runs::temporary(&options.out, manifest) }
 }

@@ -5,13 +5,21 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ackclock_study::{Failure, Options, Places, Program, Silent, Study, experiment};
-use experiment::backend::Backend;
 use experiment::file::Experiment;
+use experiment::place::{Place, Row};
 use scenario::{Ran, Recorder, Scenario, Watch, World};
 use sim::Simulator;
 
 const FILE: &str = "title = \"t\"\nsource = \"s\"\nduration = \"2 s\"\nrepetitions = 2\n\n[link]\nrate = \"10 Mbit/s\"\n\
                     delay = \"10 ms\"\nqueue = \"1 BDP\"\n\n[[flow]]\ncontroller = \"cubic\"\n";
+
+const HERE: Place = Place::new(&Row {
+    word: "here",
+    world: "here",
+    name: "this test",
+    stack: None,
+    doc: "A world of a test",
+});
 
 /// A world in real time whose first try of each run is disturbed. It tells no loss.
 struct Disturbed {
@@ -56,7 +64,7 @@ fn parsed(text: &str) -> Experiment {
 
 fn options(out: &Path, commit: &str) -> Options {
     let program = Program { commit: commit.to_owned(), ..Program::default() };
-    Options::simulate(out.to_owned(), Places::default().with(Backend::Sim, Simulator), program)
+    Options::simulate(out.to_owned(), Places::default().with(Place::SIM, Simulator), program)
 }
 
 fn complete(study: Study) -> (results::summary::Results, std::path::PathBuf, bool) {
@@ -72,14 +80,14 @@ fn complete(study: Study) -> (results::summary::Results, std::path::PathBuf, boo
 fn a_world_is_a_value() {
     let out = tempfile::tempdir().unwrap();
     let mut options = options(out.path(), "a");
-    options.places = options.places.with(Backend::Wire, Disturbed { tries: AtomicU32::new(0) });
-    (options.world, options.backends) = (Backend::Wire, vec![Backend::Wire]);
+    options.places = options.places.with(HERE, Disturbed { tries: AtomicU32::new(0) });
+    (options.world, options.backends) = (HERE, vec![HERE]);
     let study = experiment(&parsed(FILE), &options, &Silent, &Watch::default()).unwrap();
     let (results, ..) = complete(study);
     let rows = &results.summary.variants[0].rows;
-    let on: Vec<Backend> = rows.iter().map(|row| row.label.backend()).collect();
-    assert_eq!(on, [Backend::Sim, Backend::Wire]);
-    let tells = |row: usize, metric: &str| rows[row].cells.keys().any(|known| known.to_string() == metric);
+    let on: Vec<Place> = rows.iter().map(|row| row.label.backend()).collect();
+    assert_eq!(on, [Place::SIM, HERE]);
+    let tells = |row: usize, metric: &str| rows[row].cells.keys().any(|known| *known == *metric);
     assert!(tells(0, "loss") && !tells(1, "loss") && tells(1, "goodput"));
     assert!(results.summary.note.contains("Rows of a test."), "{}", results.summary.note);
 
@@ -113,7 +121,7 @@ fn two_programs_have_two_studies() {
 fn a_missing_place_is_named() {
     let out = tempfile::tempdir().unwrap();
     let mut options = options(out.path(), "a");
-    (options.world, options.backends) = (Backend::Stack, vec![Backend::Noq]);
+    (options.world, options.backends) = (Place::STACK, vec![Place::NOQ]);
     let refused = experiment(&parsed(FILE), &options, &Silent, &Watch::default()).unwrap_err();
     assert!(matches!(refused, Failure::World(why) if why == "this build has no noq"));
 }

@@ -18,8 +18,8 @@ use crate::output::tell;
 use crate::places;
 use crate::progress::Bar;
 use crate::status::{Error, HOLDS, MISS, complain, print, width};
-use experiment::backend::Backend;
 use experiment::file::Experiment;
+use experiment::place::Place;
 use report::terminal::{self, brief, first, lines::Lines};
 use results::qlog::Format;
 use results::summary::{ClaimResult, Results, Summary, Verdict};
@@ -37,8 +37,8 @@ pub(crate) struct RunArgs {
     #[arg(required = true)]
     experiments: Vec<String>,
     /// Choose where the experiments run.
-    #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&Backend::WORLDS, Backend::doc))]
-    on: Backend,
+    #[arg(long, default_value = Place::SIM.word(), value_parser = worlds(&Place::WORLDS, Place::doc))]
+    on: Place,
     /// Choose the QUIC implementations to run, separated by commas.
     ///
     /// Each stack gets its own rows. Example: `--stack noq,quinn,ackclock`. The default is Ackclock's
@@ -50,7 +50,7 @@ pub(crate) struct RunArgs {
     /// With --on wire, other stacks run as processes with their own controllers. `ackclock` runs our
     /// QUIC endpoints and, for TCP flows, the kernel's TCP; `linux-tcp` is the same. If a stack is
     /// not installed, the message names the command that installs it.
-    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Backend::Stack, Backend::Wire]))]
+    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Place::STACK, Place::WIRE]))]
     stacks: Vec<String>,
     /// Change a value in every experiment, as in `--set link.rate=20Mbit/s` (repeatable).
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -159,9 +159,9 @@ struct Printed<'a> {
 ///
 /// # Errors
 /// A backend that does not fit the other arguments.
-fn wanted(args: &RunArgs) -> Result<Vec<Backend>, Error> {
+fn wanted(args: &RunArgs) -> Result<Vec<Place>, Error> {
     let backends = backends(args.on, &args.stacks)?;
-    let shows_none = |backend: &Backend| backend.world() == Backend::Stack && *backend != Backend::Stack;
+    let shows_none = |backend: &Place| backend.world() == Place::STACK && *backend != Place::STACK;
     if args.qlog.is_some() && backends.iter().any(shows_none) {
         let why = "--qlog: the packets of other stacks cannot be logged; use --stack ackclock";
         return Err(Error::bad(why));
@@ -171,10 +171,10 @@ fn wanted(args: &RunArgs) -> Result<Vec<Backend>, Error> {
 
 /// Runs the experiments. Returns the exit status.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
-    if args.pcap && args.on != Backend::Wire {
+    if args.pcap && args.on != Place::WIRE {
         return Err(Error::bad("--pcap: the simulator has no packets to capture; use --on wire"));
     }
-    if args.on == Backend::Wire {
+    if args.on == Place::WIRE {
         places::prepare_wire()?;
     }
     if let Some(jobs) = args.jobs.and_then(|jobs| jobs.0) {
@@ -227,7 +227,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
     Ok(if unexplained(&all) > 0 { MISS } else { HOLDS })
 }
 
-fn options(args: &RunArgs, backends: Vec<Backend>) -> Options {
+fn options(args: &RunArgs, backends: Vec<Place>) -> Options {
     Options {
         qlog: args.qlog,
         pcap: args.pcap,

@@ -3,30 +3,30 @@
 use std::collections::BTreeSet;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use experiment::backend::Backend;
+use experiment::place::Place;
 
 use crate::places;
 use crate::status::Error;
 
 /// Returns a parser for the names of these worlds, with their descriptions.
 pub(super) fn worlds(
-    worlds: &[Backend],
-    doc: fn(Backend) -> &'static str,
-) -> impl TypedValueParser<Value = Backend> {
+    worlds: &[Place],
+    doc: fn(Place) -> &'static str,
+) -> impl TypedValueParser<Value = Place> {
     let words = worlds.iter().map(|world| PossibleValue::new(world.word()).help(doc(*world)));
     PossibleValuesParser::new(words)
-        .try_map(|word| Backend::named(&word).ok_or_else(|| format!("unknown backend `{word}`")))
+        .try_map(|word| Place::named(&word).ok_or_else(|| format!("unknown backend `{word}`")))
 }
 
 /// Returns a parser for the names of the stacks in these worlds, and of the kernel's TCP.
-pub(super) fn stacks(worlds: &[Backend]) -> PossibleValuesParser {
-    let kernel = worlds.contains(&Backend::Wire).then_some(KERNEL);
+pub(super) fn stacks(worlds: &[Place]) -> PossibleValuesParser {
+    let kernel = worlds.contains(&Place::WIRE).then_some(KERNEL);
     PossibleValuesParser::new(stack_names(worlds).into_iter().chain(kernel).collect::<BTreeSet<&str>>())
 }
 
-fn stack_names(worlds: &[Backend]) -> BTreeSet<&'static str> {
-    let backends = Backend::ALL.into_iter().filter(|backend| worlds.contains(&backend.world()));
-    backends.filter_map(Backend::stack).collect()
+fn stack_names(worlds: &[Place]) -> BTreeSet<&'static str> {
+    let backends = Place::ALL.into_iter().filter(|backend| worlds.contains(&backend.world()));
+    backends.filter_map(Place::stack).collect()
 }
 
 /// Name of the kernel's TCP. On the wire it gives the same rows as `ackclock`.
@@ -37,15 +37,15 @@ pub(super) const KERNEL: &str = "linux-tcp";
 ///
 /// # Errors
 /// A stack that is not available in this world, or not installed on this machine.
-pub(super) fn backends(on: Backend, named: &[String]) -> Result<Vec<Backend>, Error> {
-    if on == Backend::Sim && !named.is_empty() {
+pub(super) fn backends(on: Place, named: &[String]) -> Result<Vec<Place>, Error> {
+    if on == Place::SIM && !named.is_empty() {
         return Err(Error::bad("--stack: requires --on stack or --on wire"));
     }
-    let mut backends: Vec<Backend> = Vec::new();
+    let mut backends: Vec<Place> = Vec::new();
     for name in named {
-        let stack = if name == KERNEL && on == Backend::Wire { "ackclock" } else { name };
-        let found = Backend::for_stack(on, stack);
-        let elsewhere = if on == Backend::Wire { Backend::Stack } else { Backend::Wire };
+        let stack = if name == KERNEL && on == Place::WIRE { "ackclock" } else { name };
+        let found = Place::for_stack(on, stack);
+        let elsewhere = if on == Place::WIRE { Place::STACK } else { Place::WIRE };
         let backend =
             found.ok_or_else(|| Error::bad(format!("--stack {name}: needs --on {}", elsewhere.word())))?;
         if !backends.contains(&backend) {
@@ -53,7 +53,7 @@ pub(super) fn backends(on: Backend, named: &[String]) -> Result<Vec<Backend>, Er
             backends.push(backend);
         }
     }
-    if backends.is_empty() && on != Backend::Sim {
+    if backends.is_empty() && on != Place::SIM {
         backends.push(on);
     }
     Ok(backends)

@@ -1,6 +1,5 @@
 //! Reads `[[claim]]`: a statement of the source, written as one check or several.
 
-use crate::backend::Backend;
 use crate::diagnostic::Diagnostic;
 use crate::file::check::Check;
 use crate::file::cursor::{Cursor, Fields};
@@ -9,6 +8,7 @@ use crate::file::reference::Reference;
 use crate::file::rows::{Rows, matches};
 use crate::file::tables::{self, known_keys};
 use crate::metric::Metric;
+use crate::place::Place;
 use crate::prose;
 use crate::row::RowLabel;
 use crate::verdict::{self, Sample};
@@ -28,7 +28,7 @@ pub struct Claim {
     /// Whether it applies to every variant, not only to the reference variants.
     pub everywhere: bool,
     /// The backend whose rows it is about.
-    pub on: Backend,
+    pub on: Place,
     /// Reason why it does not hold, or does not hold everywhere.
     pub reason: Option<String>,
     /// Whether the cause is unknown. The reason then lists what was tried.
@@ -90,7 +90,7 @@ impl Part {
     /// words.
     pub(crate) fn judged_by(&self, source: &Reference) -> Option<(bool, String)> {
         let value = |row: &RowLabel| source.value(row, &self.metric);
-        let rows = source.numbers.rows.keys().map(|row| RowLabel::new(row, Backend::Sim));
+        let rows = source.numbers.rows.keys().map(|row| RowLabel::new(row, Place::SIM));
         let printed: Vec<RowLabel> = rows.filter(|row| value(row).is_some()).collect();
         if matches!(self.check, Check::Near { .. }) {
             return None; // published numbers always equal themselves
@@ -143,9 +143,9 @@ fn read_parts(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<Part>, Diagnos
 
 /// Reads `on`. A claim or a known deviation is about the simulator's rows, unless `on` names
 /// another backend. For example, `on = "wire"` means the rows of `run --on wire`.
-pub(crate) fn read_world(fields: &Fields<'_>) -> Result<Backend, Diagnostic> {
-    let worlds = Backend::WORLDS.map(|backend| (backend.word(), backend));
-    fields.get("on").map_or(Ok(Backend::Sim), |cursor| cursor.word("world", &worlds))
+pub(crate) fn read_world(fields: &Fields<'_>) -> Result<Place, Diagnostic> {
+    let worlds = Place::WORLDS.map(|backend| (backend.word(), backend));
+    fields.get("on").map_or(Ok(Place::SIM), |cursor| cursor.word("world", &worlds))
 }
 
 pub(crate) fn read_variants(fields: &Fields<'_>, labels: &Labels) -> Result<Option<Rows>, Diagnostic> {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use scenario::Scenario;
 
 use crate::aggregate::Aggregate;
-use crate::backend::Backend;
 use crate::chart::Chart;
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::diagnostics::Diagnostics;
@@ -28,6 +27,7 @@ use crate::file::unknown_rows::{UnknownRows, each};
 use crate::file::vary::{Case, Combination, Override};
 use crate::file::{chart, mistakes, node, reference, resolved, vary};
 use crate::metric::Metric;
+use crate::place::Place;
 use crate::row::RowLabel;
 
 known_keys!(KEYS: File<'static>);
@@ -419,7 +419,7 @@ fn read_case(
         row: if row.is_empty() { row_label(&setup) } else { row },
         algorithm: first.unwrap_or_default().to_owned(),
         values,
-        on: Backend::Sim,
+        on: Place::SIM,
         setup: Arc::new(setup),
         overrides,
     })

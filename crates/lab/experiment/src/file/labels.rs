@@ -1,10 +1,10 @@
 //! Names that claims, charts and sentences of a file may use: rows, variants, metrics, groups.
 
-use crate::backend::Backend;
 use crate::file::groups::Groups;
 use crate::file::reference::Reference;
 use crate::file::vary::Case;
 use crate::metric::Metric;
+use crate::place::Place;
 use crate::row::RowLabel;
 
 /// Contents of a table, used to check that a claim or a known deviation refers to them.
@@ -19,9 +19,9 @@ pub(crate) struct Labels {
 
 impl Labels {
     /// Adds the rows of this backend next to the simulator's.
-    pub(crate) fn on(&self, world: Backend) -> Self {
+    pub(crate) fn on(&self, world: Place) -> Self {
         let mut labels = self.clone();
-        if world != Backend::Sim {
+        if world != Place::SIM {
             labels.rows.extend(self.rows.iter().map(|row| row.on(world)));
         }
         labels

@@ -1,6 +1,5 @@
 //! Reads `[[miss]]` and `[[bias]]`: reasons for differences from the published numbers.
 
-use crate::backend::Backend;
 use crate::diagnostic::Diagnostic;
 use crate::file::claim::{read_prose, read_table_metric, read_variants, read_world};
 use crate::file::cursor::Cursor;
@@ -8,6 +7,7 @@ use crate::file::labels::Labels;
 use crate::file::rows::Rows;
 use crate::file::tables::{judgement, known_keys};
 use crate::metric::Metric;
+use crate::place::Place;
 use crate::row::RowLabel;
 
 known_keys!(MISS_KEYS: judgement::Miss);
@@ -18,8 +18,8 @@ known_keys!(BIAS_KEYS: judgement::Bias);
 pub struct Miss {
     pub rows: Rows,
     pub metrics: Vec<Metric>,
-    /// Backend of the rows.
-    pub on: Backend,
+    /// Place of the rows.
+    pub on: Place,
     /// The variants; `None` for all.
     pub variants: Option<Rows>,
     pub reason: String,

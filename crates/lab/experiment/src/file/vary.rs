@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::backend::Backend;
 use crate::controllers;
 use crate::diagnostic::{Diagnostic, Reach, did_you_mean};
 use crate::file::cursor::Cursor;
 use crate::file::node::{Node, Origin, Value};
 use crate::file::setup::Setup;
+use crate::place::Place;
 use crate::row::{self, RowLabel};
 use units::{Bytes, Duration, Rate, split_number};
 
@@ -35,8 +35,8 @@ pub struct Case {
     pub algorithm: String,
     /// Varied keys with the labels of their values, the key of the rows last.
     pub values: Vec<(String, String)>,
-    /// Backend that runs it.
-    pub on: Backend,
+    /// Place that runs it.
+    pub on: Place,
     pub(crate) setup: Arc<Setup>,
     pub(crate) overrides: Vec<Override>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Combination {
 impl Case {
     /// Returns the same case on another backend, as a row of its own.
     #[must_use]
-    pub fn run_on(&self, backend: Backend) -> Self {
+    pub fn run_on(&self, backend: Place) -> Self {
         Self { on: backend, ..self.clone() }
     }
 

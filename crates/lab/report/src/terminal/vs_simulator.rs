@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use experiment::backend::Backend;
 use experiment::metric::Metric;
+use experiment::place::Place;
 use results::summary::{Row, Summary, Variant};
 
 use super::lines::Lines;
@@ -43,7 +43,7 @@ pub(super) fn put(out: &mut Lines, all: &[&Summary]) {
     }
     out.line("\ncompared with the simulator: goodput and mean RTT");
     for (backend, distance) in found {
-        out.put("  ", &format!("{}: {}", backend.place(), words(distance)));
+        out.put("  ", &format!("{}: {}", backend.name(), words(distance)));
     }
 }
 
@@ -53,10 +53,10 @@ fn words(Distance { rows, close, furthest }: Distance) -> String {
     format!("{close} of {rows} rows within {:.0} %{}", 100.0 * CLOSE, furthest.unwrap_or_default())
 }
 
-fn add(found: &mut BTreeMap<Backend, Distance>, variant: &Variant, what: &str) {
+fn add(found: &mut BTreeMap<Place, Distance>, variant: &Variant, what: &str) {
     let rows = || variant.rows.iter().filter(|row| row.is_trusted());
-    for row in rows().filter(|row| row.label.backend() != Backend::Sim) {
-        let simulated = rows().find(|other| other.label == row.label.on(Backend::Sim));
+    for row in rows().filter(|row| row.label.backend() != Place::SIM) {
+        let simulated = rows().find(|other| other.label == row.label.on(Place::SIM));
         let Some((by, metric)) = simulated.and_then(|simulated| apart(row, simulated)) else { continue };
         let distance = found.entry(row.label.backend()).or_default();
         distance.rows += 1;
@@ -122,7 +122,7 @@ mod tests {
         let variant = Variant { name: "v".to_owned(), reference: true, rows, biases: Vec::new() };
         let mut found = BTreeMap::new();
         add(&mut found, &variant, ", v");
-        let distance = found.remove(&Backend::Stack).unwrap();
+        let distance = found.remove(&Place::STACK).unwrap();
         let (by, what) = distance.furthest.clone().unwrap();
         assert_eq!((distance.rows, distance.close, what.as_str()), (2, 1, "rtt_mean of b, v"));
         assert!((by + 0.1).abs() < 1e-9);

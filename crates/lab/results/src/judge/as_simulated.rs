@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use experiment::backend::Backend;
 use experiment::metric::Metric;
+use experiment::place::Place;
 
 use crate::summary::{Cell, Variant};
 
@@ -22,10 +22,10 @@ pub(super) fn inherit_reasons(variant: &mut Variant) {
     let simulated: BTreeMap<String, BTreeMap<Metric, Cell>> = variant
         .rows
         .iter()
-        .filter(|row| row.label.backend() == Backend::Sim)
+        .filter(|row| row.label.backend() == Place::SIM)
         .map(|row| (row.label.in_file().to_owned(), row.cells.clone()))
         .collect();
-    for row in variant.rows.iter_mut().filter(|row| row.label.backend() != Backend::Sim) {
+    for row in variant.rows.iter_mut().filter(|row| row.label.backend() != Place::SIM) {
         let Some(beside) = simulated.get(row.label.in_file()) else { continue };
         for (metric, cell) in &mut row.cells {
             if cell.reason.is_some() {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use crate::summary::Row;
 
-    fn row(on: Backend, goodput: f64, reason: Option<&str>) -> Row {
+    fn row(on: Place, goodput: f64, reason: Option<&str>) -> Row {
         let cell = Cell {
             mean: goodput,
             spread: None,
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn what_is_alike_has_one_reason() {
         let reasons = |stack: f64, of_stack: Option<&str>, of_sim: Option<&str>| {
-            let rows = vec![row(Backend::Sim, 7.0, of_sim), row(Backend::Stack, stack, of_stack)];
+            let rows = vec![row(Place::SIM, 7.0, of_sim), row(Place::STACK, stack, of_stack)];
             let mut variant = Variant { name: String::new(), reference: true, rows, biases: Vec::new() };
             inherit_reasons(&mut variant);
             assert_eq!(variant.rows[0].cells["goodput"].reason.as_deref(), of_sim);

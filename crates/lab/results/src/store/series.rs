@@ -262,8 +262,8 @@ fn part(
 
 #[cfg(test)]
 mod tests {
-    use experiment::backend::Backend;
     use experiment::file::SweepAxes;
+    use experiment::place::Place;
 
     use super::*;
     use crate::columns::{self, are_whole};
@@ -358,7 +358,7 @@ mod tests {
         ]);
         let summary = Summary {
             experiment: String::new(),
-            world: Backend::Sim,
+            world: Place::SIM,
             title: String::new(),
             source: String::new(),
             note: String::new(),

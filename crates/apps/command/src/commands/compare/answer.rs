@@ -1,6 +1,6 @@
 //! Turns the results into a ranking.
 
-use experiment::backend::Backend;
+use experiment::place::Place;
 use experiment::row::RowLabel;
 use results::summary::{Cell, Results, Row, Summary};
 use serde::Serialize;
@@ -31,8 +31,8 @@ pub(super) struct Answer {
 #[derive(Debug, Serialize)]
 pub(super) struct Ranked {
     pub(super) label: String,
-    /// Backend that ran the controller.
-    pub(super) on: Backend,
+    /// Place that ran the controller.
+    pub(super) on: Place,
     pub(super) algorithm: String,
     /// Goodput of the best controller over that of this one; `None` for the best itself.
     pub(super) best_over_this: Option<Ratio>,
@@ -75,7 +75,7 @@ impl Answer {
 impl Ranked {
     fn new(
         question: &Question,
-        (controller, on): (&Named, Backend),
+        (controller, on): (&Named, Place),
         all: &[Results],
         best: Option<&Row>,
         seeds: u32,
@@ -89,7 +89,7 @@ impl Ranked {
         let own = own.as_ref().and_then(beside_row);
         let beside = beside_row(&label).map(|row| Beside::new(row, own, seeds));
         let completion = |i| Some(row_of(&all.get(2)?.summary, i, &label)?.cells.get("completion")?.mean);
-        let simulated = (on != Backend::Sim).then(|| row_of(&all[0].summary, 0, &label.on(Backend::Sim)));
+        let simulated = (on != Place::SIM).then(|| row_of(&all[0].summary, 0, &label.on(Place::SIM)));
         Some(Self {
             best_over_this: best
                 .filter(|best| best.label != row.label)

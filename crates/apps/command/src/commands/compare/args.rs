@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use experiment::backend::Backend;
+use experiment::place::Place;
 use units::Duration;
 
 use crate::commands::arguments::repetitions;
@@ -25,13 +25,13 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "WORDS|FILE", default_value = "rate=20 Mbit/s rtt=40 ms queue=1 BDP")]
     pub(super) link: String,
     /// Choose where the flows run.
-    #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&[Backend::Sim, Backend::Stack], Backend::doc))]
-    pub(super) on: Backend,
+    #[arg(long, default_value = Place::SIM.word(), value_parser = worlds(&[Place::SIM, Place::STACK], Place::doc))]
+    pub(super) on: Place,
     /// Choose the QUIC implementations for both ends of every flow, separated by commas.
     ///
     /// Requires --on stack. Each stack gets its own rows. The competitor runs on the same
     /// stack. Example: `--stack noq,ackclock`. The default is Ackclock's own endpoints.
-    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Backend::Stack]))]
+    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Place::STACK]))]
     pub(super) stacks: Vec<String>,
     /// Set keys of the flows, as in `transport=tcp`.
     #[arg(long, value_name = "WORDS")]

@@ -8,11 +8,11 @@
 
 mod answer;
 mod args;
+mod backends;
 mod closed_form;
 mod measured;
 mod network;
 mod page;
-mod place;
 mod question;
 mod screen;
 mod sweep;

@@ -2,18 +2,18 @@
 
 use std::path::Path as FilePath;
 
-use experiment::backend::Backend;
 use experiment::controllers::{find, unknown};
 use experiment::file::{Experiment, Words};
 use experiment::library::{Library, NOT_FOUND};
+use experiment::place::Place;
 use experiment::row::RowLabel;
 use toml::{Table, Value};
 use units::Duration;
 
 use super::args::CompareArgs;
+use super::backends::Backends;
 use super::closed_form;
 use super::network::Network;
-use super::place::Place;
 use super::varied::Varied;
 use crate::commands::arguments::of_flags;
 use crate::status::Error;
@@ -69,7 +69,7 @@ pub(super) struct Question {
     pub(super) against: Named,
     pub(super) vary: Option<Varied>,
     /// Backends that the flows run on.
-    pub(super) place: Place,
+    pub(super) place: Backends,
     /// The link as the user wrote it.
     pub(super) link: String,
     /// The network of the runs; in a sweep, that of the first value.
@@ -89,7 +89,7 @@ impl Question {
         if args.controllers.len() < 2 {
             return Err(Error::bad("one controller cannot be compared; name two or more"));
         }
-        let place = Place::read(args)?;
+        let place = Backends::read(args)?;
         let controllers = Named::read_all(&args.controllers)?;
         if let Some(twice) = (1..controllers.len())
             .find(|i| controllers[..*i].iter().any(|c| c.label == controllers[*i].label))
@@ -131,13 +131,13 @@ impl Question {
 
     /// Returns the row of two competitors that share the link; `None` if a different controller has
     /// the competitor's label.
-    pub(super) fn own_row(&self, on: Backend) -> Option<RowLabel> {
+    pub(super) fn own_row(&self, on: Place) -> Option<RowLabel> {
         let another = self.controllers.iter().any(|c| c.label == self.against.label && *c != self.against);
         (!another).then(|| RowLabel::new(&self.against.label, on))
     }
 
     /// Returns everything that is compared: every controller on every backend.
-    pub(super) fn contestants(&self) -> Vec<(&Named, Backend)> {
+    pub(super) fn contestants(&self) -> Vec<(&Named, Place)> {
         let places = self.place.backends();
         self.controllers.iter().flat_map(|named| places.iter().map(move |on| (named, *on))).collect()
     }

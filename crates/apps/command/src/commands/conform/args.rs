@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use experiment::backend::Backend;
+use experiment::place::Place;
 
 use crate::commands::arguments::repetitions;
 use crate::commands::worlds::{stacks, worlds};
@@ -25,8 +25,8 @@ pub(crate) struct ConformArgs {
     /// Choose where the stack runs.
     ///
     /// The reference, our implementation of the specification, is always simulated.
-    #[arg(long, default_value = Backend::Stack.word(), value_parser = worlds(&WORLDS, doc))]
-    pub(super) on: Backend,
+    #[arg(long, default_value = Place::STACK.word(), value_parser = worlds(&WORLDS, doc))]
+    pub(super) on: Place,
     /// Compare with the kernel's TCP as well, through the emulator in real time (Linux, root).
     #[arg(long)]
     pub(super) kernel: bool,
@@ -52,14 +52,12 @@ pub(crate) struct ConformArgs {
 }
 
 /// Worlds that run other stacks.
-const WORLDS: [Backend; 2] = [Backend::Stack, Backend::Wire];
+const WORLDS: [Place; 2] = [Place::STACK, Place::WIRE];
 
 /// Describes how a world runs the one stack of this command.
-fn doc(world: Backend) -> &'static str {
+fn doc(world: Place) -> &'static str {
     match world {
-        Backend::Wire => {
-            "Real time, through the emulator (Linux): the stack as processes, or the kernel's TCP"
-        }
+        Place::WIRE => "Real time, through the emulator (Linux): the stack as processes, or the kernel's TCP",
         _ => "The stack in the simulator's virtual time, with TLS",
     }
 }

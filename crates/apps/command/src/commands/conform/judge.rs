@@ -1,7 +1,7 @@
 //! Judges how far a stack is from the reference on each network, and which changed rule comes
 //! closest to it.
 
-use experiment::backend::Backend;
+use experiment::place::Place;
 use experiment::row::RowLabel;
 use serde::Serialize;
 
@@ -181,7 +181,7 @@ impl Cause {
         };
         let mut all: Vec<Rule> = names.iter().filter_map(rule).collect();
         all.sort_by(|a, b| a.distance.total_cmp(&b.distance));
-        let named = all.first().map(|rule| RowLabel::new(&rule.name, Backend::Sim));
+        let named = all.first().map(|rule| RowLabel::new(&rule.name, Place::SIM));
         let closest = |variant: &&str| {
             let without = at(grid, &plain, variant)?;
             let each = names.iter().filter_map(|name| Some((at(rules, name, variant)?, name)));
@@ -240,7 +240,7 @@ fn tempo_of(one: &Samples, other: &Samples, standard: &Samples) -> Option<f64> {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Answer {
     pub(super) stack: String,
-    pub(super) on: Backend,
+    pub(super) on: Place,
     pub(super) controller: String,
     pub(super) conforms: bool,
     /// Number of networks without a valid run.

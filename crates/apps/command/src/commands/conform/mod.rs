@@ -18,8 +18,8 @@ mod screen;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use experiment::backend::Backend;
 use experiment::file::Experiment;
+use experiment::place::Place;
 use results::summary::Results;
 use scenario::Watch;
 
@@ -41,7 +41,7 @@ const LONG: f64 = 60.0;
 /// Runs the check. Returns the exit status.
 pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
     let question = Question::read(args)?;
-    if args.on == Backend::Wire || args.kernel {
+    if args.on == Place::WIRE || args.kernel {
         places::prepare_wire()?;
     }
     let watch = Arc::new(Watch::default());
@@ -113,7 +113,7 @@ impl Lab<'_> {
     fn check(&self, question: &Question, grid: &Experiment) -> Result<(), Error> {
         match question.on {
             // The grid has the plain controller too, which every stack can run.
-            Backend::Stack => Ok(study::check_all(grid, &self.beside)?),
+            Place::STACK => Ok(study::check_all(grid, &self.beside)?),
             _ => Ok(study::check(grid, &self.beside)?),
         }
     }
@@ -139,7 +139,7 @@ impl Lab<'_> {
         grid: &Taken,
         studies: &mut Studies,
     ) -> Result<Vec<judge::Cell>, Error> {
-        let wire = Options { world: Backend::Wire, backends: vec![Backend::Wire], ..self.simulated.clone() };
+        let wire = Options { world: Place::WIRE, backends: vec![Place::WIRE], ..self.simulated.clone() };
         let kernel = self.run(&question.kernel()?, &wire, studies)?;
         Ok(judge::beside_kernel(question, grid, &kernel))
     }

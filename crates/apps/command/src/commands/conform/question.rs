@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use experiment::backend::Backend;
 use experiment::file::Experiment;
 use experiment::library::Library;
+use experiment::place::Place;
 use experiment::row::RowLabel;
 use toml::{Table, Value};
 
@@ -29,9 +29,9 @@ pub(super) struct Question {
     /// Name of the stack.
     pub(super) stack: String,
     /// World that the stack runs in.
-    pub(super) on: Backend,
-    /// Backend of the stack's rows.
-    pub(super) backend: Backend,
+    pub(super) on: Place,
+    /// Place of the stack's rows.
+    pub(super) backend: Place,
     /// Controller as the user wrote it, with a label if it has parameters.
     controller: Value,
     /// Name of the controller, without parameters.
@@ -113,13 +113,13 @@ impl Question {
 
     /// Returns the row of the reference.
     pub(super) fn standard_row(&self) -> RowLabel {
-        RowLabel::new(self.standard_name(), Backend::Sim)
+        RowLabel::new(self.standard_name(), Place::SIM)
     }
 
     /// Returns the row of the kernel in [`kernel`](Self::kernel).
     pub(super) fn kernel_row(&self) -> RowLabel {
         let (quic, tcp, _) = OVER_TCP;
-        RowLabel::new(if self.name == quic { tcp } else { &self.name }, Backend::Wire)
+        RowLabel::new(if self.name == quic { tcp } else { &self.name }, Place::WIRE)
     }
 
     /// Returns the row of the stack.
@@ -134,7 +134,7 @@ impl Question {
 
     /// Reports whether our controller can replace the stack's own.
     pub(super) fn takes_ours(&self) -> bool {
-        matches!(self.backend, Backend::Noq | Backend::Quinn)
+        matches!(self.backend, Place::NOQ | Place::QUINN)
     }
 
     /// Returns the grid: the reference in the simulator, and the stack with its own controller.
@@ -316,7 +316,7 @@ mod tests {
         result.map_err(|why| why.message).unwrap()
     }
 
-    fn question(stack: &str, on: Backend, controller: &str, kernel: bool) -> Question {
+    fn question(stack: &str, on: Place, controller: &str, kernel: bool) -> Question {
         let (stack, controller, out) = (stack.to_owned(), controller.to_owned(), "results".into());
         let (quick, repeat, verbose, json) = (true, None, false, false);
         well(Question::read(&ConformArgs {
@@ -338,9 +338,9 @@ mod tests {
         for (controller, row, document) in
             [("cubic", "cubic", "RFC 9438"), ("new-reno", "tcp-reno", "RFC 5681")]
         {
-            let question = question(KERNEL, Backend::Wire, controller, false);
+            let question = question(KERNEL, Place::WIRE, controller, false);
             assert_eq!((question.standard_row().in_file(), question.document()), (row, document));
-            assert_eq!(question.subject_row(), RowLabel::new(row, Backend::Wire));
+            assert_eq!(question.subject_row(), RowLabel::new(row, Place::WIRE));
             for file in [well(question.grid()), well(question.rules(&[]))] {
                 for case in file.cases() {
                     let scenario = file.scenario(&case, 0);
@@ -359,11 +359,11 @@ mod tests {
     /// The kernel and a QUIC stack have the same networks under the same names.
     #[test]
     fn beside_a_stack() {
-        let question = question("ackclock", Backend::Stack, "new-reno", true);
+        let question = question("ackclock", Place::STACK, "new-reno", true);
         let (grid, kernel) = (well(question.grid()), well(question.kernel()));
         let names = |file: &Experiment| file.cases().into_iter().map(|case| case.variant).collect::<Vec<_>>();
         assert_eq!(names(&grid), names(&kernel));
-        assert_eq!(question.kernel_row(), RowLabel::new("tcp-reno", Backend::Wire));
+        assert_eq!(question.kernel_row(), RowLabel::new("tcp-reno", Place::WIRE));
         assert_eq!(question.standard_row().in_file(), "new-reno");
     }
 }

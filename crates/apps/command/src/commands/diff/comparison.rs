@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use experiment::backend::Backend;
 use experiment::metric::Metric;
+use experiment::place::Place;
 use experiment::row::RowLabel;
 use results::summary::{Cell, Results, Summary, Verdict};
 
@@ -31,7 +31,7 @@ pub(super) struct Comparison {
     pub(super) changes: Vec<Change>,
     pub(super) claims: Vec<ChangedVerdict>,
     /// Experiments in one set only, with their world, and whether the set is the second.
-    pub(super) alone: Vec<(String, Backend, bool)>,
+    pub(super) alone: Vec<(String, Place, bool)>,
     /// Experiments with another name in the second set.
     pub(super) renamed: Vec<(String, String)>,
     /// Number of rows and metrics of common experiments in one set only.
@@ -106,9 +106,9 @@ impl Comparison {
     }
 }
 
-type Place<'a> = (&'a str, &'a RowLabel, &'a Metric);
+type CellKey<'a> = (&'a str, &'a RowLabel, &'a Metric);
 
-fn cells(summary: &Summary) -> BTreeMap<Place<'_>, &Cell> {
+fn cells(summary: &Summary) -> BTreeMap<CellKey<'_>, &Cell> {
     let rows = summary
         .variants
         .iter()

@@ -265,14 +265,14 @@ fn a_file_without_a_chart_gets_one_that_fits() {
 /// colour.
 #[test]
 fn rows_of_another_world_stand_beside_those_of_this() {
-    use crate::backend::Backend;
-    let lying = swept("mark = \"bar\"").unwrap().with_rows_on(&[Backend::Wire]);
+    use crate::place::Place;
+    let lying = swept("mark = \"bar\"").unwrap().with_rows_on(&[Place::WIRE]);
     let (x, _, spots) = cells(&lying);
     assert_eq!(x.words, ["cubic", "cubic (wire)", "bbr3", "bbr3 (wire)"]);
     assert_eq!((spots[3].row.as_str(), spots[3].at[0], spots[3].series.as_str()), ("bbr3 (wire)", 3.0, ""));
-    let line = swept("mark = \"line\"\nx = \"queue\"").unwrap().with_rows_on(&[Backend::Wire]);
+    let line = swept("mark = \"line\"\nx = \"queue\"").unwrap().with_rows_on(&[Place::WIRE]);
     assert_eq!(cells(&line).2[1].series, "cubic (wire)");
-    let two = swept("mark = \"bar\"").unwrap().with_rows_on(&[Backend::Noq, Backend::Quinn]);
+    let two = swept("mark = \"bar\"").unwrap().with_rows_on(&[Place::NOQ, Place::QUINN]);
     let (x, _, spots) = cells(&two);
     assert_eq!(x.words, ["cubic", "cubic (noq)", "cubic (quinn)", "bbr3", "bbr3 (noq)", "bbr3 (quinn)"]);
     assert_eq!((spots[5].row.as_str(), spots[5].at[0]), ("bbr3 (quinn)", 5.0));

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use experiment::backend::Backend;
 use experiment::file::Experiment;
+use experiment::place::Place;
 use experiment::row::RowLabel;
 use results::summary::Row;
 
@@ -15,14 +15,14 @@ use study::Options;
 
 /// The backends that the flows run on.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Backends {
     /// Stacks; empty for the simulator.
-    stacks: Vec<Backend>,
+    stacks: Vec<Place>,
 }
 
-impl Place {
+impl Backends {
     pub(super) fn read(args: &CompareArgs) -> Result<Self, Error> {
-        if args.on == Backend::Sim && !args.stacks.is_empty() {
+        if args.on == Place::SIM && !args.stacks.is_empty() {
             return Err(Error::bad("--stack: requires --on stack"));
         }
         Ok(Self { stacks: backends(args.on, &args.stacks)? })
@@ -34,9 +34,9 @@ impl Place {
     }
 
     /// Backends of the rows that are compared.
-    pub(super) fn backends(&self) -> Vec<Backend> {
+    pub(super) fn backends(&self) -> Vec<Place> {
         match self.stacks.as_slice() {
-            [] => vec![Backend::Sim],
+            [] => vec![Place::SIM],
             stacks => stacks.to_vec(),
         }
     }
@@ -48,7 +48,7 @@ impl Place {
 
     /// Returns the name of a controller's row on the screen. With several stacks it names the
     /// stack.
-    pub(super) fn shown(&self, label: &str, on: Backend) -> String {
+    pub(super) fn shown(&self, label: &str, on: Place) -> String {
         match self.stacks.len() {
             0 | 1 => label.to_owned(),
             _ => RowLabel::new(label, on).to_string(),
@@ -60,7 +60,7 @@ impl Place {
         let simulated = places::simulate(out);
         match self.stacks.as_slice() {
             [] => simulated,
-            stacks => Options { world: Backend::Stack, backends: stacks.to_vec(), ..simulated },
+            stacks => Options { world: Place::STACK, backends: stacks.to_vec(), ..simulated },
         }
     }
 

@@ -1,0 +1,243 @@
+//! Places: where an experiment runs, and where a row of its results ran.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::{Serialize, Serializer};
+
+/// A place to run a scenario: a world, and whose protocol code runs there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Place(&'static Row);
+
+/// The description of a place.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Name in files, JSON and on the command line.
+    pub word: &'static str,
+    /// Word of the world that its rows belong to.
+    pub world: &'static str,
+    /// Name within a sentence: `nothing can run on noq`.
+    pub name: &'static str,
+    /// Name of the stack; `None` where no protocol code runs.
+    pub stack: Option<&'static str>,
+    /// Description, for the command's help.
+    pub doc: &'static str,
+}
+
+macro_rules! place {
+    ($word:literal, $world:literal, $name:literal, $stack:expr, $doc:expr) => {
+        Place(&Row { word: $word, world: $world, name: $name, stack: $stack, doc: $doc })
+    };
+}
+
+/// A stack as processes on the wire.
+macro_rules! processes {
+    ($word:literal, $stack:literal) => {
+        place!(
+            $word,
+            "wire",
+            $stack,
+            Some($stack),
+            concat!($stack, " as processes, with its own controllers")
+        )
+    };
+}
+
+impl Place {
+    /// The deterministic simulator.
+    pub const SIM: Self = place!("sim", "sim", "the simulator", None, "The deterministic simulator");
+    /// Real time through the emulator (Linux): the kernel's TCP, our QUIC over real UDP, and UDP
+    /// sources. Results are shown next to those of the simulator and, for QUIC, of the stack.
+    pub const WIRE: Self = place!(
+        "wire",
+        "wire",
+        "the wire",
+        Some("ackclock"),
+        "Real time, through the emulator (Linux): the kernel's TCP, our QUIC over UDP, or other stacks (--stack). Includes the simulator's rows"
+    );
+    /// Real QUIC stacks with TLS in the simulator's virtual time, shown next to the simulator's
+    /// rows. As the place of a row: our own stack.
+    pub const STACK: Self = place!(
+        "stack",
+        "stack",
+        "the stack",
+        Some("ackclock"),
+        "The simulator's virtual time, with TLS: our QUIC endpoints, or other stacks (--stack). Includes the simulator's rows"
+    );
+    /// noq, unmodified, with our controllers, in virtual time.
+    pub const NOQ: Self = place!(
+        "noq",
+        "stack",
+        "noq",
+        Some("noq"),
+        "noq with our controllers, in the simulator's virtual time"
+    );
+    /// quinn, unmodified, with our controllers, in virtual time.
+    pub const QUINN: Self = place!(
+        "quinn",
+        "stack",
+        "quinn",
+        Some("quinn"),
+        "quinn with our controllers, in the simulator's virtual time"
+    );
+    /// aioquic, unmodified, with its own controllers, in virtual time.
+    pub const AIOQUIC: Self = place!(
+        "aioquic",
+        "stack",
+        "aioquic",
+        Some("aioquic"),
+        "aioquic with its own controllers, in the simulator's virtual time"
+    );
+    /// quic-go as processes in real time, with its own controllers.
+    pub const QUIC_GO: Self = processes!("quic-go", "quic-go");
+    /// quinn as processes in real time, with its own controllers.
+    pub const QUINN_WIRE: Self = processes!("quinn-wire", "quinn");
+
+    /// Every place that a row can have, the simulator first. A new world is one row here.
+    pub const ALL: [Self; 12] = [
+        Self::SIM,
+        Self::WIRE,
+        Self::STACK,
+        Self::NOQ,
+        Self::QUINN,
+        Self::AIOQUIC,
+        processes!("aioquic-wire", "aioquic"),
+        Self::QUINN_WIRE,
+        processes!("noq-wire", "noq"),
+        processes!("s2n-quic", "s2n-quic"),
+        Self::QUIC_GO,
+        processes!("ngtcp2", "ngtcp2"),
+    ];
+    /// The worlds in which a whole experiment can run.
+    pub const WORLDS: [Self; 3] = [Self::SIM, Self::WIRE, Self::STACK];
+
+    /// Makes a place of a program's own, which no stored result names yet.
+    pub const fn new(row: &'static Row) -> Self {
+        Self(row)
+    }
+
+    /// Returns the name used in files, JSON and on the command line.
+    pub fn word(self) -> &'static str {
+        self.0.word
+    }
+
+    /// Returns the place with this name.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|place| place.word() == word)
+    }
+
+    /// Returns the world that this place's rows belong to, as the place of its own rows.
+    pub fn world(self) -> Self {
+        Self::named(self.0.world).unwrap_or(self)
+    }
+
+    /// Returns the name of the stack, or `None` for the simulator, which runs no protocol code. On
+    /// the wire, our row is the kernel's if its flows are TCP.
+    pub fn stack(self) -> Option<&'static str> {
+        self.0.stack
+    }
+
+    /// Reports whether the rows come from a third-party stack.
+    pub fn is_external(self) -> bool {
+        self.0.word != self.0.world
+    }
+
+    /// Returns the place that runs this stack in a world.
+    pub fn for_stack(world: Self, stack: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|place| place.world() == world && place.stack() == Some(stack))
+    }
+
+    /// Describes the place, for the command's help.
+    pub fn doc(self) -> &'static str {
+        self.0.doc
+    }
+
+    /// Returns the suffix for the titles of this place's results.
+    pub fn title_suffix(self) -> String {
+        if self == Self::SIM { String::new() } else { format!(", on {}", self.name()) }
+    }
+
+    /// Returns the name as used in a sentence: `nothing can run on noq`.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// Reports whether tables of this place also show rows of `other`. They always show their own
+    /// and the simulator's. QUIC on the wire is compared with the same endpoints in virtual time.
+    pub fn shows(self, other: Self) -> bool {
+        let is_own = other == self || other.0.world == self.0.word;
+        is_own || other == Self::SIM || (self == Self::WIRE && other == Self::STACK)
+    }
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self::SIM
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// In the order of [`Place::ALL`], others behind them by name.
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let rank = |place: &Self| Self::ALL.iter().position(|known| known == place).unwrap_or(usize::MAX);
+        rank(self).cmp(&rank(other)).then_with(|| self.word().cmp(other.word()))
+    }
+}
+
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for Place {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        Self::named(&word).ok_or_else(|| D::Error::custom(format!("unknown place `{word}`")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The command line and the stored summary use the same word.
+    #[test]
+    fn one_word_everywhere() {
+        for backend in Place::ALL {
+            assert_eq!(serde_json::to_string(&backend).unwrap(), format!("\"{}\"", backend.word()));
+        }
+    }
+
+    #[test]
+    fn the_simulator_stands_beside_all() {
+        assert!(Place::WIRE.shows(Place::SIM) && Place::WIRE.shows(Place::WIRE));
+        assert!(Place::SIM.shows(Place::SIM) && !Place::SIM.shows(Place::WIRE));
+        assert!(Place::STACK.shows(Place::SIM) && !Place::STACK.shows(Place::WIRE));
+        assert!(Place::WIRE.shows(Place::QUIC_GO) && !Place::STACK.shows(Place::QUINN_WIRE));
+        assert!(Place::STACK.shows(Place::NOQ) && !Place::WIRE.shows(Place::QUINN));
+    }
+
+    /// A stack and a world determine one backend, and the reverse.
+    #[test]
+    fn a_row_for_each_stack_and_world() {
+        for backend in Place::ALL.into_iter().filter(|backend| *backend != Place::SIM) {
+            let stack = backend.stack().unwrap();
+            assert_eq!(Place::for_stack(backend.world(), stack), Some(backend));
+        }
+        assert_eq!(Place::for_stack(Place::STACK, "quic-go"), None);
+    }
+}
