@@ -87,7 +87,7 @@ fn a_world_is_a_value() {
     let rows = &results.summary.variants[0].rows;
     let on: Vec<Place> = rows.iter().map(|row| row.label.backend()).collect();
     assert_eq!(on, [Place::SIM, HERE]);
-    let tells = |row: usize, metric: &str| rows[row].cells.keys().any(|known| *known == *metric);
+    let tells = |row: usize, metric: &str| rows[row].cells.keys().any(|known| known.word() == metric);
     assert!(tells(0, "loss") && !tells(1, "loss") && tells(1, "goodput"));
     assert!(results.summary.note.contains("Rows of a test."), "{}", results.summary.note);
 
