@@ -68,6 +68,11 @@ impl Snapshot {
     /// Converts it to a sample of its flow, with data from the record. `running` says that the flow
     /// has begun and is not done.
     pub fn sample(self, running: bool, record: &mut Record) -> FlowSample {
+        FlowSample { owd: record.take_owd(), ..self.at_pause(running, record) }
+    }
+
+    /// Does the same without the one-way delay, and leaves the record as it is.
+    pub fn at_pause(self, running: bool, record: &Record) -> FlowSample {
         FlowSample {
             running,
             cwnd: self.cwnd,
@@ -76,7 +81,7 @@ impl Snapshot {
             latest_rtt: self.latest_rtt,
             delivered: record.delivered,
             made: record.media.as_ref().map(|_| record.made),
-            owd: record.take_owd(),
+            owd: None,
         }
     }
 }
@@ -90,7 +95,7 @@ pub type Guests = Vec<(usize, Box<dyn Guest>)>;
 /// [`deliver`](Self::deliver) the simulator first calls [`transmit`](Self::transmit) until it
 /// returns `None`; a guest that always returns a datagram never yields. Then it calls
 /// [`next`](Self::next).
-pub trait Guest {
+pub trait Guest: Send {
     /// Delivers a datagram to one of its ends.
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record);
 

@@ -9,4 +9,4 @@ mod engine;
 pub mod packet;
 mod traffic;
 
-pub use engine::{event_queue, run, run_recorded, run_with_guests};
+pub use engine::{Simulation, event_queue, run, run_recorded, run_with_guests};

@@ -50,7 +50,7 @@ pub(crate) enum ControllerEvent {
 
 /// One endpoint of a connection. A client connects at its first [`on_time`](Self::on_time). It
 /// sends the bytes of `quic::streams::pattern` on one stream, or in messages. A server reads them.
-pub(crate) trait SessionEndpoint {
+pub(crate) trait SessionEndpoint: Send {
     /// Handles a datagram from the other endpoint.
     fn handle(&mut self, now: Time, ecn: Ecn, bytes: Vec<u8>);
     /// Returns the time of the next [`on_time`](Self::on_time) call, or [`Time::NEVER`].

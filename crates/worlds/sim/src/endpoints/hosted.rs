@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use recovery::Stats;
-use scenario::{End, FlowSample, Record, Route};
+use scenario::{End, FlowSample, FlowSnapshot, Record, Route};
 use units::{Duration, Ecn, Time};
 
 use crate::endpoints::flow::Flow;
@@ -118,9 +118,18 @@ impl Hosted {
     }
 
     /// Returns the state at the time of a sample.
-    pub(crate) fn sample(&mut self, now: Time, record: &mut Record) -> FlowSample {
-        let running = record.started <= now && !self.is_done();
-        self.guest.observe().sample(running, record)
+    pub(crate) fn sample(&self, now: Time, record: &mut Record) -> FlowSample {
+        self.guest.observe().sample(self.runs(now, record), record)
+    }
+
+    /// Returns the state at a pause.
+    pub(crate) fn snapshot(&self, now: Time, record: &Record) -> FlowSnapshot {
+        let sample = self.guest.observe().at_pause(self.runs(now, record), record);
+        FlowSnapshot { sample, stats: self.stats() }
+    }
+
+    fn runs(&self, now: Time, record: &Record) -> bool {
+        record.started <= now && !self.is_done()
     }
 
     /// Reports the controller's own variables.
