@@ -114,6 +114,13 @@ pub trait Guest: Send {
     /// whose connection ends early is never done; it sets [`Record::broken`].
     fn is_done(&self) -> bool;
 
+    /// Returns why it cannot go on, if the network is not the reason: its process or its controller,
+    /// in another language, has failed. The simulator asks after each call. A failure ends the run,
+    /// which says nothing about any flow; [`Record::broken`] keeps the time and the reason.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+
     /// Returns the state of the sending end.
     fn observe(&self) -> Snapshot;
 

@@ -90,9 +90,8 @@ pub(crate) trait SessionEndpoint: Send {
     fn ended(&self) -> Option<&str> {
         None
     }
-    /// Reports whether the endpoint failed for reasons other than the network. The run is then
-    /// invalid.
-    fn is_broken(&self) -> bool {
-        false
+    /// Returns why the endpoint failed, if the network is not the reason. The run is then invalid.
+    fn failure(&self) -> Option<String> {
+        None
     }
 }

@@ -18,6 +18,7 @@ enum Stage {
     Waiting,
     Running,
     Done,
+    Failed,
 }
 
 /// Guest in the place of a flow.
@@ -47,7 +48,11 @@ impl Hosted {
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.stage == Stage::Done
+        matches!(self.stage, Stage::Done | Stage::Failed)
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.stage == Stage::Failed
     }
 
     pub(crate) fn stats(&self) -> Stats {
@@ -62,7 +67,7 @@ impl Hosted {
                 let stop = self.stop.unwrap_or(Time::NEVER);
                 self.ways.iter().map(Way::next).fold(self.due.min(stop), Time::min)
             }
-            Stage::Done => Time::NEVER,
+            Stage::Done | Stage::Failed => Time::NEVER,
         }
     }
 
@@ -156,8 +161,11 @@ impl Hosted {
         {
             self.ways[datagram.from as usize].enter(now, datagram, record, links);
         }
-        if self.guest.is_done() {
-            return self.finish(now, record);
+        if let Some(why) = self.guest.failure() {
+            self.stage = Stage::Failed;
+            record.broken = Some((now, why));
+        } else if self.guest.is_done() {
+            self.finish(now, record);
         }
         self.due = self.guest.next().max(now);
     }

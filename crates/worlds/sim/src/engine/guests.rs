@@ -16,6 +16,8 @@ pub(crate) struct Called {
     pub(crate) index: usize,
     /// Whether it is done now.
     pub(crate) done: bool,
+    /// Whether it has failed.
+    pub(crate) failed: bool,
     /// Time of the next call.
     pub(crate) next: Time,
 }
@@ -48,7 +50,7 @@ impl Guests {
 
     fn called(&self, index: usize) -> Called {
         let guest = &self.0[index];
-        Called { index, done: guest.is_done(), next: guest.next() }
+        Called { index, done: guest.is_done(), failed: guest.has_failed(), next: guest.next() }
     }
 
     /// Runs a turn of a guest.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::*;
-use ackclock_sim::run_with_guests;
+use ackclock_sim::{Simulation, run_with_guests};
 use congestion::Controller;
 use link::aqm::red;
 use link::{Aqm, Limit, LinkConfig, Threshold};
@@ -24,6 +24,8 @@ struct Echo {
     interval: Duration,
     /// Number of answers after which it is done.
     enough: usize,
+    /// Number of answers after which it fails.
+    bearable: usize,
     answers: usize,
     next: Time,
     waiting: Vec<Datagram>,
@@ -31,9 +33,9 @@ struct Echo {
 
 impl Echo {
     fn new(burst: u8, seen: &Seen) -> Self {
-        let (interval, enough) = (Duration::from_secs(100), usize::MAX);
+        let (interval, enough, bearable) = (Duration::from_secs(100), usize::MAX, usize::MAX);
         let (answers, next, waiting) = (0, Time::NEVER, Vec::new());
-        Self { seen: Arc::clone(seen), burst, size: 1250, interval, enough, answers, next, waiting }
+        Self { seen: Arc::clone(seen), burst, size: 1250, interval, enough, bearable, answers, next, waiting }
     }
 }
 
@@ -66,6 +68,9 @@ impl Guest for Echo {
     }
     fn is_done(&self) -> bool {
         self.answers >= self.enough
+    }
+    fn failure(&self) -> Option<String> {
+        (self.answers >= self.bearable).then(|| "KeyError: 'cwnd'".to_owned())
     }
     fn observe(&self) -> Snapshot {
         Snapshot { cwnd: Some(77), ..Snapshot::default() }
@@ -197,6 +202,25 @@ fn it_stops_with_its_flow() {
     let out = with(&scenario, Echo { interval: Duration::from_millis(100), ..Echo::new(1, &seen) });
     assert_eq!(times(&seen, End::Receiver), [41.0, 141.0, 241.0, 341.0, 441.0]);
     assert_eq!((out.flows[0].finished, out.end), (Some(Time::from_millis(500)), Time::from_millis(500)));
+}
+
+/// The second answer arrives at 72 ms, beside a flow that would go on.
+#[test]
+fn a_failure_ends_the_run_at_once() {
+    let seen = Seen::default();
+    let scenario = Scenario::new(link(), [place(), quic_flow("name = 'cubic'")], Duration::from_secs(1));
+    let watch = Watch::default();
+    let guests: Guests = vec![(0, Box::new(Echo { bearable: 2, ..Echo::new(3, &seen) }))];
+    let mut simulation = Simulation::new(&scenario, guests);
+    assert!(simulation.step(Time::from_millis(71), &watch, &mut None) && !simulation.is_done());
+    assert!(simulation.step(Time::NEVER, &watch, &mut None) && simulation.is_done());
+    assert!(!simulation.snapshot().flows[0].sample.running);
+    let out = simulation.finish();
+    let failed = out.flows[0].broken.clone().unwrap();
+    assert_eq!(failed, (out.end, "KeyError: 'cwnd'".to_owned()));
+    assert!(out.end >= Time::from_millis(72) && out.end < Time::from_millis(80), "{:?}", out.end);
+    assert_eq!((out.flows[0].finished, out.flows[1].broken.is_none()), (None, true));
+    assert_eq!(times(&seen, End::Sender).len(), 2, "nothing is delivered to it any more");
 }
 
 /// A guest that always wants to be called now does not stop time. Guests for unknown flows are

@@ -44,6 +44,8 @@ pub(super) struct World {
     sampler: Option<Sampler>,
     seconds: Seconds,
     running: usize,
+    /// Whether a guest has failed, which ends the run.
+    failed: bool,
     end: Time,
     next_sample: Time,
     /// First time behind the next pause.
@@ -88,6 +90,7 @@ impl World {
             first_flow,
             shared: Shared::new(links),
             running: flows.len(),
+            failed: false,
             sampler: scenario.series.map(|interval| Sampler::new(interval, flows.len())),
             flows,
             guests,
@@ -119,7 +122,7 @@ impl World {
 
     /// Reports whether nothing more can happen.
     pub(super) fn is_over(&self) -> bool {
-        self.running == 0
+        self.running == 0 || self.failed
     }
 
     /// Returns the next actor that acts by `until`, and its time.
@@ -228,8 +231,9 @@ impl World {
     }
 
     /// Updates the queue after a call of a guest that was not done before.
-    fn after_guest(&mut self, Called { index, done, next }: Called) {
+    fn after_guest(&mut self, Called { index, done, failed, next }: Called) {
         self.running -= usize::from(done);
+        self.failed |= failed;
         self.queue.set(self.first_flow + self.flows.len() + index, next);
     }
 
