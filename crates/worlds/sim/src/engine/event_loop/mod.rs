@@ -11,6 +11,8 @@
 //! them as they are at that time.
 
 mod delivery;
+pub(super) mod run;
+pub(super) mod simulation;
 
 use units::{Duration, Time};
 
@@ -31,7 +33,7 @@ const SAMPLER: usize = 0;
 const PING: usize = 1;
 const UDP: usize = 2;
 
-pub(super) struct World {
+struct World {
     queue: EventQueue,
     shared: Shared,
     flows: Vec<Flow>,
@@ -55,7 +57,7 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(scenario: &Scenario, guests: scenario::Guests) -> Self {
+    fn new(scenario: &Scenario, guests: scenario::Guests) -> Self {
         let links = Links::new(scenario);
         // Numbers of the senders of packets, see `owner`.
         let first_udp = scenario.flows.len() as u32 + 1;
@@ -110,48 +112,21 @@ impl World {
     }
 
     /// Sets the next pause, at the end of the run or before.
-    pub(super) fn pause_at(&mut self, time: Time) {
+    fn pause_at(&mut self, time: Time) {
         self.behind_pause = time + Duration(1);
         self.set_bound();
     }
 
-    /// Returns the end of the longest possible run.
-    pub(super) fn end(&self) -> Time {
-        self.end
-    }
-
-    /// Reports whether nothing more can happen.
-    pub(super) fn is_over(&self) -> bool {
-        self.running == 0 || self.failed
-    }
-
-    /// Returns the next actor that acts by `until`, and its time.
-    #[inline]
-    pub(super) fn next(&self, until: Time) -> Option<(Time, usize)> {
-        self.queue.first().filter(|next| next.0 <= until)
-    }
-
-    /// Returns the cost of an actor's turn, in turns of flows. A sample visits every flow.
-    #[inline]
-    pub(super) fn work(&self, actor: usize) -> u64 {
-        if self.is_sampler(actor) { self.flows.len() as u64 } else { 1 }
-    }
-
-    #[inline]
-    pub(super) fn is_sampler(&self, actor: usize) -> bool {
-        actor == self.shared.links.len() + SAMPLER
-    }
-
     /// Brings the flows up to date at a pause, after all turns at that time. Returns the bytes in
     /// the queues of the forward links, and the number of packets that those have dropped.
-    pub(super) fn pause(&mut self, now: Time) -> (u64, u64) {
+    fn pause(&mut self, now: Time) -> (u64, u64) {
         self.read_windows(now);
         self.flows.iter_mut().for_each(|flow| flow.pause(now, &mut self.shared));
         self.shared.links.backlog_and_drops(now)
     }
 
     /// Returns the state of all flows at a pause.
-    pub(super) fn flows(&self, now: Time) -> Vec<FlowSnapshot> {
+    fn flows(&self, now: Time) -> Vec<FlowSnapshot> {
         let numbered = self.flows.iter().enumerate();
         let state = |(number, flow): (usize, &Flow)| {
             self.guests.snapshot(now, number, flow).unwrap_or_else(|| flow.snapshot(now))
@@ -160,14 +135,14 @@ impl World {
     }
 
     /// Takes the samples.
-    pub(super) fn take_series(&mut self) -> Series {
+    fn take_series(&mut self) -> Series {
         self.sampler.as_mut().map(Sampler::take).unwrap_or_default()
     }
 
     /// Reads the counters of windows that begin or end by `now`, before anything happens at that
     /// time.
     #[inline]
-    pub(super) fn read_windows(&mut self, now: Time) {
+    fn read_windows(&mut self, now: Time) {
         if now >= self.windows.next() {
             self.guests.count(&mut self.flows);
             self.windows.read(now, &self.flows, &mut self.shared.links);
@@ -176,20 +151,20 @@ impl World {
     }
 
     /// Hands over the samples once there are enough.
-    pub(super) fn hand_over_samples(&mut self, recorder: &mut dyn Recorder) {
+    fn hand_over_samples(&mut self, recorder: &mut dyn Recorder) {
         if let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.rows() >= PART) {
             recorder.series(sampler.take());
         }
     }
 
     /// Hands over the packet events.
-    pub(super) fn hand_over_events(&mut self, recorder: &mut dyn Recorder) {
+    fn hand_over_events(&mut self, recorder: &mut dyn Recorder) {
         for (number, flow) in self.flows.iter_mut().enumerate() {
             flow.record.hand_over(number, recorder);
         }
     }
 
-    pub(super) fn turn(&mut self, now: Time, actor: usize) {
+    fn turn(&mut self, now: Time, actor: usize) {
         let first_flow = self.first_flow;
         if actor >= first_flow {
             match self.flows.get_mut(actor - first_flow) {
@@ -265,7 +240,7 @@ impl World {
         self.set_bound();
     }
 
-    pub(super) fn finish(mut self, now: Time, events: u64) -> Outcome {
+    fn finish(mut self, now: Time, events: u64) -> Outcome {
         let series = self.take_series();
         self.guests.count(&mut self.flows);
         self.flows.iter_mut().for_each(|flow| flow.conclude(now, &mut self.shared));

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use scenario::{Guests, Outcome, Recorder, RunSnapshot, Scenario, Series, Watch};
 use units::Time;
 
-use super::event_loop::World;
+use super::{SAMPLER, World};
 
 /// Number of turns between two checks of the [`Watch`].
 const LOOK_EVERY: u64 = 1 << 16;
@@ -56,8 +56,15 @@ impl Simulation {
         // Checking events visits every flow.
         let look_at_events_every = LOOK_AT_EVENTS_EVERY.max(scenario.flows.len() as u64);
         let look_every = if scenario.trace { look_at_events_every } else { LOOK_EVERY };
-        let done = world.is_over();
-        Self { world, now: Time::ZERO, events: 0, work: 0, look_every, backlog_and_drops: (0, 0), done }
+        Self {
+            world,
+            now: Time::ZERO,
+            events: 0,
+            work: 0,
+            look_every,
+            backlog_and_drops: (0, 0),
+            done: scenario.flows.is_empty(),
+        }
     }
 
     /// Runs all events up to `until`, and those at `until`. A time that has passed runs none.
@@ -66,12 +73,12 @@ impl Simulation {
     /// Returns `false` if `watch.stop` ended the step early. Flows may then be ahead of
     /// [`now`](Self::now) until the next step ends.
     pub fn step(&mut self, until: Time, watch: &Watch, recorder: &mut Option<&mut dyn Recorder>) -> bool {
-        let until = until.min(self.world.end()).max(self.now);
+        let until = until.min(self.world.end).max(self.now);
         self.world.pause_at(until);
         while !self.done {
-            let Some((time, actor)) = self.world.next(until) else {
+            let Some((time, actor)) = self.world.queue.first().filter(|next| next.0 <= until) else {
                 self.now = until;
-                self.done = until == self.world.end();
+                self.done = until == self.world.end;
                 break;
             };
             self.turn(time, actor, recorder);
@@ -85,17 +92,21 @@ impl Simulation {
 
     #[inline]
     fn turn(&mut self, time: Time, actor: usize, recorder: &mut Option<&mut dyn Recorder>) {
+        let world = &mut self.world;
         self.now = time;
-        self.world.read_windows(time);
-        self.world.turn(time, actor);
+        world.read_windows(time);
+        world.turn(time, actor);
         self.events += 1;
-        self.work += self.world.work(actor);
-        self.done = self.world.is_over();
+        self.done = world.running == 0 || world.failed;
+        if actor != world.shared.links.len() + SAMPLER {
+            self.work += 1;
+            return;
+        }
+        // A sample visits every flow.
+        self.work += world.flows.len() as u64;
         // Only after samples, because the division into parts shows in the order of rows.
-        if self.world.is_sampler(actor)
-            && let Some(recorder) = recorder
-        {
-            self.world.hand_over_samples(*recorder);
+        if let Some(recorder) = recorder {
+            world.hand_over_samples(*recorder);
         }
     }
 

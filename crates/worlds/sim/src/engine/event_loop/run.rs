@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use scenario::{Guests, Outcome, Recorder, Scenario, Watch};
 use units::Time;
 
-use super::Simulation;
+use super::simulation::Simulation;
 
 /// Runs a scenario. Time series and packet events are in the outcome. Returns `None` if
 /// `watch.stop` ended the run early.
