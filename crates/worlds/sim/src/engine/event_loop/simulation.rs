@@ -129,7 +129,8 @@ impl Simulation {
         self.now
     }
 
-    /// Reports whether nothing more happens.
+    /// Reports whether nothing more happens: the time is over, all flows are done, or a guest has
+    /// failed.
     pub fn is_done(&self) -> bool {
         self.done
     }
