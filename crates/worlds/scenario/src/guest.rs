@@ -114,9 +114,9 @@ pub trait Guest: Send {
     /// whose connection ends early is never done; it sets [`Record::broken`].
     fn is_done(&self) -> bool;
 
-    /// Returns why it cannot go on, if the network is not the reason: its process or its controller,
-    /// in another language, has failed. The simulator asks after each call. A failure ends the run,
-    /// which says nothing about any flow; [`Record::broken`] keeps the time and the reason.
+    /// Returns the reason why it cannot go on, if that is not the network: its process or its
+    /// controller, in another language, has failed. The simulator asks after each call, and ends
+    /// the run. [`Record::broken`] then keeps the time and the reason.
     fn failure(&self) -> Option<String> {
         None
     }

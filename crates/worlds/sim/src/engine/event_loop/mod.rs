@@ -105,8 +105,8 @@ impl World {
         }
     }
 
-    /// Updates the bound: the next sample, the next edge of a window, or the next pause, whose events
-    /// still count.
+    /// Updates the bound: the next sample, the next edge of a window, or the next pause, whose
+    /// events still count.
     fn set_bound(&mut self) {
         self.bound = self.windows.next().min(self.next_sample).min(self.behind_pause);
     }
