@@ -68,6 +68,11 @@ impl Snapshot {
     /// Converts it to a sample of its flow, with data from the record. `running` says that the flow
     /// has begun and is not done.
     pub fn sample(self, running: bool, record: &mut Record) -> FlowSample {
+        FlowSample { owd: record.take_owd(), ..self.at_pause(running, record) }
+    }
+
+    /// Does the same without the one-way delay, and leaves the record as it is.
+    pub fn at_pause(self, running: bool, record: &Record) -> FlowSample {
         FlowSample {
             running,
             cwnd: self.cwnd,
@@ -76,7 +81,7 @@ impl Snapshot {
             latest_rtt: self.latest_rtt,
             delivered: record.delivered,
             made: record.media.as_ref().map(|_| record.made),
-            owd: record.take_owd(),
+            owd: None,
         }
     }
 }
@@ -90,7 +95,7 @@ pub type Guests = Vec<(usize, Box<dyn Guest>)>;
 /// [`deliver`](Self::deliver) the simulator first calls [`transmit`](Self::transmit) until it
 /// returns `None`; a guest that always returns a datagram never yields. Then it calls
 /// [`next`](Self::next).
-pub trait Guest {
+pub trait Guest: Send {
     /// Delivers a datagram to one of its ends.
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record);
 
@@ -108,6 +113,13 @@ pub trait Guest {
     /// Reports whether the transfer is complete. A completed guest is not called any more. A guest
     /// whose connection ends early is never done; it sets [`Record::broken`].
     fn is_done(&self) -> bool;
+
+    /// Returns the reason why it cannot go on, if that is not the network: its process or its
+    /// controller, in another language, has failed. The simulator asks after each call, and ends
+    /// the run. [`Record::broken`] then keeps the time and the reason.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 
     /// Returns the state of the sending end.
     fn observe(&self) -> Snapshot;

@@ -50,7 +50,7 @@ pub(crate) enum ControllerEvent {
 
 /// One endpoint of a connection. A client connects at its first [`on_time`](Self::on_time). It
 /// sends the bytes of `quic::streams::pattern` on one stream, or in messages. A server reads them.
-pub(crate) trait SessionEndpoint {
+pub(crate) trait SessionEndpoint: Send {
     /// Handles a datagram from the other endpoint.
     fn handle(&mut self, now: Time, ecn: Ecn, bytes: Vec<u8>);
     /// Returns the time of the next [`on_time`](Self::on_time) call, or [`Time::NEVER`].
@@ -90,9 +90,8 @@ pub(crate) trait SessionEndpoint {
     fn ended(&self) -> Option<&str> {
         None
     }
-    /// Reports whether the endpoint failed for reasons other than the network. The run is then
-    /// invalid.
-    fn is_broken(&self) -> bool {
-        false
+    /// Returns why the endpoint failed, if the network is not the reason. The run is then invalid.
+    fn failure(&self) -> Option<String> {
+        None
     }
 }

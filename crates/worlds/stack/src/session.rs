@@ -293,8 +293,11 @@ impl Guest for Session {
 
     /// Reports whether the transfer is complete or an endpoint has failed.
     fn is_done(&self) -> bool {
-        let is_over = self.client.is_broken() || self.server.is_broken();
-        is_over || self.transfer.is_some_and(|bytes| self.arrived.contiguous() >= bytes)
+        self.failure().is_some() || self.transfer.is_some_and(|bytes| self.arrived.contiguous() >= bytes)
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.client.failure().or_else(|| self.server.failure())
     }
 
     fn observe(&self) -> Snapshot {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use recovery::Stats;
-use scenario::{End, FlowSample, Record, Route};
+use scenario::{End, FlowSample, FlowSnapshot, Record, Route};
 use units::{Duration, Ecn, Time};
 
 use crate::endpoints::flow::Flow;
@@ -18,6 +18,7 @@ enum Stage {
     Waiting,
     Running,
     Done,
+    Failed,
 }
 
 /// Guest in the place of a flow.
@@ -47,7 +48,11 @@ impl Hosted {
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.stage == Stage::Done
+        matches!(self.stage, Stage::Done | Stage::Failed)
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.stage == Stage::Failed
     }
 
     pub(crate) fn stats(&self) -> Stats {
@@ -62,7 +67,7 @@ impl Hosted {
                 let stop = self.stop.unwrap_or(Time::NEVER);
                 self.ways.iter().map(Way::next).fold(self.due.min(stop), Time::min)
             }
-            Stage::Done => Time::NEVER,
+            Stage::Done | Stage::Failed => Time::NEVER,
         }
     }
 
@@ -118,9 +123,18 @@ impl Hosted {
     }
 
     /// Returns the state at the time of a sample.
-    pub(crate) fn sample(&mut self, now: Time, record: &mut Record) -> FlowSample {
-        let running = record.started <= now && !self.is_done();
-        self.guest.observe().sample(running, record)
+    pub(crate) fn sample(&self, now: Time, record: &mut Record) -> FlowSample {
+        self.guest.observe().sample(self.runs(now, record), record)
+    }
+
+    /// Returns the state at a pause.
+    pub(crate) fn snapshot(&self, now: Time, record: &Record) -> FlowSnapshot {
+        let sample = self.guest.observe().at_pause(self.runs(now, record), record);
+        FlowSnapshot { sample, stats: self.stats() }
+    }
+
+    fn runs(&self, now: Time, record: &Record) -> bool {
+        record.started <= now && !self.is_done()
     }
 
     /// Reports the controller's own variables.
@@ -147,8 +161,11 @@ impl Hosted {
         {
             self.ways[datagram.from as usize].enter(now, datagram, record, links);
         }
-        if self.guest.is_done() {
-            return self.finish(now, record);
+        if let Some(why) = self.guest.failure() {
+            self.stage = Stage::Failed;
+            record.broken = Some((now, why));
+        } else if self.guest.is_done() {
+            self.finish(now, record);
         }
         self.due = self.guest.next().max(now);
     }

@@ -1,7 +1,7 @@
 //! The guests of a run, in the places of flows. Such a flow is done from the start and keeps the
 //! record. Guests are therefore looked up only for flows that are done.
 
-use scenario::{End, FlowSample, Guest};
+use scenario::{End, FlowSample, FlowSnapshot, Guest};
 use units::Time;
 
 use crate::endpoints::flow::Flow;
@@ -16,6 +16,8 @@ pub(crate) struct Called {
     pub(crate) index: usize,
     /// Whether it is done now.
     pub(crate) done: bool,
+    /// Whether it has failed.
+    pub(crate) failed: bool,
     /// Time of the next call.
     pub(crate) next: Time,
 }
@@ -48,7 +50,7 @@ impl Guests {
 
     fn called(&self, index: usize) -> Called {
         let guest = &self.0[index];
-        Called { index, done: guest.is_done(), next: guest.next() }
+        Called { index, done: guest.is_done(), failed: guest.has_failed(), next: guest.next() }
     }
 
     /// Runs a turn of a guest.
@@ -98,15 +100,13 @@ impl Guests {
 
     /// Returns a sample of this flow, if a guest has its place, and the guest for its controller's
     /// variables.
-    pub(crate) fn sample(
-        &mut self,
-        now: Time,
-        flow: usize,
-        place: &mut Flow,
-    ) -> Option<(FlowSample, &Hosted)> {
-        let index = self.find(flow)?;
-        let guest = &mut self.0[index];
-        let sample = guest.sample(now, &mut place.record);
-        Some((sample, guest))
+    pub(crate) fn sample(&self, now: Time, flow: usize, place: &mut Flow) -> Option<(FlowSample, &Hosted)> {
+        let guest = &self.0[self.find(flow)?];
+        Some((guest.sample(now, &mut place.record), guest))
+    }
+
+    /// Returns the state of the guest in the place of this flow, if there is one.
+    pub(crate) fn snapshot(&self, now: Time, flow: usize, place: &Flow) -> Option<FlowSnapshot> {
+        Some(self.0[self.find(flow)?].snapshot(now, &place.record))
     }
 }

@@ -1,21 +1,19 @@
 //! Guests against closed forms: arrival of their datagrams, marks and drops, start and end.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use crate::common::*;
-use ackclock_sim::run_with_guests;
+use ackclock_sim::{Simulation, run_with_guests};
 use congestion::Controller;
 use link::aqm::red;
 use link::{Aqm, Limit, LinkConfig, Threshold};
 use recovery::Stats;
-use scenario::Guest;
 use scenario::guest::{Arrival, Datagram, Snapshot};
-use scenario::{Back, End, FlowConfig, Outcome, Record, Route, Scenario, Watch};
+use scenario::{Back, End, FlowConfig, Guest, Guests, Outcome, Record, Route, Scenario, Watch};
 use units::{Duration, Ecn, Rate, Time};
 
 /// Datagrams that a guest received: time, end, first byte, ECN field, departure.
-type Seen = Rc<RefCell<Vec<(Time, End, u8, Ecn, Time)>>>;
+type Seen = Arc<Mutex<Vec<(Time, End, u8, Ecn, Time)>>>;
 
 /// Sends a burst of datagrams at the start and at every interval. The other end answers each with
 /// one of 100 bytes.
@@ -26,6 +24,8 @@ struct Echo {
     interval: Duration,
     /// Number of answers after which it is done.
     enough: usize,
+    /// Number of answers after which it fails.
+    bearable: usize,
     answers: usize,
     next: Time,
     waiting: Vec<Datagram>,
@@ -33,16 +33,16 @@ struct Echo {
 
 impl Echo {
     fn new(burst: u8, seen: &Seen) -> Self {
-        let (interval, enough) = (Duration::from_secs(100), usize::MAX);
+        let (interval, enough, bearable) = (Duration::from_secs(100), usize::MAX, usize::MAX);
         let (answers, next, waiting) = (0, Time::NEVER, Vec::new());
-        Self { seen: Rc::clone(seen), burst, size: 1250, interval, enough, answers, next, waiting }
+        Self { seen: Arc::clone(seen), burst, size: 1250, interval, enough, bearable, answers, next, waiting }
     }
 }
 
 impl Guest for Echo {
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
         let Arrival { at, sent, ecn, bytes, .. } = arrival;
-        self.seen.borrow_mut().push((now, at, bytes[0], ecn, sent));
+        self.seen.lock().unwrap().push((now, at, bytes[0], ecn, sent));
         match at {
             End::Receiver => {
                 record.on_received(now, now - sent, u64::from(self.size), ecn, None);
@@ -68,6 +68,9 @@ impl Guest for Echo {
     }
     fn is_done(&self) -> bool {
         self.answers >= self.enough
+    }
+    fn failure(&self) -> Option<String> {
+        (self.answers >= self.bearable).then(|| "KeyError: 'cwnd'".to_owned())
     }
     fn observe(&self) -> Snapshot {
         Snapshot { cwnd: Some(77), ..Snapshot::default() }
@@ -95,7 +98,7 @@ fn with(scenario: &Scenario, guest: Echo) -> Outcome {
 }
 
 fn times(seen: &Seen, end: End) -> Vec<f64> {
-    let seen = seen.borrow();
+    let seen = seen.lock().unwrap();
     seen.iter().filter(|seen| seen.1 == end).map(|seen| seen.0.0 as f64 / 1e6).collect()
 }
 
@@ -109,7 +112,8 @@ fn datagrams_take_the_way_of_the_flow() {
     assert_eq!(times(&seen, End::Receiver), [41.0, 42.0, 43.0]);
     assert_eq!(times(&seen, End::Sender), [71.0, 72.0, 73.0]);
     assert!(
-        seen.borrow()
+        seen.lock()
+            .unwrap()
             .iter()
             .filter(|seen| seen.1 == End::Receiver)
             .all(|seen| seen.4 == Time::from_millis(10))
@@ -147,7 +151,7 @@ fn damaged_and_doubled_datagrams_arrive() {
     let seen = Seen::default();
     let faulty = LinkConfig { corrupt: 1.0, duplicate: 1.0, ..link() };
     let out = with(&Scenario::new(faulty, [place()], Duration::from_secs(1)), Echo::new(3, &seen));
-    let seen = seen.borrow();
+    let seen = seen.lock().unwrap();
     let arrived: Vec<_> = seen.iter().filter(|seen| seen.1 == End::Receiver).collect();
     assert_eq!((arrived.len(), out.link.corrupted.packets, out.link.duplicated.packets), (6, 3, 3));
     let whole: Vec<u8> = arrived.iter().skip(1).step_by(2).map(|seen| seen.2).collect();
@@ -168,7 +172,8 @@ fn drops_are_counted_by_kind() {
     let out = with(&scenario, Echo::new(5, &seen));
     let totals = &out.flows[0].totals;
     assert_eq!((totals.dropped, totals.acks_dropped), (3, 1), "2, 3 and 4, of which 3 held only ACKs");
-    let arrived: Vec<u8> = seen.borrow().iter().filter(|s| s.1 == End::Receiver).map(|s| s.2).collect();
+    let arrived: Vec<u8> =
+        seen.lock().unwrap().iter().filter(|s| s.1 == End::Receiver).map(|s| s.2).collect();
     assert_eq!(arrived, [0, 1]);
     assert_eq!(out.end, Time::ZERO + scenario.duration);
 }
@@ -183,7 +188,7 @@ fn marks_change_on_the_way() {
         Duration::from_secs(1),
     );
     let out = with(&scenario, Echo::new(8, &seen));
-    let marks: Vec<Ecn> = seen.borrow().iter().filter(|s| s.1 == End::Receiver).map(|s| s.3).collect();
+    let marks: Vec<Ecn> = seen.lock().unwrap().iter().filter(|s| s.1 == End::Receiver).map(|s| s.3).collect();
     assert_eq!((marks.len(), marks[0], *marks.last().unwrap()), (8, Ecn::Ect0, Ecn::Ce));
     assert_eq!(out.flows[0].ecn.ce, marks.iter().filter(|mark| **mark == Ecn::Ce).count() as u64);
 }
@@ -199,6 +204,25 @@ fn it_stops_with_its_flow() {
     assert_eq!((out.flows[0].finished, out.end), (Some(Time::from_millis(500)), Time::from_millis(500)));
 }
 
+/// The second answer arrives at 72 ms, beside a flow that would go on.
+#[test]
+fn a_failure_ends_the_run_at_once() {
+    let seen = Seen::default();
+    let scenario = Scenario::new(link(), [place(), quic_flow("name = 'cubic'")], Duration::from_secs(1));
+    let watch = Watch::default();
+    let guests: Guests = vec![(0, Box::new(Echo { bearable: 2, ..Echo::new(3, &seen) }))];
+    let mut simulation = Simulation::new(&scenario, guests);
+    assert!(simulation.step(Time::from_millis(71), &watch, &mut None) && !simulation.is_done());
+    assert!(simulation.step(Time::NEVER, &watch, &mut None) && simulation.is_done());
+    assert!(!simulation.snapshot().flows[0].sample.running);
+    let out = simulation.finish();
+    let failed = out.flows[0].broken.clone().unwrap();
+    assert_eq!(failed, (out.end, "KeyError: 'cwnd'".to_owned()));
+    assert!(out.end >= Time::from_millis(72) && out.end < Time::from_millis(80), "{:?}", out.end);
+    assert_eq!((out.flows[0].finished, out.flows[1].broken.is_none()), (None, true));
+    assert_eq!(times(&seen, End::Sender).len(), 2, "nothing is delivered to it any more");
+}
+
 /// A guest that always wants to be called now does not stop time. Guests for unknown flows are
 /// ignored.
 #[test]
@@ -208,9 +232,9 @@ fn nobody_stops_the_time() {
     scenario.flows[0].start = Time(10_999_000);
     let guest = Echo { interval: Duration::ZERO, ..Echo::new(0, &seen) };
     let other = Echo::new(1, &seen);
-    let guests: Vec<(usize, Box<dyn Guest>)> = vec![(9, Box::new(other)), (0, Box::new(guest))];
+    let guests: Guests = vec![(9, Box::new(other)), (0, Box::new(guest))];
     let out = run_with_guests(&scenario, guests, &Watch::default(), None).unwrap();
-    assert_eq!((out.events, seen.borrow().len()), (1001, 0), "one event per nanosecond");
+    assert_eq!((out.events, seen.lock().unwrap().len()), (1001, 0), "one event per nanosecond");
 }
 
 /// Without guests the run is the same. Beside a guest that sends nothing it is too, except for the
@@ -224,7 +248,7 @@ fn flows_do_not_notice() {
     assert_eq!(format!("{plain:?}"), format!("{same:?}"));
     let beside = Scenario { flows: [alone.flows.clone(), vec![place()]].concat(), ..alone };
     let seen = Seen::default();
-    let silent: Vec<(usize, Box<dyn Guest>)> = vec![(3, Box::new(Echo::new(0, &seen)))];
+    let silent: Guests = vec![(3, Box::new(Echo::new(0, &seen)))];
     let more = run_with_guests(&beside, silent, &Watch::default(), None).unwrap();
     assert_eq!(format!("{:?}", plain.flows), format!("{:?}", &more.flows[..3]));
 }

@@ -14,6 +14,7 @@ mod guests;
 mod handshake;
 mod jitter;
 mod observer;
+mod pauses;
 mod probe;
 mod prr;
 mod receive_times;

@@ -241,8 +241,8 @@ impl SessionEndpoint for AioquicEndpoint {
         None
     }
 
-    fn is_broken(&self) -> bool {
-        self.broken
+    fn failure(&self) -> Option<String> {
+        self.broken.then(|| self.host.failure().unwrap_or_default())
     }
 }
 

@@ -3,8 +3,7 @@
 //! packet, validates the path (RFC 9000 section 9), and continues there.
 //! `crates/core/quic/tests/connections/transfers.rs` tests the server's own window.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use ackclock_stack::{Host, Session, Stack};
 use congestion::Controller;
@@ -20,20 +19,20 @@ use crate::common::*;
 /// datagram of at least 1200 bytes. In a transfer to the server, its ACKs are small, so such a
 /// datagram validates a path.
 #[derive(Clone)]
-struct Watched(Rc<RefCell<(Session, Vec<Time>)>>);
+struct Watched(Arc<Mutex<(Session, Vec<Time>)>>);
 
 impl Guest for Watched {
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
-        self.0.borrow_mut().0.deliver(now, arrival, record);
+        self.0.lock().unwrap().0.deliver(now, arrival, record);
     }
     fn next(&mut self) -> Time {
-        self.0.borrow_mut().0.next()
+        self.0.lock().unwrap().0.next()
     }
     fn on_time(&mut self, now: Time, record: &mut Record) {
-        self.0.borrow_mut().0.on_time(now, record);
+        self.0.lock().unwrap().0.on_time(now, record);
     }
     fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
-        let mut this = self.0.borrow_mut();
+        let mut this = self.0.lock().unwrap();
         let datagram = this.0.transmit(now, record);
         if datagram.as_ref().is_some_and(|it| it.from == End::Receiver && it.size >= 1200) {
             this.1.push(now);
@@ -41,13 +40,13 @@ impl Guest for Watched {
         datagram
     }
     fn is_done(&self) -> bool {
-        self.0.borrow().0.is_done()
+        self.0.lock().unwrap().0.is_done()
     }
     fn observe(&self) -> Snapshot {
-        self.0.borrow().0.observe()
+        self.0.lock().unwrap().0.observe()
     }
     fn stats(&self) -> Stats {
-        self.0.borrow().0.stats()
+        self.0.lock().unwrap().0.stats()
     }
     fn controller(&self) -> Option<&dyn Controller> {
         None
@@ -56,10 +55,10 @@ impl Guest for Watched {
 
 fn run(scenario: &Scenario, pair: (Stack, Stack)) -> (Outcome, String, Vec<Time>) {
     let session = Session::new(&scenario.flows[0], 0, scenario, pair, false, &Host::default()).unwrap();
-    let watched = Watched(Rc::new(RefCell::new((session, Vec::new()))));
+    let watched = Watched(Arc::new(Mutex::new((session, Vec::new()))));
     let guests = vec![(0, Box::new(watched.clone()) as Box<dyn Guest>)];
     let outcome = sim::run_with_guests(scenario, guests, &Watch::default(), None).unwrap();
-    let watched = watched.0.borrow();
+    let watched = watched.0.lock().unwrap();
     (outcome, watched.0.server_destination().to_string(), watched.1.clone())
 }
 

@@ -11,5 +11,6 @@ mod common;
 mod exact;
 mod faults;
 mod paths;
+mod pauses;
 mod rebinding;
 mod receive_times;

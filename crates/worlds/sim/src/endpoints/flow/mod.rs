@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 
 use congestion::PathInfo;
 use recovery::{AckEffects, Paced, Reassembly, Sender, Stats};
-use scenario::{Back, FlowConfig, FlowSample, Record, Route, Scenario, Source, Transport};
+use scenario::guest::Snapshot;
+use scenario::{Back, FlowConfig, FlowSample, FlowSnapshot, Record, Route, Scenario, Source, Transport};
 use units::{Duration, Time};
 
 use crate::endpoints::ack_jitter::AckJitter;
@@ -191,19 +192,29 @@ impl Flow {
         if !std::mem::take(&mut self.changed) {
             return None;
         }
-        let owd = self.record.take_owd();
+        Some(self.observe().sample(self.runs(now), &mut self.record))
+    }
+
+    /// Returns the state at a pause.
+    pub(crate) fn snapshot(&self, now: Time) -> FlowSnapshot {
+        let sample = self.observe().at_pause(self.runs(now), &self.record);
+        FlowSnapshot { sample, stats: self.stats() }
+    }
+
+    /// Returns the state of the sending end.
+    fn observe(&self) -> Snapshot {
         let rtt = self.sender.rtt();
-        let sampled = |rtt: Duration| self.sender.rtt().is_sampled().then_some(rtt);
-        Some(FlowSample {
-            running: self.record.started <= now && !self.is_done(),
+        let sampled = |time: Duration| rtt.is_sampled().then_some(time);
+        Snapshot {
             cwnd: Some(self.sender.control().cwnd),
             bytes_in_flight: Some(self.sender.bytes_in_flight()),
             smoothed_rtt: sampled(rtt.smoothed()),
             latest_rtt: sampled(rtt.latest()),
-            delivered: self.record.delivered,
-            made: self.record.media.as_ref().map(|_| self.record.made),
-            owd,
-        })
+        }
+    }
+
+    fn runs(&self, now: Time) -> bool {
+        self.record.started <= now && !self.is_done()
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -243,11 +254,17 @@ impl Flow {
         self.depart(now, shared);
     }
 
-    /// Completes the record at the end of the run.
-    pub(crate) fn conclude(&mut self, now: Time, shared: &mut Shared) {
+    /// Brings the record up to date at a pause, after all turns at that time: packets that may wait
+    /// are received.
+    pub(crate) fn pause(&mut self, now: Time, shared: &mut Shared) {
         if !self.is_done() {
             self.receive_due(now, shared);
         }
+    }
+
+    /// Completes the record at the end of the run.
+    pub(crate) fn conclude(&mut self, now: Time, shared: &mut Shared) {
+        self.pause(now, shared);
         self.settle();
         self.record.stats = self.stats();
     }

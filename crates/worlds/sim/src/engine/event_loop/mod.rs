@@ -11,8 +11,8 @@
 //! them as they are at that time.
 
 mod delivery;
-
-use std::sync::atomic::Ordering;
+pub(super) mod run;
+pub(super) mod simulation;
 
 use units::{Duration, Time};
 
@@ -24,12 +24,8 @@ use crate::engine::links::Links;
 use crate::engine::windows::Windows;
 use crate::traffic::ping::Ping;
 use crate::traffic::udp::Udp;
-use scenario::{Outcome, Recorder, Sampler, Scenario, Seconds, Watch, mbit_s};
+use scenario::{FlowSnapshot, Outcome, Recorder, Sampler, Scenario, Seconds, Series, mbit_s};
 
-/// Number of turns between two checks of the [`Watch`].
-const LOOK_EVERY: u64 = 1 << 16;
-/// The same when packet events are recorded, so that they stay in the cache until then.
-const LOOK_AT_EVENTS_EVERY: u64 = 1 << 9;
 /// Number of flow samples that are handed to a recorder at once.
 const PART: usize = 1 << 16;
 /// Actors behind the links, counted from there.
@@ -50,87 +46,14 @@ struct World {
     sampler: Option<Sampler>,
     seconds: Seconds,
     running: usize,
+    /// Whether a guest has failed, which ends the run.
+    failed: bool,
     end: Time,
     next_sample: Time,
+    /// First time behind the next pause.
+    behind_pause: Time,
     /// Next time at which the flows are observed. No flow is ahead of it.
     bound: Time,
-}
-
-/// Runs a scenario. Time series and packet events are in the outcome. Returns `None` if
-/// `watch.stop` ended the run early.
-pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
-    run_events(scenario, watch, &mut None, Vec::new())
-}
-
-/// Like [`run`], but hands time series and packet events to a recorder during the run. They are not
-/// in the outcome.
-pub fn run_recorded(scenario: &Scenario, watch: &Watch, recorder: &mut dyn Recorder) -> Option<Outcome> {
-    let mut outcome = run_events(scenario, watch, &mut Some(recorder), Vec::new())?;
-    outcome.hand_over(recorder);
-    Some(outcome)
-}
-
-/// Like [`run`] or, with a recorder, [`run_recorded`], with guests in the place of some flows, each
-/// given with its flow's number. The first of several guests for a flow counts. Guests for unknown
-/// flows are ignored.
-pub fn run_with_guests(
-    scenario: &Scenario,
-    guests: scenario::Guests,
-    watch: &Watch,
-    mut recorder: Option<&mut dyn Recorder>,
-) -> Option<Outcome> {
-    let mut outcome = run_events(scenario, watch, &mut recorder, guests)?;
-    if let Some(recorder) = recorder {
-        outcome.hand_over(recorder);
-    }
-    Some(outcome)
-}
-
-fn run_events(
-    scenario: &Scenario,
-    watch: &Watch,
-    recorder: &mut Option<&mut dyn Recorder>,
-    guests: scenario::Guests,
-) -> Option<Outcome> {
-    let mut world = World::new(scenario, guests);
-    let mut now = Time::ZERO;
-    let (mut events, mut work) = (0, 0);
-    let sampler = world.shared.links.len() + SAMPLER;
-    // Checking events visits every flow.
-    let look_at_events_every = LOOK_AT_EVENTS_EVERY.max(scenario.flows.len() as u64);
-    let look_every = if scenario.trace { look_at_events_every } else { LOOK_EVERY };
-    world.set_bound();
-    while world.running > 0 {
-        let Some((time, actor)) = world.queue.first().filter(|next| next.0 <= world.end) else {
-            now = world.end;
-            world.read_windows(now);
-            break;
-        };
-        now = time;
-        world.read_windows(now);
-        world.turn(now, actor);
-        events += 1;
-        // Only after samples, because the division into parts shows in the order of rows.
-        if actor == sampler
-            && let Some(recorder) = recorder
-        {
-            world.hand_over_samples(*recorder);
-        }
-        // A sample visits every flow.
-        work += if actor == sampler { world.flows.len() as u64 } else { 1 };
-        if work >= look_every {
-            work = 0;
-            watch.reached.store(now.0, Ordering::Relaxed);
-            if watch.stop.load(Ordering::Relaxed) {
-                return None;
-            }
-            if let Some(recorder) = recorder {
-                world.hand_over_events(*recorder);
-            }
-        }
-    }
-    watch.reached.store(scenario.duration.0, Ordering::Relaxed);
-    Some(world.finish(now, events))
 }
 
 impl World {
@@ -169,6 +92,7 @@ impl World {
             first_flow,
             shared: Shared::new(links),
             running: flows.len(),
+            failed: false,
             sampler: scenario.series.map(|interval| Sampler::new(interval, flows.len())),
             flows,
             guests,
@@ -176,14 +100,43 @@ impl World {
             seconds: Seconds::new(scenario.series),
             end: Time::ZERO + scenario.duration,
             next_sample: scenario.series.map_or(Time::NEVER, |interval| Time::ZERO + interval),
+            behind_pause: Time::ZERO,
             bound: Time::ZERO,
         }
     }
 
-    /// Updates the bound: the next sample, the next edge of a window, or the end of the run, whose
+    /// Updates the bound: the next sample, the next edge of a window, or the next pause, whose
     /// events still count.
     fn set_bound(&mut self) {
-        self.bound = self.windows.next().min(self.next_sample).min(self.end + Duration(1));
+        self.bound = self.windows.next().min(self.next_sample).min(self.behind_pause);
+    }
+
+    /// Sets the next pause, at the end of the run or before.
+    fn pause_at(&mut self, time: Time) {
+        self.behind_pause = time + Duration(1);
+        self.set_bound();
+    }
+
+    /// Brings the flows up to date at a pause, after all turns at that time. Returns the bytes in
+    /// the queues of the forward links, and the number of packets that those have dropped.
+    fn pause(&mut self, now: Time) -> (u64, u64) {
+        self.read_windows(now);
+        self.flows.iter_mut().for_each(|flow| flow.pause(now, &mut self.shared));
+        self.shared.links.backlog_and_drops(now)
+    }
+
+    /// Returns the state of all flows at a pause.
+    fn flows(&self, now: Time) -> Vec<FlowSnapshot> {
+        let numbered = self.flows.iter().enumerate();
+        let state = |(number, flow): (usize, &Flow)| {
+            self.guests.snapshot(now, number, flow).unwrap_or_else(|| flow.snapshot(now))
+        };
+        numbered.map(state).collect()
+    }
+
+    /// Takes the samples.
+    fn take_series(&mut self) -> Series {
+        self.sampler.as_mut().map(Sampler::take).unwrap_or_default()
     }
 
     /// Reads the counters of windows that begin or end by `now`, before anything happens at that
@@ -253,8 +206,9 @@ impl World {
     }
 
     /// Updates the queue after a call of a guest that was not done before.
-    fn after_guest(&mut self, Called { index, done, next }: Called) {
+    fn after_guest(&mut self, Called { index, done, failed, next }: Called) {
         self.running -= usize::from(done);
+        self.failed |= failed;
         self.queue.set(self.first_flow + self.flows.len() + index, next);
     }
 
@@ -287,6 +241,7 @@ impl World {
     }
 
     fn finish(mut self, now: Time, events: u64) -> Outcome {
+        let series = self.take_series();
         self.guests.count(&mut self.flows);
         self.flows.iter_mut().for_each(|flow| flow.conclude(now, &mut self.shared));
         let (mut counters, reverse) = self.shared.links.counters(now);
@@ -300,7 +255,6 @@ impl World {
         }
         let flows = self.flows.into_iter().map(|flow| flow.record).collect();
         let link = counters.remove(0);
-        let series = self.sampler.as_mut().map(Sampler::take).unwrap_or_default();
         let (seconds, beyond) = (self.seconds, counters);
         Outcome { flows, probe, udp, link, beyond, reverse, windows, series, seconds, end: now, events }
     }
