@@ -182,7 +182,7 @@ fn the_folder_holds_the_page_and_a_file_per_chart_and_variant() {
     let variants = ["limit-counts-queue", "limit-counts-queue-delay"];
     let mut expected = vec!["index.html".to_owned(), "quic-dc-table-1-bar-variant.svg".to_owned()];
     expected.extend([1, 5].map(|n| format!("quic-dc-table-{n}.html")));
-    let of_table_5 = ["area-time", "bar-flow", "box-row", "line-time", "point-rtt-mean"];
+    let of_table_5 = ["area-time", "bar-flow", "line-time", "point-rtt-mean"];
     expected.extend(of_table_5.iter().map(|c| format!("quic-dc-table-5-{c}.svg")));
     let of_chart = |c: &&str| variants.map(|v| format!("quic-dc-table-1-{c}-{v}.svg"));
     expected.extend(charts.iter().flat_map(of_chart));
@@ -244,7 +244,7 @@ fn a_crowd_of_flows_makes_small_pictures() {
     let files = files(&[fixture::crowd()]);
     parse_all(&files);
     let charts: Vec<_> = files.iter().filter(|(n, _)| n.ends_with(".svg")).collect();
-    assert_eq!(charts.len(), 4);
+    assert_eq!(charts.len(), 3);
     for (name, text) in charts {
         assert!(text.len() < 300_000, "{name}: {} bytes", text.len());
     }

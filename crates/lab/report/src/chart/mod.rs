@@ -8,7 +8,6 @@ mod cdf;
 mod cells;
 mod ellipse;
 mod envelope;
-mod fields;
 mod flows;
 mod hatching;
 mod kinds;
@@ -127,9 +126,6 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
             let cells = cells::Cells { title, mark, y_scale, x, metrics, overlaid, published, spots };
             return cells::draw(source, &cells, *together);
         }
-        Data::Fields { x, y, metric, spots } => {
-            return fields::draw(source, &fields::Fields { title, x, y, metric, spots });
-        }
     };
     if *together { sheet::combine(source, figures) } else { figures }
 }
@@ -146,7 +142,6 @@ pub(super) fn gains_by_width(chart: &Chart) -> bool {
             x.words.is_empty() || facets > 1 || places.collect::<BTreeSet<_>>().len() > FEW
         }
         Data::Samples { .. } | Data::Flows { .. } | Data::Shares { .. } => chart.together,
-        Data::Fields { .. } => false,
     }
 }
 

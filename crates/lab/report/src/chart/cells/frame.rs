@@ -4,7 +4,7 @@ use experiment::chart::{Along, Axis, Mark, ScaleKind, Spot};
 use experiment::metric::Metric;
 
 use super::allowed;
-use super::value::{Value, label, measured};
+use super::value::Value;
 use crate::chart::axis::{Scale, extent};
 use crate::chart::{Source, distinct, sharing};
 use crate::number;
@@ -106,9 +106,8 @@ impl<'a> Frame<'a> {
     }
 
     fn group(&self, metrics: Vec<(&'a Metric, usize)>) -> Group<'a> {
-        let names: Vec<String> = metrics.iter().map(|(metric, _)| label(metric)).collect();
-        let first = metrics.first().map(|(metric, _)| measured(metric));
-        let unit = first.map_or("", |metric| metric.unit());
+        let names: Vec<String> = metrics.iter().map(|(metric, _)| number::metric(metric).label).collect();
+        let unit = metrics.first().map_or("", |(metric, _)| metric.unit());
         let mut group = Group {
             metrics,
             heading: number::with_unit(&names.join(", "), unit),
@@ -164,8 +163,7 @@ impl<'a> Frame<'a> {
                 Scale::log(low, high)
             }
             ScaleKind::Linear => {
-                let near = matches!(self.chart.mark, Mark::Box)
-                    || (self.chart.mark == Mark::Point && self.chart.is_horizontal());
+                let near = self.chart.mark == Mark::Point && self.chart.is_horizontal();
                 Scale::values(extent(ends), near, count)
             }
         }
@@ -189,7 +187,7 @@ impl<'a> Frame<'a> {
                 let wanted =
                     |spot: &&&Spot| spot.series == of.series && facet.is_none_or(|f| f == spot.facet);
                 for spot in spots.iter().filter(wanted) {
-                    let value = Value::new(self.source, spot, metric, self.chart.mark);
+                    let value = Value::new(self.source, spot, metric);
                     items.extend(value.map(|value| Item { entry, spot, metric, value }));
                 }
             }
@@ -246,11 +244,15 @@ fn entries<'a>(source: &Source<'_>, chart: &Cells<'a>) -> Vec<Entry<'a>> {
         return series.into_iter().map(entry).collect();
     }
     let both = chart.metrics.iter().flat_map(|metric| series.iter().map(move |(name, _)| (metric, *name)));
-    let name = |metric, series: &str| match series {
-        "" => label(metric),
-        series => format!("{}, {series}", label(metric)),
+    let name = |label: String, series: &str| match series {
+        "" => label,
+        series => format!("{label}, {series}"),
     };
-    let entry = |(i, (metric, series))| Entry { name: name(metric, series), style: Style::nth(i), series };
+    let entry = |(i, (metric, series))| Entry {
+        name: name(number::metric(metric).label, series),
+        style: Style::nth(i),
+        series,
+    };
     both.enumerate().map(entry).collect()
 }
 

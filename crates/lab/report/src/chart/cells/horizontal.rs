@@ -6,7 +6,6 @@ use maud::{Markup, html};
 use super::frame::{Frame, Group, Item};
 use super::legend;
 use super::pen::{Pen, Slot};
-use super::value::measured;
 use crate::chart::axis::Scale;
 use crate::chart::distinct;
 use crate::chart::svg::{self, Anchor, SMALL, TEXT, WIDTH};
@@ -101,18 +100,16 @@ fn one(frame: &Frame<'_>, pen: &Pen<'_>, item: &Item<'_>, top: f64, height: f64)
     let (style, name) = (frame.style(item), frame.words(item));
     let whole = Slot { middle: top + height / 2.0, width: height - 2.0 };
     let (ours, theirs) = if frame.has_published { whole.halves() } else { (whole, whole) };
-    let decimals = measured(item.metric).decimals(item.value.centre);
+    let decimals = item.metric.decimals(item.value.centre);
     let value = number::fixed(item.value.centre, decimals);
     let published = item.value.published.filter(|_| frame.has_published);
     html! {
         (svg::text(WIDTH - 4.0, ours.middle + 3.5, SMALL - 1.0, INK, Anchor::End, &value))
-        @match (&item.value.quartiles, frame.chart.mark) {
-            (Some(quartiles), _) => { (pen.box_plot(ours, quartiles, &style, &name)) }
-            (None, Mark::Bar) => {
-                (pen.bar(ours, item.value.centre, &style, true, &name))
-                @if let Some(spread) = item.value.spread { (pen.whisker(ours.middle, 3.0, spread)) }
-            }
-            (None, _) => { (pen.point(ours.middle, item.value.centre, item.value.spread, &style, &name)) }
+        @if frame.chart.mark == Mark::Bar {
+            (pen.bar(ours, item.value.centre, &style, true, &name))
+            @if let Some(spread) = item.value.spread { (pen.whisker(ours.middle, 3.0, spread)) }
+        } @else {
+            (pen.point(ours.middle, item.value.centre, item.value.spread, &style, &name))
         }
         @if let Some(value) = published {
             (pen.bar(theirs, value, &style, false, &Frame::published_words(item, value)))

@@ -1,4 +1,4 @@
-//! Cells of the table as lines, bars, boxes or points, along rows, variants or a varied key. There
+//! Cells of the table as lines, bars or points, along rows, variants or a varied key. There
 //! is a panel per metric and facet, and a colour per series.
 
 mod allowed;
@@ -11,7 +11,7 @@ mod vertical;
 
 pub(super) use frame::Cells;
 
-use experiment::chart::{Along, Spot};
+use experiment::chart::{Along, Mark, Spot};
 use maud::{Markup, html};
 
 use super::Source;
@@ -59,7 +59,7 @@ fn figure<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> Figure {
 /// Draws the names of the colours, and the key of published bars. Returns them with their height.
 fn legend(frame: &Frame<'_>, width: f64) -> (Markup, f64) {
     let entries: Vec<(&str, &Style)> = frame.entries.iter().map(|e| (e.name.as_str(), &e.style)).collect();
-    let weight = if has_boxes(frame) { svg::BOX } else { svg::PIECE };
+    let weight = if is_bars(frame) { svg::BOX } else { svg::PIECE };
     let (names, mut height) =
         if entries.len() > 1 { svg::legend(width, 4.0, &entries, weight) } else { (Markup::default(), 0.0) };
     let sources = frame.has_published.then(|| source_key(height));
@@ -69,12 +69,8 @@ fn legend(frame: &Frame<'_>, width: f64) -> (Markup, f64) {
 
 /// Reports whether the mark has a width. Such marks stand beside each other, others at their
 /// number.
-fn has_boxes(frame: &Frame<'_>) -> bool {
-    use experiment::chart::Mark;
-    match frame.chart.mark {
-        Mark::Bar | Mark::Box => true,
-        Mark::Line | Mark::Area | Mark::Point | Mark::Rect => false,
-    }
+fn is_bars(frame: &Frame<'_>) -> bool {
+    frame.chart.mark == Mark::Bar
 }
 
 /// Draws the key of a pair of bars.

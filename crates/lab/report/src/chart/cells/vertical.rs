@@ -7,7 +7,7 @@ use super::allowed;
 use super::frame::{Frame, Group, Item};
 use super::names::Names;
 use super::pen::{Pen, Slot};
-use super::{has_boxes, legend};
+use super::{is_bars, legend};
 use crate::chart::axis::{Scale, extent, is_drawable};
 use crate::chart::distinct;
 use crate::chart::svg::{self, Anchor, SMALL, TEXT, WIDTH};
@@ -26,7 +26,7 @@ const COLUMNS: (usize, usize) = (2, 4);
 const MOST_FACETS: usize = 24;
 /// Smallest distance in pixels of ticks at the values themselves.
 const BETWEEN: f64 = 22.0;
-/// Share of a place that its marks fill, and the widest bar or box.
+/// Share of a place that its marks fill, and the widest bar.
 const FILLED: f64 = 0.8;
 const WIDEST: f64 = 34.0;
 
@@ -67,7 +67,7 @@ pub(super) fn draw<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> 
 fn axis(frame: &Frame<'_>, spots: &[&Spot]) -> (Axis, String) {
     let x = frame.chart.x;
     let name = number::with_unit(&x.name, &x.unit);
-    if x.words.is_empty() && !has_boxes(frame) {
+    if x.words.is_empty() && !is_bars(frame) {
         return (Axis::Numbers, name);
     }
     let mut at: Vec<f64> = spots.iter().filter_map(|spot| spot.at.first().copied()).collect();
@@ -238,13 +238,11 @@ impl<'a> Picture<'_, 'a> {
         let published = item.value.published.filter(|_| self.frame.has_published);
         let (ours, theirs) = if self.frame.has_published { slot.halves() } else { (slot, slot) };
         html! {
-            @match (&item.value.quartiles, self.frame.chart.mark) {
-                (Some(quartiles), _) => { (pen.box_plot(ours, quartiles, &style, &name)) }
-                (None, Mark::Bar) => {
-                    (pen.bar(ours, item.value.centre, &style, true, &name))
-                    @if let Some(spread) = item.value.spread { (pen.whisker(ours.middle, (ours.width / 4.0).min(3.0), spread)) }
-                }
-                (None, _) => { (pen.point(ours.middle, item.value.centre, item.value.spread, &style, &name)) }
+            @if self.frame.chart.mark == Mark::Bar {
+                (pen.bar(ours, item.value.centre, &style, true, &name))
+                @if let Some(spread) = item.value.spread { (pen.whisker(ours.middle, (ours.width / 4.0).min(3.0), spread)) }
+            } @else {
+                (pen.point(ours.middle, item.value.centre, item.value.spread, &style, &name))
             }
             @if let Some(value) = published {
                 (pen.bar(theirs, value, &style, false, &Frame::published_words(item, value)))
