@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::chart::{WIDTH, text_width};
 use super::terminal::{brief, first};
-use super::{fixture, write};
+use super::{fixture, pages, svg, write};
 use experiment::chart::{Chart, Mark};
 use results::summary::{Results, Summary};
 
@@ -190,6 +190,24 @@ fn the_folder_holds_the_page_and_a_file_per_chart_and_variant() {
     expected.push("ledger.html".to_owned());
     expected.sort();
     assert_eq!(names, expected);
+}
+
+/// Pages and charts are texts, without a folder.
+#[test]
+fn a_report_is_made_of_texts() {
+    let experiments = fixture::realistic();
+    let texts = pages("A <heading> & more", &[], &experiments);
+    assert_eq!(texts.last().unwrap().0, "index.html");
+    let mut sorted = texts.clone();
+    sorted.sort();
+    assert!(sorted == files(&experiments), "the folder holds the same texts");
+    assert!(svg_files(&experiments[0]).len() > 5);
+    parse_all(&svg_files(&fixture::odd()[0]));
+}
+
+fn svg_files(results: &Results) -> Vec<(String, String)> {
+    let texts = results.summary.charts.iter().flat_map(|chart| svg(results, chart));
+    texts.map(|text| ("chart.svg".to_owned(), text)).collect()
 }
 
 #[test]

@@ -59,6 +59,11 @@ impl Figure {
         }
     }
 
+    /// Returns the name of the file of a figure that is the only one of its kind.
+    pub(crate) fn file(&self) -> String {
+        format!("{}.svg", self.kind)
+    }
+
     /// Draws the chart for a page. The style sheet sets its width, typeface and dark colours.
     pub(crate) fn inline(&self) -> Markup {
         let frame = format!("0 0 {} {}", px(self.width), px(self.height));
