@@ -9,6 +9,7 @@ mod cells;
 mod ellipse;
 mod envelope;
 mod flows;
+mod frame;
 mod hatching;
 mod kinds;
 mod loops;

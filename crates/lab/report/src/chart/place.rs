@@ -1,5 +1,7 @@
 //! Places the labels of points so that they do not overlap.
 
+use super::frame::Plot;
+
 /// A rectangle in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Area {
@@ -10,6 +12,12 @@ pub(super) struct Area {
 }
 
 impl Area {
+    /// Returns the area of a plot.
+    pub(super) fn inside(plot: &Plot) -> Self {
+        let ((top, bottom), (left, right)) = (plot.span(), plot.sides());
+        Self { left, top, right, bottom }
+    }
+
     pub(super) fn around(x: f64, y: f64, half_width: f64, half_height: f64) -> Self {
         Self { left: x - half_width, top: y - half_height, right: x + half_width, bottom: y + half_height }
     }

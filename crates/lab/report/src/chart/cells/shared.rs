@@ -73,7 +73,7 @@ impl Item<'_> {
     }
 }
 
-pub(super) struct Frame<'a> {
+pub(super) struct Shared<'a> {
     pub(super) source: &'a Source<'a>,
     pub(super) chart: &'a Cells<'a>,
     pub(super) entries: Vec<Entry<'a>>,
@@ -84,21 +84,21 @@ pub(super) struct Frame<'a> {
     pub(super) has_published: bool,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> Shared<'a> {
     pub(super) fn new(source: &'a Source<'a>, chart: &'a Cells<'a>, together: bool) -> Self {
         let (entries, groups) = (entries(source, chart), Vec::new());
-        let mut frame = Self { source, chart, entries, groups, together, has_published: false };
-        let series = frame.entries.len() / chart.metrics.len().max(1);
+        let mut shared = Self { source, chart, entries, groups, together, has_published: false };
+        let series = shared.entries.len() / chart.metrics.len().max(1);
         let each = chart.metrics.iter().enumerate();
         let sets: Vec<Vec<(&Metric, usize)>> = if chart.overlaid {
             vec![each.map(|(i, metric)| (metric, i * series)).collect()]
         } else {
             chart.metrics.iter().map(|metric| vec![(metric, 0)]).collect()
         };
-        frame.groups = sets.into_iter().map(|metrics| frame.group(metrics)).collect();
-        let all = frame.groups.iter().flat_map(|group| frame.items(&frame.every(), group, None));
-        frame.has_published = chart.published && all.into_iter().any(|item| item.value.published.is_some());
-        frame
+        shared.groups = sets.into_iter().map(|metrics| shared.group(metrics)).collect();
+        let all = shared.groups.iter().flat_map(|group| shared.items(&shared.every(), group, None));
+        shared.has_published = chart.published && all.into_iter().any(|item| item.value.published.is_some());
+        shared
     }
 
     fn every(&self) -> Vec<&'a Spot> {
