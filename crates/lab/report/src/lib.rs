@@ -5,6 +5,7 @@ mod answer;
 mod chart;
 mod claims;
 mod colours;
+mod distinct;
 mod files;
 mod ledger;
 mod number;

@@ -33,6 +33,7 @@ pub(super) use svg::{Figure, WIDE, WIDTH, text_width};
 
 use std::collections::BTreeSet;
 
+use super::distinct::distinct;
 use super::styles::{Palette, Style};
 use experiment::chart::{Along, Chart, Data, Mark, Spot};
 use experiment::metric::Metric;
@@ -158,15 +159,4 @@ pub(super) fn draw_loops(analysis: &Analysis) -> Vec<Figure> {
 fn wanted<'a>(variant: &'a Variant, rows: &[RowLabel]) -> Vec<&'a str> {
     let labels = variant.rows.iter().map(|r| r.label.as_str());
     labels.filter(|l| rows.is_empty() || rows.iter().any(|r| r == l)).collect()
-}
-
-/// Removes repeats and keeps the order.
-fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut known: Vec<&str> = Vec::new();
-    for word in all {
-        if !known.contains(&word) {
-            known.push(word);
-        }
-    }
-    known
 }

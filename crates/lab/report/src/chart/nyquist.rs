@@ -124,15 +124,13 @@ impl Plane {
         let space = Area::inside(&self.0);
         let labels = place::labels(&points, &sizes, &space, self.obstacles(curves));
         html! {
-            @for (point, label) in points.iter().zip(&labels) {
-                @if let Some([from, to]) = place::leader(*point, label) { (svg::line(from.0, from.1, to.0, to.1, AXIS)) }
-            }
+            (place::leaders(&points, &labels))
             @for (i, (mark, (x, y))) in marks.iter().zip(&points).enumerate() {
                 @if i < criticals { (cross(*x, *y)) } @else {
                     circle cx=(svg::px(*x)) cy=(svg::px(*y)) r="4" fill=(mark.colour) stroke=(PAPER) {}
                 }
             }
-            @for (mark, label) in marks.iter().zip(&labels) { (svg::haloed(label.left, label.bottom - 2.0, &mark.words)) }
+            (place::names(marks.iter().map(|mark| &mark.words), &labels))
         }
     }
 

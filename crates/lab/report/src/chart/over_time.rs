@@ -17,6 +17,7 @@ use super::runs::Run;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, path, sharing, wanted};
 use crate::colours::{GRID, MUTED};
+use crate::distinct::distinct;
 use crate::number;
 use crate::styles::Style;
 use congestion::STATE;
@@ -125,13 +126,7 @@ fn names<'k>(
     states: &BTreeMap<String, Vec<String>>,
     kinds: impl Iterator<Item = &'k Kind<'k>>,
 ) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in kinds.filter_map(|kind| states.get(kind.algorithm)).flatten() {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
+    distinct(kinds.filter_map(|kind| states.get(kind.algorithm)).flatten().cloned())
 }
 
 /// Returns the parts of all figures with their rows.

@@ -14,7 +14,7 @@ use super::kinds::{Kind, Kinds, distinct};
 use super::place::{self, Area};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, path, reference, sharing, wanted};
-use crate::colours::{AXIS, MUTED, PAPER};
+use crate::colours::{MUTED, PAPER};
 use crate::number;
 use results::network::{Course, Network};
 use results::summary::{Cell, FlowRow, Variant};
@@ -281,12 +281,7 @@ struct Appearance<'a> {
 
 impl<'a> Appearance<'a> {
     fn new(source: &'a Source<'a>, shown: &[Vec<Cloud<'a>>], colour: Option<Colour>) -> Self {
-        let mut all: Vec<(&str, Kind<'_>)> = Vec::new();
-        for cloud in shown.iter().flatten() {
-            if !all.contains(&(cloud.row, cloud.kind)) {
-                all.push((cloud.row, cloud.kind));
-            }
-        }
+        let all = crate::distinct::distinct(shown.iter().flatten().map(|cloud| (cloud.row, cloud.kind)));
         let is_mixed = colour == Some(Colour::Flow)
             || shown.iter().any(|clouds| clouds.windows(2).any(|w| w[0].row == w[1].row));
         Self { source, kinds: Kinds::new(source, all.iter().map(|a| a.1)), all, is_mixed }
@@ -384,17 +379,13 @@ impl Plane<'_> {
         let sizes: Vec<_> = short.iter().map(|n| (svg::text_width(n, TEXT), TEXT)).collect();
         let labels = place::labels(&points, &sizes, &space, self.obstacles(clouds));
         html! {
-            @for (point, label) in points.iter().zip(&labels) {
-                @if let Some([from, to]) = place::leader(*point, label) { (svg::line(from.0, from.1, to.0, to.1, AXIS)) }
-            }
+            (place::leaders(&points, &labels))
             @for ((cloud, (x, y)), name) in clouds.iter().zip(&points).zip(&names) {
                 circle cx=(svg::px(*x)) cy=(svg::px(*y)) r="4.5" fill=(self.appearance.colour(cloud)) stroke=(PAPER) {
                     title { (name) ": " (self.words(cloud.ellipse.centre)) }
                 }
             }
-            @for (label, name) in labels.iter().zip(&short) {
-                (svg::haloed(label.left, label.bottom - 2.0, name))
-            }
+            (place::names(short.iter(), &labels))
         }
     }
 }

@@ -7,10 +7,10 @@ use super::legend;
 use super::pen::{Pen, Slot};
 use super::shared::{Group, Item, Shared};
 use crate::chart::axis::Scale;
-use crate::chart::distinct;
 use crate::chart::frame::Frame;
 use crate::chart::svg::{self, Anchor, SMALL, TEXT, WIDTH};
 use crate::colours::{AXIS, INK, MUTED};
+use crate::distinct::distinct;
 use crate::number;
 
 /// Height of a mark, without and with a published value; and the space between rows.
@@ -90,23 +90,15 @@ fn base(scale: &Scale) -> f64 {
 
 /// Draws a mark with the published value below it, and both as numbers at the right edge.
 fn one(shared: &Shared<'_>, pen: &Pen<'_>, item: &Item<'_>, top: f64, height: f64) -> Markup {
-    let (style, name) = (shared.style(item), shared.words(item));
-    let whole = Slot { middle: top + height / 2.0, width: height - 2.0 };
-    let (ours, theirs) = if shared.has_published { whole.halves() } else { (whole, whole) };
-    let decimals = item.metric.decimals(item.value.centre);
-    let value = number::fixed(item.value.centre, decimals);
-    let published = item.value.published.filter(|_| shared.has_published);
+    let (ours, theirs) = shared.slots(Slot { middle: top + height / 2.0, width: height - 2.0 });
+    let value = number::fixed(item.value.centre, item.metric.decimals(item.value.centre));
+    let number =
+        |y: f64, colour: &str, text: &str| svg::text(WIDTH - 4.0, y, SMALL - 1.0, colour, Anchor::End, text);
     html! {
-        (svg::text(WIDTH - 4.0, ours.middle + 3.5, SMALL - 1.0, INK, Anchor::End, &value))
-        @if shared.chart.mark == Mark::Bar {
-            (pen.bar(ours, item.value.centre, &style, true, &name))
-            @if let Some(spread) = item.value.spread { (pen.whisker(ours.middle, 3.0, spread)) }
-        } @else {
-            (pen.point(ours.middle, item.value.centre, item.value.spread, &style, &name))
-        }
-        @if let Some(value) = published {
-            (pen.bar(theirs, value, &style, false, &Shared::published_words(item, value)))
-            (svg::text(WIDTH - 4.0, theirs.middle + 4.5, SMALL - 1.0, MUTED, Anchor::End, &printed(shared, item, value)))
+        (number(ours.middle + 3.5, INK, &value))
+        (shared.mark(pen, item, (ours, theirs), 3.0))
+        @if let Some(value) = shared.published(item) {
+            (number(theirs.middle + 4.5, MUTED, &printed(shared, item, value)))
         }
     }
 }

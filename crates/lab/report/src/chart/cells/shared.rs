@@ -2,11 +2,14 @@
 
 use experiment::chart::{Along, Axis, Mark, ScaleKind, Spot};
 use experiment::metric::Metric;
+use maud::{Markup, html};
 
 use super::allowed;
+use super::pen::{Pen, Slot};
 use super::value::Value;
 use crate::chart::axis::{Scale, extent};
-use crate::chart::{Source, distinct, sharing};
+use crate::chart::{Source, sharing};
+use crate::distinct::distinct;
 use crate::number;
 use crate::styles::Style;
 
@@ -213,6 +216,35 @@ impl<'a> Shared<'a> {
         }
     }
 
+    /// Splits a slot for our value and the published one, if any is shown.
+    pub(super) fn slots(&self, slot: Slot) -> (Slot, Slot) {
+        if self.has_published { slot.halves() } else { (slot, slot) }
+    }
+
+    /// Draws a value with its spread, and the published value beside it. `half` is the half width of
+    /// a whisker's end.
+    pub(super) fn mark(&self, pen: &Pen<'_>, item: &Item<'_>, slots: (Slot, Slot), half: f64) -> Markup {
+        let (style, name, value) = (self.style(item), self.words(item), &item.value);
+        let (ours, theirs) = slots;
+        html! {
+            @if self.chart.mark == Mark::Bar {
+                (pen.bar(ours, value.centre, &style, true, &name))
+                @if let Some(spread) = value.spread { (pen.whisker(ours.middle, half, spread)) }
+            } @else {
+                (pen.point(ours.middle, value.centre, value.spread, &style, &name))
+            }
+            @if let Some(published) = self.published(item) {
+                @let name = format!("{} published: {}", item.spot.row, number::valued(item.metric, published));
+                (pen.bar(theirs, published, &style, false, &name))
+            }
+        }
+    }
+
+    /// Returns the published value, if the chart shows it.
+    pub(super) fn published(&self, item: &Item<'_>) -> Option<f64> {
+        item.value.published.filter(|_| self.has_published)
+    }
+
     /// Describes a value: `cubic at 0.5 BDP: 9.2 ± 0.1 Mbit/s`.
     pub(super) fn words(&self, item: &Item<'_>) -> String {
         let axis = self.chart.x;
@@ -228,11 +260,6 @@ impl<'a> Shared<'a> {
             (false, false) => format!("{name} at {place}"),
         };
         format!("{at}: {}", item.value.words(item.metric)).trim_start_matches(": ").to_owned()
-    }
-
-    /// Describes the published value.
-    pub(super) fn published_words(item: &Item<'_>, published: f64) -> String {
-        format!("{} published: {}", item.spot.row, number::valued(item.metric, published))
     }
 }
 

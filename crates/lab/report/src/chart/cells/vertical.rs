@@ -9,10 +9,10 @@ use super::pen::{Pen, Slot};
 use super::shared::{Group, Item, Shared};
 use super::{is_bars, legend};
 use crate::chart::axis::{Scale, extent, is_drawable};
-use crate::chart::distinct;
 use crate::chart::frame::{Frame, Plot};
 use crate::chart::svg::{self, Anchor, SMALL, TEXT, WIDTH};
 use crate::chart::{path, reference};
+use crate::distinct::distinct;
 use crate::number;
 use crate::variants::keys_and_values;
 
@@ -223,20 +223,8 @@ impl<'a> Picture<'_, 'a> {
         let width = (FILLED * space / colours).min(WIDEST);
         let middle = left + space * (place as f64 + 0.5) + width * (item.entry as f64 + 0.5 - colours / 2.0);
         let slot = Slot { middle, width: width - if width > 6.0 { 2.0 } else { 0.0 } };
-        let (style, name) = (self.shared.style(item), self.shared.words(item));
-        let published = item.value.published.filter(|_| self.shared.has_published);
-        let (ours, theirs) = if self.shared.has_published { slot.halves() } else { (slot, slot) };
-        html! {
-            @if self.shared.chart.mark == Mark::Bar {
-                (pen.bar(ours, item.value.centre, &style, true, &name))
-                @if let Some(spread) = item.value.spread { (pen.whisker(ours.middle, (ours.width / 4.0).min(3.0), spread)) }
-            } @else {
-                (pen.point(ours.middle, item.value.centre, item.value.spread, &style, &name))
-            }
-            @if let Some(value) = published {
-                (pen.bar(theirs, value, &style, false, &Shared::published_words(item, value)))
-            }
-        }
+        let slots = self.shared.slots(slot);
+        self.shared.mark(pen, item, slots, (slots.0.width / 4.0).min(3.0))
     }
 
     /// Draws the values of a colour at their numbers: a line with its band, or points.
