@@ -6,7 +6,7 @@ use std::path::Path;
 use maud::Markup;
 
 /// Returns a text without control characters: labels may hold them, and XML does not allow them.
-pub(crate) fn legal(text: Markup) -> String {
+pub(crate) fn legal(text: &Markup) -> String {
     let is_legal = |c: &char| !matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
     text.0.chars().filter(is_legal).collect()
 }

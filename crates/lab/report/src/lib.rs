@@ -79,14 +79,14 @@ pub fn pages(heading: &str, answer: &[Block], experiments: &[Results]) -> Vec<(S
         all.extend((0..sections.len()).map(page));
     }
     all.push(("index.html".to_owned(), page::index(heading, answer, experiments, &sections)));
-    all.into_iter().map(|(name, text)| (name, legal(text))).collect()
+    all.into_iter().map(|(name, text)| (name, legal(&text))).collect()
 }
 
 /// Returns a chart of these results as SVG: a text per variant, or one of all variants.
 pub fn svg(results: &Results, chart: &Chart) -> Vec<String> {
     let palette = Palette::new(std::slice::from_ref(results));
     let figures = chart::draw(&Source::new(results, &palette, chart::WIDTH), chart);
-    figures.iter().map(|figure| legal(figure.standalone())).collect()
+    figures.iter().map(|figure| legal(&figure.standalone())).collect()
 }
 
 fn sections(experiments: &[Results]) -> Vec<Section<'_>> {

@@ -25,10 +25,10 @@ pub fn write(dir: &Path, analysis: &Analysis) -> io::Result<PathBuf> {
 /// end `index.html`.
 pub fn pages(analysis: &Analysis) -> Vec<(String, String)> {
     let figures = chart::draw_loops(analysis);
-    let drawn = figures.iter().map(|figure| (figure.file(), legal(figure.standalone())));
+    let drawn = figures.iter().map(|figure| (figure.file(), legal(&figure.standalone())));
     let mut all: Vec<_> = drawn.collect();
     all.push(("response.csv".to_owned(), response(analysis)));
-    all.push(("index.html".to_owned(), legal(draw(analysis, &figures))));
+    all.push(("index.html".to_owned(), legal(&draw(analysis, &figures))));
     all
 }
 

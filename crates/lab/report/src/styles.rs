@@ -2,7 +2,7 @@
 //!
 //! An algorithm has one colour in all charts of a report. It gets the first colour that no
 //! algorithm in the same experiment has. If an experiment has more algorithms than colours, two
-//! share one. Then lines differ by dash and marker, and bars, boxes and areas by hatching.
+//! share one. Then lines differ by dash and marker, and bars and areas by hatching.
 //!
 //! Rows of one algorithm share its colour too, unless the experiment has no other algorithm. Then
 //! each row has its own. Dash and marker follow the order of the rows, as a second sign for every

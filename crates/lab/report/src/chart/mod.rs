@@ -103,17 +103,7 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
         Data::Series { columns, interval, .. } if *mark == Mark::Area => {
             areas::draw(source, title, columns, rows, *interval)
         }
-        Data::Series { columns, colour, strips, interval } => {
-            let chart = over_time::Lines {
-                title,
-                columns,
-                rows,
-                colour: *colour,
-                strips: *strips,
-                interval: *interval,
-            };
-            over_time::draw(source, &chart, *y_scale)
-        }
+        Data::Series { .. } => over_time::draw(source, chart),
         Data::Samples { colour } => cdf::draw(source, title, rows, *colour, *scale),
         Data::Flows { x, y, of_flows, colour } => {
             let axes = [(x, *scale), (y, *y_scale)];

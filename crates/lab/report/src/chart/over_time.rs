@@ -21,9 +21,8 @@ use crate::distinct::distinct;
 use crate::number;
 use crate::styles::Style;
 use congestion::STATE;
-use experiment::chart::{Colour, ScaleKind};
+use experiment::chart::{Chart, Colour, Data, ScaleKind};
 use results::summary::{RunLength, Track, Variant};
-use units::Duration;
 
 /// Number of lines in a panel above which each row gets a strip. Rows with several flows get strips
 /// too.
@@ -39,19 +38,6 @@ const MOST_BINS: usize = 1000;
 /// Distance from the axis of a line that would lie on it, as a share of the axis.
 const ABOVE_AXIS: f64 = 0.02;
 const GAP: f64 = 6.0;
-
-/// Settings of a line chart.
-pub(super) struct Lines<'a> {
-    pub(super) title: &'a str,
-    pub(super) columns: &'a [String],
-    pub(super) rows: &'a [RowLabel],
-    /// Colour of rows or of flows; by default of rows, and of flows if a row has several.
-    pub(super) colour: Option<Colour>,
-    /// Draw a strip for each row; by default if there are many lines.
-    pub(super) strips: Option<bool>,
-    /// Interval over which values are averaged.
-    pub(super) interval: Option<Duration>,
-}
 
 /// The tracks of a row: one per flow of its first repetition, up to [`MOST_FLOWS`].
 struct Row<'a> {
@@ -88,27 +74,28 @@ struct Shared<'a> {
     bins: Option<Bins>,
 }
 
-/// Draws one figure per variant.
-pub(super) fn draw<'a>(source: &'a Source<'a>, chart: &Lines<'a>, scale: ScaleKind) -> Vec<Figure> {
+/// Draws one figure per variant of a chart of series; none of another chart.
+pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
+    let Data::Series { columns, colour, strips, interval } = &chart.data else { return Vec::new() };
     let variants = &source.results.summary.variants;
-    let shown: Vec<_> = variants.iter().map(|v| (v, rows(source, v, chart.rows))).collect();
+    let shown: Vec<_> = variants.iter().map(|v| (v, rows(source, v, &chart.rows))).collect();
     let all = || shown.iter().flat_map(|(_, lines)| lines);
     let tracks: Vec<&Track> = all().flat_map(|l| &l.tracks).copied().collect();
     let (start, end) = extent(tracks.iter().flat_map(|t| &t.times).copied()).unwrap_or((0.0, 1.0));
     let kinds: Vec<_> = all().map(|l| l.kinds.clone()).collect();
     let has_much = |l: &[Row<'_>]| l.len() > MOST_TOGETHER || l.iter().any(|l| l.tracks.len() > 1);
-    let apart = chart.strips.unwrap_or_else(|| shown.iter().any(|(_, l)| has_much(l)));
+    let apart = strips.unwrap_or_else(|| shown.iter().any(|(_, l)| has_much(l)));
     let parts = parts(&shown, apart);
     let frame = Shared {
         source,
-        panels: chart.columns.iter().map(|m| panel(source, m, &parts, scale)).collect(),
+        panels: columns.iter().map(|m| panel(source, m, &parts, chart.y_scale)).collect(),
         time: Scale::exact(start, end, if source.width > WIDTH { 12 } else { 6 }).in_unit("s"),
         flows: Flows::new(source, &kinds),
-        of_rows: chart.colour == Some(Colour::Row),
+        of_rows: *colour == Some(Colour::Row),
         apart,
-        bins: chart.interval.map(|interval| Bins::new(&tracks, Some(interval), MOST_BINS)),
+        bins: interval.map(|interval| Bins::new(&tracks, Some(interval), MOST_BINS)),
     };
-    shown.iter().map(|(variant, lines)| frame.figure(chart.title, &variant.name, lines)).collect()
+    shown.iter().map(|(variant, lines)| frame.figure(&chart.title, &variant.name, lines)).collect()
 }
 
 fn rows<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Row<'a>> {

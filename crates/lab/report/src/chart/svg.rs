@@ -27,7 +27,7 @@ pub(super) const TEXT: f64 = 12.0;
 pub(super) const SMALL: f64 = 11.0;
 /// Line width of a curve's sample in a legend.
 pub(super) const PIECE: f64 = 2.2;
-/// Size of the sample for bars and boxes.
+/// Size of the sample for bars.
 pub(super) const BOX: f64 = 11.0;
 /// Size of the sample for areas, whose hatching is vertical.
 pub(super) const BANDS: f64 = 12.0;

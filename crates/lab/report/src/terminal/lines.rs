@@ -86,7 +86,7 @@ pub(super) fn colour(verdict: Verdict) -> AnsiColor {
 }
 
 /// Returns the words for a verdict.
-pub(super) fn word(verdict: Verdict) -> &'static str {
+pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
         Verdict::Partly => "partly",
