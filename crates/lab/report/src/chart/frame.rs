@@ -141,3 +141,31 @@ impl Frame {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plots_stand_below_each_other_above_names_and_remarks() {
+        let scale = Scale::exact(0.0, 10.0, 5);
+        let mut frame = Frame::new(430.0);
+        let first = frame.plot(10.0, 100.0, &scale, &scale);
+        let second = frame.plot(20.0, 50.0, &scale, &scale);
+        assert_eq!([first.span(), second.span()], [(10.0, 110.0), (130.0, 180.0)]);
+        assert_eq!((first.sides(), first.at((0.0, 10.0))), ((50.0, 416.0), (50.0, 10.0)));
+        frame.foot("Time (s)", &["One.".to_owned(), "Two.".to_owned()]);
+        let figure = frame.figure("kind", "Title", "a = 1");
+        assert_eq!((figure.height, figure.name().as_str()), (254.0, "Title (a = 1)"));
+        let body = figure.body.0;
+        let at = |words: &str| body.find(words).unwrap_or_else(|| panic!("{words}: {body}"));
+        assert!(at("y=\"213\"") < at("y=\"230\"") && at("One.") < at("y=\"244\""));
+    }
+
+    #[test]
+    fn an_axis_that_falls_to_the_right_has_the_same_sides() {
+        let scale = Scale::exact(0.0, 10.0, 5);
+        let plot = Plot { x: scale.on(416.0, 50.0), y: scale.on(100.0, 0.0) };
+        assert_eq!(plot.sides(), (50.0, 416.0));
+    }
+}
