@@ -10,9 +10,6 @@ use crate::metric::Metric;
 use crate::place::Place;
 use crate::row::RowLabel;
 
-/// Pseudo-metric for the RTT samples, of which a run has many.
-pub const RTT_SAMPLES: &str = "rtt";
-
 /// Graphical form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -25,10 +22,6 @@ pub enum Mark {
     Area,
     /// One point per value.
     Point,
-    /// Quartiles, minimum and maximum.
-    Box,
-    /// A rectangle coloured by its value.
-    Rect,
 }
 
 impl Mark {
@@ -39,8 +32,6 @@ impl Mark {
             Self::Bar => "bar",
             Self::Area => "area",
             Self::Point => "point",
-            Self::Box => "box",
-            Self::Rect => "rect",
         }
     }
 }
@@ -97,7 +88,7 @@ pub struct Axis {
 pub struct Spot {
     pub variant: String,
     pub row: RowLabel,
-    /// Position on the axes, in their units: x, and y in a chart with two axes.
+    /// Position on the axis, in its unit.
     pub at: Vec<f64>,
     /// The series, which decides the colour. Empty if there is only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -160,7 +151,7 @@ pub enum Data {
     /// Table cells along an axis, one panel per metric and facet.
     Cells {
         x: Axis,
-        /// Metrics of the table, or [`RTT_SAMPLES`].
+        /// Metrics of the table.
         metrics: Vec<Metric>,
         /// Whether the metrics share a panel and differ in colour.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -168,17 +159,6 @@ pub enum Data {
         /// Whether the source's own numbers are drawn next to ours.
         #[serde(default, skip_serializing_if = "is_default")]
         published: bool,
-        /// The displayed rows of each variant.
-        spots: Vec<Spot>,
-    },
-    /// A metric shown as the colour of rectangles on two axes, one panel per facet.
-    Fields {
-        /// From left to right.
-        x: Axis,
-        /// From bottom to top.
-        y: Axis,
-        /// A metric of the table.
-        metric: Metric,
         /// The displayed rows of each variant.
         spots: Vec<Spot>,
     },
@@ -228,24 +208,21 @@ impl Chart {
             std::iter::once(row.clone()).chain(others.iter().map(|other| row.on(*other))).collect()
         };
         chart.rows = chart.rows.iter().flat_map(beside).collect();
-        match &mut chart.data {
-            Data::Cells { x, spots, .. } => add_rows(others, &mut [x], spots),
-            Data::Fields { x, y, spots, .. } => add_rows(others, &mut [x, y], spots),
-            _ => {}
+        if let Data::Cells { x, spots, .. } = &mut chart.data {
+            add_rows(others, x, spots);
         }
         chart
     }
 }
 
 /// Adds the rows of other backends next to each row: on the axis of rows if there is one, otherwise
-/// as a separate colour or panel.
-fn add_rows(others: &[Place], axes: &mut [&mut Axis], spots: &mut Vec<Spot>) {
-    let of_rows = axes.iter().position(|axis| axis.along == Along::Rows);
+/// as a separate colour.
+fn add_rows(others: &[Place], axis: &mut Axis, spots: &mut Vec<Spot>) {
+    let is_of_rows = axis.along == Along::Rows;
     let on_other = |spot: &Spot, other: Place| {
         let mut beside = Spot { row: spot.row.on(other), ..spot.clone() };
-        if of_rows.is_none() {
-            let name = if axes.len() > 1 { &mut beside.facet } else { &mut beside.series };
-            *name = RowLabel::new(name, other).to_string();
+        if !is_of_rows {
+            beside.series = RowLabel::new(&beside.series, other).to_string();
         }
         beside
     };
@@ -253,19 +230,18 @@ fn add_rows(others: &[Place], axes: &mut [&mut Axis], spots: &mut Vec<Spot>) {
         std::iter::once(spot.clone()).chain(others.iter().map(|other| on_other(spot, *other))).collect()
     };
     let mut both: Vec<Vec<Spot>> = spots.iter().map(all).collect();
-    if let Some(index) = of_rows {
+    if is_of_rows {
         let each = (1 + others.len()) as f64;
         for group in &mut both {
             group.iter_mut().zip(0_u32..).for_each(|(spot, next)| {
-                spot.at[index] = each * spot.at[index] + f64::from(next);
+                spot.at[0] = each * spot.at[0] + f64::from(next);
             });
         }
         let beside = |word: &String| -> Vec<String> {
             let others = others.iter().map(|other| RowLabel::new(word, *other).to_string());
             std::iter::once(word.clone()).chain(others).collect()
         };
-        let words = &mut axes[index].words;
-        *words = words.iter().flat_map(beside).collect();
+        axis.words = axis.words.iter().flat_map(beside).collect();
     }
     *spots = both.into_iter().flatten().collect();
 }

@@ -41,11 +41,6 @@ impl Block {
             _ => None,
         }
     }
-
-    /// Returns the name of the figure's file.
-    pub(super) fn file(figure: &Figure) -> String {
-        format!("{}.svg", figure.kind)
-    }
 }
 
 /// Number of charts shown of the first part and of each other part.
@@ -85,10 +80,7 @@ fn picture(block: &Block, sections: &[Section<'_>]) -> Markup {
             @for chart in part.charts.iter().take(1) { (section::picture_of(chart, Some(variant))) }
         }
         @if let Some(figure) = block.figure() {
-            div {
-                h3 { (figure.title) }
-                figure { figcaption { a.file href=(Block::file(&figure)) { "SVG" } } (figure.inline()) }
-            }
+            (section::only_figure(&figure))
         }
     }
 }

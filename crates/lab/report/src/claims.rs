@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use crate::terminal::by_how_much;
+use crate::terminal::lines::word;
 use experiment::verdict::Outcome;
 use results::summary::{ClaimResult, Judged, PartResult, Verdict};
 
@@ -21,13 +22,14 @@ const ORDER: [Verdict; 5] =
 
 /// Returns symbol, word and class of a verdict. The symbol and the word do not depend on colour.
 pub(super) fn words(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
-    match verdict {
-        Verdict::Holds => ("✓", "holds", "holds"),
-        Verdict::Partly => ("◐", "partly", "known"),
-        Verdict::WithinSpread => ("≈", "within the spread", "known"),
-        Verdict::Missed => ("✗", "missed", "unexpected"),
-        Verdict::NotJudged => ("?", "not judged", "unexpected"),
-    }
+    let (symbol, class) = match verdict {
+        Verdict::Holds => ("✓", "holds"),
+        Verdict::Partly => ("◐", "known"),
+        Verdict::WithinSpread => ("≈", "known"),
+        Verdict::Missed => ("✗", "unexpected"),
+        Verdict::NotJudged => ("?", "unexpected"),
+    };
+    (symbol, word(verdict), class)
 }
 
 /// Counts the claims with each verdict. Verdicts without a claim are left out, except `holds` and

@@ -1,17 +1,30 @@
-//! Writes files atomically.
+//! Texts of files, and writing them atomically.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a temporary file and renames it. Control characters are removed: labels may hold them,
-/// and XML does not allow them.
-pub(crate) fn write_file(path: &Path, text: &str) -> io::Result<()> {
-    let is_fit = |c: &char| !matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
-    let text: String = text.chars().filter(is_fit).collect();
-    let dir = path.parent().unwrap_or(Path::new("."));
+use maud::Markup;
+
+/// Returns a text without control characters: labels may hold them, and XML does not allow them.
+pub(crate) fn legal(text: &Markup) -> String {
+    let is_legal = |c: &char| !matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
+    text.0.chars().filter(is_legal).collect()
+}
+
+/// Writes these files into `dir`, in their order.
+///
+/// # Errors
+/// Fails if a file cannot be written. No file is left half written.
+pub fn write_all(dir: &Path, files: &[(impl AsRef<str>, String)]) -> io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    files.iter().try_for_each(|(name, text)| write(dir, name.as_ref(), text))
+}
+
+/// Writes a temporary file and renames it.
+fn write(dir: &Path, name: &str, text: &str) -> io::Result<()> {
     let mut file = temporary_file().tempfile_in(dir)?;
     file.write_all(text.as_bytes())?;
-    file.persist(path)?;
+    file.persist(dir.join(name))?;
     Ok(())
 }
 

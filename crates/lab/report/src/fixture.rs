@@ -298,7 +298,6 @@ fn table_5() -> Results {
         chart("Figure 6: four flows", Mark::Line, lines),
         chart(title, Mark::Area, over_time(words(&["goodput_mbit_s"]))),
         chart(title, Mark::Point, plane("rtt_mean", "goodput")),
-        chart(title, Mark::Box, cells(&variants, Along::Rows, &["goodput", "rtt_mean"])),
         chart(title, Mark::Bar, Data::Shares { metric: "goodput".into() }),
     ];
     let summary = Summary {
@@ -465,10 +464,9 @@ fn odd_charts(evil: &str, metrics: &[Metric], variants: &[Variant]) -> Vec<Chart
         (Mark::Point, plane("rtt_mean", "goodput")),
         (Mark::Point, plane(evil, "")),
         (Mark::Bar, Data::Shares { metric: "goodput".into() }),
-        (Mark::Rect, odd_fields(variants, evil)),
     ];
     let along = [Along::Rows, Along::Variants, Along::Key];
-    let marks = [Mark::Line, Mark::Bar, Mark::Point, Mark::Box];
+    let marks = [Mark::Line, Mark::Bar, Mark::Point];
     let of_cells = marks.iter().flat_map(|mark| along.map(|along| (*mark, cells(variants, along, &names))));
     let none = (Mark::Bar, cells(variants, Along::Rows, &[]));
     let mut charts: Vec<Chart> =
@@ -480,12 +478,6 @@ fn odd_charts(evil: &str, metrics: &[Metric], variants: &[Variant]) -> Vec<Chart
     }
     charts.append(&mut others);
     charts
-}
-
-fn odd_fields(variants: &[Variant], metric: &str) -> Data {
-    let Data::Cells { x, mut spots, .. } = cells(variants, Along::Rows, &[]) else { unreachable!() };
-    spots.iter_mut().for_each(|spot| spot.at.push(f64::NAN));
-    Data::Fields { y: x.clone(), x, metric: metric.into(), spots }
 }
 
 /// Returns flows without a track, tracks without a flow, and all pairs of odd values.

@@ -30,77 +30,45 @@ pub(super) fn draw(sources: &[Source]) -> Markup {
 }
 
 fn claims(sources: &[Source]) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label="Claims by source" {
-            table.numbers {
-                thead {
-                    tr {
-                        th { "source" }
-                        @for head in ["claims", "hold", "partly", "within the spread", "missed", "not judged", "cause unknown"] {
-                            th { (head) }
-                        }
-                    }
-                }
-                tbody {
-                    @for Source { name, claims: c, .. } in sources {
-                        tr {
-                            th scope="row" { (name) }
-                            @for count in [c.all(), c.holds, c.partly, c.within_spread, c.missed, c.not_judged, c.open] {
-                                td.first { (count) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
+    let head =
+        ["source", "claims", "hold", "partly", "within the spread", "missed", "not judged", "cause unknown"];
+    let row = |Source { name, claims: c, .. }: &Source| {
+        counts(name, &[c.all(), c.holds, c.partly, c.within_spread, c.missed, c.not_judged, c.open])
+    };
+    table("Claims by source", &head.map(str::to_owned), sources.iter().map(row))
 }
 
 fn cells(sources: &[Source]) -> Markup {
+    let within = LIMITS.iter().map(|limit| format!("within {limit} %"));
+    let head = ["source", "numbers"].map(str::to_owned).into_iter().chain(within);
+    let head: Vec<String> = head.chain(["cause unknown".to_owned()]).collect();
+    let row = |Source { name, cells, .. }: &Source| {
+        counts(name, &[&[cells.all], &cells.within[..], &[cells.open]].concat())
+    };
+    table("Numbers by source", &head, sources.iter().map(row))
+}
+
+fn differences(title: &str, source: &str, list: &[Difference]) -> Markup {
+    let title = format!("{title}: {source}");
+    let head = ["experiment", "variant", "row", "metric", "ours", "published", "state"].map(str::to_owned);
+    html! { section { h2 { (title) } (table(&title, &head, list.iter().map(line))) } }
+}
+
+/// Draws a table with these names of columns.
+fn table(label: &str, head: &[String], rows: impl Iterator<Item = Markup>) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Numbers by source" {
+        div.scroll tabindex="0" role="region" aria-label=(label) {
             table.numbers {
-                thead {
-                    tr {
-                        th { "source" }
-                        th { "numbers" }
-                        @for limit in LIMITS { th { "within " (limit) " %" } }
-                        th { "cause unknown" }
-                    }
-                }
-                tbody {
-                    @for Source { name, cells, .. } in sources {
-                        tr {
-                            th scope="row" { (name) }
-                            td.first { (cells.all) }
-                            @for count in cells.within { td.first { (count) } }
-                            td.first { (cells.open) }
-                        }
-                    }
-                }
+                thead { tr { @for name in head { th { (name) } } } }
+                tbody { @for row in rows { (row) } }
             }
         }
     }
 }
 
-fn differences(title: &str, source: &str, list: &[Difference]) -> Markup {
-    html! {
-        section {
-            h2 { (title) ": " (source) }
-            div.scroll tabindex="0" role="region" aria-label={ (title) ": " (source) } {
-                table.numbers {
-                    thead {
-                        tr {
-                            @for head in ["experiment", "variant", "row", "metric", "ours", "published", "state"] {
-                                th { (head) }
-                            }
-                        }
-                    }
-                    tbody { @for difference in list { (line(difference)) } }
-                }
-            }
-        }
-    }
+/// Draws the row of a source.
+fn counts(name: &str, counts: &[usize]) -> Markup {
+    html! { tr { th scope="row" { (name) } @for count in counts { td.first { (count) } } } }
 }
 
 fn line(d: &Difference) -> Markup {

@@ -1,9 +1,11 @@
-//! The report: an HTML page that works offline, and each of its charts as an SVG file.
+//! The report: an HTML page that works offline, and each of its charts as an SVG file. [`pages`] and
+//! [`svg`] return texts; `write` and its variants put them into a folder.
 
 mod answer;
 mod chart;
 mod claims;
 mod colours;
+mod distinct;
 mod files;
 mod ledger;
 mod number;
@@ -27,26 +29,18 @@ use std::path::{Path, PathBuf};
 pub use self::answer::Block;
 pub use self::chart::Cloud;
 use self::chart::{Figure, Source};
-use self::files::write_file;
+use self::files::legal;
+pub use self::files::write_all as write_numbers;
 use self::section::{DrawnFigure, Section};
-pub use self::stability::write as write_stability;
+pub use self::stability::{pages as stability_pages, write as write_stability};
 use self::styles::Palette;
+use experiment::chart::Chart;
 use results::summary::Results;
 
-/// Writes these files into `dir`.
+/// Writes the files that [`pages`] returns into `dir`, without an answer. Returns the path of the
+/// index.
 ///
-/// # Errors
-/// Fails if a file cannot be written. No file is left half written.
-pub fn write_numbers(dir: &Path, files: &[(&str, String)]) -> io::Result<()> {
-    std::fs::create_dir_all(dir)?;
-    files.iter().try_for_each(|(name, text)| write_file(&dir.join(name), text))
-}
-
-/// Writes `dir/index.html`, `dir/ledger.html` and `dir/<experiment>-<chart>.svg`. Several
-/// experiments get a page each, `dir/<experiment>.html`. Returns the path of the index.
-///
-/// A page contains everything it shows, so it can be mailed alone. Files of the same names are
-/// replaced; other files in the folder stay.
+/// Files of the same names are replaced; other files in the folder stay.
 ///
 /// # Errors
 /// Fails if a file cannot be written. No file is left half written.
@@ -64,24 +58,35 @@ pub fn write_answer(
     answer: &[Block],
     experiments: &[Results],
 ) -> io::Result<PathBuf> {
-    std::fs::create_dir_all(dir)?;
+    write_numbers(dir, &pages(heading, answer, experiments))?;
+    Ok(dir.join("index.html"))
+}
+
+/// Returns the names and texts of a report's files: each chart as `<experiment>-<chart>.svg`,
+/// `ledger.html`, and at the end `index.html`. Several experiments, or one with an answer, get a
+/// page each, `<experiment>.html`.
+///
+/// A page contains everything it shows, so it can be mailed alone.
+pub fn pages(heading: &str, answer: &[Block], experiments: &[Results]) -> Vec<(String, String)> {
     let sections = sections(experiments);
-    for drawn in sections.iter().flat_map(|s| &s.charts).flatten() {
-        write_file(&dir.join(&drawn.file), &drawn.figure.standalone().0)?;
-    }
+    let drawn = sections.iter().flat_map(|s| &s.charts).flatten();
+    let mut all: Vec<_> = drawn.map(|drawn| (drawn.file.clone(), drawn.figure.standalone())).collect();
     let sources = results::ledger::by_source(experiments.iter().map(|results| &results.summary));
-    write_file(&dir.join("ledger.html"), &page::frame("Ledger", "", &ledger::draw(&sources)).0)?;
-    for figure in answer.iter().filter_map(Block::figure) {
-        write_file(&dir.join(Block::file(&figure)), &figure.standalone().0)?;
-    }
+    all.push(("ledger.html".to_owned(), page::frame("Ledger", "", &ledger::draw(&sources))));
+    all.extend(answer.iter().filter_map(Block::figure).map(|figure| (figure.file(), figure.standalone())));
     if sections.len() > 1 || !answer.is_empty() {
-        for (i, section) in sections.iter().enumerate() {
-            write_file(&dir.join(section.page()), &page::experiment(&sections, i).0)?;
-        }
+        let page = |i: usize| (sections[i].page(), page::experiment(&sections, i));
+        all.extend((0..sections.len()).map(page));
     }
-    let index = dir.join("index.html");
-    write_file(&index, &page::index(heading, answer, experiments, &sections).0)?;
-    Ok(index)
+    all.push(("index.html".to_owned(), page::index(heading, answer, experiments, &sections)));
+    all.into_iter().map(|(name, text)| (name, legal(&text))).collect()
+}
+
+/// Returns a chart of these results as SVG: a text per variant, or one of all variants.
+pub fn svg(results: &Results, chart: &Chart) -> Vec<String> {
+    let palette = Palette::new(std::slice::from_ref(results));
+    let figures = chart::draw(&Source::new(results, &palette, chart::WIDTH), chart);
+    figures.iter().map(|figure| legal(&figure.standalone())).collect()
 }
 
 fn sections(experiments: &[Results]) -> Vec<Section<'_>> {

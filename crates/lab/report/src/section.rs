@@ -217,6 +217,16 @@ pub(super) fn picture_of(figures: &[DrawnFigure], variant: Option<&str>) -> Mark
     }
 }
 
+/// Draws a figure that is not one of an experiment's charts.
+pub(super) fn only_figure(figure: &Figure) -> Markup {
+    html! {
+        div {
+            h3 { (figure.title) }
+            figure { figcaption { a.file href=(figure.file()) { "SVG" } } (figure.inline()) }
+        }
+    }
+}
+
 fn figure(drawn: &DrawnFigure, class: Option<String>) -> Markup {
     html! {
         figure class=[class] {

@@ -7,30 +7,29 @@ use std::path::{Path, PathBuf};
 use maud::{Markup, html};
 
 use crate::chart::{self, Figure};
-use crate::files::write_file;
-use crate::page;
+use crate::files::{legal, write_all};
+use crate::{page, section};
 use stability::margins::{Margins, degrees, frequencies};
 use stability::{Analysis, SOURCE, text};
 
-/// Writes `index.html`, the charts as SVG and `response.csv` into `dir`. Returns the path of the
-/// page.
+/// Writes the files that [`pages`] returns into `dir`. Returns the path of the page.
 ///
 /// # Errors
 /// Fails if a file cannot be written. No file is left half written.
 pub fn write(dir: &Path, analysis: &Analysis) -> io::Result<PathBuf> {
-    std::fs::create_dir_all(dir)?;
-    let figures = chart::draw_loops(analysis);
-    for figure in &figures {
-        write_file(&dir.join(file(figure)), &figure.standalone().0)?;
-    }
-    write_file(&dir.join("response.csv"), &response(analysis))?;
-    let index = dir.join("index.html");
-    write_file(&index, &draw(analysis, &figures).0)?;
-    Ok(index)
+    write_all(dir, &pages(analysis))?;
+    Ok(dir.join("index.html"))
 }
 
-fn file(figure: &Figure) -> String {
-    format!("{}.svg", figure.kind)
+/// Returns the names and texts of an analysis' files: the charts as SVG, `response.csv`, and at the
+/// end `index.html`.
+pub fn pages(analysis: &Analysis) -> Vec<(String, String)> {
+    let figures = chart::draw_loops(analysis);
+    let drawn = figures.iter().map(|figure| (figure.file(), legal(&figure.standalone())));
+    let mut all: Vec<_> = drawn.collect();
+    all.push(("response.csv".to_owned(), response(analysis)));
+    all.push(("index.html".to_owned(), legal(&draw(analysis, &figures))));
+    all
 }
 
 fn draw(analysis: &Analysis, figures: &[Figure]) -> Markup {
@@ -46,15 +45,7 @@ fn draw(analysis: &Analysis, figures: &[Figure]) -> Markup {
                 p.note { (HOW_TO_READ) }
                 @if let Some(simulation) = &analysis.simulation { p.note { (text::ends(simulation)) } }
                 div.charts {
-                    @for figure in figures {
-                        div {
-                            h3 { (figure.title) }
-                            figure {
-                                figcaption { a.file href=(file(figure)) { "SVG" } }
-                                (figure.inline())
-                            }
-                        }
-                    }
+                    @for figure in figures { (section::only_figure(figure)) }
                 }
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! An algorithm has one colour in all charts of a report. It gets the first colour that no
 //! algorithm in the same experiment has. If an experiment has more algorithms than colours, two
-//! share one. Then lines differ by dash and marker, and bars, boxes and areas by hatching.
+//! share one. Then lines differ by dash and marker, and bars and areas by hatching.
 //!
 //! Rows of one algorithm share its colour too, unless the experiment has no other algorithm. Then
 //! each row has its own. Dash and marker follow the order of the rows, as a second sign for every
@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use results::summary::Results;
 
 use super::colours::{self, COLOURS};
+use super::distinct::distinct;
 
 /// A solid line, and five dashes that are easy to distinguish at the weight of a curve.
 const DASHES: [Option<&str>; 6] =
@@ -116,13 +117,7 @@ impl Palette {
 /// Returns the algorithms of an experiment without repeats.
 fn algorithms(results: &Results) -> Vec<&str> {
     let rows = results.summary.variants.iter().flat_map(|v| &v.rows).map(|row| row.algorithm.as_str());
-    let mut all: Vec<&str> = Vec::new();
-    for algorithm in rows.chain(results.flows.iter().map(|flow| flow.algorithm.as_str())) {
-        if !all.contains(&algorithm) {
-            all.push(algorithm);
-        }
-    }
-    all
+    distinct(rows.chain(results.flows.iter().map(|flow| flow.algorithm.as_str())))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::chart::{WIDTH, text_width};
 use super::terminal::{brief, first};
-use super::{fixture, write};
+use super::{fixture, pages, svg, write};
 use experiment::chart::{Chart, Mark};
 use results::summary::{Results, Summary};
 
@@ -182,7 +182,7 @@ fn the_folder_holds_the_page_and_a_file_per_chart_and_variant() {
     let variants = ["limit-counts-queue", "limit-counts-queue-delay"];
     let mut expected = vec!["index.html".to_owned(), "quic-dc-table-1-bar-variant.svg".to_owned()];
     expected.extend([1, 5].map(|n| format!("quic-dc-table-{n}.html")));
-    let of_table_5 = ["area-time", "bar-flow", "box-row", "line-time", "point-rtt-mean"];
+    let of_table_5 = ["area-time", "bar-flow", "line-time", "point-rtt-mean"];
     expected.extend(of_table_5.iter().map(|c| format!("quic-dc-table-5-{c}.svg")));
     let of_chart = |c: &&str| variants.map(|v| format!("quic-dc-table-1-{c}-{v}.svg"));
     expected.extend(charts.iter().flat_map(of_chart));
@@ -190,6 +190,24 @@ fn the_folder_holds_the_page_and_a_file_per_chart_and_variant() {
     expected.push("ledger.html".to_owned());
     expected.sort();
     assert_eq!(names, expected);
+}
+
+/// Pages and charts are texts, without a folder.
+#[test]
+fn a_report_is_made_of_texts() {
+    let experiments = fixture::realistic();
+    let texts = pages("A <heading> & more", &[], &experiments);
+    assert_eq!(texts.last().unwrap().0, "index.html");
+    let mut sorted = texts.clone();
+    sorted.sort();
+    assert!(sorted == files(&experiments), "the folder holds the same texts");
+    assert!(svg_files(&experiments[0]).len() > 5);
+    parse_all(&svg_files(&fixture::odd()[0]));
+}
+
+fn svg_files(results: &Results) -> Vec<(String, String)> {
+    let texts = results.summary.charts.iter().flat_map(|chart| svg(results, chart));
+    texts.map(|text| ("chart.svg".to_owned(), text)).collect()
 }
 
 #[test]
@@ -244,7 +262,7 @@ fn a_crowd_of_flows_makes_small_pictures() {
     let files = files(&[fixture::crowd()]);
     parse_all(&files);
     let charts: Vec<_> = files.iter().filter(|(n, _)| n.ends_with(".svg")).collect();
-    assert_eq!(charts.len(), 4);
+    assert_eq!(charts.len(), 3);
     for (name, text) in charts {
         assert!(text.len() < 300_000, "{name}: {} bytes", text.len());
     }

@@ -214,24 +214,24 @@ fn numbers(values: &[&str]) -> Option<(Vec<f64>, String)> {
 
 /// Channels of a chart, by role.
 pub(crate) struct Roles {
-    /// Channels of the axes.
-    pub(crate) axes: Vec<Channel>,
+    /// Channel of the axis.
+    pub(crate) axis: Channel,
     /// Channels of the colours within a panel.
     pub(crate) series: Vec<Channel>,
     /// Channels of the panels.
     pub(crate) facets: Vec<Channel>,
 }
 
-/// Returns the position of every case on these axes.
+/// Returns the position of every case on the axis.
 pub(crate) fn spots(cases: &[Case], keys: &[Key<'_>], roles: &Roles) -> Vec<Spot> {
-    let axes: Vec<Places> = roles.axes.iter().map(|channel| Places::new(cases, keys, *channel)).collect();
+    let places = Places::new(cases, keys, roles.axis);
     let spot = |case: &Case| {
         let series: Vec<String> = roles.series.iter().map(|channel| channel.value(case)).collect();
         let facets: Vec<String> = roles.facets.iter().map(|channel| channel.heading(case, keys)).collect();
         Spot {
             variant: case.variant.clone(),
             row: case.label(),
-            at: axes.iter().map(|places| places.at(case)).collect(),
+            at: vec![places.at(case)],
             series: series.join(", "),
             facet: facets.join(", "),
         }

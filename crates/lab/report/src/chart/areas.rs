@@ -7,6 +7,7 @@ use units::Duration;
 
 use super::axis::{Scale, extent};
 use super::bins::Bins;
+use super::frame::{Frame, Plot};
 use super::kinds::{Kind, Kinds, distinct};
 use super::reference::{self, Reference};
 use super::runs::Run;
@@ -23,7 +24,6 @@ const MOST_TOGETHER: usize = 24;
 const MOST_BINS: usize = 240;
 /// Most values of a figure, which keeps it below 300 kB.
 const MOST_VALUES: usize = 40_000;
-const LEFT: f64 = 50.0;
 /// Height of all panels together, and the least and the most of one panel.
 const PANELS: (f64, f64, f64) = (400.0, 64.0, 180.0);
 
@@ -39,7 +39,7 @@ struct Band<'a> {
     top: Vec<f64>,
 }
 
-struct Frame<'a> {
+struct Stacks<'a> {
     kinds: Kinds<'a>,
     bins: Bins,
     column: &'a str,
@@ -87,7 +87,7 @@ pub(super) fn draw<'a>(
     let height = (PANELS.0 / most_runs as f64).clamp(PANELS.1, PANELS.2);
     let shared = !sharing::are_apart(ends.into_iter());
     let scale = shared.then(|| scale(all, &words, height));
-    let frame = Frame { kinds, bins, column, words, scale, height, with_names: most_runs > 1, source };
+    let frame = Stacks { kinds, bins, column, words, scale, height, with_names: most_runs > 1, source };
     variants.iter().zip(&stacks).map(|(v, stacks)| frame.figure(title, &v.name, stacks)).collect()
 }
 
@@ -159,70 +159,48 @@ fn add(sums: &mut [f64], values: &[f64]) {
     sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
 }
 
-impl Frame<'_> {
+impl Stacks<'_> {
     fn figure(&self, title: &str, variant: &str, stacks: &[(&str, Vec<Band<'_>>)]) -> Figure {
-        let (body, height) = match stacks {
-            [] => (svg::placeholder(self.source.width, 30.0, "no time series"), 50.0),
+        let frame = match stacks {
+            [] => Frame::placeholder(self.source.width, "no time series"),
             _ => self.panels(variant, stacks),
         };
-        Figure {
-            kind: "area-time".to_owned(),
-            title: title.to_owned(),
-            variant: variant.to_owned(),
-            width: self.source.width,
-            height,
-            body,
-        }
+        frame.figure("area-time", title, variant)
     }
 
-    fn panels(&self, variant: &str, stacks: &[(&str, Vec<Band<'_>>)]) -> (Markup, f64) {
+    fn panels(&self, variant: &str, stacks: &[(&str, Vec<Band<'_>>)]) -> Frame {
         let shown: Vec<_> = stacks.iter().flat_map(|(_, bands)| bands).map(|band| band.kind).collect();
-        let (legend, start) = self.kinds.legend(self.source.width, 4.0, &shown);
-        let (height, head) = (self.height, if self.with_names { 24.0 } else { 10.0 });
-        let first = start + head;
-        let end = start + (head + height) * stacks.len() as f64;
+        let mut frame = self.kinds.frame(self.source.width, &shown);
+        let head = if self.with_names { 24.0 } else { 10.0 };
+        let first = frame.bottom + head;
+        let time = Scale::exact(0.0, self.bins.end, if frame.width > WIDTH { 12 } else { 6 }).in_unit("s");
+        for (i, (row, bands)) in stacks.iter().enumerate() {
+            let references = reference::for_column(self.source, variant, row, self.column);
+            let own = || scale(ends(bands, &references, height_of(bands)), &self.words, self.height);
+            let y = self.scale.clone().unwrap_or_else(own);
+            let plot = frame.plot(head, self.height, &time, &y);
+            if self.with_names {
+                let (left, right) = frame.sides;
+                frame.draw(svg::label(left, plot.span().0 - 6.0, TEXT, Anchor::Start, right - left, row));
+            }
+            frame.draw(self.panel(bands, &references, &plot, i + 1 == stacks.len()));
+        }
         let own = self.scale.is_none().then_some("");
         let own = sharing::remark("panel", own.into_iter(), 1);
         let remarks: Vec<String> = own.into_iter().chain(remark(stacks)).collect();
-        let body = html! {
-            (legend)
-            @for (i, (row, bands)) in stacks.iter().enumerate() {
-                @let top = first + (head + height) * i as f64;
-                @if self.with_names { (svg::label(LEFT, top - 6.0, TEXT, Anchor::Start, self.right() - LEFT, row)) }
-                @let references = reference::for_column(self.source, variant, row, self.column);
-                (self.panel(bands, &references, (top, top + height), i + 1 == stacks.len()))
-            }
-            (svg::y_axis_name(first, end, &number::with_unit(&self.words.label, &self.words.unit)))
-            (svg::x_axis_name(LEFT, self.right(), end + 33.0, &format!("Time (s), in bins of {}", self.bins.width())))
-            (svg::remarks(end + 50.0, &remarks))
-        };
-        (body, end + 42.0 + svg::remarks_height(&remarks))
+        frame.y_name((first, frame.bottom), &number::with_unit(&self.words.label, &self.words.unit));
+        frame.foot(&format!("Time (s), in bins of {}", self.bins.width()), &remarks);
+        frame
     }
 
-    fn panel(
-        &self,
-        bands: &[Band<'_>],
-        references: &[Reference],
-        (top, bottom): (f64, f64),
-        is_last: bool,
-    ) -> Markup {
-        let ticks = if self.source.width > WIDTH { 12 } else { 6 };
-        let time = Scale::exact(0.0, self.bins.end, ticks).in_unit("s").on(LEFT, self.right());
-        let own = || scale(ends(bands, references, height_of(bands)), &self.words, self.height);
-        let y = self.scale.clone().unwrap_or_else(own).on(bottom, top);
-        let inner = html! {
-            (svg::grid_x(&time, top, bottom, is_last))
-            (svg::grid_y(&y, LEFT, self.right()))
+    fn panel(&self, bands: &[Band<'_>], references: &[Reference], plot: &Plot, is_last: bool) -> Markup {
+        plot.group(&html! {
+            (plot.grid(is_last))
             // Each area reaches down to the axis and is covered by the next lower one.
-            @for band in bands.iter().rev() { (self.area(band, &time, &y)) }
-            (svg::x_axis_line(LEFT, self.right(), bottom))
-            (reference::draw(references, self.words.divisor, &time, &y))
-        };
-        svg::plot(&time, &y, &inner)
-    }
-
-    fn right(&self) -> f64 {
-        self.source.width - 14.0
+            @for band in bands.iter().rev() { (self.area(band, &plot.x, &plot.y)) }
+            (plot.axis())
+            (reference::draw(references, self.words.divisor, &plot.x, &plot.y))
+        })
     }
 
     fn area(&self, band: &Band<'_>, time: &Scale, y: &Scale) -> Markup {

@@ -79,17 +79,7 @@ impl Scale {
             }
             tick = nice_step(tick * 1.5);
         }
-        Self {
-            low,
-            high: top,
-            from: 0.0,
-            to: 1.0,
-            ticks,
-            step: low,
-            is_log: true,
-            words: Vec::new(),
-            unit: String::new(),
-        }
+        Self { ticks, is_log: true, ..Self::with_step(low, top, low) }
     }
 
     /// Creates a scale with a place for each name.

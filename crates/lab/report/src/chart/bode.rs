@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 use maud::{Markup, html};
 
 use super::axis::{Scale, extent};
+use super::frame::{Frame, Plot};
 use super::loops::Curve;
 use super::path;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
@@ -15,14 +16,13 @@ use stability::margins::degrees;
 use stability::text::decibels;
 
 const LEFT: f64 = 56.0;
-const RIGHT: f64 = WIDTH - 14.0;
 const PANEL: f64 = 150.0;
 /// Phases beyond the last turn add nothing.
 const PHASES: (f64, f64) = (-360.0, -90.0);
 /// Most decades below the frequency of one turn per RTT.
 const MOST_DECADES: f64 = 6.0;
 
-struct Plot<'a> {
+struct Loops<'a> {
     curves: &'a [Curve],
     /// RTT in seconds.
     rtt: f64,
@@ -32,9 +32,7 @@ struct Plot<'a> {
 
 /// A panel: gain or phase.
 struct Panel<'a> {
-    scale: Scale,
-    top: f64,
-    bottom: f64,
+    plot: Plot,
     /// The value that decides on stability.
     critical: f64,
     value: &'a dyn Fn(&Curve, f64) -> f64,
@@ -44,46 +42,31 @@ struct Panel<'a> {
 pub(super) fn draw(analysis: &Analysis, curves: &[Curve]) -> Figure {
     let rtt = analysis.setting.rtt.as_secs_f64();
     let (low, high) = decades(analysis, rtt);
-    let plot =
-        Plot { curves, rtt, frequency: Scale::exact(low, high, (high - low) as usize).on(LEFT, RIGHT) };
+    let frequency = Scale::exact(low, high, (high - low) as usize).on(LEFT, WIDTH - 14.0);
+    let plot = Loops { curves, rtt, frequency };
     let entries: Vec<_> = curves.iter().map(|c| (c.name, &c.style)).collect();
-    let (legend, top) = svg::legend(WIDTH, 4.0, &entries, svg::PIECE);
-    let (first, second) = (top + 30.0, top + 30.0 + PANEL + 32.0);
+    let mut frame = Frame::with_legend(WIDTH, &entries, svg::PIECE);
+    frame.sides.0 = LEFT;
     let gain = |c: &Curve, w: f64| decibels(c.open.at(w).norm());
     let phase = |c: &Curve, w: f64| degrees(c.open.phase(w));
     let gains = Panel {
-        scale: plot.gains(&gain).on(first + PANEL, first),
-        top: first,
-        bottom: first + PANEL,
+        plot: frame.plot(30.0, PANEL, &plot.frequency, &plot.gains(&gain)),
         critical: -decibels(f64::from(analysis.setting.links)),
         value: &gain,
     };
-    let phases = Panel {
-        scale: Scale::exact(PHASES.0, PHASES.1, 1).with_ticks(90.0).on(second + PANEL, second),
-        top: second,
-        bottom: second + PANEL,
-        critical: -180.0,
-        value: &phase,
-    };
-    let body = html! {
-        (legend)
-        (svg::heading(8.0, gains.top - 9.0, "Gain (dB)"))
+    let scale = Scale::exact(PHASES.0, PHASES.1, 1).with_ticks(90.0);
+    let phases =
+        Panel { plot: frame.plot(32.0, PANEL, &plot.frequency, &scale), critical: -180.0, value: &phase };
+    frame.draw(html! {
+        (svg::heading(8.0, gains.plot.span().0 - 9.0, "Gain (dB)"))
         (plot.panel(&gains, false))
         @for c in curves { (plot.gain_margin(&gains, c)) }
-        (svg::heading(8.0, phases.top - 9.0, "Phase (degrees)"))
+        (svg::heading(8.0, phases.plot.span().0 - 9.0, "Phase (degrees)"))
         (plot.panel(&phases, true))
         @for margin in curves.iter().filter_map(|c| plot.phase_margin(&phases, c)) { (margin) }
-        (svg::x_axis_name(LEFT, RIGHT, phases.bottom + 33.0, "Angular frequency (rad/s)"))
-        (svg::text(8.0, phases.bottom + 50.0, SMALL, MUTED, Anchor::Start, REMARK))
-    };
-    Figure {
-        kind: "bode".to_owned(),
-        title: "Bode plot".to_owned(),
-        variant: String::new(),
-        width: WIDTH,
-        height: phases.bottom + 60.0,
-        body,
-    }
+    });
+    frame.foot("Angular frequency (rad/s)", &[REMARK.to_owned()]);
+    frame.figure("bode", "Bode plot", "")
 }
 
 const REMARK: &str = "Vertical lines: margins, measured to the dashed lines at 1/M and −180°.";
@@ -95,7 +78,7 @@ fn decades(analysis: &Analysis, rtt: f64) -> (f64, f64) {
     (pole.clamp(high - MOST_DECADES, high - 3.0), high)
 }
 
-impl Plot<'_> {
+impl Loops<'_> {
     /// Returns the curve's frequencies in multiples of 1/RTT. The sampled loop ends at half its
     /// update rate.
     fn frequencies<'a>(&self, curve: &'a Curve) -> impl Iterator<Item = f64> + use<'a> {
@@ -116,21 +99,21 @@ impl Plot<'_> {
     }
 
     fn panel(&self, panel: &Panel<'_>, with_labels: bool) -> Markup {
-        let critical = panel.scale.at(panel.critical);
+        let critical = panel.plot.y.at(panel.critical);
         html! {
             (self.grid(panel, with_labels))
-            (svg::grid_y(&panel.scale, LEFT, RIGHT))
-            (svg::x_axis_line(LEFT, RIGHT, panel.bottom))
-            line x1=(LEFT) x2=(RIGHT) y1=(svg::px(critical)) y2=(svg::px(critical)) stroke=(AXIS) stroke-dasharray="5 3" {}
+            (svg::grid_y(&panel.plot.y, self.frequency.left(), self.frequency.right()))
+            (panel.plot.axis())
+            line x1=(self.frequency.left()) x2=(self.frequency.right()) y1=(svg::px(critical)) y2=(svg::px(critical)) stroke=(AXIS) stroke-dasharray="5 3" {}
             @for curve in self.curves { (svg::curve(&self.line(panel, curve), &curve.style, 1.8, curve.name)) }
         }
     }
 
     fn line(&self, panel: &Panel<'_>, curve: &Curve) -> String {
-        let (low, high) = (panel.scale.low(), panel.scale.high());
+        let (low, high) = (panel.plot.y.low(), panel.plot.y.high());
         let point = |w: f64| {
             let value = (panel.value)(curve, w);
-            (low..=high).contains(&value).then(|| (self.x(w), panel.scale.at(value)))
+            (low..=high).contains(&value).then(|| (self.x(w), panel.plot.y.at(value)))
         };
         path::polyline(self.frequencies(curve).map(point))
     }
@@ -138,18 +121,19 @@ impl Plot<'_> {
     /// Draws decades with labels, and fainter lines between them.
     fn grid(&self, panel: &Panel<'_>, with_labels: bool) -> Markup {
         let x = |log: f64| self.frequency.at(log);
+        let (top, bottom) = panel.plot.span();
         html! {
             @for decade in &self.frequency.ticks {
                 @for part in 2..10 {
                     @let log = decade + libm::log10(f64::from(part));
                     @if log < self.frequency.high() {
-                        line x1=(svg::px(x(log))) x2=(svg::px(x(log))) y1=(svg::px(panel.top)) y2=(svg::px(panel.bottom))
+                        line x1=(svg::px(x(log))) x2=(svg::px(x(log))) y1=(svg::px(top)) y2=(svg::px(bottom))
                             stroke=(GRID) stroke-opacity=".55" {}
                     }
                 }
-                (svg::line(x(*decade), panel.top, x(*decade), panel.bottom, GRID))
+                (svg::line(x(*decade), top, x(*decade), bottom, GRID))
                 @if with_labels {
-                    (svg::text(x(*decade), panel.bottom + 15.0, SMALL, MUTED, Anchor::Middle, &power(*decade)))
+                    (svg::text(x(*decade), bottom + 15.0, SMALL, MUTED, Anchor::Middle, &power(*decade)))
                 }
             }
         }
@@ -165,7 +149,7 @@ impl Plot<'_> {
         let w = curve.margins.gain_crossover?;
         let words = format!("{}°", number::fixed(degrees(curve.margins.phase_margin?), 1));
         let is_higher = curve.open.updates.is_none();
-        let is_shown = (panel.value)(curve, w) >= panel.scale.low();
+        let is_shown = (panel.value)(curve, w) >= panel.plot.y.low();
         is_shown.then(|| self.margin(panel, curve, w, &words, is_higher))
     }
 
@@ -174,7 +158,8 @@ impl Plot<'_> {
     /// it on its left.
     fn margin(&self, panel: &Panel<'_>, curve: &Curve, w: f64, words: &str, is_higher: bool) -> Markup {
         let colour = &curve.style.colour;
-        let (x, y, to) = (self.x(w), panel.scale.at((panel.value)(curve, w)), panel.scale.at(panel.critical));
+        let (x, y, to) =
+            (self.x(w), panel.plot.y.at((panel.value)(curve, w)), panel.plot.y.at(panel.critical));
         let (text_x, text_y) = if is_higher {
             (x + 1.0, to.min(y) - 7.0)
         } else {

@@ -4,14 +4,14 @@ use experiment::row::RowLabel;
 use maud::html;
 
 use super::axis::{Scale, extent};
+use super::frame::Frame;
 use super::svg::{self, Figure, WIDTH};
-use super::{Source, distinct, path, sharing, wanted};
+use super::{Source, path, sharing, wanted};
+use crate::distinct::distinct;
 use crate::styles::Style;
 use experiment::chart::{Colour, ScaleKind};
 use results::summary::{Cdf, Variant};
 
-const LEFT: f64 = 50.0;
-const RIGHT: f64 = WIDTH - 14.0;
 const HEIGHT: f64 = 230.0;
 
 struct Curve<'a> {
@@ -88,35 +88,23 @@ fn x_scale(ends: Option<(f64, f64)>, scale: ScaleKind) -> Scale {
 
 fn figure(title: &str, variant: &str, curves: &[Curve<'_>], x: &Scale, x_name: &str) -> Figure {
     let entries: Vec<_> = curves.iter().map(|c| (c.name, &c.style)).collect();
-    let (legend, legend_height) = svg::legend(WIDTH, 4.0, &entries, svg::PIECE);
-    let top = legend_height + 14.0;
-    let bottom = top + HEIGHT;
-    let x = x.on(LEFT, RIGHT);
-    let y = Scale::exact(0.0, 100.0, 5).in_unit("%").on(bottom, top);
+    let mut frame = Frame::with_legend(WIDTH, &entries, svg::PIECE);
+    let plot = frame.plot(14.0, HEIGHT, x, &Scale::exact(0.0, 100.0, 5).in_unit("%"));
+    let (top, bottom) = plot.span();
     let share = Scale::exact(0.0, 1.0, 5).on(bottom, top);
     let is_empty = curves.iter().all(|c| c.cdf.points.is_empty());
     let inner = html! {
-        (svg::grid_x(&x, top, bottom, !is_empty))
-        (svg::grid_y(&y, LEFT, RIGHT))
-        (svg::x_axis_line(LEFT, RIGHT, bottom))
+        (plot.grid(!is_empty))
+        (plot.axis())
         @for curve in curves {
-            @let data = path::steps(&curve.cdf.points, &x, &share);
+            @let data = path::steps(&curve.cdf.points, &plot.x, &share);
             @if !data.is_empty() { (svg::curve(&data, &curve.style, 1.8, curve.name)) }
         }
     };
-    let body = html! {
-        (legend)
-        (svg::plot(&x, &y, &inner))
-        @if is_empty { (svg::placeholder(WIDTH, f64::midpoint(top, bottom), "no RTT samples")) }
-        (svg::x_axis_name(LEFT, RIGHT, bottom + 33.0, x_name))
-        (svg::y_axis_name(top, bottom, "Share of samples (%)"))
-    };
-    Figure {
-        kind: "line-rtt".to_owned(),
-        title: title.to_owned(),
-        variant: variant.to_owned(),
-        width: WIDTH,
-        height: bottom + 42.0,
-        body,
+    frame.draw(plot.group(&inner));
+    if is_empty {
+        frame.draw(svg::placeholder(WIDTH, f64::midpoint(top, bottom), "no RTT samples"));
     }
+    frame.axes(&plot, [x_name, "Share of samples (%)"], None);
+    frame.figure("line-rtt", title, variant)
 }

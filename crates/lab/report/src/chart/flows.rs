@@ -1,8 +1,7 @@
 //! Styles of the flows of a row: by kind if kinds differ within a row, otherwise by number.
 
-use maud::Markup;
-
 use super::Source;
+use super::frame::Frame;
 use super::kinds::{Kind, Kinds, distinct};
 use super::svg;
 use crate::styles::{self, Style};
@@ -36,8 +35,8 @@ impl<'a> Flows<'a> {
         }
     }
 
-    /// Draws the legend for these rows. Returns it with its height.
-    pub(super) fn legend(&self, width: f64, rows: &[&Vec<Kind<'_>>]) -> (Markup, f64) {
+    /// Creates a frame with the legend for these rows.
+    pub(super) fn frame(&self, width: f64, rows: &[&Vec<Kind<'_>>]) -> Frame {
         let mut entries: Vec<(String, Style)> = Vec::new();
         for row in rows {
             for (style, name) in (0..row.len()).map(|flow| self.style(row, flow)) {
@@ -47,7 +46,7 @@ impl<'a> Flows<'a> {
             }
         }
         let entries: Vec<_> = entries.iter().map(|(name, style)| (name.as_str(), style)).collect();
-        svg::legend(width, 4.0, &entries, svg::PIECE)
+        Frame::with_legend(width, &entries, svg::PIECE)
     }
 }
 

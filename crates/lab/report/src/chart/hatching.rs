@@ -1,4 +1,4 @@
-//! Hatching in the background colour: the second sign of bars, boxes and areas that share a colour.
+//! Hatching in the background colour: the second sign of bars and areas that share a colour.
 
 use maud::{Markup, html};
 

@@ -2,7 +2,8 @@
 //! panel.
 
 use super::Source;
-use super::svg::{self, BANDS};
+use super::frame::Frame;
+use super::svg::BANDS;
 use crate::colours::towards_paper;
 use crate::styles::Style;
 use results::summary::FlowRow;
@@ -72,18 +73,19 @@ impl<'a> Kinds<'a> {
         if part.is_multiple_of(2) { fill } else { towards_paper(&fill, LIGHTER) }
     }
 
-    /// Draws the legend of the `shown` kinds. Returns it with its height.
-    pub(super) fn legend(&self, width: f64, top: f64, shown: &[Kind<'_>]) -> (maud::Markup, f64) {
+    /// Creates a frame with the legend of the `shown` kinds.
+    pub(super) fn frame(&self, width: f64, shown: &[Kind<'_>]) -> Frame {
         let drawn = self.0.iter().filter(|(kind, _)| shown.contains(kind));
         let entries: Vec<_> = drawn.map(|(kind, style)| (self.name(*kind), style)).collect();
         let entries: Vec<_> = entries.iter().map(|(name, style)| (name.as_str(), *style)).collect();
-        svg::legend(width, top, &entries, BANDS)
+        Frame::with_legend(width, &entries, BANDS)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::WIDTH;
 
     #[test]
     fn each_kind_has_its_name_and_colour() {
@@ -96,8 +98,7 @@ mod tests {
         ];
         let experiments = crate::fixture::realistic();
         let palette = crate::styles::Palette::new(&experiments);
-        let kinds =
-            Kinds::new(&Source::new(&experiments[0], &palette, svg::WIDTH), all.into_iter().chain(all));
+        let kinds = Kinds::new(&Source::new(&experiments[0], &palette, WIDTH), all.into_iter().chain(all));
         assert_eq!(kinds.iter().collect::<Vec<_>>(), [all[0], all[2], all[1], all[3]]);
         let names: Vec<_> = all.iter().map(|k| kinds.name(*k)).collect();
         assert_eq!(names, ["tested (bbr1)", "CUBIC", "tested (bbr2)", "CUBIC 2"]);
@@ -108,7 +109,7 @@ mod tests {
         fills.sort();
         fills.dedup();
         assert_eq!(fills.len(), 8);
-        let legend = kinds.legend(svg::WIDTH, 0.0, &[all[0], all[3]]).0.0;
+        let legend = kinds.frame(WIDTH, &[all[0], all[3]]).figure("", "", "").body.0;
         assert!(legend.contains("tested (bbr1)") && legend.contains("CUBIC 2"), "{legend}");
         assert!(!legend.contains("bbr2") && !legend.contains(">CUBIC<"), "{legend}");
     }

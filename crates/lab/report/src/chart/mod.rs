@@ -8,8 +8,8 @@ mod cdf;
 mod cells;
 mod ellipse;
 mod envelope;
-mod fields;
 mod flows;
+mod frame;
 mod hatching;
 mod kinds;
 mod loops;
@@ -33,6 +33,7 @@ pub(super) use svg::{Figure, WIDE, WIDTH, text_width};
 
 use std::collections::BTreeSet;
 
+use super::distinct::distinct;
 use super::styles::{Palette, Style};
 use experiment::chart::{Along, Chart, Data, Mark, Spot};
 use experiment::metric::Metric;
@@ -102,17 +103,7 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
         Data::Series { columns, interval, .. } if *mark == Mark::Area => {
             areas::draw(source, title, columns, rows, *interval)
         }
-        Data::Series { columns, colour, strips, interval } => {
-            let chart = over_time::Lines {
-                title,
-                columns,
-                rows,
-                colour: *colour,
-                strips: *strips,
-                interval: *interval,
-            };
-            over_time::draw(source, &chart, *y_scale)
-        }
+        Data::Series { .. } => over_time::draw(source, chart),
         Data::Samples { colour } => cdf::draw(source, title, rows, *colour, *scale),
         Data::Flows { x, y, of_flows, colour } => {
             let axes = [(x, *scale), (y, *y_scale)];
@@ -126,9 +117,6 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
             let (mark, y_scale, overlaid, published) = (*mark, *y_scale, *overlaid, *published);
             let cells = cells::Cells { title, mark, y_scale, x, metrics, overlaid, published, spots };
             return cells::draw(source, &cells, *together);
-        }
-        Data::Fields { x, y, metric, spots } => {
-            return fields::draw(source, &fields::Fields { title, x, y, metric, spots });
         }
     };
     if *together { sheet::combine(source, figures) } else { figures }
@@ -146,7 +134,6 @@ pub(super) fn gains_by_width(chart: &Chart) -> bool {
             x.words.is_empty() || facets > 1 || places.collect::<BTreeSet<_>>().len() > FEW
         }
         Data::Samples { .. } | Data::Flows { .. } | Data::Shares { .. } => chart.together,
-        Data::Fields { .. } => false,
     }
 }
 
@@ -162,15 +149,4 @@ pub(super) fn draw_loops(analysis: &Analysis) -> Vec<Figure> {
 fn wanted<'a>(variant: &'a Variant, rows: &[RowLabel]) -> Vec<&'a str> {
     let labels = variant.rows.iter().map(|r| r.label.as_str());
     labels.filter(|l| rows.is_empty() || rows.iter().any(|r| r == l)).collect()
-}
-
-/// Removes repeats and keeps the order.
-fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut known: Vec<&str> = Vec::new();
-    for word in all {
-        if !known.contains(&word) {
-            known.push(word);
-        }
-    }
-    known
 }

@@ -4,10 +4,11 @@ use maud::{Markup, html};
 use num_complex::Complex64;
 
 use super::axis::Scale;
+use super::frame::{Frame, Plot};
 use super::loops::Curve;
 use super::path;
 use super::place::{self, Area};
-use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
+use super::svg::{self, Figure, TEXT, WIDTH};
 use crate::colours::{AXIS, INK, MUTED, PAPER};
 use crate::number;
 use stability::margins::degrees;
@@ -16,18 +17,12 @@ use stability::margins::degrees;
 /// axes.
 const REAL: (f64, f64) = (-2.2, 1.2);
 const IMAGINARY: (f64, f64) = (-1.6, 1.2);
-const LEFT: f64 = 50.0;
-const RIGHT: f64 = WIDTH - 14.0;
 /// Frequencies with an arrow on the curve, below, between and above the crossovers, as shares of
 /// the phase crossover.
 const ARROWS: [f64; 3] = [0.2, 0.65, 1.6];
 
-struct Plane {
-    real: Scale,
-    imaginary: Scale,
-    top: f64,
-    bottom: f64,
-}
+/// The complex plane.
+struct Plane(Plot);
 
 /// A marked point with its label.
 struct Mark {
@@ -39,46 +34,27 @@ struct Mark {
 /// Draws the Nyquist plot of these loops, which have the same critical point.
 pub(super) fn draw(curves: &[Curve]) -> Figure {
     let entries: Vec<_> = curves.iter().map(|c| (c.name, &c.style)).collect();
-    let (legend, top) = svg::legend(WIDTH, 4.0, &entries, svg::PIECE);
-    let plane = Plane::below(top + 14.0);
+    let mut frame = Frame::with_legend(WIDTH, &entries, svg::PIECE);
+    let unit = (frame.sides.1 - frame.sides.0) / (REAL.1 - REAL.0);
+    let (real, imaginary) = (Scale::exact(REAL.0, REAL.1, 7), Scale::exact(IMAGINARY.0, IMAGINARY.1, 6));
+    let plane = Plane(frame.plot(14.0, unit * (IMAGINARY.1 - IMAGINARY.0), &real, &imaginary));
     let critical = curves.first().map_or(-1.0, |c| -1.0 / c.open.links);
-    let body = html! {
-        (legend)
+    frame.draw(html! {
         (plane.grid())
         (plane.circle(1.0, "unit circle"))
         @if critical > -1.0 { (plane.circle(-critical, "circle of radius 1/M")) }
         @for curve in curves { (plane.branches(curve)) }
         (plane.marks(curves, critical))
-        (svg::x_axis_name(LEFT, RIGHT, plane.bottom + 33.0, "Real part of G"))
-        (svg::y_axis_name(plane.top, plane.bottom, "Imaginary part of G"))
-        (svg::text(8.0, plane.bottom + 50.0, SMALL, MUTED, Anchor::Start, REMARK))
-    };
-    Figure {
-        kind: "nyquist".to_owned(),
-        title: "Nyquist plot".to_owned(),
-        variant: String::new(),
-        width: WIDTH,
-        height: plane.bottom + 60.0,
-        body,
-    }
+    });
+    frame.axes(&plane.0, ["Real part of G", "Imaginary part of G"], Some(REMARK));
+    frame.figure("nyquist", "Nyquist plot", "")
 }
 
 const REMARK: &str = "Arrows: rising frequency. Faint: negative frequencies. Dots: margins.";
 
 impl Plane {
-    fn below(top: f64) -> Self {
-        let unit = (RIGHT - LEFT) / (REAL.1 - REAL.0);
-        let bottom = top + unit * (IMAGINARY.1 - IMAGINARY.0);
-        Self {
-            real: Scale::exact(REAL.0, REAL.1, 7).on(LEFT, RIGHT),
-            imaginary: Scale::exact(IMAGINARY.0, IMAGINARY.1, 6).on(bottom, top),
-            top,
-            bottom,
-        }
-    }
-
     fn at(&self, z: Complex64) -> (f64, f64) {
-        (self.real.at(z.re), self.imaginary.at(z.im))
+        self.0.at((z.re, z.im))
     }
 
     fn shows(z: Complex64) -> bool {
@@ -86,18 +62,17 @@ impl Plane {
     }
 
     fn grid(&self) -> Markup {
-        let origin = self.at(Complex64::ZERO);
+        let (origin, (top, bottom)) = (self.at(Complex64::ZERO), self.0.span());
         html! {
-            (svg::grid_x(&self.real, self.top, self.bottom, true))
-            (svg::grid_y(&self.imaginary, LEFT, RIGHT))
-            (svg::line(LEFT, origin.1, RIGHT, origin.1, AXIS))
-            (svg::line(origin.0, self.top, origin.0, self.bottom, AXIS))
+            (self.0.grid(true))
+            (svg::x_axis_line(self.0.x.left(), self.0.x.right(), origin.1))
+            (svg::line(origin.0, top, origin.0, bottom, AXIS))
         }
     }
 
     fn circle(&self, radius: f64, name: &str) -> Markup {
         let (x, y) = self.at(Complex64::ZERO);
-        let pixels = self.real.at(radius) - x;
+        let pixels = self.0.x.at(radius) - x;
         html! {
             circle cx=(svg::px(x)) cy=(svg::px(y)) r=(svg::px(pixels)) fill="none" stroke=(MUTED) stroke-dasharray="2 3" {
                 title { (name) }
@@ -146,18 +121,16 @@ impl Plane {
         marks.retain(|m| Self::shows(m.at));
         let points: Vec<_> = marks.iter().map(|m| self.at(m.at)).collect();
         let sizes: Vec<_> = marks.iter().map(|m| (svg::text_width(&m.words, TEXT), TEXT)).collect();
-        let space = Area { left: LEFT, top: self.top, right: RIGHT, bottom: self.bottom };
+        let space = Area::inside(&self.0);
         let labels = place::labels(&points, &sizes, &space, self.obstacles(curves));
         html! {
-            @for (point, label) in points.iter().zip(&labels) {
-                @if let Some([from, to]) = place::leader(*point, label) { (svg::line(from.0, from.1, to.0, to.1, AXIS)) }
-            }
+            (place::leaders(&points, &labels))
             @for (i, (mark, (x, y))) in marks.iter().zip(&points).enumerate() {
                 @if i < criticals { (cross(*x, *y)) } @else {
                     circle cx=(svg::px(*x)) cy=(svg::px(*y)) r="4" fill=(mark.colour) stroke=(PAPER) {}
                 }
             }
-            @for (mark, label) in marks.iter().zip(&labels) { (svg::haloed(label.left, label.bottom - 2.0, &mark.words)) }
+            (place::names(marks.iter().map(|mark| &mark.words), &labels))
         }
     }
 

@@ -10,18 +10,19 @@ use maud::{Markup, html};
 use super::axis::{Scale, extent};
 use super::bins::Bins;
 use super::flows::Flows;
+use super::frame::Frame;
 use super::kinds::Kind;
 use super::reference::{self, Reference};
 use super::runs::Run;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, path, sharing, wanted};
 use crate::colours::{GRID, MUTED};
+use crate::distinct::distinct;
 use crate::number;
 use crate::styles::Style;
 use congestion::STATE;
-use experiment::chart::{Colour, ScaleKind};
+use experiment::chart::{Chart, Colour, Data, ScaleKind};
 use results::summary::{RunLength, Track, Variant};
-use units::Duration;
 
 /// Number of lines in a panel above which each row gets a strip. Rows with several flows get strips
 /// too.
@@ -37,19 +38,6 @@ const MOST_BINS: usize = 1000;
 /// Distance from the axis of a line that would lie on it, as a share of the axis.
 const ABOVE_AXIS: f64 = 0.02;
 const GAP: f64 = 6.0;
-
-/// Settings of a line chart.
-pub(super) struct Lines<'a> {
-    pub(super) title: &'a str,
-    pub(super) columns: &'a [String],
-    pub(super) rows: &'a [RowLabel],
-    /// Colour of rows or of flows; by default of rows, and of flows if a row has several.
-    pub(super) colour: Option<Colour>,
-    /// Draw a strip for each row; by default if there are many lines.
-    pub(super) strips: Option<bool>,
-    /// Interval over which values are averaged.
-    pub(super) interval: Option<Duration>,
-}
 
 /// The tracks of a row: one per flow of its first repetition, up to [`MOST_FLOWS`].
 struct Row<'a> {
@@ -75,7 +63,7 @@ struct Panel<'a> {
 }
 
 /// The parts that a chart's figures share.
-struct Frame<'a> {
+struct Shared<'a> {
     source: &'a Source<'a>,
     panels: Vec<Panel<'a>>,
     time: Scale,
@@ -86,27 +74,28 @@ struct Frame<'a> {
     bins: Option<Bins>,
 }
 
-/// Draws one figure per variant.
-pub(super) fn draw<'a>(source: &'a Source<'a>, chart: &Lines<'a>, scale: ScaleKind) -> Vec<Figure> {
+/// Draws one figure per variant of a chart of series; none of another chart.
+pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
+    let Data::Series { columns, colour, strips, interval } = &chart.data else { return Vec::new() };
     let variants = &source.results.summary.variants;
-    let shown: Vec<_> = variants.iter().map(|v| (v, rows(source, v, chart.rows))).collect();
+    let shown: Vec<_> = variants.iter().map(|v| (v, rows(source, v, &chart.rows))).collect();
     let all = || shown.iter().flat_map(|(_, lines)| lines);
     let tracks: Vec<&Track> = all().flat_map(|l| &l.tracks).copied().collect();
     let (start, end) = extent(tracks.iter().flat_map(|t| &t.times).copied()).unwrap_or((0.0, 1.0));
     let kinds: Vec<_> = all().map(|l| l.kinds.clone()).collect();
     let has_much = |l: &[Row<'_>]| l.len() > MOST_TOGETHER || l.iter().any(|l| l.tracks.len() > 1);
-    let apart = chart.strips.unwrap_or_else(|| shown.iter().any(|(_, l)| has_much(l)));
+    let apart = strips.unwrap_or_else(|| shown.iter().any(|(_, l)| has_much(l)));
     let parts = parts(&shown, apart);
-    let frame = Frame {
+    let frame = Shared {
         source,
-        panels: chart.columns.iter().map(|m| panel(source, m, &parts, scale)).collect(),
+        panels: columns.iter().map(|m| panel(source, m, &parts, chart.y_scale)).collect(),
         time: Scale::exact(start, end, if source.width > WIDTH { 12 } else { 6 }).in_unit("s"),
         flows: Flows::new(source, &kinds),
-        of_rows: chart.colour == Some(Colour::Row),
+        of_rows: *colour == Some(Colour::Row),
         apart,
-        bins: chart.interval.map(|interval| Bins::new(&tracks, Some(interval), MOST_BINS)),
+        bins: interval.map(|interval| Bins::new(&tracks, Some(interval), MOST_BINS)),
     };
-    shown.iter().map(|(variant, lines)| frame.figure(chart.title, &variant.name, lines)).collect()
+    shown.iter().map(|(variant, lines)| frame.figure(&chart.title, &variant.name, lines)).collect()
 }
 
 fn rows<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Row<'a>> {
@@ -124,13 +113,7 @@ fn names<'k>(
     states: &BTreeMap<String, Vec<String>>,
     kinds: impl Iterator<Item = &'k Kind<'k>>,
 ) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in kinds.filter_map(|kind| states.get(kind.algorithm)).flatten() {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
+    distinct(kinds.filter_map(|kind| states.get(kind.algorithm)).flatten().cloned())
 }
 
 /// Returns the parts of all figures with their rows.
@@ -298,23 +281,16 @@ impl Panel<'_> {
     }
 }
 
-impl Frame<'_> {
+impl Shared<'_> {
     fn figure(&self, title: &str, variant: &str, lines: &[Row<'_>]) -> Figure {
         // A panel without a line would waste space.
         let panels: Vec<_> = self.panels.iter().filter(|panel| panel.has_values(lines)).collect();
-        let (body, height) = match () {
-            () if panels.is_empty() => (svg::placeholder(self.source.width, 30.0, "no time series"), 50.0),
+        let frame = match () {
+            () if panels.is_empty() => Frame::placeholder(self.source.width, "no time series"),
             () if self.apart => self.strips(variant, lines, &panels),
             () => self.together(variant, lines, &panels),
         };
-        Figure {
-            kind: "line-time".to_owned(),
-            title: title.to_owned(),
-            variant: variant.to_owned(),
-            width: self.source.width,
-            height,
-            body,
-        }
+        frame.figure("line-time", title, variant)
     }
 
     fn time_name(&self) -> String {
@@ -328,82 +304,65 @@ impl Frame<'_> {
     }
 
     /// Draws all rows in one panel per metric, under a legend.
-    fn together(&self, variant: &str, lines: &[Row<'_>], panels: &[&Panel<'_>]) -> (Markup, f64) {
+    fn together(&self, variant: &str, lines: &[Row<'_>], panels: &[&Panel<'_>]) -> Frame {
         let width = self.source.width;
         let styles: Vec<_> = lines.iter().map(|l| self.source.style(l.label)).collect();
         let entries: Vec<_> = lines.iter().zip(&styles).map(|(l, s)| (l.label, s)).collect();
-        let (legend, mut top) = svg::legend(width, 4.0, &entries, svg::PIECE);
+        let mut frame = Frame::with_legend(width, &entries, svg::PIECE);
         let widest = panels.iter().map(|panel| panel.space()).fold(50.0, f64::max);
-        let (left, right) = (widest.min(width / 3.0), width - 14.0);
+        frame.sides.0 = widest.min(width / 3.0);
         let height = if width > WIDTH { PANEL.1 } else { PANEL.0 };
-        let time = self.time.on(left, right);
-        let mut drawn = Vec::new();
         for (i, panel) in panels.iter().enumerate() {
-            let (first, bottom) = (top + 26.0, top + 26.0 + height);
-            let y = panel.scale_in((variant, "")).on(bottom, first);
-            let references =
-                reference::distinct(lines.iter().flat_map(|l| self.references(variant, l, panel)));
+            let plot = frame.plot(over(i), height, &self.time, panel.scale_in((variant, "")));
+            let references = self.panel_references(variant, lines, panel);
             let inner = html! {
-                (svg::grid_x(&time, first, bottom, i + 1 == panels.len()))
-                (svg::grid_y(&y, left, right))
-                (svg::x_axis_line(left, right, bottom))
-                (reference::draw(&references, panel.divisor, &time, &y))
+                (plot.grid(i + 1 == panels.len()))
+                (plot.axis())
+                (reference::draw(&references, panel.divisor, &plot.x, &plot.y))
                 @for (row, style) in lines.iter().zip(&styles) {
-                    @for (data, _) in panel.curves(row, self.bins.as_ref(), &time, &y) { (svg::curve(&data, style, 1.3, row.label)) }
+                    @for (data, _) in panel.curves(row, self.bins.as_ref(), &plot.x, &plot.y) { (svg::curve(&data, style, 1.3, row.label)) }
                 }
             };
-            drawn.push(html! {
-                (heading(first - 9.0, right, &panel.name, &references, panel.divisor, &[&y]))
-                (svg::plot(&time, &y, &inner))
-            });
-            top = bottom + 8.0;
+            let (y, right) = (plot.span().0 - 9.0, plot.x.right());
+            frame.draw(heading(y, right, &panel.name, &references, panel.divisor, &[&plot.y]));
+            frame.draw(plot.group(&inner));
         }
-        let remarks: Vec<String> = own_scales(panels, "variant").into_iter().collect();
-        let body = html! {
-            (legend)
-            @for panel in drawn { (panel) }
-            (svg::x_axis_name(left, right, top + 25.0, &self.time_name()))
-            (svg::remarks(top + 42.0, &remarks))
-        };
-        (body, top + 34.0 + svg::remarks_height(&remarks))
+        frame.foot(&self.time_name(), &own_scales(panels, "variant").into_iter().collect::<Vec<_>>());
+        frame
     }
 
     /// Draws a strip per row in each metric's panel, with the name on the left.
-    fn strips(&self, variant: &str, lines: &[Row<'_>], panels: &[&Panel<'_>]) -> (Markup, f64) {
+    fn strips(&self, variant: &str, lines: &[Row<'_>], panels: &[&Panel<'_>]) -> Frame {
         let width = self.source.width;
-        let widest = lines.iter().map(|l| svg::text_width(l.label, TEXT)).fold(40.0, f64::max);
-        let right = width - panels.iter().map(|panel| panel.space()).fold(44.0, f64::max).min(width / 3.0);
-        let left = widest.min(width / 4.0) + 18.0;
-        let time = self.time.on(left, right);
-        let height = (STRIPS.0 / lines.len() as f64).clamp(STRIPS.1, STRIPS.2);
         let several = lines.iter().filter(|l| l.tracks.len() > 1 && !self.of_rows);
         let several: Vec<_> = several.map(|l| &l.kinds).collect();
-        let (legend, mut top) =
-            if several.is_empty() { (Markup::default(), 0.0) } else { self.flows.legend(width, &several) };
-        let mut drawn = Vec::new();
+        let mut frame =
+            if several.is_empty() { Frame::new(width) } else { self.flows.frame(width, &several) };
+        let widest = lines.iter().map(|l| svg::text_width(l.label, TEXT)).fold(40.0, f64::max);
+        let right = width - panels.iter().map(|panel| panel.space()).fold(44.0, f64::max).min(width / 3.0);
+        frame.sides = (widest.min(width / 4.0) + 18.0, right);
+        let each = (STRIPS.0 / lines.len() as f64).clamp(STRIPS.1, STRIPS.2);
         for (i, panel) in panels.iter().enumerate() {
-            let first = top + 26.0;
-            let bottom = first + (height + GAP) * lines.len() as f64 - GAP;
-            let references =
-                reference::distinct(lines.iter().flat_map(|l| self.references(variant, l, panel)));
-            drawn.push(html! {
+            let height = (each + GAP) * lines.len() as f64 - GAP;
+            let plot = frame.plot(over(i), height, &self.time, &panel.scale);
+            let (first, bottom) = plot.span();
+            let references = self.panel_references(variant, lines, panel);
+            frame.draw(html! {
                 (heading(first - 9.0, right, &panel.name, &references, panel.divisor, &panel.scales()))
-                (svg::grid_x(&time, first, bottom, i + 1 == panels.len()))
+                (svg::grid_x(&plot.x, first, bottom, i + 1 == panels.len()))
                 @for (j, row) in lines.iter().enumerate() {
-                    (self.strip(variant, panel, row, &time, (first + (height + GAP) * j as f64, height)))
+                    (self.strip(variant, panel, row, &plot.x, (first + (each + GAP) * j as f64, each)))
                 }
             });
-            top = bottom + 8.0;
         }
         let own = own_scales(panels, "strip");
-        let remarks: Vec<String> = own.into_iter().chain(flow_remark(lines)).collect();
-        let body = html! {
-            (legend)
-            @for panel in drawn { (panel) }
-            (svg::x_axis_name(left, right, top + 25.0, &self.time_name()))
-            (svg::remarks(top + 42.0, &remarks))
-        };
-        (body, top + 34.0 + svg::remarks_height(&remarks))
+        frame.foot(&self.time_name(), &own.into_iter().chain(flow_remark(lines)).collect::<Vec<_>>());
+        frame
+    }
+
+    /// Returns the reference lines of all rows of a panel.
+    fn panel_references(&self, variant: &str, lines: &[Row<'_>], panel: &Panel<'_>) -> Vec<Reference> {
+        reference::distinct(lines.iter().flat_map(|l| self.references(variant, l, panel)))
     }
 
     fn strip(
@@ -433,7 +392,7 @@ impl Frame<'_> {
             @for (at, value) in labels {
                 (svg::text(right + 5.0, at, SMALL - 1.0, MUTED, Anchor::Start, &y.label(value)))
             }
-            (svg::plot(time, &y, &inner))
+            (svg::plot_at(time, &y, &[], &inner))
         }
     }
 
@@ -444,6 +403,11 @@ impl Frame<'_> {
         }
         self.flows.style(&row.kinds, flow)
     }
+}
+
+/// Returns the space above a panel.
+fn over(panel: usize) -> f64 {
+    if panel == 0 { 26.0 } else { 34.0 }
 }
 
 /// Returns the values that a strip's scale names, with their baselines: both ends, and as many

@@ -1,5 +1,11 @@
 //! Places the labels of points so that they do not overlap.
 
+use maud::{Markup, html};
+
+use super::frame::Plot;
+use super::svg;
+use crate::colours::AXIS;
+
 /// A rectangle in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Area {
@@ -10,6 +16,12 @@ pub(super) struct Area {
 }
 
 impl Area {
+    /// Returns the area of a plot.
+    pub(super) fn inside(plot: &Plot) -> Self {
+        let ((top, bottom), (left, right)) = (plot.span(), plot.sides());
+        Self { left, top, right, bottom }
+    }
+
     pub(super) fn around(x: f64, y: f64, half_width: f64, half_height: f64) -> Self {
         Self { left: x - half_width, top: y - half_height, right: x + half_width, bottom: y + half_height }
     }
@@ -94,8 +106,22 @@ fn candidates((x, y): (f64, f64), (width, height): (f64, f64)) -> impl Iterator<
     DISTANCES.into_iter().flat_map(move |distance| SIDES.into_iter().map(move |side| at(distance, side)))
 }
 
+/// Draws lines from points to those of their labels that are not next to them.
+pub(super) fn leaders(points: &[(f64, f64)], labels: &[Area]) -> Markup {
+    html! {
+        @for (point, label) in points.iter().zip(labels) {
+            @if let Some([from, to]) = leader(*point, label) { (svg::line(from.0, from.1, to.0, to.1, AXIS)) }
+        }
+    }
+}
+
+/// Draws the names in their places.
+pub(super) fn names<'n>(names: impl Iterator<Item = &'n String>, labels: &[Area]) -> Markup {
+    html! { @for (label, name) in labels.iter().zip(names) { (svg::haloed(label.left, label.bottom - 2.0, name)) } }
+}
+
 /// Returns the ends of a line from a point to its label, if the label is not next to it.
-pub(super) fn leader(point: (f64, f64), label: &Area) -> Option<[(f64, f64); 2]> {
+fn leader(point: (f64, f64), label: &Area) -> Option<[(f64, f64); 2]> {
     (distance(point, label) > 1.5 * DISTANCES[0]).then_some([point, nearest(point, label)])
 }
 

@@ -50,12 +50,8 @@ pub(super) fn network<'a>(source: &Source<'a>, variant: &str, row: &str) -> Opti
 
 /// Removes repeats, and keeps at most [`MOST_LINES`].
 pub(super) fn distinct(all: impl Iterator<Item = Reference>) -> Vec<Reference> {
-    let mut known: Vec<Reference> = Vec::new();
-    for reference in all {
-        if !known.contains(&reference) && known.len() < MOST_LINES {
-            known.push(reference);
-        }
-    }
+    let mut known = crate::distinct::distinct(all);
+    known.truncate(MOST_LINES);
     known
 }
 

@@ -9,11 +9,12 @@ use maud::{Markup, html};
 
 use super::axis::{Scale, extent, is_drawable};
 use super::ellipse::Ellipse;
+use super::frame::{Frame, Plot};
 use super::kinds::{Kind, Kinds, distinct};
 use super::place::{self, Area};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, path, reference, sharing, wanted};
-use crate::colours::{AXIS, MUTED, PAPER};
+use crate::colours::{MUTED, PAPER};
 use crate::number;
 use results::network::{Course, Network};
 use results::summary::{Cell, FlowRow, Variant};
@@ -88,8 +89,7 @@ impl Points<'_> {
 struct Plane<'a> {
     chart: &'a Points<'a>,
     appearance: &'a Appearance<'a>,
-    x: Scale,
-    y: Scale,
+    plot: Plot,
     x_name: &'a str,
     lines: Limits,
 }
@@ -139,7 +139,7 @@ pub(super) fn draw(source: &Source<'_>, chart: &Points<'_>) -> Vec<Figure> {
     let appearance = Appearance::new(source, &shown, chart.colour);
     let each = variants.iter().zip(&shown).zip(xs.into_iter().zip(ys)).zip(lines);
     let figures = each.map(|(((variant, clouds), (x, y)), lines)| {
-        let plane = Plane { chart, appearance: &appearance, x, y, x_name: &x_name, lines };
+        let plane = Plane { chart, appearance: &appearance, plot: Plot { x, y }, x_name: &x_name, lines };
         plane.figure(chart.title, &variant.name, clouds)
     });
     figures.collect()
@@ -281,12 +281,7 @@ struct Appearance<'a> {
 
 impl<'a> Appearance<'a> {
     fn new(source: &'a Source<'a>, shown: &[Vec<Cloud<'a>>], colour: Option<Colour>) -> Self {
-        let mut all: Vec<(&str, Kind<'_>)> = Vec::new();
-        for cloud in shown.iter().flatten() {
-            if !all.contains(&(cloud.row, cloud.kind)) {
-                all.push((cloud.row, cloud.kind));
-            }
-        }
+        let all = crate::distinct::distinct(shown.iter().flatten().map(|cloud| (cloud.row, cloud.kind)));
         let is_mixed = colour == Some(Colour::Flow)
             || shown.iter().any(|clouds| clouds.windows(2).any(|w| w[0].row == w[1].row));
         Self { source, kinds: Kinds::new(source, all.iter().map(|a| a.1)), all, is_mixed }
@@ -311,28 +306,20 @@ impl<'a> Appearance<'a> {
 
 impl Plane<'_> {
     fn figure(&self, title: &str, variant: &str, clouds: &[Cloud<'_>]) -> Figure {
+        let mut frame = Frame::new(WIDTH);
+        frame.bottom = BOTTOM;
         let rises = self.chart.y().unit() == "Mbit/s";
-        let body = html! {
-            (svg::grid_x(&self.x, TOP, BOTTOM, true))
-            (svg::grid_y(&self.y, LEFT, RIGHT))
-            (svg::x_axis_line(LEFT, RIGHT, BOTTOM))
+        frame.draw(html! {
+            (self.plot.grid(true))
+            (self.plot.axis())
             (self.references())
             @if self.chart.falls() && rises { (better()) }
             @for cloud in clouds { (self.scatter(cloud)) }
             (self.means(clouds))
             @if clouds.is_empty() { (svg::placeholder(WIDTH, f64::midpoint(TOP, BOTTOM), "no flows")) }
-            (svg::x_axis_name(LEFT, RIGHT, BOTTOM + 33.0, self.x_name))
-            (svg::y_axis_name(TOP, BOTTOM, &name(self.chart.y())))
-            (svg::text(8.0, BOTTOM + 50.0, SMALL, MUTED, Anchor::Start, self.remark()))
-        };
-        Figure {
-            kind: format!("point-{}", self.chart.x()),
-            title: title.to_owned(),
-            variant: variant.to_owned(),
-            width: WIDTH,
-            height: BOTTOM + 60.0,
-            body,
-        }
+        });
+        frame.axes(&self.plot, [self.x_name, &name(self.chart.y())], Some(self.remark()));
+        frame.figure(format!("point-{}", self.chart.x()), title, variant)
     }
 
     fn remark(&self) -> &'static str {
@@ -343,10 +330,6 @@ impl Plane<'_> {
         }
     }
 
-    fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
-        (self.x.at(x), self.y.at(y))
-    }
-
     fn words(&self, (x, y): (f64, f64)) -> String {
         format!("{}, {}", number::valued(self.chart.x(), x), number::valued(self.chart.y(), y))
     }
@@ -354,8 +337,8 @@ impl Plane<'_> {
     /// Draws the base RTT and the capacity if they lie on the axes.
     fn references(&self) -> Markup {
         let dashed = |data: String, name| svg::curve(&data, &reference::style(), 1.1, name);
-        let rtt = self.lines.base_rtt.filter(|rtt| self.x.has(*rtt)).map(|rtt| self.x.at(rtt));
-        let capacity = self.lines.capacity.filter(|c| self.y.has(*c)).map(|c| self.y.at(c));
+        let rtt = self.lines.base_rtt.filter(|rtt| self.plot.x.has(*rtt)).map(|rtt| self.plot.x.at(rtt));
+        let capacity = self.lines.capacity.filter(|c| self.plot.y.has(*c)).map(|c| self.plot.y.at(c));
         html! {
             @if let Some(x) = rtt {
                 (dashed(format!("M{} {}V{}", svg::px(x), svg::px(BOTTOM), svg::px(TOP)), "base RTT"))
@@ -371,8 +354,8 @@ impl Plane<'_> {
     /// Draws the flows as faint dots, with their ellipse.
     fn scatter(&self, cloud: &Cloud<'_>) -> Markup {
         let colour = self.appearance.colour(cloud);
-        let dots = path::dots(cloud.points.iter().map(|p| self.at(*p)));
-        let outline = path::outline(cloud.ellipse.outline().map(|p| self.at(p)));
+        let dots = path::dots(cloud.points.iter().map(|p| self.plot.at(*p)));
+        let outline = path::outline(cloud.ellipse.outline().map(|p| self.plot.at(p)));
         let has_ellipse = self.chart.is_linear() && self.chart.of_flows;
         html! {
             path d=(dots) stroke=(colour) stroke-width="3.5" stroke-linecap="round" stroke-opacity=".4" fill="none" {}
@@ -382,31 +365,27 @@ impl Plane<'_> {
 
     /// Returns what labels should not cover: dots and ellipses.
     fn obstacles(&self, clouds: &[Cloud<'_>]) -> Vec<Area> {
-        let all = || clouds.iter().flat_map(|cloud| cloud.outline(self.chart)).map(|p| self.at(p));
+        let all = || clouds.iter().flat_map(|cloud| cloud.outline(self.chart)).map(|p| self.plot.at(p));
         let step = all().count().div_ceil(MOST_OBSTACLES).max(1);
         all().step_by(step).map(|(x, y)| Area::around(x, y, 2.0, 2.0)).collect()
     }
 
     /// Draws the means with their names.
     fn means(&self, clouds: &[Cloud<'_>]) -> Markup {
-        let space = Area { left: LEFT, top: TOP, right: RIGHT, bottom: BOTTOM };
-        let points: Vec<_> = clouds.iter().map(|c| self.at(c.ellipse.centre)).collect();
+        let space = Area::inside(&self.plot);
+        let points: Vec<_> = clouds.iter().map(|c| self.plot.at(c.ellipse.centre)).collect();
         let names: Vec<_> = clouds.iter().map(|c| self.appearance.name(c)).collect();
         let short: Vec<_> = names.iter().map(|n| svg::shortened(n, TEXT, WIDTH / 3.0)).collect();
         let sizes: Vec<_> = short.iter().map(|n| (svg::text_width(n, TEXT), TEXT)).collect();
         let labels = place::labels(&points, &sizes, &space, self.obstacles(clouds));
         html! {
-            @for (point, label) in points.iter().zip(&labels) {
-                @if let Some([from, to]) = place::leader(*point, label) { (svg::line(from.0, from.1, to.0, to.1, AXIS)) }
-            }
+            (place::leaders(&points, &labels))
             @for ((cloud, (x, y)), name) in clouds.iter().zip(&points).zip(&names) {
                 circle cx=(svg::px(*x)) cy=(svg::px(*y)) r="4.5" fill=(self.appearance.colour(cloud)) stroke=(PAPER) {
                     title { (name) ": " (self.words(cloud.ellipse.centre)) }
                 }
             }
-            @for (label, name) in labels.iter().zip(&short) {
-                (svg::haloed(label.left, label.bottom - 2.0, name))
-            }
+            (place::names(short.iter(), &labels))
         }
     }
 }

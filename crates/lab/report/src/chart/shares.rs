@@ -6,6 +6,7 @@ use experiment::row::RowLabel;
 use maud::{Markup, html};
 
 use super::axis::{Scale, is_drawable};
+use super::frame::Frame;
 use super::kinds::{Kind, Kinds, distinct};
 use super::runs::Run;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
@@ -60,38 +61,29 @@ fn division<'a>(
 }
 
 fn figure(title: &str, variant: &str, runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> Figure {
-    let (body, height) = match runs {
-        [] => (svg::placeholder(WIDTH, 30.0, "no flows"), 50.0),
+    let frame = match runs {
+        [] => Frame::placeholder(WIDTH, "no flows"),
         _ => bars(runs, kinds, metric),
     };
-    Figure {
-        kind: "bar-flow".to_owned(),
-        title: title.to_owned(),
-        variant: variant.to_owned(),
-        width: WIDTH,
-        height,
-        body,
-    }
+    frame.figure("bar-flow", title, variant)
 }
 
-fn bars(runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> (Markup, f64) {
+fn bars(runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> Frame {
     let shown: Vec<_> = runs.iter().flat_map(|run| &run.kinds).map(|(kind, _)| *kind).collect();
-    let (legend, height) = kinds.legend(WIDTH, 4.0, &shown);
-    let (first, end) = (height + 4.0, height + 4.0 + ROW.0 * runs.len() as f64);
-    let percent = Scale::exact(0.0, 100.0, 5).on(LEFT, RIGHT);
+    let mut frame = kinds.frame(WIDTH, &shown);
+    frame.sides = (LEFT, RIGHT);
+    let percent = Scale::exact(0.0, 100.0, 5);
+    let plot = frame.plot(4.0, ROW.0 * runs.len() as f64, &percent, &percent);
+    let (first, end) = plot.span();
+    frame.draw(svg::grid_x(&plot.x, first, end, true));
+    for (i, run) in runs.iter().enumerate() {
+        frame.draw(draw_run(run, kinds, &plot.x, first + ROW.0 * i as f64, runs.len() > 1));
+    }
     let is_mixed = runs.iter().any(|run| run.kinds.len() > 1);
     let lines = if is_mixed { "; long lines: per label" } else { "" };
     let remark = format!("Marks show where bars would end at equal shares{lines}.");
-    let body = html! {
-        (legend)
-        (svg::grid_x(&percent, first, end, true))
-        @for (i, run) in runs.iter().enumerate() {
-            (draw_run(run, kinds, &percent, first + ROW.0 * i as f64, runs.len() > 1))
-        }
-        (svg::x_axis_name(LEFT, RIGHT, end + 33.0, &format!("Share of the {} of all flows (%)", lower(metric))))
-        (svg::text(8.0, end + 50.0, SMALL, MUTED, Anchor::Start, &remark))
-    };
-    (body, end + 60.0)
+    frame.foot(&format!("Share of the {} of all flows (%)", lower(metric)), &[remark]);
+    frame
 }
 
 /// Draws a row's words above its bar.

@@ -27,13 +27,10 @@ pub(super) const TEXT: f64 = 12.0;
 pub(super) const SMALL: f64 = 11.0;
 /// Line width of a curve's sample in a legend.
 pub(super) const PIECE: f64 = 2.2;
-/// Size of the sample for bars and boxes.
+/// Size of the sample for bars.
 pub(super) const BOX: f64 = 11.0;
 /// Size of the sample for areas, whose hatching is vertical.
 pub(super) const BANDS: f64 = 12.0;
-
-/// Height of a line of text under a chart.
-const REMARK: f64 = 14.0;
 
 /// A finished chart of one variant, or of all.
 pub(crate) struct Figure {
@@ -57,6 +54,11 @@ impl Figure {
         } else {
             format!("{} ({})", self.title, self.variant)
         }
+    }
+
+    /// Returns the name of the file of a figure that is the only one of its kind.
+    pub(crate) fn file(&self) -> String {
+        format!("{}.svg", self.kind)
     }
 
     /// Draws the chart for a page. The style sheet sets its width, typeface and dark colours.
@@ -157,11 +159,7 @@ pub(super) fn area(data: &str, colour: &str, gap: f64, name: &str) -> Markup {
 }
 
 /// Groups what is drawn on a pair of scales. The page's script reads values from it and zooms it.
-pub(super) fn plot(x: &Scale, y: &Scale, inner: &Markup) -> Markup {
-    plot_at(x, y, &[], inner)
-}
-
-/// Groups a plot with values only at `stops`. Between them nothing was run, and nothing is read.
+/// If there are `stops`, it reads only at these: between them nothing was run.
 pub(super) fn plot_at(x: &Scale, y: &Scale, stops: &[f64], inner: &Markup) -> Markup {
     let words = (!y.words().is_empty()).then(|| y.words().join("|"));
     // Units as they follow a number.
@@ -203,25 +201,6 @@ pub(super) fn grid_y(scale: &Scale, left: f64, right: f64) -> Markup {
 /// Draws the x axis.
 pub(super) fn x_axis_line(left: f64, right: f64, y: f64) -> Markup {
     line(left, y, right, y, AXIS)
-}
-
-/// Draws the name of the x axis, under its labels.
-pub(super) fn x_axis_name(left: f64, right: f64, y: f64, name: &str) -> Markup {
-    text(f64::midpoint(left, right), y, TEXT, INK, Anchor::Middle, name)
-}
-
-/// Draws remarks under a chart, one line each. The first is on this baseline.
-pub(super) fn remarks(y: f64, lines: &[String]) -> Markup {
-    html! {
-        @for (i, line) in lines.iter().enumerate() {
-            (text(8.0, y + REMARK * i as f64, SMALL, MUTED, Anchor::Start, line))
-        }
-    }
-}
-
-/// Returns the height of what [`remarks`] draws.
-pub(super) fn remarks_height(lines: &[String]) -> f64 {
-    if lines.is_empty() { 0.0 } else { 4.0 + REMARK * lines.len() as f64 }
 }
 
 /// Draws a text instead of a chart.

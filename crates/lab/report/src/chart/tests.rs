@@ -37,7 +37,7 @@ fn y_scales(picture: &str) -> BTreeSet<&str> {
 fn sign(mark: Mark) -> &'static str {
     match mark {
         Mark::Line => "stroke-linejoin=\"round\"",
-        Mark::Bar | Mark::Box | Mark::Rect => "<rect x=",
+        Mark::Bar => "<rect x=",
         Mark::Area => "stroke-width=\"0.5\"",
         Mark::Point => "class=\"marker\"",
     }
@@ -88,7 +88,7 @@ fn all_cells() -> Vec<(String, Data)> {
 #[test]
 fn every_mark_of_cells_is_drawn_along_everything() {
     for (name, data) in all_cells() {
-        for mark in [Mark::Line, Mark::Bar, Mark::Point, Mark::Box] {
+        for mark in [Mark::Line, Mark::Bar, Mark::Point] {
             let is_along_numbers = name.starts_with("Key");
             if mark == Mark::Line && !is_along_numbers {
                 continue;
@@ -141,7 +141,7 @@ fn every_mark_of_runs_is_drawn() {
 }
 
 #[test]
-fn samples_are_lines_by_row_or_by_variant_and_boxes() {
+fn samples_are_lines_by_row_or_by_variant() {
     for (colour, pictures_of) in [(Colour::Row, 2), (Colour::Variant, 9)] {
         for scale in [ScaleKind::Linear, ScaleKind::Log] {
             let apart = Chart { scale, ..chart("T", Mark::Line, Data::Samples { colour }) };
@@ -152,25 +152,6 @@ fn samples_are_lines_by_row_or_by_variant_and_boxes() {
             assert_eq!((together.len(), together[0].matches("class=\"panel\"").count()), (1, pictures_of));
         }
     }
-    let variants = realistic()[0].summary.variants.clone();
-    let boxes = chart("T", Mark::Box, cells(&variants, Along::Rows, &["rtt"]));
-    let drawn = pictures(0, &boxes, WIDTH);
-    assert!(drawn.len() == 2 && drawn[0].contains("RTT samples (ms)") && drawn[0].contains("median "));
-}
-
-#[test]
-fn fields_are_drawn_on_two_axes() {
-    let variants = realistic()[0].summary.variants.clone();
-    let Data::Cells { x, mut spots, .. } = cells(&variants, Along::Rows, &[]) else { unreachable!() };
-    for spot in &mut spots {
-        let place = variants.iter().position(|variant| variant.name == spot.variant).unwrap();
-        spot.at.push(place as f64);
-    }
-    let Data::Cells { x: y, .. } = cells(&variants, Along::Variants, &[]) else { unreachable!() };
-    let fields = chart("T", Mark::Rect, Data::Fields { x, y, metric: "goodput".into(), spots });
-    let drawn = pictures(0, &fields, WIDTH);
-    check("fields", &fields, &drawn);
-    assert!(drawn[0].matches("<rect").count() > 20 && drawn[0].contains(" Mbit/s</title>"));
 }
 
 /// Tooltips name the unit of a value.

@@ -16,7 +16,7 @@ use results::summary::{Cell, Row};
 use textwrap::core::display_width;
 
 use super::cells::{difference, number, value};
-use super::lines::Lines;
+use super::lines::{Lines, plain};
 
 /// Width of a label, of a metric's name before it is wrapped, and of a name above a narrow cell.
 const LABEL: usize = 30;
@@ -225,11 +225,6 @@ fn draw(out: &mut Lines, labels: &[String], block: &[Group]) {
         }
     }
     out.line(&table.trim_fmt());
-}
-
-/// Removes control characters except line breaks.
-fn plain(cell: &str) -> String {
-    cell.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
 }
 
 fn broken(text: &str, width: usize) -> String {

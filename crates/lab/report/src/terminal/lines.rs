@@ -22,7 +22,7 @@ impl Lines {
     /// Adds a paragraph after `lead`. Further lines are indented to the text. Control characters
     /// are removed, because a file may hold them.
     pub fn put(&mut self, lead: &str, text: &str) {
-        let plain: String = text.chars().filter(|c| !c.is_control()).collect();
+        let plain = plain(text).replace('\n', "");
         let indent = " ".repeat(display_width(lead));
         let options = textwrap::Options::new(self.width.max(display_width(lead) + 20))
             .initial_indent(lead)
@@ -33,7 +33,7 @@ impl Lines {
 
     /// Adds one line after `lead`. Longer text is cut and ends in an ellipsis.
     pub fn cut(&mut self, lead: &str, text: &str) {
-        let plain: String = text.chars().filter(|c| !c.is_control()).collect();
+        let plain = plain(text).replace('\n', "");
         let space = self.width.saturating_sub(display_width(lead));
         let line = match display_width(&plain) <= space {
             true => plain,
@@ -65,6 +65,11 @@ impl Lines {
     }
 }
 
+/// Removes control characters except line breaks.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
+}
+
 /// Colours a word with escape codes. The printer removes them if the output shows no colours.
 pub(super) fn paint(colour: AnsiColor, word: &str) -> String {
     let style: Style = colour.on_default();
@@ -81,7 +86,7 @@ pub(super) fn colour(verdict: Verdict) -> AnsiColor {
 }
 
 /// Returns the words for a verdict.
-pub(super) fn word(verdict: Verdict) -> &'static str {
+pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
         Verdict::Partly => "partly",

@@ -1,7 +1,7 @@
 //! Charts of table cells: along rows, variants or a key of `[vary]`. Keys that are neither axis nor
 //! colour make the panels.
 
-use crate::chart::{Chart, Data, Mark, RTT_SAMPLES, ScaleKind};
+use crate::chart::{Chart, Data, Mark, ScaleKind};
 use crate::diagnostic::Diagnostic;
 use crate::file::chart::channel::read_channel;
 use crate::file::chart::runs;
@@ -15,7 +15,7 @@ use crate::metric::Metric;
 /// Most panels of a chart without `y`.
 const MAX_PANELS: usize = 4;
 
-/// Reads `line`, `bar`, `point` and `box`. Also returns whether all variants share one picture.
+/// Reads `line`, `bar` and `point`. Also returns whether all variants share one picture.
 pub(super) fn cells(
     fields: &Fields<'_>,
     labels: &Labels,
@@ -25,8 +25,7 @@ pub(super) fn cells(
 ) -> Result<(Data, bool), Diagnostic> {
     let keys = sweep::keys(cases);
     let metrics = match fields.get("y") {
-        Some(at) => read_metrics(&at, labels, mark)?,
-        None if mark == Mark::Box => vec![Metric::new(RTT_SAMPLES)],
+        Some(at) => read_metrics(&at, labels)?,
         None => table_metrics(labels),
     };
     let colour = read_colour(fields, labels, cases, (mark, x))?;
@@ -56,29 +55,6 @@ pub(super) fn cells(
     Ok((data, together))
 }
 
-/// Reads `rect`.
-pub(super) fn fields(
-    fields: &Fields<'_>,
-    labels: &Labels,
-    cases: &[Case],
-    x: Channel,
-) -> Result<(Data, bool), Diagnostic> {
-    let keys = sweep::keys(cases);
-    let at = fields.need("y", "write \"row\", \"variant\" or another key of [vary]")?;
-    let y = read_other(&at, cases, &[("x axis", Some(x))])?;
-    let metric = match fields.get("colour") {
-        Some(at) => read_table_metric(&at, labels)?,
-        None => labels.metrics.first().cloned().unwrap_or_else(|| Metric::new("goodput")),
-    };
-    let facet =
-        fields.get("facet").map(|at| read_other(&at, cases, &[("x axis", Some(x)), ("y axis", Some(y))]));
-    let facet = facet.transpose()?;
-    let panels = facet.map_or_else(|| sweep::rest(&keys, &[x, y]), |facet| vec![facet]);
-    let roles = Roles { axes: vec![x, y], series: Vec::new(), facets: panels };
-    let axis = |channel| sweep::axis(cases, &keys, channel, Some(ScaleKind::Linear));
-    Ok((Data::Fields { x: axis(x), y: axis(y), metric, spots: sweep::spots(cases, &keys, &roles) }, true))
-}
-
 /// Assigns keys to axis, colours and panels. If panels are requested, the remaining keys become
 /// colours.
 fn roles(
@@ -95,7 +71,7 @@ fn roles(
         None if together => (colour, left),
         None => (colour, Vec::new()),
     };
-    Roles { axes: vec![x], series, facets }
+    Roles { axis: x, series, facets }
 }
 
 /// Meaning of the colours of a chart.
@@ -172,19 +148,12 @@ fn read_other(
     }
 }
 
-/// Reads `"goodput"` or `["goodput", "loss"]`. Boxes may also show RTT samples.
-fn read_metrics(at: &Cursor<'_>, labels: &Labels, mark: Mark) -> Result<Vec<Metric>, Diagnostic> {
-    let one =
-        |at: &Cursor<'_>| match at.node().as_str() {
-            Some(RTT_SAMPLES) if mark == Mark::Box => Ok(Metric::new(RTT_SAMPLES)),
-            Some(RTT_SAMPLES) => Err(at
-                .problem("only boxes show RTT samples", "use a metric like \"rtt_mean\", or mark = \"box\"")),
-            _ => read_table_metric(at, labels),
-        };
+/// Reads `"goodput"` or `["goodput", "loss"]`.
+fn read_metrics(at: &Cursor<'_>, labels: &Labels) -> Result<Vec<Metric>, Diagnostic> {
     if at.node().as_str().is_some() {
-        return Ok(vec![one(at)?]);
+        return Ok(vec![read_table_metric(at, labels)?]);
     }
-    at.filled_list()?.iter().map(one).collect()
+    at.filled_list()?.iter().map(|metric| read_table_metric(metric, labels)).collect()
 }
 
 /// Checks that metrics in one panel have the same unit.

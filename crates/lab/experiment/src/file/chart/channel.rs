@@ -27,13 +27,8 @@ pub(super) fn read_x(fields: &Fields<'_>, mark: Mark, cases: &[Case]) -> Result<
     let (x, word) = match (fields.get("x"), mark) {
         (Some(at), _) => return read_axis(&at, cases),
         (None, Mark::Line | Mark::Area) => (X::Time, "time"),
-        (None, Mark::Bar | Mark::Box) => (X::Cells(Channel::Row), ROW),
+        (None, Mark::Bar) => (X::Cells(Channel::Row), ROW),
         (None, Mark::Point) => (X::Rtt, "rtt"),
-        (None, Mark::Rect) => {
-            return fields
-                .need("x", "write \"row\", \"variant\" or a key of [vary]")
-                .and_then(|at| read_axis(&at, cases));
-        }
     };
     Ok((x, word.to_owned()))
 }

@@ -11,11 +11,7 @@
 //! line   a key                   metrics             anything else           cells of the table
 //! point, "row", "variant",       metrics             anything else, "source" the same
 //! bar    a key                                       (bars), "metric"
-//! box    the same                metrics, "rtt"      anything else           the same
-//! rect   the same                the same            a metric                the same
 //! ```
-//!
-//! `old.rs` translates the chart kinds of older files.
 
 mod cells;
 mod channel;
@@ -38,14 +34,8 @@ use channel::{Channel, X};
 
 known_keys!(KEYS: tables::judgement::Chart);
 
-const MARKS: &[(&str, Mark)] = &[
-    ("line", Mark::Line),
-    ("bar", Mark::Bar),
-    ("area", Mark::Area),
-    ("point", Mark::Point),
-    ("box", Mark::Box),
-    ("rect", Mark::Rect),
-];
+const MARKS: &[(&str, Mark)] =
+    &[("line", Mark::Line), ("bar", Mark::Bar), ("area", Mark::Area), ("point", Mark::Point)];
 
 const SCALES: &[(&str, ScaleKind)] = &[("linear", ScaleKind::Linear), ("log", ScaleKind::Log)];
 
@@ -58,7 +48,6 @@ enum View {
     Flows,
     Shares,
     Cells(Channel),
-    Fields(Channel),
 }
 
 impl View {
@@ -69,7 +58,7 @@ impl View {
             Self::Areas => &["colour", "facet", "interval"],
             Self::Samples => &["colour", "facet", "scale"],
             Self::Flows => &["colour", "facet", "scale", "y-scale"],
-            Self::Shares | Self::Fields(_) => &["colour", "facet"],
+            Self::Shares => &["colour", "facet"],
             Self::Cells(Channel::Key(_)) if matches!(mark, Mark::Line | Mark::Point) => {
                 &["colour", "facet", "scale", "y-scale"]
             }
@@ -87,8 +76,7 @@ impl View {
             (Mark::Point, X::Rtt | X::Metric) => Self::Flows,
             (Mark::Bar, X::Cells(Channel::Row)) if colour == Some("flow") => Self::Shares,
             (Mark::Line, X::Cells(channel @ Channel::Key(_)))
-            | (Mark::Bar | Mark::Box | Mark::Point, X::Cells(channel)) => Self::Cells(channel),
-            (Mark::Rect, X::Cells(channel)) => Self::Fields(channel),
+            | (Mark::Bar | Mark::Point, X::Cells(channel)) => Self::Cells(channel),
             _ => return None,
         })
     }
@@ -99,7 +87,7 @@ fn axes(mark: Mark) -> &'static str {
     match mark {
         Mark::Line => "\"time\", \"rtt\" or a key of [vary]",
         Mark::Area => "\"time\"",
-        Mark::Bar | Mark::Box | Mark::Rect => "\"row\", \"variant\" or a key of [vary]",
+        Mark::Bar => "\"row\", \"variant\" or a key of [vary]",
         Mark::Point => "\"rtt\", a metric, \"row\", \"variant\" or a key of [vary]",
     }
 }
@@ -129,7 +117,6 @@ pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels, cases: &[Case]) -> Resu
         View::Flows => runs::flows(&fields, labels)?,
         View::Shares => runs::shares(&fields, labels)?,
         View::Cells(x) => cells::cells(&fields, labels, cases, (mark, x), asked.scale)?,
-        View::Fields(x) => cells::fields(&fields, labels, cases, x)?,
     };
     Ok(asked.chart(title, scale("y-scale")?, together, data))
 }
@@ -144,7 +131,7 @@ struct Asked {
 impl Asked {
     fn chart(self, title: String, y_scale: Option<ScaleKind>, together: bool, mut data: Data) -> Chart {
         let mut scale = self.scale.unwrap_or_default();
-        if let Data::Cells { spots, .. } | Data::Fields { spots, .. } = &mut data {
+        if let Data::Cells { spots, .. } = &mut data {
             // The axis holds the scale, and the spots hold the rows.
             scale = ScaleKind::Linear;
             spots.retain(|spot| self.rows.is_empty() || self.rows.contains(&spot.row));

@@ -65,19 +65,11 @@ fn what_can_be_combined_is_read_and_stored() {
         "x = \"loss\"\ny = \"retransmissions\"\ncolour = \"flow\"\nfacet = \"variant\"",
     ];
     let bar = ["colour = \"flow\"", "colour = \"flow\"\ny = \"retransmissions\"\nfacet = \"variant\""];
-    let boxes = ["y = \"rtt\"", "x = \"queue\"\ny = [\"rtt\", \"goodput\"]\ny-scale = \"log\""];
-    let rect = [
-        "x = \"queue\"\ny = \"delay\"\ncolour = \"loss\"",
-        "x = \"row\"\ny = \"variant\"",
-        "x = \"queue\"\ny = \"row\"\nfacet = \"delay\"",
-    ];
-    let all: [(&str, Vec<&[&str]>); 6] = [
+    let all: [(&str, Vec<&[&str]>); 4] = [
         ("line", vec![&time, &line, &key, &cells[2..], &more[2..4]]),
         ("area", vec![&area]),
         ("point", vec![&point, &cells, &key, &more[2..]]),
         ("bar", vec![&bar, &cells, &more]),
-        ("box", vec![&boxes, &cells, &more]),
-        ("rect", vec![&rect]),
     ];
     let mut read = 0;
     for (mark, keys) in all
@@ -97,7 +89,7 @@ fn what_can_be_combined_is_read_and_stored() {
 #[test]
 fn what_cannot_be_combined_is_refused_with_what_can() {
     for (keys, parts) in [
-        ("", &["chart.0.mark: missing", "line, bar, area, point, box, rect"][..]),
+        ("", &["chart.0.mark: missing", "line, bar, area, point"][..]),
         ("mark = \"lin\"", &["t.toml:13", "unknown mark `lin`", "did you mean \"line\"?"]),
         (
             "mark = \"area\"\nx = \"row\"",
@@ -106,9 +98,6 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
         ("mark = \"line\"\nx = \"row\"", &["\"time\", \"rtt\" or a key of [vary]"]),
         ("mark = \"line\"\nx = \"goodput\"", &["does not support x = \"goodput\""]),
         ("mark = \"bar\"\nx = \"time\"", &["\"row\", \"variant\" or a key of [vary]"]),
-        ("mark = \"rect\"", &["chart.0.x: missing"]),
-        ("mark = \"rect\"\nx = \"queue\"", &["chart.0.y: missing"]),
-        ("mark = \"rect\"\nx = \"queue\"\ny = \"queue\"", &["the x axis already uses this key"]),
         (
             "mark = \"line\"\nx = \"link.queu\"",
             &["`link.queu` does not vary", "did you mean \"link.queue\"?"],
@@ -152,10 +141,13 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
         ("mark = \"point\"\nx = \"jain\"", &["`jain` is not in the table"]),
         ("mark = \"point\"\nx = \"godput\"", &["`godput` does not vary"]),
         ("mark = \"bar\"\ncolour = \"source\"", &["no published values"]),
-        ("mark = \"box\"\ncolour = \"source\"", &["only bars show the published values"]),
-        ("mark = \"box\"\ncolour = \"flow\"", &["cells of the table cover all flows together"]),
+        ("mark = \"point\"\nx = \"row\"\ncolour = \"source\"", &["only bars show the published values"]),
+        (
+            "mark = \"point\"\nx = \"row\"\ncolour = \"flow\"",
+            &["cells of the table cover all flows together"],
+        ),
         ("mark = \"bar\"\ncolour = \"flow\"\ny = \"rtt_mean\"", &["`rtt_mean` is not a sum over flows"]),
-        ("mark = \"bar\"\ny = \"rtt\"", &["only boxes show RTT samples"]),
+        ("mark = \"box\"", &["unknown mark `box`", "line, bar, area, point"]),
         ("mark = \"bar\"\ny = \"jain\"", &["`jain` is not in the table"]),
         ("mark = \"bar\"\ny = [\"goodput\", \"loss\"]\ncolour = \"metric\"", &["different units"]),
         ("mark = \"line\"\ninterval = \"0 s\"", &["t.toml:14", "the interval is 0 s"]),
@@ -235,16 +227,6 @@ fn bars_stand_along_rows_variants_or_a_key() {
     let chart = bar("x = \"row\"\ncolour = \"queue\"");
     let (_, _, spots) = cells(&chart);
     assert_eq!((spots[1].series.as_str(), spots[1].facet.as_str()), ("0.1 BDP", "delay = 5 ms"));
-}
-
-#[test]
-fn a_field_stands_at_two() {
-    let chart = swept("mark = \"rect\"\nx = \"queue\"\ny = \"delay\"\ncolour = \"loss\"").unwrap();
-    let Data::Fields { metric, spots, .. } = chart.data else { panic!() };
-    assert_eq!(
-        (metric.as_str(), spots[3].at.as_slice(), spots[3].facet.as_str()),
-        ("loss", &[0.1, 50.0][..], "controller = bbr3")
-    );
 }
 
 #[test]

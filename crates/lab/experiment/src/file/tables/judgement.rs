@@ -165,19 +165,17 @@ type Names = serde_json::Value;
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "chart", transform = Needs("mark title"))]
 pub(crate) struct Chart {
-    /// Graphical form: `"line"`, `"bar"`, `"area"`, `"point"`, `"box"` or `"rect"`.
+    /// Graphical form: `"line"`, `"bar"`, `"area"` or `"point"`.
     mark: String,
     /// Title, usually the paper's figure.
     title: String,
     /// X axis: `"time"`, `"rtt"`, `"row"`, `"variant"` or a key of `[vary]`; for points also a
-    /// metric. Default: `"time"` for lines and areas, `"row"` for bars and boxes, `"rtt"` for
-    /// points.
+    /// metric. Default: `"time"` for lines and areas, `"row"` for bars, `"rtt"` for points.
     x: Option<String>,
-    /// Y axis: metrics of the table; over `"time"`, columns of the series; for `rect`, a second
-    /// axis.
+    /// Y axis: metrics of the table; over `"time"`, columns of the series.
     y: Option<Names>,
     /// Meaning of the colours: `"row"`, `"variant"`, `"flow"`, `"source"` (ours and published),
-    /// `"metric"` or a key of `[vary]`; for `rect`, the metric.
+    /// `"metric"` or a key of `[vary]`.
     colour: Option<String>,
     /// Panels: one for each `"variant"`, `"row"` or value of a key of `[vary]`.
     facet: Option<String>,

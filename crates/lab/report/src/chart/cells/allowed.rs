@@ -7,7 +7,8 @@ use maud::{Markup, html};
 use results::network::{Course, Network};
 
 use crate::chart::axis::{Scale, extent};
-use crate::chart::{Source, distinct, path, reference, svg};
+use crate::chart::{Source, path, reference, svg};
+use crate::distinct::distinct;
 
 /// A line higher than this many times the values is left out, because it would leave them no space.
 const MOST: f64 = 3.0;
@@ -53,12 +54,7 @@ pub(super) fn lines(source: &Source<'_>, spots: &[&Spot], metrics: &[&Metric]) -
         points.windows(2).all(|w| w[0].0 < w[1].0).then_some(Line(points))
     };
     let all: Option<Vec<Line>> = series.into_iter().map(of_series).collect();
-    let mut known: Vec<Line> = Vec::new();
-    for line in all.unwrap_or_default() {
-        if !known.contains(&line) {
-            known.push(line);
-        }
-    }
+    let known = distinct(all.unwrap_or_default());
     if known.len() > reference::MOST_LINES { Vec::new() } else { known }
 }
 

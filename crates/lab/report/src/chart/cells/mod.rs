@@ -1,80 +1,74 @@
-//! Cells of the table as lines, bars, boxes or points, along rows, variants or a varied key. There
+//! Cells of the table as lines, bars or points, along rows, variants or a varied key. There
 //! is a panel per metric and facet, and a colour per series.
 
 mod allowed;
-mod frame;
 mod horizontal;
 mod names;
 mod pen;
+mod shared;
 mod value;
 mod vertical;
 
-pub(super) use frame::Cells;
+pub(super) use shared::Cells;
 
-use experiment::chart::{Along, Spot};
+use experiment::chart::{Along, Mark, Spot};
 use maud::{Markup, html};
 
 use super::Source;
+use super::frame::Frame;
 use super::svg::{self, Anchor, Figure, TEXT};
 use crate::colours::{INK, MUTED};
 use crate::styles::Style;
-use frame::Frame;
 use pen::{Pen, Slot};
+use shared::Shared;
 
 /// Draws one figure of all variants, or one per variant.
 pub(super) fn draw(source: &Source<'_>, chart: &Cells<'_>, together: bool) -> Vec<Figure> {
-    let frame = Frame::new(source, chart, together);
+    let shared = Shared::new(source, chart, together);
     if together {
-        return vec![figure(&frame, "", &chart.spots.iter().collect::<Vec<_>>())];
+        return vec![figure(&shared, "", &chart.spots.iter().collect::<Vec<_>>())];
     }
     let variants = source.results.summary.variants.iter();
     let spots_in = |name: &str| chart.spots.iter().filter(|spot| spot.variant == name).collect::<Vec<_>>();
-    variants.map(|variant| figure(&frame, &variant.name, &spots_in(&variant.name))).collect()
+    variants.map(|variant| figure(&shared, &variant.name, &spots_in(&variant.name))).collect()
 }
 
-fn figure<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> Figure {
-    let chart = frame.chart;
-    let width = if chart.is_horizontal() { svg::WIDTH } else { frame.source.width };
-    let (body, height) = match chart {
-        _ if chart.metrics.is_empty() => (svg::placeholder(width, 26.0, "no metrics"), 46.0),
-        _ if spots.is_empty() => (svg::placeholder(width, 26.0, "no rows"), 46.0),
-        _ if chart.is_horizontal() => horizontal::draw(frame, variant, spots),
-        _ => vertical::draw(frame, variant, spots),
+fn figure<'a>(shared: &Shared<'a>, variant: &str, spots: &[&'a Spot]) -> Figure {
+    let chart = shared.chart;
+    let width = if chart.is_horizontal() { svg::WIDTH } else { shared.source.width };
+    let frame = match chart {
+        _ if chart.metrics.is_empty() => Frame::placeholder(width, "no metrics"),
+        _ if spots.is_empty() => Frame::placeholder(width, "no rows"),
+        _ if chart.is_horizontal() => horizontal::draw(shared, variant, spots),
+        _ => vertical::draw(shared, variant, spots),
     };
     let axis = match chart.x.along {
         Along::Rows => "row",
         Along::Variants => "variant",
         Along::Key => &chart.x.name,
     };
-    Figure {
-        kind: format!("{}-{axis}", chart.mark.word()),
-        title: chart.title.to_owned(),
-        variant: variant.to_owned(),
-        width,
-        height,
-        body,
-    }
+    frame.figure(format!("{}-{axis}", chart.mark.word()), chart.title, variant)
 }
 
-/// Draws the names of the colours, and the key of published bars. Returns them with their height.
-fn legend(frame: &Frame<'_>, width: f64) -> (Markup, f64) {
-    let entries: Vec<(&str, &Style)> = frame.entries.iter().map(|e| (e.name.as_str(), &e.style)).collect();
-    let weight = if has_boxes(frame) { svg::BOX } else { svg::PIECE };
-    let (names, mut height) =
-        if entries.len() > 1 { svg::legend(width, 4.0, &entries, weight) } else { (Markup::default(), 0.0) };
-    let sources = frame.has_published.then(|| source_key(height));
-    height += if frame.has_published { 22.0 } else { 0.0 };
-    (html! { (names) @if let Some(key) = sources { (key) } }, height)
+/// Creates a frame with the names of the colours, and the key of published bars.
+fn legend(shared: &Shared<'_>, width: f64) -> Frame {
+    let entries: Vec<(&str, &Style)> = shared.entries.iter().map(|e| (e.name.as_str(), &e.style)).collect();
+    let weight = if is_bars(shared) { svg::BOX } else { svg::PIECE };
+    let mut frame = match entries.len() {
+        0 | 1 => Frame::new(width),
+        _ => Frame::with_legend(width, &entries, weight),
+    };
+    if shared.has_published {
+        frame.draw(source_key(frame.bottom));
+        frame.bottom += 22.0;
+    }
+    frame
 }
 
 /// Reports whether the mark has a width. Such marks stand beside each other, others at their
 /// number.
-fn has_boxes(frame: &Frame<'_>) -> bool {
-    use experiment::chart::Mark;
-    match frame.chart.mark {
-        Mark::Bar | Mark::Box => true,
-        Mark::Line | Mark::Area | Mark::Point | Mark::Rect => false,
-    }
+fn is_bars(shared: &Shared<'_>) -> bool {
+    shared.chart.mark == Mark::Bar
 }
 
 /// Draws the key of a pair of bars.

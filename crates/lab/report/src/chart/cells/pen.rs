@@ -1,16 +1,12 @@
-//! Bars, boxes, points and whiskers in a vertical or horizontal panel. Every mark is drawn along
+//! Bars, points and whiskers in a vertical or horizontal panel. Every mark is drawn along
 //! the category axis and at values, whichever of them points up.
 
 use maud::{Markup, html};
-use results::summary::Quartiles;
 
 use crate::chart::axis::Scale;
 use crate::chart::{hatching, svg};
-use crate::colours::{INK, PAPER};
+use crate::colours::INK;
 use crate::styles::Style;
-
-/// Thickness of a box without height.
-const FLAT: f64 = 3.0;
 
 /// The directions of a panel.
 pub(super) struct Pen<'a> {
@@ -80,38 +76,6 @@ impl Pen<'_> {
         }
     }
 
-    /// Draws a box plot.
-    ///
-    /// ```text
-    /// |-----[  |    ]--------|     least, lower quartile, median, upper quartile, most
-    /// ```
-    pub(super) fn box_plot(&self, slot: Slot, five: &Quartiles, style: &Style, name: &str) -> Markup {
-        let reach = self.value.at(five.max) - self.value.at(five.min);
-        if reach.abs() < FLAT {
-            return self.flat_box(slot, five.median, style, name);
-        }
-        let [x, y, width, height] = self.area(slot, five.lower, five.upper);
-        let area = [x, y, width.max(1.0), height.max(1.0)];
-        let [x, y, width, height] = area.map(svg::px);
-        let (along, half) = (slot.middle, slot.width / 2.0);
-        html! {
-            (self.whisker(along, half.min(3.0), (five.min, five.max)))
-            rect x=(x) y=(y) width=(width) height=(height) fill=(style.colour) stroke=(PAPER) { title { (name) } }
-            (hatching::diagonal(area, style.stripes))
-            (self.line((along - half, five.median), (along + half, five.median)))
-        }
-    }
-
-    /// Draws a box without visible height, as a line in its colour. All runs agree, or there is
-    /// only one.
-    fn flat_box(&self, slot: Slot, value: f64, style: &Style, name: &str) -> Markup {
-        let [x, y, width, height] = self.area(slot, value, value);
-        let thick = |at: f64, size: f64| if size < FLAT { (at - FLAT / 2.0, FLAT) } else { (at, size) };
-        let ((x, width), (y, height)) = (thick(x, width), thick(y, height));
-        let [x, y, width, height] = [x, y, width, height].map(svg::px);
-        html! { rect x=(x) y=(y) width=(width) height=(height) fill=(style.colour) { title { (name) } } }
-    }
-
     /// Draws a marker above its deviation.
     pub(super) fn point(
         &self,
@@ -140,17 +104,5 @@ mod tests {
         assert_eq!(lying, [0.0, 40.0, 40.0, 20.0]);
         let standing = Pen { value: &value.on(100.0, 0.0), is_horizontal: false }.area(slot, 0.0, 4.0);
         assert_eq!(standing, [40.0, 60.0, 20.0, 40.0]);
-    }
-
-    #[test]
-    fn a_box_of_one_run_has_its_colour() {
-        let value = Scale::exact(0.0, 10.0, 5).on(100.0, 0.0);
-        let five = Quartiles { min: 4.0, lower: 4.0, median: 4.0, upper: 4.0, max: 4.0 };
-        let pen = Pen { value: &value, is_horizontal: false };
-        let drawn =
-            pen.box_plot(Slot { middle: 50.0, width: 20.0 }, &five, &Style::plain("#123456"), "one").0;
-        let (line, ink) =
-            ("y=\"58.5\" width=\"20\" height=\"3\" fill=\"#123456\"", format!("stroke=\"{INK}\""));
-        assert!(drawn.contains(line) && !drawn.contains(&ink), "{drawn}");
     }
 }

@@ -4,14 +4,15 @@ use experiment::chart::{Along, Mark, ScaleKind, Spot};
 use maud::{Markup, html};
 
 use super::allowed;
-use super::frame::{Frame, Group, Item};
 use super::names::Names;
 use super::pen::{Pen, Slot};
-use super::{has_boxes, legend};
+use super::shared::{Group, Item, Shared};
+use super::{is_bars, legend};
 use crate::chart::axis::{Scale, extent, is_drawable};
-use crate::chart::distinct;
+use crate::chart::frame::{Frame, Plot};
 use crate::chart::svg::{self, Anchor, SMALL, TEXT, WIDTH};
 use crate::chart::{path, reference};
+use crate::distinct::distinct;
 use crate::number;
 use crate::variants::keys_and_values;
 
@@ -26,7 +27,7 @@ const COLUMNS: (usize, usize) = (2, 4);
 const MOST_FACETS: usize = 24;
 /// Smallest distance in pixels of ticks at the values themselves.
 const BETWEEN: f64 = 22.0;
-/// Share of a place that its marks fill, and the widest bar or box.
+/// Share of a place that its marks fill, and the widest bar.
 const FILLED: f64 = 0.8;
 const WIDEST: f64 = 34.0;
 
@@ -43,7 +44,7 @@ enum Axis {
 
 /// A figure while it is drawn.
 struct Picture<'p, 'a> {
-    frame: &'p Frame<'a>,
+    shared: &'p Shared<'a>,
     variant: &'p str,
     spots: &'p [&'a Spot],
     axis: Axis,
@@ -53,21 +54,21 @@ struct Picture<'p, 'a> {
     columns: usize,
 }
 
-pub(super) fn draw<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> (Markup, f64) {
+pub(super) fn draw<'a>(shared: &Shared<'a>, variant: &str, spots: &[&'a Spot]) -> Frame {
     let mut facets = distinct(spots.iter().map(|spot| spot.facet.as_str()));
     let hidden = facets.len().saturating_sub(MOST_FACETS);
     facets.truncate(MOST_FACETS);
-    let most = if frame.source.width > WIDTH { COLUMNS.1 } else { COLUMNS.0 };
+    let most = if shared.source.width > WIDTH { COLUMNS.1 } else { COLUMNS.0 };
     let columns = facets.len().clamp(1, most);
-    let (axis, name) = axis(frame, spots);
-    Picture { frame, variant, spots, axis, name, facets, columns }.body(hidden)
+    let (axis, name) = axis(shared, spots);
+    Picture { shared, variant, spots, axis, name, facets, columns }.body(hidden)
 }
 
 /// Chooses the axis. Numbers keep their distances, unless marks have a width.
-fn axis(frame: &Frame<'_>, spots: &[&Spot]) -> (Axis, String) {
-    let x = frame.chart.x;
+fn axis(shared: &Shared<'_>, spots: &[&Spot]) -> (Axis, String) {
+    let x = shared.chart.x;
     let name = number::with_unit(&x.name, &x.unit);
-    if x.words.is_empty() && !has_boxes(frame) {
+    if x.words.is_empty() && !is_bars(shared) {
         return (Axis::Numbers, name);
     }
     let mut at: Vec<f64> = spots.iter().filter_map(|spot| spot.at.first().copied()).collect();
@@ -84,32 +85,26 @@ fn axis(frame: &Frame<'_>, spots: &[&Spot]) -> (Axis, String) {
 
 impl<'a> Picture<'_, 'a> {
     fn width(&self) -> f64 {
-        self.frame.source.width
+        self.shared.source.width
     }
 
-    fn body(&self, hidden: usize) -> (Markup, f64) {
-        let (key, mut top) = legend(self.frame, self.width());
-        let mut drawn = Vec::new();
-        for group in &self.frame.groups {
-            drawn.push(self.heading(group, top + 17.0));
-            top += 20.0;
+    fn body(&self, hidden: usize) -> Frame {
+        let mut frame = legend(self.shared, self.width());
+        for group in &self.shared.groups {
+            frame.draw(self.heading(group, frame.bottom + 17.0));
+            frame.bottom += 20.0;
             for (i, facets) in self.facets.chunks(self.columns).enumerate() {
                 let is_last = (i + 1) * self.columns >= self.facets.len();
-                let (markup, bottom) = self.row(group, facets, top, is_last);
-                drawn.push(markup);
-                top = bottom;
+                self.row(&mut frame, group, facets, is_last);
             }
         }
-        let remarks = self.remarks(hidden);
+        frame.sides = (SIDES.0, self.width() - SIDES.1);
         let name = svg::shortened(&self.name, TEXT, self.width() - SIDES.0 - SIDES.1);
-        let under = if name.is_empty() { 0.0 } else { 22.0 };
-        let markup = html! {
-            (key)
-            @for part in drawn { (part) }
-            @if !name.is_empty() { (svg::x_axis_name(SIDES.0, self.width() - SIDES.1, top + 12.0, &name)) }
-            (svg::remarks(top + under + 8.0, &remarks))
-        };
-        (markup, top + under + svg::remarks_height(&remarks))
+        if !name.is_empty() {
+            frame.x_name(12.0, &name);
+        }
+        frame.remarks(if name.is_empty() { 0.0 } else { 22.0 }, &self.remarks(hidden));
+        frame
     }
 
     /// Draws the heading of a group, and on the right the name of its reference line.
@@ -131,34 +126,30 @@ impl<'a> Picture<'_, 'a> {
     /// Returns the network's limits in a panel.
     fn allowed(&self, group: &Group<'a>, facet: &str) -> Vec<allowed::Line> {
         let spots: Vec<&Spot> = self.spots.iter().copied().filter(|spot| spot.facet == facet).collect();
-        self.frame.allowed(&spots, group)
+        self.shared.allowed(&spots, group)
     }
 
-    /// Draws a row of panels. Returns it with its lower end.
-    fn row(&self, group: &Group<'a>, facets: &[&str], top: f64, is_last: bool) -> (Markup, f64) {
+    /// Draws a row of panels.
+    fn row(&self, frame: &mut Frame, group: &Group<'a>, facets: &[&str], is_last: bool) {
         let over = if facets.iter().any(|facet| !facet.is_empty()) { OVER.0 } else { OVER.1 };
         let height = if self.facets.len() > 1 { HEIGHT.1 } else { HEIGHT.0 };
-        let (top, bottom) = (top + over, top + over + height);
+        let (top, bottom) = (frame.bottom + over, frame.bottom + over + height);
         let space = self.width() / self.columns as f64;
-        let mut names_end: f64 = bottom + UNDER;
-        let mut drawn = Vec::new();
+        // A single column of panels has names only under the last one.
+        let is_named = self.columns > 1 || is_last_of(self, group, is_last);
+        frame.bottom = bottom + UNDER;
         for (i, facet) in facets.iter().enumerate() {
             let left = space * i as f64 + SIDES.0;
             let right = left + space - SIDES.0 - SIDES.1;
-            drawn.push(html! {
-                @if !facet.is_empty() { (svg::label(left, top - 5.0, SMALL, Anchor::Start, right - left, facet)) }
-                (self.panel(group, facet, (left, right), (top, bottom)))
-            });
-            // A single column of panels has names only under the last one.
-            if let Some((names, height)) = self
-                .names((left, right), bottom)
-                .filter(|_| self.columns > 1 || is_last_of(self, group, is_last))
-            {
-                drawn.push(names);
-                names_end = names_end.max(bottom + height + 8.0);
+            if !facet.is_empty() {
+                frame.draw(svg::label(left, top - 5.0, SMALL, Anchor::Start, right - left, facet));
+            }
+            frame.draw(self.panel(group, facet, (left, right), (top, bottom)));
+            if let Some((names, height)) = self.names((left, right), bottom).filter(|_| is_named) {
+                frame.draw(names);
+                frame.bottom = frame.bottom.max(bottom + height + 8.0);
             }
         }
-        (html! { @for part in drawn { (part) } }, names_end)
     }
 
     fn names(&self, (left, right): (f64, f64), bottom: f64) -> Option<(Markup, f64)> {
@@ -175,31 +166,29 @@ impl<'a> Picture<'_, 'a> {
         (left, right): (f64, f64),
         (top, bottom): (f64, f64),
     ) -> Markup {
-        let items = self.frame.items(self.spots, group, Some(facet));
+        let items = self.shared.items(self.spots, group, Some(facet));
         let y = group.scale_in(self.variant, facet).on(bottom, top);
         let pen = Pen { value: &y, is_horizontal: false };
-        let grid = html! {
-            (svg::grid_y(&y, left, right))
-            (svg::x_axis_line(left, right, bottom))
-        };
         match &self.axis {
             Axis::Side(places) => html! {
-                (grid)
+                (svg::grid_y(&y, left, right))
+                (svg::x_axis_line(left, right, bottom))
                 @for item in &items { (self.beside(&pen, item, places, (left, right))) }
             },
             Axis::Numbers => {
-                let x = self.x_scale(left, right);
+                let plot = Plot { x: self.x_scale(left, right), y: y.clone() };
+                let x = &plot.x;
                 let inner = html! {
-                    (svg::grid_x(&x, top, bottom, true))
-                    (grid)
+                    (plot.grid(true))
+                    (plot.axis())
                     @if let Some(name) = group.metrics.first().and_then(|(metric, _)| allowed::name(metric)) {
-                        (allowed::draw(&self.allowed(group, facet), name, &x, &y))
+                        (allowed::draw(&self.allowed(group, facet), name, x, &y))
                     }
-                    @for entry in 0..self.frame.entries.len() {
-                        (self.along(&pen, &x, &items.iter().filter(|item| item.entry == entry).collect::<Vec<_>>()))
+                    @for entry in 0..self.shared.entries.len() {
+                        (self.along(&pen, x, &items.iter().filter(|item| item.entry == entry).collect::<Vec<_>>()))
                     }
                 };
-                svg::plot_at(&x, &y, &self.values(), &inner)
+                svg::plot_at(x, &y, &self.values(), &inner)
             }
         }
     }
@@ -214,7 +203,7 @@ impl<'a> Picture<'_, 'a> {
     }
 
     fn x_scale(&self, left: f64, right: f64) -> Scale {
-        let axis = self.frame.chart.x;
+        let axis = self.shared.chart.x;
         let values = self.values();
         let (low, high) = extent(values.iter().copied()).unwrap_or((0.0, 1.0));
         let scale = match axis.scale {
@@ -230,26 +219,12 @@ impl<'a> Picture<'_, 'a> {
     fn beside(&self, pen: &Pen<'_>, item: &Item<'_>, places: &Places, (left, right): (f64, f64)) -> Markup {
         let space = (right - left) / places.at.len().max(1) as f64;
         let Some(place) = places.at.iter().position(|at| *at == item.at()) else { return Markup::default() };
-        let colours = self.frame.entries.len().max(1) as f64;
+        let colours = self.shared.entries.len().max(1) as f64;
         let width = (FILLED * space / colours).min(WIDEST);
         let middle = left + space * (place as f64 + 0.5) + width * (item.entry as f64 + 0.5 - colours / 2.0);
         let slot = Slot { middle, width: width - if width > 6.0 { 2.0 } else { 0.0 } };
-        let (style, name) = (self.frame.style(item), self.frame.words(item));
-        let published = item.value.published.filter(|_| self.frame.has_published);
-        let (ours, theirs) = if self.frame.has_published { slot.halves() } else { (slot, slot) };
-        html! {
-            @match (&item.value.quartiles, self.frame.chart.mark) {
-                (Some(quartiles), _) => { (pen.box_plot(ours, quartiles, &style, &name)) }
-                (None, Mark::Bar) => {
-                    (pen.bar(ours, item.value.centre, &style, true, &name))
-                    @if let Some(spread) = item.value.spread { (pen.whisker(ours.middle, (ours.width / 4.0).min(3.0), spread)) }
-                }
-                (None, _) => { (pen.point(ours.middle, item.value.centre, item.value.spread, &style, &name)) }
-            }
-            @if let Some(value) = published {
-                (pen.bar(theirs, value, &style, false, &Frame::published_words(item, value)))
-            }
-        }
+        let slots = self.shared.slots(slot);
+        self.shared.mark(pen, item, slots, (slots.0.width / 4.0).min(3.0))
     }
 
     /// Draws the values of a colour at their numbers: a line with its band, or points.
@@ -257,9 +232,9 @@ impl<'a> Picture<'_, 'a> {
         let mut items: Vec<&Item<'_>> = items.iter().copied().filter(|item| is_drawable(item.at())).collect();
         items.sort_by(|a, b| a.at().total_cmp(&b.at()));
         let Some(first) = items.first() else { return Markup::default() };
-        let (style, name) = (self.frame.style(first), &self.frame.entries[first.entry].name);
+        let (style, name) = (self.shared.style(first), &self.shared.entries[first.entry].name);
         let at = |item: &Item<'_>, value: f64| pen.at(x.at(item.at()), value);
-        let is_joined = self.frame.chart.mark == Mark::Line;
+        let is_joined = self.shared.chart.mark == Mark::Line;
         let line = path::polyline(items.iter().map(|item| Some(at(item, item.value.centre))));
         let ends = |item: &Item<'_>| item.value.spread.unwrap_or((item.value.centre, item.value.centre));
         let above = items.iter().map(|item| at(item, ends(item).1));
@@ -273,7 +248,7 @@ impl<'a> Picture<'_, 'a> {
                 @if is_joined && !line.is_empty() { (svg::curve(&line, &style, 1.6, name)) }
                 @for item in &items {
                     @let spread = item.value.spread.filter(|_| !is_joined);
-                    (pen.point(x.at(item.at()), item.value.centre, spread, &style, &self.frame.words(item)))
+                    (pen.point(x.at(item.at()), item.value.centre, spread, &style, &self.shared.words(item)))
                 }
             }
         }
@@ -281,14 +256,14 @@ impl<'a> Picture<'_, 'a> {
 
     /// Returns remarks on values that a logarithmic axis cannot show.
     fn without_place(&self) -> Vec<String> {
-        let chart = self.frame.chart;
+        let chart = self.shared.chart;
         let is_numbers = matches!(self.axis, Axis::Numbers);
         let x =
             is_numbers && chart.x.scale == ScaleKind::Log && self.values().iter().any(|value| *value <= 0.0);
         let low = |group: &Group<'a>| {
-            self.frame.items(self.spots, group, None).iter().any(|item| item.value.centre <= 0.0)
+            self.shared.items(self.spots, group, None).iter().any(|item| item.value.centre <= 0.0)
         };
-        let y = chart.y_scale == ScaleKind::Log && self.frame.groups.iter().any(low);
+        let y = chart.y_scale == ScaleKind::Log && self.shared.groups.iter().any(low);
         let texts = [
             (x, "The x axis is linear: a logarithmic axis cannot show 0."),
             (y, "The logarithmic y axis cannot show 0: it is drawn at the lower end."),
@@ -297,15 +272,15 @@ impl<'a> Picture<'_, 'a> {
     }
 
     fn remarks(&self, hidden: usize) -> Vec<String> {
-        let has_spread = self.frame.groups.iter().any(|group| {
-            self.frame.items(self.spots, group, None).iter().any(|item| item.value.spread.is_some())
+        let has_spread = self.shared.groups.iter().any(|group| {
+            self.shared.items(self.spots, group, None).iter().any(|item| item.value.spread.is_some())
         });
-        let spread = match (&self.axis, self.frame.chart.mark) {
+        let spread = match (&self.axis, self.shared.chart.mark) {
             (Axis::Numbers, Mark::Line) => "Bands: ± one std. dev. of the repetitions.",
             _ => "Whiskers: ± one std. dev. of the repetitions.",
         };
         let mut remarks: Vec<String> = has_spread.then(|| spread.to_owned()).into_iter().collect();
-        remarks.extend(self.frame.own_scales());
+        remarks.extend(self.shared.own_scales());
         remarks.extend(self.without_place());
         if hidden > 0 {
             remarks.push(format!("{hidden} more panels are not shown."));
@@ -316,5 +291,5 @@ impl<'a> Picture<'_, 'a> {
 
 /// Reports whether these are the lowest panels of a figure.
 fn is_last_of(picture: &Picture<'_, '_>, group: &Group<'_>, is_last: bool) -> bool {
-    is_last && picture.frame.groups.last().is_some_and(|last| std::ptr::eq(last, group))
+    is_last && picture.shared.groups.last().is_some_and(|last| std::ptr::eq(last, group))
 }

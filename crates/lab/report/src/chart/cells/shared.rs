@@ -2,11 +2,14 @@
 
 use experiment::chart::{Along, Axis, Mark, ScaleKind, Spot};
 use experiment::metric::Metric;
+use maud::{Markup, html};
 
 use super::allowed;
-use super::value::{Value, label, measured};
+use super::pen::{Pen, Slot};
+use super::value::Value;
 use crate::chart::axis::{Scale, extent};
-use crate::chart::{Source, distinct, sharing};
+use crate::chart::{Source, sharing};
+use crate::distinct::distinct;
 use crate::number;
 use crate::styles::Style;
 
@@ -73,7 +76,7 @@ impl Item<'_> {
     }
 }
 
-pub(super) struct Frame<'a> {
+pub(super) struct Shared<'a> {
     pub(super) source: &'a Source<'a>,
     pub(super) chart: &'a Cells<'a>,
     pub(super) entries: Vec<Entry<'a>>,
@@ -84,21 +87,21 @@ pub(super) struct Frame<'a> {
     pub(super) has_published: bool,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> Shared<'a> {
     pub(super) fn new(source: &'a Source<'a>, chart: &'a Cells<'a>, together: bool) -> Self {
         let (entries, groups) = (entries(source, chart), Vec::new());
-        let mut frame = Self { source, chart, entries, groups, together, has_published: false };
-        let series = frame.entries.len() / chart.metrics.len().max(1);
+        let mut shared = Self { source, chart, entries, groups, together, has_published: false };
+        let series = shared.entries.len() / chart.metrics.len().max(1);
         let each = chart.metrics.iter().enumerate();
         let sets: Vec<Vec<(&Metric, usize)>> = if chart.overlaid {
             vec![each.map(|(i, metric)| (metric, i * series)).collect()]
         } else {
             chart.metrics.iter().map(|metric| vec![(metric, 0)]).collect()
         };
-        frame.groups = sets.into_iter().map(|metrics| frame.group(metrics)).collect();
-        let all = frame.groups.iter().flat_map(|group| frame.items(&frame.every(), group, None));
-        frame.has_published = chart.published && all.into_iter().any(|item| item.value.published.is_some());
-        frame
+        shared.groups = sets.into_iter().map(|metrics| shared.group(metrics)).collect();
+        let all = shared.groups.iter().flat_map(|group| shared.items(&shared.every(), group, None));
+        shared.has_published = chart.published && all.into_iter().any(|item| item.value.published.is_some());
+        shared
     }
 
     fn every(&self) -> Vec<&'a Spot> {
@@ -106,9 +109,8 @@ impl<'a> Frame<'a> {
     }
 
     fn group(&self, metrics: Vec<(&'a Metric, usize)>) -> Group<'a> {
-        let names: Vec<String> = metrics.iter().map(|(metric, _)| label(metric)).collect();
-        let first = metrics.first().map(|(metric, _)| measured(metric));
-        let unit = first.map_or("", |metric| metric.unit());
+        let names: Vec<String> = metrics.iter().map(|(metric, _)| number::metric(metric).label).collect();
+        let unit = metrics.first().map_or("", |(metric, _)| metric.unit());
         let mut group = Group {
             metrics,
             heading: number::with_unit(&names.join(", "), unit),
@@ -164,8 +166,7 @@ impl<'a> Frame<'a> {
                 Scale::log(low, high)
             }
             ScaleKind::Linear => {
-                let near = matches!(self.chart.mark, Mark::Box)
-                    || (self.chart.mark == Mark::Point && self.chart.is_horizontal());
+                let near = self.chart.mark == Mark::Point && self.chart.is_horizontal();
                 Scale::values(extent(ends), near, count)
             }
         }
@@ -189,7 +190,7 @@ impl<'a> Frame<'a> {
                 let wanted =
                     |spot: &&&Spot| spot.series == of.series && facet.is_none_or(|f| f == spot.facet);
                 for spot in spots.iter().filter(wanted) {
-                    let value = Value::new(self.source, spot, metric, self.chart.mark);
+                    let value = Value::new(self.source, spot, metric);
                     items.extend(value.map(|value| Item { entry, spot, metric, value }));
                 }
             }
@@ -215,6 +216,35 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// Splits a slot for our value and the published one, if any is shown.
+    pub(super) fn slots(&self, slot: Slot) -> (Slot, Slot) {
+        if self.has_published { slot.halves() } else { (slot, slot) }
+    }
+
+    /// Draws a value with its spread, and the published value beside it. `half` is the half width of
+    /// a whisker's end.
+    pub(super) fn mark(&self, pen: &Pen<'_>, item: &Item<'_>, slots: (Slot, Slot), half: f64) -> Markup {
+        let (style, name, value) = (self.style(item), self.words(item), &item.value);
+        let (ours, theirs) = slots;
+        html! {
+            @if self.chart.mark == Mark::Bar {
+                (pen.bar(ours, value.centre, &style, true, &name))
+                @if let Some(spread) = value.spread { (pen.whisker(ours.middle, half, spread)) }
+            } @else {
+                (pen.point(ours.middle, value.centre, value.spread, &style, &name))
+            }
+            @if let Some(published) = self.published(item) {
+                @let name = format!("{} published: {}", item.spot.row, number::valued(item.metric, published));
+                (pen.bar(theirs, published, &style, false, &name))
+            }
+        }
+    }
+
+    /// Returns the published value, if the chart shows it.
+    pub(super) fn published(&self, item: &Item<'_>) -> Option<f64> {
+        item.value.published.filter(|_| self.has_published)
+    }
+
     /// Describes a value: `cubic at 0.5 BDP: 9.2 ± 0.1 Mbit/s`.
     pub(super) fn words(&self, item: &Item<'_>) -> String {
         let axis = self.chart.x;
@@ -231,11 +261,6 @@ impl<'a> Frame<'a> {
         };
         format!("{at}: {}", item.value.words(item.metric)).trim_start_matches(": ").to_owned()
     }
-
-    /// Describes the published value.
-    pub(super) fn published_words(item: &Item<'_>, published: f64) -> String {
-        format!("{} published: {}", item.spot.row, number::valued(item.metric, published))
-    }
 }
 
 /// Returns the colours of series, and of metrics if they share a panel.
@@ -246,11 +271,15 @@ fn entries<'a>(source: &Source<'_>, chart: &Cells<'a>) -> Vec<Entry<'a>> {
         return series.into_iter().map(entry).collect();
     }
     let both = chart.metrics.iter().flat_map(|metric| series.iter().map(move |(name, _)| (metric, *name)));
-    let name = |metric, series: &str| match series {
-        "" => label(metric),
-        series => format!("{}, {series}", label(metric)),
+    let name = |label: String, series: &str| match series {
+        "" => label,
+        series => format!("{label}, {series}"),
     };
-    let entry = |(i, (metric, series))| Entry { name: name(metric, series), style: Style::nth(i), series };
+    let entry = |(i, (metric, series))| Entry {
+        name: name(number::metric(metric).label, series),
+        style: Style::nth(i),
+        series,
+    };
     both.enumerate().map(entry).collect()
 }
 
