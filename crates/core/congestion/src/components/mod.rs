@@ -2,6 +2,7 @@
 
 pub mod count;
 pub(crate) mod datagram_size;
+pub(crate) mod delegate;
 pub(crate) mod idle;
 pub(crate) mod picoquic;
 pub mod queuing_delay;

@@ -31,6 +31,7 @@
 
 use crate::algorithms::reno::{tcp_reno, tcp_reno::Halve, tcp_reno::TcpReno, window};
 use crate::components::count::Count;
+use crate::components::delegate::delegate;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Range, Sent, params};
 use units::Duration;
 
@@ -199,6 +200,9 @@ impl Vegas {
 }
 
 impl Controller for Vegas {
+    // `on_sent` handles the measurements of an idle time.
+    delegate! { reno: on_spurious(), on_idle(idle: &Idle) }
+
     fn on_sent(&mut self, sent: &Sent) {
         let idle = sent.bytes_in_flight <= sent.bytes;
         if idle && self.params.idle_restart {
@@ -229,15 +233,6 @@ impl Controller for Vegas {
     fn on_congestion(&mut self, event: &Congestion) {
         self.doing_vegas = false;
         self.reno.on_congestion(event);
-    }
-
-    fn on_spurious(&mut self) {
-        self.reno.on_spurious();
-    }
-
-    /// `on_sent` handles the measurements.
-    fn on_idle(&mut self, idle: &Idle) {
-        self.reno.on_idle(idle);
     }
 
     fn on_path_change(&mut self, path: PathInfo) {
