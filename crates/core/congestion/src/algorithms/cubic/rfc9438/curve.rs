@@ -40,8 +40,8 @@ pub(super) fn alpha(beta: f64) -> f64 {
 impl Rule {
     pub(super) fn congestion_avoidance(&self, frame: &mut Frame, ack: &Ack) {
         let Params { c, beta, curve, target_limit, initial_growth, .. } = self.params;
-        let segments_acked = ack.growth as f64 / frame.mds() as f64;
-        let counted = frame.counted(ack);
+        let (counted, mds) = (frame.counting.in_avoidance(ack) as f64, frame.mds() as f64);
+        let segments_acked = ack.growth as f64 / mds;
         let (cwnd, s) = (frame.window.cwnd, &mut frame.window.memory);
         let epoch = s.epoch.get_or_insert_with(|| {
             // Sections 4.8 and 4.10: without a maximum to return to, the plateau is here and K is
@@ -58,7 +58,7 @@ impl Rule {
         match curve {
             Curve::Rfc9438 => {
                 let a = if epoch.w_est < s.cwnd_prior { self.alpha } else { 1.0 };
-                epoch.w_est += a * counted / cwnd;
+                epoch.w_est += a * counted / mds / cwnd;
             }
             Curve::Rfc8312 => {
                 let rtts = t / ack.smoothed_rtt.as_secs_f64().max(f64::MIN_POSITIVE);
