@@ -2,11 +2,13 @@
 
 pub mod count;
 pub(crate) mod datagram_size;
+pub(crate) mod delegate;
 pub(crate) mod idle;
-pub(crate) mod packets;
 pub(crate) mod picoquic;
 pub mod queuing_delay;
 pub(crate) mod receiver_report;
 pub mod rtt_ratio;
 pub mod slow_start;
 pub(crate) mod undo;
+pub mod window;
+pub mod window_rule;

@@ -28,6 +28,7 @@
 //! Deviations: none besides the base's.
 
 use crate::algorithms::cubic::picoquic::{self, CubicPicoquic};
+use crate::components::delegate::delegate;
 use crate::components::rtt_ratio::{Estimator, Ratio};
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Lost, Needs, PathInfo, Sent};
 use crate::{Range, params};
@@ -71,38 +72,19 @@ impl CubicEcnGated {
 }
 
 impl Controller for CubicEcnGated {
-    fn needs(&self) -> Needs {
-        self.base.needs()
+    delegate! {
+        base: on_sent(sent: &Sent), on_lost(lost: &Lost), on_congestion(event: &Congestion),
+        on_spurious(), on_idle(idle: &Idle), on_path_change(path: PathInfo),
     }
 
-    fn on_sent(&mut self, sent: &Sent) {
-        self.base.on_sent(sent);
+    fn needs(&self) -> Needs {
+        self.base.needs()
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.r = self.ratio.update(ack).unwrap_or(self.r);
         let ce = if self.r >= self.gate { ack.ce } else { 0 };
         self.base.on_ack(&Ack { ce, ..*ack })
-    }
-
-    fn on_lost(&mut self, lost: &Lost) {
-        self.base.on_lost(lost);
-    }
-
-    fn on_congestion(&mut self, event: &Congestion) {
-        self.base.on_congestion(event);
-    }
-
-    fn on_spurious(&mut self) {
-        self.base.on_spurious();
-    }
-
-    fn on_idle(&mut self, idle: &Idle) {
-        self.base.on_idle(idle);
-    }
-
-    fn on_path_change(&mut self, path: PathInfo) {
-        self.base.on_path_change(path);
     }
 
     fn control(&self) -> Control {

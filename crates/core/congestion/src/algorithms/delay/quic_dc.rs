@@ -27,6 +27,7 @@
 use crate::algorithms::reno::westwood::{self, Filter, WestwoodPlus};
 use crate::algorithms::reno::window::Growth;
 use crate::components::count::Count;
+use crate::components::delegate::delegate;
 use crate::components::queuing_delay::{BaseDelay, QueuingDelay};
 use crate::components::slow_start::Kind;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Needs, PathInfo, Sent};
@@ -124,13 +125,13 @@ impl QuicDc {
 }
 
 impl Controller for QuicDc {
+    delegate! {
+        westwood: on_sent(sent: &Sent), on_spurious(), on_idle(idle: &Idle), on_path_change(path: PathInfo),
+    }
+
     /// Without a threshold the delay is not used.
     fn needs(&self) -> Needs {
         Needs { receive_times: self.threshold.is_some(), ..Needs::default() }
-    }
-
-    fn on_sent(&mut self, sent: &Sent) {
-        self.westwood.on_sent(sent);
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
@@ -147,18 +148,6 @@ impl Controller for QuicDc {
             self.delay.reset();
         }
         self.westwood.on_congestion(event);
-    }
-
-    fn on_spurious(&mut self) {
-        self.westwood.on_spurious();
-    }
-
-    fn on_idle(&mut self, idle: &Idle) {
-        self.westwood.on_idle(idle);
-    }
-
-    fn on_path_change(&mut self, path: PathInfo) {
-        self.westwood.on_path_change(path);
     }
 
     fn control(&self) -> Control {

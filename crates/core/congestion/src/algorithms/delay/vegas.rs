@@ -31,6 +31,7 @@
 
 use crate::algorithms::reno::{tcp_reno, tcp_reno::Halve, tcp_reno::TcpReno, window};
 use crate::components::count::Count;
+use crate::components::delegate::delegate;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Range, Sent, params};
 use units::Duration;
 
@@ -136,7 +137,7 @@ impl Vegas {
 
     /// Returns (diff, target), in packets.
     fn queued(&self) -> (u64, u64) {
-        let packets = u128::from(self.reno.window().cwnd / self.mds);
+        let packets = u128::from(self.reno.frame.window.cwnd / self.mds);
         let (base, rtt) = (u128::from(self.base_rtt.0.max(1)), u128::from(self.min_rtt.0.max(1)));
         let whole = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
         (whole(packets * rtt.saturating_sub(base) / base), whole(packets * base / rtt))
@@ -151,17 +152,17 @@ impl Vegas {
             if diff <= gamma {
                 return self.reno_step(ack);
             }
-            let w = self.reno.window_mut();
+            let w = &mut self.reno.frame.window;
             w.cwnd = w.cwnd.min(target.saturating_add(1).saturating_mul(mds));
             w.ssthresh = w.ssthresh.min(w.cwnd);
         } else if diff > beta {
-            let w = self.reno.window_mut();
+            let w = &mut self.reno.frame.window;
             w.cwnd = w.cwnd.saturating_sub(mds);
             w.ssthresh = w.ssthresh.min(w.cwnd);
         } else if diff < alpha && ack.growth > 0 {
-            self.reno.window_mut().cwnd += mds;
+            self.reno.frame.window.cwnd += mds;
         }
-        let w = self.reno.window_mut();
+        let w = &mut self.reno.frame.window;
         w.cwnd = w.cwnd.max(min_window * mds);
         w.ssthresh = w.ssthresh.max((w.cwnd as f64 * ssthresh_floor) as u64);
         // Reno processes each ACK, also those that must not grow its window.
@@ -169,7 +170,7 @@ impl Vegas {
     }
 
     fn in_slow_start(&self) -> bool {
-        self.reno.window().in_slow_start()
+        self.reno.frame.window.in_slow_start()
     }
 
     fn reno_step(&mut self, ack: &Ack) {
@@ -199,6 +200,9 @@ impl Vegas {
 }
 
 impl Controller for Vegas {
+    // `on_sent` handles the measurements of an idle time.
+    delegate! { reno: on_spurious(), on_idle(idle: &Idle) }
+
     fn on_sent(&mut self, sent: &Sent) {
         let idle = sent.bytes_in_flight <= sent.bytes;
         if idle && self.params.idle_restart {
@@ -229,15 +233,6 @@ impl Controller for Vegas {
     fn on_congestion(&mut self, event: &Congestion) {
         self.doing_vegas = false;
         self.reno.on_congestion(event);
-    }
-
-    fn on_spurious(&mut self) {
-        self.reno.on_spurious();
-    }
-
-    /// `on_sent` handles the measurements.
-    fn on_idle(&mut self, idle: &Idle) {
-        self.reno.on_idle(idle);
     }
 
     fn on_path_change(&mut self, path: PathInfo) {
@@ -277,7 +272,7 @@ mod tests {
     /// a round trip.
     fn avoiding(packets: u64) -> Vegas {
         let mut cc = Vegas::new(Params::default(), path(MDS));
-        *cc.reno.window_mut() = window(packets * MDS);
+        cc.reno.frame.window = window(packets * MDS);
         sent(&mut cc, 9, 2);
         cc.round_end = 10;
         cc
@@ -323,11 +318,11 @@ mod tests {
     fn between_and_without_samples() {
         let mut cc = avoiding(100);
         (0..9).for_each(|pn| ack(&mut cc, pn, MS * 100));
-        assert_eq!((packets(&cc), cc.reno.window().bytes_acked), (100, 0));
+        assert_eq!((packets(&cc), cc.reno.frame.window.memory.bytes_acked), (100, 0));
         let mut cc = avoiding(100);
         ack(&mut cc, 9, MS * 100);
         ack(&mut cc, 10, MS * 200);
-        assert_eq!((packets(&cc), cc.reno.window().bytes_acked), (100, MDS));
+        assert_eq!((packets(&cc), cc.reno.frame.window.memory.bytes_acked), (100, MDS));
     }
 
     /// Slow start ends when more than gamma packets are queued, at the measured rate.
@@ -335,7 +330,7 @@ mod tests {
     fn slow_start() {
         for (ms, expected, slow) in [(100, 104, true), (101, 104, true), (102, 99, false), (125, 81, false)] {
             let mut cc = avoiding(100);
-            cc.reno.window_mut().ssthresh = u64::MAX;
+            cc.reno.frame.window.ssthresh = u64::MAX;
             round(&mut cc, MS * ms);
             // Three packets were acknowledged before the round trip ended: 103 at the decision.
             assert_eq!(

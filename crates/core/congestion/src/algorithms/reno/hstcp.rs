@@ -27,10 +27,8 @@
 //! does RFC 3742's pacing of bursts.
 
 use crate::components::count::Count;
-use crate::components::packets::{Packets, Window};
-use crate::components::undo::Undo;
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo};
-use crate::{Range, params};
+use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options};
+use crate::{Ack, Congestion, Range, params};
 
 params! {
     /// Low_Window, packets, up to which the controller is Reno. RFC 3649 section 5.
@@ -108,82 +106,38 @@ crate::variables! {
 }
 
 /// The controller. Windows are in packets.
-#[derive(Clone, Debug)]
-pub struct Hstcp {
-    params: Params,
-    packets: Packets,
-    state: Window,
-    undo: Undo<Window>,
-}
+pub type Hstcp = WindowController<Params>;
 
-impl Hstcp {
-    /// Creates a controller in slow start.
-    pub fn new(params: Params, path: PathInfo) -> Self {
-        let packets = Packets::new(params.count, params.abc_limit, params.initial_window, path);
-        let state = Window::new(packets.initial, params.slow_start, path);
-        Self { params, packets, state, undo: Undo::new() }
+impl WindowRule for Params {
+    type Unit = f64;
+    type Memory = ();
+
+    fn begin(&self) -> (Options, ()) {
+        (options!(self), ())
     }
 
-    /// Returns K of RFC 3742 section 2.
-    fn limited(&self) -> f64 {
-        let w = self.state.cwnd;
-        let max = self.params.max_ssthresh.filter(|&max| w > max);
-        max.map_or(1.0, |max| libm::floor(w / (0.5 * max)))
+    fn slow_start(&mut self, frame: &mut Frame<f64>, ack: &Ack) {
+        let w = frame.window.cwnd;
+        let max = self.max_ssthresh.filter(|&max| w > max);
+        // RFC 3742 section 2.
+        let k = max.map_or(1.0, |max| libm::floor(w / (0.5 * max)));
+        frame.slow_start(ack, |grown| grown / k);
     }
 
-    fn reduced(&self) -> f64 {
-        let w = self.state.cwnd;
-        ((1.0 - self.params.decrease(w)) * w).max(self.params.min_window as f64)
-    }
-}
-
-impl Controller for Hstcp {
-    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.undo.on_ack(ack);
-        if self.state.in_slow_start() {
-            let k = self.limited();
-            self.state.slow_start(ack, &self.packets, k);
-        } else {
-            let w = self.state.cwnd;
-            self.state.cwnd += self.params.increase(w) * self.packets.in_avoidance(ack) / w;
-        }
-        None
+    fn grow(&mut self, frame: &mut Frame<f64>, ack: &Ack) {
+        let w = frame.window.cwnd;
+        frame.window.cwnd += self.increase(w) * frame.counted(ack) / w;
     }
 
-    fn on_congestion(&mut self, event: &Congestion) {
-        let repeated = self.undo.on_congestion(event.cause, &self.state);
-        let (reduced, ssthresh) = (self.reduced(), self.state.ssthresh);
-        match event.cause {
-            Cause::Loss | Cause::Ecn | Cause::Delay => self.state.shrink(reduced, reduced),
-            // RFC 9002 section 7.6.2 lowers only the window; ssthresh stays.
-            Cause::PersistentCongestion => self.state.shrink(self.params.min_window as f64, ssthresh),
-            Cause::Timeout => self.state.shrink(1.0, if repeated { ssthresh } else { reduced }),
-        }
+    fn reduce(&mut self, frame: &mut Frame<f64>, _: &Congestion) -> f64 {
+        let w = frame.window.cwnd;
+        ((1.0 - self.decrease(w)) * w).max(frame.min_window())
     }
 
-    fn on_spurious(&mut self) {
-        self.undo.restore(&mut self.state, |window| window.cwnd);
-    }
-
-    fn on_idle(&mut self, event: &Idle) {
-        self.state.restart(event, &self.packets);
-    }
-
-    fn on_path_change(&mut self, path: PathInfo) {
-        let ratio = self.packets.on_path_change(self.params.initial_window, path);
-        let min = self.params.min_window;
-        self.undo.each(&mut self.state, |window| window.on_path_change(path, ratio, min));
-    }
-
-    fn control(&self) -> Control {
-        self.state.control(&self.packets)
-    }
-
-    /// Reports `ssthresh` in bytes, like [`Control::cwnd`], and `a` and `b` of the current window.
-    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("ssthresh", self.state.ssthresh * self.packets.size());
-        put("a", self.params.increase(self.state.cwnd));
-        put("b", self.params.decrease(self.state.cwnd));
+    /// Reports `a` and `b` of the current window.
+    fn trace(&self, frame: &Frame<f64>, put: &mut dyn FnMut(&'static str, f64)) {
+        put("a", self.increase(frame.window.cwnd));
+        put("b", self.decrease(frame.window.cwnd));
     }
 }
 
@@ -192,6 +146,7 @@ mod tests {
     use super::*;
     use crate::algorithms::reno::new_reno::NewReno;
     use crate::testing::fixtures::{acked, congestion, path};
+    use crate::{Cause, Controller};
 
     const MDS: u64 = 1200;
 
@@ -224,7 +179,7 @@ mod tests {
 
     fn with(cwnd: u64, params: Params) -> Hstcp {
         let mut cc = Hstcp::new(params, path(MDS));
-        (cc.state.cwnd, cc.state.ssthresh) = (cwnd as f64, 0.0);
+        (cc.frame.window.cwnd, cc.frame.window.ssthresh) = (cwnd as f64, 0.0);
         cc
     }
 
@@ -278,18 +233,18 @@ mod tests {
     fn round_trip_and_loss() {
         for w in [38, 118, 1529, 10_661, 83_000] {
             let mut cc = with(w, Params::default());
-            let (a, b) = (cc.params.increase(w as f64), cc.params.decrease(w as f64));
+            let (a, b) = (cc.rule.increase(w as f64), cc.rule.decrease(w as f64));
             cc.on_ack(&acked(MDS));
-            assert!((cc.state.cwnd - w as f64 - a / w as f64).abs() < 1e-9);
+            assert!((cc.frame.window.cwnd - w as f64 - a / w as f64).abs() < 1e-9);
             for _ in 1..w {
                 cc.on_ack(&acked(MDS));
             }
-            assert!((cc.state.cwnd - w as f64 - a).abs() < 0.02 * a, "{w}: {}", cc.state.cwnd);
+            assert!((cc.frame.window.cwnd - w as f64 - a).abs() < 0.02 * a, "{w}: {}", cc.frame.window.cwnd);
             for cause in [Cause::Loss, Cause::Ecn] {
                 let mut cc = with(w, Params::default());
                 cc.on_congestion(&congestion(cause, 0));
-                assert!((cc.state.cwnd - (1.0 - b) * w as f64).abs() < 1e-9);
-                assert_eq!(cc.state.cwnd, cc.state.ssthresh);
+                assert!((cc.frame.window.cwnd - (1.0 - b) * w as f64).abs() < 1e-9);
+                assert_eq!(cc.frame.window.cwnd, cc.frame.window.ssthresh);
             }
         }
     }
@@ -303,8 +258,8 @@ mod tests {
             let cycle = (1.0 / p) as u64;
             let (mut packets, mut sum, rounds) = (0, 0.0, 4000);
             for _ in 0..rounds {
-                sum += cc.state.cwnd;
-                packets += cc.state.cwnd as u64;
+                sum += cc.frame.window.cwnd;
+                packets += cc.frame.window.cwnd as u64;
                 if packets >= cycle {
                     packets -= cycle;
                     cc.on_congestion(&congestion(Cause::Loss, 0));
@@ -340,9 +295,13 @@ mod tests {
     fn limited_slow_start() {
         for (before, grown) in [(80, 80.0), (120, 60.0), (150, 50.0), (1000, 50.0)] {
             let mut cc = with(before, Params { max_ssthresh: Some(100.0), ..Params::default() });
-            cc.state.ssthresh = f64::INFINITY;
+            cc.frame.window.ssthresh = f64::INFINITY;
             cc.on_ack(&acked(before * MDS));
-            assert!((cc.state.cwnd - before as f64 - grown).abs() < 1e-9, "{before}: {}", cc.state.cwnd);
+            assert!(
+                (cc.frame.window.cwnd - before as f64 - grown).abs() < 1e-9,
+                "{before}: {}",
+                cc.frame.window.cwnd
+            );
         }
     }
 
@@ -354,12 +313,12 @@ mod tests {
             [(Count::Bytes, None, 5.0, 5.0), (Count::Acks, None, 1.0, 1.0), (Count::Bytes, Some(2), 2.0, 5.0)]
         {
             let mut cc = with(1529, Params { count, abc_limit, ..Params::default() });
-            let a = cc.params.increase(1529.0);
+            let a = cc.rule.increase(1529.0);
             cc.on_ack(&acked(5 * MDS));
-            assert!((cc.state.cwnd - 1529.0 - a * avoidance / 1529.0).abs() < 1e-9);
-            (cc.state.cwnd, cc.state.ssthresh) = (100.0, 200.0);
+            assert!((cc.frame.window.cwnd - 1529.0 - a * avoidance / 1529.0).abs() < 1e-9);
+            (cc.frame.window.cwnd, cc.frame.window.ssthresh) = (100.0, 200.0);
             cc.on_ack(&acked(5 * MDS));
-            assert!((cc.state.cwnd - 100.0 - slow_start).abs() < 1e-9);
+            assert!((cc.frame.window.cwnd - 100.0 - slow_start).abs() < 1e-9);
         }
     }
 
@@ -368,21 +327,21 @@ mod tests {
     #[test]
     fn timeouts() {
         let mut cc = with(1529, Params::default());
-        let half = cc.reduced();
+        let half = cc.rule.reduce(&mut cc.frame, &congestion(Cause::Loss, 0));
         for _ in 0..2 {
             cc.on_congestion(&congestion(Cause::Timeout, 0));
-            assert_eq!((cc.state.cwnd, cc.state.ssthresh), (1.0, half));
+            assert_eq!((cc.frame.window.cwnd, cc.frame.window.ssthresh), (1.0, half));
         }
         assert!(cc.control().in_slow_start());
         cc.on_spurious();
-        assert_eq!(cc.state.cwnd, 1529.0);
+        assert_eq!(cc.frame.window.cwnd, 1529.0);
         // By now the window has outgrown what a late undo would restore.
         cc.on_congestion(&congestion(Cause::Loss, 0));
-        cc.state.cwnd = 2000.0;
+        cc.frame.window.cwnd = 2000.0;
         cc.on_spurious();
-        assert_eq!(cc.state.cwnd, 2000.0);
-        cc.state.ssthresh = 700.0;
+        assert_eq!(cc.frame.window.cwnd, 2000.0);
+        cc.frame.window.ssthresh = 700.0;
         cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
-        assert_eq!((cc.state.cwnd, cc.state.ssthresh), (2.0, 700.0));
+        assert_eq!((cc.frame.window.cwnd, cc.frame.window.ssthresh), (2.0, 700.0));
     }
 }

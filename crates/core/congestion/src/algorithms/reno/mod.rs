@@ -2,8 +2,7 @@
 //! after a loss.
 //!
 //! `new_reno` is QUIC's version and `tcp_reno` TCP's. `westwood` sets the window to the measured
-//! bandwidth-delay product. `hstcp` adapts to large windows. `frame` and `window` contain shared
-//! code.
+//! bandwidth-delay product. `hstcp` adapts to large windows. `window` contains shared code.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::reno::new_reno::{NewReno, Params};
@@ -17,7 +16,6 @@
 //! assert_eq!(reno.control().cwnd, 12_000);
 //! ```
 
-pub(crate) mod frame;
 pub mod hstcp;
 pub mod new_reno;
 pub mod tcp_reno;

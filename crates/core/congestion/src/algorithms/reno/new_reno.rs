@@ -23,12 +23,11 @@
 //! Deviations: none. The sender decides which packets may grow the window and how often it may
 //! shrink.
 
-use crate::algorithms::reno::frame::{Answer, Frame};
-use crate::algorithms::reno::window::Growth;
 pub use crate::algorithms::reno::window::VARIABLES;
-use crate::components::count::{Count, Counting};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, initial_window_or_default};
-use crate::{Range, params};
+use crate::algorithms::reno::window::{Growth, Progress, Reno};
+use crate::components::count::Count;
+use crate::components::window_rule::{Options, WindowController, WindowRule, options};
+use crate::{Ack, Congestion, Range, params};
 
 params! {
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
@@ -70,60 +69,29 @@ pub enum Collapse {
 }
 
 /// The controller. Windows are in bytes.
-#[derive(Clone, Debug)]
-pub struct NewReno {
-    params: Params,
-    reno: Frame,
-}
+pub type NewReno = WindowController<Params>;
 
-impl NewReno {
-    /// Creates a controller in slow start.
-    pub fn new(params: Params, path: PathInfo) -> Self {
-        let mds = path.max_datagram_size;
-        let counting = Counting { count: params.count, limit: params.abc_limit, mds };
-        let windows = [initial_window_or_default(params.initial_window, mds), params.min_window];
-        let reno = Frame::new(counting, params.growth, windows, params.slow_start, path);
-        Self { params, reno }
-    }
-}
+impl WindowRule for Params {
+    type Unit = u64;
+    type Memory = Progress;
 
-impl Controller for NewReno {
-    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.reno.on_ack(ack);
-        None
+    fn begin(&self) -> (Options, Progress) {
+        (options!(self), Progress::default())
     }
 
-    fn on_congestion(&mut self, event: &Congestion) {
-        let floor = self.reno.min_window();
-        let reduced = ((self.reno.state.cwnd as f64 * self.params.beta) as u64).max(floor);
-        let collapsed = match self.params.persistent_congestion {
-            Collapse::Minimum => floor,
-            Collapse::Initial => self.reno.initial(),
-        };
-        self.reno.on_congestion(event.cause, Answer { reduced, collapsed, loss_window: self.reno.mds() });
+    fn grow(&mut self, reno: &mut Reno, ack: &Ack) {
+        reno.grow(ack, self.growth);
     }
 
-    fn on_spurious(&mut self) {
-        self.reno.on_spurious();
+    fn reduce(&mut self, reno: &mut Reno, _: &Congestion) -> u64 {
+        ((reno.window.cwnd as f64 * self.beta) as u64).max(reno.min_window())
     }
 
-    fn on_idle(&mut self, idle: &Idle) {
-        self.reno.on_idle(idle);
-    }
-
-    fn on_path_change(&mut self, path: PathInfo) {
-        self.reno.on_path_change(
-            path,
-            initial_window_or_default(self.params.initial_window, path.max_datagram_size),
-        );
-    }
-
-    fn control(&self) -> Control {
-        self.reno.state.control()
-    }
-
-    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        self.reno.state.trace(put);
+    fn collapsed(&self, reno: &Reno) -> u64 {
+        match self.persistent_congestion {
+            Collapse::Minimum => reno.min_window(),
+            Collapse::Initial => reno.initial(),
+        }
     }
 }
 
@@ -131,14 +99,15 @@ impl Controller for NewReno {
 mod tests {
     use super::*;
     use crate::testing::fixtures::{acked, congestion, path};
+    use crate::{Cause, Controller, Idle};
 
     const MDS: u64 = 1200;
 
     fn avoiding(cwnd: u64) -> NewReno {
         let mut cc = NewReno::new(Params::default(), path(MDS));
-        cc.reno.state.cwnd = 2 * cwnd;
+        cc.frame.window.cwnd = 2 * cwnd;
         cc.on_congestion(&congestion(Cause::Loss, 2 * cwnd));
-        assert_eq!(cc.reno.state.cwnd, cwnd);
+        assert_eq!(cc.frame.window.cwnd, cwnd);
         // Ends recovery.
         cc.on_ack(&acked(0));
         cc
@@ -183,9 +152,9 @@ mod tests {
     /// window grows meanwhile.
     #[test]
     fn growth_at_each_ack() {
-        let window = avoiding(64_000).reno.state;
+        let window = avoiding(64_000).frame.window;
         let mut cc = NewReno::new(Params { growth: Growth::Ack, ..Params::default() }, path(MDS));
-        cc.reno.state = window;
+        cc.frame.window = window;
         cc.on_ack(&acked(1200));
         assert_eq!(cc.control().cwnd, 64_000 + MDS * 1200 / 64_000);
         for _ in 1..64_000 / 1200 {
@@ -206,7 +175,7 @@ mod tests {
         let params = Params { persistent_congestion: Collapse::Initial, ..Params::default() };
         for (before, after) in [(100, 10), (4, 4)] {
             let mut cc = NewReno::new(params.clone(), path(MDS));
-            cc.reno.state.cwnd = before * MDS;
+            cc.frame.window.cwnd = before * MDS;
             cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
             assert_eq!(cc.control().cwnd, after * MDS);
         }
@@ -218,7 +187,7 @@ mod tests {
             let mut cc = avoiding(100 * MDS);
             cc.on_congestion(&congestion(cause, 100 * MDS));
             cc.on_spurious();
-            assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (100 * MDS, 100 * MDS), "{cause:?}");
+            assert_eq!((cc.frame.window.cwnd, cc.frame.window.ssthresh), (100 * MDS, 100 * MDS), "{cause:?}");
         }
         // A loss, then a timeout before recovery ends: restores the state before the loss.
         let mut cc = avoiding(100 * MDS);
@@ -227,13 +196,13 @@ mod tests {
         for _ in 0..2 {
             cc.on_congestion(&congestion(Cause::Timeout, 50 * MDS));
             assert_eq!(
-                (cc.reno.state.cwnd, cc.reno.state.ssthresh),
+                (cc.frame.window.cwnd, cc.frame.window.ssthresh),
                 (MDS, 25 * MDS),
                 "a second timeout keeps ssthresh"
             );
         }
         cc.on_spurious();
-        assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (100 * MDS, 100 * MDS));
+        assert_eq!((cc.frame.window.cwnd, cc.frame.window.ssthresh), (100 * MDS, 100 * MDS));
     }
 
     /// Slow start that ended because of a spurious loss continues as before, also HyStart++.
@@ -242,11 +211,11 @@ mod tests {
         let params =
             Params { slow_start: crate::components::slow_start::Kind::HystartPlusPlus, ..Params::default() };
         let mut cc = NewReno::new(params, path(MDS));
-        let before = format!("{:?}", cc.reno.state);
+        let before = format!("{:?}", cc.frame.window);
         cc.on_congestion(&congestion(Cause::Timeout, 0));
-        assert_ne!(format!("{:?}", cc.reno.state), before);
+        assert_ne!(format!("{:?}", cc.frame.window), before);
         cc.on_spurious();
-        assert_eq!(format!("{:?}", cc.reno.state), before);
+        assert_eq!(format!("{:?}", cc.frame.window), before);
     }
 
     /// RFC 5681, ns-3: an ACK grows the window by at most a packet in both phases, whatever it
@@ -262,7 +231,7 @@ mod tests {
             let mut cc = NewReno::new(params, path(MDS));
             (0..5).for_each(|_| _ = cc.on_ack(&acked(20 * MDS)));
             assert_eq!(cc.control().cwnd, (10 + slow_start) * MDS);
-            (cc.reno.state.cwnd, cc.reno.state.ssthresh) = (64 * MDS, 64 * MDS);
+            (cc.frame.window.cwnd, cc.frame.window.ssthresh) = (64 * MDS, 64 * MDS);
             (0..5).for_each(|_| _ = cc.on_ack(&acked(20 * MDS)));
             let grown = cc.control().cwnd - 64 * MDS;
             // The window grows meanwhile.
@@ -283,7 +252,7 @@ mod tests {
         let mut cc = avoiding(100 * MDS);
         let (idle, rto) = (units::Duration::from_millis(500), units::Duration::from_millis(200));
         cc.on_idle(&Idle { now: units::Time::ZERO, idle, rto });
-        assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (25 * MDS, 100 * MDS));
+        assert_eq!((cc.frame.window.cwnd, cc.frame.window.ssthresh), (25 * MDS, 100 * MDS));
     }
 
     /// 100 packets of 1200 bytes stay 120 000 bytes. Growth, smallest window and undo follow the
@@ -292,7 +261,7 @@ mod tests {
     fn larger_datagrams() {
         let mut cc = avoiding(100 * MDS);
         cc.on_path_change(path(1400));
-        assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (100 * MDS, 100 * MDS));
+        assert_eq!((cc.frame.window.cwnd, cc.frame.window.ssthresh), (100 * MDS, 100 * MDS));
         cc.on_ack(&acked(100 * MDS));
         assert_eq!(cc.control().cwnd, 100 * MDS + 1400);
         cc.on_congestion(&congestion(Cause::Loss, 0));
@@ -308,7 +277,7 @@ mod tests {
         let mut new = NewReno::new(Params::default(), path(MDS));
         new.on_path_change(path(1400));
         assert_eq!(
-            (new.reno.state.cwnd, new.reno.state.ssthresh, new.reno.initial()),
+            (new.frame.window.cwnd, new.frame.window.ssthresh, new.frame.initial()),
             (12_000, u64::MAX, 14_000)
         );
     }

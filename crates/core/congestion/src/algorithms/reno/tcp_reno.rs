@@ -25,12 +25,11 @@
 //! round trip (its `reduction`). The sender also handles duplicate ACKs, partial ACKs and the end
 //! of recovery. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 
-use crate::algorithms::reno::frame::{Answer, Frame};
 pub use crate::algorithms::reno::window::VARIABLES;
-use crate::algorithms::reno::window::{Growth, Window};
-use crate::components::count::{Count, Counting};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo};
-use crate::{Range, params};
+use crate::algorithms::reno::window::{Growth, Progress, Reno};
+use crate::components::count::Count;
+use crate::components::window_rule::{Options, WindowController, WindowRule};
+use crate::{Ack, Cause, Congestion, Range, params};
 use units::Bytes;
 
 params! {
@@ -65,19 +64,6 @@ params! {
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
-impl Params {
-    /// Returns the initial window in bytes.
-    fn initial(&self, mds: u64) -> u64 {
-        let packets = self.initial_window * mds;
-        match self.count {
-            Count::Packets => packets,
-            Count::Bytes | Count::Acks | Count::Always => {
-                packets.min((self.min_window * mds).max(self.initial_window_limit.0))
-            }
-        }
-    }
-}
-
 /// Quantity that a congestion event halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -89,96 +75,72 @@ pub enum Halve {
 }
 
 /// The controller. Windows are in bytes.
-#[derive(Clone, Debug)]
-pub struct TcpReno {
-    params: Params,
-    reno: Frame,
-}
+pub type TcpReno = WindowController<Params>;
 
-impl TcpReno {
-    /// Creates a controller in slow start.
-    pub fn new(params: Params, path: PathInfo) -> Self {
-        let mds = path.max_datagram_size.max(1);
-        let counting = Counting { count: params.count, limit: Some(params.abc_limit), mds };
-        let windows = [params.initial(mds), params.min_window];
-        let reno = Frame::new(counting, params.growth, windows, params.slow_start, path);
-        Self { params, reno }
-    }
-
-    /// Returns the window, for controllers built on this one.
-    pub(crate) fn window(&self) -> &Window {
-        &self.reno.state
-    }
-
-    /// Returns the window mutably, for controllers built on this one.
-    pub(crate) fn window_mut(&mut self) -> &mut Window {
-        &mut self.reno.state
-    }
-
-    /// Returns ssthresh after a reduction, RFC 5681 equation 4.
-    fn reduced(&self, flight: u64) -> u64 {
-        let base = match self.params.halve {
-            Halve::Flight => flight,
-            Halve::Cwnd => self.window().cwnd,
-        };
-        self.counted((base as f64 * self.params.beta) as u64).max(self.reno.min_window())
-    }
-
+impl Params {
     /// Rounds down to whole packets if the window is counted in packets.
-    fn counted(&self, bytes: u64) -> u64 {
-        if self.params.count == Count::Packets { bytes - bytes % self.reno.mds() } else { bytes }
+    fn whole(&self, bytes: u64, mds: u64) -> u64 {
+        if self.count == Count::Packets { bytes - bytes % mds } else { bytes }
     }
 }
 
-impl Controller for TcpReno {
-    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        let Params { abc_limit, abc_limit_after_timeout, .. } = self.params;
-        let limit = if self.window().timed_out { abc_limit_after_timeout } else { abc_limit };
-        self.reno.counting.limit = Some(limit);
-        self.reno.on_ack(ack);
-        None
-    }
+impl WindowRule for Params {
+    type Unit = u64;
+    type Memory = Progress;
 
-    fn on_congestion(&mut self, event: &Congestion) {
-        let answer = Answer {
-            reduced: self.reduced(event.prior_in_flight),
-            collapsed: self.reno.min_window(),
-            loss_window: self.params.loss_window * self.reno.mds(),
+    fn begin(&self) -> (Options, Progress) {
+        let unlimited = self.count == Count::Packets;
+        let options = Options {
+            initial_window: Some(self.initial_window),
+            initial_limit: if unlimited { u64::MAX } else { self.initial_window_limit.0 },
+            loss_window: self.loss_window,
+            min_window: self.min_window,
+            count: self.count,
+            abc_limit: Some(self.abc_limit),
+            slow_start: self.slow_start,
         };
-        self.reno.on_congestion(event.cause, answer);
+        (options, Progress::default())
     }
 
-    fn on_spurious(&mut self) {
-        self.reno.on_spurious();
+    fn slow_start(&mut self, reno: &mut Reno, ack: &Ack) {
+        let timed_out = reno.window.memory.timed_out;
+        reno.counting.limit = Some(if timed_out { self.abc_limit_after_timeout } else { self.abc_limit });
+        reno.slow_start(ack, |grown| grown);
     }
 
-    fn on_idle(&mut self, idle: &Idle) {
-        self.reno.on_idle(idle);
+    fn grow(&mut self, reno: &mut Reno, ack: &Ack) {
+        reno.grow(ack, self.growth);
+    }
+
+    /// RFC 5681 equation 4.
+    fn reduce(&mut self, reno: &mut Reno, event: &Congestion) -> u64 {
+        reno.window.memory.timed_out |= event.cause == Cause::Timeout;
+        let base = match self.halve {
+            Halve::Flight => event.prior_in_flight,
+            Halve::Cwnd => reno.window.cwnd,
+        };
+        self.whole((base as f64 * self.beta) as u64, reno.mds()).max(reno.min_window())
+    }
+
+    fn on_restart(&mut self, reno: &mut Reno) {
+        reno.window.memory.timed_out = false;
         // The initial window need not be a whole number of packets.
-        self.window_mut().cwnd = self.counted(self.window().cwnd);
+        reno.window.cwnd = self.whole(reno.window.cwnd, reno.mds());
     }
 
-    fn on_path_change(&mut self, path: PathInfo) {
-        let mds = path.max_datagram_size.max(1);
-        self.reno.on_path_change(path, self.params.initial(mds));
-        if self.params.count == Count::Packets {
+    fn on_resize(&mut self, reno: &mut Reno, _: f64) {
+        let mds = reno.mds();
+        if self.count == Count::Packets {
             // Round to the nearest whole number of new packets, at least one.
-            self.reno.each_window(|window, _| window.cwnd = ((window.cwnd + mds / 2) / mds).max(1) * mds);
+            reno.each_window(|window| window.cwnd = ((window.cwnd + mds / 2) / mds).max(1) * mds);
         }
-    }
-
-    fn control(&self) -> Control {
-        self.window().control()
-    }
-
-    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        self.window().trace(put);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Controller;
     use crate::algorithms::reno::window::tests::avoiding;
     use crate::testing::fixtures::{acked, congestion, path};
 
@@ -225,7 +187,7 @@ mod tests {
     fn one_packet_per_window() {
         for size in [500, MDS, 2 * MDS, 20 * MDS] {
             let mut cc = with(Params::default());
-            cc.reno.state = avoiding(40 * MDS);
+            cc.frame.window = avoiding(40 * MDS);
             let mut left = 40 * MDS;
             while left > 0 {
                 cc.on_ack(&acked(left.min(size)));
@@ -239,7 +201,7 @@ mod tests {
     #[test]
     fn whole_packets() {
         let mut cc = with(linux());
-        cc.reno.state = avoiding(41 * MDS);
+        cc.frame.window = avoiding(41 * MDS);
         event(&mut cc, Cause::Loss);
         assert_eq!(cc.control().cwnd, 20 * MDS);
         for n in 1..=20 {
@@ -254,7 +216,7 @@ mod tests {
     fn halves_the_flight() {
         for (params, left) in [(Params::default(), 20), (linux(), 50)] {
             let mut cc = with(params);
-            cc.reno.state.cwnd = 100 * MDS;
+            cc.frame.window.cwnd = 100 * MDS;
             cc.on_congestion(&congestion(Cause::Loss, 40 * MDS));
             assert_eq!(cc.control().cwnd, left * MDS);
         }
@@ -268,10 +230,10 @@ mod tests {
     #[test]
     fn timeouts() {
         let mut cc = with(Params::default());
-        cc.reno.state.cwnd = 100 * MDS;
+        cc.frame.window.cwnd = 100 * MDS;
         for _ in 0..3 {
             event(&mut cc, Cause::Timeout);
-            assert_eq!((cc.control().cwnd, cc.window().ssthresh), (MDS, 50 * MDS));
+            assert_eq!((cc.control().cwnd, cc.frame.window.ssthresh), (MDS, 50 * MDS));
         }
         cc.on_spurious();
         assert_eq!(cc.control().cwnd, 100 * MDS);
@@ -282,7 +244,7 @@ mod tests {
     #[test]
     fn response_function() {
         let mut cc = with(Params::default());
-        cc.reno.state = avoiding(122 * MDS);
+        cc.frame.window = avoiding(122 * MDS);
         let (mut packets, mut sum) = (0, 0);
         for _ in 0..4000 {
             let cwnd = cc.control().cwnd / MDS;
@@ -306,7 +268,7 @@ mod tests {
     fn whole_larger_datagrams() {
         for (before, after) in [(100 * MDS, 99 * 1480), (2 * MDS, 2 * 1480), (MDS, 1480)] {
             let mut cc = with(linux());
-            cc.reno.state.cwnd = before;
+            cc.frame.window.cwnd = before;
             cc.on_path_change(path(1480));
             assert_eq!(cc.control().cwnd, after);
         }

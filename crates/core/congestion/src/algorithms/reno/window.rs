@@ -13,11 +13,9 @@
 //! packet size, rounded down each time. Windows of 60 to 300 kB therefore grow by 1 to 5 % less
 //! than a packet per round trip.
 
-use crate::components::count::Counting;
-use crate::components::datagram_size::resized;
-use crate::components::idle;
-use crate::components::slow_start::SlowStart;
-use crate::{Ack, Control, Idle, PathInfo};
+use crate::Ack;
+use crate::components::window::{Memory, Window};
+use crate::components::window_rule::Frame;
 
 crate::variables! {
     /// Slow-start threshold, infinite until slow start has ended. RFC 5681 section 3.1; RFC 9002
@@ -40,44 +38,31 @@ pub enum Growth {
 /// kDefaultUDPSendPacketLen, bytes, mvfst QuicConstants.h:60.
 const MVFST_PACKET: u64 = 1232;
 
-/// A window in bytes, which an undo can restore.
-#[derive(Clone, Debug)]
-pub(crate) struct Window {
-    pub(crate) cwnd: u64,
-    pub(crate) ssthresh: u64,
+/// Memory of Reno's growth.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
     /// Bytes acknowledged towards the next growth by one packet.
     pub(crate) bytes_acked: u64,
     /// Whether the current slow start follows a timeout.
     pub(crate) timed_out: bool,
-    slow_start: SlowStart,
 }
 
-impl Window {
-    /// Creates a window in slow start.
-    pub(crate) fn new(cwnd: u64, slow_start: SlowStart) -> Self {
-        Self { cwnd, ssthresh: u64::MAX, bytes_acked: 0, timed_out: false, slow_start }
+impl Memory for Progress {
+    fn forget(&mut self) {
+        self.bytes_acked = 0;
     }
+}
 
-    pub(crate) fn in_slow_start(&self) -> bool {
-        self.cwnd < self.ssthresh
-    }
+/// A window in bytes that grows like Reno.
+pub(crate) type Reno = Frame<u64, Progress>;
 
-    pub(crate) fn grow(&mut self, ack: &Ack, counting: &Counting, growth: Growth) {
-        if !self.in_slow_start() {
-            return self.congestion_avoidance(ack, counting, growth);
-        }
-        self.cwnd += self.slow_start.growth(counting.in_slow_start(ack));
-        if self.slow_start.ended(ack, self.cwnd) {
-            self.ssthresh = self.cwnd;
-        }
-    }
-
-    fn congestion_avoidance(&mut self, ack: &Ack, counting: &Counting, growth: Growth) {
-        let (counted, mds) = (counting.in_avoidance(ack), counting.mds);
+impl Reno {
+    pub(crate) fn grow(&mut self, ack: &Ack, growth: Growth) {
+        let counted = self.counting.in_avoidance(ack);
         match growth {
-            Growth::Ack => self.cwnd += mds * counted / self.cwnd,
+            Growth::Ack => self.window.cwnd += self.mds() * counted / self.window.cwnd,
             Growth::Packet => self.grow_by_packet(ack, counted),
-            Growth::Window => self.grow_by_window(counted, mds),
+            Growth::Window => self.grow_by_window(counted),
         }
     }
 
@@ -86,65 +71,43 @@ impl Window {
         for packet in ack.packets.iter().filter(|packet| !packet.before_reduction) {
             let size = packet.bytes.min(counted);
             counted -= size;
-            self.cwnd += MVFST_PACKET * size / self.cwnd;
+            self.window.cwnd += MVFST_PACKET * size / self.window.cwnd;
         }
     }
 
-    fn grow_by_window(&mut self, counted: u64, mds: u64) {
-        self.bytes_acked += counted;
+    fn grow_by_window(&mut self, counted: u64) {
+        let mds = self.mds();
+        let Window { cwnd, memory: Progress { bytes_acked, .. }, .. } = &mut self.window;
+        *bytes_acked += counted;
         // An ACK larger than the window leaves a remainder, which an ACK without growth must not
         // use.
-        if counted > 0 && self.bytes_acked >= self.cwnd {
-            self.bytes_acked -= self.cwnd;
-            self.cwnd += mds;
+        if counted > 0 && *bytes_acked >= *cwnd {
+            *bytes_acked -= *cwnd;
+            *cwnd += mds;
         }
-    }
-
-    /// Reduces the window at a congestion event. Never enlarges it: after a timeout `cwnd` may be
-    /// below every minimum.
-    pub(crate) fn shrink(&mut self, cwnd: u64, ssthresh: u64) {
-        self.set(cwnd.min(self.cwnd), ssthresh);
-    }
-
-    /// Sets the window at a congestion event, also to a larger value.
-    pub(crate) fn set(&mut self, cwnd: u64, ssthresh: u64) {
-        self.slow_start.leave();
-        (self.cwnd, self.ssthresh, self.bytes_acked) = (cwnd, ssthresh, 0);
-    }
-
-    /// Reports a change of the datagram size from `before` bytes. `min` is the smallest window in
-    /// packets.
-    pub(crate) fn on_path_change(&mut self, before: u64, path: PathInfo, min: u64) {
-        self.cwnd = resized(self.cwnd, min, before, path.max_datagram_size);
-        self.slow_start.on_path_change(path);
-    }
-
-    /// Restarts the window after an idle time, see `idle`.
-    pub(crate) fn restart(&mut self, event: &Idle, initial: u64) {
-        let (cwnd, ssthresh) = idle::restart(event, self.cwnd as f64, self.ssthresh as f64, initial as f64);
-        (self.cwnd, self.ssthresh, self.bytes_acked) = (cwnd as u64, ssthresh as u64, 0);
-        self.timed_out = false;
-    }
-
-    pub(crate) fn control(&self) -> Control {
-        Control { ssthresh: self.ssthresh, ..Control::window(self.cwnd) }
-    }
-
-    pub(crate) fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("ssthresh", if self.ssthresh == u64::MAX { f64::INFINITY } else { self.ssthresh as f64 });
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::components::count::Count;
     use crate::components::slow_start::Kind;
+    use crate::components::window_rule::Options;
     use crate::testing::fixtures::path;
 
     /// A window in congestion avoidance.
-    pub(crate) fn avoiding(cwnd: u64) -> Window {
-        let slow_start = SlowStart::new(Kind::Standard, path(1200));
-        Window { ssthresh: cwnd, ..Window::new(cwnd, slow_start) }
+    pub(crate) fn avoiding(cwnd: u64) -> Window<u64, Progress> {
+        let mut window = Window::new(cwnd, Kind::Standard, Progress::default(), path(1200));
+        window.ssthresh = cwnd;
+        window
+    }
+
+    /// The same with its rule for counting.
+    fn counting(cwnd: u64, count: Count, mds: u64) -> Reno {
+        let mut reno = Reno::new(Options { count, ..Options::default() }, Progress::default(), path(mds));
+        reno.window = avoiding(cwnd);
+        reno
     }
 
     /// 10 packets of 1232 bytes at 61 600 bytes: floor(1232 * 1232 / 61 600) = floor(24.64) = 24
@@ -160,12 +123,10 @@ pub(crate) mod tests {
         };
         for (size, before, grown) in [(1232, 0, 240), (1232, 2, 192), (1452, 9, 29)] {
             let packets: Vec<_> = (0..10).map(|i| packet(size, i < before)).collect();
-            let (acked, mds) = (10 * size, size);
-            let counting = Counting { count: crate::components::count::Count::Always, limit: None, mds };
-            let mut window = avoiding(61_600);
-            let ack = Ack { packets: &packets, ..crate::testing::fixtures::acked(acked) };
-            window.grow(&ack, &counting, Growth::Packet);
-            assert_eq!(window.cwnd - 61_600, grown, "{size} {before}");
+            let mut reno = counting(61_600, Count::Always, size);
+            let ack = Ack { packets: &packets, ..crate::testing::fixtures::acked(10 * size) };
+            reno.grow(&ack, Growth::Packet);
+            assert_eq!(reno.window.cwnd - 61_600, grown, "{size} {before}");
         }
     }
 
@@ -174,17 +135,16 @@ pub(crate) mod tests {
     #[test]
     fn rounding_down_costs() {
         for (packets, grown) in [(100, 1200), (300, 1200)] {
-            let mut window = avoiding(packets * 1232);
-            let counting = Counting { count: crate::components::count::Count::Bytes, limit: None, mds: 1232 };
+            let mut reno = counting(packets * 1232, Count::Bytes, 1232);
             for _ in 0..packets {
                 let packet = [crate::AckedPacket {
                     bytes: 1232,
                     ..crate::testing::fixtures::stamped(0, units::Time::ZERO, 0)
                 }];
                 let ack = Ack { packets: &packet, ..crate::testing::fixtures::acked(1232) };
-                window.grow(&ack, &counting, Growth::Packet);
+                reno.grow(&ack, Growth::Packet);
             }
-            assert_eq!(window.cwnd - packets * 1232, grown);
+            assert_eq!(reno.window.cwnd - packets * 1232, grown);
         }
     }
 }

@@ -48,6 +48,7 @@ mod tests;
 pub use params::{Marks, Params, Persistence, PhaseEnd, Scope, Unit};
 
 use crate::algorithms::bbr::v1::{self, Bbr1, Scale};
+use crate::components::delegate::delegate;
 use crate::components::rtt_ratio::Ratio;
 use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent};
 
@@ -125,6 +126,11 @@ impl Bbr1EcnGated {
 }
 
 impl Controller for Bbr1EcnGated {
+    delegate! {
+        base: on_lost(lost: &Lost), on_congestion(event: &Congestion), on_spurious(),
+        on_path_change(path: PathInfo),
+    }
+
     fn needs(&self) -> Needs {
         Needs { rate_samples: true, mark_counts: true, ..Needs::default() }
     }
@@ -156,24 +162,8 @@ impl Controller for Bbr1EcnGated {
         asked
     }
 
-    fn on_lost(&mut self, lost: &Lost) {
-        self.base.on_lost(lost);
-    }
-
-    fn on_congestion(&mut self, event: &Congestion) {
-        self.base.on_congestion(event);
-    }
-
-    fn on_spurious(&mut self) {
-        self.base.on_spurious();
-    }
-
     fn shapes_recovery(&self) -> bool {
         true
-    }
-
-    fn on_path_change(&mut self, path: PathInfo) {
-        self.base.on_path_change(path);
     }
 
     fn control(&self) -> Control {

@@ -1,6 +1,6 @@
 //! The curve of congestion avoidance, RFC 9438 sections 4.2 to 4.5.
 
-use super::{Cubic, Curve, Params};
+use super::{Curve, Frame, Params, Rule};
 use crate::Ack;
 use units::Time;
 
@@ -37,12 +37,12 @@ pub(super) fn alpha(beta: f64) -> f64 {
     3.0 * (1.0 - beta) / (1.0 + beta)
 }
 
-impl Cubic {
-    pub(super) fn congestion_avoidance(&mut self, ack: &Ack) {
+impl Rule {
+    pub(super) fn congestion_avoidance(&self, frame: &mut Frame, ack: &Ack) {
         let Params { c, beta, curve, target_limit, initial_growth, .. } = self.params;
-        let segments_acked = ack.growth as f64 / self.segments.size();
-        let s = &mut self.state;
-        let cwnd = s.window.cwnd;
+        let (counted, mds) = (frame.counting.in_avoidance(ack) as f64, frame.mds() as f64);
+        let segments_acked = ack.growth as f64 / mds;
+        let (cwnd, s) = (frame.window.cwnd, &mut frame.window.memory);
         let epoch = s.epoch.get_or_insert_with(|| {
             // Sections 4.8 and 4.10: without a maximum to return to, the plateau is here and K is
             // 0.
@@ -58,8 +58,7 @@ impl Cubic {
         match curve {
             Curve::Rfc9438 => {
                 let a = if epoch.w_est < s.cwnd_prior { self.alpha } else { 1.0 };
-                epoch.w_est +=
-                    a * self.segments.counting.in_avoidance(ack) as f64 / self.segments.size() / cwnd;
+                epoch.w_est += a * counted / mds / cwnd;
             }
             Curve::Rfc8312 => {
                 let rtts = t / ack.smoothed_rtt.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -74,12 +73,12 @@ impl Cubic {
             let target = ahead.min(target_limit * cwnd).max(cwnd);
             cwnd + (target - cwnd) / cwnd * segments_acked
         };
-        s.window.cwnd = grown.max(least);
+        frame.window.cwnd = grown.max(least);
     }
 
     /// Excludes the time since the last ACK from `t`, because the window was not used.
-    pub(super) fn stand_still(&mut self, now: Time) {
-        if let Some(epoch) = &mut self.state.epoch {
+    pub(super) fn stand_still(&mut self, frame: &mut Frame, now: Time) {
+        if let Some(epoch) = &mut frame.window.memory.epoch {
             epoch.start += now - self.last_ack;
         }
         self.last_ack = now;

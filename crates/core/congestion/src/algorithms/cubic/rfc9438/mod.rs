@@ -40,16 +40,15 @@ mod tests;
 pub use params::{Curve, Params};
 
 use super::curve::k_after;
-use crate::components::packets::{Packets, Window};
-use crate::components::undo::Undo;
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent};
+use crate::components::window::Memory;
+use crate::components::window_rule::{Framed, Options, WindowController, WindowRule, options};
+use crate::{Ack, Cause, Congestion, Sent};
 use curve::Epoch;
 use units::Time;
 
-/// State that a spurious congestion event restores.
+/// State that an undo restores with the window.
 #[derive(Clone, Debug)]
-struct State {
-    window: Window,
+pub struct State {
     /// W_max, or 0 while undefined (4.10).
     w_max: f64,
     cwnd_prior: f64,
@@ -58,6 +57,13 @@ struct State {
     searching: bool,
     /// Current stage. `None` in slow start and until the first growth after a congestion event.
     epoch: Option<Epoch>,
+}
+
+/// A reduced or restarted window begins a new stage.
+impl Memory for State {
+    fn forget(&mut self) {
+        self.epoch = None;
+    }
 }
 
 impl State {
@@ -83,123 +89,107 @@ crate::variables! {
 }
 
 /// The controller. All windows are in segments.
+pub type Cubic = WindowController<Rule>;
+
+type Frame = Framed<Rule>;
+
+/// The rule.
 #[derive(Clone, Debug)]
-pub struct Cubic {
+pub struct Rule {
     params: Params,
     /// Additive increase from the parameter or [`curve::alpha`], used while the estimate is below
     /// the prior window.
     alpha: f64,
-    segments: Packets,
-    state: State,
-    undo: Undo<State>,
     /// Time of the last ACK, from which unused time is measured.
     last_ack: Time,
 }
 
-impl Cubic {
-    /// Creates a controller in slow start.
-    pub fn new(params: Params, path: PathInfo) -> Self {
-        let segments = Packets::new(params.count, params.abc_limit, params.initial_window, path);
-        let window = Window::new(segments.initial, params.slow_start, path);
-        let state = State { window, w_max: 0.0, cwnd_prior: 0.0, searching: true, epoch: None };
+impl From<Params> for Rule {
+    fn from(params: Params) -> Self {
         let alpha = params.alpha.unwrap_or_else(|| curve::alpha(params.beta));
-        Self { params, alpha, segments, state, undo: Undo::new(), last_ack: Time::ZERO }
-    }
-
-    fn reduce(&mut self, floor: f64) {
-        let Params { beta, fast_convergence, .. } = self.params;
-        let (cwnd, ssthresh) = (self.state.window.cwnd, self.reduced());
-        let s = &mut self.state;
-        let shrinking = fast_convergence && cwnd < s.w_max;
-        s.w_max = if shrinking { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
-        (s.cwnd_prior, s.searching, s.epoch) = (cwnd, false, None);
-        s.window.shrink((cwnd * beta).max(floor), ssthresh);
-    }
-
-    /// Section 4.8: slow start up to `ssthresh`, then a curve with K = 0.
-    fn collapse(&mut self, cwnd: f64, ssthresh: f64) {
-        self.state.window.shrink(cwnd, ssthresh);
-        (self.state.w_max, self.state.searching, self.state.epoch) = (0.0, true, None);
-    }
-
-    fn reduced(&self) -> f64 {
-        (self.state.window.cwnd * self.params.beta).max(self.params.min_window as f64)
-    }
-
-    fn on_timeout(&mut self, repeated: bool) {
-        let ssthresh = if repeated { self.state.window.ssthresh } else { self.reduced() };
-        self.state.cwnd_prior = if repeated { self.state.cwnd_prior } else { self.state.window.cwnd };
-        // RFC 5681 section 3.1: the loss window is one segment.
-        self.collapse(1.0, ssthresh);
+        Self { params, alpha, last_ack: Time::ZERO }
     }
 }
 
-impl Controller for Cubic {
-    fn on_sent(&mut self, sent: &Sent) {
+impl Rule {
+    fn after_loss(&self, frame: &mut Frame, floor: f64, ssthresh: f64) {
+        let Params { beta, fast_convergence, .. } = self.params;
+        let (cwnd, s) = (frame.window.cwnd, &mut frame.window.memory);
+        let shrinking = fast_convergence && cwnd < s.w_max;
+        s.w_max = if shrinking { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        (s.cwnd_prior, s.searching) = (cwnd, false);
+        frame.window.shrink((cwnd * beta).max(floor), ssthresh);
+    }
+}
+
+/// Section 4.8: slow start up to `ssthresh`, then a curve with K = 0.
+fn collapse(frame: &mut Frame, cwnd: f64, ssthresh: f64) {
+    let s = &mut frame.window.memory;
+    (s.w_max, s.searching) = (0.0, true);
+    frame.window.shrink(cwnd, ssthresh);
+}
+
+impl WindowRule for Rule {
+    type Unit = f64;
+    type Memory = State;
+
+    fn begin(&self) -> (Options, State) {
+        let state = State { w_max: 0.0, cwnd_prior: 0.0, searching: true, epoch: None };
+        (options!(self.params), state)
+    }
+
+    fn on_sent(&mut self, frame: &mut Frame, sent: &Sent) {
         let idle = sent.bytes_in_flight <= sent.bytes;
         if idle {
-            self.stand_still(sent.now);
+            self.stand_still(frame, sent.now);
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.undo.on_ack(ack);
+    fn slow_start(&mut self, frame: &mut Frame, ack: &Ack) {
         // An ACK only of late packets says nothing about the use of the window.
-        if ack.acked == 0 {
-            return None;
+        if ack.acked > 0 {
+            frame.slow_start(ack, |grown| grown);
+            self.last_ack = ack.now;
         }
-        if self.state.window.in_slow_start() {
-            self.state.window.slow_start(ack, &self.segments, 1.0);
-        } else if ack.growth == 0 {
-            self.stand_still(ack.now);
-        } else {
-            self.congestion_avoidance(ack);
-        }
-        self.last_ack = ack.now;
-        None
     }
 
-    fn on_congestion(&mut self, event: &Congestion) {
-        let repeated = self.undo.on_congestion(event.cause, &self.state);
+    fn grow(&mut self, frame: &mut Frame, ack: &Ack) {
+        if ack.growth > 0 {
+            self.congestion_avoidance(frame, ack);
+            self.last_ack = ack.now;
+        } else if ack.acked > 0 {
+            self.stand_still(frame, ack.now);
+        }
+    }
+
+    fn reduce(&mut self, frame: &mut Frame, _: &Congestion) -> f64 {
+        (frame.window.cwnd * self.params.beta).max(frame.min_window())
+    }
+
+    fn on_congestion(&mut self, frame: &mut Frame, event: &Congestion, repeated: bool) {
+        let (reduced, least) = (self.reduce(frame, event), frame.min_window());
+        let ssthresh = frame.window.ssthresh;
         match event.cause {
-            Cause::Loss | Cause::Delay => self.reduce(self.params.min_window as f64),
-            Cause::Ecn => self.reduce(self.params.min_window_ecn as f64),
-            Cause::PersistentCongestion => {
-                self.collapse(self.params.min_window as f64, self.state.window.ssthresh);
+            Cause::Loss | Cause::Delay => self.after_loss(frame, least, reduced),
+            Cause::Ecn => self.after_loss(frame, self.params.min_window_ecn as f64, reduced),
+            Cause::PersistentCongestion => collapse(frame, least, ssthresh),
+            Cause::Timeout if repeated => collapse(frame, frame.loss_window(), ssthresh),
+            Cause::Timeout => {
+                frame.window.memory.cwnd_prior = frame.window.cwnd;
+                collapse(frame, frame.loss_window(), reduced);
             }
-            Cause::Timeout => self.on_timeout(repeated),
         }
     }
 
-    fn on_spurious(&mut self) {
-        self.undo.restore(&mut self.state, |state| state.window.cwnd);
+    fn on_resize(&mut self, frame: &mut Frame, ratio: f64) {
+        frame.each_window(|window| window.memory.rescale(ratio, self.last_ack));
     }
 
-    /// Restarts the window. Congestion avoidance then begins a new stage.
-    fn on_idle(&mut self, event: &Idle) {
-        self.state.window.restart(event, &self.segments);
-        self.state.epoch = None;
-    }
-
-    fn on_path_change(&mut self, path: PathInfo) {
-        let ratio = self.segments.on_path_change(self.params.initial_window, path);
-        let (min, last_ack) = (self.params.min_window, self.last_ack);
-        self.undo.each(&mut self.state, |state| {
-            state.window.on_path_change(path, ratio, min);
-            state.rescale(ratio, last_ack);
-        });
-    }
-
-    fn control(&self) -> Control {
-        self.state.window.control(&self.segments)
-    }
-
-    /// Reports the variables. Windows are in bytes, like [`Control::cwnd`].
-    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        let size = self.segments.size();
-        put("ssthresh", self.state.window.ssthresh * size);
-        put("w_max", self.state.w_max * size);
-        if let Some(epoch) = &self.state.epoch {
+    /// Reports the variables. Windows are in bytes, like [`Control::cwnd`](crate::Control::cwnd).
+    fn trace(&self, frame: &Frame, put: &mut dyn FnMut(&'static str, f64)) {
+        let (size, s) = (frame.mds() as f64, &frame.window.memory);
+        put("w_max", s.w_max * size);
+        if let Some(epoch) = &s.epoch {
             put("w_est", epoch.w_est * size);
         }
     }

@@ -32,7 +32,7 @@ fn event(cc: &mut Cubic, cause: Cause) {
 
 fn with(params: Params, cwnd: f64) -> Cubic {
     let mut cc = Cubic::new(params, path(MDS));
-    cc.state.window.cwnd = cwnd;
+    cc.frame.window.cwnd = cwnd;
     cc
 }
 
@@ -87,11 +87,11 @@ fn the_curve_of_rfc8312_stands_after_fast_convergence() {
     near(w_est_rfc8312(100.0, 0.7, alpha(0.7), 10.0), 70.0 + 10.0 * alpha(0.7), 1e-9);
     let stands = |curve: Curve| {
         let mut cc = with(Params { curve, ..Params::default() }, 1000.0);
-        cc.state.w_max = 1200.0;
+        cc.frame.window.memory.w_max = 1200.0;
         event(&mut cc, Cause::Loss);
-        near(cc.state.w_max, 850.0, 1e-9);
-        let (mut now, begin) = (Time::ZERO, cc.state.window.cwnd);
-        while cc.state.window.cwnd < 1.001 * begin {
+        near(cc.frame.window.memory.w_max, 850.0, 1e-9);
+        let (mut now, begin) = (Time::ZERO, cc.frame.window.cwnd);
+        while cc.frame.window.cwnd < 1.001 * begin {
             cc.on_ack(&ack(now, MDS));
             now += Duration::from_millis(1);
         }
@@ -108,11 +108,11 @@ fn returns_to_w_max_after_k() {
     let mut cc = avoiding(1000.0);
     let mut now = Time::ZERO;
     while now.as_secs_f64() < k(0.4, 1000.0, 700.0) {
-        assert!(cc.state.window.cwnd <= 1001.0, "{} at {now:?}", cc.state.window.cwnd);
+        assert!(cc.frame.window.cwnd <= 1001.0, "{} at {now:?}", cc.frame.window.cwnd);
         round(&mut cc, now);
         now += RTT;
     }
-    near(cc.state.window.cwnd, 1000.0, 5.0);
+    near(cc.frame.window.cwnd, 1000.0, 5.0);
 }
 
 /// Section 4.2: the window grows by at most half in one round trip, whatever the curve says.
@@ -120,12 +120,12 @@ fn returns_to_w_max_after_k() {
 fn target_is_clamped() {
     let mut cc = avoiding(100.0);
     cc.on_ack(&ack(Time::ZERO, MDS));
-    let before = cc.state.window.cwnd;
+    let before = cc.frame.window.cwnd;
     round(&mut cc, Time::from_millis(60_000));
     assert!(
-        cc.state.window.cwnd > 1.3 * before && cc.state.window.cwnd <= before * libm::exp(0.5),
+        cc.frame.window.cwnd > 1.3 * before && cc.frame.window.cwnd <= before * libm::exp(0.5),
         "{}",
-        cc.state.window.cwnd
+        cc.frame.window.cwnd
     );
 }
 
@@ -135,17 +135,17 @@ fn target_is_clamped() {
 fn initial_growth_ends_with_the_first_loss() {
     let grown = |initial_growth: f64, causes: &[Cause]| {
         let mut cc = with(Params { initial_growth, ..Params::default() }, 100.0);
-        cc.state.window.ssthresh = 100.0;
+        cc.frame.window.ssthresh = 100.0;
         causes.iter().for_each(|cause| event(&mut cc, *cause));
         // After a timeout the window is too small for such a share to be visible.
-        cc.state.window.cwnd = cc.state.window.cwnd.max(50.0);
-        cc.state.window.ssthresh = cc.state.window.cwnd;
+        cc.frame.window.cwnd = cc.frame.window.cwnd.max(50.0);
+        cc.frame.window.ssthresh = cc.frame.window.cwnd;
         cc.on_ack(&ack(Time::ZERO, MDS));
-        let before = cc.state.window.cwnd;
+        let before = cc.frame.window.cwnd;
         for _ in 0..before as u64 {
             cc.on_ack(&ack(Time::from_millis(1), MDS));
         }
-        cc.state.window.cwnd / before - 1.0
+        cc.frame.window.cwnd / before - 1.0
     };
     assert!(grown(0.0, &[]) < 0.011, "W_est alone: a segment");
     near(grown(0.05, &[]), 0.05, 1e-3);
@@ -159,21 +159,21 @@ fn w_est_changes_slope() {
     slopes(avoiding(10.0), 9.0 / 17.0);
     // Another loss, before the window has returned.
     let mut cc = avoiding(10.0);
-    cc.alpha = with(Params { alpha: Some(0.8), ..Params::default() }, 10.0).alpha;
+    cc.rule.alpha = with(Params { alpha: Some(0.8), ..Params::default() }, 10.0).rule.alpha;
     slopes(cc, 0.8);
 }
 
 fn slopes(mut cc: Cubic, first: f64) {
     // The round trip is so short that the curve lies below.
     let slope = |cc: &mut Cubic| {
-        let before = cc.state.epoch.as_ref().map_or(0.0, |e| e.w_est);
-        let cwnd = cc.state.window.cwnd;
+        let before = cc.frame.window.memory.epoch.as_ref().map_or(0.0, |e| e.w_est);
+        let cwnd = cc.frame.window.cwnd;
         cc.on_ack(&Ack { smoothed_rtt: Duration::from_millis(1), ..ack(Time::ZERO, MDS) });
-        (cc.state.epoch.as_ref().map_or(0.0, |e| e.w_est) - before) * cwnd
+        (cc.frame.window.memory.epoch.as_ref().map_or(0.0, |e| e.w_est) - before) * cwnd
     };
     slope(&mut cc);
     near(slope(&mut cc), first, 1e-9);
-    while cc.state.window.cwnd < 10.0 {
+    while cc.frame.window.cwnd < 10.0 {
         slope(&mut cc);
     }
     near(slope(&mut cc), 1.0, 1e-9);
@@ -184,15 +184,15 @@ fn slopes(mut cc: Cubic, first: f64) {
 fn fast_convergence() {
     for (beta, w_max, cwnd) in [(0.7, 68.0, 56.0), (0.875, 75.0, 70.0)] {
         let mut cc = with(Params { beta, ..Params::default() }, 80.0);
-        cc.state.w_max = 100.0;
+        cc.frame.window.memory.w_max = 100.0;
         event(&mut cc, Cause::Loss);
-        near(cc.state.w_max, w_max, 1e-9);
-        near(cc.state.window.cwnd, cwnd, 1e-9);
+        near(cc.frame.window.memory.w_max, w_max, 1e-9);
+        near(cc.frame.window.cwnd, cwnd, 1e-9);
     }
     let mut cc = with(Params { fast_convergence: false, ..Params::default() }, 80.0);
-    cc.state.w_max = 100.0;
+    cc.frame.window.memory.w_max = 100.0;
     event(&mut cc, Cause::Loss);
-    near(cc.state.w_max, 80.0, 1e-9);
+    near(cc.frame.window.memory.w_max, 80.0, 1e-9);
 }
 
 /// Section 4.6: smallest windows after a loss and after a mark. `ssthresh` is never below 2.
@@ -201,8 +201,8 @@ fn floors() {
     for (cause, cwnd) in [(Cause::Loss, 2.0), (Cause::Ecn, 1.4)] {
         let mut cc = with(Params { min_window_ecn: 1, ..Params::default() }, 2.0);
         event(&mut cc, cause);
-        near(cc.state.window.cwnd, cwnd, 1e-9);
-        near(cc.state.window.ssthresh, 2.0, 1e-9);
+        near(cc.frame.window.cwnd, cwnd, 1e-9);
+        near(cc.frame.window.ssthresh, 2.0, 1e-9);
     }
 }
 
@@ -211,15 +211,15 @@ fn floors() {
 fn k_is_zero_without_a_maximum() {
     let mut restarted = avoiding(1000.0);
     event(&mut restarted, Cause::PersistentCongestion);
-    near(restarted.state.window.cwnd, 2.0, 1e-9);
-    restarted.state.window.cwnd = 700.0;
+    near(restarted.frame.window.cwnd, 2.0, 1e-9);
+    restarted.frame.window.cwnd = 700.0;
     let mut left = with(Params { slow_start: Kind::HystartPlusPlus, ..Params::default() }, 50.0);
-    left.state.window.ssthresh = 50.0;
+    left.frame.window.ssthresh = 50.0;
     for cc in [&mut restarted, &mut left] {
-        let cwnd = cc.state.window.cwnd;
+        let cwnd = cc.frame.window.cwnd;
         cc.on_ack(&ack(Time::ZERO, MDS));
-        near(cc.state.epoch.as_ref().map_or(9.0, |e| e.k), 0.0, 0.0);
-        near(cc.state.w_max, cwnd, 0.0);
+        near(cc.frame.window.memory.epoch.as_ref().map_or(9.0, |e| e.k), 0.0, 0.0);
+        near(cc.frame.window.memory.w_max, cwnd, 0.0);
     }
 }
 
@@ -230,10 +230,10 @@ fn timeouts() {
     for _ in 0..3 {
         event(&mut cc, Cause::Timeout);
         assert_eq!(cc.control().cwnd, MDS);
-        near(cc.state.window.ssthresh, 70.0, 1e-9);
+        near(cc.frame.window.ssthresh, 70.0, 1e-9);
     }
     cc.on_spurious();
-    near(cc.state.window.cwnd, 100.0, 0.0);
+    near(cc.frame.window.cwnd, 100.0, 0.0);
 }
 
 /// Sections 4.2, 5.8: neither idle nor application-limited time moves the curve.
@@ -253,14 +253,14 @@ fn unused_time_does_not_count() {
     }
     let sent = Sent { now: now + shift, pn: 0, bytes: MDS, bytes_in_flight: MDS, app_limited: false };
     idle.on_sent(&sent);
-    near(idle.state.window.cwnd, busy.state.window.cwnd, 0.0);
+    near(idle.frame.window.cwnd, busy.frame.window.cwnd, 0.0);
     // The curve has paused since the last ACK, one round trip before `now`.
     for _ in 0..30 {
         round(&mut busy, now);
         round(&mut idle, now + shift + RTT);
         now += RTT;
     }
-    near(idle.state.window.cwnd, busy.state.window.cwnd, 2.0);
+    near(idle.frame.window.cwnd, busy.frame.window.cwnd, 2.0);
 }
 
 /// Section 4.9.2: an undo of a loss, of a timeout, and of a timeout after a loss restores the state
@@ -270,10 +270,10 @@ fn spurious_event_is_undone() {
     for causes in [&[Cause::Loss][..], &[Cause::Timeout], &[Cause::Loss, Cause::Timeout]] {
         let mut cc = avoiding(1000.0);
         round(&mut cc, Time::ZERO);
-        let before = format!("{:?}", cc.state);
+        let before = format!("{:?}", cc.frame.window);
         causes.iter().for_each(|cause| event(&mut cc, *cause));
         cc.on_spurious();
-        assert_eq!(format!("{:?}", cc.state), before, "{causes:?}");
+        assert_eq!(format!("{:?}", cc.frame.window), before, "{causes:?}");
     }
 }
 
@@ -284,18 +284,18 @@ fn growth_per_ack() {
     for (count, grown) in [(Count::Bytes, 2.0), (Count::Acks, 1.0)] {
         let mut cc = with(Params { count, ..Params::default() }, 10.0);
         cc.on_ack(&ack(Time::ZERO, 2 * MDS));
-        near(cc.state.window.cwnd, 10.0 + grown, 1e-9);
+        near(cc.frame.window.cwnd, 10.0 + grown, 1e-9);
         let mut cc = with(Params { count, ..Params::default() }, 10.0);
         event(&mut cc, Cause::Loss);
         cc.on_ack(&Ack { smoothed_rtt: Duration::from_millis(1), ..ack(Time::ZERO, 2 * MDS) });
-        near(cc.state.window.cwnd, 7.0 + 9.0 / 17.0 * grown / 7.0, 1e-9);
+        near(cc.frame.window.cwnd, 7.0 + 9.0 / 17.0 * grown / 7.0, 1e-9);
         let mut cc = with(Params { count, ..Params::default() }, 1000.0);
         event(&mut cc, Cause::Loss);
         cc.on_ack(&ack(Time::ZERO, MDS));
-        let before = cc.state.window.cwnd;
+        let before = cc.frame.window.cwnd;
         cc.on_ack(&ack(Time::from_millis(1000), 2 * MDS));
         let target = w_cubic(0.4, 1000.0, k(0.4, 1000.0, 700.0), 1.1);
-        near(cc.state.window.cwnd, before + (target - before) / before * 2.0, 1e-6);
+        near(cc.frame.window.cwnd, before + (target - before) / before * 2.0, 1e-6);
     }
 }
 
@@ -303,7 +303,7 @@ fn growth_per_ack() {
 fn limited_per_ack() {
     let mut cc = with(Params { abc_limit: Some(10), ..Params::default() }, 100.0);
     cc.on_ack(&ack(Time::ZERO, 60 * MDS));
-    near(cc.state.window.cwnd, 110.0, 1e-9);
+    near(cc.frame.window.cwnd, 110.0, 1e-9);
 }
 
 /// The new threshold is three quarters of the previous window. From there a new curve leads to the
@@ -312,16 +312,16 @@ fn limited_per_ack() {
 fn idle_time() {
     let mut cc = avoiding(1000.0);
     round(&mut cc, Time::ZERO);
-    let cwnd = cc.state.window.cwnd;
+    let cwnd = cc.frame.window.cwnd;
     let (idle, rto) = (Duration::from_secs(10), Duration::from_secs(1));
     cc.on_idle(&Idle { now: Time::from_millis(10_000), idle, rto });
-    near(cc.state.window.cwnd, 10.0, 0.0);
-    near(cc.state.window.ssthresh, (0.75 * cwnd).max(700.0), 0.0);
-    cc.state.window.cwnd = cc.state.window.ssthresh;
+    near(cc.frame.window.cwnd, 10.0, 0.0);
+    near(cc.frame.window.ssthresh, (0.75 * cwnd).max(700.0), 0.0);
+    cc.frame.window.cwnd = cc.frame.window.ssthresh;
     cc.on_ack(&ack(Time::from_millis(11_000), MDS));
-    let expected = k(0.4, 1000.0, cc.state.window.ssthresh);
-    near(cc.state.epoch.as_ref().map_or(0.0, |e| e.k), expected, 1e-9);
-    assert!(cc.state.window.cwnd < cc.state.window.ssthresh + 1.0, "{}", cc.state.window.cwnd);
+    let expected = k(0.4, 1000.0, cc.frame.window.ssthresh);
+    near(cc.frame.window.memory.epoch.as_ref().map_or(0.0, |e| e.k), expected, 1e-9);
+    assert!(cc.frame.window.cwnd < cc.frame.window.ssthresh + 1.0, "{}", cc.frame.window.cwnd);
 }
 
 /// Late packets alone do not pause the curve.
@@ -329,10 +329,10 @@ fn idle_time() {
 fn late_packets_stop_nothing() {
     let mut cc = avoiding(1000.0);
     round(&mut cc, Time::ZERO);
-    let before = format!("{:?}", cc.state);
+    let before = format!("{:?}", cc.frame.window);
     cc.on_ack(&Ack { late: MDS, acked: 0, ..ack(Time::from_millis(50), 0) });
-    assert_eq!(format!("{:?}", cc.state), before);
-    assert_eq!(cc.last_ack, Time::ZERO);
+    assert_eq!(format!("{:?}", cc.frame.window), before);
+    assert_eq!(cc.rule.last_ack, Time::ZERO);
 }
 
 /// Section 5.1, table 1: mean window 187 with one loss per 10 000 packets and an RTT of 100 ms. The
@@ -347,7 +347,7 @@ fn response_function() {
     for _ in 0..4000 {
         let cwnd = cc.control().cwnd / MDS;
         packets += cwnd;
-        sum += cc.state.window.cwnd;
+        sum += cc.frame.window.cwnd;
         rounds += 1.0;
         if packets >= 10_000 {
             packets -= 10_000;
@@ -363,16 +363,16 @@ fn response_function() {
 #[test]
 fn larger_datagrams() {
     let mut cc = Cubic::new(Params::default(), path(1200));
-    cc.state.window.cwnd = 100.0;
+    cc.frame.window.cwnd = 100.0;
     cc.on_congestion(&congestion(Cause::Loss, 0));
     let ack = |ms: u64| Ack { now: Time::from_millis(ms), ..acked(1200) };
     (0..2000).for_each(|i| _ = cc.on_ack(&ack(i)));
     let before = cc.control().cwnd;
     let curve = |cc: &Cubic| {
-        let epoch = cc.state.epoch.as_ref().expect("on a curve");
-        let t = (cc.last_ack - epoch.start).as_secs_f64();
-        [w_cubic(0.4, cc.state.w_max, epoch.k, t), cc.state.w_max, epoch.w_est]
-            .map(|w| w * cc.segments.size())
+        let epoch = cc.frame.window.memory.epoch.as_ref().expect("on a curve");
+        let t = (cc.rule.last_ack - epoch.start).as_secs_f64();
+        [w_cubic(0.4, cc.frame.window.memory.w_max, epoch.k, t), cc.frame.window.memory.w_max, epoch.w_est]
+            .map(|w| w * cc.frame.mds() as f64)
     };
     let bytes = curve(&cc);
     cc.on_path_change(path(1400));

@@ -37,11 +37,10 @@ mod bandwidth;
 
 pub use bandwidth::{Bandwidth, Filter};
 
-use crate::algorithms::reno::frame::Frame;
-use crate::algorithms::reno::window::{self, Growth};
-use crate::components::count::{Count, Counting};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent, initial_window_or_default};
-use crate::{Range, params};
+use crate::algorithms::reno::window::{self, Growth, Progress, Reno};
+use crate::components::count::Count;
+use crate::components::window_rule::{Options, WindowController, WindowRule, options};
+use crate::{Ack, Cause, Congestion, Range, Sent, params};
 use bandwidth::MinRtt;
 use units::Duration;
 
@@ -86,84 +85,66 @@ crate::variables! {
 }
 
 /// The controller. Windows are in bytes.
+pub type WestwoodPlus = WindowController<Westwood>;
+
+/// The rule, with its estimates.
 #[derive(Clone, Debug)]
-pub struct WestwoodPlus {
+pub struct Westwood {
     params: Params,
-    reno: Frame,
     bandwidth: Bandwidth,
     rtt_min: MinRtt,
 }
 
-impl WestwoodPlus {
-    /// Creates a controller in slow start.
-    pub fn new(params: Params, path: PathInfo) -> Self {
-        let mds = path.max_datagram_size;
-        let counting = Counting { count: params.count, limit: params.abc_limit, mds };
-        let windows = [initial_window_or_default(params.initial_window, mds), params.min_window];
-        Self {
-            reno: Frame::new(counting, params.growth, windows, params.slow_start, path),
-            bandwidth: Bandwidth::new(params.filter, params.sample_window),
-            rtt_min: MinRtt::new(),
-            params,
-        }
-    }
-
-    /// Returns BWE * RTTmin, the bytes on the path with an empty queue.
-    fn ssthresh(&self) -> u64 {
-        let pipe = match self.bandwidth.estimate() {
-            Some(bwe) => bwe * self.rtt_min.value.as_secs_f64(),
-            None => self.reno.state.cwnd as f64 * self.params.beta,
-        };
-        (pipe as u64).max(self.reno.min_window())
+impl From<Params> for Westwood {
+    fn from(params: Params) -> Self {
+        let bandwidth = Bandwidth::new(params.filter, params.sample_window);
+        Self { params, bandwidth, rtt_min: MinRtt::new() }
     }
 }
 
-impl Controller for WestwoodPlus {
-    fn on_sent(&mut self, sent: &Sent) {
+impl WindowRule for Westwood {
+    type Unit = u64;
+    type Memory = Progress;
+
+    fn begin(&self) -> (Options, Progress) {
+        (options!(self.params), Progress::default())
+    }
+
+    fn on_sent(&mut self, _: &mut Reno, sent: &Sent) {
         self.bandwidth.on_sent(sent.now);
     }
 
-    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+    fn on_ack(&mut self, _: &mut Reno, ack: &Ack) {
         self.rtt_min.on_ack(ack);
         self.bandwidth.on_ack(ack);
-        self.reno.on_ack(ack);
-        None
     }
 
-    fn on_congestion(&mut self, event: &Congestion) {
-        self.reno.save(event.cause);
-        let ssthresh = self.ssthresh();
-        let (least, one) = (self.reno.min_window(), self.reno.mds());
+    fn grow(&mut self, reno: &mut Reno, ack: &Ack) {
+        reno.grow(ack, self.params.growth);
+    }
+
+    /// BWE * RTTmin, the bytes on the path with an empty queue.
+    fn reduce(&mut self, reno: &mut Reno, _: &Congestion) -> u64 {
+        let pipe = match self.bandwidth.estimate() {
+            Some(bwe) => bwe * self.rtt_min.value.as_secs_f64(),
+            None => reno.window.cwnd as f64 * self.params.beta,
+        };
+        (pipe as u64).max(reno.min_window())
+    }
+
+    fn on_congestion(&mut self, reno: &mut Reno, event: &Congestion, _: bool) {
+        let ssthresh = self.reduce(reno, event);
+        let (least, one) = (reno.min_window(), reno.loss_window());
         match event.cause {
-            Cause::Loss | Cause::Ecn | Cause::Delay => return self.reno.state.set(ssthresh, ssthresh),
-            Cause::PersistentCongestion => self.reno.state.shrink(least, ssthresh),
-            Cause::Timeout => self.reno.state.shrink(one, ssthresh),
+            Cause::Loss | Cause::Ecn | Cause::Delay => return reno.window.set(ssthresh, ssthresh),
+            Cause::PersistentCongestion => reno.window.shrink(least, ssthresh),
+            Cause::Timeout => reno.window.shrink(one, ssthresh),
         }
         self.rtt_min.forget();
     }
 
-    fn on_spurious(&mut self) {
-        self.reno.on_spurious();
-    }
-
-    fn on_idle(&mut self, idle: &Idle) {
-        self.reno.on_idle(idle);
-    }
-
-    fn on_path_change(&mut self, path: PathInfo) {
-        self.reno.on_path_change(
-            path,
-            initial_window_or_default(self.params.initial_window, path.max_datagram_size),
-        );
-    }
-
-    fn control(&self) -> Control {
-        self.reno.state.control()
-    }
-
-    /// Reports `ssthresh` in bytes, `bwe` in bytes per second, `rtt_min` in seconds.
-    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        self.reno.state.trace(put);
+    /// Reports `bwe` in bytes per second, `rtt_min` in seconds.
+    fn trace(&self, _: &Reno, put: &mut dyn FnMut(&'static str, f64)) {
         if let Some(bwe) = self.bandwidth.estimate() {
             put("bwe", bwe);
         }
@@ -176,6 +157,7 @@ impl Controller for WestwoodPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Controller;
     use crate::algorithms::reno::window::tests::avoiding;
     use crate::testing::fixtures::{acked, congestion, path};
     use units::Time;
@@ -258,9 +240,9 @@ mod tests {
     /// A controller on a pipe of 100 packets, after several rounds.
     fn filled(cwnd: u64) -> (WestwoodPlus, Time) {
         let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
-        cc.reno.state = avoiding(cwnd);
+        cc.frame.window = avoiding(cwnd);
         let mut now = Time::ZERO;
-        cc.bandwidth.on_sent(now);
+        cc.rule.bandwidth.on_sent(now);
         for _ in 0..300 {
             now += Duration::from_millis(10);
             cc.on_ack(&Ack { now, growth: 0, latest_rtt: Some(RTT), ..acked(10 * MDS) });
@@ -299,7 +281,7 @@ mod tests {
             for rtt in [150, 130, 140] {
                 cc.on_ack(&Ack { now, latest_rtt: Some(Duration::from_millis(rtt)), ..acked(MDS) });
             }
-            assert_eq!(cc.rtt_min.value, Duration::from_millis(130));
+            assert_eq!(cc.rule.rtt_min.value, Duration::from_millis(130));
         }
     }
 
@@ -309,8 +291,8 @@ mod tests {
     fn back_up_after_a_collapse() {
         const MDS: u64 = 1000;
         let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
-        cc.reno.state = avoiding(2_000_000);
-        cc.bandwidth.on_sent(Time::ZERO);
+        cc.frame.window = avoiding(2_000_000);
+        cc.rule.bandwidth.on_sent(Time::ZERO);
         let rtt = Duration::from_millis(99);
         for ms in 1..=300 {
             let now = Time::from_millis(ms);
@@ -319,7 +301,7 @@ mod tests {
         cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
         assert_eq!(cc.control().cwnd, 2000);
         cc.on_congestion(&congestion(Cause::Loss, 2000));
-        assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (990_000, 990_000));
+        assert_eq!((cc.frame.window.cwnd, cc.frame.window.ssthresh), (990_000, 990_000));
         assert!(!cc.control().in_slow_start());
     }
 
@@ -340,7 +322,7 @@ mod tests {
             cc.on_congestion(&congestion(cause, 0));
             assert!(cc.control().cwnd < 101 * MDS);
             cc.on_spurious();
-            assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (200 * MDS, 200 * MDS));
+            assert_eq!((cc.frame.window.cwnd, cc.frame.window.ssthresh), (200 * MDS, 200 * MDS));
         }
     }
 }
