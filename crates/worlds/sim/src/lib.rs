@@ -10,9 +10,5 @@ pub mod packet;
 mod traffic;
 mod world;
 
-<<<<<<< HEAD
-pub use engine::{event_queue, run, run_recorded, run_with_guests};
-pub use world::Simulator;
-=======
 pub use engine::{Simulation, event_queue, run, run_recorded, run_with_guests};
->>>>>>> pause
+pub use world::Simulator;
