@@ -21,8 +21,8 @@ pub trait Unit: Copy + PartialOrd + Add<Output = Self> + Debug + Send + Sync + '
     fn to_f64(self) -> f64;
     /// Converts to whole bytes, rounded to the nearest.
     fn to_bytes(self, mds: u64) -> u64;
-    /// Keeps the window in bytes after the packet size changed. `min` is the smallest window in
-    /// packets, see `datagram_size`.
+    /// Converts a window after the packet size changed from `before` to `after` bytes. `min` is the
+    /// smallest window in packets, see `datagram_size`.
     #[must_use]
     fn resized(self, min: u64, before: u64, after: u64) -> Self;
 }
@@ -65,7 +65,7 @@ impl Unit for f64 {
     }
 }
 
-/// What a rule remembers besides the window, and what an undo restores with it.
+/// State of a rule besides the window. An undo restores both.
 pub trait Memory: Clone + Debug + Send + Sync + 'static {
     /// Reports that the window was reduced, or restarted after an idle time.
     fn forget(&mut self) {}

@@ -143,7 +143,7 @@ impl<U: Unit, M: Memory> Frame<U, M> {
     }
 }
 
-/// How a controller grows and reduces its window. Often its parameters are the rule.
+/// Rule by which a controller grows and reduces its window. Often the parameters are the rule.
 ///
 /// ```
 /// use ackclock_congestion::components::window_rule::{Frame, Options, WindowController, WindowRule};
