@@ -1,6 +1,7 @@
 //! The trait that every algorithm implements.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 
 use units::Time;
 
@@ -91,6 +92,13 @@ pub trait Controller: core::fmt::Debug + Send + Sync + CloneController {
     }
     /// Returns how much and how fast the sender may send now.
     fn control(&self) -> Control;
+    /// Returns why the controller cannot go on.
+    ///
+    /// Only one that runs code of another language can fail. From then on its answers are
+    /// meaningless, and the simulator ends the run.
+    fn failure(&self) -> Option<String> {
+        None
+    }
     /// Reports name and value of each internal variable worth plotting.
     ///
     /// Names are those of the controller's specification. A controller with states reports its

@@ -50,6 +50,55 @@ impl Controller for Window {
     }
 }
 
+/// Fails at its tenth ACK.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Failing {}
+
+impl Parameters for Failing {
+    const NAME: &'static str = "failing";
+    const DOC: &'static str = "A controller in another language, which fails.";
+    const PARAMS: &'static [ParamDoc] = &[];
+
+    fn build(&self, path: PathInfo) -> Box<dyn Controller> {
+        Box::new(Foreign { acks: 0, mds: path.max_datagram_size })
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Foreign {
+    acks: u64,
+    mds: u64,
+}
+
+impl Controller for Foreign {
+    fn on_ack(&mut self, _: &Ack) -> Option<Cause> {
+        assert!(self.acks < 10, "called after its failure");
+        self.acks += 1;
+        None
+    }
+    fn on_congestion(&mut self, _: &Congestion) {}
+    fn on_path_change(&mut self, _: PathInfo) {}
+    fn control(&self) -> Control {
+        Control::window(10 * self.mds)
+    }
+    fn failure(&self) -> Option<String> {
+        (self.acks == 10).then(|| "KeyError: 'cwnd'".to_owned())
+    }
+}
+
+/// The run ends with the tenth ACK, and its outcome says why, however many flows go on.
+#[test]
+fn a_failure_ends_the_run() {
+    let failing = FlowConfig::new("failing", Failing {}, QUIC, RTT);
+    let out = run(&scenario(1.0, 10, vec![quic_flow("name = 'cubic'"), failing]));
+    let (at, why) = out.flows[1].broken.clone().unwrap();
+    assert_eq!(why, "KeyError: 'cwnd'");
+    // Ten packets and five ACKs in a round trip: the tenth arrives in the second.
+    assert!(at > Time::from_millis(100) && at < Time::from_millis(200), "{at:?}");
+    assert!(out.end <= at && at - out.end < RTT, "found out at most a round trip ahead");
+    assert_eq!((out.flows[1].finished, out.flows[0].broken.is_none()), (None, true));
+}
+
 fn flow(past: bool) -> FlowConfig {
     FlowConfig::new("clockwork", Clockwork { past }, QUIC, RTT)
 }

@@ -110,6 +110,16 @@ impl Flow {
             self.timer_at = self.timer();
         }
         self.near_next = self.due_near();
+        if let Some(why) = self.sender.controller().failure() {
+            self.fail(now, why);
+        }
+    }
+
+    /// Ends the flow, and with it the run, because the controller has failed.
+    #[cold]
+    fn fail(&mut self, now: Time, why: String) {
+        self.stage = Stage::Done;
+        self.record.broken = Some((now, why));
     }
 
     /// Returns the next timer of loss recovery or of the controller. A handshake has its own.

@@ -46,7 +46,7 @@ struct World {
     sampler: Option<Sampler>,
     seconds: Seconds,
     running: usize,
-    /// Whether a guest has failed, which ends the run.
+    /// Whether a guest or a controller has failed, which ends the run.
     failed: bool,
     end: Time,
     next_sample: Time,
@@ -170,7 +170,10 @@ impl World {
             match self.flows.get_mut(actor - first_flow) {
                 Some(flow) => {
                     flow.on_time(now, self.bound, &mut self.shared);
-                    self.running -= usize::from(flow.is_done());
+                    if flow.is_done() {
+                        self.running -= 1;
+                        self.failed |= flow.record.broken.is_some();
+                    }
                     self.queue.set(actor, flow.next());
                 }
                 None => {
