@@ -33,7 +33,7 @@ const MOST_OF_A_CONTROLLER: usize = 260;
 
 /// Largest number of lines of code of all crates, without tests, comments and blank lines. It only
 /// grows with a new part of the product, and then with the reason in the commit.
-const CODE_BUDGET: usize = 74_761;
+const CODE_BUDGET: usize = 74_768;
 
 /// One crate of the workspace.
 struct Package {

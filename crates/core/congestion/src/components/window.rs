@@ -17,6 +17,8 @@ pub trait Unit: Copy + PartialOrd + Add<Output = Self> + Debug + Send + Sync + '
     fn size(mds: u64) -> f64;
     /// Converts a number of units. Bytes are rounded down.
     fn from_f64(units: f64) -> Self;
+    /// Converts whole bytes.
+    fn from_bytes(bytes: u64, mds: u64) -> Self;
     /// Converts to a number of units. The largest number of bytes is infinite.
     fn to_f64(self) -> f64;
     /// Converts to whole bytes, rounded to the nearest.
@@ -34,6 +36,9 @@ impl Unit for u64 {
     }
     fn from_f64(units: f64) -> Self {
         units as Self
+    }
+    fn from_bytes(bytes: u64, _: u64) -> Self {
+        bytes
     }
     fn to_f64(self) -> f64 {
         if self == Self::MAX { f64::INFINITY } else { self as f64 }
@@ -53,6 +58,9 @@ impl Unit for f64 {
     }
     fn from_f64(units: f64) -> Self {
         units
+    }
+    fn from_bytes(bytes: u64, mds: u64) -> Self {
+        bytes as Self / mds as Self
     }
     fn to_f64(self) -> f64 {
         self

@@ -89,7 +89,7 @@ impl<U: Unit, M: Memory> Frame<U, M> {
     /// Creates a window in slow start.
     pub fn new(options: Options, memory: M, path: PathInfo) -> Self {
         let mds = path.max_datagram_size.max(1);
-        let initial = U::from_f64(options.initial(mds) as f64 / U::size(mds));
+        let initial = U::from_bytes(options.initial(mds), mds);
         Self {
             counting: Counting { count: options.count, limit: options.abc_limit, mds },
             window: Window::new(initial, options.slow_start, memory, path),
@@ -105,7 +105,7 @@ impl<U: Unit, M: Memory> Frame<U, M> {
 
     /// Converts bytes to the unit of the window.
     fn units(&self, bytes: u64) -> U {
-        U::from_f64(bytes as f64 / U::size(self.mds()))
+        U::from_bytes(bytes, self.mds())
     }
 
     /// Returns the initial window.
