@@ -1,6 +1,7 @@
 //! Makes one run, and records it.
 
 use std::io;
+use std::path::Path;
 
 use results::measure;
 use results::store::{Audit, Done, Recorded};
@@ -25,8 +26,18 @@ impl Run<'_> {
             return Ok(self.progress.run(work(&scenario), |_| known));
         }
         let world = self.options.world(job.case.on)?;
-        let ran = self.once(number, job, &scenario, world);
-        let (ran, recorded) = ran?.map_err(|why| Failure::World(of_row(job, &why)))?;
+        let made = self.progress.run(work(&scenario), |watch| {
+            let mut recorder = Recorder::begin(self, job, &scenario, watch)?;
+            let ran = world.run(&scenario, None, watch, Some(&mut recorder));
+            // Nothing is kept of a run that was stopped or whose world failed.
+            let is_whole = matches!(ran, Ok(Some(_)));
+            let recorded = if is_whole { recorder.finish(number) } else { recorder.give_up() };
+            Ok((ran, recorded))
+        });
+        let (ran, recorded) = made.map_err(|e| self.store(e))?;
+        // A full disk ends the run as well.
+        let recorded = recorded.map_err(|e| self.store(e))?;
+        let ran = ran.map_err(|why| Failure::World(of_row(job, &why)))?.ok_or(Failure::Interrupted(0))?;
         let audit = Audit { invalid_reasons: ran.invalid_reasons, repeated: 0 };
         let audit = Some(audit).filter(|audit| !audit.invalid_reasons.is_empty());
         let done = Done { audit, ..self.done(job, &scenario, &ran.outcome, (world, recorded)) };
@@ -34,55 +45,23 @@ impl Run<'_> {
         Ok(Some(done))
     }
 
-    /// Makes the run with this number in real time, up to [`TRIES`] times until it is valid.
+    /// Makes the run with this number in real time. Only its last try is recorded.
     pub(crate) fn measure(&self, number: usize, job: &Job<'_>) -> Result<Done, Failure> {
         let scenario = job.scenario(self.exp, self.options);
         let world = self.options.world(job.case.on)?;
-        let mut repeated = 0;
-        loop {
-            let is_last = repeated + 1 == TRIES;
-            match self.once(number, job, &scenario, world)? {
-                Ok((ran, recorded)) if is_last || ran.invalid_reasons.is_empty() => {
-                    let audit = Some(Audit { invalid_reasons: ran.invalid_reasons, repeated });
-                    return Ok(Done { audit, ..self.done(job, &scenario, &ran.outcome, (world, recorded)) });
-                }
-                // Packets of the handshake can be lost like any other.
-                Ok(_) => {}
-                Err(why) if is_last => return Err(Failure::World(why)),
-                Err(_) => {}
-            }
-            repeated += 1;
-        }
-    }
-
-    /// Makes a run once. The inner error is the world's.
-    fn once(
-        &self,
-        number: usize,
-        job: &Job<'_>,
-        scenario: &Scenario,
-        world: &dyn World,
-    ) -> Result<Result<(Ran, Option<Recorded>), String>, Failure> {
-        let pcap = match self.options.pcap && world.is_real_time() {
+        let pcap = match self.options.pcap {
             true => Some(self.in_folder("pcap", &(job.file("") + ".pcapng")).map_err(|e| self.store(e))?),
             false => None,
         };
-        let made = self.progress.run(work(scenario), |watch: &Watch| {
-            let mut recorder = Recorder::begin(self, job, scenario, watch)?;
-            let ran = world.run(scenario, pcap.as_deref(), watch, &mut recorder);
-            // Nothing is kept of a run that was stopped or whose world failed.
-            let recorded =
-                if matches!(ran, Ok(Some(_))) { recorder.finish(number) } else { recorder.give_up() };
-            Ok((ran, recorded))
-        });
-        let (ran, recorded) = made.map_err(|e| self.store(e))?;
-        // A full disk ends the run as well.
-        let recorded = recorded.map_err(|e| self.store(e))?;
-        match ran {
-            Ok(Some(ran)) => Ok(Ok((ran, recorded))),
-            Ok(None) => Err(Failure::Interrupted(0)),
-            Err(why) => Ok(Err(why)),
-        }
+        let tried =
+            self.progress.run(work(&scenario), |watch| tries(world, &scenario, pcap.as_deref(), watch));
+        let (mut ran, repeated) = tried?;
+        let nobody = Watch::default();
+        let mut recorder = Recorder::begin(self, job, &scenario, &nobody).map_err(|e| self.store(e))?;
+        ran.outcome.hand_over(&mut recorder);
+        let recorded = recorder.finish(number).map_err(|e| self.store(e))?;
+        let audit = Some(Audit { invalid_reasons: ran.invalid_reasons, repeated });
+        Ok(Done { audit, ..self.done(job, &scenario, &ran.outcome, (world, recorded)) })
     }
 
     fn done(
@@ -102,6 +81,26 @@ impl Run<'_> {
 
     fn store(&self, error: io::Error) -> Failure {
         Failure::Store(self.options.out.join(&self.exp.name), error)
+    }
+}
+
+/// Makes a run up to [`TRIES`] times until it is valid. Returns it, and the number of tries before.
+fn tries(
+    world: &dyn World,
+    scenario: &Scenario,
+    pcap: Option<&Path>,
+    watch: &Watch,
+) -> Result<(Ran, u32), Failure> {
+    let mut repeated = 0;
+    loop {
+        let is_last = repeated + 1 == TRIES;
+        match world.run(scenario, pcap, watch, None) {
+            Ok(None) => return Err(Failure::Interrupted(0)),
+            Ok(Some(ran)) if is_last || ran.invalid_reasons.is_empty() => return Ok((ran, repeated)),
+            Err(why) if is_last => return Err(Failure::World(why)),
+            // Packets of the handshake can be lost like any other.
+            Ok(Some(_)) | Err(_) => repeated += 1,
+        }
     }
 }
 

@@ -36,7 +36,7 @@ impl World for Disturbed {
         scenario: &Scenario,
         pcap: Option<&Path>,
         watch: &Watch,
-        recorder: &mut dyn Recorder,
+        recorder: Option<&mut dyn Recorder>,
     ) -> Result<Option<Ran>, String> {
         let mut ran = Simulator.run(scenario, pcap, watch, recorder)?;
         if self.tries.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
@@ -82,8 +82,26 @@ fn a_world_is_a_value() {
     let mut options = options(out.path(), "a");
     options.places = options.places.with(HERE, Disturbed { tries: AtomicU32::new(0) });
     (options.world, options.backends) = (HERE, vec![HERE]);
+    options.qlog = Some(results::qlog::Format::default());
     let study = experiment(&parsed(FILE), &options, &Silent, &Watch::default()).unwrap();
-    let (results, ..) = complete(study);
+    let (results, folder, _) = complete(study);
+    // The log of a run that was made twice has the last try alone.
+    let logs = |on: &str| {
+        let files = fs::read_dir(folder.join("qlog")).unwrap().map(|entry| entry.unwrap().path());
+        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+        let is_wanted = |path: &std::path::PathBuf| {
+            name(path).contains("run0") && name(path).contains("here") == (on == "here")
+        };
+        let sizes: Vec<usize> = files
+            .filter(|path| path.extension().is_some_and(|e| e == "sqlog"))
+            .filter(is_wanted)
+            .map(|path| fs::read(path).unwrap().len())
+            .collect();
+        (sizes.len(), sizes.iter().sum::<usize>())
+    };
+    let (simulated, again) = (logs("sim"), logs("here"));
+    assert!(simulated.0 > 0 && again.0 == simulated.0, "{simulated:?} {again:?}");
+    assert!(again.1 < simulated.1 * 3 / 2, "{simulated:?} {again:?}");
     let rows = &results.summary.variants[0].rows;
     let on: Vec<Place> = rows.iter().map(|row| row.label.backend()).collect();
     assert_eq!(on, [Place::SIM, HERE]);

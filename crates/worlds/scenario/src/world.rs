@@ -24,8 +24,9 @@ pub trait World: Send + Sync {
 
     /// Runs a scenario once. Returns `None` if `watch.stop` ended the run early.
     ///
-    /// Time series and packet events go to the recorder; the outcome has none of them. `pcap` is
-    /// the file for the captured traffic, where there is real traffic to capture.
+    /// A recorder receives time series and packet events during the run. Without one, the outcome
+    /// has them. A world in real time may leave them to the outcome in any case. `pcap` is the file
+    /// for the captured traffic, where there is real traffic to capture.
     ///
     /// # Errors
     /// A failure of the world, not of the scenario: a system call, a process.
@@ -34,7 +35,7 @@ pub trait World: Send + Sync {
         scenario: &Scenario,
         pcap: Option<&Path>,
         watch: &Watch,
-        recorder: &mut dyn Recorder,
+        recorder: Option<&mut dyn Recorder>,
     ) -> Result<Option<Ran>, String>;
 
     /// Returns the metrics that a run of this scenario cannot tell, by their words in files.
@@ -60,7 +61,7 @@ pub trait World: Send + Sync {
 /// A completed run.
 #[derive(Debug)]
 pub struct Ran {
-    /// What happened, without the series and events that the recorder has.
+    /// Results, without the series and events that a recorder has.
     pub outcome: Outcome,
     /// Reasons why the run is invalid; empty for a valid run.
     pub invalid_reasons: Vec<String>,

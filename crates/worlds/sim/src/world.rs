@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use scenario::{Ran, Recorder, Scenario, Watch, World};
+use scenario::{Guests, Ran, Recorder, Scenario, Watch, World};
 
-use crate::engine::run_recorded;
+use crate::engine::run_with_guests;
 
 /// The simulator.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +20,9 @@ impl World for Simulator {
         scenario: &Scenario,
         _: Option<&Path>,
         watch: &Watch,
-        recorder: &mut dyn Recorder,
+        recorder: Option<&mut dyn Recorder>,
     ) -> Result<Option<Ran>, String> {
-        let outcome = run_recorded(scenario, watch, recorder);
+        let outcome = run_with_guests(scenario, Guests::new(), watch, recorder);
         Ok(outcome.map(|outcome| Ran { invalid_reasons: outcome.broken(scenario), outcome }))
     }
 

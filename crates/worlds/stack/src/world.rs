@@ -42,12 +42,12 @@ impl World for VirtualTime {
         scenario: &Scenario,
         _: Option<&Path>,
         watch: &Watch,
-        recorder: &mut dyn Recorder,
+        recorder: Option<&mut dyn Recorder>,
     ) -> Result<Option<Ran>, String> {
         let host = Host::default();
         let guests = guests_on(self.0, scenario, &Profile::default(), &host);
         let guests = guests.map_err(|why| why.to_string())?;
-        let outcome = sim::run_with_guests(scenario, guests, watch, Some(recorder));
+        let outcome = sim::run_with_guests(scenario, guests, watch, recorder);
         match host.failure() {
             Some(why) => Err(why),
             None => Ok(outcome.map(|outcome| Ran { invalid_reasons: outcome.broken(scenario), outcome })),

@@ -40,7 +40,7 @@ impl World for Endpoints {
         scenario: &Scenario,
         pcap: Option<&Path>,
         watch: &Watch,
-        recorder: &mut dyn Recorder,
+        _: Option<&mut dyn Recorder>,
     ) -> Result<Option<Ran>, String> {
         let fit = self.fit(scenario)?;
         let make = fit.flows.iter().any(Option::is_none).then(|| -> MakeGuests {
@@ -48,10 +48,9 @@ impl World for Endpoints {
             Box::new(move || make(&scenario))
         });
         let measured = endpoints::run(scenario, &fit, make, pcap.map(Path::to_owned), watch);
-        let Some(Measured { mut outcome, invalid_reasons, .. }) = measured.map_err(|e| e.to_string())? else {
+        let Some(Measured { outcome, invalid_reasons, .. }) = measured.map_err(|e| e.to_string())? else {
             return Ok(None);
         };
-        outcome.hand_over(recorder);
         Ok(Some(Ran { outcome, invalid_reasons }))
     }
 
@@ -86,12 +85,11 @@ impl World for Processes {
         scenario: &Scenario,
         pcap: Option<&Path>,
         watch: &Watch,
-        recorder: &mut dyn Recorder,
+        _: Option<&mut dyn Recorder>,
     ) -> Result<Option<Ran>, String> {
         let options = processes::Options { pcap: pcap.map(Path::to_owned), ..processes::Options::default() };
         match processes::run_with(scenario, &self.0, None, &options, watch) {
-            Ok(processes::Measured { mut outcome, invalid_reasons, .. }) => {
-                outcome.hand_over(recorder);
+            Ok(processes::Measured { outcome, invalid_reasons, .. }) => {
                 Ok(Some(Ran { outcome, invalid_reasons }))
             }
             Err(processes::Error::Interrupted) => Ok(None),
