@@ -10,5 +10,5 @@ pub mod packet;
 mod traffic;
 mod world;
 
-pub use engine::{Simulation, event_queue, run, run_recorded, run_with_guests};
+pub use engine::{Simulation, event_queue, run, run_with_guests};
 pub use world::Simulator;

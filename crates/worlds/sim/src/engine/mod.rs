@@ -6,5 +6,5 @@ mod guests;
 pub(crate) mod links;
 mod windows;
 
-pub use event_loop::run::{run, run_recorded, run_with_guests};
+pub use event_loop::run::{run, run_with_guests};
 pub use event_loop::simulation::Simulation;

@@ -4,12 +4,14 @@
 
 use crate::common::*;
 
-use ackclock_sim::run_recorded;
+use ackclock_sim::run_with_guests;
 use congestion::{Algorithm, Registry};
 use link::aqm::{codel, dual_pi2, fq_codel, pie};
 use link::{Aqm, LinkConfig, Reorder};
 use scenario::trace::Trace;
-use scenario::{Back, End, FlowConfig, Outcome, Record, Recorder, Route, RunLength, Scenario, Series, Watch};
+use scenario::{
+    Back, End, FlowConfig, Guests, Outcome, Record, Recorder, Route, RunLength, Scenario, Series, Watch,
+};
 use units::{Duration, Rate, Time};
 
 const MS: Duration = Duration::from_millis(1);
@@ -206,7 +208,7 @@ fn samples_are_handed_over_by_their_number() {
         let mut scenario = scenario(1.0, 34, vec![quic_flow(controller), tcp_flow("name = 'cubic'")]);
         scenario.series = Some(MS);
         let mut parts = Parts::default();
-        run_recorded(&scenario, &Watch::default(), &mut parts).unwrap();
+        run_with_guests(&scenario, Guests::new(), &Watch::default(), Some(&mut parts)).unwrap();
         assert_eq!(parts.0, [(1 << 16) / 2, 34_000 - (1 << 16) / 2]);
     }
 }

@@ -13,15 +13,9 @@ pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
     run_with_guests(scenario, Guests::new(), watch, None)
 }
 
-/// Like [`run`], but hands time series and packet events to a recorder during the run. They are not
-/// in the outcome.
-pub fn run_recorded(scenario: &Scenario, watch: &Watch, recorder: &mut dyn Recorder) -> Option<Outcome> {
-    run_with_guests(scenario, Guests::new(), watch, Some(recorder))
-}
-
-/// Like [`run`] or, with a recorder, [`run_recorded`], with guests in the place of some flows, each
-/// given with its flow's number. The first of several guests for a flow counts. Guests for unknown
-/// flows are ignored.
+/// Like [`run`], with guests in the place of some flows, each given with its flow's number. The first
+/// of several guests for a flow counts. Guests for unknown flows are ignored. A recorder receives
+/// time series and packet events during the run, and the outcome has none of them.
 pub fn run_with_guests(
     scenario: &Scenario,
     guests: Guests,
