@@ -27,6 +27,17 @@ pub struct Audit {
     pub repeated: u32,
 }
 
+impl Audit {
+    /// Reads the text in `runs.csv`, which has all reasons in one and not the number of attempts.
+    pub(crate) fn from_verdict(text: &str) -> Option<Self> {
+        let reasons = text.strip_prefix(INVALID).map(str::to_owned).into_iter().collect();
+        (!text.is_empty()).then_some(Self { invalid_reasons: reasons, repeated: 0 })
+    }
+}
+
+/// Beginning of the text of an invalid run in `runs.csv`.
+const INVALID: &str = "invalid: ";
+
 impl RunRow {
     /// Reports whether the run is valid.
     pub fn is_valid(&self) -> bool {
@@ -38,7 +49,7 @@ impl RunRow {
         match &self.audit {
             None => String::new(),
             Some(audit) if audit.invalid_reasons.is_empty() => "valid".to_owned(),
-            Some(audit) => format!("invalid: {}", audit.invalid_reasons.join("; ")),
+            Some(audit) => format!("{INVALID}{}", audit.invalid_reasons.join("; ")),
         }
     }
 }

@@ -2,9 +2,9 @@
 //! `series.parquet`, `flows.parquet`, `rtt_cdf.parquet`, `columns.json`, their `SHA256SUMS` and, on
 //! request, `qlog/`.
 //!
-//! The id is a hash of the manifest, which contains everything that determines the bytes. The same
-//! study gets the same folder. A folder appears complete or not at all, and replaces another in one
-//! step.
+//! The id is a hash of the manifest's runs: everything that determines what is recorded. The same
+//! runs get the same folder. If only their evaluation differs, the folder gets another summary. A
+//! folder appears complete or not at all, and replaces another in one step.
 
 mod index;
 mod part;
@@ -16,6 +16,7 @@ pub(crate) mod sums;
 mod tables;
 mod text;
 mod tracks;
+mod unfinished;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +25,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tempfile::TempDir;
 
 pub use self::index::{Entry, State, index};
 pub use self::part::Part;
@@ -33,7 +33,9 @@ use self::rows::{cdfs, flow_rows};
 pub use self::runs::{Done, Runs};
 use self::series::ChartSelection;
 use self::tables::{ControllerInfo, Keys, Samples, Tables};
+use self::unfinished::{Unfinished, remove_abandoned};
 use crate::columns;
+use crate::measure::Values;
 use crate::network::Network;
 pub use crate::run_row::{Audit, RunRow};
 use crate::states::States;
@@ -57,10 +59,11 @@ pub struct Manifest {
     /// controllers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// SHA-256 of how runs are evaluated: title, note, table, published values, claims, charts.
+    /// SHA-256 of how runs are evaluated: title, note, table, published values, claims, charts. Not
+    /// a part of the id.
     #[serde(default)]
     pub reading: String,
-    /// Additional recordings, like qlog.
+    /// Additional recordings: qlog, and windows that are not in `[windows]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recording: Vec<String>,
     /// World of the runs.
@@ -100,29 +103,32 @@ impl Manifest {
         self.case.iter().map(|case| case.repetitions.unwrap_or(self.repetitions) as usize).sum()
     }
 
-    /// Returns twelve hexadecimal digits that identify this manifest.
+    /// Returns twelve hexadecimal digits that identify the runs of this manifest.
     pub fn id(&self) -> String {
-        // The same file with another path is the same experiment. A run's note begins with its
-        // name.
-        let without_note = |case: &ManifestCase| {
+        digest(self.of_runs().unwrap_or_default().as_bytes())[..12].to_owned()
+    }
+
+    /// Returns the text without the name of the experiment, its titles, and how runs are evaluated.
+    fn of_runs(&self) -> Result<String, toml::ser::Error> {
+        // The note of a run begins with the name of the experiment.
+        let case = |case: &ManifestCase| {
             let mut case = case.clone();
-            case.spec.remove("note");
+            case.spec.retain(|key, _| !["title", "source", "note"].contains(&key));
             case
         };
-        let text = self.text_with("", without_note).unwrap_or_default();
-        digest(text.as_bytes())[..12].to_owned()
+        self.text_with(["", ""], case)
     }
 
     /// Returns the text of `manifest.toml`.
     fn text(&self) -> io::Result<String> {
-        self.text_with(&self.experiment, ManifestCase::clone).map_err(io::Error::other)
+        self.text_with([&self.experiment, &self.reading], ManifestCase::clone).map_err(io::Error::other)
     }
 
     /// Serializes case by case. For each table, the serializer moves all that it has written before.
     /// In one piece that would be the square of the number of cases.
     fn text_with(
         &self,
-        experiment: &str,
+        [experiment, reading]: [&str; 2],
         case: impl Fn(&ManifestCase) -> ManifestCase,
     ) -> Result<String, toml::ser::Error> {
         #[derive(Serialize)]
@@ -134,7 +140,7 @@ impl Manifest {
             version: self.version.clone(),
             commit: self.commit.clone(),
             program: self.program.clone(),
-            reading: self.reading.clone(),
+            reading: reading.to_owned(),
             recording: self.recording.clone(),
             measured: self.measured.clone(),
             case: Vec::new(),
@@ -158,7 +164,7 @@ pub fn digest(bytes: &[u8]) -> String {
 /// behind.
 #[derive(Debug)]
 pub struct Folder {
-    partial: TempDir,
+    partial: Unfinished,
     target: PathBuf,
 }
 
@@ -171,7 +177,7 @@ impl Folder {
         let parent = out.join(&manifest.experiment);
         fs::create_dir_all(&parent)?;
         remove_abandoned(&parent);
-        let partial = unfinished(&parent)?;
+        let partial = Unfinished::create(&parent)?;
         fs::write(partial.path().join(MANIFEST), manifest.text()?)?;
         Ok(Self { partial, target: parent.join(id) })
     }
@@ -194,8 +200,7 @@ impl Folder {
         swept: &SweepAxes,
     ) -> io::Result<()> {
         let dir = self.path();
-        let summary = serde_json::to_string_pretty(&results.summary).map_err(io::Error::other)?;
-        fs::write(dir.join(SUMMARY), summary + "\n")?;
+        self.write_summary(&results.summary)?;
         let samples = samples(done);
         let mut keys = Keys::new(swept);
         let tables = Tables::new(results, rows, &samples, &mut keys);
@@ -218,6 +223,32 @@ impl Folder {
         out.finish()
     }
 
+    /// Takes everything but the manifest and the summary from the folder of the same runs.
+    ///
+    /// # Errors
+    /// Fails if the file system refuses.
+    pub fn fill_from(&self, old: &Path, summary: &Summary) -> io::Result<()> {
+        self.write_summary(summary)?;
+        for file in sums::files(old)? {
+            let name = file.strip_prefix(old).map_err(io::Error::other)?;
+            let to = self.path().join(name);
+            if to.exists() {
+                continue;
+            }
+            fs::create_dir_all(to.parent().unwrap_or(self.path()))?;
+            // Lists of logs are written anew. Not every file system has links.
+            if sums::is_log_list(&file) || fs::hard_link(&file, &to).is_err() {
+                fs::copy(&file, &to)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_summary(&self, summary: &Summary) -> io::Result<()> {
+        let summary = serde_json::to_string_pretty(summary).map_err(io::Error::other)?;
+        fs::write(self.path().join(SUMMARY), summary + "\n")
+    }
+
     /// Moves the folder to its place. It replaces that of an earlier run of the same manifest.
     ///
     /// # Errors
@@ -227,6 +258,7 @@ impl Folder {
         for entry in fs::read_dir(self.path())? {
             sync(&entry?.path())?;
         }
+        self.partial.unlock();
         // One step, so that nobody finds the place empty. The old folder is then the unfinished one
         // and is deleted.
         if self.target.exists() && exchange(self.partial.path(), &self.target).is_ok() {
@@ -239,7 +271,7 @@ impl Folder {
         for _ in 0..PUBLISH_TRIES {
             refused = fs::rename(self.partial.path(), &self.target);
             if refused.is_ok() {
-                let _ = self.partial.keep();
+                self.partial.keep();
                 return Ok(self.target);
             }
             let _ = fs::rename(&self.target, &old);
@@ -258,30 +290,10 @@ fn samples(done: &[(usize, Option<Recorded>)]) -> Samples {
     all
 }
 
-/// Creates a folder that is deleted with this process.
-fn unfinished(parent: &Path) -> io::Result<TempDir> {
-    let prefix = format!("{PARTIAL}{}-", std::process::id());
-    tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)
-}
-
 const SUMMARY: &str = "summary.json";
 const MANIFEST: &str = "manifest.toml";
-const PARTIAL: &str = ".partial-";
 /// Most other runs that may publish in between.
 const PUBLISH_TRIES: u32 = 100;
-
-/// Removes unfinished folders of processes that no longer exist.
-fn remove_abandoned(parent: &Path) {
-    let proc = Path::new("/proc");
-    let Ok(entries) = fs::read_dir(parent) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let owner = name.strip_prefix(PARTIAL).and_then(|rest| rest.split('-').next()).map(str::to_owned);
-        if owner.is_some_and(|pid| proc.join("self").exists() && !proc.join(pid).exists()) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
 
 /// A full disk may only be noticed when the data must reach it.
 fn sync(path: &Path) -> io::Result<()> {
@@ -300,12 +312,28 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Finds the results of a finished study: the same program, runs and evaluation. `id` is that of
-/// the manifest. Returns `None` if there are none or they are damaged.
-pub fn find(out: &Path, manifest: &Manifest, id: &str) -> Option<(Results, PathBuf)> {
+/// Results of the same runs in a results folder.
+#[derive(Debug)]
+pub enum Found {
+    /// Results of the same runs and the same evaluation.
+    Same(Box<Results>, PathBuf),
+    /// Results of the same runs, evaluated in another way.
+    OtherReading(PathBuf),
+}
+
+/// Finds the results of a finished study: the same program and runs. `id` is that of the manifest.
+/// Returns `None` if there are none or they are damaged.
+pub fn find(out: &Path, manifest: &Manifest, id: &str) -> Option<Found> {
     let dir = out.join(&manifest.experiment).join(id);
-    let known = self::manifest(&dir).ok()? == *manifest;
-    known.then(|| load(&dir).ok()).flatten().map(|results| (results, dir))
+    let known = self::manifest(&dir).ok()?;
+    if known.of_runs().ok() != manifest.of_runs().ok() || !sums::check(&dir).is_ok_and(|is_summed| is_summed)
+    {
+        return None;
+    }
+    if known != *manifest {
+        return Some(Found::OtherReading(dir));
+    }
+    read(&dir).ok().map(|results| Found::Same(Box::new(results), dir))
 }
 
 /// Reads a results folder and checks its sums.
@@ -313,7 +341,13 @@ pub fn find(out: &Path, manifest: &Manifest, id: &str) -> Option<(Results, PathB
 /// # Errors
 /// Fails if it is not a results folder or a file is damaged. The message names the file.
 pub fn load(dir: &Path) -> io::Result<Results> {
-    let summary = load_summary(dir)?;
+    sums::check(dir)?;
+    read(dir)
+}
+
+/// Reads a results folder without its sums.
+fn read(dir: &Path) -> io::Result<Results> {
+    let summary = summary(dir)?;
     let flows = table(dir, "flows.parquet", flow_rows)?;
     let series = named("series.parquet", || {
         series::read(
@@ -352,6 +386,14 @@ pub fn tracks(dir: &Path, columns: &[&str]) -> io::Result<Vec<Track>> {
     named("series.parquet", || {
         series::read(&dir.join("series.parquet"), &mut wanted, &States::from_summary(&summary, &flows))
     })
+}
+
+/// Reads the metrics and the audit of every run, in the order of `runs.csv`.
+///
+/// # Errors
+/// Fails if the file cannot be read. Sums are not checked.
+pub fn measured(dir: &Path) -> io::Result<Vec<(Values, Option<Audit>)>> {
+    named("runs.csv", || text::measured(open_regular(&dir.join("runs.csv"))?))
 }
 
 fn summary(dir: &Path) -> io::Result<Summary> {
@@ -415,21 +457,31 @@ pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Visits a folder and those below it while `visit` returns `true`. Names with a leading dot are
-/// skipped.
+/// skipped, and folders below the root that another program removes meanwhile.
 fn walk(root: &Path, visit: &mut impl FnMut(&Path) -> io::Result<bool>) -> io::Result<()> {
     let mut open = vec![root.to_owned()];
     while let Some(dir) = open.pop() {
-        if !visit(&dir)? {
-            continue;
-        }
-        for entry in fs::read_dir(&dir)? {
+        let visited = visit(&dir);
+        let visited = if dir == root { Some(visited?) } else { if_there(visited)? };
+        let entries = if visited == Some(true) { if_there(fs::read_dir(&dir))? } else { None };
+        for entry in entries.into_iter().flatten() {
             let entry = entry?;
-            if entry.file_type()?.is_dir() && !entry.file_name().to_string_lossy().starts_with('.') {
+            let is_dir = if_there(entry.file_type())?.is_some_and(|kind| kind.is_dir());
+            if is_dir && !entry.file_name().to_string_lossy().starts_with('.') {
                 open.push(entry.path());
             }
         }
     }
     Ok(())
+}
+
+/// Returns `None` if a file or folder does not exist.
+fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
 }
 
 /// Returns the world of a summary. An unreadable summary becomes an error when it is loaded.
@@ -488,7 +540,9 @@ mod tests {
         assert_eq!(manifest.text().unwrap(), toml::to_string(&manifest).unwrap());
         let read: Manifest = toml::from_str(&manifest.text().unwrap()).unwrap();
         assert_eq!(read, manifest);
-        let renamed = Manifest { experiment: "y".to_owned(), ..manifest.clone() };
+        let mut renamed =
+            Manifest { experiment: "y".to_owned(), reading: "s".to_owned(), ..manifest.clone() };
+        renamed.case[0].spec.insert("title".to_owned(), "Another".into());
         assert_eq!(renamed.id(), manifest.id());
         let fewer = Manifest { case: manifest.case[..2].to_vec(), ..manifest.clone() };
         assert_ne!(fewer.id(), manifest.id());

@@ -1,9 +1,9 @@
 //! Makes the tables of a study from its finished runs.
 
 use experiment::file::{Case, Experiment};
-use results::measure;
+use results::measure::{self, Values};
 use results::network::Network;
-use results::store::{Done, RunRow};
+use results::store::{Audit, Done, RunRow};
 use results::summary::{Cdf, FlowRow, Results, Summary};
 use scenario::{FlowConfig, Histogram, Outcome, Scenario};
 
@@ -13,14 +13,18 @@ use crate::job::Job;
 const CDF_POINTS: usize = 500;
 
 /// Returns the row of a run in the table of all runs.
-pub(crate) fn run_row(exp: &Experiment, &Job { case, repetition, .. }: &Job<'_>, done: &Done) -> RunRow {
+pub(crate) fn run_row(
+    exp: &Experiment,
+    &Job { case, repetition, .. }: &Job<'_>,
+    (values, audit): (Values, Option<Audit>),
+) -> RunRow {
     RunRow {
         variant: case.variant.clone(),
         row: case.label(),
         repetition,
         seed: exp.seed + u64::from(repetition),
-        values: done.values.clone(),
-        audit: done.audit.clone(),
+        values,
+        audit,
     }
 }
 

@@ -19,7 +19,8 @@ pub(crate) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> R
     let case = case.into_iter().collect::<Result<_, _>>()?;
     let world = options.world;
     let qlog = options.qlog.map(recorded);
-    let recording = qlog.into_iter().chain(options.pcap.then(|| "pcap".to_owned()));
+    let windows = exp.predefined_windows().map(|name| format!("window={name}"));
+    let recording = qlog.into_iter().chain(options.pcap.then(|| "pcap".to_owned())).chain(windows);
     Ok(Manifest {
         experiment: exp.name.clone(),
         version: options.program.version.clone(),

@@ -1,14 +1,15 @@
 //! A study in progress: its runs, and its results once the last run is done.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use experiment::file::{Case, Experiment};
 use results::judge;
 use results::network::Network;
-use results::store::{self, Done, Folder, Manifest, RunRow, Runs};
+use results::store::{self, Done, Folder, Found, Manifest, RunRow, Runs};
+use results::summary::Summary;
 use scenario::Scenario;
 
 use crate::cases::cases;
@@ -65,19 +66,18 @@ impl<'a> Plan<'a> {
         let manifest = manifest(exp, &cases, options)?;
         let id = manifest.id();
         let store = |e| Failure::Store(options.out.join(&exp.name), e);
+        let found = if options.fresh { None } else { store::find(&options.out, &manifest, &id) };
         let runs = runs(options, &manifest, &id).map_err(store)?;
-        if options.fresh {
-            runs.discard();
-        } else if let Some((results, folder)) = store::find(&options.out, &manifest, &id) {
+        if let Some(Found::Same(results, folder)) = found {
             // Runs of another program that made the same study.
             runs.discard();
-            return Ok(Begun::Nothing(Study::Complete(Box::new(results), folder, true)));
+            return Ok(Begun::Nothing(Study::Complete(results, folder, true)));
         }
         let labels: Vec<[String; 2]> =
             cases.iter().map(|case| [case.variant.clone(), case.label().to_string()]).collect();
         let folder = Folder::begin(&options.out, &manifest, &id).map_err(store)?;
         let all = cases.iter().map(|case| exp.repetitions_of(case)).sum::<u32>() as usize;
-        Ok(Begun::Runs(Box::new(Self {
+        let plan = Self {
             exp,
             options,
             left_out,
@@ -88,7 +88,39 @@ impl<'a> Plan<'a> {
             folder: Mutex::new(Some(folder)),
             done: Mutex::new(vec![None; all]),
             left: AtomicUsize::new(all),
-        })))
+        };
+        let read = match found {
+            Some(Found::OtherReading(old)) => plan.read_again(&old).map_err(store)?,
+            _ => None,
+        };
+        Ok(read.map_or_else(|| Begun::Runs(Box::new(plan)), Begun::Nothing))
+    }
+
+    /// Evaluates the runs of a folder again and replaces its summary. Returns `None` if it has not
+    /// all runs.
+    fn read_again(&self, old: &Path) -> io::Result<Option<Study>> {
+        let measured = store::measured(old)?;
+        if measured.len() != self.jobs().count() {
+            return Ok(None);
+        }
+        let rows: Vec<RunRow> =
+            self.jobs().zip(measured).map(|(job, values)| run_row(self.exp, &job, values)).collect();
+        let folder = self.take_folder()?;
+        folder.fill_from(old, &self.summary(&rows))?;
+        let path = folder.publish()?;
+        self.runs.discard();
+        Ok(Some(Study::Complete(Box::new(store::load(&path)?), path, true)))
+    }
+
+    fn summary(&self, rows: &[RunRow]) -> Summary {
+        let mut summary = judge::summary(self.exp, &self.cases, rows, self.options.world);
+        summary.note = [&*summary.note, &self.left_out].join(" ").trim().to_owned();
+        summary
+    }
+
+    fn take_folder(&self) -> io::Result<Folder> {
+        let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).take();
+        folder.ok_or_else(|| io::Error::other("the study is complete already"))
     }
 
     /// Returns the scenario of a run.
@@ -138,9 +170,10 @@ impl<'a> Plan<'a> {
         };
         let store = |e| Failure::Store(self.options.out.join(&self.exp.name), e);
         let (exp, cases) = (self.exp, &self.cases);
-        let rows: Vec<RunRow> = self.jobs().zip(&done).map(|(job, done)| run_row(exp, &job, done)).collect();
-        let mut summary = judge::summary(exp, cases, &rows, self.options.world);
-        summary.note = [&*summary.note, &self.left_out].join(" ").trim().to_owned();
+        let measured = |done: &Done| (done.values.clone(), done.audit.clone());
+        let rows: Vec<RunRow> =
+            self.jobs().zip(&done).map(|(job, done)| run_row(exp, &job, measured(done))).collect();
+        let summary = self.summary(&rows);
         let network =
             |case: &Case| Network::from_scenario(&case.variant, &case.label(), &exp.scenario(case, 0));
         let networks = cases.iter().map(network).collect();
@@ -148,8 +181,7 @@ impl<'a> Plan<'a> {
         let mut results = gather(summary, networks, cases, &done);
         let recorded: Vec<_> =
             done.into_iter().flatten().map(|(number, run)| (number, run.recorded)).collect();
-        let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let folder = folder.ok_or_else(|| store(io::Error::other("the study is complete already")))?;
+        let folder = self.take_folder().map_err(store)?;
         folder.fill(&mut results, &rows, (&self.runs, &recorded), &exp.sweep_axes(cases)).map_err(store)?;
         let path = folder.publish().map_err(store)?;
         self.runs.discard();
@@ -157,10 +189,13 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Returns the store of finished runs until the study is complete. Runs with qlog files, which are
-/// stored separately, and measurements with the simulations next to them cannot be reused: their
-/// store ends with the process.
+/// Returns the store of finished runs until the study is complete. It ends with the process for runs
+/// that cannot be used again: those with qlog files, which are stored separately, measurements with
+/// the simulations next to them, and runs that are made although they exist.
 fn runs(options: &Options, manifest: &Manifest, id: &str) -> io::Result<Runs> {
-    let stay = options.qlog.is_none() && !options.is_real_time();
-    if stay { Ok(Runs::open(&options.out, manifest, id)) } else { Runs::temporary(&options.out, manifest) }
+    let is_once = options.fresh && options.shard.is_none();
+    match options.qlog.is_some() || options.is_real_time() || is_once {
+        true => Runs::temporary(&options.out, manifest),
+        false => Ok(Runs::open(&options.out, manifest, id)),
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ackclock_study::{Failure, Options, Places, Program, Silent, Study, experiment};
@@ -55,6 +56,30 @@ impl World for Disturbed {
 
     fn notes(&self, _: &Scenario) -> Vec<&'static str> {
         vec!["Rows of a test."]
+    }
+}
+
+/// The simulator, which counts its runs.
+struct Counted(Arc<AtomicU32>);
+
+impl World for Counted {
+    fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        Simulator.check(scenario)
+    }
+
+    fn run(
+        &self,
+        scenario: &Scenario,
+        pcap: Option<&Path>,
+        watch: &Watch,
+        recorder: Option<&mut dyn Recorder>,
+    ) -> Result<Option<Ran>, String> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Simulator.run(scenario, pcap, watch, recorder)
+    }
+
+    fn untold(&self, scenario: &Scenario) -> &'static [&'static str] {
+        Simulator.untold(scenario)
     }
 }
 
@@ -142,4 +167,54 @@ fn a_missing_place_is_named() {
     (options.world, options.backends) = (Place::STACK, vec![Place::NOQ]);
     let refused = experiment(&parsed(FILE), &options, &Silent, &Watch::default()).unwrap_err();
     assert!(matches!(refused, Failure::World(why) if why == "this build has no noq"));
+}
+
+/// A changed title, claim or table runs nothing. The folder gets another summary and keeps the
+/// rest.
+#[test]
+fn another_reading_runs_nothing() {
+    let out = tempfile::tempdir().unwrap();
+    let runs = Arc::new(AtomicU32::new(0));
+    let mut options = options(out.path(), "a");
+    options.places = Places::default().with(Place::SIM, Counted(Arc::clone(&runs)));
+    options.qlog = Some(results::qlog::Format::default());
+    let run = |text: &str| complete(experiment(&parsed(text), &options, &Silent, &Watch::default()).unwrap());
+    let files = FILE.replace("[link]", "[windows]\nlate = { from = \"1 s\" }\n[link]");
+    let (first, folder, _) = run(&files);
+    let made = runs.load(Ordering::Relaxed);
+    let kept = |name: &str| fs::read(folder.join(name)).unwrap();
+    let before = ["runs.csv", "series.parquet", "flows.parquet", "columns.json"].map(kept);
+    let other = files.replace("title = \"t\"", "title = \"another\"")
+        + "[table]\nmetrics = [\"goodput @ late\", \"loss\"]\n\
+           [[claim]]\nid = \"1\"\nsays = \"Some arrives.\"\nours = true\nmetric = \"goodput @ late\"\n\
+           left = { mean = [\"cubic\"] }\nis = \"above\"\nright = 1\n";
+    let (second, again, known) = run(&other);
+    assert_eq!((again, known, runs.load(Ordering::Relaxed)), (folder.clone(), true, made));
+    assert_eq!((&*second.summary.title, second.summary.claims.len()), ("another", 1));
+    assert_eq!(second.summary.claims[0].verdict, results::summary::Verdict::Holds);
+    assert_eq!(["runs.csv", "series.parquet", "flows.parquet", "columns.json"].map(kept), before);
+    assert_eq!(results::store::load(&folder).unwrap(), second);
+    assert!(folder.join("qlog").read_dir().unwrap().count() > 1);
+    // The first reading again gives the first summary, bit for bit.
+    assert_eq!(run(&files), (first, folder.clone(), true));
+    // A window that no run recorded needs runs.
+    let whole = files + "[table]\nmetrics = [\"goodput @ run\"]\n";
+    assert_ne!(run(&whole).1, folder);
+}
+
+/// Two programs that compute the same study again at once do not disturb each other.
+#[test]
+fn two_at_once_compute_anew() {
+    let out = tempfile::tempdir().unwrap();
+    let options = Options { fresh: true, ..options(out.path(), "a") };
+    let run = || complete(experiment(&parsed(FILE), &options, &Silent, &Watch::default()).unwrap());
+    for _ in 0..5 {
+        std::thread::scope(|scope| {
+            let two = [scope.spawn(run), scope.spawn(run)].map(|thread| thread.join().unwrap());
+            assert!(two.iter().all(|(_, folder, known)| !known && *folder == two[0].1));
+        });
+    }
+    let left: Vec<_> =
+        fs::read_dir(out.path().join("paper/x")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 1, "{left:?}");
 }

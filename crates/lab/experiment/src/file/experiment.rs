@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::diagnostics::Diagnostics;
 use crate::file::claim::{Claim, Part, read_prose};
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::groups::Groups;
+use crate::file::groups::{Groups, MEASURE, RUN};
 use crate::file::labels::Labels;
 use crate::file::miss::{Bias, Miss};
 use crate::file::node::{Node, Origin, Value};
@@ -104,7 +104,7 @@ pub struct Experiment {
     pub charts: Vec<Chart>,
     cases: Vec<Case>,
     groups: Vec<String>,
-    /// Names of the windows used by metrics.
+    /// Names of the windows that every run records.
     windows: Vec<String>,
     pub(super) document: Arc<Node>,
     /// Keys of the network and its traffic changed by `--set`, each once.
@@ -266,17 +266,10 @@ impl Experiment {
         let reference = unknown.kept(std::iter::once(read_reference(&root, &labels)))?.pop();
         let (reference, why_reference, others) = reference.unwrap_or_default();
         Ok(Self {
-            windows: match table {
-                // A file without a table, like a manifest's, may be read for any of its windows.
-                None => labels.groups.windows.clone(),
-                Some(_) => distinct_windows(
-                    labels
-                        .metrics
-                        .iter()
-                        .chain(aggregate.metric())
-                        .chain(claims.iter().flat_map(Claim::metrics)),
-                ),
-            },
+            windows: windows(
+                &labels.groups,
+                labels.metrics.iter().chain(aggregate.metric()).chain(claims.iter().flat_map(Claim::metrics)),
+            ),
             reference,
             why_reference,
             biases: each(&root, "bias", unknown, |c| Bias::read(c, &labels))?,
@@ -331,12 +324,17 @@ impl Experiment {
         resolved::table(head, &case.setup).map_err(|e| Diagnostic::new(&self.file, e.to_string(), ""))
     }
 
+    /// Returns the predefined windows that runs record because a metric uses them.
+    pub fn predefined_windows(&self) -> impl Iterator<Item = &str> {
+        self.windows.iter().map(String::as_str).filter(|name| [RUN, MEASURE].contains(name))
+    }
+
     /// Returns everything that decides how results are read but not what runs, to compare two
     /// results.
     pub fn reading(&self) -> String {
         let table = (&self.title, &self.source, &self.note, &self.metrics, &self.aggregate, &self.published);
         let judgement = (&self.claims, &self.misses, &self.biases, &self.reference, &self.why_reference);
-        format!("{table:?}{judgement:?}{:?}{:?}", self.charts, self.windows)
+        format!("{table:?}{judgement:?}{:?}", self.charts)
     }
 
     /// Returns all prose: the note, and the reasons of the reference, claims and known deviations.
@@ -425,9 +423,9 @@ fn read_case(
     })
 }
 
-/// Returns the distinct windows of these metrics, in order.
-fn distinct_windows<'m>(metrics: impl Iterator<Item = &'m Metric>) -> Vec<String> {
-    let mut windows: Vec<String> = Vec::new();
+/// Returns the windows of `[windows]`, and the predefined ones that metrics use.
+fn windows<'m>(groups: &Groups, metrics: impl Iterator<Item = &'m Metric>) -> Vec<String> {
+    let mut windows = groups.windows.clone();
     for window in metrics.filter_map(Metric::window) {
         if !windows.iter().any(|known| known == window) {
             windows.push(window.to_owned());

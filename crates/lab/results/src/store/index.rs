@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{MANIFEST, Manifest, SUMMARY, manifest, runs, summary, sums, walk};
+use super::{MANIFEST, Manifest, SUMMARY, if_there, manifest, runs, summary, sums, walk};
 use crate::summary::Summary;
 
 /// A results folder, or the kept runs of an unfinished study.
@@ -53,7 +53,8 @@ pub fn index(root: &Path) -> io::Result<Vec<Entry>> {
         }
         for (id, kept) in runs::unfinished(dir)? {
             let place = dir.join(format!("{}{id}", runs::PREFIX));
-            all.push(Entry { state: State::Unfinished(kept), id, ..entry(root, &place)? });
+            let entry = if_there(entry(root, &place))?;
+            all.extend(entry.map(|entry| Entry { state: State::Unfinished(kept), id, ..entry }));
         }
         Ok(true)
     })?;
@@ -82,7 +83,7 @@ fn of_results(root: &Path, dir: &Path) -> io::Result<Entry> {
 fn entry(root: &Path, dir: &Path) -> io::Result<Entry> {
     let mut bytes = 0;
     for file in sums::files(dir)? {
-        bytes += fs::metadata(file)?.len();
+        bytes += if_there(fs::metadata(file))?.map_or(0, |file| file.len());
     }
     let parent = dir.parent().unwrap_or(root);
     let experiment = parent.strip_prefix(root).unwrap_or(parent);

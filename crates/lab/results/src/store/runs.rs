@@ -9,23 +9,21 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use scenario::Histogram;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tempfile::TempDir;
 
 use crate::measure::Values;
 use crate::run_row::Audit;
+use crate::store::Manifest;
+use crate::store::if_there;
 use crate::store::part::Part;
 use crate::store::recording::{self, Recorded, Recording};
-use crate::store::{self, Manifest};
+use crate::store::unfinished::{Unfinished, is_stale};
 use crate::summary::FlowRow;
 
 pub(super) const PREFIX: &str = ".runs-";
-/// Age at which abandoned runs are deleted.
-const STALE_AFTER: Duration = Duration::from_secs(14 * 24 * 3600);
 const DIGEST: usize = 32;
 
 /// A finished run.
@@ -46,7 +44,7 @@ pub struct Done {
 pub struct Runs {
     dir: PathBuf,
     /// Folder that is deleted together with this value.
-    temporary: Option<TempDir>,
+    temporary: Option<Unfinished>,
 }
 
 impl Runs {
@@ -70,7 +68,7 @@ impl Runs {
     pub fn temporary(out: &Path, manifest: &Manifest) -> io::Result<Self> {
         let parent = out.join(&manifest.experiment);
         fs::create_dir_all(&parent)?;
-        let dir = store::unfinished(&parent)?;
+        let dir = Unfinished::create(&parent)?;
         Ok(Self { dir: dir.path().to_owned(), temporary: Some(dir) })
     }
 
@@ -154,7 +152,10 @@ pub(super) fn unfinished(parent: &Path) -> io::Result<Vec<(String, usize)>> {
         let entry = entry?;
         if let Some(id) = entry.file_name().to_string_lossy().strip_prefix(PREFIX) {
             let is_run = |file: &fs::DirEntry| file.file_name().to_string_lossy().ends_with(".run");
-            all.push((id.to_owned(), fs::read_dir(entry.path())?.flatten().filter(is_run).count()));
+            // The study may end meanwhile.
+            if let Some(files) = if_there(fs::read_dir(entry.path()))? {
+                all.push((id.to_owned(), files.flatten().filter(is_run).count()));
+            }
         }
     }
     all.sort();
@@ -165,10 +166,7 @@ pub(super) fn unfinished(parent: &Path) -> io::Result<Vec<(String, usize)>> {
 fn remove_stale(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten().filter(|e| e.file_name().to_string_lossy().starts_with(PREFIX)) {
-        let changed = entry.metadata().and_then(|meta| meta.modified());
-        // Only for housekeeping: no result depends on it.
-        let age = changed.ok().and_then(|at| at.elapsed().ok());
-        if age.is_some_and(|age| age > STALE_AFTER) {
+        if is_stale(&entry) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

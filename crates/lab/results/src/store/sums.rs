@@ -15,6 +15,8 @@ use experiment::input::open_regular;
 use sha2::{Digest, Sha256};
 use twox_hash::xxhash3_128;
 
+use super::unfinished::LOCK;
+
 const NAME: &str = "SHA256SUMS";
 /// List of the logs in the same folder.
 const LOG_LIST: &str = "XXH128SUMS";
@@ -74,7 +76,7 @@ pub(super) fn write(dir: &Path) -> io::Result<()> {
     fs::write(dir.join(NAME), lines)
 }
 
-fn is_log_list(file: &Path) -> bool {
+pub(super) fn is_log_list(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name == LOG_LIST)
 }
 
@@ -87,36 +89,45 @@ fn parts(line: &str) -> io::Result<(&str, &str)> {
     line.split_once("  ").ok_or_else(|| damaged(format!("not a checksum line: {line}")))
 }
 
-/// Checks every listed file. Returns `false` if there is no list, because the folder is from an
-/// older version.
+/// Checks every file. Returns `false` if there is no list, because the folder is from an older
+/// version.
 ///
 /// # Errors
-/// Fails if a file is missing or changed, and names it.
+/// Fails if a file is missing, changed or not listed, and names it.
 pub(super) fn check(dir: &Path) -> io::Result<bool> {
     let list = match open_regular(&dir.join(NAME)).and_then(io::read_to_string) {
         Ok(list) => list,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(e) => return Err(named(NAME, &e)),
     };
+    let mut listed = BTreeSet::new();
     for line in list.lines() {
         let (sum, name) = parts(line).map_err(|e| named(NAME, &e))?;
         compare(dir, name, sum, NAME, digest)?;
+        listed.insert(dir.join(name));
         if is_log_list(Path::new(name)) {
-            check_logs(dir, name)?;
+            listed.extend(check_logs(dir, name)?);
         }
     }
-    Ok(true)
+    match files(dir)?.into_iter().find(|file| !listed.contains(file)) {
+        Some(file) => Err(damaged(format!(
+            "{} is not listed in {NAME}",
+            file.strip_prefix(dir).unwrap_or(&file).display()
+        ))),
+        None => Ok(true),
+    }
 }
 
-/// Checks the logs of a list that is itself unchanged.
-fn check_logs(dir: &Path, list: &str) -> io::Result<()> {
+/// Checks the logs of a list that is itself unchanged, and returns them.
+fn check_logs(dir: &Path, list: &str) -> io::Result<Vec<PathBuf>> {
     let text = io::read_to_string(open_regular(&dir.join(list))?).map_err(|e| named(list, &e))?;
     let folder = list.strip_suffix(LOG_LIST).unwrap_or_default();
-    for line in text.lines() {
+    let check = |line| {
         let (sum, name) = parts(line).map_err(|e| named(list, &e))?;
-        compare(dir, &format!("{folder}{name}"), sum, list, log_hash)?;
-    }
-    Ok(())
+        let name = format!("{folder}{name}");
+        compare(dir, &name, sum, list, log_hash).map(|()| dir.join(name))
+    };
+    text.lines().map(check).collect()
 }
 
 fn compare(
@@ -172,14 +183,14 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns all files below a folder except the list itself, sorted by name.
+/// Returns all files below a folder except the list itself and the lock, sorted by name.
 pub(super) fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             found.extend(files(&entry.path())?);
-        } else if entry.file_name() != NAME {
+        } else if entry.file_name() != NAME && entry.file_name() != LOCK {
             found.push(entry.path());
         }
     }
@@ -201,6 +212,13 @@ mod tests {
         assert!(!check(dir.path()).unwrap(), "no list yet");
         write(dir.path()).unwrap();
         assert!(check(dir.path()).unwrap());
+        let list = fs::read_to_string(dir.path().join(NAME)).unwrap();
+        for (rest, unlisted) in [("", "a.csv"), (list.split_inclusive('\n').next().unwrap(), "qlog/b")] {
+            fs::write(dir.path().join(NAME), rest).unwrap();
+            let problem = check(dir.path()).unwrap_err().to_string();
+            assert_eq!(problem, format!("{unlisted} is not listed in SHA256SUMS"));
+        }
+        fs::write(dir.path().join(NAME), list).unwrap();
         fs::write(dir.path().join("qlog/b"), "y").unwrap();
         assert!(check(dir.path()).unwrap_err().to_string().contains("qlog/b does not match"));
         fs::remove_file(dir.path().join("qlog/b")).unwrap();

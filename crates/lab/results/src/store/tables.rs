@@ -17,6 +17,9 @@ use crate::variables::{self, Variables};
 
 /// Columns of variants and rows in every table.
 pub(super) const KEYS: [&str; 2] = ["variant", "row"];
+/// Columns before the metrics of a run.
+pub(super) const SEED: &str = "seed";
+pub(super) const AUDIT: &str = "audit";
 /// Prefix of a key's column if its name is taken.
 const VARIED: &str = "vary.";
 
@@ -169,17 +172,17 @@ fn metric(metric: &Metric, is_of_one_flow: bool, values: Vec<f64>) -> Named {
     Named::new(metric.as_str(), unit, description, column)
 }
 
-fn runs_table(runs: &[RunRow]) -> Table {
+pub(super) fn runs_table(runs: &[RunRow]) -> Table {
     let seeds = runs.iter().map(|run| Some(run.seed.cast_signed())).collect();
     let mut table = vec![
         text(KEYS[0], VARIANT, runs.iter().map(|run| run.variant.clone())),
         text(KEYS[1], ROW, runs.iter().map(|run| run.row.to_string())),
         ints("repetition", REPETITION, runs.iter().map(|run| run.repetition)),
-        Named::new("seed", "", "seed of the run", Column::Count(seeds)),
+        Named::new(SEED, "", "seed of the run", Column::Count(seeds)),
     ];
     if runs.iter().any(|run| run.audit.is_some()) {
         let about = "validity of a run of real endpoints, with the reason if invalid";
-        table.push(text("audit", about, runs.iter().map(RunRow::verdict)));
+        table.push(text(AUDIT, about, runs.iter().map(RunRow::verdict)));
     }
     let metrics: BTreeSet<&Metric> = runs.iter().flat_map(|run| run.values.keys()).collect();
     table.extend(metrics.into_iter().map(|name| {

@@ -6,7 +6,10 @@ use std::io;
 
 use serde::Serialize;
 
+use super::tables::{AUDIT, SEED};
 use crate::columns::{Column, Named, Table};
+use crate::measure::Values;
+use crate::run_row::Audit;
 
 /// First characters that a spreadsheet reads as a formula.
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
@@ -40,6 +43,25 @@ fn cells(column: &Column) -> Vec<String> {
 
 fn safe(word: &str) -> String {
     if word.starts_with(FORMULA) { format!("'{word}") } else { word.to_owned() }
+}
+
+/// Reads the metrics and the audit of every run from a table that [`csv`] wrote.
+pub(super) fn measured(csv: impl io::Read) -> io::Result<Vec<(Values, Option<Audit>)>> {
+    let mut csv = csv::Reader::from_reader(csv);
+    let names = csv.headers()?.clone();
+    let place = |name| names.iter().position(|known| known == name);
+    let (audit, seed) = (place(AUDIT), place(SEED));
+    let first = audit.max(seed).ok_or_else(|| io::Error::other(format!("no column {SEED}")))? + 1;
+    let of_run = |record: csv::StringRecord| {
+        let metrics = names.iter().zip(&record).skip(first).filter(|(_, value)| !value.is_empty());
+        let values = metrics.map(|(name, value)| {
+            let number = value.parse().map_err(|_| io::Error::other(format!("{name} = {value}")));
+            Ok((name.into(), number?))
+        });
+        let audit = audit.and_then(|at| Audit::from_verdict(&record[at]));
+        Ok((values.collect::<io::Result<Values>>()?, audit))
+    };
+    csv.into_records().map(|record| of_run(record?)).collect()
 }
 
 /// Returns every column of every table with unit and description, by file and in order.
