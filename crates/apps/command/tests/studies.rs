@@ -106,17 +106,25 @@ fn the_id_is_of_what_decides_the_bytes() {
     study(dir.path(), &format!("{STUDY}\n# a remark\n"));
     run(&file, &out, &[]);
     assert_eq!(count(), 1, "a remark");
+    let runs = fs::read(folders(&out).0[0].join("runs.csv")).unwrap();
     for (from, to, what) in [
         ("title = \"study\"", "title = \"another\"", "a title"),
         ("[[flow]]", "[[chart]]\nmark = \"line\"\ntitle = \"RTT\"\n[[flow]]", "a chart"),
         ("[vary]", "[table]\nmetrics = [\"loss\"]\n[vary]", "a metric"),
-        ("0.1 %", "0.2 %", "the network"),
     ] {
-        let before = count();
         study(dir.path(), &STUDY.replace(from, to));
+        let summary = || fs::read_to_string(folders(&out).0[0].join("summary.json")).unwrap();
+        let before = summary();
         run(&file, &out, &[]);
-        assert_eq!(count(), before + 1, "{what}");
+        assert_eq!(count(), 1, "{what}");
+        assert!(
+            summary() != before && runs == fs::read(folders(&out).0[0].join("runs.csv")).unwrap(),
+            "{what}"
+        );
     }
+    study(dir.path(), &STUDY.replace("0.1 %", "0.2 %"));
+    run(&file, &out, &[]);
+    assert_eq!(count(), 2, "the network");
     let before = count();
     study(dir.path(), STUDY);
     run(&file, &out, &["--qlog"]);

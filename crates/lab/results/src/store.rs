@@ -461,9 +461,11 @@ pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
 fn walk(root: &Path, visit: &mut impl FnMut(&Path) -> io::Result<bool>) -> io::Result<()> {
     let mut open = vec![root.to_owned()];
     while let Some(dir) = open.pop() {
-        let visited = visit(&dir);
-        let visited = if dir == root { Some(visited?) } else { if_there(visited)? };
-        let entries = if visited == Some(true) { if_there(fs::read_dir(&dir))? } else { None };
+        let listed = visit(&dir).and_then(|is_open| is_open.then(|| fs::read_dir(&dir)).transpose());
+        let entries = match listed {
+            Err(e) if e.kind() == io::ErrorKind::NotFound && dir != root => None,
+            entries => entries?,
+        };
         for entry in entries.into_iter().flatten() {
             let entry = entry?;
             let is_dir = if_there(entry.file_type())?.is_some_and(|kind| kind.is_dir());

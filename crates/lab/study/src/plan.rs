@@ -189,9 +189,9 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Returns the store of finished runs until the study is complete. It ends with the process for runs
-/// that cannot be used again: those with qlog files, which are stored separately, measurements with
-/// the simulations next to them, and runs that are made although they exist.
+/// Returns the store of finished runs until the study is complete. It ends with the process for
+/// runs that cannot be used again: those with qlog files, which are stored separately, measurements
+/// with the simulations next to them, and runs that are made although they exist.
 fn runs(options: &Options, manifest: &Manifest, id: &str) -> io::Result<Runs> {
     let is_once = options.fresh && options.shard.is_none();
     match options.qlog.is_some() || options.is_real_time() || is_once {
