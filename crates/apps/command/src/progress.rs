@@ -28,25 +28,39 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Progress of a study, as a bar or as lines.
-pub(crate) struct Bar(ProgressBar);
+/// Progress of studies, one after the other, as a bar or as lines.
+pub(crate) struct Bar(Mutex<Option<ProgressBar>>);
+
+impl Default for Bar {
+    fn default() -> Self {
+        LazyLock::force(&LAST_LINE);
+        Self(Mutex::new(None))
+    }
+}
 
 impl Bar {
-    pub(crate) fn new() -> Self {
-        let style = ProgressStyle::with_template("{prefix:24} [{bar:24}] {percent:>3} %  {msg}  {eta} left");
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
-        LazyLock::force(&LAST_LINE);
-        Self(ProgressBar::new(PARTS).with_style(style))
+    /// Does something with the bar of the study that runs.
+    fn with<R>(&self, work: impl FnOnce(&ProgressBar) -> R) -> R {
+        let mut bar = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work(bar.get_or_insert_with(|| {
+            let style =
+                ProgressStyle::with_template("{prefix:24} [{bar:24}] {percent:>3} %  {msg}  {eta} left");
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
+            ProgressBar::new(PARTS).with_style(style)
+        }))
     }
 }
 
 impl Progress for Bar {
     fn update(&self, state: &State<'_>) {
         let runs = format!("{} of {} runs", state.over, state.runs);
-        self.0.set_prefix(printable(state.name).into_owned());
-        self.0.set_position((state.share * PARTS as f64) as u64);
-        self.0.set_message(runs.clone());
-        if self.0.is_hidden() && is_time_for_a_line() {
+        let is_hidden = self.with(|bar| {
+            bar.set_prefix(printable(state.name).into_owned());
+            bar.set_position((state.share * PARTS as f64) as u64);
+            bar.set_message(runs.clone());
+            bar.is_hidden()
+        });
+        if is_hidden && is_time_for_a_line() {
             tell(&format!("{}: {:.0} %, {runs}", state.name, state.share * 100.0));
         }
     }
@@ -62,13 +76,14 @@ impl Progress for Bar {
 
     fn measuring(&self, run: &str) {
         // Without a visible progress bar, print a line for each run.
-        if self.0.is_hidden() {
+        if self.with(ProgressBar::is_hidden) {
             tell(&format!("measuring {run}"));
         }
     }
 
     fn done(&self) {
-        self.0.finish_and_clear();
+        self.with(ProgressBar::finish_and_clear);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

@@ -51,6 +51,31 @@ impl From<Diagnostic> for Error {
     }
 }
 
+impl From<questions::Failure> for Error {
+    fn from(failure: questions::Failure) -> Self {
+        match failure {
+            questions::Failure::Bad(message) => Self::bad(message),
+            questions::Failure::Field(field, wrong) => Self::bad(format!("{}{wrong}", flag(field))),
+            questions::Failure::Fields(problems) => {
+                let shown = |problem: &Diagnostic| {
+                    let mut problem = problem.clone();
+                    problem.file = flag(&problem.file);
+                    problem.shown(usize::MAX, false)
+                };
+                Self::bad(problems.iter().map(shown).collect::<Vec<_>>().join("\n"))
+            }
+            questions::Failure::File(problems) => problems.into(),
+            questions::Failure::Study(failure) => failure.into(),
+        }
+    }
+}
+
+/// Returns the argument that a field of a question comes from. The name of a question stands for
+/// its arguments without a flag.
+fn flag(field: &str) -> String {
+    if ["compare", "conform"].contains(&field) { field.to_owned() } else { format!("--{field}") }
+}
+
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
@@ -96,14 +121,6 @@ fn given_columns(out: &impl IsTerminal) -> Option<usize> {
         false => std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()),
     };
     given.map(|columns| columns.max(NARROWEST))
-}
-
-/// Shortens a line to `width` characters and marks the cut with an ellipsis.
-pub(crate) fn cut(line: &str, width: usize) -> String {
-    match line.chars().count() > width {
-        true => line.chars().take(width.saturating_sub(1)).collect::<String>().trim_end().to_owned() + "…",
-        false => line.trim_end().to_owned(),
-    }
 }
 
 /// Prints to standard output.

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 /// Folders below `crates`, from the lowest. A crate uses crates of its own and of lower folders.
 const FLOORS: [&str; 4] = ["core", "worlds", "lab", "apps"];
 /// Layers from the lowest. A crate uses crates of lower layers only.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 9] = [
     &["units"],
     &["congestion", "link"],
     &["recovery"],
@@ -21,6 +21,7 @@ const LAYERS: [&[&str]; 8] = [
     &["sim", "experiment", "transfer"],
     &["results", "stability", "stack", "wire"],
     &["report", "study"],
+    &["questions"],
     &["ackclock"],
 ];
 /// Smallest number of crates, so that no test looks at none of them.

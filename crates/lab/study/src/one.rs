@@ -25,6 +25,7 @@ impl Run<'_> {
         if known.is_some() || is_others {
             return Ok(self.progress.run(work(&scenario), |_| known));
         }
+        self.progress.check_stop()?;
         let world = self.options.world(job.case.on)?;
         let made = self.progress.run(work(&scenario), |watch| {
             let mut recorder = Recorder::begin(self, job, &scenario, watch)?;
@@ -47,6 +48,7 @@ impl Run<'_> {
 
     /// Makes the run with this number in real time. Only its last try is recorded.
     pub(crate) fn measure(&self, number: usize, job: &Job<'_>) -> Result<Done, Failure> {
+        self.progress.check_stop()?;
         let scenario = job.scenario(self.exp, self.options);
         let world = self.options.world(job.case.on)?;
         let pcap = match self.options.pcap {

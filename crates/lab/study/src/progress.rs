@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use scenario::Watch;
 
+use crate::options::Failure;
+
 /// Interval between updates.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -94,8 +96,16 @@ impl<'a> Tracker<'a> {
         Self { name, shown, whole, runs, total, past, over, going: Mutex::new(Vec::new()) }
     }
 
-    /// Does the work, and tells the progress meanwhile.
+    /// Ends a study that is stopped between two runs. A short run does not look for a stop.
+    pub(crate) fn check_stop(&self) -> Result<(), Failure> {
+        if self.whole.stop.load(Ordering::Relaxed) { Err(Failure::Interrupted(0)) } else { Ok(()) }
+    }
+
+    /// Does the work, and tells the progress meanwhile, if there is a run.
     pub(crate) fn during<R>(&self, work: impl FnOnce() -> R) -> R {
+        if self.runs == 0 {
+            return work();
+        }
         let done = AtomicBool::new(false);
         let result = thread::scope(|scope| {
             let again = || {

@@ -3,8 +3,9 @@
 
 use congestion::{Entry, Variable};
 
-use crate::status::{Error, HOLDS, cut, list_width, print, width};
+use crate::status::{Error, HOLDS, list_width, print, width};
 use experiment::controllers::{controllers, find, unknown};
+use questions::text::cut;
 
 /// Width of the name column.
 const NAME: usize = 16;

@@ -3,11 +3,6 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use experiment::diagnostic::Diagnostic;
-use experiment::diagnostics::Diagnostics;
-
-use crate::status::Error;
-
 /// Largest number of repetitions, as in experiment files.
 const MAX_REPETITIONS: u32 = 10_000;
 
@@ -36,28 +31,6 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
 pub(super) fn tries(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| "write a number of at least 1".to_owned())
-}
-
-/// Returns the problems of a file that the command line describes. `place` maps a key of the file
-/// to a flag and the rest of the key, and `None` leaves the key as it is.
-pub(super) fn of_flags(
-    problems: &Diagnostics,
-    place: impl Fn(&str) -> Option<(&'static str, String)>,
-) -> Error {
-    let mut messages: Vec<String> = Vec::new();
-    for problem in problems.all() {
-        let mut problem: Diagnostic = problem.clone().without_line();
-        if let Some((flag, rest)) = place(&problem.key) {
-            flag.clone_into(&mut problem.file);
-            problem.key = rest;
-        }
-        // A wrong value of a flag is wrong in every case.
-        let message = problem.shown(usize::MAX, false);
-        if !messages.contains(&message) {
-            messages.push(message);
-        }
-    }
-    Error::bad(messages.join("\n"))
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
 use crate::status::Error;
+use questions::id;
 use results::store;
 use results::summary::{Results, Summary};
 
@@ -17,26 +16,6 @@ pub(crate) fn load(dirs: &[PathBuf]) -> Result<Vec<Results>, Error> {
 /// Loads the same results, each with its id.
 pub(crate) fn load_with_ids(dirs: &[PathBuf]) -> Result<Vec<(String, Results)>, Error> {
     each(dirs, |folder| Ok((id(folder), store::load(folder)?)))
-}
-
-/// Returns the id of stored results, which is the name of their folder.
-pub(crate) fn id(folder: &Path) -> String {
-    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Stored results as `--json` names them.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Stored {
-    pub(crate) experiment: String,
-    pub(crate) id: String,
-    /// The results folder.
-    pub(crate) path: PathBuf,
-}
-
-impl Stored {
-    pub(crate) fn new(results: &Results, folder: PathBuf) -> Self {
-        Self { experiment: results.summary.experiment.clone(), id: id(&folder), path: folder }
-    }
 }
 
 /// Loads their summaries only.

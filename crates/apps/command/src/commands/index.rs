@@ -6,7 +6,8 @@ use std::time::SystemTime;
 use serde::Serialize;
 
 use crate::commands::folders::{AGAIN, NO_RESULTS, unlisted};
-use crate::status::{Error, HOLDS, MISS, cut, print, width};
+use crate::status::{Error, HOLDS, MISS, print, width};
+use questions::text::cut;
 use results::store::{self, Entry, State};
 use results::summary::{ClaimResult, Verdict};
 

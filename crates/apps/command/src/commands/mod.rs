@@ -2,6 +2,7 @@
 
 pub(crate) mod algorithms;
 mod arguments;
+mod ask;
 pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod conform;
@@ -25,7 +26,6 @@ mod missing;
 pub(crate) mod new;
 pub(crate) mod plan;
 pub(crate) mod prose;
-mod ratio;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;

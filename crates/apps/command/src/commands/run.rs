@@ -11,7 +11,7 @@ use serde::Serialize;
 use units::Bytes;
 
 use crate::commands::arguments;
-use crate::commands::folders::{self, slug};
+use crate::commands::folders::slug;
 use crate::commands::sources;
 use crate::commands::worlds::{backends, stacks, worlds};
 use crate::output::tell;
@@ -191,7 +191,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
     let (mut all, mut paths, mut notes) = (Vec::new(), Vec::new(), brief::Notes::new());
-    let shown = Bar::new();
+    let shown = Bar::default();
     for study in study::experiments(&together(&experiments), &experiments, &options, (&shown, &watch))? {
         let (results, folder) = match study {
             Study::Complete(results, folder, _) => (*results, folder),
@@ -217,7 +217,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         let summaries: Vec<Printed<'_>> = all
             .iter()
             .zip(paths)
-            .map(|(results, path)| Printed { id: folders::id(&path), path, summary: &results.summary })
+            .map(|(results, path)| Printed { id: questions::id(&path), path, summary: &results.summary })
             .collect();
         print(&(serde_json::to_string_pretty(&summaries).map_err(Error::bad)? + "\n"));
     } else {

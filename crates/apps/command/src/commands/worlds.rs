@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use experiment::place::Place;
+use questions::conform::KERNEL;
 
 use crate::places;
 use crate::status::Error;
@@ -28,9 +29,6 @@ fn stack_names(worlds: &[Place]) -> BTreeSet<&'static str> {
     let backends = Place::ALL.into_iter().filter(|backend| worlds.contains(&backend.world()));
     backends.filter_map(Place::stack).collect()
 }
-
-/// Name of the kernel's TCP. On the wire it gives the same rows as `ackclock`.
-pub(super) const KERNEL: &str = "linux-tcp";
 
 /// Returns the backends of the rows next to the simulator's: the named stacks, each once, or ours
 /// by default.

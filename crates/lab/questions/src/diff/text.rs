@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::DiffArgs;
+use super::Question;
 use super::change::Change;
 use super::comparison::{ChangedVerdict, Comparison};
 
@@ -18,7 +18,7 @@ pub(super) struct Shown {
     pub(super) all: bool,
 }
 
-pub(super) fn report(comparison: &Comparison, args: &DiffArgs, shown: Shown) -> String {
+pub(super) fn report(comparison: &Comparison, question: &Question, shown: Shown) -> String {
     let mut out = String::new();
     let beyond = comparison.beyond().count();
     let experiments = match comparison.experiments {
@@ -31,7 +31,7 @@ pub(super) fn report(comparison: &Comparison, args: &DiffArgs, shown: Shown) -> 
         comparison.changes.len(),
     );
     let broken = comparison.broken().count();
-    if !args.rules.is_empty() {
+    if !question.rules.is_empty() {
         let verb = if broken == 1 { "breaks" } else { "break" };
         let _ = writeln!(out, "{broken} of them {verb} a rule");
     }
@@ -39,11 +39,11 @@ pub(super) fn report(comparison: &Comparison, args: &DiffArgs, shown: Shown) -> 
         let _ = writeln!(out, "\"{rule}\" was not checked: no table in both results has this metric");
     }
     for (before, after) in &comparison.renamed {
-        let _ = writeln!(out, "{before} is called {after} in {}", args.after.display());
+        let _ = writeln!(out, "{before} is called {after} in {}", question.after.name);
     }
     for (name, world, is_new) in &comparison.alone {
-        let side = if *is_new { &args.after } else { &args.before };
-        let _ = writeln!(out, "{name} ({}): only in {}", world.word(), side.display());
+        let side = if *is_new { &question.after.name } else { &question.before.name };
+        let _ = writeln!(out, "{name} ({}): only in {}", world.word(), side);
     }
     if comparison.unmatched > 0 {
         let _ = writeln!(out, "{} numbers have no counterpart", comparison.unmatched);

@@ -1,17 +1,8 @@
 //! Backends of a comparison: the simulator, or real stacks with the simulator's rows next to them.
 
-use std::path::PathBuf;
-
-use experiment::file::Experiment;
 use experiment::place::Place;
 use experiment::row::RowLabel;
 use results::summary::Row;
-
-use super::args::CompareArgs;
-use crate::commands::worlds::backends;
-use crate::places;
-use crate::status::Error;
-use study::Options;
 
 /// The backends that the flows run on.
 #[derive(Debug)]
@@ -21,11 +12,13 @@ pub(super) struct Backends {
 }
 
 impl Backends {
-    pub(super) fn read(args: &CompareArgs) -> Result<Self, Error> {
-        if args.on == Place::SIM && !args.stacks.is_empty() {
-            return Err(Error::bad("--stack: requires --on stack"));
-        }
-        Ok(Self { stacks: backends(args.on, &args.stacks)? })
+    pub(super) fn new(stacks: Vec<Place>) -> Self {
+        Self { stacks }
+    }
+
+    /// Returns the stacks; none for the simulator.
+    pub(super) fn named(&self) -> &[Place] {
+        &self.stacks
     }
 
     /// Number of rows of each controller, without the simulator's.
@@ -53,23 +46,6 @@ impl Backends {
             0 | 1 => label.to_owned(),
             _ => RowLabel::new(label, on).to_string(),
         }
-    }
-
-    /// Returns the options for running a study on these backends.
-    pub(super) fn options(&self, out: PathBuf) -> Options {
-        let simulated = places::simulate(out);
-        match self.stacks.as_slice() {
-            [] => simulated,
-            stacks => Options { world: Place::STACK, backends: stacks.to_vec(), ..simulated },
-        }
-    }
-
-    /// Checks that every case of the experiment can run on these backends.
-    ///
-    /// # Errors
-    /// The case that cannot run, and why.
-    pub(super) fn check(&self, experiment: &Experiment) -> Result<(), Error> {
-        Ok(study::check_all(experiment, &self.options(PathBuf::new()))?)
     }
 
     /// Describes the stacks in a sentence; `None` for the simulator.

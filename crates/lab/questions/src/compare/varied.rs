@@ -1,8 +1,8 @@
-//! `--vary`: one key of the link and its values.
+//! One key of the link and its values.
 
 use experiment::file::Words;
 
-use crate::status::Error;
+use crate::Failure;
 
 /// Number of values in a range, evenly spaced on a logarithmic scale.
 const STEPS: u32 = 8;
@@ -16,11 +16,12 @@ pub(super) struct Varied {
 
 impl Varied {
     /// Parses `queue=0.1..8 BDP`, `queue=0.5, 1, 2 BDP` or `aqm=codel, drop-tail`.
-    pub(super) fn read(text: &str) -> Result<Self, Error> {
+    pub(super) fn read(text: &str) -> Result<Self, Failure> {
         let wrong = |why: &str| {
-            Error::bad(format!(
-                "--vary \"{text}\": {why}; write it like \"queue=0.1..8 BDP\" or \"loss=0, 0.01, 0.1 %\""
-            ))
+            Failure::Field(
+                "vary",
+                format!(" \"{text}\": {why}; write it like \"queue=0.1..8 BDP\" or \"loss=0, 0.01, 0.1 %\""),
+            )
         };
         let words = Words::split(text).map_err(|_| wrong("missing `=` and values"))?;
         let (key, values) = words.single().ok_or_else(|| wrong("only one key of the link can vary"))?;
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     fn values(text: &str) -> Vec<String> {
-        Varied::read(text).map(|v| v.values).unwrap_or_else(|e| vec![e.message])
+        Varied::read(text).map(|v| v.values).unwrap_or_else(|e| vec![e.to_string()])
     }
 
     #[test]

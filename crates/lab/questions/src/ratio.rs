@@ -23,10 +23,10 @@ const KNOWN: f64 = 1.05;
 
 /// A ratio and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Ratio {
-    pub(crate) value: f64,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
+pub struct Ratio {
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
 }
 
 impl Ratio {

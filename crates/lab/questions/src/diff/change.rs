@@ -2,8 +2,9 @@
 
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
+use serde::Serialize;
 
-use crate::commands::ratio::Ratio;
+use crate::ratio::Ratio;
 
 /// Metrics that are listed first, in this order. All others follow by name.
 const FIRST: [&str; 9] = [
@@ -19,22 +20,22 @@ const FIRST: [&str; 9] = [
 ];
 
 /// A number before and after.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Change {
-    pub(super) experiment: String,
-    pub(super) variant: String,
-    pub(super) row: RowLabel,
-    pub(super) metric: Metric,
-    pub(super) before: f64,
-    pub(super) after: f64,
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    pub experiment: String,
+    pub variant: String,
+    pub row: RowLabel,
+    pub metric: Metric,
+    pub before: f64,
+    pub after: f64,
     /// Ratio of after to before with its interval, if both are above 0.
-    pub(super) ratio: Option<Ratio>,
+    pub ratio: Option<Ratio>,
     /// Whether the change is larger than the spread between runs.
-    pub(super) is_beyond_spread: bool,
+    pub is_beyond_spread: bool,
     /// Whether a rule is about this metric.
-    pub(super) is_ruled: bool,
+    pub is_ruled: bool,
     /// Text of the rule that the change breaks.
-    pub(super) broken: Option<String>,
+    pub broken: Option<String>,
 }
 
 impl Change {

@@ -9,8 +9,8 @@ use super::measured::mean;
 use super::question::Question;
 use super::screen::{put, significant};
 use super::varied::Varied;
-use crate::commands::ratio::Ratio;
-use crate::status::cut;
+use crate::ratio::Ratio;
+use crate::text::cut;
 
 /// Width of the screen.
 const SCREEN: usize = 79;

@@ -9,51 +9,55 @@ use super::closed_form;
 use super::measured::{Beside, Long, mean};
 use super::question::{Named, Question, TRANSFERS};
 use super::why;
-use crate::commands::folders::Stored;
-use crate::commands::ratio::{self, Ratio};
+use crate::Stored;
+use crate::ratio::{self, Ratio};
 
-/// Content of the screen.
+/// Which controller has the highest goodput, and what the others have.
 #[derive(Debug, Serialize)]
-pub(super) struct Answer {
+pub struct Answer {
     /// Controllers, the one with the highest goodput first.
-    pub(super) ranking: Vec<Ranked>,
+    pub ranking: Vec<Ranked>,
     /// The competitor of `beside`.
-    pub(super) against: String,
+    pub against: String,
     /// Repetitions of each case.
-    pub(super) seeds: u32,
+    pub seeds: u32,
     /// Start and end of the measurement of the long flows, in seconds.
-    pub(super) window: [f64; 2],
+    pub window: [f64; 2],
     /// The studies behind the numbers.
-    pub(super) results: Vec<Stored>,
+    pub results: Vec<Stored>,
+    /// Their results: of the long flows, of the flows next to a competitor, and of the short
+    /// transfers.
+    #[serde(skip)]
+    pub runs: Vec<Results>,
 }
 
 /// A controller and its results.
 #[derive(Debug, Serialize)]
-pub(super) struct Ranked {
-    pub(super) label: String,
+pub struct Ranked {
+    pub label: String,
     /// Place that ran the controller.
-    pub(super) on: Place,
-    pub(super) algorithm: String,
+    pub on: Place,
+    pub algorithm: String,
     /// Goodput of the best controller over that of this one; `None` for the best itself.
-    pub(super) best_over_this: Option<Ratio>,
-    pub(super) long: Long,
+    pub best_over_this: Option<Ratio>,
+    pub long: Long,
     /// Goodput in the simulator in Mbit/s, if a stack ran the controller.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) simulated: Option<f64>,
+    pub simulated: Option<f64>,
     /// Completion times of short transfers in seconds, handshake included, in the order of
     /// [`TRANSFERS`].
-    pub(super) completion: Vec<Option<f64>>,
-    pub(super) beside: Option<Beside>,
+    pub completion: Vec<Option<f64>>,
+    pub beside: Option<Beside>,
     /// Goodput in Mbit/s from a closed form, and the source of the formula.
-    pub(super) closed_form: Option<(f64, &'static str)>,
+    pub closed_form: Option<(f64, &'static str)>,
     /// Explanation of the goodput, in a sentence.
-    pub(super) why: String,
+    pub why: String,
 }
 
 impl Answer {
     /// Ranks the controllers. `all` holds the results of the long flows, of the flows next to a
     /// competitor, and of the short transfers.
-    pub(super) fn new(question: &Question, all: &[Results], stored: Vec<Stored>, seeds: u32) -> Self {
+    pub(super) fn new(question: &Question, all: Vec<Results>, stored: Vec<Stored>, seeds: u32) -> Self {
         let long = &all[0].summary.variants[0].rows;
         let compared = |row: &&Row| question.place.compares(row);
         // Of several equal ones the first, as in the ranking.
@@ -64,11 +68,12 @@ impl Answer {
             .max_by(|a, b| mean(a, "goodput").total_cmp(&mean(b, "goodput")));
         let contestants = question.contestants().into_iter();
         let mut ranking: Vec<Ranked> = contestants
-            .filter_map(|contestant| Ranked::new(question, contestant, all, best, seeds))
+            .filter_map(|contestant| Ranked::new(question, contestant, &all, best, seeds))
             .collect();
         ranking.sort_by(|a, b| b.long.goodput.total_cmp(&a.long.goodput));
         let window = [question.from, question.to].map(units::Duration::as_secs_f64);
-        Self { ranking, against: question.against.label.clone(), seeds, window, results: stored }
+        let against = question.against.label.clone();
+        Self { ranking, against, seeds, window, results: stored, runs: all }
     }
 }
 

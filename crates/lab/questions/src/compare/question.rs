@@ -1,4 +1,4 @@
-//! Turns the command line into experiment files.
+//! Turns the question into experiment files.
 
 use std::path::Path as FilePath;
 
@@ -10,18 +10,18 @@ use experiment::row::RowLabel;
 use toml::{Table, Value};
 use units::Duration;
 
-use super::args::CompareArgs;
 use super::backends::Backends;
 use super::closed_form;
 use super::network::Network;
 use super::varied::Varied;
-use crate::commands::arguments::of_flags;
-use crate::status::Error;
+use crate::Failure;
 
 /// Label of the controller in question where it shares the link with a competitor.
 pub(super) const CANDIDATE: &str = "candidate";
 /// Label of the competitor.
 pub(super) const COMPETITOR: &str = "competitor";
+/// Field of the link.
+const LINK: &str = "link";
 /// Sizes of the short transfers.
 pub(super) const TRANSFERS: [&str; 3] = ["10 kB", "100 kB", "1 MB"];
 
@@ -62,9 +62,30 @@ pub(super) struct Named {
     value: Value,
 }
 
-/// The question, parsed from the command line.
+/// The question as it was asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Two or more controllers, by name or as TOML tables with parameters.
+    pub controllers: Vec<String>,
+    /// The bottleneck in words, like `rate=20 Mbit/s rtt=40 ms queue=1 BDP`, or an experiment.
+    pub link: String,
+    /// Keys of the flows in words, like `transport=tcp`.
+    pub flow: Option<String>,
+    /// A key of the link and its values, like `queue=0.1..8 BDP`.
+    pub vary: Option<String>,
+    /// The competitor; `None` for the first controller.
+    pub against: Option<String>,
+    /// Duration of the long flows; `None` for five cycles of CUBIC.
+    pub time: Option<Duration>,
+    /// Number of repetitions; `None` for as many as the spread between runs needs.
+    pub repeat: Option<u32>,
+    /// Stacks that run the flows in virtual time; none for the simulator.
+    pub stacks: Vec<Place>,
+}
+
+/// Which of several controllers is best on a link?
 #[derive(Debug)]
-pub(super) struct Question {
+pub struct Question {
     pub(super) controllers: Vec<Named>,
     pub(super) against: Named,
     pub(super) vary: Option<Varied>,
@@ -78,6 +99,8 @@ pub(super) struct Question {
     pub(super) from: Duration,
     /// End of the runs.
     pub(super) to: Duration,
+    /// Number of repetitions, if it is given.
+    pub(super) repeat: Option<u32>,
     /// Tables of the network in the experiment files.
     tables: Table,
     /// Table of a flow in the experiment files.
@@ -85,25 +108,29 @@ pub(super) struct Question {
 }
 
 impl Question {
-    pub(super) fn read(args: &CompareArgs) -> Result<Self, Error> {
+    /// Reads the question.
+    ///
+    /// # Errors
+    /// A mistake in one of its fields.
+    pub fn new(args: &Asked) -> Result<Self, Failure> {
         if args.controllers.len() < 2 {
-            return Err(Error::bad("one controller cannot be compared; name two or more"));
+            return Err(Failure::bad("one controller cannot be compared; name two or more"));
         }
-        let place = Backends::read(args)?;
+        let place = Backends::new(args.stacks.clone());
         let controllers = Named::read_all(&args.controllers)?;
         if let Some(twice) = (1..controllers.len())
             .find(|i| controllers[..*i].iter().any(|c| c.label == controllers[*i].label))
         {
             let label = &controllers[twice].label;
-            return Err(Error::bad(format!(
+            return Err(Failure::bad(format!(
                 "`{label}` is given twice; label one of them: '{{ name = \"...\", label = \"...\" }}'"
             )));
         }
-        let against = args.against.as_deref().map(Named::read).transpose()?;
+        let against = args.against.as_deref().map(Named::read).transpose().map_err(Failure::Bad)?;
         let (tables, mut flow) = tables(&args.link)?;
         if let Some(words) = &args.flow {
             flow.extend(table(
-                &Words::split(words).map_err(|e| Error::bad(e.to_string().replacen("link", "flow", 1)))?,
+                &Words::split(words).map_err(|e| Failure::bad(e.to_string().replacen("link", "flow", 1)))?,
             )?);
         }
         let vary = args.vary.as_deref().map(Varied::read).transpose()?;
@@ -116,6 +143,7 @@ impl Question {
             network: Network::default(),
             from: Duration::ZERO,
             to: args.time.unwrap_or(Duration::from_secs(1)),
+            repeat: args.repeat,
             tables,
             flow,
         };
@@ -150,7 +178,7 @@ impl Question {
     }
 
     /// Computes the numbers of the link, and how long the runs must be.
-    fn examine_link(&mut self, time: Option<Duration>) -> Result<(), Error> {
+    fn examine_link(&mut self, time: Option<Duration>) -> Result<(), Failure> {
         let experiment = self.experiment(Kind::Long, 1)?;
         let cases = experiment.cases();
         let networks: Vec<Network> =
@@ -167,26 +195,26 @@ impl Question {
 
     /// Builds and parses the file for one kind of runs. This finds every mistake in the text of the
     /// command line.
-    pub(super) fn experiment(&self, kind: Kind, seeds: u32) -> Result<Experiment, Error> {
-        let text = toml::to_string(&self.document(kind, seeds)).map_err(Error::bad)?;
+    pub(super) fn experiment(&self, kind: Kind, seeds: u32) -> Result<Experiment, Failure> {
+        let text = toml::to_string(&self.document(kind, seeds)).map_err(|e| Failure::bad(e.to_string()))?;
         let read = Experiment::parse(kind.name(), FilePath::new("compare"), &text);
-        read.map_err(|problems| of_flags(&problems, |key| self.flag(key)))
+        read.map_err(|problems| Failure::fields(&problems, |key| self.field(key)))
     }
 
-    /// Returns the flag that a key of the file comes from, and the rest of the key.
-    fn flag(&self, key: &str) -> Option<(&'static str, String)> {
+    /// Returns the field that a key of the file comes from, and the rest of the key.
+    fn field(&self, key: &str) -> Option<(&'static str, String)> {
         let mut parts = key.split('.').filter(|part| part.parse::<usize>().is_err());
         let (table, rest) = (parts.next()?, parts.collect::<Vec<_>>().join("."));
         let varied = self.vary.as_ref().is_some_and(|varied| varied.key == rest);
         match table {
-            "link" if varied => Some(("--vary", rest)),
-            "link" if self.link.contains('=') => Some(("--link", rest)),
+            "link" if varied => Some(("vary", rest)),
+            "link" if self.link.contains('=') => Some(("link", rest)),
             "flow" if rest.starts_with("controller") => Some(("compare", rest)),
             // A flow that is wrong as a whole has no RTT, which is the link's to give.
-            "flow" if rest.is_empty() && self.link.contains('=') => Some(("--link", rest)),
-            "flow" => Some(("--flow", rest)),
-            "duration" | "measure" => Some(("--time", rest)),
-            "repetitions" => Some(("--repeat", rest)),
+            "flow" if rest.is_empty() && self.link.contains('=') => Some(("link", rest)),
+            "flow" => Some(("flow", rest)),
+            "duration" | "measure" => Some(("time", rest)),
+            "repetitions" => Some(("repeat", rest)),
             _ => None,
         }
     }
@@ -320,25 +348,25 @@ impl Named {
     }
 
     /// Parses all controllers, and collects all mistakes.
-    fn read_all(texts: &[String]) -> Result<Vec<Self>, Error> {
+    fn read_all(texts: &[String]) -> Result<Vec<Self>, Failure> {
         let (mut all, mut wrong) = (Vec::new(), Vec::new());
         for text in texts {
             match Self::read(text) {
                 Ok(named) => all.push(named),
-                Err(error) => wrong.push(error.message),
+                Err(message) => wrong.push(message),
             }
         }
-        if wrong.is_empty() { Ok(all) } else { Err(Error::bad(wrong.join("\n"))) }
+        if wrong.is_empty() { Ok(all) } else { Err(Failure::bad(wrong.join("\n"))) }
     }
 
-    fn read(text: &str) -> Result<Self, Error> {
+    fn read(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let mut value: Value = match text.starts_with('{') {
             true => {
                 let wrong = |_| {
-                    Error::bad(format!(
+                    format!(
                         "`{text}` is not valid TOML; write a controller like cubic or '{{ name = \"cubic\", beta = 0.8 }}'"
-                    ))
+                    )
                 };
                 format!("value = {text}")
                     .parse::<Table>()
@@ -349,7 +377,7 @@ impl Named {
             false => text.into(),
         };
         let name = value.get("name").or(Some(&value)).and_then(Value::as_str).unwrap_or_default();
-        let entry = find(name).ok_or_else(|| Error::bad(unknown_controller(name)))?;
+        let entry = find(name).ok_or_else(|| unknown_controller(name))?;
         // A short name such as `bbr` becomes the full one, so that rows and screen agree.
         match &mut value {
             Value::Table(table) => drop(table.insert("name".to_owned(), entry.name.into())),
@@ -375,29 +403,29 @@ fn unknown_controller(name: &str) -> String {
 
 /// Returns the tables of the network, and the keys of the first flow if the network is that of a
 /// file.
-fn tables(text: &str) -> Result<(Table, Table), Error> {
+fn tables(text: &str) -> Result<(Table, Table), Failure> {
     if text.contains('=') {
-        let words = Words::split(text).map_err(Error::bad)?;
+        let words = Words::split(text).map_err(|e| Failure::bad(e.to_string()))?;
         return Ok((Table::from_iter([("link".to_owned(), table(&words)?.into())]), Table::new()));
     }
     let source = Library.resolve(&[text.to_owned()]).map_err(|mut problem| match problem.wrong == NOT_FOUND {
         true => {
             let question = problem.right.split_inclusive("? ").next().filter(|part| part.ends_with("? "));
-            Error::bad(format!(
-                "--link \"{text}\": not a link or an experiment; {}write a link like \"rate=20 Mbit/s rtt=40 ms queue=1 BDP\"",
+            Failure::Field(LINK, format!(
+                " \"{text}\": not a link or an experiment; {}write a link like \"rate=20 Mbit/s rtt=40 ms queue=1 BDP\"",
                 question.unwrap_or_default()
             ))
         }
         false => {
-            problem.file = format!("--link {}", problem.file);
-            problem.into()
+            problem.file = format!("{LINK} {}", problem.file);
+            Failure::Fields(vec![problem])
         }
     })?;
     let source =
-        source.into_iter().next().ok_or_else(|| Error::bad(format!("--link {text}: no experiment")))?;
+        source.into_iter().next().ok_or_else(|| Failure::Field(LINK, format!(" {text}: no experiment")))?;
     let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
     let case = experiment.cases().swap_remove(0);
-    let mut file = experiment.resolved(&case, 1).map_err(Error::bad)?;
+    let mut file = experiment.resolved(&case, 1).map_err(|e| Failure::bad(e.to_string()))?;
     let mut flow = match file.remove("flow") {
         Some(Value::Array(flows)) => flows.into_iter().next().and_then(|flow| flow.try_into::<Table>().ok()),
         _ => None,
@@ -412,9 +440,9 @@ fn tables(text: &str) -> Result<(Table, Table), Error> {
     Ok((file, flow))
 }
 
-fn table(words: &Words<'_>) -> Result<Table, Error> {
+fn table(words: &Words<'_>) -> Result<Table, Failure> {
     words
         .toml()
         .parse()
-        .map_err(|e: toml::de::Error| Error::bad(format!("{}: {}", words.name(), e.message())))
+        .map_err(|e: toml::de::Error| Failure::bad(format!("{}: {}", words.name(), e.message())))
 }

@@ -6,39 +6,40 @@ use experiment::metric::Metric;
 use experiment::place::Place;
 use experiment::row::RowLabel;
 use results::summary::{Cell, Results, Summary, Verdict};
+use serde::Serialize;
 
 use super::change::Change;
 use super::pairs;
 use super::rule::Rule;
-use crate::commands::ratio::{Ratio, means_differ};
+use crate::ratio::{Ratio, means_differ};
 
 /// Largest relative difference between equal numbers: rounding in a file causes as much.
 const ALIKE: f64 = 1e-9;
 
 /// A claim whose verdict changed.
-#[derive(Debug, PartialEq)]
-pub(super) struct ChangedVerdict {
-    pub(super) experiment: String,
-    pub(super) claim: String,
-    pub(super) before: Verdict,
-    pub(super) after: Verdict,
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChangedVerdict {
+    pub experiment: String,
+    pub claim: String,
+    pub before: Verdict,
+    pub after: Verdict,
 }
 
 /// The differences between two sets of results.
-#[derive(Debug, Default)]
-pub(super) struct Comparison {
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Comparison {
     /// Every number in both sets, sorted by metric, and by size within a metric.
-    pub(super) changes: Vec<Change>,
-    pub(super) claims: Vec<ChangedVerdict>,
+    pub changes: Vec<Change>,
+    pub claims: Vec<ChangedVerdict>,
     /// Experiments in one set only, with their world, and whether the set is the second.
-    pub(super) alone: Vec<(String, Place, bool)>,
+    pub alone: Vec<(String, Place, bool)>,
     /// Experiments with another name in the second set.
-    pub(super) renamed: Vec<(String, String)>,
+    pub renamed: Vec<(String, String)>,
     /// Number of rows and metrics of common experiments in one set only.
-    pub(super) unmatched: usize,
-    pub(super) experiments: usize,
+    pub unmatched: usize,
+    pub experiments: usize,
     /// Rules without a number to compare.
-    pub(super) unused: Vec<String>,
+    pub unused: Vec<String>,
 }
 
 impl Comparison {
@@ -96,12 +97,12 @@ impl Comparison {
     }
 
     /// Returns the changes that are larger than the spread between runs.
-    pub(super) fn beyond(&self) -> impl Iterator<Item = &Change> {
+    pub fn beyond(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.is_beyond_spread)
     }
 
     /// Returns the changes that break a rule.
-    pub(super) fn broken(&self) -> impl Iterator<Item = &Change> {
+    pub fn broken(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.broken.is_some())
     }
 }

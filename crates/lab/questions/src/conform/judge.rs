@@ -3,13 +3,14 @@
 
 use experiment::place::Place;
 use experiment::row::RowLabel;
+use results::summary::Results;
 use serde::Serialize;
 
 use super::distance::{mean, relative, tempo, wasserstein};
 use super::hull::conformance;
 use super::question::Question;
 use super::samples::{Network, Samples, Taken};
-use crate::commands::folders::Stored;
+use crate::Stored;
 
 /// Largest distance of conforming windows, as a share of the reference's mean. Our own endpoint,
 /// which has the simulator's controller, differs by at most 1 %. CUBIC with a `beta` of 0.5 instead
@@ -25,19 +26,19 @@ const EXPLAINS: f64 = 0.5;
 
 /// Measurements of one row on a network.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Measured {
+pub struct Measured {
     /// Mbit/s.
-    pub(super) goodput: Option<f64>,
+    pub goodput: Option<f64>,
     /// Mean queueing delay, in milliseconds.
-    pub(super) queue_wait: Option<f64>,
+    pub queue_wait: Option<f64>,
     /// Percent of the packets.
-    pub(super) loss: Option<f64>,
+    pub loss: Option<f64>,
     /// Mean window, in bytes.
-    pub(super) window: Option<f64>,
+    pub window: Option<f64>,
     /// Share of the window that a reduction keeps, 0..1: the 10th percentile and the median.
-    pub(super) kept: Option<[f64; 2]>,
+    pub kept: Option<[f64; 2]>,
     /// Mean number of reductions in a run.
-    pub(super) reductions: Option<f64>,
+    pub reductions: Option<f64>,
 }
 
 impl Measured {
@@ -55,23 +56,23 @@ impl Measured {
 
 /// A stack and its reference on one network: the simulated specification, or the kernel's TCP.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Cell {
+pub struct Cell {
     /// Name of the variant in the tables.
-    pub(super) variant: String,
-    pub(super) network: Network,
-    pub(super) reference: Measured,
-    pub(super) subject: Measured,
+    pub variant: String,
+    pub network: Network,
+    pub reference: Measured,
+    pub subject: Measured,
     /// Distance of the windows, as a share of the reference's mean; `None` if the stack does not
     /// report its window.
-    pub(super) distance: Option<f64>,
+    pub distance: Option<f64>,
     /// Difference in the number of reductions, as a share of the reference's; `None` if it is
     /// unknown.
-    pub(super) tempo: Option<f64>,
+    pub tempo: Option<f64>,
     /// Distance between runs of the reference, as a share of its mean.
-    pub(super) spread: f64,
+    pub spread: f64,
     /// Share of the samples of delay and throughput that lie in both envelopes, 0..1.
-    pub(super) conformance: Option<f64>,
-    pub(super) deviates: bool,
+    pub conformance: Option<f64>,
+    pub deviates: bool,
 }
 
 impl Cell {
@@ -124,36 +125,36 @@ pub(super) fn deviating(cells: &[Cell]) -> Vec<&str> {
 
 /// A changed rule, and its distance from the stack over the networks where the stack deviates.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Rule {
-    pub(super) name: String,
+pub struct Rule {
+    pub name: String,
     /// Mean over those networks of the larger difference, in window or number of reductions.
-    pub(super) distance: f64,
+    pub distance: f64,
 }
 
 /// Explanation of a deviation.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Cause {
+pub struct Cause {
     /// Mean distance of the reference from the stack, over the networks where the stack deviates.
-    pub(super) standard: f64,
+    pub standard: f64,
     /// Distance of our controller inside the stack from the stack's own; `None` if ours cannot run
     /// there.
-    pub(super) inside: Option<f64>,
+    pub inside: Option<f64>,
     /// Changed rules, the closest first.
-    pub(super) rules: Vec<Rule>,
+    pub rules: Vec<Rule>,
     /// The closest rule on each network where the stack deviates, if it explains the deviation
     /// there.
-    pub(super) closest: Vec<Closest>,
+    pub closest: Vec<Closest>,
 }
 
 /// The rule that explains a deviation on one network.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Closest {
-    pub(super) variant: String,
-    pub(super) rule: String,
+pub struct Closest {
+    pub variant: String,
+    pub rule: String,
     /// Distance with the rule, and without it.
-    pub(super) distance: [f64; 2],
+    pub distance: [f64; 2],
     /// Whether the rule that is closest over all networks explains the deviation here too.
-    pub(super) named_does_as_well: bool,
+    pub named_does_as_well: bool,
 }
 
 impl Cause {
@@ -236,24 +237,30 @@ fn tempo_of(one: &Samples, other: &Samples, standard: &Samples) -> Option<f64> {
     Some(tempo(one?, other?, standard?))
 }
 
-/// Content of the screen.
+/// Whether the stack conforms on each network, and why not.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Answer {
-    pub(super) stack: String,
-    pub(super) on: Place,
-    pub(super) controller: String,
-    pub(super) conforms: bool,
+pub struct Answer {
+    pub stack: String,
+    pub on: Place,
+    pub controller: String,
+    pub conforms: bool,
     /// Number of networks without a valid run.
-    pub(super) left_out: usize,
-    pub(super) cells: Vec<Cell>,
+    pub left_out: usize,
+    pub cells: Vec<Cell>,
     /// Comparison with the kernel's TCP, with `--kernel`.
-    pub(super) kernel: Option<Vec<Cell>>,
+    pub kernel: Option<Vec<Cell>>,
     /// Explanation, if the stack deviates.
-    pub(super) cause: Option<Cause>,
+    pub cause: Option<Cause>,
     /// Name of the rule that explains the deviation.
-    pub(super) explained_by: Option<String>,
+    pub explained_by: Option<String>,
     /// The studies behind the numbers.
-    pub(super) results: Vec<Stored>,
+    pub results: Vec<Stored>,
+    /// Their results.
+    #[serde(skip)]
+    pub runs: Vec<Results>,
+    /// Samples of the grid, for the page.
+    #[serde(skip)]
+    pub(super) grid: Taken,
 }
 
 impl Answer {
@@ -270,6 +277,8 @@ impl Answer {
             kernel: None,
             cause,
             results: Vec::new(),
+            runs: Vec::new(),
+            grid: Taken::default(),
         }
     }
 

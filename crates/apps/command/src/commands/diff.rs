@@ -1,20 +1,12 @@
 //! `ackclock diff`: shows what changed between two sets of results by more than the spread between
 //! runs.
 
-mod change;
-mod comparison;
-mod junit;
-mod pairs;
-mod rule;
-mod text;
-
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use results::summary::Results;
+use questions::Question as _;
+use questions::diff::{Question, Rule, Set};
 
-use self::comparison::Comparison;
-use self::rule::Rule;
 use crate::commands::folders;
 use crate::status::{Error, HOLDS, MISS, print};
 
@@ -45,18 +37,23 @@ pub(crate) struct DiffArgs {
 
 /// Compares the results. The exit status is 1 if a rule is broken or has no number to compare.
 pub(crate) fn run(args: &DiffArgs) -> Result<u8, Error> {
-    let comparison = Comparison::new(&read(&args.before)?, &read(&args.after)?, &args.rules);
-    let shown = text::Shown { markdown: args.markdown, all: args.verbose };
-    print(&text::report(&comparison, args, shown));
+    let question =
+        Question { before: set(&args.before)?, after: set(&args.after)?, rules: args.rules.clone() };
+    let answer = question.comparison();
+    print(&match args.markdown {
+        true => question.markdown(&answer, args.verbose),
+        false => question.text(&answer, args.verbose),
+    });
     if let Some(file) = &args.junit {
-        std::fs::write(file, junit::report(&comparison))
+        std::fs::write(file, answer.junit())
             .map_err(|e| Error::bad(format!("cannot write {}: {e}", file.display())))?;
     }
     // A rule that was not checked must not count as kept.
-    let fails = comparison.broken().next().is_some() || !comparison.unused.is_empty();
+    let fails = answer.broken().next().is_some() || !answer.unused.is_empty();
     Ok(if fails { MISS } else { HOLDS })
 }
 
-fn read(folder: &Path) -> Result<Vec<(String, Results)>, Error> {
-    folders::load_with_ids(&[folder.to_owned()])
+fn set(folder: &Path) -> Result<Set, Error> {
+    let results = folders::load_with_ids(&[folder.to_owned()])?;
+    Ok(Set { name: folder.display().to_string(), results })
 }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::answer::{Answer, Ranked};
 use super::measured::Beside;
 use super::question::{Question, TRANSFERS};
-use crate::commands::ratio::Ratio;
-use crate::status::cut;
+use crate::ratio::Ratio;
+use crate::text::{cut, join, join_all};
 
 /// Smallest difference of mean queueing delays that is mentioned, in milliseconds and as a factor.
 const NOTABLE_WAIT: (f64, f64) = (1.0, 1.2);
@@ -294,17 +294,6 @@ pub(super) fn significant(value: f64) -> String {
         _ => 4,
     };
     format!("{value:.decimals$}")
-}
-
-fn join(names: &[&str]) -> String {
-    match names {
-        [names @ .., last] if !names.is_empty() => format!("{} and {last}", names.join(", ")),
-        names => names.join(", "),
-    }
-}
-
-fn join_all(sentences: &[String]) -> String {
-    join(&sentences.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn put_some(out: &mut String, text: Option<String>) {

@@ -1,4 +1,4 @@
-//! Turns the command line into experiment files: the shipped ones of `conform/`, with the requested
+//! Turns the question into experiment files: the shipped ones of `conform/`, with the requested
 //! controller.
 
 use std::path::Path;
@@ -9,10 +9,7 @@ use experiment::place::Place;
 use experiment::row::RowLabel;
 use toml::{Table, Value};
 
-use super::args::ConformArgs;
-use crate::commands::arguments::of_flags;
-use crate::commands::worlds::{KERNEL, backends};
-use crate::status::Error;
+use crate::Failure;
 
 /// Controllers with a reference implementation here, and their specifications.
 const STANDARDS: [(&str, &str); 3] =
@@ -23,9 +20,32 @@ const OVER_TCP: (&str, &str, &str) = ("new-reno", "tcp-reno", "RFC 5681");
 /// Payload of a segment of the kernel's TCP, and size of its headers with timestamps.
 const SEGMENT: (&str, &str) = ("1448 bytes", "52 bytes");
 
-/// The question, parsed from the command line.
+/// Name of the kernel's TCP among the stacks.
+pub const KERNEL: &str = "linux-tcp";
+
+/// Field of the controller.
+const CONTROLLER: &str = "controller";
+
+/// The question as it was asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Name of the stack.
+    pub stack: String,
+    /// Place that runs the stack.
+    pub place: Place,
+    /// Controller by name, or as a TOML table with parameters.
+    pub controller: String,
+    /// Whether the stack is also compared with the kernel's TCP.
+    pub kernel: bool,
+    /// Whether the grid is small.
+    pub quick: bool,
+    /// Number of repetitions; `None` for the grid's own.
+    pub repeat: Option<u32>,
+}
+
+/// Does a stack's own congestion control follow its specification?
 #[derive(Debug)]
-pub(super) struct Question {
+pub struct Question {
     /// Name of the stack.
     pub(super) stack: String,
     /// World that the stack runs in.
@@ -36,54 +56,23 @@ pub(super) struct Question {
     controller: Value,
     /// Name of the controller, without parameters.
     pub(super) name: String,
+    /// Whether the stack is also compared with the kernel's TCP.
+    pub(super) kernel: bool,
     quick: bool,
     repeat: Option<u32>,
 }
 
 impl Question {
-    /// Checks the arguments.
+    /// Reads the question.
     ///
     /// # Errors
-    /// A controller without a reference here, or a stack that is not installed.
-    pub(super) fn read(args: &ConformArgs) -> Result<Self, Error> {
-        let found = backends(args.on, std::slice::from_ref(&args.stack));
-        // The stack is an option of other commands, and an argument of this one.
-        let named = |error: Error| Error {
-            message: error.message.strip_prefix("--stack ").unwrap_or(&error.message).to_owned(),
-            ..error
-        };
-        let found = found.map_err(named)?;
-        let backend = found.first().copied().unwrap_or(args.on);
-        let controller = controller(args.controller.trim())?;
+    /// A controller without a reference here, or one that the stack cannot run.
+    pub fn new(asked: &Asked) -> Result<Self, Failure> {
+        let controller = controller(asked.controller.trim())?;
         let name = controller.get("name").unwrap_or(&controller).as_str().unwrap_or_default().to_owned();
-        if STANDARDS.iter().all(|(known, _)| *known != name) {
-            let known: Vec<&str> = STANDARDS.iter().map(|(known, _)| *known).collect();
-            return Err(Error::bad(format!(
-                "--controller {name}: must be one of {}, or a TOML table with one of these names and parameters",
-                known.join(", ")
-            )));
-        }
-        let (stack, on) = (args.stack.clone(), args.on);
-        let is_kernel = stack == KERNEL;
-        if is_kernel && args.kernel {
-            return Err(Error::bad("--kernel: linux-tcp already is the kernel's TCP; remove --kernel"));
-        }
-        if (is_kernel || args.kernel) && name == "bbr3" {
-            return Err(Error::bad(
-                "--controller bbr3: the kernel has no BBRv3, and there is no reference for its BBR; use cubic or new-reno",
-            ));
-        }
-        if is_kernel && controller.is_table() {
-            return Err(Error::bad(
-                "--controller: the kernel's controllers take no parameters; write only a name, like --controller cubic",
-            ));
-        }
-        if backend.is_external() && controller.is_table() {
-            return Err(Error::bad(format!(
-                "--controller: {stack}'s own {name} takes no parameters; write --controller {name}"
-            )));
-        }
-        Ok(Self { stack, on, backend, controller, name, quick: args.quick, repeat: args.repeat })
+        let Asked { stack, place: backend, kernel, quick, repeat, .. } = asked.clone();
+        refuse(asked, &controller, &name).map_or(Ok(()), Err)?;
+        Ok(Self { stack, on: backend.world(), backend, controller, name, kernel, quick, repeat })
     }
 
     /// Reports whether the stack is the kernel's TCP.
@@ -141,15 +130,15 @@ impl Question {
     ///
     /// # Errors
     /// A parameter that the controller does not have.
-    pub(super) fn grid(&self) -> Result<Experiment, Error> {
-        self.beside(true, &[])
+    pub(super) fn grid(&self) -> Result<Experiment, Failure> {
+        self.on_grid(true, &[])
     }
 
     /// Returns the kernel's TCP on the same networks, and the reference over TCP.
     ///
     /// # Errors
     /// A mistake in a shipped file.
-    pub(super) fn kernel(&self) -> Result<Experiment, Error> {
+    pub(super) fn kernel(&self) -> Result<Experiment, Failure> {
         let mut file = shipped("conform/grid")?;
         vary_controllers(&mut file, vec![self.name.clone().into()]);
         over_tcp(&mut file);
@@ -162,11 +151,11 @@ impl Question {
     ///
     /// # Errors
     /// A mistake in a shipped file.
-    pub(super) fn inside(&self, variants: &[&str]) -> Result<Experiment, Error> {
-        self.beside(false, variants)
+    pub(super) fn inside(&self, variants: &[&str]) -> Result<Experiment, Failure> {
+        self.on_grid(false, variants)
     }
 
-    fn beside(&self, own: bool, variants: &[&str]) -> Result<Experiment, Error> {
+    fn on_grid(&self, own: bool, variants: &[&str]) -> Result<Experiment, Failure> {
         let mut file = shipped("conform/grid")?;
         let plain = Value::from(self.name.clone());
         let mut controllers = vec![plain.clone()];
@@ -192,7 +181,7 @@ impl Question {
     ///
     /// # Errors
     /// A mistake in a shipped file.
-    pub(super) fn rules(&self, variants: &[&str]) -> Result<Experiment, Error> {
+    pub(super) fn rules(&self, variants: &[&str]) -> Result<Experiment, Failure> {
         let name = format!("conform/rules-{}", self.name);
         let mut file = shipped(&name)?;
         if self.is_kernel() {
@@ -202,7 +191,7 @@ impl Question {
     }
 
     /// Parses a file, with the networks of `variants` only, or with all of them if it is empty.
-    fn parse(&self, name: &str, mut file: Table, variants: &[&str]) -> Result<Experiment, Error> {
+    fn parse(&self, name: &str, mut file: Table, variants: &[&str]) -> Result<Experiment, Failure> {
         if self.quick {
             file.insert("duration".to_owned(), "20 s".into());
             file.insert("repetitions".to_owned(), 2.into());
@@ -219,23 +208,57 @@ impl Question {
         if let Some(repeat) = self.repeat {
             file.insert("repetitions".to_owned(), i64::from(repeat).into());
         }
-        let text = toml::to_string(&file).map_err(Error::bad)?;
+        let text = toml::to_string(&file).map_err(|e| Failure::bad(e.to_string()))?;
         let read = Experiment::parse(name, Path::new("conform"), &text);
-        let flag = |key: &str| match key.strip_prefix("flow.0.controller") {
-            Some(rest) => Some(("--controller", rest.trim_start_matches('.').to_owned())),
-            None => (key == "repetitions").then(|| ("--repeat", String::new())),
+        let field = |key: &str| match key.strip_prefix("flow.0.controller") {
+            Some(rest) => Some((CONTROLLER, rest.trim_start_matches('.').to_owned())),
+            None => (key == "repetitions").then(|| ("repeat", String::new())),
         };
-        read.map_err(|problems| of_flags(&problems, flag))
+        read.map_err(|problems| Failure::fields(&problems, field))
     }
 }
 
+/// Returns the first contradiction in a question about the controller of this name.
+fn refuse(asked: &Asked, controller: &Value, name: &str) -> Option<Failure> {
+    let wrong = |why: String| Some(Failure::Field(CONTROLLER, why));
+    if STANDARDS.iter().all(|(known, _)| *known != name) {
+        let known: Vec<&str> = STANDARDS.iter().map(|(known, _)| *known).collect();
+        let known = known.join(", ");
+        return wrong(format!(
+            " {name}: must be one of {known}, or a TOML table with one of these names and parameters"
+        ));
+    }
+    let is_kernel = asked.stack == KERNEL;
+    if is_kernel && asked.kernel {
+        let why = ": linux-tcp already is the kernel's TCP; remove --kernel";
+        return Some(Failure::Field("kernel", why.to_owned()));
+    }
+    if (is_kernel || asked.kernel) && name == "bbr3" {
+        return wrong(
+            " bbr3: the kernel has no BBRv3, and there is no reference for its BBR; use cubic or new-reno"
+                .to_owned(),
+        );
+    }
+    if is_kernel && controller.is_table() {
+        return wrong(
+            ": the kernel's controllers take no parameters; write only a name, like --controller cubic"
+                .to_owned(),
+        );
+    }
+    if asked.place.is_external() && controller.is_table() {
+        let stack = &asked.stack;
+        return wrong(format!(": {stack}'s own {name} takes no parameters; write --controller {name}"));
+    }
+    None
+}
+
 /// Parses a name, or a table with parameters. The label of a table lists its parameters.
-fn controller(text: &str) -> Result<Value, Error> {
+fn controller(text: &str) -> Result<Value, Failure> {
     if !text.starts_with('{') {
         return Ok(text.into());
     }
     let table = format!("value = {text}").parse::<Table>();
-    let mut table = table.map_err(|e| Error::bad(format!("--controller {text}: {}", e.message())))?;
+    let mut table = table.map_err(|e| Failure::Field(CONTROLLER, format!(" {text}: {}", e.message())))?;
     let mut value = table.remove("value").unwrap_or_else(|| text.into());
     if let Some(keys) = value.as_table_mut().filter(|keys| !keys.contains_key("label")) {
         let changed = keys.iter().filter(|(key, _)| *key != "name");
@@ -302,34 +325,23 @@ fn keep(vary: &mut Table, variants: &[&str]) {
 }
 
 /// Returns a shipped file as a table.
-fn shipped(name: &str) -> Result<Table, Error> {
+fn shipped(name: &str) -> Result<Table, Failure> {
     let source = Library.shipped().into_iter().find(|source| source.name == name);
     let text = source.map(|source| source.text).unwrap_or_default();
-    text.parse().map_err(|e: toml::de::Error| Error::bad(format!("{name}: {}", e.message())))
+    text.parse().map_err(|e: toml::de::Error| Failure::bad(format!("{name}: {}", e.message())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn well<T>(result: Result<T, Error>) -> T {
-        result.map_err(|why| why.message).unwrap()
+    fn well<T>(result: Result<T, Failure>) -> T {
+        result.map_err(|why| why.to_string()).unwrap()
     }
 
-    fn question(stack: &str, on: Place, controller: &str, kernel: bool) -> Question {
-        let (stack, controller, out) = (stack.to_owned(), controller.to_owned(), "results".into());
-        let (quick, repeat, verbose, json) = (true, None, false, false);
-        well(Question::read(&ConformArgs {
-            stack,
-            controller,
-            on,
-            kernel,
-            quick,
-            repeat,
-            out,
-            verbose,
-            json,
-        }))
+    fn question(stack: &str, place: Place, controller: &str, kernel: bool) -> Question {
+        let (stack, controller) = (stack.to_owned(), controller.to_owned());
+        well(Question::new(&Asked { stack, place, controller, kernel, quick: true, repeat: None }))
     }
 
     /// With the kernel as the subject, grid and rules use TCP and the kernel's names.

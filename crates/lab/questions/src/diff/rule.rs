@@ -1,4 +1,4 @@
-//! `--fail-if`: the largest change of a metric that is accepted.
+//! The largest change of a metric that is accepted.
 
 use experiment::metric::Metric;
 
@@ -6,7 +6,7 @@ use super::change::Change;
 
 /// A metric, and the largest fall or rise that is accepted.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Rule {
+pub struct Rule {
     /// The rule as it was written.
     pub(super) text: String,
     pub(super) metric: Metric,
@@ -16,7 +16,10 @@ pub(crate) struct Rule {
 
 impl Rule {
     /// Parses `goodput -3 %`, `goodput -3 Mbit/s` or `loss +0.1`.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// A text that is not a rule, and what to write.
+    pub fn read(text: &str) -> Result<Self, String> {
         const RIGHT: &str = "write it like \"goodput -3 %\" or \"goodput -3 Mbit/s\"";
         let text = text.trim();
         // A metric may have spaces, as in `share of candidate`, and a label a dash: the last sign

@@ -24,13 +24,13 @@ const STEP: f64 = 10.0;
 
 /// The network of a variant in the units of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct Network {
+pub struct Network {
     /// Mbit/s on the wire.
-    pub(super) rate: f64,
+    pub rate: f64,
     /// Base RTT, in milliseconds.
-    pub(super) rtt: f64,
+    pub rtt: f64,
     /// Size of the queue, in BDP.
-    pub(super) buffer: f64,
+    pub buffer: f64,
 }
 
 impl Network {
@@ -146,6 +146,7 @@ impl Samples {
 }
 
 /// The samples of an experiment, by variant and row.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Taken {
     /// Name of the variant, its network, and the samples of each row by label.
     pub(super) variants: Vec<(String, Network, BTreeMap<String, Samples>)>,

@@ -4,42 +4,42 @@ use results::summary::Row;
 use serde::Serialize;
 
 use super::question::Question;
-use crate::commands::ratio::Ratio;
+use crate::ratio::Ratio;
 
 /// A long flow alone.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct Long {
+pub struct Long {
     /// Mbit/s.
-    pub(super) goodput: f64,
+    pub goodput: f64,
     /// Sample standard deviation of the goodput.
-    pub(super) spread: Option<f64>,
+    pub spread: Option<f64>,
     /// Goodput over the link's capacity for payload, 0 to 1.
-    pub(super) of_link: f64,
+    pub of_link: f64,
     /// Milliseconds.
-    pub(super) rtt_mean: f64,
-    pub(super) rtt_p95: f64,
+    pub rtt_mean: f64,
+    pub rtt_p95: f64,
     /// Mean queueing delay, in milliseconds.
-    pub(super) queue_wait: f64,
+    pub queue_wait: f64,
     /// Percent.
-    pub(super) loss: f64,
-    pub(super) reductions_per_minute: f64,
+    pub loss: f64,
+    pub reductions_per_minute: f64,
 }
 
 /// A flow that shares the link with the competitor.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Beside {
+pub struct Beside {
     /// Share of the goodput of both, in percent.
-    pub(super) share: f64,
+    pub share: f64,
     /// Sample standard deviation of the share.
-    pub(super) spread: Option<f64>,
+    pub spread: Option<f64>,
     /// Mbit/s.
-    pub(super) goodput: f64,
+    pub goodput: f64,
     /// Goodput of the competitor, in Mbit/s.
-    pub(super) competitor: f64,
+    pub competitor: f64,
     /// Goodput of the competitor over the mean goodput of two competitors that share the link.
-    pub(super) keeps: Option<Ratio>,
+    pub keeps: Option<Ratio>,
     /// Mean RTT of both, in milliseconds.
-    pub(super) rtt_mean: f64,
+    pub rtt_mean: f64,
 }
 
 impl Long {

@@ -1,0 +1,55 @@
+//! Asks a question: runs it until Ctrl-C, writes its page, and prints its answer.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use questions::{Lab, Question, cost};
+use scenario::Watch;
+use serde::Serialize;
+
+use crate::output::tell;
+use crate::places;
+use crate::progress::Bar;
+use crate::status::{Error, HOLDS, print};
+
+/// Estimated seconds of one core above which the cost is announced.
+const LONG: f64 = 60.0;
+
+/// How an answer is printed.
+pub(super) struct View {
+    pub(super) json: bool,
+    pub(super) verbose: bool,
+}
+
+/// Answers a question with results below `out`. `name` is that of the command. Returns the exit
+/// status.
+pub(super) fn ask<Q>(name: &str, question: &Q, out: &Path, view: &View) -> Result<u8, Error>
+where
+    Q: Question<Answer: Serialize>,
+{
+    let watch = Arc::new(Watch::default());
+    let handler = Arc::clone(&watch);
+    ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
+    let (options, progress) = (places::simulate(out.to_owned()), Bar::default());
+    let lab = Lab { options: &options, progress: &progress, watch: &watch };
+    let work = question.check(&lab)?;
+    if work.seconds > LONG {
+        tell(&format!("{name}: takes about {} on one core{}", cost::time(work.seconds), work.covers));
+    }
+    let answer = question.answer(&lab)?;
+    let mut shown = match view.json {
+        true => serde_json::to_string_pretty(&answer).map_err(Error::bad)? + "\n",
+        false => question.text(&answer, view.verbose),
+    };
+    if let Some(page) = question.page(&answer) {
+        let dir = out.join("report").join(&page.folder);
+        let file = report::write_answer(&dir, &page.title, &page.blocks, page.results)
+            .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", dir.display())))?;
+        if !view.json {
+            shown += &format!("report: {}\n", file.display());
+        }
+    }
+    print(&shown);
+    Ok(HOLDS)
+}

@@ -1,0 +1,73 @@
+//! Shows what changed between two sets of results by more than the spread between runs.
+
+mod change;
+mod comparison;
+mod junit;
+mod pairs;
+mod rule;
+mod text;
+
+pub use self::change::Change;
+pub use self::comparison::{ChangedVerdict, Comparison};
+pub use self::rule::Rule;
+
+use results::summary::Results;
+
+use crate::{Cost, Failure, Lab, Page};
+
+/// What changed between two sets of results?
+#[derive(Debug)]
+pub struct Question {
+    pub before: Set,
+    pub after: Set,
+    /// Largest changes that are accepted.
+    pub rules: Vec<Rule>,
+}
+
+/// A set of results.
+#[derive(Debug)]
+pub struct Set {
+    /// Name in texts: its folder.
+    pub name: String,
+    /// Results with their ids.
+    pub results: Vec<(String, Results)>,
+}
+
+impl crate::Question for Question {
+    type Answer = Comparison;
+
+    fn check(&self, _: &Lab<'_>) -> Result<Cost, Failure> {
+        Ok(Cost { seconds: 0.0, covers: String::new() })
+    }
+
+    fn answer(&self, _: &Lab<'_>) -> Result<Comparison, Failure> {
+        Ok(self.comparison())
+    }
+
+    fn text(&self, answer: &Comparison, all: bool) -> String {
+        text::report(answer, self, text::Shown { markdown: false, all })
+    }
+
+    fn page<'a>(&self, _: &'a Comparison) -> Option<Page<'a>> {
+        None
+    }
+}
+
+impl Question {
+    /// Compares the results. No experiment runs.
+    pub fn comparison(&self) -> Comparison {
+        Comparison::new(&self.before.results, &self.after.results, &self.rules)
+    }
+
+    /// Returns the answer in Markdown. `all` adds the small changes.
+    pub fn markdown(&self, answer: &Comparison, all: bool) -> String {
+        text::report(answer, self, text::Shown { markdown: true, all })
+    }
+}
+
+impl Comparison {
+    /// Returns the outcome of the rules as JUnit's XML.
+    pub fn junit(&self) -> String {
+        junit::report(self)
+    }
+}
