@@ -10,6 +10,7 @@ mod one;
 mod options;
 mod places;
 mod plan;
+mod planned;
 mod progress;
 mod recorder;
 
@@ -25,9 +26,10 @@ use units::Duration;
 pub use self::cases::check_all;
 pub use self::disk::{RecordedBytes, recorded_bytes};
 use self::job::{Job, work};
-pub use self::options::{Failure, Options, Program, Shard, Study};
+pub use self::options::{Failure, Options, Program, Selection, Shard, Study};
 pub use self::places::Places;
 use self::plan::{Begun, Plan};
+pub use self::planned::{Planned, planned};
 pub use self::progress::{Progress, Silent, State};
 use self::progress::{Tracker, Work};
 
@@ -61,8 +63,9 @@ pub fn experiments(
     (shown, watch): (&dyn Progress, &Watch),
 ) -> Result<Vec<Study>, Failure> {
     let mut tries = 1;
+    let attempt = || attempt(name, all, options, (shown, watch));
     loop {
-        match attempt(name, all, options, (shown, watch)) {
+        match options.pool.as_ref().map_or_else(attempt, |pool| pool.install(attempt)) {
             // Another program finished the same study and removed its runs. The results exist now.
             Err(Failure::Store(_, e)) if e.kind() == ErrorKind::NotFound && tries < TRIES => tries += 1,
             // The last of the other parts was finished while this one ran.

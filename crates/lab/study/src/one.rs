@@ -20,9 +20,8 @@ impl Run<'_> {
     /// it belongs to another part.
     pub(crate) fn simulate(&self, number: usize, job: &Job<'_>) -> Result<Option<Done>, Failure> {
         let scenario = job.scenario(self.exp, self.options);
-        let is_others = self.options.shard.is_some_and(|shard| !shard.has(number));
         let known = self.runs.load(number);
-        if known.is_some() || is_others {
+        if known.is_some() || !self.options.runs.has(number) {
             return Ok(self.progress.run(work(&scenario), |_| known));
         }
         self.progress.check_stop()?;

@@ -1,11 +1,14 @@
 //! Options for running experiments, and the ways that a study can end.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use experiment::diagnostic::Diagnostic;
 use experiment::place::Place;
+use rayon::ThreadPool;
 use results::qlog;
 use results::summary::Results;
 use scenario::World;
@@ -40,15 +43,27 @@ pub struct Options {
     pub backends: Vec<Place>,
     /// Whether to compute existing results again.
     pub fresh: bool,
-    /// Part of the runs to make; `None` for all.
-    pub shard: Option<Shard>,
+    /// Runs to make.
+    pub runs: Selection,
+    /// Threads for the runs; `None` for the pool of the caller.
+    pub pool: Option<Arc<ThreadPool>>,
 }
 
 impl Options {
     /// Returns options for simulations that are stored in this folder.
     pub fn simulate(out: PathBuf, places: Places, program: Program) -> Self {
-        let (world, backends) = (Place::SIM, Vec::new());
-        Self { out, places, program, qlog: None, pcap: false, world, backends, fresh: false, shard: None }
+        Self {
+            out,
+            places,
+            program,
+            qlog: None,
+            pcap: false,
+            world: Place::SIM,
+            backends: Vec::new(),
+            fresh: false,
+            runs: Selection::All,
+            pool: None,
+        }
     }
 
     /// Reports whether runs in the world of these options take real time.
@@ -66,6 +81,28 @@ impl Options {
     }
 }
 
+/// The runs of a study that one program makes. The last part that finds all others completes the
+/// study.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    #[default]
+    All,
+    Shard(Shard),
+    /// Numbers of runs, as in [`crate::planned`].
+    Listed(BTreeSet<usize>),
+}
+
+impl Selection {
+    /// Reports whether the run with this number, counted from 0, is selected.
+    pub(crate) fn has(&self, run: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Shard(shard) => shard.has(run),
+            Self::Listed(runs) => runs.contains(&run),
+        }
+    }
+}
+
 /// A part of a study: every `of`-th run, starting with the `number`-th, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
@@ -75,7 +112,7 @@ pub struct Shard {
 
 impl Shard {
     /// Reports whether the run with this number, counted from 0, belongs to the part.
-    pub(crate) fn has(self, run: usize) -> bool {
+    fn has(self, run: usize) -> bool {
         run % self.of == self.number - 1
     }
 }

@@ -17,7 +17,7 @@ use crate::files;
 use crate::gather::{counted, gather, run_row};
 use crate::job::{Job, Run};
 use crate::manifest::manifest;
-use crate::options::{Failure, Options, Study};
+use crate::options::{Failure, Options, Selection, Study};
 use crate::progress::Tracker;
 
 /// An experiment that has to be computed.
@@ -193,7 +193,7 @@ impl<'a> Plan<'a> {
 /// runs that cannot be used again: those with qlog files, which are stored separately, measurements
 /// with the simulations next to them, and runs that are made although they exist.
 fn runs(options: &Options, manifest: &Manifest, id: &str) -> io::Result<Runs> {
-    let is_once = options.fresh && options.shard.is_none();
+    let is_once = options.fresh && options.runs == Selection::All;
     match options.qlog.is_some() || options.is_real_time() || is_once {
         true => Runs::temporary(&options.out, manifest),
         false => Ok(Runs::open(&options.out, manifest, id)),

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ackclock_study::{Failure, Options, Places, Program, Silent, Study, experiment};
+use ackclock_study::{
+    self as study, Failure, Options, Places, Program, Selection, Silent, Study, experiment,
+};
 use experiment::file::Experiment;
 use experiment::place::{Place, Row};
 use scenario::{Ran, Recorder, Scenario, Watch, World};
@@ -200,6 +202,26 @@ fn another_reading_runs_nothing() {
     // A window that no run recorded needs runs.
     let whole = files + "[table]\nmetrics = [\"goodput @ run\"]\n";
     assert_ne!(run(&whole).1, folder);
+}
+
+/// Parts by lists of runs, in a pool of the caller, give the results of the whole.
+#[test]
+fn parts_by_lists_of_runs() {
+    let (whole, parts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let file = parsed(&FILE.replace("repetitions = 2", "repetitions = 3"));
+    let plan = study::planned(&file);
+    assert_eq!(plan.iter().map(|run| run.number).collect::<Vec<_>>(), [0, 1, 2]);
+    let run = |options: &Options| experiment(&file, options, &Silent, &Watch::default()).unwrap();
+    let (_, folder, _) = complete(run(&options(whole.path(), "a")));
+    let pool = Some(Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap()));
+    let part = |runs: &[usize]| {
+        let runs = Selection::Listed(runs.iter().copied().collect());
+        run(&Options { runs, pool: pool.clone(), ..options(parts.path(), "a") })
+    };
+    assert!(matches!(part(&[2]), Study::Part(name, 1, 3) if name == "paper/x"));
+    let (_, other, _) = complete(part(&[0, 1]));
+    let files = |folder: &Path| ["runs.csv", "summary.json"].map(|name| fs::read(folder.join(name)).unwrap());
+    assert_eq!(files(&folder), files(&other));
 }
 
 /// Two programs that compute the same study again at once do not disturb each other.

@@ -23,7 +23,7 @@ use experiment::place::Place;
 use report::terminal::{self, brief, first, lines::Lines};
 use results::qlog::Format;
 use results::summary::{ClaimResult, Results, Summary, Verdict};
-use study::{Options, Shard, Study};
+use study::{Options, Selection, Shard, Study};
 
 /// Largest number of threads: more than any machine has cores.
 const MAX_JOBS: usize = 256;
@@ -177,14 +177,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
     if args.on == Place::WIRE {
         places::prepare_wire()?;
     }
-    if let Some(jobs) = args.jobs.and_then(|jobs| jobs.0) {
-        if jobs == 0 {
-            return Err(Error::bad("--jobs 0: must be at least 1"));
+    let pool = match args.jobs.and_then(|jobs| jobs.0) {
+        Some(0) => return Err(Error::bad("--jobs 0: must be at least 1")),
+        Some(jobs) => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build();
+            Some(Arc::new(pool.map_err(Error::bad)?))
         }
-        rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build_global().map_err(Error::bad)?;
-    }
-    let backends = wanted(args)?;
-    let options = options(args, backends);
+        None => None,
+    };
+    let options = Options { pool, ..options(args, wanted(args)?) };
     let experiments = fitting(read(args)?, &options)?;
     check_disk(&experiments, args, &options)?;
     let watch = Arc::new(Watch::default());
@@ -234,7 +235,7 @@ fn options(args: &RunArgs, backends: Vec<Place>) -> Options {
         world: args.on,
         backends,
         fresh: args.fresh,
-        shard: args.shard,
+        runs: args.shard.map_or(Selection::All, Selection::Shard),
         ..places::simulate(args.out.clone())
     }
 }
