@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -195,9 +196,16 @@ enum Command {
     Bench(BenchArgs),
 }
 
-/// Runs the command that this process's arguments name. Returns the exit status.
-pub fn main() -> u8 {
-    let cli = Cli::parse();
+/// Runs the command that the arguments name. Returns the exit status.
+pub(crate) fn main(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(why) => {
+            // Help goes to standard output and is not an error.
+            let _ = why.print();
+            return why.exit_code() as u8;
+        }
+    };
     let done = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Plan { experiments } => plan::run(&experiments),

@@ -1,13 +1,15 @@
 //! The `ackclock` command as a library. [`main_with`] runs it with controllers of your own.
 
-pub mod cli;
+mod cli;
 mod commands;
 mod features;
+mod interrupt;
 mod output;
 mod places;
 mod progress;
 mod status;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use congestion::{Entry, Registry};
@@ -25,10 +27,21 @@ use congestion::{Entry, Registry};
 pub fn main_with(controllers: impl IntoIterator<Item = Entry>) -> ExitCode {
     let registry = controllers.into_iter().fold(Registry::default(), Registry::with);
     match experiment::controllers::set_controllers(registry) {
-        Ok(()) => ExitCode::from(cli::main()),
+        Ok(()) => ExitCode::from(main_from(std::env::args_os())),
         Err(why) => {
             status::complain(why);
             ExitCode::from(status::BAD)
         }
     }
+}
+
+/// Runs the command that these arguments name, the first of which is the name of the program.
+/// Returns the exit status.
+///
+/// ```
+/// assert_eq!(ackclock::main_from(["ackclock", "algorithms", "cubic"]), 0);
+/// assert_eq!(ackclock::main_from(["ackclock", "compare", "cubic"]), 2);
+/// ```
+pub fn main_from(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    cli::main(args)
 }

@@ -181,8 +181,14 @@ impl Column {
 }
 
 impl Claims {
-    /// Counts a claim.
-    pub fn add(&mut self, claim: &ClaimResult) {
+    /// Counts claims.
+    pub fn count<'c>(claims: impl IntoIterator<Item = &'c ClaimResult>) -> Self {
+        let mut counts = Self::default();
+        claims.into_iter().for_each(|claim| counts.add(claim));
+        counts
+    }
+
+    fn add(&mut self, claim: &ClaimResult) {
         let count = match claim.verdict {
             Verdict::Holds => &mut self.holds,
             Verdict::Partly => &mut self.partly,

@@ -1,13 +1,11 @@
 //! Asks a question: runs it until Ctrl-C, writes its page, and prints its answer.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use questions::{Lab, Question, cost};
-use scenario::Watch;
 use serde::Serialize;
 
+use crate::interrupt;
 use crate::output::tell;
 use crate::places;
 use crate::progress::Bar;
@@ -28,9 +26,7 @@ pub(super) fn ask<Q>(name: &str, question: &Q, out: &Path, view: &View) -> Resul
 where
     Q: Question<Answer: Serialize>,
 {
-    let watch = Arc::new(Watch::default());
-    let handler = Arc::clone(&watch);
-    ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
+    let watch = interrupt::watch()?;
     let (options, progress) = (places::simulate(out.to_owned()), Bar::default());
     let lab = Lab { options: &options, progress: &progress, watch: &watch };
     let work = question.check(&lab)?;

@@ -21,6 +21,7 @@ use super::files::endpoint::{self, DatagramArgs};
 use super::files::listeners::{End, KeyLog, Qlog};
 use super::files::table::{Measured, lines};
 use super::files::trust::TrustArgs;
+use crate::interrupt::on_interrupt;
 use crate::status::{BAD, Error, HOLDS, INTERRUPTED, MISS, complain, print};
 
 /// Interval between updates of the progress bar and checks for Ctrl-C.
@@ -83,7 +84,7 @@ pub(crate) struct ClientOptions {
 pub(crate) fn run(args: &FetchArgs) -> Result<u8, Error> {
     let stop = Arc::new(AtomicBool::new(false));
     let handler = Arc::clone(&stop);
-    ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
+    on_interrupt(move || handler.store(true, Ordering::Relaxed))?;
     fetch(args, ClientOptions::default(), &stop)
 }
 

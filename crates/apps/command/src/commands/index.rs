@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::commands::folders::{AGAIN, NO_RESULTS, unlisted};
 use crate::status::{Error, HOLDS, MISS, print, width};
 use questions::text::cut;
+use results::ledger::Claims;
 use results::store::{self, Entry, State};
-use results::summary::{ClaimResult, Verdict};
 
 /// A line of the list.
 #[derive(Serialize)]
@@ -27,7 +27,7 @@ struct Line<'a> {
     /// Cases times repetitions; for an unfinished study, the number of finished runs.
     runs: Option<usize>,
     repetitions: Option<u32>,
-    claims: Option<Claims>,
+    claims: Option<Counts>,
     bytes: u64,
     /// `whole`, `no-sums`, `damaged` or `partial`.
     state: &'static str,
@@ -35,34 +35,12 @@ struct Line<'a> {
     problem: Option<&'a str>,
 }
 
-/// Number of claims with each verdict.
-#[derive(Default, Serialize)]
-struct Claims {
+/// Number of claims, and of those with each verdict.
+#[derive(Serialize)]
+struct Counts {
     all: usize,
-    holds: usize,
-    partly: usize,
-    within_spread: usize,
-    missed: usize,
-    not_judged: usize,
-    /// Claims that fail somewhere for an unknown reason.
-    open: usize,
-}
-
-impl Claims {
-    fn count(claims: &[ClaimResult]) -> Self {
-        let mut counts = Self { all: claims.len(), ..Self::default() };
-        for claim in claims {
-            match claim.verdict {
-                Verdict::Holds => counts.holds += 1,
-                Verdict::Partly => counts.partly += 1,
-                Verdict::WithinSpread => counts.within_spread += 1,
-                Verdict::Missed => counts.missed += 1,
-                Verdict::NotJudged => counts.not_judged += 1,
-            }
-            counts.open += usize::from(claim.open || claim.is_unexplained());
-        }
-        counts
-    }
+    #[serde(flatten)]
+    claims: Claims,
 }
 
 impl<'a> Line<'a> {
@@ -89,7 +67,10 @@ impl<'a> Line<'a> {
             commit: manifest.as_ref().map(|manifest| manifest.commit.as_str()),
             runs,
             repetitions,
-            claims: summary.as_ref().map(|summary| Claims::count(&summary.claims)),
+            claims: summary.as_ref().map(|summary| {
+                let claims = Claims::count(&summary.claims);
+                Counts { all: claims.all(), claims }
+            }),
             bytes: *bytes,
             state,
             problem,
@@ -100,7 +81,7 @@ impl<'a> Line<'a> {
     /// leave.
     fn text(&self, width: usize) -> String {
         let claims = match &self.claims {
-            Some(claims) if claims.all > 0 => {
+            Some(Counts { all, claims }) if *all > 0 => {
                 format!("{}/{}/{}", claims.holds, claims.partly + claims.within_spread, claims.missed)
             }
             Some(_) => "none".to_owned(),

@@ -17,6 +17,7 @@ use super::files::controller::ControllerArgs;
 use super::files::endpoint::DatagramArgs;
 use super::files::trust::TrustArgs;
 use super::serve::{ServeArgs, serve};
+use crate::interrupt::on_interrupt;
 use crate::status::{Error, HOLDS, MISS, complain};
 
 /// Exit status for a test case that the endpoint does not support.
@@ -153,7 +154,7 @@ fn client(case: Case) -> Result<u8, Error> {
     let options = ClientOptions { ciphers: case.ciphers, update_keys: case.update_keys, trust_anyone: true };
     let stop = Arc::new(AtomicBool::new(false));
     let handler = Arc::clone(&stop);
-    ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
+    on_interrupt(move || handler.store(true, Ordering::Relaxed))?;
     let batches: Vec<Vec<String>> =
         if case.many { urls.into_iter().map(|url| vec![url]).collect() } else { vec![urls] };
     let many = batches.len() > 1;

@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use clap::{ArgAction, Args};
-use scenario::Watch;
 use serde::Serialize;
 use units::Bytes;
 
@@ -14,6 +12,7 @@ use crate::commands::arguments;
 use crate::commands::folders::slug;
 use crate::commands::sources;
 use crate::commands::worlds::{backends, stacks, worlds};
+use crate::interrupt;
 use crate::output::tell;
 use crate::places;
 use crate::progress::Bar;
@@ -21,8 +20,9 @@ use crate::status::{Error, HOLDS, MISS, complain, print, width};
 use experiment::file::Experiment;
 use experiment::place::Place;
 use report::terminal::{self, brief, first, lines::Lines};
+use results::ledger::Claims;
 use results::qlog::Format;
-use results::summary::{ClaimResult, Results, Summary, Verdict};
+use results::summary::{Results, Summary};
 use study::{Options, Selection, Shard, Study};
 
 /// Largest number of threads: more than any machine has cores.
@@ -188,9 +188,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
     let options = Options { pool, ..options(args, wanted(args)?) };
     let experiments = fitting(read(args)?, &options)?;
     check_disk(&experiments, args, &options)?;
-    let watch = Arc::new(Watch::default());
-    let handler = Arc::clone(&watch);
-    ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
+    let watch = interrupt::watch()?;
     let (mut all, mut paths, mut notes) = (Vec::new(), Vec::new(), brief::Notes::new());
     let shown = Bar::default();
     for study in study::experiments(&together(&experiments), &experiments, &options, (&shown, &watch))? {
@@ -344,43 +342,40 @@ fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
     })
 }
 
-fn claims(all: &[Results]) -> impl Iterator<Item = &ClaimResult> {
-    all.iter().flat_map(|r| &r.summary.claims)
-}
-
 /// Formats a number with the verb for one or for several.
 fn counted(number: usize, [one, several]: [&str; 2]) -> String {
     format!("{number} {}", if number == 1 { one } else { several })
 }
 
 fn unexplained(all: &[Results]) -> usize {
-    claims(all).filter(|claim| claim.is_unexplained()).count()
+    all.iter().flat_map(|r| &r.summary.claims).filter(|claim| claim.is_unexplained()).count()
 }
 
 /// Counts the verdicts of all claims, in a few lines.
 pub(crate) fn conclusion(all: &[Results]) -> String {
-    if claims(all).next().is_none() {
-        return "\nno claims to judge\n".to_owned();
-    }
     let line = |ours: bool, whose: &str| {
-        let mine = || claims(all).filter(|claim| claim.ours == ours);
-        let count = |verdict| mine().filter(|claim| claim.verdict == verdict).count();
-        if mine().next().is_none() {
+        let claims = all.iter().flat_map(|r| &r.summary.claims).filter(|claim| claim.ours == ours);
+        let counts = Claims::count(claims);
+        if counts.all() == 0 {
             return String::new();
         }
         format!(
             "{whose}: {}, {}, {} within the spread, {}, {} not judged\n",
-            counted(count(Verdict::Holds), ["holds", "hold"]),
-            counted(count(Verdict::Partly), ["holds partly", "hold partly"]),
-            count(Verdict::WithinSpread),
-            counted(count(Verdict::Missed), ["fails", "fail"]),
-            count(Verdict::NotJudged),
+            counted(counts.holds, ["holds", "hold"]),
+            counted(counts.partly, ["holds partly", "hold partly"]),
+            counts.within_spread,
+            counted(counts.missed, ["fails", "fail"]),
+            counts.not_judged,
         )
     };
+    let lines = line(false, "claims of the source") + &line(true, "claims of our own");
+    if lines.is_empty() {
+        return "\nno claims to judge\n".to_owned();
+    }
     let bare = match unexplained(all) {
         0 => String::new(),
         1 => "1 failing claim has no recorded reason (marked !)\n".to_owned(),
         number => format!("{number} failing claims have no recorded reason (marked !)\n"),
     };
-    format!("\n{}{}{bare}", line(false, "claims of the source"), line(true, "claims of our own"))
+    format!("\n{lines}{bare}")
 }

@@ -19,6 +19,7 @@ use super::files::controller::{ControllerArgs, settings};
 use super::files::endpoint::DatagramArgs;
 use super::files::listeners::{End, KeyLog, Qlog};
 use super::files::{endpoint, keys, listeners};
+use crate::interrupt::on_interrupt;
 use crate::output::tell;
 use crate::status::{Error, HOLDS, complain, print};
 
@@ -109,7 +110,7 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
         server = server.with_tap(listener(folder.clone(), algorithm));
     }
     let shutdown = server.shutdown_handle();
-    ctrlc::set_handler(move || shutdown.shut_down()).map_err(Error::bad)?;
+    on_interrupt(move || shutdown.shut_down())?;
     print(&format!("serving {} at {local}\n", args.root.display()));
     if let Some(certificate) = certificate.filter(|_| made) {
         print(&format!("SHA-256 fingerprint of its certificate: {certificate}\n"));

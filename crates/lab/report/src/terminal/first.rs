@@ -88,8 +88,7 @@ fn overview(out: &mut Lines, all: &[&Summary]) {
     ));
     let mut notes = Vec::new();
     for summary in all {
-        let mut claims = Claims::default();
-        summary.claims.iter().for_each(|claim| claims.add(claim));
+        let claims = Claims::count(&summary.claims);
         let distance = distance(summary);
         if distance.is_some() && !notes.contains(&ERROR) {
             notes.insert(0, ERROR);

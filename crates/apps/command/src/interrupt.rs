@@ -1,0 +1,28 @@
+//! Ctrl-C, SIGTERM and SIGHUP. A process has one handler, and each command an action of its own.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use scenario::Watch;
+
+use crate::status::Error;
+
+type Action = Box<dyn FnMut() + Send>;
+
+static ACTION: Mutex<Option<Action>> = Mutex::new(None);
+
+/// Does this at every interrupt from now on, in place of an earlier action.
+pub(crate) fn on_interrupt(action: impl FnMut() + Send + 'static) -> Result<(), Error> {
+    static HANDLER: OnceLock<Result<(), String>> = OnceLock::new();
+    *ACTION.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(action));
+    let act = || ACTION.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().for_each(|action| action());
+    HANDLER.get_or_init(|| ctrlc::set_handler(act).map_err(|e| e.to_string())).clone().map_err(Error::bad)
+}
+
+/// Returns a watch that every interrupt stops.
+pub(crate) fn watch() -> Result<Arc<Watch>, Error> {
+    let watch = Arc::new(Watch::default());
+    let stopped = Arc::clone(&watch);
+    on_interrupt(move || stopped.stop.store(true, Ordering::Relaxed))?;
+    Ok(watch)
+}
