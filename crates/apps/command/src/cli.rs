@@ -10,6 +10,7 @@ use crate::commands::bench::{self, BenchArgs};
 use crate::commands::compare::{self, CompareArgs};
 use crate::commands::conform::{self, ConformArgs};
 use crate::commands::diff::{self, DiffArgs};
+use crate::commands::digest::{self, DigestArgs};
 use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::fetch::{self, FetchArgs};
 use crate::commands::interop::{self, InteropArgs};
@@ -190,6 +191,14 @@ enum Command {
         /// Print the page of this command.
         command: Option<String>,
     },
+    /// Print digests of simulations, to compare two builds or platforms.
+    ///
+    /// Prints a line of JSON for each case: the number of events, and SHA-256 of the time series,
+    /// the metrics and the keys of the first repetition. Equal digests mean equal results, bit for
+    /// bit.
+    ///
+    /// Example: `ackclock digest quic-dc --first`
+    Digest(DigestArgs),
     /// Measure the speed of the simulator on one core.
     ///
     /// The unit is packets through the bottleneck per CPU second.
@@ -227,6 +236,7 @@ pub(crate) fn main(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
         Command::Completions { shell } => shell::completions(shell, Cli::command()),
         Command::Man { command } => shell::man(command.as_deref(), Cli::command()),
         Command::New(args) => new::run(&args).map(|said| print(&said)).map(|()| HOLDS).map_err(Error::bad),
+        Command::Digest(args) => digest::run(&args),
         Command::Bench(args) => bench::run(&args),
     };
     done.unwrap_or_else(|error| {

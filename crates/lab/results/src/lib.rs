@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod columns;
+pub mod digest;
 pub mod judge;
 pub mod ledger;
 pub mod measure;

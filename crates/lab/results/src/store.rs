@@ -32,6 +32,7 @@ pub use self::recording::{Recorded, Recording};
 use self::rows::{cdfs, flow_rows};
 pub use self::runs::{Done, Runs};
 use self::series::ChartSelection;
+pub(crate) use self::sums::hex;
 use self::tables::{ControllerInfo, Keys, Samples, Tables};
 use self::unfinished::{Unfinished, remove_abandoned};
 use crate::columns;
@@ -157,7 +158,7 @@ impl Manifest {
 
 /// Returns the SHA-256 in hexadecimal digits.
 pub fn digest(bytes: &[u8]) -> String {
-    sums::hex(&Sha256::digest(bytes))
+    hex(&Sha256::digest(bytes))
 }
 
 /// A results folder during writing. If it is dropped before [`Folder::publish`], it leaves nothing

@@ -7,6 +7,7 @@ pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod conform;
 pub(crate) mod diff;
+pub(crate) mod digest;
 #[cfg(wire)]
 pub(crate) mod doctor;
 #[cfg(transfer)]

@@ -36,7 +36,7 @@ impl LogHash {
         self.0.write(bytes);
     }
 
-    pub(super) fn hex(&self) -> String {
+    pub(crate) fn hex(&self) -> String {
         format!("{:032x}", self.0.finish_128())
     }
 }
@@ -179,7 +179,7 @@ fn each_part(file: &Path, mut take: impl FnMut(&[u8])) -> io::Result<()> {
 }
 
 /// Formats bytes as hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
