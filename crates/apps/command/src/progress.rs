@@ -87,12 +87,18 @@ impl Progress for Bar {
     }
 }
 
+/// Time after which work of unknown length is shown.
+const MOMENT: Duration = Duration::from_millis(500);
+
 /// Does work of unknown length, and shows that it continues.
 pub(crate) fn waiting<R>(name: &str, work: impl FnOnce() -> R) -> R {
     let (bar, begin) = (ProgressBar::new_spinner().with_message(name.to_owned()), now());
     LazyLock::force(&LAST_LINE);
     let update = || {
-        bar.tick();
+        // Work of a moment shows nothing.
+        if begin.elapsed() >= MOMENT {
+            bar.tick();
+        }
         if bar.is_hidden() && is_time_for_a_line() {
             tell(&format!("{name}: working for {} s", begin.elapsed().as_secs()));
         }

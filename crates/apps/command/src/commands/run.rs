@@ -15,7 +15,7 @@ use crate::commands::worlds::{backends, stacks, worlds};
 use crate::interrupt;
 use crate::output::tell;
 use crate::places;
-use crate::progress::Bar;
+use crate::progress::{Bar, waiting};
 use crate::status::{Error, HOLDS, MISS, complain, print, width};
 use experiment::file::Experiment;
 use experiment::place::Place;
@@ -186,8 +186,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         None => None,
     };
     let options = Options { pool, ..options(args, wanted(args)?) };
-    let experiments = fitting(read(args)?, &options)?;
-    check_disk(&experiments, args, &options)?;
+    let experiments = waiting("reading", || {
+        let experiments = fitting(read(args)?, &options)?;
+        check_disk(&experiments, args, &options).map(|()| experiments)
+    })?;
     let watch = interrupt::watch()?;
     let (mut all, mut paths, mut notes) = (Vec::new(), Vec::new(), brief::Notes::new());
     let shown = Bar::default();
