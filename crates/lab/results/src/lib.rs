@@ -12,3 +12,4 @@ mod states;
 pub mod store;
 pub mod summary;
 pub mod variables;
+pub mod verdict;

@@ -1,11 +1,11 @@
 //! Metrics and verdicts of runs of experiment files.
 
 use crate::common::{APPLICATIONS, BOTH, CHAIN, MIXED, UDP, good, parse, scenario, small};
-use experiment::file::{Check, Experiment};
+use experiment::file::{Check, Experiment, Sample};
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
-use experiment::verdict::{self, Outcome, Sample};
 use results::measure::{Values, measure};
+use results::verdict::{self, Outcome};
 use scenario::Watch;
 
 /// Runs a case and measures it.
@@ -110,8 +110,8 @@ fn claims_are_judged_in_words() {
             "QUIC-DC 10" => Some(Sample { value: 0.02, spread: Some(0.0) }),
             _ => None,
         };
-        let judgement = verdict::judge(&part(claim).check, &part(claim).metric, &labels, value, |_| None)?;
-        Some((judgement.outcome, judgement.numbers))
+        let numbers = part(claim).check.numbers(&part(claim).metric, &labels, value, |_| None)?;
+        Some((verdict::judge(&numbers).outcome, numbers.in_words(&part(claim).metric)))
     };
     let said = |outcome, numbers: &str| Some((outcome, numbers.to_owned()));
     assert_eq!(judge(0, 0.03), said(Outcome::Holds, "1.03 % is at least 0.9 %"));
@@ -119,12 +119,12 @@ fn claims_are_judged_in_words() {
     assert_eq!(judge(0, 0.035), said(Outcome::WithinSpread, "1.03 % is not at least 1.05 %"));
     assert_eq!(judge(0, 0.5), said(Outcome::Missed, "1.03 % is not at least 15 %"));
     let lossless = |row: &RowLabel, _: &Metric| Some(Sample::exact(if *row == "Cubic" { 1.03 } else { 0.0 }));
-    let judged = verdict::judge(&part(0).check, &"loss".into(), &labels, lossless, |_| None).unwrap();
-    assert_eq!(judged.outcome, Outcome::NotJudged, "thirty times nothing");
+    let numbers = part(0).check.numbers(&"loss".into(), &labels, lossless, |_| None).unwrap();
+    assert_eq!(verdict::judge(&numbers).outcome, Outcome::NotJudged, "thirty times nothing");
     assert_eq!(judge(1, 0.03), said(Outcome::Holds, "0.02, 0.03 ms"));
     assert_eq!(judge(1, 0.02), said(Outcome::WithinSpread, "0.02, 0.02 ms"));
     assert_eq!(judge(1, 0.01), said(Outcome::Missed, "0.02, 0.01 ms"));
     let Check::Increasing(rows) = &part(1).check else { panic!() };
     let none = |row: &RowLabel, _: &Metric| (*row != rows[0]).then_some(Sample::exact(1.0));
-    assert_eq!(verdict::judge(&part(1).check, &"rtt_mean".into(), &labels, none, |_| None), None);
+    assert_eq!(part(1).check.numbers(&"rtt_mean".into(), &labels, none, |_| None), None);
 }

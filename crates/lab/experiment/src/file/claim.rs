@@ -2,6 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::file::check::Check;
+use crate::file::compared::Sample;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::labels::Labels;
 use crate::file::reference::Reference;
@@ -11,7 +12,6 @@ use crate::metric::Metric;
 use crate::place::Place;
 use crate::prose;
 use crate::row::RowLabel;
-use crate::verdict::{self, Sample};
 
 /// A statement of the source.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,8 +96,8 @@ impl Part {
             return None; // published numbers always equal themselves
         }
         let sample = |row: &RowLabel, metric: &Metric| source.value(row, metric).map(Sample::exact);
-        let judgement = verdict::judge(&self.check, &self.metric, &printed, sample, value)?;
-        Some((judgement.stands, judgement.numbers))
+        let numbers = self.check.numbers(&self.metric, &printed, sample, value)?;
+        Some((numbers.stands(), numbers.in_words(&self.metric)))
     }
 
     /// Reads a part. The claim's `metric` and `variants` apply to every part that does not set its

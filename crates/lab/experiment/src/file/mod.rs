@@ -34,6 +34,7 @@ mod chain;
 mod chart;
 mod check;
 mod claim;
+mod compared;
 mod controller;
 mod cursor;
 mod experiment;
@@ -65,6 +66,7 @@ mod words;
 
 pub use self::check::{Check, Fold, Relation, Side};
 pub use self::claim::{Claim, Part};
+pub use self::compared::{Compared, Sample, slack_within};
 pub use self::experiment::Experiment;
 pub use self::miss::{Bias, Miss};
 pub(crate) use self::node::empty;
