@@ -5,8 +5,7 @@ use units::{Bytes, Duration, Rate, Time};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::link::MAX_RATE;
-use crate::file::spans::spans;
+use crate::file::values::{MAX_RATE, spans};
 use units::Percent;
 
 const BULK: &[&str] = &["name"];

@@ -121,6 +121,12 @@ impl<'a> Chain<'a> {
         }
     }
 
+    /// Returns the names of a route's links, if the file gives them.
+    pub(crate) fn names_along(&self, route: Route) -> Option<Vec<String>> {
+        let [first, last] = [route.first, route.last].map(|link| usize::from(link) - self.first);
+        self.names.get(first..=last).map(<[String]>::to_vec)
+    }
+
     /// Reports whether the file names the links, as in `[[link]]`.
     pub(crate) fn is_named(&self) -> bool {
         !self.names.is_empty()

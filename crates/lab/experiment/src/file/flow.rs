@@ -16,6 +16,7 @@ use crate::file::packet;
 use crate::file::stack::Stack;
 use crate::file::tables::flow::FlowTable;
 use crate::file::tables::{self, known_keys};
+use crate::file::values;
 
 known_keys!(KEYS: FlowTable<'static>);
 
@@ -82,7 +83,8 @@ impl Flow {
         let bulk = application == Application::Bulk;
         let group = read_label(&fields)?.unwrap_or_else(default);
         // The transfer of the whole file applies only to flows that carry bulk data.
-        let transfer = read_transfer(fields.get("transfer").as_ref())?.or(transfer.filter(|_| bulk));
+        let transfer =
+            fields.get("transfer").map_or(Ok(None), |c| values::transfer(&c))?.or(transfer.filter(|_| bulk));
         let config = FlowConfig {
             label: group.clone(),
             group,
@@ -295,15 +297,6 @@ fn read_stop(fields: &Fields<'_>) -> Result<Stop, Diagnostic> {
             span => Ok(Stop::After(span)),
         },
         (None, None) => Ok(Stop::Never),
-    }
-}
-
-/// Reads the number of bytes to send, at least one.
-pub(crate) fn read_transfer(cursor: Option<&Cursor<'_>>) -> Result<Option<Bytes>, Diagnostic> {
-    let Some(cursor) = cursor else { return Ok(None) };
-    match cursor.read()? {
-        Bytes(0) => Err(cursor.invalid("the transfer is 0 bytes", "remove `transfer` for unlimited data")),
-        bytes => Ok(Some(bytes)),
     }
 }
 

@@ -1,23 +1,19 @@
 //! Reads a `[link]` table.
 
-use link::{Limit, LimitCounts, LinkConfig, RateModel, Reorder, SlotModel, Steps};
+use link::{Limit, LimitCounts, LinkConfig, Reorder, Steps};
 use serde::de::DeserializeOwned;
-use units::{Bytes, Duration, Rate, Time};
+use units::{Bytes, Duration, Rate};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::aqm;
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::merge::merge;
 use crate::file::node::Value;
 use crate::file::queue::{self, Queue};
-use crate::file::spans::spans;
 use crate::file::tables::{self, known_keys};
+use crate::file::values::{self, MAX_RATE, spans};
 use units::Percent;
 
 known_keys!(KEYS: tables::network::Link<'static>);
-
-/// Highest rate. A packet then takes 12 ns, close to the simulator's resolution of 1 ns.
-pub(crate) const MAX_RATE: Rate = Rate(1_000_000_000_000);
 
 /// Traffic on a link, which converts its queue limit to bytes. Includes data and feedback.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +44,7 @@ impl Link {
             false => "write the rate of the bottleneck, like \"10 Mbit/s\"",
         };
         let rate_at = fields.need("rate", right)?;
-        let model = read_rate(&rate_at)?;
+        let model = values::rate(&rate_at)?;
         let rate = model.nominal();
         if rate == Rate(0) {
             return Err(rate_at.invalid("the rate is 0", "must be above 0, like \"10 Mbit/s\""));
@@ -162,36 +158,6 @@ fn read_counts(cursor: Option<&Cursor<'_>>) -> Result<LimitCounts, Diagnostic> {
     cursor.map_or(Ok(LimitCounts::Queue), |c| c.word("counting mode", &words))
 }
 
-/// Reads a rate, steps or slots.
-pub(crate) fn read_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
-    match &cursor.node().value {
-        Value::Array(_) => read_rate_steps(cursor),
-        Value::Table(_) => read_slots(cursor),
-        Value::Leaf(_) | Value::Gone => cursor.read().map(RateModel::Constant),
-    }
-}
-
-fn read_rate_steps(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
-    read_steps(cursor, "rate", "\"5 Mbit/s\"").map(RateModel::Steps)
-}
-
-/// Reads times and values. `key` and `like` are used in messages.
-fn read_steps<T: DeserializeOwned>(
-    cursor: &Cursor<'_>,
-    key: &str,
-    like: &str,
-) -> Result<Vec<(Time, T)>, Diagnostic> {
-    let mut steps = Vec::new();
-    for step in cursor.filled_list()? {
-        let [at, value] = &step.list()?[..] else {
-            let right = format!("write a step as [\"30 s\", {like}]: its time and its {key}");
-            return Err(step.invalid("invalid step", right));
-        };
-        steps.push((Time::ZERO + at.read()?, value.read()?));
-    }
-    Ok(steps)
-}
-
 /// Reads the propagation delay and its later steps, or half of `rtt`.
 pub(crate) fn read_delay(fields: &Fields<'_>) -> Result<(Duration, Steps<Duration>), Diagnostic> {
     match (fields.get("rtt"), fields.get("delay")) {
@@ -217,25 +183,10 @@ fn read_changing<T: DeserializeOwned + Copy>(
     if !matches!(cursor.node().value, Value::Array(_)) {
         return Ok((cursor.read()?, Steps::default()));
     }
-    let mut steps = read_steps(&cursor, key, like)?;
+    let mut steps = values::steps(&cursor, key, like)?;
     if !steps.is_sorted_by(|a, b| a.0 < b.0) {
         return Err(cursor.invalid(format!("the times of the steps of `{key}` must increase"), ""));
     }
     let (_, first) = steps.remove(0);
     Ok((first, Steps(steps)))
-}
-
-fn read_slots(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
-    // The median has no default. This number is a placeholder until the file's own replaces it.
-    let plain = SlotModel::plain(Rate(1_000_000));
-    let check = |slots: &SlotModel| {
-        LinkConfig { rate: RateModel::Slots(slots.clone()), ..LinkConfig::plain(Rate(1)) }.check()
-    };
-    let slots = merge(&plain, cursor, &[], check)?;
-    if cursor.node().get("median").is_none() {
-        return Err(
-            cursor.invalid("`median` is missing", "write the median of the slots' rates, like \"20 Mbit/s\"")
-        );
-    }
-    Ok(RateModel::Slots(slots))
 }

@@ -55,12 +55,12 @@ mod reference;
 mod resolved;
 pub mod rows;
 mod setup;
-mod spans;
 mod stack;
 mod sweep;
 pub(crate) mod tables;
 mod udp;
 mod unknown_rows;
+mod values;
 mod vary;
 mod words;
 

@@ -90,6 +90,17 @@ impl<'a> Network<'a> {
         usize::from(route.first) >= self.forward.end()
     }
 
+    /// Returns the word for a route along the return links, none for the forward links.
+    pub(crate) fn direction(&self, route: Route) -> Option<&'static str> {
+        self.is_backward(route).then_some("backward")
+    }
+
+    /// Returns the names of a route's links, if the file gives them.
+    pub(crate) fn names_along(&self, route: Route) -> Option<Vec<String>> {
+        let chain = if self.is_backward(route) { self.reverse.as_ref()? } else { &self.forward };
+        chain.names_along(route)
+    }
+
     /// Returns the names of the forward links, none for a single `[link]`.
     pub(crate) fn names(&self) -> Vec<String> {
         self.forward.names()

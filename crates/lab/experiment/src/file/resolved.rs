@@ -1,13 +1,13 @@
 //! Writes one run as an experiment file with every default written out, for its manifest.
 
-use link::{LinkConfig, RateModel};
-use scenario::{Application, Route, Transport, UdpConfig};
+use link::LinkConfig;
+use scenario::{Application, Route, Transport};
 use units::{Bytes, Percent, Time};
 
 use crate::file::flow::{Flow, Stop};
 use crate::file::setup::Setup;
 use crate::file::tables::flow::{AppTable, FlowTable, Named, Packet};
-use crate::file::tables::network::{Changing, Link, Links, OnOff, Probe, Udp};
+use crate::file::tables::network::{Changing, Link, Links};
 use crate::file::tables::{File, Window};
 
 /// The descriptive keys of the file.
@@ -38,14 +38,8 @@ pub(crate) fn table(head: Head<'_>, setup: &Setup) -> Result<toml::Table, toml::
             .collect(),
         link: links(&setup.links, &setup.link_names),
         reverse: (!setup.reverse.is_empty()).then(|| links(&setup.reverse, reverse_names(setup))),
-        probe: setup.probe.map(|p| Probe {
-            route: route(setup, p.route),
-            back_route: p.back.and_then(|back| route(setup, back)),
-            interval: p.interval,
-            size: Bytes(u64::from(p.size)),
-            rtt: p.rtt,
-        }),
-        udp: setup.udp.iter().map(|source| udp(setup, source)).collect(),
+        probe: setup.probe_table.as_ref(),
+        udp: &setup.udp_tables,
         flow: setup.flows.iter().map(|f| flow(setup, f)).collect(),
         transfer: None,
         vary: None,
@@ -109,19 +103,6 @@ fn link<'a>(config: &'a LinkConfig, name: Option<&'a str>) -> Link<'a> {
         blackhole: config.blackhole.iter().map(|(from, to)| (*from - Time::ZERO, *to - Time::ZERO)).collect(),
         corrupt: (config.corrupt > 0.0).then_some(Percent(config.corrupt * 100.0)),
         duplicate: (config.duplicate > 0.0).then_some(Percent(config.duplicate * 100.0)),
-    }
-}
-
-fn udp<'a>(setup: &'a Setup, source: &'a UdpConfig) -> Udp<'a> {
-    Udp {
-        label: &source.label,
-        direction: direction(setup, source.route),
-        route: route(setup, source.route),
-        size: Bytes(u64::from(source.size)),
-        start: source.start - Time::ZERO,
-        stop: source.stop.map(|time| time - Time::ZERO),
-        on_off: source.on_off.map(|o| OnOff { on: o.on, off: o.off, random: o.random }),
-        rate: RateModel::Steps(source.rate.clone()),
     }
 }
 

@@ -11,14 +11,15 @@ use units::{Duration, Rng, Time};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::flow::{self, Flow, MAX_FLOWS, Stop, read_transfer};
+use crate::file::flow::{self, Flow, MAX_FLOWS, Stop};
 use crate::file::groups::{MEASURE, RUN};
 use crate::file::load::Load;
 use crate::file::network::Network;
 use crate::file::node::Entry;
+use crate::file::tables::network::{Probe, Udp};
 use crate::file::tables::{Window, known_keys};
 use crate::file::unknown_rows::{UnknownRows, each};
-use crate::file::{probe, udp};
+use crate::file::{probe, udp, values};
 
 known_keys!(WINDOW_KEYS: Window);
 
@@ -47,6 +48,9 @@ pub(crate) struct Setup {
     pub(crate) flows: Vec<Flow>,
     pub(crate) probe: Option<ProbeConfig>,
     pub(crate) udp: Vec<UdpConfig>,
+    /// Their tables with every default, for the manifest.
+    pub(crate) probe_table: Option<Probe>,
+    pub(crate) udp_tables: Vec<Udp>,
 }
 
 impl Setup {
@@ -56,7 +60,9 @@ impl Setup {
         let network = Network::read(root)?;
         let mut flows = read_flows(root, &network, duration)?;
         let probe = root.get("probe").map(|c| probe::read(&c, &network)).transpose()?;
+        let (probe_table, probe) = probe.unzip();
         let udp = each(root, "udp", UnknownRows::Refused, |c| udp::read(c, &network, duration))?;
+        let (udp_tables, udp): (Vec<_>, Vec<_>) = udp.into_iter().unzip();
         let (links, reverse) = {
             let load = Load { flows: &flows, probe: probe.as_ref(), udp: &udp };
             network.resolve(|link| load.on(link))?
@@ -80,6 +86,8 @@ impl Setup {
             flows,
             probe,
             udp,
+            probe_table,
+            udp_tables,
         })
     }
 
@@ -155,7 +163,7 @@ fn read_duration(root: &Fields<'_>) -> Result<Duration, Diagnostic> {
 
 fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> Result<Vec<Flow>, Diagnostic> {
     let cursor = root.need("flow", "write at least one [[flow]] with its controller")?;
-    let transfer = read_transfer(root.get("transfer").as_ref())?;
+    let transfer = root.get("transfer").map_or(Ok(None), |c| values::transfer(&c))?;
     let tables = cursor.tables()?;
     if tables.is_empty() {
         return Err(cursor.problem("no flows", "add at least one [[flow]] with its controller"));

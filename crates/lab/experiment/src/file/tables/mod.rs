@@ -55,10 +55,10 @@ pub(crate) struct File<'a> {
     /// constant delay.
     pub(crate) reverse: Option<Links<'a>>,
     /// A ping that runs alongside the flows, as in Flent.
-    pub(crate) probe: Option<Probe<'a>>,
+    pub(crate) probe: Option<&'a Probe>,
     /// UDP traffic that does not respond to congestion.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) udp: Vec<Udp<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) udp: &'a [Udp],
     /// The flows. With `count`, one table stands for several flows that differ only in their start.
     pub(crate) flow: Vec<FlowTable<'a>>,
     /// Varied parameters. Each entry is a dotted key with its values, like `"link.queue" = ["1
@@ -112,6 +112,35 @@ pub(crate) fn keys<T: JsonSchema>() -> Vec<&'static str> {
     names.sort();
     names.into_iter().map(|name| &*name.leak()).collect()
 }
+
+/// Defines a table: each key with its documentation, type and default, and with the reader of its
+/// value if not every value of the type is allowed. The known keys, the reader, the schema, the
+/// reference page and a manifest's run follow from it.
+macro_rules! table {
+    (@value $at:ident) => { $at.read()? };
+    (@value $at:ident $reader:expr) => { $reader(&$at)? };
+    ($(#[$about:meta])* $table:ident {
+        $($(#[$key_about:meta])* $key:ident: $type:ty = $default:expr $(, $reader:expr)?;)*
+    }) => {
+        #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        $(#[$about])*
+        pub(crate) struct $table { $($(#[$key_about])* pub(crate) $key: $type,)* }
+
+        impl $table {
+            /// Reads the keys of a table over their defaults.
+            pub(crate) fn read(
+                fields: &$crate::file::cursor::Fields<'_>,
+            ) -> Result<Self, $crate::diagnostic::Diagnostic> {
+                Ok(Self { $($key: match fields.get(&stringify!($key).replace('_', "-")) {
+                    Some(at) => $crate::file::tables::table!(@value at $($reader)?),
+                    None => $default,
+                },)* })
+            }
+        }
+    };
+}
+pub(crate) use table;
 
 /// Defines a static with the names of a table's keys: `known_keys!(KEYS: FlowTable)`.
 macro_rules! known_keys {

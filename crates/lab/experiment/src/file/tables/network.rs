@@ -1,11 +1,17 @@
 //! `[link]`, `[reverse]`, `[probe]` and `[[udp]]`.
 
-use link::{Aqm, Limit, LimitCounts, RateModel, Reorder, Steps};
+use link::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder, Steps};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use units::{Bytes, Duration, Percent, Time};
+use units::{Bytes, Duration, Percent, Rate, Time};
 
-use crate::file::tables::Needs;
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::Cursor;
+use crate::file::tables::{Needs, known_keys, table};
+use crate::file::values::{self, MAX_RATE, later, packet_size};
+
+/// Shortest time between probes, and shortest phase of a UDP source.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 /// `[link]` or `[[link]]`.
 #[derive(Serialize, JsonSchema)]
@@ -114,57 +120,108 @@ pub(crate) enum NameOr<T> {
     Table(T),
 }
 
-/// `[probe]`.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "probe", transform = Needs(""))]
-pub(crate) struct Probe<'a> {
-    /// Links that the probe crosses, as for a flow.
-    pub(crate) route: Option<&'a [String]>,
-    /// Links that the reply crosses.
-    pub(crate) back_route: Option<&'a [String]>,
-    /// Time between probes, default 200 ms.
-    pub(crate) interval: Duration,
-    /// Size on the wire, default 84 bytes, as for `ping`.
-    pub(crate) size: Bytes,
-    /// Base RTT, default as for a flow.
-    pub(crate) rtt: Duration,
+table! {
+    /// `[probe]`.
+    #[schemars(rename = "probe", transform = Needs(""))]
+    Probe {
+        /// Links that the probe crosses, as for a flow.
+        route: Option<Vec<String>> = None, later;
+        /// Links that the reply crosses.
+        back_route: Option<Vec<String>> = None, later;
+        /// Time between probes, default 200 ms.
+        interval: Duration = Duration::from_millis(200), probe_interval;
+        /// Size on the wire, default 84 bytes, as for `ping`.
+        size: Bytes = Bytes(84), packet_size;
+        /// Base RTT, default as for a flow.
+        rtt: Duration = Duration::ZERO;
+    }
 }
 
-/// `[[udp]]`.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "udp", transform = Needs(""))]
-pub(crate) struct Udp<'a> {
-    /// Name of the source in tables, default `"UDP"`.
-    pub(crate) label: &'a str,
-    /// Direction, as for a flow.
-    pub(crate) direction: Option<&'static str>,
-    /// Links that the packets cross, as for a flow.
-    pub(crate) route: Option<&'a [String]>,
-    /// Packet size on the wire, required: `"1054 bytes"`. A packet leaves as soon as the rate
-    /// allows, with nanosecond precision.
-    pub(crate) size: Bytes,
-    /// Time of the first bit, default 0.
-    pub(crate) start: Duration,
-    /// Time of the last packet, default the end of the run.
-    pub(crate) stop: Option<Duration>,
-    /// Alternation of sending and silence, starting with sending: `{ on = "5 s", off = "10 s" }`.
-    /// With `random = true`, the times are means of exponential distributions. Default: always on.
-    pub(crate) on_off: Option<OnOff>,
-    /// Rate on the wire, required: `"500 kbit/s"`, or steps `[["0 s", "500 kbit/s"], ["40 s", "2
-    /// Mbit/s"]]`. A rate of 0 means silence.
-    pub(crate) rate: RateModel,
+fn probe_interval(cursor: &Cursor<'_>) -> Result<Duration, Diagnostic> {
+    match cursor.read()? {
+        interval if interval < SHORTEST => {
+            Err(cursor.invalid(format!("an interval of {interval} is too short"), "must be at least 1 ms"))
+        }
+        interval => Ok(interval),
+    }
 }
 
-/// `on-off` of `[[udp]]`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "udp-on-off", transform = Needs("on off"))]
-pub(crate) struct OnOff {
-    /// Length of a sending period, at least 1 ms.
-    pub(crate) on: Duration,
-    /// Length of a silent period, at least 1 ms.
-    pub(crate) off: Duration,
-    /// Whether the lengths are means of exponential distributions, default false.
-    pub(crate) random: bool,
+table! {
+    /// `[[udp]]`.
+    #[schemars(rename = "udp", transform = Needs(""))]
+    Udp {
+        /// Name of the source in tables, default `"UDP"`.
+        label: String = "UDP".to_owned();
+        /// Direction, as for a flow.
+        direction: Option<&'static str> = None, later;
+        /// Links that the packets cross, as for a flow.
+        route: Option<Vec<String>> = None, later;
+        /// Packet size on the wire, required: `"1054 bytes"`. A packet leaves as soon as the rate
+        /// allows, with nanosecond precision.
+        size: Bytes = Bytes(0), packet_size;
+        /// Time of the first bit, default 0.
+        start: Duration = Duration::ZERO;
+        /// Time of the last packet, default the end of the run.
+        stop: Option<Duration> = None;
+        /// Alternation of sending and silence, starting with sending: `{ on = "5 s", off = "10 s" }`.
+        /// With `random = true`, the times are means of exponential distributions. Default: always on.
+        on_off: Option<OnOff> = None, |at: &Cursor<'_>| OnOff::read_whole(at).map(Some);
+        /// Rate on the wire, required: `"500 kbit/s"`, or steps `[["0 s", "500 kbit/s"], ["40 s", "2
+        /// Mbit/s"]]`. A rate of 0 means silence.
+        rate: RateModel = RateModel::Constant(Rate(0)), udp_rate;
+    }
+}
+
+/// Reads the rate as steps. A constant rate is a single step.
+fn udp_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
+    let model = values::rate(cursor)?;
+    LinkConfig { rate: model.clone(), ..LinkConfig::plain(Rate(1)) }
+        .check()
+        .map_err(|wrong| cursor.invalid(wrong, ""))?;
+    let steps = match model {
+        RateModel::Constant(rate) => vec![(Time::ZERO, rate)],
+        RateModel::Steps(steps) => steps,
+        RateModel::Slots(_) => {
+            let right = "write a rate like \"500 kbit/s\", or steps [[\"0 s\", \"500 kbit/s\"], [\"40 s\", \"2 Mbit/s\"]]";
+            return Err(cursor.invalid("slots apply to links, not to UDP sources", right));
+        }
+    };
+    match steps.iter().find(|step| step.1 > MAX_RATE) {
+        Some((_, rate)) => Err(cursor.invalid(format!("{rate} is too high"), "must be at most 1000 Gbit/s")),
+        None => Ok(RateModel::Steps(steps)),
+    }
+}
+
+table! {
+    /// `on-off` of `[[udp]]`.
+    #[schemars(rename = "udp-on-off", transform = Needs("on off"))]
+    OnOff {
+        /// Length of a sending period, at least 1 ms.
+        on: Duration = Duration::ZERO, phase;
+        /// Length of a silent period, at least 1 ms.
+        off: Duration = Duration::ZERO, phase;
+        /// Whether the lengths are means of exponential distributions, default false.
+        random: bool = false;
+    }
+}
+
+known_keys!(ON_OFF_KEYS: OnOff);
+
+fn phase(cursor: &Cursor<'_>) -> Result<Duration, Diagnostic> {
+    match cursor.read()? {
+        span if span < SHORTEST => {
+            Err(cursor.invalid(format!("{span} is too short"), format!("must be at least {SHORTEST}")))
+        }
+        span => Ok(span),
+    }
+}
+
+impl OnOff {
+    fn read_whole(cursor: &Cursor<'_>) -> Result<Self, Diagnostic> {
+        let right =
+            "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods";
+        let fields = cursor.table(&ON_OFF_KEYS)?;
+        ["on", "off"].iter().try_for_each(|key| fields.need(key, right).map(drop))?;
+        Self::read(&fields)
+    }
 }

@@ -1,0 +1,101 @@
+//! Readers of values that several tables use: rates, sizes, steps, spans of time.
+
+use link::{LinkConfig, RateModel, SlotModel};
+use serde::de::DeserializeOwned;
+use units::{Bytes, Duration, Rate, Time};
+
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::Cursor;
+use crate::file::merge::merge;
+use crate::file::node::Value;
+
+/// Highest rate. A packet then takes 12 ns, close to the simulator's resolution of 1 ns.
+pub(crate) const MAX_RATE: Rate = Rate(1_000_000_000_000);
+
+/// Leaves a key to the reader of its table, because its value depends on other keys.
+pub(crate) fn later<T: Default>(_: &Cursor<'_>) -> Result<T, Diagnostic> {
+    Ok(T::default())
+}
+
+/// Reads the size of a packet on the wire.
+pub(crate) fn packet_size(cursor: &Cursor<'_>) -> Result<Bytes, Diagnostic> {
+    match cursor.read()? {
+        Bytes(bytes @ 1..=65_535) => Ok(Bytes(bytes)),
+        size => {
+            let right = "must be between 1 and 65 535 bytes";
+            Err(cursor.invalid(format!("a size of {size} is out of range"), right))
+        }
+    }
+}
+
+/// Reads the number of bytes to send, at least one.
+pub(crate) fn transfer(cursor: &Cursor<'_>) -> Result<Option<Bytes>, Diagnostic> {
+    match cursor.read()? {
+        Bytes(0) => Err(cursor.invalid("the transfer is 0 bytes", "remove `transfer` for unlimited data")),
+        bytes => Ok(Some(bytes)),
+    }
+}
+
+/// Reads a rate, steps or slots.
+pub(crate) fn rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
+    match &cursor.node().value {
+        Value::Array(_) => steps(cursor, "rate", "\"5 Mbit/s\"").map(RateModel::Steps),
+        Value::Table(_) => read_slots(cursor),
+        Value::Leaf(_) | Value::Gone => cursor.read().map(RateModel::Constant),
+    }
+}
+
+/// Reads times and values. `key` and `like` are used in messages.
+pub(crate) fn steps<T: DeserializeOwned>(
+    cursor: &Cursor<'_>,
+    key: &str,
+    like: &str,
+) -> Result<Vec<(Time, T)>, Diagnostic> {
+    let mut all = Vec::new();
+    for step in cursor.filled_list()? {
+        let [at, value] = &step.list()?[..] else {
+            let right = format!("write a step as [\"30 s\", {like}]: its time and its {key}");
+            return Err(step.invalid("invalid step", right));
+        };
+        all.push((Time::ZERO + at.read()?, value.read()?));
+    }
+    Ok(all)
+}
+
+fn read_slots(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
+    // The median has no default. This number is a placeholder until the file's own replaces it.
+    let plain = SlotModel::plain(Rate(1_000_000));
+    let check = |slots: &SlotModel| {
+        LinkConfig { rate: RateModel::Slots(slots.clone()), ..LinkConfig::plain(Rate(1)) }.check()
+    };
+    let slots = merge(&plain, cursor, &[], check)?;
+    if cursor.node().get("median").is_none() {
+        return Err(
+            cursor.invalid("`median` is missing", "write the median of the slots' rates, like \"20 Mbit/s\"")
+        );
+    }
+    Ok(RateModel::Slots(slots))
+}
+
+/// Reads a list of spans with start and end, in order. `what` names a span in messages.
+pub(crate) fn spans(cursor: &Cursor<'_>, what: &str) -> Result<Vec<(Time, Time)>, Diagnostic> {
+    let mut spans: Vec<(Time, Time)> = Vec::new();
+    for span in cursor.list()? {
+        let not_one = || {
+            let right = format!("write a {what} as [\"40 s\", \"60 s\"]: its start and its end");
+            span.invalid(format!("invalid {what}"), right)
+        };
+        let list = span.list().map_err(|_| not_one())?;
+        let [from, to] = list.as_slice() else { return Err(not_one()) };
+        let (from, to): (Duration, Duration) = (from.read()?, to.read()?);
+        if from >= to {
+            return Err(span.invalid(format!("a {what} from {from} to {to}"), "it must end after its start"));
+        }
+        if spans.last().is_some_and(|before| before.1 > Time::ZERO + from) {
+            let wrong = format!("starts at {from}, before the previous {what} ends");
+            return Err(span.problem(wrong, format!("list each {what} in order, without overlap")));
+        }
+        spans.push((Time::ZERO + from, Time::ZERO + to));
+    }
+    Ok(spans)
+}
