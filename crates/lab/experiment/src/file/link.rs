@@ -113,7 +113,7 @@ impl Link {
     /// Reads planned losses: by packet number, or for a period.
     fn read_planned(&mut self, fields: &Fields<'_>) -> Result<(), Diagnostic> {
         if let Some(cursor) = fields.get("blackhole") {
-            self.config.blackhole = spans(&cursor, "blackhole")?;
+            self.config.blackhole = values::in_run(&spans(&cursor, "blackhole")?);
         }
         for number in fields.get("drop").map_or(Ok(Vec::new()), |cursor| cursor.list())? {
             let packet: u64 = number.read().map_err(|_| {

@@ -6,14 +6,11 @@ use units::Duration;
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::network::Network;
-use crate::file::tables::known_keys;
 use crate::file::tables::network::Probe;
-
-known_keys!(KEYS: Probe);
 
 /// Reads the probe. Defaults are `ping`'s size (IP, ICMP, 56 bytes) and Flent's interval.
 pub(crate) fn read(cursor: &Cursor<'_>, network: &Network<'_>) -> Result<(Probe, ProbeConfig), Diagnostic> {
-    let fields = cursor.table(&KEYS)?;
+    let fields = cursor.table(Probe::known())?;
     let way = network.way(&fields)?;
     let mut table = Probe::read(&fields)?;
     if fields.get("rtt").is_none() {

@@ -1,12 +1,9 @@
 //! Writes one run as an experiment file with every default written out, for its manifest.
 
 use link::LinkConfig;
-use scenario::{Application, Route, Transport};
-use units::{Bytes, Percent, Time};
+use units::{Percent, Time};
 
-use crate::file::flow::{Flow, Stop};
 use crate::file::setup::Setup;
-use crate::file::tables::flow::{AppTable, FlowTable, Named, Packet};
 use crate::file::tables::network::{Changing, Link, Links};
 use crate::file::tables::{File, Window};
 
@@ -40,7 +37,7 @@ pub(crate) fn table(head: Head<'_>, setup: &Setup) -> Result<toml::Table, toml::
         reverse: (!setup.reverse.is_empty()).then(|| links(&setup.reverse, reverse_names(setup))),
         probe: setup.probe_table.as_ref(),
         udp: &setup.udp_tables,
-        flow: setup.flows.iter().map(|f| flow(setup, f)).collect(),
+        flow: &setup.flows,
         transfer: None,
         vary: None,
         table: None,
@@ -68,23 +65,6 @@ fn reverse_names(setup: &Setup) -> &[String] {
     if setup.reverse_named { &setup.reverse_names } else { &[] }
 }
 
-fn is_backward(setup: &Setup, route: Route) -> bool {
-    usize::from(route.first) >= setup.links.len()
-}
-
-fn direction(setup: &Setup, route: Route) -> Option<&'static str> {
-    is_backward(setup, route).then_some("backward")
-}
-
-fn route(setup: &Setup, route: Route) -> Option<&[String]> {
-    let (first, names) = match is_backward(setup, route) {
-        false => (0, &setup.link_names[..]),
-        true => (setup.links.len(), reverse_names(setup)),
-    };
-    let last = names.len().min(usize::from(route.last) + 1 - first);
-    names.get(usize::from(route.first) - first..last).filter(|names| !names.is_empty())
-}
-
 fn link<'a>(config: &'a LinkConfig, name: Option<&'a str>) -> Link<'a> {
     Link {
         name,
@@ -103,69 +83,5 @@ fn link<'a>(config: &'a LinkConfig, name: Option<&'a str>) -> Link<'a> {
         blackhole: config.blackhole.iter().map(|(from, to)| (*from - Time::ZERO, *to - Time::ZERO)).collect(),
         corrupt: (config.corrupt > 0.0).then_some(Percent(config.corrupt * 100.0)),
         duplicate: (config.duplicate > 0.0).then_some(Percent(config.duplicate * 100.0)),
-    }
-}
-
-fn flow<'a>(setup: &'a Setup, flow: &'a Flow) -> FlowTable<'a> {
-    let config = &flow.config;
-    let (transport, packet) = packet(config.transport);
-    let ack = config.back.map(|back| Bytes(u64::from(back.size)));
-    FlowTable {
-        label: &config.group,
-        controller: Named(&config.algorithm),
-        slow_start: None,
-        transport,
-        stack: None,
-        direction: direction(setup, config.route),
-        route: route(setup, config.route),
-        back_route: config.back.and_then(|back| route(setup, back.route)),
-        count: flow.count,
-        start: flow.start,
-        stagger: flow.stagger,
-        start_jitter: flow.start_jitter,
-        stop: if let Stop::At(time) = flow.stop { Some(time) } else { None },
-        lasts: if let Stop::After(span) = flow.stop { Some(span) } else { None },
-        transfer: config.transfer.map(Bytes),
-        application: application(&config.application),
-        pauses: config.pauses.iter().map(|(from, to)| (*from - Time::ZERO, *to - Time::ZERO)).collect(),
-        rebind: &config.rebind,
-        rtt: config.rtt,
-        packet: Packet { ack, ..packet },
-        config,
-    }
-}
-
-fn application(application: &Application) -> AppTable {
-    match application {
-        Application::Bulk => AppTable::Bulk,
-        Application::Media(media) => AppTable::Media {
-            fps: media.fps,
-            min_rate: media.min_rate,
-            max_rate: media.max_rate,
-            start_rate: media.start_rate,
-            reaction: media.reaction,
-            variation: Percent(media.variation * 100.0),
-            audio: media.audio,
-            max_queue: media.max_queue,
-        },
-        Application::OnOff(objects) => AppTable::OnOff {
-            object: (objects.smallest, objects.largest),
-            idle: objects.idle,
-            begins: if objects.begins_on { "on" } else { "off" },
-            connection: objects.connection,
-        },
-    }
-}
-
-fn packet(transport: Transport) -> (&'static str, Packet) {
-    let size = |bytes: u32| Bytes(u64::from(bytes));
-    match transport {
-        Transport::Quic { datagram, header, overhead } => {
-            let (datagram, header) = (Some(size(datagram)), Some(size(header)));
-            ("quic", Packet { datagram, header, overhead: size(overhead), ..Packet::default() })
-        }
-        Transport::Tcp { mss, overhead } => {
-            ("tcp", Packet { mss: Some(size(mss)), overhead: size(overhead), ..Packet::default() })
-        }
     }
 }

@@ -11,11 +11,12 @@ use units::{Duration, Rng, Time};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::flow::{self, Flow, MAX_FLOWS, Stop};
+use crate::file::flow::{self, MAX_FLOWS};
 use crate::file::groups::{MEASURE, RUN};
 use crate::file::load::Load;
 use crate::file::network::Network;
 use crate::file::node::Entry;
+use crate::file::tables::flow::Flow;
 use crate::file::tables::network::{Probe, Udp};
 use crate::file::tables::{Window, known_keys};
 use crate::file::unknown_rows::{UnknownRows, each};
@@ -71,6 +72,7 @@ impl Setup {
         let buffer = network.buffer(&links, first.wire_bytes());
         resolve_shares(root, &mut flows, &links, &network, buffer)?;
         check_needs(root, &flows)?;
+        flows.iter_mut().for_each(|flow| flow.controller = Some(flow.config.algorithm.clone()));
         let series = read_series(root, duration)?;
         let (reverse_names, reverse_named) = network.reverse_names();
         Ok(Self {
@@ -171,7 +173,7 @@ fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> R
     let mut flows = Vec::new();
     let mut count = 0_u64;
     for table in &tables {
-        let flow = Flow::read(table, network, transfer)?;
+        let flow = flow::read(table, network, transfer)?;
         count = count.saturating_add(flow.count);
         if count > MAX_FLOWS {
             return Err(table.problem(format!("{count} flows are too many"), format!("at most {MAX_FLOWS}")));
@@ -180,7 +182,7 @@ fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> R
         flows.push(flow);
     }
     if count == 0 {
-        let at = tables[0].table(&flow::KEYS)?.get("count").unwrap_or_else(|| cursor.clone());
+        let at = tables[0].table(Flow::known())?.get("count").unwrap_or_else(|| cursor.clone());
         return Err(at.problem("no flow has a count above 0", "at least one flow must run"));
     }
     Ok(flows)
@@ -189,13 +191,13 @@ fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> R
 fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(), Diagnostic> {
     let last = flow.last_start();
     let (end, ends) = match flow.stop {
-        Stop::At(stop) if stop < duration => (stop, "the flows stop"),
+        Some(stop) if stop < duration => (stop, "the flows stop"),
         _ => (duration, "the run ends"),
     };
     if last < end {
         return Ok(());
     }
-    let fields = cursor.table(&flow::KEYS)?;
+    let fields = cursor.table(Flow::known())?;
     let keys = ["stagger", "start", "start-jitter"];
     let at = keys.iter().find_map(|key| fields.get(key)).unwrap_or_else(|| cursor.clone());
     Err(at.problem(format!("the last flow starts at {last}"), format!("must be before {end}, when {ends}")))
@@ -213,7 +215,7 @@ fn resolve_shares(
         let Some(share) = flow.shares.first() else { continue };
         let backward = network.is_backward(flow.config.route);
         let buffer = buffer.filter(|b| *b > Duration::ZERO && !backward);
-        let controller = cursor.table(&flow::KEYS)?.need("controller", "")?;
+        let controller = cursor.table(Flow::known())?.need("controller", "")?;
         let at = controller.below(share);
         let Some(buffer) = buffer else {
             let right = "write a delay like \"20 ms\", or give the link a queue like \"4 BDP\"";
@@ -244,7 +246,7 @@ fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Diagnostic> {
     for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
         let FlowConfig { algorithm, ack, transport, .. } = &flow.config;
         let (name, needs) = (algorithm.name(), algorithm.build(PathInfo::default()).needs());
-        let at = || cursor.table(&flow::KEYS)?.need("controller", "");
+        let at = || cursor.table(Flow::known())?.need("controller", "");
         if needs.receive_times && ack.timestamps == 0 {
             // A controller with a delay threshold needs no receive times if the threshold is off.
             let off = if algorithm.docs().iter().any(|p| p.name == "threshold") {

@@ -7,10 +7,7 @@ use units::{Duration, Time};
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::network::Network;
-use crate::file::tables::known_keys;
 use crate::file::tables::network::Udp;
-
-known_keys!(KEYS: Udp);
 
 /// Reads a source. `duration` is that of the run.
 pub(crate) fn read(
@@ -18,7 +15,7 @@ pub(crate) fn read(
     network: &Network<'_>,
     duration: Duration,
 ) -> Result<(Udp, UdpConfig), Diagnostic> {
-    let fields = cursor.table(&KEYS)?;
+    let fields = cursor.table(Udp::known())?;
     let rate_at = fields.need("rate", "write the sending rate, like \"500 kbit/s\"")?;
     fields.need("size", "write the size of a packet on the wire, like \"1054 bytes\"")?;
     let mut table = Udp::read(&fields)?;

@@ -2,7 +2,8 @@
 
 use link::{LinkConfig, RateModel, SlotModel};
 use serde::de::DeserializeOwned;
-use units::{Bytes, Duration, Rate, Time};
+use serde::{Serialize, Serializer};
+use units::{Bytes, Duration, Percent, Rate, Time};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
@@ -11,6 +12,16 @@ use crate::file::node::Value;
 
 /// Highest rate. A packet then takes 12 ns, close to the simulator's resolution of 1 ns.
 pub(crate) const MAX_RATE: Rate = Rate(1_000_000_000_000);
+
+/// A share, 0 to 1. Files write it in percent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Share(pub(crate) f64);
+
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Percent(self.0 * 100.0).serialize(to)
+    }
+}
 
 /// Leaves a key to the reader of its table, because its value depends on other keys.
 pub(crate) fn later<T: Default>(_: &Cursor<'_>) -> Result<T, Diagnostic> {
@@ -78,8 +89,8 @@ fn read_slots(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
 }
 
 /// Reads a list of spans with start and end, in order. `what` names a span in messages.
-pub(crate) fn spans(cursor: &Cursor<'_>, what: &str) -> Result<Vec<(Time, Time)>, Diagnostic> {
-    let mut spans: Vec<(Time, Time)> = Vec::new();
+pub(crate) fn spans(cursor: &Cursor<'_>, what: &str) -> Result<Vec<(Duration, Duration)>, Diagnostic> {
+    let mut spans: Vec<(Duration, Duration)> = Vec::new();
     for span in cursor.list()? {
         let not_one = || {
             let right = format!("write a {what} as [\"40 s\", \"60 s\"]: its start and its end");
@@ -91,11 +102,16 @@ pub(crate) fn spans(cursor: &Cursor<'_>, what: &str) -> Result<Vec<(Time, Time)>
         if from >= to {
             return Err(span.invalid(format!("a {what} from {from} to {to}"), "it must end after its start"));
         }
-        if spans.last().is_some_and(|before| before.1 > Time::ZERO + from) {
+        if spans.last().is_some_and(|before| before.1 > from) {
             let wrong = format!("starts at {from}, before the previous {what} ends");
             return Err(span.problem(wrong, format!("list each {what} in order, without overlap")));
         }
-        spans.push((Time::ZERO + from, Time::ZERO + to));
+        spans.push((from, to));
     }
     Ok(spans)
+}
+
+/// Returns spans as times of the run.
+pub(crate) fn in_run(spans: &[(Duration, Duration)]) -> Vec<(Time, Time)> {
+    spans.iter().map(|(from, to)| (Time::ZERO + *from, Time::ZERO + *to)).collect()
 }

@@ -3,7 +3,7 @@
 use crate::common::{APPLICATIONS, CHAIN, MIXED, UDP, good, parse, scenario, set, small};
 use congestion::algorithms::delay::quic_dc;
 use experiment::chart::{Chart, Mark};
-use experiment::file::{Case, Check, Experiment, Rows};
+use experiment::file::{Case, Experiment, Rows};
 use experiment::library::Library;
 use link::{Limit, LimitCounts};
 use scenario::{Application, Connection, Transport};

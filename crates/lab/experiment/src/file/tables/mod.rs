@@ -16,7 +16,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use units::{Bytes, Duration};
 
-use flow::FlowTable;
+use flow::Flow;
 use judgement::{Bias, Chart, Claim, Miss, Published, ReferenceTable, TableTable};
 use network::{Links, Probe, Udp};
 
@@ -60,7 +60,7 @@ pub(crate) struct File<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) udp: &'a [Udp],
     /// The flows. With `count`, one table stands for several flows that differ only in their start.
-    pub(crate) flow: Vec<FlowTable<'a>>,
+    pub(crate) flow: &'a [Flow],
     /// Varied parameters. Each entry is a dotted key with its values, like `"link.queue" = ["1
     /// BDP", "3 BDP"]`, or an axis of your own: a list of `{ label = "...", set = { "flow.0.count"
     /// = 1 } }`.
@@ -128,6 +128,13 @@ macro_rules! table {
         pub(crate) struct $table { $($(#[$key_about])* pub(crate) $key: $type,)* }
 
         impl $table {
+            /// Returns the names of its keys.
+            pub(crate) fn known() -> &'static [&'static str] {
+                static KEYS: std::sync::LazyLock<Vec<&'static str>> =
+                    std::sync::LazyLock::new($crate::file::tables::keys::<$table>);
+                &KEYS
+            }
+
             /// Reads the keys of a table over their defaults.
             pub(crate) fn read(
                 fields: &$crate::file::cursor::Fields<'_>,

@@ -7,7 +7,7 @@ use units::{Bytes, Duration, Percent, Rate, Time};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
-use crate::file::tables::{Needs, known_keys, table};
+use crate::file::tables::{Needs, table};
 use crate::file::values::{self, MAX_RATE, later, packet_size};
 
 /// Shortest time between probes, and shortest phase of a UDP source.
@@ -205,8 +205,6 @@ table! {
     }
 }
 
-known_keys!(ON_OFF_KEYS: OnOff);
-
 fn phase(cursor: &Cursor<'_>) -> Result<Duration, Diagnostic> {
     match cursor.read()? {
         span if span < SHORTEST => {
@@ -220,7 +218,7 @@ impl OnOff {
     fn read_whole(cursor: &Cursor<'_>) -> Result<Self, Diagnostic> {
         let right =
             "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods";
-        let fields = cursor.table(&ON_OFF_KEYS)?;
+        let fields = cursor.table(Self::known())?;
         ["on", "off"].iter().try_for_each(|key| fields.need(key, right).map(drop))?;
         Self::read(&fields)
     }
