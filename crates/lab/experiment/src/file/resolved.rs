@@ -1,10 +1,6 @@
 //! Writes one run as an experiment file with every default written out, for its manifest.
 
-use link::LinkConfig;
-use units::{Percent, Time};
-
 use crate::file::setup::Setup;
-use crate::file::tables::network::{Changing, Link, Links};
 use crate::file::tables::{File, Window};
 
 /// The descriptive keys of the file.
@@ -33,8 +29,8 @@ pub(crate) fn table(head: Head<'_>, setup: &Setup) -> Result<toml::Table, toml::
             .iter()
             .map(|(name, from, to)| (name.as_str(), Window { from: *from, to: *to }))
             .collect(),
-        link: links(&setup.links, &setup.link_names),
-        reverse: (!setup.reverse.is_empty()).then(|| links(&setup.reverse, reverse_names(setup))),
+        link: &setup.links.link,
+        reverse: setup.links.reverse_link.as_ref(),
         probe: setup.probe_table.as_ref(),
         udp: &setup.udp_tables,
         flow: &setup.flows,
@@ -49,39 +45,4 @@ pub(crate) fn table(head: Head<'_>, setup: &Setup) -> Result<toml::Table, toml::
         chart: None,
     };
     toml::Table::try_from(file)
-}
-
-fn links<'a>(links: &'a [LinkConfig], names: &'a [String]) -> Links<'a> {
-    match names {
-        [] => Links::One(Box::new(link(&links[0], None))),
-        names => {
-            Links::Chain(links.iter().zip(names).map(|(config, name)| link(config, Some(name))).collect())
-        }
-    }
-}
-
-/// Returns the names of the return links, if the file gives them.
-fn reverse_names(setup: &Setup) -> &[String] {
-    if setup.reverse_named { &setup.reverse_names } else { &[] }
-}
-
-fn link<'a>(config: &'a LinkConfig, name: Option<&'a str>) -> Link<'a> {
-    Link {
-        name,
-        rate: &config.rate,
-        burst: config.burst,
-        delay: Changing::new(config.delay, &config.delay_steps),
-        rtt: None,
-        queue: Changing::new(config.limit, &config.limit_steps),
-        limit_counts: config.limit_counts,
-        jitter: config.jitter,
-        loss: Percent(config.loss * 100.0),
-        bleach: config.bleach,
-        aqm: &config.aqm,
-        reorder: config.reorder,
-        drop: &config.drop,
-        blackhole: config.blackhole.iter().map(|(from, to)| (*from - Time::ZERO, *to - Time::ZERO)).collect(),
-        corrupt: (config.corrupt > 0.0).then_some(Percent(config.corrupt * 100.0)),
-        duplicate: (config.duplicate > 0.0).then_some(Percent(config.duplicate * 100.0)),
-    }
 }

@@ -14,7 +14,7 @@ use crate::file::cursor::{Cursor, Fields};
 use crate::file::flow::{self, MAX_FLOWS};
 use crate::file::groups::{MEASURE, RUN};
 use crate::file::load::Load;
-use crate::file::network::Network;
+use crate::file::network::{Network, Resolved};
 use crate::file::node::Entry;
 use crate::file::tables::flow::Flow;
 use crate::file::tables::network::{Probe, Udp};
@@ -35,16 +35,11 @@ pub(crate) struct Setup {
     /// Additional windows by name.
     pub(crate) windows: Vec<(String, Duration, Duration)>,
     pub(crate) series: Option<Duration>,
-    /// Links in order, at least one.
-    pub(crate) links: Vec<LinkConfig>,
+    pub(crate) links: Resolved,
     /// Names of the links, if there are several.
     pub(crate) link_names: Vec<String>,
-    /// Links of the return path, in order.
-    pub(crate) reverse: Vec<LinkConfig>,
     /// Names of the return links, one each.
     pub(crate) reverse_names: Vec<String>,
-    /// Whether the file gives these names, as in `[[reverse]]`.
-    pub(crate) reverse_named: bool,
     /// Flows, including those with a count of 0.
     pub(crate) flows: Vec<Flow>,
     pub(crate) probe: Option<ProbeConfig>,
@@ -64,26 +59,23 @@ impl Setup {
         let (probe_table, probe) = probe.unzip();
         let udp = each(root, "udp", UnknownRows::Refused, |c| udp::read(c, &network, duration))?;
         let (udp_tables, udp): (Vec<_>, Vec<_>) = udp.into_iter().unzip();
-        let (links, reverse) = {
+        let links = {
             let load = Load { flows: &flows, probe: probe.as_ref(), udp: &udp };
             network.resolve(|link| load.on(link))?
         };
         let first = flows.iter().find(|flow| !network.is_backward(flow.config.route)).unwrap_or(&flows[0]);
-        let buffer = network.buffer(&links, first.wire_bytes());
-        resolve_shares(root, &mut flows, &links, &network, buffer)?;
+        let buffer = network.buffer(&links.forward, first.wire_bytes());
+        resolve_shares(root, &mut flows, &links.forward, &network, buffer)?;
         check_needs(root, &flows)?;
         flows.iter_mut().for_each(|flow| flow.controller = Some(flow.config.algorithm.clone()));
         let series = read_series(root, duration)?;
-        let (reverse_names, reverse_named) = network.reverse_names();
         Ok(Self {
             duration,
             measure: root.get("measure").map(|c| read_window(&c, duration)).transpose()?,
             windows: read_windows(root, duration)?,
             series,
             link_names: network.names(),
-            reverse,
-            reverse_names,
-            reverse_named,
+            reverse_names: network.reverse_names(),
             links,
             flows,
             probe,
@@ -120,10 +112,10 @@ impl Setup {
             windows: windows.iter().map(window).collect(),
             seed,
             duration: self.duration,
-            link: self.links[0].clone(),
-            beyond: self.links[1..].to_vec(),
+            link: self.links.forward[0].clone(),
+            beyond: self.links.forward[1..].to_vec(),
             link_names: self.link_names.clone(),
-            reverse: self.reverse.clone(),
+            reverse: self.links.reverse.clone(),
             reverse_names: self.reverse_names.clone(),
             flows: self.expand(seed),
             probe: self.probe,

@@ -1,6 +1,7 @@
 //! Readers of values that several tables use: rates, sizes, steps, spans of time.
 
-use link::{LinkConfig, RateModel, SlotModel};
+use link::{LinkConfig, RateModel, SlotModel, Steps};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use units::{Bytes, Duration, Percent, Rate, Time};
@@ -21,11 +22,6 @@ impl Serialize for Share {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         Percent(self.0 * 100.0).serialize(to)
     }
-}
-
-/// Leaves a key to the reader of its table, because its value depends on other keys.
-pub(crate) fn later<T: Default>(_: &Cursor<'_>) -> Result<T, Diagnostic> {
-    Ok(T::default())
 }
 
 /// Reads the size of a packet on the wire.
@@ -114,4 +110,62 @@ pub(crate) fn spans(cursor: &Cursor<'_>, what: &str) -> Result<Vec<(Duration, Du
 /// Returns spans as times of the run.
 pub(crate) fn in_run(spans: &[(Duration, Duration)]) -> Vec<(Time, Time)> {
     spans.iter().map(|(from, to)| (Time::ZERO + *from, Time::ZERO + *to)).collect()
+}
+
+/// A value, or a list of steps: `[["0 s", "20 ms"], ["30 s", "80 ms"]]`. Times must increase. The
+/// first value also applies before its time.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Changing<T> {
+    Never(T),
+    Steps(Vec<(Duration, T)>),
+}
+
+impl<T: Copy> Changing<T> {
+    /// Returns the first value, which also applies before its time.
+    pub(crate) fn first(&self) -> T {
+        match self {
+            Self::Never(value) => *value,
+            Self::Steps(steps) => steps[0].1,
+        }
+    }
+
+    /// Returns the later values.
+    pub(crate) fn later(&self) -> Steps<T> {
+        let Self::Steps(steps) = self else { return Steps(Vec::new()) };
+        Steps(steps[1..].iter().map(|&(at, value)| (Time::ZERO + at, value)).collect())
+    }
+
+    /// Returns all values, each converted.
+    pub(crate) fn map<U>(&self, convert: impl Fn(T) -> U) -> Changing<U> {
+        match self {
+            Self::Never(value) => Changing::Never(convert(*value)),
+            Self::Steps(steps) => {
+                Changing::Steps(steps.iter().map(|&(at, value)| (at, convert(value))).collect())
+            }
+        }
+    }
+}
+
+/// Reads a value that may have steps. `key` and `like` are used in messages.
+pub(crate) fn changing<T: DeserializeOwned + Copy>(
+    cursor: &Cursor<'_>,
+    key: &str,
+    like: &str,
+) -> Result<Changing<T>, Diagnostic> {
+    if !matches!(cursor.node().value, Value::Array(_)) {
+        return cursor.read().map(Changing::Never);
+    }
+    let all = steps::<T>(cursor, key, like)?;
+    if !all.is_sorted_by(|a, b| a.0 < b.0) {
+        return Err(cursor.invalid(format!("the times of the steps of `{key}` must increase"), ""));
+    }
+    Ok(match all[..] {
+        [(_, only)] => Changing::Never(only),
+        _ => {
+            let mut all: Vec<_> = all.into_iter().map(|(at, value)| (at - Time::ZERO, value)).collect();
+            all[0].0 = Duration::ZERO;
+            Changing::Steps(all)
+        }
+    })
 }

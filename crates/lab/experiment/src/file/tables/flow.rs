@@ -12,7 +12,7 @@ use crate::file::controller::{self, Shares};
 use crate::file::cursor::Cursor;
 use crate::file::tables::network::NameOr;
 use crate::file::tables::{Needs, table};
-use crate::file::values::{self, MAX_RATE, Share, later};
+use crate::file::values::{self, MAX_RATE, Share};
 
 /// Most frames per second.
 const MAX_FPS: i64 = 1000;
@@ -30,27 +30,27 @@ table! {
         /// 0.8, label = "CUBIC 0.8" }`. See `ackclock algorithms`.
         #[schemars(with = "NameOr<ControllerTable>")]
         #[serde(serialize_with = "name_first")]
-        controller: Option<Algorithm> = None, later;
+        controller: Option<Algorithm> = None => later;
         /// Slow start of all controllers that offer a choice: `"standard"`, `"hystart"` (Linux),
         /// `"hystart++"` (RFC 9406), `"hystart-picoquic"`, `"hystart-mvfst"` (exits when the minimum
         /// RTT exceeds the previous round's; eight ACKs per round).
         #[schemars(extend("enum" = ["standard", "hystart", "hystart++", "hystart-picoquic", "hystart-mvfst"]))]
-        slow_start: Option<String> = None, later;
+        slow_start: Option<String> = None => later;
         /// Transport protocol: `"quic"` (default) or `"tcp"`.
         #[schemars(extend("enum" = ["quic", "tcp"]))]
-        transport: &'static str = "quic", later;
+        transport: &'static str = "quic" => later;
         /// QUIC only. Implementation that supplies the defaults of `packet`, `ack` and `recovery`:
         /// `"rfc9002"` (default) or `"mvfst"`.
         #[schemars(extend("enum" = ["rfc9002", "mvfst"]))]
-        stack: Option<String> = None, later;
+        stack: Option<String> = None => later;
         /// Direction of the data: `"forward"` (default), or `"backward"`, over the links of
         /// `[reverse]`.
         #[schemars(extend("enum" = ["forward", "backward"]))]
-        direction: Option<&'static str> = None, later;
+        direction: Option<&'static str> = None => later;
         /// Links that the data crosses, if there are several. They must be adjacent and in order.
-        route: Option<Vec<String>> = None, later;
+        route: Option<Vec<String>> = None => later;
         /// Links that the acknowledgements cross.
-        back_route: Option<Vec<String>> = None, later;
+        back_route: Option<Vec<String>> = None => later;
         /// Number of flows, which differ only in their start. Default 1. With 0 there is no such flow,
         /// so that `[vary]` can choose among flows.
         count: u64 = 1, count;
@@ -69,7 +69,7 @@ table! {
         transfer: Option<Bytes> = None, values::transfer;
         /// Application: `"bulk"` (default), `"media"` or `"on-off"`, each with its own keys.
         #[schemars(with = "NameOr<AppTable>")]
-        application: AppTable = AppTable::Bulk, later;
+        application: AppTable = AppTable::Bulk => later;
         /// Pauses, as start and end times within the run: `[["40 s", "60 s"]]`. During a pause the application offers no
         /// new data. Lost data is still retransmitted.
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -79,18 +79,18 @@ table! {
         /// server must detect this and validate the path. A flow of the simulator has no addresses and
         /// simply continues.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        rebind: Vec<(Duration, Rebind)> = Vec::new(), later;
+        rebind: Vec<(Duration, Rebind)> = Vec::new() => later;
         /// Base RTT. The forward delay is half of it, or the delay of its links if that is larger.
         /// Default: the delay of its links.
-        rtt: Duration = Duration::ZERO, later;
+        rtt: Duration = Duration::ZERO => later;
         /// Packet sizes.
-        packet: Packet = Packet::default(), later;
+        packet: Packet = Packet::default() => later;
         /// Everything except each flow's start, stop and label. `group` is the label that they share.
         #[serde(flatten)]
-        config: FlowConfig = FlowConfig::default(), later;
+        config: FlowConfig = FlowConfig::default() => later;
         /// Delays of the controller that are shares of the buffer.
         #[serde(skip)]
-        shares: Shares = Shares::default(), later;
+        shares: Shares = Shares::default() => later;
     }
 }
 

@@ -50,10 +50,10 @@ pub(crate) struct File<'a> {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) windows: BTreeMap<&'a str, Window>,
     /// The bottleneck, or several links in series, each with a name.
-    pub(crate) link: Links<'a>,
+    pub(crate) link: &'a Links,
     /// Links of the return path, with the keys of `[link]`. Without them the return path is a
     /// constant delay.
-    pub(crate) reverse: Option<Links<'a>>,
+    pub(crate) reverse: Option<&'a Links>,
     /// A ping that runs alongside the flows, as in Flent.
     pub(crate) probe: Option<&'a Probe>,
     /// UDP traffic that does not respond to congestion.
@@ -115,12 +115,14 @@ pub(crate) fn keys<T: JsonSchema>() -> Vec<&'static str> {
 
 /// Defines a table: each key with its documentation, type and default, and with the reader of its
 /// value if not every value of the type is allowed. The known keys, the reader, the schema, the
-/// reference page and a manifest's run follow from it.
+/// reference page and a manifest's run follow from it. `=> later` leaves a key to the reader of the
+/// whole table, because its value depends on other keys.
 macro_rules! table {
-    (@value $at:ident) => { $at.read()? };
-    (@value $at:ident $reader:expr) => { $reader(&$at)? };
+    (@value $at:ident, $default:expr) => { $at.read()? };
+    (@value $at:ident, $default:expr, $reader:expr) => { $reader(&$at)? };
+    (@value $at:ident, $default:expr => later) => { { let _ = $at; $default } };
     ($(#[$about:meta])* $table:ident {
-        $($(#[$key_about:meta])* $key:ident: $type:ty = $default:expr $(, $reader:expr)?;)*
+        $($(#[$key_about:meta])* $key:ident: $type:ty = $default:expr $(, $reader:expr)? $(=> $later:ident)?;)*
     }) => {
         #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
         #[serde(rename_all = "kebab-case")]
@@ -140,7 +142,7 @@ macro_rules! table {
                 fields: &$crate::file::cursor::Fields<'_>,
             ) -> Result<Self, $crate::diagnostic::Diagnostic> {
                 Ok(Self { $($key: match fields.get(&stringify!($key).replace('_', "-")) {
-                    Some(at) => $crate::file::tables::table!(@value at $($reader)?),
+                    Some(at) => $crate::file::tables::table!(@value at, $default $(, $reader)? $(=> $later)?),
                     None => $default,
                 },)* })
             }
