@@ -14,13 +14,13 @@ use crate::file::merge::merge;
 use crate::file::network::{Network, Way};
 use crate::file::packet;
 use crate::file::stack::Stack;
-use crate::file::tables;
+use crate::file::tables::define;
 use crate::file::tables::flow::{AppTable, Flow};
 use crate::file::values;
 
 /// Keys with a reader of their own: all except those that [`FlowConfig`] takes unchanged.
 static READ_SEPARATELY: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let plain = tables::keys::<FlowConfig>();
+    let plain = define::keys::<FlowConfig>();
     Flow::known().iter().copied().filter(|key| !plain.contains(key)).collect()
 });
 

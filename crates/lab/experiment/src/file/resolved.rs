@@ -1,7 +1,7 @@
 //! Writes one run as an experiment file with every default written out, for its manifest.
 
 use crate::file::setup::Setup;
-use crate::file::tables::{File, Window};
+use crate::file::tables::File;
 
 /// The descriptive keys of the file.
 pub(crate) struct Head<'a> {
@@ -23,12 +23,8 @@ pub(crate) fn table(head: Head<'_>, setup: &Setup) -> Result<toml::Table, toml::
         // TOML integers are signed. A seed beyond their range becomes the largest integer.
         seed: i64::try_from(head.seed).unwrap_or(i64::MAX),
         series: setup.series.map_or_else(|| "off".to_owned(), |interval| interval.to_string()),
-        measure: setup.measure.map(|(from, to)| Window { from, to }),
-        windows: setup
-            .windows
-            .iter()
-            .map(|(name, from, to)| (name.as_str(), Window { from: *from, to: *to }))
-            .collect(),
+        measure: setup.measure,
+        windows: setup.windows.iter().map(|(name, window)| (name.as_str(), *window)).collect(),
         link: &setup.links.link,
         reverse: setup.links.reverse_link.as_ref(),
         probe: setup.probe_table.as_ref(),

@@ -17,12 +17,9 @@ use crate::file::load::Load;
 use crate::file::network::{Network, Resolved};
 use crate::file::node::Entry;
 use crate::file::tables::flow::Flow;
-use crate::file::tables::network::{Probe, Udp};
-use crate::file::tables::{Window, known_keys};
+use crate::file::tables::network::{Probe, Udp, Window};
 use crate::file::unknown_rows::{UnknownRows, each};
 use crate::file::{probe, udp, values};
-
-known_keys!(WINDOW_KEYS: Window);
 
 /// Most samples in the time series of a run.
 const MAX_SAMPLES: u64 = 1_000_000;
@@ -31,9 +28,9 @@ const MAX_SAMPLES: u64 = 1_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(crate) duration: Duration,
-    pub(crate) measure: Option<(Duration, Duration)>,
+    pub(crate) measure: Option<Window>,
     /// Additional windows by name.
-    pub(crate) windows: Vec<(String, Duration, Duration)>,
+    pub(crate) windows: Vec<(String, Window)>,
     pub(crate) series: Option<Duration>,
     pub(crate) links: Resolved,
     /// Names of the links, if there are several.
@@ -93,12 +90,11 @@ impl Setup {
     /// Returns the window with this name.
     fn window(&self, name: &str) -> (Time, Time) {
         let whole = (Time::ZERO, Time::NEVER);
-        let span = |(from, to): (Duration, Duration)| (Time::ZERO + from, Time::ZERO + to);
-        let own = self.windows.iter().find(|(known, ..)| known == name).map(|(_, from, to)| (*from, *to));
+        let own = || self.windows.iter().find(|(known, _)| known == name).map(|(_, window)| *window);
         match name {
             RUN => whole,
-            MEASURE => self.measure.map_or(whole, span),
-            _ => own.map_or(whole, span),
+            MEASURE => self.measure.map_or(whole, Window::span),
+            _ => own().map_or(whole, Window::span),
         }
     }
 
@@ -120,7 +116,7 @@ impl Setup {
             flows: self.expand(seed),
             probe: self.probe,
             udp: self.udp.clone(),
-            measure: self.measure.map(|(from, to)| (Time::ZERO + from, Time::ZERO + to)),
+            measure: self.measure.map(Window::span),
             series: self.series,
             trace: false,
         }
@@ -263,29 +259,33 @@ fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-fn read_window(cursor: &Cursor<'_>, duration: Duration) -> Result<(Duration, Duration), Diagnostic> {
-    let fields = cursor.table(&WINDOW_KEYS)?;
-    let from = fields.read("from")?.unwrap_or(Duration::ZERO);
-    let to = fields.read("to")?.unwrap_or(duration);
+impl Window {
+    /// Returns the times of the run.
+    fn span(self) -> (Time, Time) {
+        (Time::ZERO + self.from, Time::ZERO + self.to)
+    }
+}
+
+fn read_window(cursor: &Cursor<'_>, duration: Duration) -> Result<Window, Diagnostic> {
+    let fields = cursor.table(Window::known())?;
+    let mut window = Window::read(&fields)?;
+    if fields.get("to").is_none() {
+        window.to = duration;
+    }
+    let Window { from, to } = window;
     if to > duration {
-        let at = fields.get("to").unwrap_or_else(|| cursor.clone());
-        return Err(at.problem(
-            format!("the window ends at {to}, after the run"),
-            format!("the run ends at {duration}"),
-        ));
+        let wrong = format!("the window ends at {to}, after the run");
+        return Err(fields.at("to").problem(wrong, format!("the run ends at {duration}")));
     }
     if from >= to {
-        let at = fields.get("from").unwrap_or_else(|| cursor.clone());
-        return Err(at.problem(format!("the window goes from {from} to {to}"), "`from` must be before `to`"));
+        let wrong = format!("the window goes from {from} to {to}");
+        return Err(fields.at("from").problem(wrong, "`from` must be before `to`"));
     }
-    Ok((from, to))
+    Ok(window)
 }
 
 /// Reads `[windows]`, each with a name.
-fn read_windows(
-    root: &Fields<'_>,
-    duration: Duration,
-) -> Result<Vec<(String, Duration, Duration)>, Diagnostic> {
+fn read_windows(root: &Fields<'_>, duration: Duration) -> Result<Vec<(String, Window)>, Diagnostic> {
     let Some(cursor) = root.get("windows") else { return Ok(Vec::new()) };
     let read = |(entry, below): (&Entry, Cursor<'_>)| {
         let name = &entry.key;
@@ -293,7 +293,7 @@ fn read_windows(
             let right = format!("`{RUN}` and `{MEASURE}` are predefined, and a name cannot contain ` @ `");
             return Err(below.invalid(format!("invalid window name `{name}`"), right));
         }
-        read_window(&below, duration).map(|(from, to)| (name.clone(), from, to))
+        Ok((name.clone(), read_window(&below, duration)?))
     };
     cursor.entries()?.into_iter().map(read).collect()
 }

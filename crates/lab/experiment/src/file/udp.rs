@@ -16,8 +16,6 @@ pub(crate) fn read(
     duration: Duration,
 ) -> Result<(Udp, UdpConfig), Diagnostic> {
     let fields = cursor.table(Udp::known())?;
-    let rate_at = fields.need("rate", "write the sending rate, like \"500 kbit/s\"")?;
-    fields.need("size", "write the size of a packet on the wire, like \"1054 bytes\"")?;
     let mut table = Udp::read(&fields)?;
     // The reader of the rate returns steps.
     let rate = if let RateModel::Steps(steps) = &table.rate { steps.clone() } else { Vec::new() };
@@ -25,7 +23,9 @@ pub(crate) fn read(
     let apart = fastest.time_for(table.size.0);
     if apart < Duration::from_micros(1) {
         let wrong = format!("{fastest} in packets of {} sends one every {apart}", table.size);
-        return Err(rate_at.problem(wrong, "use a lower rate or larger packets, at least 1 us apart"));
+        return Err(fields
+            .at("rate")
+            .problem(wrong, "use a lower rate or larger packets, at least 1 us apart"));
     }
     check_times(&fields, &table, duration)?;
     let route = network.way(&fields)?.there;

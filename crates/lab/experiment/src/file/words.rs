@@ -31,7 +31,7 @@ impl<'a> Words<'a> {
             match word.split_once('=').filter(|(key, _)| outside && is_key(key)) {
                 Some((key, value)) => pairs.push((key.to_owned(), value.to_owned())),
                 None if outside && Link::known().contains(&word) => {
-                    pairs.push((word.to_owned(), String::new()))
+                    pairs.push((word.to_owned(), String::new()));
                 }
                 None => {
                     let Some((_, value)) = pairs.last_mut() else {

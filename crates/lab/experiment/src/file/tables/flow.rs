@@ -10,8 +10,8 @@ use units::{Bytes, Duration, Percent, Rate};
 use crate::diagnostic::Diagnostic;
 use crate::file::controller::{self, Shares};
 use crate::file::cursor::Cursor;
+use crate::file::tables::define::{Needs, table};
 use crate::file::tables::network::NameOr;
-use crate::file::tables::{Needs, table};
 use crate::file::values::{self, MAX_RATE, Share};
 
 /// Most frames per second.
@@ -22,18 +22,18 @@ const SHORTEST_IDLE: Duration = Duration::from_millis(1);
 table! {
     /// `[[flow]]`. Keys that a run uses unchanged come from [`FlowConfig`].
     #[schemars(rename = "flow", transform = Needs(""))]
-    Flow {
+    pub(crate) Flow {
         /// Name of the flow in tables. Flows with the same label form a group (`goodput of BBR`).
         /// Default: the controller's label or name.
         label: String = String::new(), controller::label;
-        /// Congestion controller, required here or in `[vary]`: `"cubic"`, or `{ name = "cubic", beta =
-        /// 0.8, label = "CUBIC 0.8" }`. See `ackclock algorithms`.
+        /// Congestion controller, required here or in `[vary]`: `"cubic"`, or `{ name = "cubic",
+        /// beta = 0.8, label = "CUBIC 0.8" }`. See `ackclock algorithms`.
         #[schemars(with = "NameOr<ControllerTable>")]
         #[serde(serialize_with = "name_first")]
         controller: Option<Algorithm> = None => later;
         /// Slow start of all controllers that offer a choice: `"standard"`, `"hystart"` (Linux),
-        /// `"hystart++"` (RFC 9406), `"hystart-picoquic"`, `"hystart-mvfst"` (exits when the minimum
-        /// RTT exceeds the previous round's; eight ACKs per round).
+        /// `"hystart++"` (RFC 9406), `"hystart-picoquic"`, `"hystart-mvfst"` (exits when the
+        /// minimum RTT exceeds the previous round's; eight ACKs per round).
         #[schemars(extend("enum" = ["standard", "hystart", "hystart++", "hystart-picoquic", "hystart-mvfst"]))]
         slow_start: Option<String> = None => later;
         /// Transport protocol: `"quic"` (default) or `"tcp"`.
@@ -51,8 +51,8 @@ table! {
         route: Option<Vec<String>> = None => later;
         /// Links that the acknowledgements cross.
         back_route: Option<Vec<String>> = None => later;
-        /// Number of flows, which differ only in their start. Default 1. With 0 there is no such flow,
-        /// so that `[vary]` can choose among flows.
+        /// Number of flows, which differ only in their start. Default 1. With 0 there is no such
+        /// flow, so that `[vary]` can choose among flows.
         count: u64 = 1, count;
         /// Start of the first flow, default 0.
         start: Duration = Duration::ZERO;
@@ -70,14 +70,14 @@ table! {
         /// Application: `"bulk"` (default), `"media"` or `"on-off"`, each with its own keys.
         #[schemars(with = "NameOr<AppTable>")]
         application: AppTable = AppTable::Bulk => later;
-        /// Pauses, as start and end times within the run: `[["40 s", "60 s"]]`. During a pause the application offers no
-        /// new data. Lost data is still retransmitted.
+        /// Pauses, as start and end times within the run: `[["40 s", "60 s"]]`. During a pause the
+        /// application offers no new data. Lost data is still retransmitted.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pauses: Vec<(Duration, Duration)> = Vec::new(), |at| values::spans(at, "pause");
-        /// NAT rebindings, each with its time in the run: `[["5 s", "port"], ["9 s", "address"]]`. The NAT gives
-        /// the sender a new source port or address and forgets the old one. With `--on stack` the
-        /// server must detect this and validate the path. A flow of the simulator has no addresses and
-        /// simply continues.
+        /// NAT rebindings, each with its time in the run: `[["5 s", "port"], ["9 s", "address"]]`.
+        /// The NAT gives the sender a new source port or address and forgets the old one. With
+        /// `--on stack` the server must detect this and validate the path. A flow of the simulator
+        /// has no addresses and simply continues.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         rebind: Vec<(Duration, Rebind)> = Vec::new() => later;
         /// Base RTT. The forward delay is half of it, or the delay of its links if that is larger.
@@ -85,7 +85,8 @@ table! {
         rtt: Duration = Duration::ZERO => later;
         /// Packet sizes.
         packet: Packet = Packet::default() => later;
-        /// Everything except each flow's start, stop and label. `group` is the label that they share.
+        /// Everything except each flow's start, stop and label. `group` is the label that they
+        /// share.
         #[serde(flatten)]
         config: FlowConfig = FlowConfig::default() => later;
         /// Delays of the controller that are shares of the buffer.
@@ -144,7 +145,7 @@ pub(crate) enum AppTable {
 
 table! {
     #[schemars(inline)]
-    Media {
+    pub(crate) Media {
         /// Frames per second, 1 to 1000, default 30.
         fps: u32 = 30, fps;
         /// Lowest rate of the encoder, without headers. Default 150 kbit/s.
@@ -170,7 +171,7 @@ table! {
 
 table! {
     #[schemars(inline)]
-    Objects {
+    pub(crate) Objects {
         /// Object size: the smallest and the largest, or one size. Default 30 kB to 50 kB.
         #[schemars(with = "serde_json::Value")]
         object: (Bytes, Bytes) = (Bytes(30_000), Bytes(50_000)), sizes;

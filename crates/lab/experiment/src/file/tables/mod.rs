@@ -5,20 +5,23 @@
 //! Each struct holds a fully resolved run. Keys that are resolved by then (`stack`, `[vary]`,
 //! claims) have a field too, which stays empty.
 
+pub(crate) mod define;
 pub(crate) mod flow;
 pub(crate) mod judgement;
 pub(crate) mod network;
 
 use std::collections::BTreeMap;
 
-use schemars::transform::Transform;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::Serialize;
 use units::{Bytes, Duration};
 
+use define::Needs;
 use flow::Flow;
-use judgement::{Bias, Chart, Claim, Miss, Published, ReferenceTable, TableTable};
-use network::{Links, Probe, Udp};
+use judgement::{Chart, Claim, Published, ReferenceTable, TableTable};
+use network::{Links, Probe, Udp, Window};
+
+use crate::file::miss::{Bias, Miss};
 
 /// A whole experiment file.
 #[derive(Serialize, JsonSchema)]
@@ -80,82 +83,3 @@ pub(crate) struct File<'a> {
     /// Charts of the report.
     pub(crate) chart: Option<Vec<Chart>>,
 }
-
-/// A time window of the run.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "window", transform = Needs(""))]
-pub(crate) struct Window {
-    /// Start of the window, default 0.
-    pub(crate) from: Duration,
-    /// End of the window, default the end of the run.
-    pub(crate) to: Duration,
-}
-
-/// The required keys of a table, separated by spaces. Keys that `[vary]` can supply are not
-/// required. The structs cannot tell, because they hold resolved runs in which nothing is omitted.
-#[derive(Clone)]
-pub(crate) struct Needs(pub(crate) &'static str);
-
-impl Transform for Needs {
-    fn transform(&mut self, schema: &mut Schema) {
-        schema.insert("required".to_owned(), self.0.split_whitespace().collect());
-        schema.insert("additionalProperties".to_owned(), false.into());
-    }
-}
-
-/// Returns the names of a table's keys. The names are leaked, so each table should ask only once.
-pub(crate) fn keys<T: JsonSchema>() -> Vec<&'static str> {
-    let schema = SchemaGenerator::default().into_root_schema_for::<T>();
-    let properties = schema.get("properties").and_then(serde_json::Value::as_object);
-    let mut names: Vec<String> = properties.into_iter().flatten().map(|(name, _)| name.clone()).collect();
-    names.sort();
-    names.into_iter().map(|name| &*name.leak()).collect()
-}
-
-/// Defines a table: each key with its documentation, type and default, and with the reader of its
-/// value if not every value of the type is allowed. The known keys, the reader, the schema, the
-/// reference page and a manifest's run follow from it. `=> later` leaves a key to the reader of the
-/// whole table, because its value depends on other keys.
-macro_rules! table {
-    (@value $at:ident, $default:expr) => { $at.read()? };
-    (@value $at:ident, $default:expr, $reader:expr) => { $reader(&$at)? };
-    (@value $at:ident, $default:expr => later) => { { let _ = $at; $default } };
-    ($(#[$about:meta])* $table:ident {
-        $($(#[$key_about:meta])* $key:ident: $type:ty = $default:expr $(, $reader:expr)? $(=> $later:ident)?;)*
-    }) => {
-        #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
-        #[serde(rename_all = "kebab-case")]
-        $(#[$about])*
-        pub(crate) struct $table { $($(#[$key_about])* pub(crate) $key: $type,)* }
-
-        impl $table {
-            /// Returns the names of its keys.
-            pub(crate) fn known() -> &'static [&'static str] {
-                static KEYS: std::sync::LazyLock<Vec<&'static str>> =
-                    std::sync::LazyLock::new($crate::file::tables::keys::<$table>);
-                &KEYS
-            }
-
-            /// Reads the keys of a table over their defaults.
-            pub(crate) fn read(
-                fields: &$crate::file::cursor::Fields<'_>,
-            ) -> Result<Self, $crate::diagnostic::Diagnostic> {
-                Ok(Self { $($key: match fields.get(&stringify!($key).replace('_', "-")) {
-                    Some(at) => $crate::file::tables::table!(@value at, $default $(, $reader)? $(=> $later)?),
-                    None => $default,
-                },)* })
-            }
-        }
-    };
-}
-pub(crate) use table;
-
-/// Defines a static with the names of a table's keys: `known_keys!(KEYS: FlowTable)`.
-macro_rules! known_keys {
-    ($name:ident: $table:ty) => {
-        pub(crate) static $name: std::sync::LazyLock<Vec<&'static str>> =
-            std::sync::LazyLock::new($crate::file::tables::keys::<$table>);
-    };
-}
-pub(crate) use known_keys;

@@ -1,4 +1,4 @@
-//! `[link]`, `[reverse]`, `[probe]` and `[[udp]]`.
+//! `[measure]`, `[windows]`, `[link]`, `[reverse]`, `[probe]` and `[[udp]]`.
 
 use link::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -8,13 +8,25 @@ use units::{Bytes, Duration, Percent, Rate, Time};
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::queue::Queue;
-use crate::file::tables::{Needs, table};
+use crate::file::tables::define::{Needs, table};
 use crate::file::values::{self, Changing, MAX_RATE, Share, packet_size};
 
 /// A queue without a limit.
 const UNLIMITED: Queue = Queue::Limit(Limit::Unlimited);
 /// Shortest time between probes, and shortest phase of a UDP source.
 const SHORTEST: Duration = Duration::from_millis(1);
+
+table! {
+    /// A time window of the run.
+    #[derive(Copy)]
+    #[schemars(rename = "window", transform = Needs(""))]
+    pub(crate) Window {
+        /// Start of the window, default 0.
+        from: Duration = Duration::ZERO;
+        /// End of the window, default the end of the run.
+        to: Duration = Duration::ZERO;
+    }
+}
 
 /// `[link]` or `[[link]]`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -28,28 +40,30 @@ pub(crate) enum Links {
 table! {
     /// A link.
     #[schemars(rename = "link", transform = Needs(""))]
-    Link {
+    pub(crate) Link {
         /// Name used in routes. Required if there are several links, not allowed otherwise.
         name: Option<String> = None;
-        /// Rate of the link, required here or in `[vary]`: `"10 Mbit/s"`, steps `[["0 s", "10 Mbit/s"],
-        /// ["30 s", "5 Mbit/s"]]`, or slots `{ median = "100 Mbit/s", ... }` (as on Starlink).
+        /// Rate of the link, required here or in `[vary]`: `"10 Mbit/s"`, steps `[["0 s", "10
+        /// Mbit/s"], ["30 s", "5 Mbit/s"]]`, or slots `{ median = "100 Mbit/s", ... }` (as on
+        /// Starlink).
         rate: RateModel = RateModel::Constant(Rate(0)), link_rate;
         /// Size of the token bucket. Default 0, a plain serialiser.
         burst: Bytes = Bytes(0);
-        /// One-way propagation delay, or steps `[["0 s", "20 ms"], ["30 s", "80 ms"]]`. The base RTT is
-        /// twice this delay, unless there is a `[reverse]` or the flow has an `rtt`.
+        /// One-way propagation delay, or steps `[["0 s", "20 ms"], ["30 s", "80 ms"]]`. The base
+        /// RTT is twice this delay, unless there is a `[reverse]` or the flow has an `rtt`.
         delay: Changing<Duration> = Changing::Never(Duration::ZERO) => later;
         /// Twice the propagation delay, as an alternative to `delay`.
         rtt: Option<Duration> = None => later;
-        /// Queue limit: `"2 BDP"` (computed with the first flow's RTT), `"62.5 kB"`, `"24 packets"`,
-        /// `"100 ms"`, `"unlimited"` (default), or steps `[["0 s", "1 BDP"], ["10 s", "0.2 BDP"]]`.
+        /// Queue limit: `"2 BDP"` (computed with the first flow's RTT), `"62.5 kB"`, `"24
+        /// packets"`, `"100 ms"`, `"unlimited"` (default), or steps `[["0 s", "1 BDP"], ["10 s",
+        /// "0.2 BDP"]]`.
         #[schemars(with = "Changing<QueueText>")]
         queue: Changing<Queue> = Changing::Never(UNLIMITED), |at| values::changing(at, "queue", "\"1 BDP\"");
         /// Packets that count toward the queue limit. `"queue"` (default): waiting packets.
         /// `"queue+delay"`: packets waiting, in transmission or in propagation, like netem's limit.
         limit_counts: LimitCounts = LimitCounts::Queue, counts;
-        /// Active queue management, `"codel"` or `{ name = "red", min = "50 %", ... }`: `drop-tail`,
-        /// `red`, `codel`, `fq-codel`, `pie`, `dualpi2`.
+        /// Active queue management, `"codel"` or `{ name = "red", min = "50 %", ... }`:
+        /// `drop-tail`, `red`, `codel`, `fq-codel`, `pie`, `dualpi2`.
         #[schemars(with = "NameOr<Aqm>")]
         aqm: Aqm = Aqm::default() => later;
         /// Whether the link erases ECN marks.
@@ -68,8 +82,8 @@ table! {
         /// Periods in which all arriving packets are lost: `[["2 s", "3 s"]]`.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         blackhole: Vec<(Duration, Duration)> = Vec::new(), |at| values::spans(at, "blackhole");
-        /// Probability that a packet is delivered with a bit error and discarded by its receiver: `"0.1
-        /// %"`.
+        /// Probability that a packet is delivered with a bit error and discarded by its receiver:
+        /// `"0.1 %"`.
         #[schemars(with = "Option<Percent>")]
         corrupt: Option<Share> = None, above_zero;
         /// Probability that a packet is delivered twice: `"0.1 %"`.
@@ -163,7 +177,7 @@ pub(crate) enum NameOr<T> {
 table! {
     /// `[probe]`.
     #[schemars(rename = "probe", transform = Needs(""))]
-    Probe {
+    pub(crate) Probe {
         /// Links that the probe crosses, as for a flow.
         route: Option<Vec<String>> = None => later;
         /// Links that the reply crosses.
@@ -189,26 +203,27 @@ fn probe_interval(cursor: &Cursor<'_>) -> Result<Duration, Diagnostic> {
 table! {
     /// `[[udp]]`.
     #[schemars(rename = "udp", transform = Needs(""))]
-    Udp {
+    pub(crate) Udp {
+        /// Rate on the wire, required: `"500 kbit/s"`, or steps `[["0 s", "500 kbit/s"], ["40 s",
+        /// "2 Mbit/s"]]`. A rate of 0 means silence.
+        rate: RateModel => "write the sending rate, like \"500 kbit/s\"", udp_rate;
+        /// Packet size on the wire, required: `"1054 bytes"`. A packet leaves as soon as the rate
+        /// allows, with nanosecond precision.
+        size: Bytes => "write the size of a packet on the wire, like \"1054 bytes\"", packet_size;
         /// Name of the source in tables, default `"UDP"`.
         label: String = "UDP".to_owned();
         /// Direction, as for a flow.
         direction: Option<&'static str> = None => later;
         /// Links that the packets cross, as for a flow.
         route: Option<Vec<String>> = None => later;
-        /// Packet size on the wire, required: `"1054 bytes"`. A packet leaves as soon as the rate
-        /// allows, with nanosecond precision.
-        size: Bytes = Bytes(0), packet_size;
         /// Time of the first bit, default 0.
         start: Duration = Duration::ZERO;
         /// Time of the last packet, default the end of the run.
         stop: Option<Duration> = None;
-        /// Alternation of sending and silence, starting with sending: `{ on = "5 s", off = "10 s" }`.
-        /// With `random = true`, the times are means of exponential distributions. Default: always on.
-        on_off: Option<OnOff> = None, |at: &Cursor<'_>| OnOff::read_whole(at).map(Some);
-        /// Rate on the wire, required: `"500 kbit/s"`, or steps `[["0 s", "500 kbit/s"], ["40 s", "2
-        /// Mbit/s"]]`. A rate of 0 means silence.
-        rate: RateModel = RateModel::Constant(Rate(0)), udp_rate;
+        /// Alternation of sending and silence, starting with sending: `{ on = "5 s", off = "10 s"
+        /// }`. With `random = true`, the times are means of exponential distributions. Default:
+        /// always on.
+        on_off: Option<OnOff> = None, |at: &Cursor<'_>| OnOff::read(&at.table(OnOff::known())?).map(Some);
     }
 }
 
@@ -235,11 +250,15 @@ fn udp_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
 table! {
     /// `on-off` of `[[udp]]`.
     #[schemars(rename = "udp-on-off", transform = Needs("on off"))]
-    OnOff {
+    pub(crate) OnOff {
         /// Length of a sending period, at least 1 ms.
-        on: Duration = Duration::ZERO, phase;
+        on: Duration =>
+            "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods",
+            phase;
         /// Length of a silent period, at least 1 ms.
-        off: Duration = Duration::ZERO, phase;
+        off: Duration =>
+            "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods",
+            phase;
         /// Whether the lengths are means of exponential distributions, default false.
         random: bool = false;
     }
@@ -251,15 +270,5 @@ fn phase(cursor: &Cursor<'_>) -> Result<Duration, Diagnostic> {
             Err(cursor.invalid(format!("{span} is too short"), format!("must be at least {SHORTEST}")))
         }
         span => Ok(span),
-    }
-}
-
-impl OnOff {
-    fn read_whole(cursor: &Cursor<'_>) -> Result<Self, Diagnostic> {
-        let right =
-            "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods";
-        let fields = cursor.table(Self::known())?;
-        ["on", "off"].iter().try_for_each(|key| fields.need(key, right).map(drop))?;
-        Self::read(&fields)
     }
 }
