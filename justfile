@@ -25,7 +25,7 @@ same old new *experiments:
 # Without cargo-insta: INSTA_UPDATE=always cargo test ...
 # Review changed snapshots (help, errors), then keep or drop them.
 snapshots:
-    cargo insta test --review -p ackclock --test snapshots --test files
+    cargo insta test --review -p ackclock -p ackclock-experiment --test snapshots --test files
 
 # Builds an instrumented program, runs the benchmark and builds again, in about ten minutes. One flow
 # then takes 0.75 of a release build's time (docs/src/notebook/performance.md). Needs llvm-profdata of

@@ -18,4 +18,3 @@ pub mod row;
 pub mod schema;
 mod snippet;
 mod text;
-pub mod verdict;

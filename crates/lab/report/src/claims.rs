@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use crate::terminal::by_how_much;
 use crate::terminal::lines::word;
-use experiment::verdict::Outcome;
 use results::summary::{ClaimResult, Judged, PartResult, Verdict};
+use results::verdict::Outcome;
 
 /// Number of holding claims above which they are folded into one line.
 const MOST_HOLDING: usize = 6;

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use units::Duration;
 
 use experiment::chart::{Along, Axis, Chart, Colour, Data, Mark, ScaleKind, Spot};
-use experiment::verdict::Outcome;
 use results::summary::{
     BiasFound, Cdf, Cell, ClaimResult, FlowRow, Judged, PartResult, Quartiles, Results, Row, RunLength,
     Summary, Track, Variant, Verdict,
 };
+use results::verdict::Outcome;
 
 const METRICS: [&str; 5] = ["goodput", "throughput", "loss", "rtt_mean", "rtt_std"];
 const COLUMNS: [usize; 5] = [3, 4, 5, 6, 7];

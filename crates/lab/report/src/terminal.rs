@@ -15,8 +15,8 @@ use std::fmt::Write;
 use comfy_table::{CellAlignment, Table, presets};
 
 use experiment::metric::Metric;
-use experiment::verdict::Outcome;
 use results::summary::{ClaimResult, Judged, Summary, Trust, Variant};
+use results::verdict::Outcome;
 
 use cells::{DEVIATION, bias, difference, mark, number, value};
 use lines::{colour, paint, word};

@@ -13,3 +13,4 @@ mod states;
 pub mod store;
 pub mod summary;
 pub mod variables;
+pub mod verdict;

@@ -9,12 +9,12 @@ use experiment::chart::Chart;
 use experiment::metric::Metric;
 use experiment::place::Place;
 use experiment::row::RowLabel;
-use experiment::verdict::Outcome;
 pub use scenario::RunLength;
 use serde::{Deserialize, Serialize};
 
 use crate::network::Network;
 use crate::variables::Variables;
+use crate::verdict::Outcome;
 
 /// Results of one experiment, as stored in `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,9 +7,10 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostics::Diagnostics;
 use crate::file::chain::unnamed_keys;
 use crate::file::cursor::Cursor;
-use crate::file::link::{self, Link, Traffic};
+use crate::file::link::{self, Traffic};
 use crate::file::mistakes::{Placeholders, read_or_report_with};
 use crate::file::node;
+use crate::file::tables::network::Link;
 
 /// Placeholders for missing keys of a link, so that its other keys can be checked.
 const PLACEHOLDERS: Placeholders = &[(&["rate"], "10 Mbit/s"), (&["delay"], "1 ms")];
@@ -20,7 +21,7 @@ const PLACEHOLDERS: Placeholders = &[(&["rate"], "10 Mbit/s"), (&["delay"], "1 m
 pub fn delay(name: &str, toml: &str) -> Result<Duration, Diagnostic> {
     let document = node::parse(name, toml).map_err(|all| all.first().clone())?;
     let fields = Cursor::root(name, &document).table(&unnamed_keys())?;
-    Ok(link::read_delay(&fields)?.0)
+    Ok(link::read_delay(&fields)?.first())
 }
 
 /// Reads the keys of one `[link]` from TOML. `rtt` computes, from the link's delay, the RTT that a
@@ -36,8 +37,9 @@ pub fn link(
     read_or_report_with(node::parse(name, toml)?, PLACEHOLDERS, |document| {
         let read = || {
             let fields = Cursor::root(name, &document).table(&unnamed_keys())?;
-            let link = Link::read(&fields)?;
-            link.resolve(&fields, Traffic { rtt: Some(rtt(link.config.delay)), packet })
+            let link = Link::read_whole(&fields)?;
+            let traffic = Traffic { rtt: Some(rtt(link.delay.first())), packet };
+            link.resolve(&fields, traffic).map(|(_, config)| config)
         };
         Some(read())
     })

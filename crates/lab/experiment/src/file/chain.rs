@@ -7,9 +7,10 @@ use units::Duration;
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::link::{self, Link, Traffic};
+use crate::file::link::Traffic;
 use crate::file::node::Value;
 use crate::file::queue;
+use crate::file::tables::network::{Link, Links};
 
 /// Most links in a row.
 const MAX_LINKS: usize = 1000;
@@ -27,7 +28,7 @@ pub(crate) struct Chain<'a> {
 
 /// Returns the keys of a single `[link]`, which has no name.
 pub(crate) fn unnamed_keys() -> Vec<&'static str> {
-    link::KEYS.iter().copied().filter(|key| *key != "name").collect()
+    Link::known().iter().copied().filter(|key| *key != "name").collect()
 }
 
 impl<'a> Chain<'a> {
@@ -35,14 +36,14 @@ impl<'a> Chain<'a> {
     pub(crate) fn read(key: &'static str, first: usize, at: &Cursor<'a>) -> Result<Self, Diagnostic> {
         if !matches!(at.node().value, Value::Array(_)) {
             let fields = at.table(&unnamed_keys())?;
-            let link = Link::read(&fields)?;
+            let link = Link::read_whole(&fields)?;
             return Ok(Self { key, first, links: vec![(fields, link)], names: Vec::new() });
         }
         let mut chain = Self { key, first, links: Vec::new(), names: Vec::new() };
         for table in at.filled_list()? {
-            let fields = table.table(&link::KEYS)?;
+            let fields = table.table(Link::known())?;
             chain.names.push(chain.read_name(&fields)?);
-            let link = Link::read(&fields)?;
+            let link = Link::read_whole(&fields)?;
             chain.links.push((fields, link));
         }
         match chain.links.len() {
@@ -109,37 +110,44 @@ impl<'a> Chain<'a> {
     /// Returns the propagation delay of a route. If delays have steps, the first step counts.
     pub(crate) fn delay(&self, route: Route) -> Duration {
         let links = (self.first..).zip(&self.links).filter(|(i, _)| route.crosses(*i));
-        links.fold(Duration::ZERO, |sum, (_, (_, link))| sum + link.config.delay)
+        links.fold(Duration::ZERO, |sum, (_, (_, link))| sum + link.delay.first())
     }
 
     /// Returns the names of the links. A single `[link]` has none, a single `[reverse]` is named
     /// `reverse`.
     pub(crate) fn names(&self) -> Vec<String> {
-        match self.is_named() {
-            false if self.key == "reverse" => vec![self.key.to_owned()],
+        match self.names.is_empty() {
+            true if self.key == "reverse" => vec![self.key.to_owned()],
             _ => self.names.clone(),
         }
     }
 
-    /// Reports whether the file names the links, as in `[[link]]`.
-    pub(crate) fn is_named(&self) -> bool {
-        !self.names.is_empty()
+    /// Returns the names of a route's links, if the file gives them.
+    pub(crate) fn names_along(&self, route: Route) -> Option<Vec<String>> {
+        let [first, last] = [route.first, route.last].map(|link| usize::from(link) - self.first);
+        self.names.get(first..=last).map(<[String]>::to_vec)
     }
 
     /// Converts queues and their management to the units of the traffic on each link.
-    pub(crate) fn resolve(&self, traffic: impl Fn(usize) -> Traffic) -> Result<Vec<LinkConfig>, Diagnostic> {
+    pub(crate) fn resolve(
+        &self,
+        traffic: impl Fn(usize) -> Traffic,
+    ) -> Result<(Links, Vec<LinkConfig>), Diagnostic> {
         let links = (self.first..).zip(&self.links);
-        links.map(|(i, (fields, link))| link.resolve(fields, traffic(i))).collect()
+        let all = links.map(|(i, (fields, link))| link.resolve(fields, traffic(i)));
+        let (mut tables, configs): (Vec<Link>, _) = all.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        let single = if self.names.is_empty() { tables.pop() } else { None };
+        Ok((single.map_or(Links::Chain(tables), |link| Links::One(Box::new(link))), configs))
     }
 
     /// Returns the usable buffer as a time, if there is a single link. Several links, or steps,
     /// have no single buffer.
     pub(crate) fn buffer(&self, configs: &[LinkConfig], packet: u32) -> Option<Duration> {
-        let ([(_, Link { rate, .. })], [config]) = (&self.links[..], configs) else { return None };
+        let ([(_, link)], [config]) = (&self.links[..], configs) else { return None };
         if !config.limit_steps.is_empty() {
             return None;
         }
-        queue::in_time(config.limit, config.limit_counts, *rate, config.delay, packet)
+        queue::in_time(config.limit, config.limit_counts, link.nominal_rate(), config.delay, packet)
     }
 }
 

@@ -2,16 +2,17 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::file::check::Check;
+use crate::file::compared::Sample;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::labels::Labels;
 use crate::file::reference::Reference;
 use crate::file::rows::{Rows, matches};
-use crate::file::tables::{self, known_keys};
+use crate::file::tables::define::known_keys;
+use crate::file::tables::judgement;
 use crate::metric::Metric;
 use crate::place::Place;
 use crate::prose;
 use crate::row::RowLabel;
-use crate::verdict::{self, Sample};
 
 /// A statement of the source.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,9 +50,9 @@ pub struct Part {
     pub variants: Option<Rows>,
 }
 
-known_keys!(KEYS: tables::judgement::Claim);
-known_keys!(PART_KEYS: tables::judgement::Part);
-known_keys!(CHECK_KEYS: tables::judgement::Check);
+known_keys!(KEYS: judgement::Claim);
+known_keys!(PART_KEYS: judgement::Part);
+known_keys!(CHECK_KEYS: judgement::Check);
 
 /// Keys of a check that apply to every part of a claim.
 const FOR_EVERY_PART: [&str; 2] = ["metric", "variants"];
@@ -96,8 +97,8 @@ impl Part {
             return None; // published numbers always equal themselves
         }
         let sample = |row: &RowLabel, metric: &Metric| source.value(row, metric).map(Sample::exact);
-        let judgement = verdict::judge(&self.check, &self.metric, &printed, sample, value)?;
-        Some((judgement.stands, judgement.numbers))
+        let numbers = self.check.numbers(&self.metric, &printed, sample, value)?;
+        Some((numbers.stands(), numbers.in_words(&self.metric)))
     }
 
     /// Reads a part. The claim's `metric` and `variants` apply to every part that does not set its
@@ -146,10 +147,6 @@ fn read_parts(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<Part>, Diagnos
 pub(crate) fn read_world(fields: &Fields<'_>) -> Result<Place, Diagnostic> {
     let worlds = Place::WORLDS.map(|backend| (backend.word(), backend));
     fields.get("on").map_or(Ok(Place::SIM), |cursor| cursor.word("world", &worlds))
-}
-
-pub(crate) fn read_variants(fields: &Fields<'_>, labels: &Labels) -> Result<Option<Rows>, Diagnostic> {
-    fields.get("variants").map(|c| Rows::read(&c, "variant", &labels.variants)).transpose()
 }
 
 /// Reads a metric that the experiment's table shows.

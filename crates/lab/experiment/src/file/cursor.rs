@@ -110,6 +110,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Returns the keys of a table, none if only its name is given.
+    pub(crate) fn table_or_name(&self, known: &[&str]) -> Result<Fields<'a>, Diagnostic> {
+        match self.node.as_str() {
+            Some(_) => Ok(Fields { cursor: self.clone(), entries: &[] }),
+            None => self.table(known),
+        }
+    }
+
     /// Returns the entries of a table with arbitrary keys.
     pub(crate) fn entries(&self) -> Result<Vec<(&'a Entry, Self)>, Diagnostic> {
         match &self.node.value {
@@ -188,6 +196,11 @@ impl<'a> Fields<'a> {
     pub(crate) fn need(&self, key: &str, right: &str) -> Result<Cursor<'a>, Diagnostic> {
         let missing = || self.cursor.key_problem(key, &self.cursor.node.at, "missing", right);
         self.get(key).ok_or_else(|| missing().reaching(Reach::Table))
+    }
+
+    /// Returns the value of a key, or the table itself if the key is absent.
+    pub(crate) fn at(&self, key: &str) -> Cursor<'a> {
+        self.get(key).unwrap_or_else(|| self.cursor.clone())
     }
 
     /// Reads the value of an optional key.

@@ -21,8 +21,9 @@ use crate::file::resolved::Head;
 use crate::file::rows::Rows;
 use crate::file::setup::Setup;
 use crate::file::sweep::SweepAxes;
+use crate::file::tables::File;
+use crate::file::tables::define::known_keys;
 use crate::file::tables::judgement::{ReferenceTable, TableTable};
-use crate::file::tables::{File, known_keys};
 use crate::file::unknown_rows::{UnknownRows, each};
 use crate::file::vary::{Case, Combination, Override};
 use crate::file::{chart, mistakes, node, reference, resolved, vary};
@@ -272,7 +273,7 @@ impl Experiment {
             ),
             reference,
             why_reference,
-            biases: each(&root, "bias", unknown, |c| Bias::read(c, &labels))?,
+            biases: each(&root, "bias", unknown, |c| Bias::read(&c.table(Bias::known())?, &labels))?,
             name: name.to_owned(),
             file: file.to_owned(),
             title,
@@ -282,7 +283,7 @@ impl Experiment {
             others,
             seed,
             claims,
-            misses: each(&root, "miss", unknown, |c| Miss::read(c, &labels))?,
+            misses: each(&root, "miss", unknown, |c| Miss::read_whole(c, &labels))?,
             charts: read_charts(&root, &labels, &cases, unknown)?,
             metrics: labels.metrics,
             aggregate,
@@ -409,7 +410,7 @@ fn read_case(
     let setup = read_setup(file, document, &overrides)?;
     groups.add(setup.present().map(|flow| flow.config.group.as_str()));
     groups.add_links(setup.link_names.iter().chain(&setup.reverse_names).map(String::as_str));
-    groups.add_windows(setup.windows.iter().map(|(name, ..)| name.as_str()));
+    groups.add_windows(setup.windows.iter().map(|(name, _)| name.as_str()));
     groups.add_udp(setup.udp.iter().map(|source| source.label.as_str()));
     let first = setup.present().next().map(|flow| flow.config.algorithm.name());
     Ok(Case {

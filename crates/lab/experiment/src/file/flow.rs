@@ -3,26 +3,25 @@
 use std::sync::LazyLock;
 
 use recovery::{AckConfig, Clock, Config, TimeThreshold, Timeout};
-use scenario::{Application, Back, FlowConfig, Rebind, Transport};
+use scenario::{Back, FlowConfig, Rebind, Transport};
 use units::{Bytes, Duration, Time};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::application;
-use crate::file::controller::{Controller, Shares};
+use crate::file::controller::Controller;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::merge::merge;
 use crate::file::network::{Network, Way};
 use crate::file::packet;
 use crate::file::stack::Stack;
-use crate::file::tables::flow::FlowTable;
-use crate::file::tables::{self, known_keys};
-
-known_keys!(KEYS: FlowTable<'static>);
+use crate::file::tables::define;
+use crate::file::tables::flow::{AppTable, Flow};
+use crate::file::values;
 
 /// Keys with a reader of their own: all except those that [`FlowConfig`] takes unchanged.
 static READ_SEPARATELY: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let plain = tables::keys::<FlowConfig>();
-    KEYS.iter().copied().filter(|key| !plain.contains(key)).collect()
+    let plain = define::keys::<FlowConfig>();
+    Flow::known().iter().copied().filter(|key| !plain.contains(key)).collect()
 });
 
 /// Coarsest clock granularity that is still useful for delay measurement.
@@ -37,77 +36,66 @@ const MAX_REBINDINGS: usize = 200;
 /// Most flows of one run.
 pub(crate) const MAX_FLOWS: u64 = 100_000;
 
-/// Flows that differ only in their start. A count of 0 leaves them out, so that `[vary]` can choose
-/// among flows.
-#[derive(Clone, Debug)]
-pub(crate) struct Flow {
-    /// Everything except each flow's start, stop and label. `group` is the label that they share.
-    pub(crate) config: FlowConfig,
-    pub(crate) shares: Shares,
-    pub(crate) count: u64,
-    pub(crate) start: Duration,
-    pub(crate) stagger: Duration,
-    /// Upper bound of each flow's random start delay. Real flows never start at exactly the same
-    /// nanosecond, and if they did, the order in which they fill the queue would decide the run.
-    pub(crate) start_jitter: Duration,
-    pub(crate) stop: Stop,
+/// Reads a flow. `transfer` is the experiment's default.
+pub(crate) fn read(
+    cursor: &Cursor<'_>,
+    network: &Network<'_>,
+    transfer: Option<Bytes>,
+) -> Result<Flow, Diagnostic> {
+    let fields = cursor.table(Flow::known())?;
+    let controller = fields.need("controller", "write the flow's controller, like \"cubic\"")?;
+    let Controller { label, algorithm, shares } =
+        Controller::read(&controller, fields.get("slow-start").as_ref())?;
+    let tcp = packet::is_tcp(&fields)?;
+    let stack = Stack::read(&fields, tcp)?;
+    let transport = packet::read(&fields, stack.transport())?;
+    let way = network.way(&fields)?;
+    let application = application::read(&fields, transport)?;
+    let mut flow = Flow { shares, application, ..Flow::read(&fields)? };
+    check_stop(&fields, &flow)?;
+    if flow.label.is_empty() {
+        flow.label = label.unwrap_or_else(|| algorithm.name().to_owned());
+    }
+    // The transfer of the whole file applies only to flows that carry bulk data.
+    flow.transfer = flow.transfer.or(transfer.filter(|_| matches!(flow.application, AppTable::Bulk)));
+    flow.rebind = read_rebind(&fields, tcp)?;
+    let back = read_back(&fields, &way, transport)?;
+    (flow.transport, flow.packet) = packet::table(transport, back);
+    flow.rtt = read_rtt(&fields, &way)?;
+    (flow.direction, flow.route) = (network.direction(way.there), network.names_along(way.there));
+    flow.back_route = way.back.and_then(|back| network.names_along(back));
+    flow.config = FlowConfig {
+        label: flow.label.clone(),
+        group: flow.label.clone(),
+        algorithm,
+        transport,
+        transfer: flow.transfer.map(|bytes| bytes.0),
+        application: flow.application.config(),
+        pauses: values::in_run(&flow.pauses),
+        rebind: flow.rebind.clone(),
+        route: way.there,
+        back,
+        rtt: flow.rtt,
+        ..read_plain(cursor, &fields, stack)?
+    };
+    Ok(flow)
 }
 
-/// End of a flow, unless its transfer ends it first.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Stop {
-    Never,
-    /// `stop`: at this time of the run.
-    At(Duration),
-    /// `lasts`: this long after its own start.
-    After(Duration),
+fn check_stop(fields: &Fields<'_>, flow: &Flow) -> Result<(), Diagnostic> {
+    let start = flow.start;
+    match (flow.stop, flow.lasts) {
+        (Some(_), Some(_)) => {
+            let wrong = "`stop` and `lasts` cannot be combined";
+            Err(fields.at("lasts").problem(wrong, "remove one of them"))
+        }
+        (Some(stop), None) if stop <= start => {
+            Err(fields.at("stop").problem(format!("stops at {stop}, but starts at {start}"), ""))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Flow {
-    /// Reads a flow. `transfer` is the experiment's default.
-    pub(crate) fn read(
-        cursor: &Cursor<'_>,
-        network: &Network<'_>,
-        transfer: Option<Bytes>,
-    ) -> Result<Self, Diagnostic> {
-        let fields = cursor.table(&KEYS)?;
-        let controller = fields.need("controller", "write the flow's controller, like \"cubic\"")?;
-        let controller = Controller::read(&controller, fields.get("slow-start").as_ref())?;
-        let tcp = packet::is_tcp(&fields)?;
-        let stack = Stack::read(&fields, tcp)?;
-        let transport = packet::read(&fields, stack.transport())?;
-        let way = network.way(&fields)?;
-        let default = || controller.label.clone().unwrap_or_else(|| controller.algorithm.name().to_owned());
-        let application = application::read(&fields, transport)?;
-        let bulk = application == Application::Bulk;
-        let group = read_label(&fields)?.unwrap_or_else(default);
-        // The transfer of the whole file applies only to flows that carry bulk data.
-        let transfer = read_transfer(fields.get("transfer").as_ref())?.or(transfer.filter(|_| bulk));
-        let config = FlowConfig {
-            label: group.clone(),
-            group,
-            algorithm: controller.algorithm.clone(),
-            transport,
-            transfer: transfer.map(|bytes| bytes.0),
-            application,
-            pauses: application::pauses(&fields)?,
-            rebind: read_rebind(&fields, tcp)?,
-            route: way.there,
-            back: read_back(&fields, &way, transport)?,
-            rtt: read_rtt(&fields, &way)?,
-            ..read_plain(cursor, &fields, stack)?
-        };
-        Ok(Self {
-            config,
-            shares: controller.shares,
-            count: read_count(fields.get("count").as_ref())?,
-            start: fields.read("start")?.unwrap_or(Duration::ZERO),
-            stagger: fields.read("stagger")?.unwrap_or(Duration::ZERO),
-            start_jitter: fields.read("start-jitter")?.unwrap_or(Duration::ZERO),
-            stop: read_stop(&fields)?,
-        })
-    }
-
     /// Returns the latest possible start of the last flow.
     pub(crate) fn last_start(&self) -> Duration {
         self.start + self.stagger * self.count.saturating_sub(1) + self.start_jitter
@@ -117,11 +105,7 @@ impl Flow {
     /// delay.
     pub(crate) fn config(&self, number: u64, label: String, jitter: f64) -> FlowConfig {
         let start = Time::ZERO + self.start + self.stagger * number + self.start_jitter.mul_f64(jitter);
-        let stop = match self.stop {
-            Stop::Never => None,
-            Stop::At(time) => Some(Time::ZERO + time),
-            Stop::After(span) => Some(start + span),
-        };
+        let stop = self.stop.map(|time| Time::ZERO + time).or(self.lasts.map(|span| start + span));
         FlowConfig { label, start, stop, ..self.config.clone() }
     }
 
@@ -262,48 +246,6 @@ fn read_back(fields: &Fields<'_>, way: &Way, transport: Transport) -> Result<Opt
             at.problem("the size of an ACK has no effect without links on the return path", "add [reverse]")
         ),
         (None, None) => Ok(None),
-    }
-}
-
-fn read_label(fields: &Fields<'_>) -> Result<Option<String>, Diagnostic> {
-    match fields.get("label") {
-        Some(cursor) => super::controller::label(&cursor).map(Some),
-        None => Ok(None),
-    }
-}
-
-fn read_count(cursor: Option<&Cursor<'_>>) -> Result<u64, Diagnostic> {
-    let Some(cursor) = cursor else { return Ok(1) };
-    match cursor.read::<i64>()? {
-        n if n < 0 => Err(cursor.invalid(format!("{n} is out of range"), "must be at least 0")),
-        n => Ok(n.unsigned_abs()),
-    }
-}
-
-fn read_stop(fields: &Fields<'_>) -> Result<Stop, Diagnostic> {
-    let start: Duration = fields.read("start")?.unwrap_or(Duration::ZERO);
-    match (fields.get("stop"), fields.get("lasts")) {
-        (Some(_), Some(lasts)) => {
-            Err(lasts.problem("`stop` and `lasts` cannot be combined", "remove one of them"))
-        }
-        (Some(stop), None) => match stop.read()? {
-            time if time <= start => Err(stop.problem(format!("stops at {time}, but starts at {start}"), "")),
-            time => Ok(Stop::At(time)),
-        },
-        (None, Some(lasts)) => match lasts.read()? {
-            Duration::ZERO => Err(lasts.invalid("the flow lasts 0 s", "must be longer than 0 s")),
-            span => Ok(Stop::After(span)),
-        },
-        (None, None) => Ok(Stop::Never),
-    }
-}
-
-/// Reads the number of bytes to send, at least one.
-pub(crate) fn read_transfer(cursor: Option<&Cursor<'_>>) -> Result<Option<Bytes>, Diagnostic> {
-    let Some(cursor) = cursor else { return Ok(None) };
-    match cursor.read()? {
-        Bytes(0) => Err(cursor.invalid("the transfer is 0 bytes", "remove `transfer` for unlimited data")),
-        bytes => Ok(Some(bytes)),
     }
 }
 

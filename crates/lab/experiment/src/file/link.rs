@@ -1,23 +1,14 @@
 //! Reads a `[link]` table.
 
-use link::{Limit, LimitCounts, LinkConfig, RateModel, Reorder, SlotModel, Steps};
-use serde::de::DeserializeOwned;
-use units::{Bytes, Duration, Rate, Time};
+use link::{Limit, LinkConfig, Steps};
+use units::{Duration, Rate};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::aqm;
-use crate::file::cursor::{Cursor, Fields};
-use crate::file::merge::merge;
-use crate::file::node::Value;
+use crate::file::cursor::Fields;
 use crate::file::queue::{self, Queue};
-use crate::file::spans::spans;
-use crate::file::tables::{self, known_keys};
-use units::Percent;
-
-known_keys!(KEYS: tables::network::Link<'static>);
-
-/// Highest rate. A packet then takes 12 ns, close to the simulator's resolution of 1 ns.
-pub(crate) const MAX_RATE: Rate = Rate(1_000_000_000_000);
+use crate::file::tables::network::Link;
+use crate::file::values::{self, Changing};
 
 /// Traffic on a link, which converts its queue limit to bytes. Includes data and feedback.
 #[derive(Clone, Copy, Debug)]
@@ -28,63 +19,61 @@ pub(crate) struct Traffic {
     pub(crate) packet: u32,
 }
 
-/// A link whose queue is not yet converted to bytes, which needs the flows' RTT and packet size.
-#[derive(Clone, Debug)]
-pub(crate) struct Link {
-    /// Everything except the limit, and the queue management, which may refer to the limit.
-    pub(crate) config: LinkConfig,
-    queue: Queue,
-    /// Later steps of the queue.
-    queue_steps: Steps<Queue>,
-    /// Rate used for BDP and buffer time: the first step's, or the slots' median.
-    pub(crate) rate: Rate,
-}
-
 impl Link {
-    /// Reads a link from the keys of its table.
-    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Diagnostic> {
+    /// Reads a link whose queue is not yet converted to bytes, which needs the flows' RTT and packet
+    /// size.
+    pub(crate) fn read_whole(fields: &Fields<'_>) -> Result<Self, Diagnostic> {
         let right = match fields.cursor().is_below("reverse") {
             true => "write the rate of the return link, like \"1 Mbit/s\"",
             false => "write the rate of the bottleneck, like \"10 Mbit/s\"",
         };
         let rate_at = fields.need("rate", right)?;
-        let model = read_rate(&rate_at)?;
-        let rate = model.nominal();
-        if rate == Rate(0) {
-            return Err(rate_at.invalid("the rate is 0", "must be above 0, like \"10 Mbit/s\""));
-        }
-        if rate > MAX_RATE {
-            return Err(rate_at.invalid(format!("{rate} is too high"), "must be at most 1000 Gbit/s"));
-        }
-        let (delay, delay_steps) = read_delay(fields)?;
-        let config = LinkConfig {
-            rate: model,
-            burst: fields.read("burst")?.unwrap_or(Bytes(0)),
-            limit: Limit::Unlimited,
-            limit_counts: read_counts(fields.get("limit-counts").as_ref())?,
-            delay,
-            delay_steps,
-            jitter: fields.read("jitter")?.unwrap_or(Duration::ZERO),
-            bleach: fields.read("bleach")?.unwrap_or(false),
-            ..LinkConfig::plain(rate)
-        };
-        config.check().map_err(|wrong| rate_at.problem(wrong, ""))?;
-        let (queue, queue_steps) =
-            read_changing(fields, "queue", "\"1 BDP\"", Queue::Limit(Limit::Unlimited))?;
-        let mut link = Self { config, queue, queue_steps, rate };
-        link.config.loss = read_probability(fields, "loss")?;
-        link.config.corrupt = read_probability(fields, "corrupt")?;
-        link.config.duplicate = read_probability(fields, "duplicate")?;
-        link.read_planned(fields)?;
-        link.read_reorder(fields.get("reorder").as_ref())?;
+        let link = Self { delay: read_delay(fields)?, ..Self::read(fields)? };
+        let config = link.config();
+        let ordered = LinkConfig { reorder: None, ..config.clone() };
+        ordered.check().map_err(|wrong| rate_at.problem(wrong, ""))?;
+        config.check().map_err(|wrong| fields.at("reorder").problem(wrong, ""))?;
         Ok(link)
     }
 
+    /// Returns the rate used for BDP and buffer time: the first step's, or the slots' median.
+    pub(crate) fn nominal_rate(&self) -> Rate {
+        self.rate.nominal()
+    }
+
+    /// Returns the link without its limit, and without the queue management, which may refer to the
+    /// limit.
+    fn config(&self) -> LinkConfig {
+        let share = |share: Option<values::Share>| share.map_or(0.0, |share| share.0);
+        LinkConfig {
+            rate: self.rate.clone(),
+            burst: self.burst,
+            limit_counts: self.limit_counts,
+            bleach: self.bleach,
+            delay: self.delay.first(),
+            delay_steps: self.delay.later(),
+            jitter: self.jitter,
+            reorder: self.reorder,
+            loss: self.loss.0,
+            drop: self.drop.clone(),
+            blackhole: values::in_run(&self.blackhole),
+            corrupt: share(self.corrupt),
+            duplicate: share(self.duplicate),
+            ..LinkConfig::plain(self.nominal_rate())
+        }
+    }
+
     /// Converts the queue and its management to the units of the traffic.
-    pub(crate) fn resolve(&self, fields: &Fields<'_>, traffic: Traffic) -> Result<LinkConfig, Diagnostic> {
-        let mut config = self.config.clone();
+    pub(crate) fn resolve(
+        &self,
+        fields: &Fields<'_>,
+        traffic: Traffic,
+    ) -> Result<(Self, LinkConfig), Diagnostic> {
+        let (mut link, mut config) = (self.clone(), self.config());
         let packet = traffic.packet;
-        (config.limit, config.limit_steps) = self.limits(fields, traffic.rtt)?;
+        let limits = self.limits(fields, traffic.rtt)?;
+        link.queue = limits.map(Queue::Limit);
+        (config.limit, config.limit_steps) = (limits.first(), limits.later());
         let too_small = |limit: &Limit| queue::bytes(*limit, packet).is_some_and(|b| b < u64::from(packet));
         if let Some(limit) = config.limit_steps.values(config.limit).find(too_small) {
             let wrong = format!("a queue of {limit} drops every full packet");
@@ -92,150 +81,35 @@ impl Link {
             return Err(at.problem(wrong, format!("at least one packet of {packet} bytes must fit")));
         }
         if let Some(aqm_at) = fields.get("aqm") {
-            config.aqm = aqm::read(&aqm_at, config.limit)?;
+            link.aqm = aqm::read(&aqm_at, config.limit)?;
+            config.aqm = link.aqm.clone();
             config.check().map_err(|wrong| aqm_at.problem(wrong, ""))?;
         }
-        Ok(config)
+        Ok((link, config))
     }
 
     /// Returns the queue limits. All steps use the same BDP.
-    fn limits(
-        &self,
-        fields: &Fields<'_>,
-        rtt: Option<Duration>,
-    ) -> Result<(Limit, Steps<Limit>), Diagnostic> {
-        let in_bdp = self.queue_steps.values(self.queue).any(|queue| matches!(queue, Queue::Bdp(_)));
+    fn limits(&self, fields: &Fields<'_>, rtt: Option<Duration>) -> Result<Changing<Limit>, Diagnostic> {
+        let later: Steps<Queue> = self.queue.later();
+        let in_bdp = later.values(self.queue.first()).any(|queue| matches!(queue, Queue::Bdp(_)));
         if in_bdp && rtt.is_none() {
             let right = "write the queue in bytes, packets or ms";
             let at = fields.need("queue", right)?;
             return Err(at.problem("no flow crosses this link, so it has no BDP", right));
         }
-        let limit = |queue: Queue| queue.limit(self.rate, rtt.unwrap_or(Duration::ZERO));
-        Ok((limit(self.queue), self.queue_steps.map(limit)))
-    }
-
-    /// Reads planned losses: by packet number, or for a period.
-    fn read_planned(&mut self, fields: &Fields<'_>) -> Result<(), Diagnostic> {
-        if let Some(cursor) = fields.get("blackhole") {
-            self.config.blackhole = spans(&cursor, "blackhole")?;
-        }
-        for number in fields.get("drop").map_or(Ok(Vec::new()), |cursor| cursor.list())? {
-            let packet: u64 = number.read().map_err(|_| {
-                let wrong = format!("`{}` is not a packet number", number.node().to_toml());
-                number.invalid(wrong, "write whole numbers, like [1, 7]")
-            })?;
-            if packet == 0 {
-                return Err(number.invalid(
-                    "packet number 0 does not exist",
-                    "packets are counted from 1, in order of arrival",
-                ));
-            }
-            self.config.drop.push(packet);
-        }
-        Ok(())
-    }
-
-    fn read_reorder(&mut self, cursor: Option<&Cursor<'_>>) -> Result<(), Diagnostic> {
-        let Some(cursor) = cursor else { return Ok(()) };
-        let right = "write reorder as { every = 100, by = \"5 ms\" }";
-        let fields = cursor.table(&["every", "by"])?;
-        let every = fields.need("every", right)?.read()?;
-        let by = fields.need("by", right)?.read()?;
-        self.config.reorder = Some(Reorder { every, by });
-        self.config.check().map_err(|wrong| cursor.problem(wrong, ""))
+        Ok(self.queue.map(|queue| queue.limit(self.nominal_rate(), rtt.unwrap_or(Duration::ZERO))))
     }
 }
 
-/// Reads a probability, 0 if absent.
-fn read_probability(fields: &Fields<'_>, key: &str) -> Result<f64, Diagnostic> {
-    let Some(cursor) = fields.get(key) else { return Ok(0.0) };
-    let share = cursor.read::<Percent>()?.0 / 100.0;
-    if share > 1.0 {
-        let right = "must be between \"0 %\" and \"100 %\"";
-        return Err(cursor.invalid("above 100 %", right));
-    }
-    Ok(share)
-}
-
-fn read_counts(cursor: Option<&Cursor<'_>>) -> Result<LimitCounts, Diagnostic> {
-    let words = [("queue", LimitCounts::Queue), ("queue+delay", LimitCounts::QueueAndDelay)];
-    cursor.map_or(Ok(LimitCounts::Queue), |c| c.word("counting mode", &words))
-}
-
-/// Reads a rate, steps or slots.
-pub(crate) fn read_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
-    match &cursor.node().value {
-        Value::Array(_) => read_rate_steps(cursor),
-        Value::Table(_) => read_slots(cursor),
-        Value::Leaf(_) | Value::Gone => cursor.read().map(RateModel::Constant),
-    }
-}
-
-fn read_rate_steps(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
-    read_steps(cursor, "rate", "\"5 Mbit/s\"").map(RateModel::Steps)
-}
-
-/// Reads times and values. `key` and `like` are used in messages.
-fn read_steps<T: DeserializeOwned>(
-    cursor: &Cursor<'_>,
-    key: &str,
-    like: &str,
-) -> Result<Vec<(Time, T)>, Diagnostic> {
-    let mut steps = Vec::new();
-    for step in cursor.filled_list()? {
-        let [at, value] = &step.list()?[..] else {
-            let right = format!("write a step as [\"30 s\", {like}]: its time and its {key}");
-            return Err(step.invalid("invalid step", right));
-        };
-        steps.push((Time::ZERO + at.read()?, value.read()?));
-    }
-    Ok(steps)
-}
-
-/// Reads the propagation delay and its later steps, or half of `rtt`.
-pub(crate) fn read_delay(fields: &Fields<'_>) -> Result<(Duration, Steps<Duration>), Diagnostic> {
+/// Reads the propagation delay, or half of `rtt`.
+pub(crate) fn read_delay(fields: &Fields<'_>) -> Result<Changing<Duration>, Diagnostic> {
     match (fields.get("rtt"), fields.get("delay")) {
         (Some(rtt), Some(_)) => {
             let wrong = "`rtt` and `delay` cannot be combined";
-            return Err(rtt.problem(wrong, "remove one of them; `rtt` is twice the delay"));
+            Err(rtt.problem(wrong, "remove one of them; `rtt` is twice the delay"))
         }
-        (Some(rtt), None) => return Ok((rtt.read::<Duration>()? / 2, Steps::default())),
-        (None, _) => {}
+        (Some(rtt), None) => Ok(Changing::Never(rtt.read::<Duration>()? / 2)),
+        (None, Some(delay)) => values::changing(&delay, "delay", "\"80 ms\""),
+        (None, None) => Ok(Changing::Never(Duration::ZERO)),
     }
-    read_changing(fields, "delay", "\"80 ms\"", Duration::ZERO)
-}
-
-/// Reads a value that may have steps. Returns the first value, which also applies before its time,
-/// and the later steps.
-fn read_changing<T: DeserializeOwned + Copy>(
-    fields: &Fields<'_>,
-    key: &str,
-    like: &str,
-    default: T,
-) -> Result<(T, Steps<T>), Diagnostic> {
-    let Some(cursor) = fields.get(key) else { return Ok((default, Steps::default())) };
-    if !matches!(cursor.node().value, Value::Array(_)) {
-        return Ok((cursor.read()?, Steps::default()));
-    }
-    let mut steps = read_steps(&cursor, key, like)?;
-    if !steps.is_sorted_by(|a, b| a.0 < b.0) {
-        return Err(cursor.invalid(format!("the times of the steps of `{key}` must increase"), ""));
-    }
-    let (_, first) = steps.remove(0);
-    Ok((first, Steps(steps)))
-}
-
-fn read_slots(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
-    // The median has no default. This number is a placeholder until the file's own replaces it.
-    let plain = SlotModel::plain(Rate(1_000_000));
-    let check = |slots: &SlotModel| {
-        LinkConfig { rate: RateModel::Slots(slots.clone()), ..LinkConfig::plain(Rate(1)) }.check()
-    };
-    let slots = merge(&plain, cursor, &[], check)?;
-    if cursor.node().get("median").is_none() {
-        return Err(
-            cursor.invalid("`median` is missing", "write the median of the slots' rates, like \"20 Mbit/s\"")
-        );
-    }
-    Ok(RateModel::Slots(slots))
 }

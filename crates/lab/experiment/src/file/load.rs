@@ -2,8 +2,8 @@
 
 use scenario::{ProbeConfig, Route, UdpConfig};
 
-use crate::file::flow::Flow;
 use crate::file::link::Traffic;
+use crate::file::tables::flow::Flow;
 
 /// All senders of an experiment.
 pub(crate) struct Load<'a> {

@@ -1,51 +1,68 @@
-//! Reads `[[miss]]` and `[[bias]]`: reasons for differences from the published numbers.
+//! `[[miss]]` and `[[bias]]`: reasons for differences from the published numbers.
 
 use crate::diagnostic::Diagnostic;
-use crate::file::claim::{read_prose, read_table_metric, read_variants, read_world};
+use crate::file::claim::{read_prose, read_table_metric, read_world};
 use crate::file::cursor::Cursor;
 use crate::file::labels::Labels;
 use crate::file::rows::Rows;
-use crate::file::tables::{judgement, known_keys};
+use crate::file::tables::define::{Needs, table};
 use crate::metric::Metric;
 use crate::place::Place;
 use crate::row::RowLabel;
 
-known_keys!(MISS_KEYS: judgement::Miss);
-known_keys!(BIAS_KEYS: judgement::Bias);
+table! {
+    /// `[[miss]]`: a reason why cells of the table differ from the published ones.
+    #[derive(PartialEq)]
+    #[schemars(rename = "miss", transform = Needs("rows metrics reason"))]
+    pub Miss(labels: &Labels) {
+        /// Patterns of the rows that differ, like `["*"]`.
+        #[schemars(with = "Vec<String>")]
+        rows: Rows => "write the rows that differ, like [\"*\"]", |at| Rows::read(at, "row", &labels.rows);
+        /// The metrics that differ.
+        #[schemars(with = "Vec<String>")]
+        metrics: Vec<Metric> => "write the metrics that differ, like [\"loss\"]", |at| metrics(at, labels);
+        /// World of the rows: `"sim"` (default), `"stack"` or `"wire"`.
+        #[schemars(with = "Option<String>")]
+        on: Place = Place::SIM => later;
+        /// Patterns of the variants. Default: all.
+        #[schemars(with = "Option<Vec<String>>")]
+        variants: Option<Rows> = None, |at| Rows::read(at, "variant", &labels.variants).map(Some);
+        /// Reason for the difference.
+        reason: String => "write the reason for the difference", |at| read_prose(at, labels);
+        /// Whether the cause is unknown. The reason then lists what was tried.
+        open: bool = false;
+    }
+}
 
-/// A reason why cells of the table differ from the published ones.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Miss {
-    pub rows: Rows,
-    pub metrics: Vec<Metric>,
-    /// Place of the rows.
-    pub on: Place,
-    /// The variants; `None` for all.
-    pub variants: Option<Rows>,
-    pub reason: String,
-    /// Whether the cause is unknown. The reason then lists what was tried.
-    pub open: bool,
+table! {
+    /// `[[bias]]`: a reason why a whole column is above or below the published one.
+    #[derive(PartialEq)]
+    #[schemars(rename = "bias", transform = Needs("metrics reason"))]
+    pub Bias(labels: &Labels) {
+        /// The metrics whose columns are biased.
+        #[schemars(with = "Vec<String>")]
+        metrics: Vec<Metric> =>
+            "write the metrics whose columns are biased, like [\"loss\"]",
+            |at| metrics(at, labels);
+        /// Patterns of the variants. Default: all.
+        #[schemars(with = "Option<Vec<String>>")]
+        variants: Option<Rows> = None, |at| Rows::read(at, "variant", &labels.variants).map(Some);
+        /// Reason why the whole column differs.
+        reason: String => "write the reason why the whole column differs", |at| read_prose(at, labels);
+        /// Whether the cause is unknown. The reason then lists what was tried.
+        open: bool = false;
+    }
+}
+
+fn metrics(cursor: &Cursor<'_>, labels: &Labels) -> Result<Vec<Metric>, Diagnostic> {
+    cursor.filled_list()?.iter().map(|metric| read_table_metric(metric, labels)).collect()
 }
 
 impl Miss {
-    pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
-        let fields = cursor.table(&MISS_KEYS)?;
+    pub(crate) fn read_whole(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
+        let fields = cursor.table(Self::known())?;
         let on = read_world(&fields)?;
-        let labels = &labels.on(on);
-        let metrics =
-            fields.need("metrics", "write the metrics that differ, like [\"loss\"]")?.filled_list()?;
-        Ok(Self {
-            on,
-            rows: Rows::read(
-                &fields.need("rows", "write the rows that differ, like [\"*\"]")?,
-                "row",
-                &labels.rows,
-            )?,
-            metrics: metrics.iter().map(|m| read_table_metric(m, labels)).collect::<Result<_, _>>()?,
-            variants: read_variants(&fields, labels)?,
-            reason: read_prose(&fields.need("reason", "write the reason for the difference")?, labels)?,
-            open: fields.read("open")?.unwrap_or_default(),
-        })
+        Ok(Self { on, ..Self::read(&fields, &labels.on(on))? })
     }
 
     /// Reports whether the reason applies to this cell.
@@ -57,34 +74,7 @@ impl Miss {
     }
 }
 
-/// A reason why a whole column is above or below the published one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Bias {
-    pub metrics: Vec<Metric>,
-    /// The variants; `None` for all.
-    pub variants: Option<Rows>,
-    pub reason: String,
-    /// Whether the cause is unknown. The reason then lists what was tried.
-    pub open: bool,
-}
-
 impl Bias {
-    pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
-        let fields = cursor.table(&BIAS_KEYS)?;
-        let metrics = fields
-            .need("metrics", "write the metrics whose columns are biased, like [\"loss\"]")?
-            .filled_list()?;
-        Ok(Self {
-            metrics: metrics.iter().map(|m| read_table_metric(m, labels)).collect::<Result<_, _>>()?,
-            variants: read_variants(&fields, labels)?,
-            reason: read_prose(
-                &fields.need("reason", "write the reason why the whole column differs")?,
-                labels,
-            )?,
-            open: fields.read("open")?.unwrap_or_default(),
-        })
-    }
-
     /// Reports whether the reason applies to this column.
     pub fn explains(&self, variant: &str, metric: &Metric) -> bool {
         self.metrics.contains(metric) && self.variants.as_ref().is_none_or(|v| v.matches(variant))

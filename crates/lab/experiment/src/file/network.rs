@@ -10,11 +10,23 @@ use crate::diagnostic::Diagnostic;
 use crate::file::chain::Chain;
 use crate::file::cursor::Fields;
 use crate::file::link::Traffic;
+use crate::file::tables::network::Links;
 
 /// Links with queues not yet converted to bytes.
 pub(crate) struct Network<'a> {
     forward: Chain<'a>,
     reverse: Option<Chain<'a>>,
+}
+
+/// Links in the units of their traffic, as tables of a manifest and for a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Resolved {
+    pub(crate) link: Links,
+    /// Links in order, at least one.
+    pub(crate) forward: Vec<LinkConfig>,
+    pub(crate) reverse_link: Option<Links>,
+    /// Links of the return path, in order.
+    pub(crate) reverse: Vec<LinkConfig>,
 }
 
 /// A path: forward route and return route.
@@ -90,25 +102,34 @@ impl<'a> Network<'a> {
         usize::from(route.first) >= self.forward.end()
     }
 
+    /// Returns the word for a route along the return links, none for the forward links.
+    pub(crate) fn direction(&self, route: Route) -> Option<&'static str> {
+        self.is_backward(route).then_some("backward")
+    }
+
+    /// Returns the names of a route's links, if the file gives them.
+    pub(crate) fn names_along(&self, route: Route) -> Option<Vec<String>> {
+        let chain = if self.is_backward(route) { self.reverse.as_ref()? } else { &self.forward };
+        chain.names_along(route)
+    }
+
     /// Returns the names of the forward links, none for a single `[link]`.
     pub(crate) fn names(&self) -> Vec<String> {
         self.forward.names()
     }
 
-    /// Returns the names of the return links, and whether the file gives them.
-    pub(crate) fn reverse_names(&self) -> (Vec<String>, bool) {
-        self.reverse.as_ref().map_or((Vec::new(), false), |chain| (chain.names(), chain.is_named()))
+    /// Returns the names of the return links.
+    pub(crate) fn reverse_names(&self) -> Vec<String> {
+        self.reverse.as_ref().map_or(Vec::new(), Chain::names)
     }
 
     /// Converts queues and their management to the units of the traffic: the base RTT of the first
-    /// flow that crosses a link, and the largest packet. Returns forward links and return links.
-    pub(crate) fn resolve(
-        &self,
-        traffic: impl Fn(usize) -> Traffic,
-    ) -> Result<(Vec<LinkConfig>, Vec<LinkConfig>), Diagnostic> {
-        let forward = self.forward.resolve(&traffic)?;
-        let reverse = self.reverse.as_ref().map_or(Ok(Vec::new()), |chain| chain.resolve(&traffic))?;
-        Ok((forward, reverse))
+    /// flow that crosses a link, and the largest packet.
+    pub(crate) fn resolve(&self, traffic: impl Fn(usize) -> Traffic) -> Result<Resolved, Diagnostic> {
+        let (link, forward) = self.forward.resolve(&traffic)?;
+        let reverse = self.reverse.as_ref().map(|chain| chain.resolve(&traffic)).transpose()?;
+        let (reverse_link, reverse) = reverse.unzip();
+        Ok(Resolved { link, forward, reverse_link, reverse: reverse.unwrap_or_default() })
     }
 
     /// Returns the usable buffer as a time, if there is a single forward link. Several links, or

@@ -1,10 +1,11 @@
 //! Reads `transport` and `packet` of a flow: the sizes of its packets.
 
-use scenario::Transport;
+use scenario::{Back, Transport};
 use units::Bytes;
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
+use crate::file::tables::flow::Packet;
 
 /// Typical size of an ACK frame with one or two ranges and ECN counts (RFC 9000 section 19.3).
 const ACK_FRAME: u32 = 20;
@@ -92,4 +93,19 @@ fn read_size(cursor: &Cursor<'_>) -> Result<u32, Diagnostic> {
     size.ok_or_else(|| {
         cursor.invalid(format!("a packet of {bytes} bytes is too large"), "must be at most 65 535 bytes")
     })
+}
+
+/// Returns the name of the transport, and the keys with these sizes.
+pub(crate) fn table(transport: Transport, back: Option<Back>) -> (&'static str, Packet) {
+    let size = |bytes: u32| Bytes(u64::from(bytes));
+    let common = Packet { ack: back.map(|back| size(back.size)), ..Packet::default() };
+    match transport {
+        Transport::Quic { datagram, header, overhead } => {
+            let (datagram, header) = (Some(size(datagram)), Some(size(header)));
+            ("quic", Packet { datagram, header, overhead: size(overhead), ..common })
+        }
+        Transport::Tcp { mss, overhead } => {
+            ("tcp", Packet { mss: Some(size(mss)), overhead: size(overhead), ..common })
+        }
+    }
 }

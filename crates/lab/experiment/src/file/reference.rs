@@ -3,7 +3,8 @@
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::file::cursor::Cursor;
 use crate::file::groups::Groups;
-use crate::file::tables::{judgement, known_keys};
+use crate::file::tables::define::known_keys;
+use crate::file::tables::judgement;
 use crate::library;
 use crate::metric::Metric;
 use crate::published::{Csv, Published};

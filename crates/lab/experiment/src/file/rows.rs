@@ -5,7 +5,7 @@ use crate::file::cursor::Cursor;
 
 /// Patterns of labels. `*` matches any text, and `!` excludes labels. A list with only negative
 /// patterns matches all other labels.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Rows(Vec<String>);
 
 impl Rows {

@@ -11,16 +11,15 @@ use units::{Duration, Rng, Time};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::flow::{self, Flow, MAX_FLOWS, Stop, read_transfer};
+use crate::file::flow::{self, MAX_FLOWS};
 use crate::file::groups::{MEASURE, RUN};
 use crate::file::load::Load;
-use crate::file::network::Network;
+use crate::file::network::{Network, Resolved};
 use crate::file::node::Entry;
-use crate::file::tables::{Window, known_keys};
+use crate::file::tables::flow::Flow;
+use crate::file::tables::network::{Probe, Udp, Window};
 use crate::file::unknown_rows::{UnknownRows, each};
-use crate::file::{probe, udp};
-
-known_keys!(WINDOW_KEYS: Window);
+use crate::file::{probe, udp, values};
 
 /// Most samples in the time series of a run.
 const MAX_SAMPLES: u64 = 1_000_000;
@@ -29,24 +28,22 @@ const MAX_SAMPLES: u64 = 1_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(crate) duration: Duration,
-    pub(crate) measure: Option<(Duration, Duration)>,
+    pub(crate) measure: Option<Window>,
     /// Additional windows by name.
-    pub(crate) windows: Vec<(String, Duration, Duration)>,
+    pub(crate) windows: Vec<(String, Window)>,
     pub(crate) series: Option<Duration>,
-    /// Links in order, at least one.
-    pub(crate) links: Vec<LinkConfig>,
+    pub(crate) links: Resolved,
     /// Names of the links, if there are several.
     pub(crate) link_names: Vec<String>,
-    /// Links of the return path, in order.
-    pub(crate) reverse: Vec<LinkConfig>,
     /// Names of the return links, one each.
     pub(crate) reverse_names: Vec<String>,
-    /// Whether the file gives these names, as in `[[reverse]]`.
-    pub(crate) reverse_named: bool,
     /// Flows, including those with a count of 0.
     pub(crate) flows: Vec<Flow>,
     pub(crate) probe: Option<ProbeConfig>,
     pub(crate) udp: Vec<UdpConfig>,
+    /// Their tables with every default, for the manifest.
+    pub(crate) probe_table: Option<Probe>,
+    pub(crate) udp_tables: Vec<Udp>,
 }
 
 impl Setup {
@@ -56,30 +53,32 @@ impl Setup {
         let network = Network::read(root)?;
         let mut flows = read_flows(root, &network, duration)?;
         let probe = root.get("probe").map(|c| probe::read(&c, &network)).transpose()?;
+        let (probe_table, probe) = probe.unzip();
         let udp = each(root, "udp", UnknownRows::Refused, |c| udp::read(c, &network, duration))?;
-        let (links, reverse) = {
+        let (udp_tables, udp): (Vec<_>, Vec<_>) = udp.into_iter().unzip();
+        let links = {
             let load = Load { flows: &flows, probe: probe.as_ref(), udp: &udp };
             network.resolve(|link| load.on(link))?
         };
         let first = flows.iter().find(|flow| !network.is_backward(flow.config.route)).unwrap_or(&flows[0]);
-        let buffer = network.buffer(&links, first.wire_bytes());
-        resolve_shares(root, &mut flows, &links, &network, buffer)?;
+        let buffer = network.buffer(&links.forward, first.wire_bytes());
+        resolve_shares(root, &mut flows, &links.forward, &network, buffer)?;
         check_needs(root, &flows)?;
+        flows.iter_mut().for_each(|flow| flow.controller = Some(flow.config.algorithm.clone()));
         let series = read_series(root, duration)?;
-        let (reverse_names, reverse_named) = network.reverse_names();
         Ok(Self {
             duration,
             measure: root.get("measure").map(|c| read_window(&c, duration)).transpose()?,
             windows: read_windows(root, duration)?,
             series,
             link_names: network.names(),
-            reverse,
-            reverse_names,
-            reverse_named,
+            reverse_names: network.reverse_names(),
             links,
             flows,
             probe,
             udp,
+            probe_table,
+            udp_tables,
         })
     }
 
@@ -91,12 +90,11 @@ impl Setup {
     /// Returns the window with this name.
     fn window(&self, name: &str) -> (Time, Time) {
         let whole = (Time::ZERO, Time::NEVER);
-        let span = |(from, to): (Duration, Duration)| (Time::ZERO + from, Time::ZERO + to);
-        let own = self.windows.iter().find(|(known, ..)| known == name).map(|(_, from, to)| (*from, *to));
+        let own = || self.windows.iter().find(|(known, _)| known == name).map(|(_, window)| *window);
         match name {
             RUN => whole,
-            MEASURE => self.measure.map_or(whole, span),
-            _ => own.map_or(whole, span),
+            MEASURE => self.measure.map_or(whole, Window::span),
+            _ => own().map_or(whole, Window::span),
         }
     }
 
@@ -110,15 +108,15 @@ impl Setup {
             windows: windows.iter().map(window).collect(),
             seed,
             duration: self.duration,
-            link: self.links[0].clone(),
-            beyond: self.links[1..].to_vec(),
+            link: self.links.forward[0].clone(),
+            beyond: self.links.forward[1..].to_vec(),
             link_names: self.link_names.clone(),
-            reverse: self.reverse.clone(),
+            reverse: self.links.reverse.clone(),
             reverse_names: self.reverse_names.clone(),
             flows: self.expand(seed),
             probe: self.probe,
             udp: self.udp.clone(),
-            measure: self.measure.map(|(from, to)| (Time::ZERO + from, Time::ZERO + to)),
+            measure: self.measure.map(Window::span),
             series: self.series,
             trace: false,
         }
@@ -155,7 +153,7 @@ fn read_duration(root: &Fields<'_>) -> Result<Duration, Diagnostic> {
 
 fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> Result<Vec<Flow>, Diagnostic> {
     let cursor = root.need("flow", "write at least one [[flow]] with its controller")?;
-    let transfer = read_transfer(root.get("transfer").as_ref())?;
+    let transfer = root.get("transfer").map_or(Ok(None), |c| values::transfer(&c))?;
     let tables = cursor.tables()?;
     if tables.is_empty() {
         return Err(cursor.problem("no flows", "add at least one [[flow]] with its controller"));
@@ -163,7 +161,7 @@ fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> R
     let mut flows = Vec::new();
     let mut count = 0_u64;
     for table in &tables {
-        let flow = Flow::read(table, network, transfer)?;
+        let flow = flow::read(table, network, transfer)?;
         count = count.saturating_add(flow.count);
         if count > MAX_FLOWS {
             return Err(table.problem(format!("{count} flows are too many"), format!("at most {MAX_FLOWS}")));
@@ -172,7 +170,7 @@ fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> R
         flows.push(flow);
     }
     if count == 0 {
-        let at = tables[0].table(&flow::KEYS)?.get("count").unwrap_or_else(|| cursor.clone());
+        let at = tables[0].table(Flow::known())?.get("count").unwrap_or_else(|| cursor.clone());
         return Err(at.problem("no flow has a count above 0", "at least one flow must run"));
     }
     Ok(flows)
@@ -181,13 +179,13 @@ fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> R
 fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(), Diagnostic> {
     let last = flow.last_start();
     let (end, ends) = match flow.stop {
-        Stop::At(stop) if stop < duration => (stop, "the flows stop"),
+        Some(stop) if stop < duration => (stop, "the flows stop"),
         _ => (duration, "the run ends"),
     };
     if last < end {
         return Ok(());
     }
-    let fields = cursor.table(&flow::KEYS)?;
+    let fields = cursor.table(Flow::known())?;
     let keys = ["stagger", "start", "start-jitter"];
     let at = keys.iter().find_map(|key| fields.get(key)).unwrap_or_else(|| cursor.clone());
     Err(at.problem(format!("the last flow starts at {last}"), format!("must be before {end}, when {ends}")))
@@ -205,7 +203,7 @@ fn resolve_shares(
         let Some(share) = flow.shares.first() else { continue };
         let backward = network.is_backward(flow.config.route);
         let buffer = buffer.filter(|b| *b > Duration::ZERO && !backward);
-        let controller = cursor.table(&flow::KEYS)?.need("controller", "")?;
+        let controller = cursor.table(Flow::known())?.need("controller", "")?;
         let at = controller.below(share);
         let Some(buffer) = buffer else {
             let right = "write a delay like \"20 ms\", or give the link a queue like \"4 BDP\"";
@@ -236,7 +234,7 @@ fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Diagnostic> {
     for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
         let FlowConfig { algorithm, ack, transport, .. } = &flow.config;
         let (name, needs) = (algorithm.name(), algorithm.build(PathInfo::default()).needs());
-        let at = || cursor.table(&flow::KEYS)?.need("controller", "");
+        let at = || cursor.table(Flow::known())?.need("controller", "");
         if needs.receive_times && ack.timestamps == 0 {
             // A controller with a delay threshold needs no receive times if the threshold is off.
             let off = if algorithm.docs().iter().any(|p| p.name == "threshold") {
@@ -261,29 +259,33 @@ fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-fn read_window(cursor: &Cursor<'_>, duration: Duration) -> Result<(Duration, Duration), Diagnostic> {
-    let fields = cursor.table(&WINDOW_KEYS)?;
-    let from = fields.read("from")?.unwrap_or(Duration::ZERO);
-    let to = fields.read("to")?.unwrap_or(duration);
+impl Window {
+    /// Returns the times of the run.
+    fn span(self) -> (Time, Time) {
+        (Time::ZERO + self.from, Time::ZERO + self.to)
+    }
+}
+
+fn read_window(cursor: &Cursor<'_>, duration: Duration) -> Result<Window, Diagnostic> {
+    let fields = cursor.table(Window::known())?;
+    let mut window = Window::read(&fields)?;
+    if fields.get("to").is_none() {
+        window.to = duration;
+    }
+    let Window { from, to } = window;
     if to > duration {
-        let at = fields.get("to").unwrap_or_else(|| cursor.clone());
-        return Err(at.problem(
-            format!("the window ends at {to}, after the run"),
-            format!("the run ends at {duration}"),
-        ));
+        let wrong = format!("the window ends at {to}, after the run");
+        return Err(fields.at("to").problem(wrong, format!("the run ends at {duration}")));
     }
     if from >= to {
-        let at = fields.get("from").unwrap_or_else(|| cursor.clone());
-        return Err(at.problem(format!("the window goes from {from} to {to}"), "`from` must be before `to`"));
+        let wrong = format!("the window goes from {from} to {to}");
+        return Err(fields.at("from").problem(wrong, "`from` must be before `to`"));
     }
-    Ok((from, to))
+    Ok(window)
 }
 
 /// Reads `[windows]`, each with a name.
-fn read_windows(
-    root: &Fields<'_>,
-    duration: Duration,
-) -> Result<Vec<(String, Duration, Duration)>, Diagnostic> {
+fn read_windows(root: &Fields<'_>, duration: Duration) -> Result<Vec<(String, Window)>, Diagnostic> {
     let Some(cursor) = root.get("windows") else { return Ok(Vec::new()) };
     let read = |(entry, below): (&Entry, Cursor<'_>)| {
         let name = &entry.key;
@@ -291,7 +293,7 @@ fn read_windows(
             let right = format!("`{RUN}` and `{MEASURE}` are predefined, and a name cannot contain ` @ `");
             return Err(below.invalid(format!("invalid window name `{name}`"), right));
         }
-        read_window(&below, duration).map(|(from, to)| (name.clone(), from, to))
+        Ok((name.clone(), read_window(&below, duration)?))
     };
     cursor.entries()?.into_iter().map(read).collect()
 }

@@ -6,10 +6,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostics::Diagnostics;
-use crate::file::tables::known_keys;
 use crate::file::tables::network::Link;
-
-known_keys!(KEYS: Link<'static>);
 
 const EXAMPLE: &str = "write it like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\"";
 
@@ -33,7 +30,9 @@ impl<'a> Words<'a> {
             let outside = depth.is_outside();
             match word.split_once('=').filter(|(key, _)| outside && is_key(key)) {
                 Some((key, value)) => pairs.push((key.to_owned(), value.to_owned())),
-                None if outside && KEYS.contains(&word) => pairs.push((word.to_owned(), String::new())),
+                None if outside && Link::known().contains(&word) => {
+                    pairs.push((word.to_owned(), String::new()));
+                }
                 None => {
                     let Some((_, value)) = pairs.last_mut() else {
                         return Err(problem(format!("`{word}` is not a `key=value` pair")).into());

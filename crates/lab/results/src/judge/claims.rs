@@ -2,11 +2,10 @@
 
 use crate::judge::trusted_cell;
 use crate::summary::{Cell, ClaimResult, Judged, PartResult, Variant, Verdict};
-use experiment::file::{Claim, Experiment, Part};
+use crate::verdict::{self, Outcome};
+use experiment::file::{Claim, Experiment, Part, Sample};
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
-use experiment::verdict::Outcome;
-use experiment::verdict::{self, Sample};
 
 /// Judges a claim in every variant that it refers to.
 pub(super) fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
@@ -39,24 +38,24 @@ fn judge_part(claim: &Claim, part: &Part, variant: &Variant) -> Judged {
     let labels: Vec<RowLabel> = seen().map(|row| row.label.clone()).collect();
     let cell = |label: &RowLabel, metric: &Metric| trusted_cell(variant, label, metric);
     let sample = |cell: &Cell| Sample { value: cell.value(), spread: cell.spread };
-    let judgement = verdict::judge(
-        &part.check,
+    let numbers = part.check.numbers(
         &part.metric,
         &labels,
         |label, metric| cell(label, metric).map(sample),
         |label| cell(label, &part.metric)?.published,
     );
+    let judgement = numbers.as_ref().map(verdict::judge);
     let untrusted = seen().any(|row| !row.is_trusted());
     let missing = if untrusted { "a required run is invalid" } else { "a value is missing" };
     let number = |number: f64| Some(number).filter(|number| number.is_finite());
     Judged {
         variant: variant.name.clone(),
         reference: variant.reference || claim.everywhere,
-        outcome: judgement.as_ref().map_or(Outcome::NotJudged, |j| j.outcome),
-        margin: judgement.as_ref().and_then(|j| number(j.margin)),
-        spread: judgement.as_ref().and_then(|j| number(j.spread?)),
-        one_run: judgement.as_ref().is_some_and(|j| j.spread.is_none()),
-        numbers: judgement.map_or_else(|| missing.to_owned(), |j| j.numbers),
+        outcome: judgement.map_or(Outcome::NotJudged, |j| j.outcome),
+        margin: judgement.and_then(|j| number(j.margin)),
+        spread: judgement.and_then(|j| number(j.spread?)),
+        one_run: judgement.is_some_and(|j| j.spread.is_none()),
+        numbers: numbers.map_or_else(|| missing.to_owned(), |numbers| numbers.in_words(&part.metric)),
     }
 }
 

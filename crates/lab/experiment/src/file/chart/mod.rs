@@ -25,14 +25,15 @@ use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::labels::Labels;
 use crate::file::rows::Rows;
-use crate::file::tables::{self, known_keys};
+use crate::file::tables::define::known_keys;
+use crate::file::tables::judgement;
 use crate::file::vary::Case;
 use crate::row::RowLabel;
 
 pub(crate) use cells::default_chart;
 use channel::{Channel, X};
 
-known_keys!(KEYS: tables::judgement::Chart);
+known_keys!(KEYS: judgement::Chart);
 
 const MARKS: &[(&str, Mark)] =
     &[("line", Mark::Line), ("bar", Mark::Bar), ("area", Mark::Area), ("point", Mark::Point)];

@@ -7,89 +7,114 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use units::{Bytes, Duration, Percent, Rate};
 
-use crate::file::tables::Needs;
+use crate::diagnostic::Diagnostic;
+use crate::file::controller::{self, Shares};
+use crate::file::cursor::Cursor;
+use crate::file::tables::define::{Needs, table};
 use crate::file::tables::network::NameOr;
+use crate::file::values::{self, MAX_RATE, Share};
 
-/// `[[flow]]`. Keys that a run uses unchanged come from [`FlowConfig`].
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "flow", transform = Needs(""))]
-pub(crate) struct FlowTable<'a> {
-    /// Name of the flow in tables. Flows with the same label form a group (`goodput of BBR`).
-    /// Default: the controller's label or name.
-    pub(crate) label: &'a str,
-    /// Congestion controller, required here or in `[vary]`: `"cubic"`, or `{ name = "cubic", beta =
-    /// 0.8, label = "CUBIC 0.8" }`. See `ackclock algorithms`.
-    #[schemars(with = "NameOr<ControllerTable>")]
-    pub(crate) controller: Named<'a>,
-    /// Slow start of all controllers that offer a choice: `"standard"`, `"hystart"` (Linux),
-    /// `"hystart++"` (RFC 9406), `"hystart-picoquic"`, `"hystart-mvfst"` (exits when the minimum
-    /// RTT exceeds the previous round's; eight ACKs per round).
-    #[schemars(extend("enum" = ["standard", "hystart", "hystart++", "hystart-picoquic", "hystart-mvfst"]))]
-    pub(crate) slow_start: Option<String>,
-    /// Transport protocol: `"quic"` (default) or `"tcp"`.
-    #[schemars(extend("enum" = ["quic", "tcp"]))]
-    pub(crate) transport: &'static str,
-    /// QUIC only. Implementation that supplies the defaults of `packet`, `ack` and `recovery`:
-    /// `"rfc9002"` (default) or `"mvfst"`.
-    #[schemars(extend("enum" = ["rfc9002", "mvfst"]))]
-    pub(crate) stack: Option<String>,
-    /// Direction of the data: `"forward"` (default), or `"backward"`, over the links of
-    /// `[reverse]`.
-    #[schemars(extend("enum" = ["forward", "backward"]))]
-    pub(crate) direction: Option<&'static str>,
-    /// Links that the data crosses, if there are several. They must be adjacent and in order.
-    pub(crate) route: Option<&'a [String]>,
-    /// Links that the acknowledgements cross.
-    pub(crate) back_route: Option<&'a [String]>,
-    /// Number of flows, which differ only in their start. Default 1. With 0 there is no such flow,
-    /// so that `[vary]` can choose among flows.
-    pub(crate) count: u64,
-    /// Start of the first flow, default 0.
-    pub(crate) start: Duration,
-    /// Time between the starts of consecutive flows, default 0.
-    pub(crate) stagger: Duration,
-    /// Upper bound of a random start delay, drawn from the seed for each flow. Real flows never
-    /// start at exactly the same nanosecond. Default 0.
-    pub(crate) start_jitter: Duration,
-    /// Time in the run at which the flow ends.
-    pub(crate) stop: Option<Duration>,
-    /// Time after its own start at which the flow ends.
-    pub(crate) lasts: Option<Duration>,
-    /// Number of bytes after which the flow ends.
-    pub(crate) transfer: Option<Bytes>,
-    /// Application: `"bulk"` (default), `"media"` or `"on-off"`, each with its own keys.
-    #[schemars(with = "NameOr<AppTable>")]
-    pub(crate) application: AppTable,
-    /// Pauses, as start and end times within the run: `[["40 s", "60 s"]]`. During a pause the application offers no
-    /// new data. Lost data is still retransmitted.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) pauses: Vec<(Duration, Duration)>,
-    /// NAT rebindings, each with its time in the run: `[["5 s", "port"], ["9 s", "address"]]`. The NAT gives
-    /// the sender a new source port or address and forgets the old one. With `--on stack` the
-    /// server must detect this and validate the path. A flow of the simulator has no addresses and
-    /// simply continues.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub(crate) rebind: &'a [(Duration, Rebind)],
-    /// Base RTT. The forward delay is half of it, or the delay of its links if that is larger.
-    /// Default: the delay of its links.
-    pub(crate) rtt: Duration,
-    /// Packet sizes.
-    pub(crate) packet: Packet,
-    #[serde(flatten)]
-    pub(crate) config: &'a FlowConfig,
+/// Most frames per second.
+const MAX_FPS: i64 = 1000;
+/// Shortest mean idle time. Nobody means more objects per second than this allows.
+const SHORTEST_IDLE: Duration = Duration::from_millis(1);
+
+table! {
+    /// `[[flow]]`. Keys that a run uses unchanged come from [`FlowConfig`].
+    #[schemars(rename = "flow", transform = Needs(""))]
+    pub(crate) Flow {
+        /// Name of the flow in tables. Flows with the same label form a group (`goodput of BBR`).
+        /// Default: the controller's label or name.
+        label: String = String::new(), controller::label;
+        /// Congestion controller, required here or in `[vary]`: `"cubic"`, or `{ name = "cubic",
+        /// beta = 0.8, label = "CUBIC 0.8" }`. See `ackclock algorithms`.
+        #[schemars(with = "NameOr<ControllerTable>")]
+        #[serde(serialize_with = "name_first")]
+        controller: Option<Algorithm> = None => later;
+        /// Slow start of all controllers that offer a choice: `"standard"`, `"hystart"` (Linux),
+        /// `"hystart++"` (RFC 9406), `"hystart-picoquic"`, `"hystart-mvfst"` (exits when the
+        /// minimum RTT exceeds the previous round's; eight ACKs per round).
+        #[schemars(extend("enum" = ["standard", "hystart", "hystart++", "hystart-picoquic", "hystart-mvfst"]))]
+        slow_start: Option<String> = None => later;
+        /// Transport protocol: `"quic"` (default) or `"tcp"`.
+        #[schemars(extend("enum" = ["quic", "tcp"]))]
+        transport: &'static str = "quic" => later;
+        /// QUIC only. Implementation that supplies the defaults of `packet`, `ack` and `recovery`:
+        /// `"rfc9002"` (default) or `"mvfst"`.
+        #[schemars(extend("enum" = ["rfc9002", "mvfst"]))]
+        stack: Option<String> = None => later;
+        /// Direction of the data: `"forward"` (default), or `"backward"`, over the links of
+        /// `[reverse]`.
+        #[schemars(extend("enum" = ["forward", "backward"]))]
+        direction: Option<&'static str> = None => later;
+        /// Links that the data crosses, if there are several. They must be adjacent and in order.
+        route: Option<Vec<String>> = None => later;
+        /// Links that the acknowledgements cross.
+        back_route: Option<Vec<String>> = None => later;
+        /// Number of flows, which differ only in their start. Default 1. With 0 there is no such
+        /// flow, so that `[vary]` can choose among flows.
+        count: u64 = 1, count;
+        /// Start of the first flow, default 0.
+        start: Duration = Duration::ZERO;
+        /// Time between the starts of consecutive flows, default 0.
+        stagger: Duration = Duration::ZERO;
+        /// Upper bound of a random start delay, drawn from the seed for each flow. Real flows never
+        /// start at exactly the same nanosecond. Default 0.
+        start_jitter: Duration = Duration::ZERO;
+        /// Time in the run at which the flow ends.
+        stop: Option<Duration> = None;
+        /// Time after its own start at which the flow ends.
+        lasts: Option<Duration> = None, lasts;
+        /// Number of bytes after which the flow ends.
+        transfer: Option<Bytes> = None, values::transfer;
+        /// Application: `"bulk"` (default), `"media"` or `"on-off"`, each with its own keys.
+        #[schemars(with = "NameOr<AppTable>")]
+        application: AppTable = AppTable::Bulk => later;
+        /// Pauses, as start and end times within the run: `[["40 s", "60 s"]]`. During a pause the
+        /// application offers no new data. Lost data is still retransmitted.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pauses: Vec<(Duration, Duration)> = Vec::new(), |at| values::spans(at, "pause");
+        /// NAT rebindings, each with its time in the run: `[["5 s", "port"], ["9 s", "address"]]`.
+        /// The NAT gives the sender a new source port or address and forgets the old one. With
+        /// `--on stack` the server must detect this and validate the path. A flow of the simulator
+        /// has no addresses and simply continues.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        rebind: Vec<(Duration, Rebind)> = Vec::new() => later;
+        /// Base RTT. The forward delay is half of it, or the delay of its links if that is larger.
+        /// Default: the delay of its links.
+        rtt: Duration = Duration::ZERO => later;
+        /// Packet sizes.
+        packet: Packet = Packet::default() => later;
+        /// Everything except each flow's start, stop and label. `group` is the label that they
+        /// share.
+        #[serde(flatten)]
+        config: FlowConfig = FlowConfig::default() => later;
+        /// Delays of the controller that are shares of the buffer.
+        #[serde(skip)]
+        shares: Shares = Shares::default() => later;
+    }
 }
 
-/// An algorithm, serialised with its name before its parameters.
-pub(crate) struct Named<'a>(pub(crate) &'a Algorithm);
-
-impl Serialize for Named<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Self(algorithm) = self;
-        let params = toml::Table::try_from(algorithm).map_err(S::Error::custom)?;
-        let name = ("name".to_owned(), toml::Value::String(algorithm.name().to_owned()));
-        to.collect_map(std::iter::once(name).chain(params))
+fn count(cursor: &Cursor<'_>) -> Result<u64, Diagnostic> {
+    match cursor.read::<i64>()? {
+        n if n < 0 => Err(cursor.invalid(format!("{n} is out of range"), "must be at least 0")),
+        n => Ok(n.unsigned_abs()),
     }
+}
+
+fn lasts(cursor: &Cursor<'_>) -> Result<Option<Duration>, Diagnostic> {
+    match cursor.read()? {
+        Duration::ZERO => Err(cursor.invalid("the flow lasts 0 s", "must be longer than 0 s")),
+        span => Ok(Some(span)),
+    }
+}
+
+/// Writes an algorithm with its name before its parameters.
+fn name_first<S: Serializer>(algorithm: &Option<Algorithm>, to: S) -> Result<S::Ok, S::Error> {
+    let Some(algorithm) = algorithm else { return to.serialize_none() };
+    let params = toml::Table::try_from(algorithm).map_err(S::Error::custom)?;
+    let name = ("name".to_owned(), toml::Value::String(algorithm.name().to_owned()));
+    to.collect_map(std::iter::once(name).chain(params))
 }
 
 /// A controller: its name, its label, and the parameters listed by `ackclock algorithms NAME`.
@@ -104,47 +129,123 @@ pub(crate) struct ControllerTable {
 }
 
 /// Applications, with keys in the order of the documentation.
-#[derive(Serialize, JsonSchema)]
-#[serde(tag = "name", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[serde(tag = "name", rename_all = "kebab-case")]
 #[schemars(rename = "application", transform = only_the_name)]
 pub(crate) enum AppTable {
     /// All data is available at once.
+    #[default]
     Bulk,
     /// A video encoder that follows the controller's rate, and audio (RFC 8867 section 4.3). QUIC
     /// only.
-    Media {
+    Media(Media),
+    /// Objects separated by idle times (RFC 8868).
+    OnOff(Objects),
+}
+
+table! {
+    #[schemars(inline)]
+    pub(crate) Media {
         /// Frames per second, 1 to 1000, default 30.
-        fps: u32,
+        fps: u32 = 30, fps;
         /// Lowest rate of the encoder, without headers. Default 150 kbit/s.
-        min_rate: Rate,
+        min_rate: Rate = Rate(150_000), encoder_rate;
         /// Highest rate of the encoder, without headers. Default 1.5 Mbit/s.
-        max_rate: Rate,
+        max_rate: Rate = Rate(1_500_000), encoder_rate;
         /// Initial rate of the encoder. Default 150 kbit/s.
-        start_rate: Rate,
+        start_rate: Rate = Rate(150_000), encoder_rate;
         /// Minimum delay between a rate request and the first frame encoded at it. Default 100 ms.
-        reaction: Duration,
+        reaction: Duration = Duration::from_millis(100);
         /// Variation of frame sizes: uniform within this share of their mean. Default 5 %.
-        variation: Percent,
+        #[schemars(with = "Percent")]
+        variation: Share = Share(0.05), variation;
         /// Audio rate, without headers, sent as one packet every 20 ms. `"0"` disables audio.
         /// Default 20 kbit/s.
         #[schemars(schema_with = "rate_or_none")]
-        audio: Rate,
+        audio: Rate = Rate(20_000), audio;
         /// Longest time that a frame waits to be sent. A frame that waits longer is skipped whole.
         /// Default 1 s.
-        max_queue: Duration,
-    },
-    /// Objects separated by idle times (RFC 8868).
-    OnOff {
+        max_queue: Duration = Duration::from_secs(1);
+    }
+}
+
+table! {
+    #[schemars(inline)]
+    pub(crate) Objects {
         /// Object size: the smallest and the largest, or one size. Default 30 kB to 50 kB.
         #[schemars(with = "serde_json::Value")]
-        object: (Bytes, Bytes),
+        object: (Bytes, Bytes) = (Bytes(30_000), Bytes(50_000)), sizes;
         /// Mean of the exponentially distributed idle time. Default 10 s.
-        idle: Duration,
+        idle: Duration = Duration::from_secs(10), idle;
         /// Start of the flow: `"on"` (default) with an object, `"off"` with an idle time.
-        begins: &'static str,
+        begins: &'static str = "on", |at: &Cursor<'_>| at.word("begins", &[("on", "on"), ("off", "off")]);
         /// Connection that carries an object.
-        connection: Connection,
-    },
+        connection: Connection = Connection::New, connection;
+    }
+}
+
+fn fps(cursor: &Cursor<'_>) -> Result<u32, Diagnostic> {
+    let fps: i64 = cursor.read()?;
+    let known = u32::try_from(fps).ok().filter(|_| (1..=MAX_FPS).contains(&fps));
+    known.ok_or_else(|| cursor.invalid(format!("{fps} is out of range"), "must be between 1 and 1000"))
+}
+
+fn encoder_rate(cursor: &Cursor<'_>) -> Result<Rate, Diagnostic> {
+    match cursor.read()? {
+        Rate(0) => Err(cursor.invalid("the encoder's rate is 0", "must be above 0, like \"150 kbit/s\"")),
+        rate if rate > MAX_RATE => {
+            Err(cursor.invalid(format!("{rate} is too high"), "must be at most 1000 Gbit/s"))
+        }
+        rate => Ok(rate),
+    }
+}
+
+fn variation(cursor: &Cursor<'_>) -> Result<Share, Diagnostic> {
+    match cursor.read()? {
+        Percent(percent) if percent <= 100.0 => Ok(Share(percent / 100.0)),
+        percent => Err(cursor.invalid(format!("{percent} is out of range"), "must be at most \"100 %\"")),
+    }
+}
+
+/// Reads the audio rate; `"0"` and `"off"` disable audio.
+fn audio(cursor: &Cursor<'_>) -> Result<Rate, Diagnostic> {
+    if matches!(cursor.node().as_str(), Some("0" | "off")) { Ok(Rate(0)) } else { cursor.read() }
+}
+
+fn idle(cursor: &Cursor<'_>) -> Result<Duration, Diagnostic> {
+    match cursor.read()? {
+        idle if idle < SHORTEST_IDLE => {
+            let right = format!("must be at least {SHORTEST_IDLE}");
+            Err(cursor.invalid(format!("an idle time of {idle} is too short"), right))
+        }
+        idle => Ok(idle),
+    }
+}
+
+fn connection(cursor: &Cursor<'_>) -> Result<Connection, Diagnostic> {
+    cursor.word("connection", &[("new", Connection::New), ("kept", Connection::Kept)])
+}
+
+/// Reads `"40 kB"`, or `["30 kB", "50 kB"]`.
+fn sizes(cursor: &Cursor<'_>) -> Result<(Bytes, Bytes), Diagnostic> {
+    let (smallest, largest) = match cursor.list() {
+        Err(_) => {
+            let size = cursor.read()?;
+            (size, size)
+        }
+        Ok(list) => match list.as_slice() {
+            [smallest, largest] => (smallest.read()?, largest.read()?),
+            _ => {
+                let right = "write the smallest and the largest, like [\"30 kB\", \"50 kB\"]";
+                return Err(cursor.invalid(format!("expected two sizes, found {}", list.len()), right));
+            }
+        },
+    };
+    if smallest == Bytes(0) || smallest > largest {
+        let right = "write sizes of at least 1 byte, the smallest first";
+        return Err(cursor.invalid(format!("invalid object sizes: {smallest} to {largest}"), right));
+    }
+    Ok((smallest, largest))
 }
 
 /// A rate, or a word that disables it.
@@ -162,7 +263,7 @@ fn only_the_name(schema: &mut Schema) {
 }
 
 /// `packet` of a flow.
-#[derive(Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[schemars(rename = "packet", transform = Needs(""))]
 pub(crate) struct Packet {
     /// QUIC: UDP payload of a full packet, default 1252 bytes.

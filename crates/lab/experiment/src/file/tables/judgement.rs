@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::file::tables::Needs;
+use crate::file::tables::define::Needs;
 
 /// `[table]`.
 #[derive(Serialize, JsonSchema)]
@@ -121,40 +121,6 @@ pub(crate) struct Part {
     says: String,
     #[serde(flatten)]
     check: Check,
-}
-
-/// `[[miss]]`.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "miss", transform = Needs("rows metrics reason"))]
-pub(crate) struct Miss {
-    /// Patterns of the rows that differ, like `["*"]`.
-    rows: Vec<String>,
-    /// The metrics that differ.
-    metrics: Vec<String>,
-    /// Patterns of the variants. Default: all.
-    variants: Option<Vec<String>>,
-    /// World of the rows: `"sim"` (default), `"stack"` or `"wire"`.
-    on: Option<String>,
-    /// Reason for the difference.
-    reason: String,
-    /// Whether the cause is unknown. The reason then lists what was tried.
-    open: Option<bool>,
-}
-
-/// `[[bias]]`.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "bias", transform = Needs("metrics reason"))]
-pub(crate) struct Bias {
-    /// The metrics whose columns are biased.
-    metrics: Vec<String>,
-    /// Patterns of the variants. Default: all.
-    variants: Option<Vec<String>>,
-    /// Reason why the whole column differs.
-    reason: String,
-    /// Whether the cause is unknown. The reason then lists what was tried.
-    open: Option<bool>,
 }
 
 /// A word, or a list of words.

@@ -5,20 +5,23 @@
 //! Each struct holds a fully resolved run. Keys that are resolved by then (`stack`, `[vary]`,
 //! claims) have a field too, which stays empty.
 
+pub(crate) mod define;
 pub(crate) mod flow;
 pub(crate) mod judgement;
 pub(crate) mod network;
 
 use std::collections::BTreeMap;
 
-use schemars::transform::Transform;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::Serialize;
 use units::{Bytes, Duration};
 
-use flow::FlowTable;
-use judgement::{Bias, Chart, Claim, Miss, Published, ReferenceTable, TableTable};
-use network::{Links, Probe, Udp};
+use define::Needs;
+use flow::Flow;
+use judgement::{Chart, Claim, Published, ReferenceTable, TableTable};
+use network::{Links, Probe, Udp, Window};
+
+use crate::file::miss::{Bias, Miss};
 
 /// A whole experiment file.
 #[derive(Serialize, JsonSchema)]
@@ -50,17 +53,17 @@ pub(crate) struct File<'a> {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) windows: BTreeMap<&'a str, Window>,
     /// The bottleneck, or several links in series, each with a name.
-    pub(crate) link: Links<'a>,
+    pub(crate) link: &'a Links,
     /// Links of the return path, with the keys of `[link]`. Without them the return path is a
     /// constant delay.
-    pub(crate) reverse: Option<Links<'a>>,
+    pub(crate) reverse: Option<&'a Links>,
     /// A ping that runs alongside the flows, as in Flent.
-    pub(crate) probe: Option<Probe<'a>>,
+    pub(crate) probe: Option<&'a Probe>,
     /// UDP traffic that does not respond to congestion.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) udp: Vec<Udp<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) udp: &'a [Udp],
     /// The flows. With `count`, one table stands for several flows that differ only in their start.
-    pub(crate) flow: Vec<FlowTable<'a>>,
+    pub(crate) flow: &'a [Flow],
     /// Varied parameters. Each entry is a dotted key with its values, like `"link.queue" = ["1
     /// BDP", "3 BDP"]`, or an axis of your own: a list of `{ label = "...", set = { "flow.0.count"
     /// = 1 } }`.
@@ -80,44 +83,3 @@ pub(crate) struct File<'a> {
     /// Charts of the report.
     pub(crate) chart: Option<Vec<Chart>>,
 }
-
-/// A time window of the run.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "window", transform = Needs(""))]
-pub(crate) struct Window {
-    /// Start of the window, default 0.
-    pub(crate) from: Duration,
-    /// End of the window, default the end of the run.
-    pub(crate) to: Duration,
-}
-
-/// The required keys of a table, separated by spaces. Keys that `[vary]` can supply are not
-/// required. The structs cannot tell, because they hold resolved runs in which nothing is omitted.
-#[derive(Clone)]
-pub(crate) struct Needs(pub(crate) &'static str);
-
-impl Transform for Needs {
-    fn transform(&mut self, schema: &mut Schema) {
-        schema.insert("required".to_owned(), self.0.split_whitespace().collect());
-        schema.insert("additionalProperties".to_owned(), false.into());
-    }
-}
-
-/// Returns the names of a table's keys. The names are leaked, so each table should ask only once.
-pub(crate) fn keys<T: JsonSchema>() -> Vec<&'static str> {
-    let schema = SchemaGenerator::default().into_root_schema_for::<T>();
-    let properties = schema.get("properties").and_then(serde_json::Value::as_object);
-    let mut names: Vec<String> = properties.into_iter().flatten().map(|(name, _)| name.clone()).collect();
-    names.sort();
-    names.into_iter().map(|name| &*name.leak()).collect()
-}
-
-/// Defines a static with the names of a table's keys: `known_keys!(KEYS: FlowTable)`.
-macro_rules! known_keys {
-    ($name:ident: $table:ty) => {
-        pub(crate) static $name: std::sync::LazyLock<Vec<&'static str>> =
-            std::sync::LazyLock::new($crate::file::tables::keys::<$table>);
-    };
-}
-pub(crate) use known_keys;

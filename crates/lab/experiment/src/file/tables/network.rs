@@ -1,88 +1,148 @@
-//! `[link]`, `[reverse]`, `[probe]` and `[[udp]]`.
+//! `[measure]`, `[windows]`, `[link]`, `[reverse]`, `[probe]` and `[[udp]]`.
 
-use link::{Aqm, Limit, LimitCounts, RateModel, Reorder, Steps};
+use link::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use units::{Bytes, Duration, Percent, Time};
+use units::{Bytes, Duration, Percent, Rate, Time};
 
-use crate::file::tables::Needs;
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::Cursor;
+use crate::file::queue::Queue;
+use crate::file::tables::define::{Needs, table};
+use crate::file::values::{self, Changing, MAX_RATE, Share, packet_size};
 
-/// `[link]` or `[[link]]`.
-#[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(rename = "links")]
-pub(crate) enum Links<'a> {
-    One(Box<Link<'a>>),
-    Chain(Vec<Link<'a>>),
-}
+/// A queue without a limit.
+const UNLIMITED: Queue = Queue::Limit(Limit::Unlimited);
+/// Shortest time between probes, and shortest phase of a UDP source.
+const SHORTEST: Duration = Duration::from_millis(1);
 
-/// A value, or a list of steps: `[["0 s", "20 ms"], ["30 s", "80 ms"]]`. Times must increase. The
-/// first value also applies before its time.
-#[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-pub(crate) enum Changing<T> {
-    Never(T),
-    Steps(Vec<(Duration, T)>),
-}
-
-impl<T: Copy> Changing<T> {
-    pub(crate) fn new(first: T, later: &Steps<T>) -> Self {
-        if later.is_empty() {
-            return Self::Never(first);
-        }
-        let later = later.0.iter().map(|&(at, value)| (at - Time::ZERO, value));
-        Self::Steps(std::iter::once((Duration::ZERO, first)).chain(later).collect())
+table! {
+    /// A time window of the run.
+    #[derive(Copy)]
+    #[schemars(rename = "window", transform = Needs(""))]
+    pub(crate) Window {
+        /// Start of the window, default 0.
+        from: Duration = Duration::ZERO;
+        /// End of the window, default the end of the run.
+        to: Duration = Duration::ZERO;
     }
 }
 
-/// A link.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "link", transform = Needs(""))]
-pub(crate) struct Link<'a> {
-    /// Name used in routes. Required if there are several links, not allowed otherwise.
-    pub(crate) name: Option<&'a str>,
-    /// Rate of the link, required here or in `[vary]`: `"10 Mbit/s"`, steps `[["0 s", "10 Mbit/s"],
-    /// ["30 s", "5 Mbit/s"]]`, or slots `{ median = "100 Mbit/s", ... }` (as on Starlink).
-    pub(crate) rate: &'a RateModel,
-    /// Size of the token bucket. Default 0, a plain serialiser.
-    pub(crate) burst: Bytes,
-    /// One-way propagation delay, or steps `[["0 s", "20 ms"], ["30 s", "80 ms"]]`. The base RTT is
-    /// twice this delay, unless there is a `[reverse]` or the flow has an `rtt`.
-    pub(crate) delay: Changing<Duration>,
-    /// Twice the propagation delay, as an alternative to `delay`.
-    pub(crate) rtt: Option<Duration>,
-    /// Queue limit: `"2 BDP"` (computed with the first flow's RTT), `"62.5 kB"`, `"24 packets"`,
-    /// `"100 ms"`, `"unlimited"` (default), or steps `[["0 s", "1 BDP"], ["10 s", "0.2 BDP"]]`.
-    #[schemars(with = "Changing<QueueText>")]
-    pub(crate) queue: Changing<Limit>,
-    /// Packets that count toward the queue limit. `"queue"` (default): waiting packets.
-    /// `"queue+delay"`: packets waiting, in transmission or in propagation, like netem's limit.
-    pub(crate) limit_counts: LimitCounts,
-    /// Active queue management, `"codel"` or `{ name = "red", min = "50 %", ... }`: `drop-tail`,
-    /// `red`, `codel`, `fq-codel`, `pie`, `dualpi2`.
-    #[schemars(with = "NameOr<Aqm>")]
-    pub(crate) aqm: &'a Aqm,
-    /// Whether the link erases ECN marks.
-    pub(crate) bleach: bool,
-    /// Extra random delay that preserves the order of packets, uniform from 0 to this.
-    pub(crate) jitter: Duration,
-    /// Probability of random loss before the queue: `"0.1 %"`.
-    pub(crate) loss: Percent,
-    /// Packets that overtake others: `{ every = 500, by = "12 ms" }`.
-    pub(crate) reorder: Option<Reorder>,
-    /// Packets that are lost before the queue, given by arrival number, counted from 1: `[3, 4,
-    /// 20]`.
-    #[serde(skip_serializing_if = "<[u64]>::is_empty")]
-    pub(crate) drop: &'a [u64],
-    /// Periods in which all arriving packets are lost: `[["2 s", "3 s"]]`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) blackhole: Vec<(Duration, Duration)>,
-    /// Probability that a packet is delivered with a bit error and discarded by its receiver: `"0.1
-    /// %"`.
-    pub(crate) corrupt: Option<Percent>,
-    /// Probability that a packet is delivered twice: `"0.1 %"`.
-    pub(crate) duplicate: Option<Percent>,
+/// `[link]` or `[[link]]`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "links")]
+pub(crate) enum Links {
+    One(Box<Link>),
+    Chain(Vec<Link>),
+}
+
+table! {
+    /// A link.
+    #[schemars(rename = "link", transform = Needs(""))]
+    pub(crate) Link {
+        /// Name used in routes. Required if there are several links, not allowed otherwise.
+        name: Option<String> = None;
+        /// Rate of the link, required here or in `[vary]`: `"10 Mbit/s"`, steps `[["0 s", "10
+        /// Mbit/s"], ["30 s", "5 Mbit/s"]]`, or slots `{ median = "100 Mbit/s", ... }` (as on
+        /// Starlink).
+        rate: RateModel = RateModel::Constant(Rate(0)), link_rate;
+        /// Size of the token bucket. Default 0, a plain serialiser.
+        burst: Bytes = Bytes(0);
+        /// One-way propagation delay, or steps `[["0 s", "20 ms"], ["30 s", "80 ms"]]`. The base
+        /// RTT is twice this delay, unless there is a `[reverse]` or the flow has an `rtt`.
+        delay: Changing<Duration> = Changing::Never(Duration::ZERO) => later;
+        /// Twice the propagation delay, as an alternative to `delay`.
+        rtt: Option<Duration> = None => later;
+        /// Queue limit: `"2 BDP"` (computed with the first flow's RTT), `"62.5 kB"`, `"24
+        /// packets"`, `"100 ms"`, `"unlimited"` (default), or steps `[["0 s", "1 BDP"], ["10 s",
+        /// "0.2 BDP"]]`.
+        #[schemars(with = "Changing<QueueText>")]
+        queue: Changing<Queue> = Changing::Never(UNLIMITED), |at| values::changing(at, "queue", "\"1 BDP\"");
+        /// Packets that count toward the queue limit. `"queue"` (default): waiting packets.
+        /// `"queue+delay"`: packets waiting, in transmission or in propagation, like netem's limit.
+        limit_counts: LimitCounts = LimitCounts::Queue, counts;
+        /// Active queue management, `"codel"` or `{ name = "red", min = "50 %", ... }`:
+        /// `drop-tail`, `red`, `codel`, `fq-codel`, `pie`, `dualpi2`.
+        #[schemars(with = "NameOr<Aqm>")]
+        aqm: Aqm = Aqm::default() => later;
+        /// Whether the link erases ECN marks.
+        bleach: bool = false;
+        /// Extra random delay that preserves the order of packets, uniform from 0 to this.
+        jitter: Duration = Duration::ZERO;
+        /// Probability of random loss before the queue: `"0.1 %"`.
+        #[schemars(with = "Percent")]
+        loss: Share = Share(0.0), probability;
+        /// Packets that overtake others: `{ every = 500, by = "12 ms" }`.
+        reorder: Option<Reorder> = None, reorder;
+        /// Packets that are lost before the queue, given by arrival number, counted from 1: `[3, 4,
+        /// 20]`.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        drop: Vec<u64> = Vec::new(), packet_numbers;
+        /// Periods in which all arriving packets are lost: `[["2 s", "3 s"]]`.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        blackhole: Vec<(Duration, Duration)> = Vec::new(), |at| values::spans(at, "blackhole");
+        /// Probability that a packet is delivered with a bit error and discarded by its receiver:
+        /// `"0.1 %"`.
+        #[schemars(with = "Option<Percent>")]
+        corrupt: Option<Share> = None, above_zero;
+        /// Probability that a packet is delivered twice: `"0.1 %"`.
+        #[schemars(with = "Option<Percent>")]
+        duplicate: Option<Share> = None, above_zero;
+    }
+}
+
+fn link_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
+    let model = values::rate(cursor)?;
+    match model.nominal() {
+        Rate(0) => Err(cursor.invalid("the rate is 0", "must be above 0, like \"10 Mbit/s\"")),
+        rate if rate > MAX_RATE => {
+            Err(cursor.invalid(format!("{rate} is too high"), "must be at most 1000 Gbit/s"))
+        }
+        _ => Ok(model),
+    }
+}
+
+fn counts(cursor: &Cursor<'_>) -> Result<LimitCounts, Diagnostic> {
+    let words = [("queue", LimitCounts::Queue), ("queue+delay", LimitCounts::QueueAndDelay)];
+    cursor.word("counting mode", &words)
+}
+
+fn probability(cursor: &Cursor<'_>) -> Result<Share, Diagnostic> {
+    let share = cursor.read::<Percent>()?.0 / 100.0;
+    if share > 1.0 {
+        let right = "must be between \"0 %\" and \"100 %\"";
+        return Err(cursor.invalid("above 100 %", right));
+    }
+    Ok(Share(share))
+}
+
+/// Reads a probability. 0 is the same as no key.
+fn above_zero(cursor: &Cursor<'_>) -> Result<Option<Share>, Diagnostic> {
+    probability(cursor).map(|share| Some(share).filter(|share| share.0 > 0.0))
+}
+
+fn reorder(cursor: &Cursor<'_>) -> Result<Option<Reorder>, Diagnostic> {
+    let right = "write reorder as { every = 100, by = \"5 ms\" }";
+    let fields = cursor.table(&["every", "by"])?;
+    let every = fields.need("every", right)?.read()?;
+    Ok(Some(Reorder { every, by: fields.need("by", right)?.read()? }))
+}
+
+/// Reads the numbers of packets, counted from 1.
+fn packet_numbers(cursor: &Cursor<'_>) -> Result<Vec<u64>, Diagnostic> {
+    let number = |at: &Cursor<'_>| match at.read() {
+        Err(_) => {
+            let wrong = format!("`{}` is not a packet number", at.node().to_toml());
+            Err(at.invalid(wrong, "write whole numbers, like [1, 7]"))
+        }
+        Ok(0) => {
+            let right = "packets are counted from 1, in order of arrival";
+            Err(at.invalid("packet number 0 does not exist", right))
+        }
+        Ok(number) => Ok(number),
+    };
+    cursor.list()?.iter().map(number).collect()
 }
 
 /// The size of a queue, in all forms that a file may use.
@@ -114,57 +174,101 @@ pub(crate) enum NameOr<T> {
     Table(T),
 }
 
-/// `[probe]`.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "probe", transform = Needs(""))]
-pub(crate) struct Probe<'a> {
-    /// Links that the probe crosses, as for a flow.
-    pub(crate) route: Option<&'a [String]>,
-    /// Links that the reply crosses.
-    pub(crate) back_route: Option<&'a [String]>,
-    /// Time between probes, default 200 ms.
-    pub(crate) interval: Duration,
-    /// Size on the wire, default 84 bytes, as for `ping`.
-    pub(crate) size: Bytes,
-    /// Base RTT, default as for a flow.
-    pub(crate) rtt: Duration,
+table! {
+    /// `[probe]`.
+    #[schemars(rename = "probe", transform = Needs(""))]
+    pub(crate) Probe {
+        /// Links that the probe crosses, as for a flow.
+        route: Option<Vec<String>> = None => later;
+        /// Links that the reply crosses.
+        back_route: Option<Vec<String>> = None => later;
+        /// Time between probes, default 200 ms.
+        interval: Duration = Duration::from_millis(200), probe_interval;
+        /// Size on the wire, default 84 bytes, as for `ping`.
+        size: Bytes = Bytes(84), packet_size;
+        /// Base RTT, default as for a flow.
+        rtt: Duration = Duration::ZERO;
+    }
 }
 
-/// `[[udp]]`.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "udp", transform = Needs(""))]
-pub(crate) struct Udp<'a> {
-    /// Name of the source in tables, default `"UDP"`.
-    pub(crate) label: &'a str,
-    /// Direction, as for a flow.
-    pub(crate) direction: Option<&'static str>,
-    /// Links that the packets cross, as for a flow.
-    pub(crate) route: Option<&'a [String]>,
-    /// Packet size on the wire, required: `"1054 bytes"`. A packet leaves as soon as the rate
-    /// allows, with nanosecond precision.
-    pub(crate) size: Bytes,
-    /// Time of the first bit, default 0.
-    pub(crate) start: Duration,
-    /// Time of the last packet, default the end of the run.
-    pub(crate) stop: Option<Duration>,
-    /// Alternation of sending and silence, starting with sending: `{ on = "5 s", off = "10 s" }`.
-    /// With `random = true`, the times are means of exponential distributions. Default: always on.
-    pub(crate) on_off: Option<OnOff>,
-    /// Rate on the wire, required: `"500 kbit/s"`, or steps `[["0 s", "500 kbit/s"], ["40 s", "2
-    /// Mbit/s"]]`. A rate of 0 means silence.
-    pub(crate) rate: RateModel,
+fn probe_interval(cursor: &Cursor<'_>) -> Result<Duration, Diagnostic> {
+    match cursor.read()? {
+        interval if interval < SHORTEST => {
+            Err(cursor.invalid(format!("an interval of {interval} is too short"), "must be at least 1 ms"))
+        }
+        interval => Ok(interval),
+    }
 }
 
-/// `on-off` of `[[udp]]`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "udp-on-off", transform = Needs("on off"))]
-pub(crate) struct OnOff {
-    /// Length of a sending period, at least 1 ms.
-    pub(crate) on: Duration,
-    /// Length of a silent period, at least 1 ms.
-    pub(crate) off: Duration,
-    /// Whether the lengths are means of exponential distributions, default false.
-    pub(crate) random: bool,
+table! {
+    /// `[[udp]]`.
+    #[schemars(rename = "udp", transform = Needs(""))]
+    pub(crate) Udp {
+        /// Rate on the wire, required: `"500 kbit/s"`, or steps `[["0 s", "500 kbit/s"], ["40 s",
+        /// "2 Mbit/s"]]`. A rate of 0 means silence.
+        rate: RateModel => "write the sending rate, like \"500 kbit/s\"", udp_rate;
+        /// Packet size on the wire, required: `"1054 bytes"`. A packet leaves as soon as the rate
+        /// allows, with nanosecond precision.
+        size: Bytes => "write the size of a packet on the wire, like \"1054 bytes\"", packet_size;
+        /// Name of the source in tables, default `"UDP"`.
+        label: String = "UDP".to_owned();
+        /// Direction, as for a flow.
+        direction: Option<&'static str> = None => later;
+        /// Links that the packets cross, as for a flow.
+        route: Option<Vec<String>> = None => later;
+        /// Time of the first bit, default 0.
+        start: Duration = Duration::ZERO;
+        /// Time of the last packet, default the end of the run.
+        stop: Option<Duration> = None;
+        /// Alternation of sending and silence, starting with sending: `{ on = "5 s", off = "10 s"
+        /// }`. With `random = true`, the times are means of exponential distributions. Default:
+        /// always on.
+        on_off: Option<OnOff> = None, |at: &Cursor<'_>| OnOff::read(&at.table(OnOff::known())?).map(Some);
+    }
+}
+
+/// Reads the rate as steps. A constant rate is a single step.
+fn udp_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
+    let model = values::rate(cursor)?;
+    LinkConfig { rate: model.clone(), ..LinkConfig::plain(Rate(1)) }
+        .check()
+        .map_err(|wrong| cursor.invalid(wrong, ""))?;
+    let steps = match model {
+        RateModel::Constant(rate) => vec![(Time::ZERO, rate)],
+        RateModel::Steps(steps) => steps,
+        RateModel::Slots(_) => {
+            let right = "write a rate like \"500 kbit/s\", or steps [[\"0 s\", \"500 kbit/s\"], [\"40 s\", \"2 Mbit/s\"]]";
+            return Err(cursor.invalid("slots apply to links, not to UDP sources", right));
+        }
+    };
+    match steps.iter().find(|step| step.1 > MAX_RATE) {
+        Some((_, rate)) => Err(cursor.invalid(format!("{rate} is too high"), "must be at most 1000 Gbit/s")),
+        None => Ok(RateModel::Steps(steps)),
+    }
+}
+
+table! {
+    /// `on-off` of `[[udp]]`.
+    #[schemars(rename = "udp-on-off", transform = Needs("on off"))]
+    pub(crate) OnOff {
+        /// Length of a sending period, at least 1 ms.
+        on: Duration =>
+            "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods",
+            phase;
+        /// Length of a silent period, at least 1 ms.
+        off: Duration =>
+            "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods",
+            phase;
+        /// Whether the lengths are means of exponential distributions, default false.
+        random: bool = false;
+    }
+}
+
+fn phase(cursor: &Cursor<'_>) -> Result<Duration, Diagnostic> {
+    match cursor.read()? {
+        span if span < SHORTEST => {
+            Err(cursor.invalid(format!("{span} is too short"), format!("must be at least {SHORTEST}")))
+        }
+        span => Ok(span),
+    }
 }

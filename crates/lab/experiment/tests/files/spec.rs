@@ -1,14 +1,10 @@
 //! The meaning of experiment files.
 
-use crate::common::{good, parse, scenario, set, small};
+use crate::common::{APPLICATIONS, CHAIN, MIXED, UDP, good, parse, scenario, set, small};
 use congestion::algorithms::delay::quic_dc;
 use experiment::chart::{Chart, Mark};
-use experiment::file::{Case, Check, Experiment, Rows};
+use experiment::file::{Case, Experiment, Rows};
 use experiment::library::Library;
-use experiment::metric::Metric;
-use experiment::row::RowLabel;
-use experiment::verdict::Outcome;
-use experiment::verdict::{self, Sample};
 use link::{Limit, LimitCounts};
 use scenario::{Application, Connection, Transport};
 use units::{Bytes, Duration, Time};
@@ -56,37 +52,6 @@ fn what_the_file_says_about_its_results() {
     );
     let Chart { rows, mark: Mark::Line, .. } = &exp.charts[0] else { panic!("{:?}", exp.charts) };
     assert_eq!(rows, &["QUIC-DC 10", "QUIC-DC 80"]);
-}
-
-#[test]
-fn claims_are_judged_in_words() {
-    let exp = good();
-    let labels: Vec<RowLabel> = exp.cases().iter().take(4).map(|c| c.label()).collect();
-    let part = |claim: usize| &exp.claims[claim].parts[0];
-    let judge = |claim: usize, quic_dc: f64| {
-        let value = |row: &RowLabel, _: &Metric| match row.as_str() {
-            "Cubic" => Some(Sample { value: 1.03, spread: Some(0.1) }),
-            "QUIC-DC 80" => Some(Sample { value: quic_dc, spread: Some(0.0) }),
-            "QUIC-DC 10" => Some(Sample { value: 0.02, spread: Some(0.0) }),
-            _ => None,
-        };
-        let judgement = verdict::judge(&part(claim).check, &part(claim).metric, &labels, value, |_| None)?;
-        Some((judgement.outcome, judgement.numbers))
-    };
-    let said = |outcome, numbers: &str| Some((outcome, numbers.to_owned()));
-    assert_eq!(judge(0, 0.03), said(Outcome::Holds, "1.03 % is at least 0.9 %"));
-    assert_eq!(judge(0, 0.032), said(Outcome::WithinSpread, "1.03 % is at least 0.96 %"));
-    assert_eq!(judge(0, 0.035), said(Outcome::WithinSpread, "1.03 % is not at least 1.05 %"));
-    assert_eq!(judge(0, 0.5), said(Outcome::Missed, "1.03 % is not at least 15 %"));
-    let lossless = |row: &RowLabel, _: &Metric| Some(Sample::exact(if *row == "Cubic" { 1.03 } else { 0.0 }));
-    let judged = verdict::judge(&part(0).check, &"loss".into(), &labels, lossless, |_| None).unwrap();
-    assert_eq!(judged.outcome, Outcome::NotJudged, "thirty times nothing");
-    assert_eq!(judge(1, 0.03), said(Outcome::Holds, "0.02, 0.03 ms"));
-    assert_eq!(judge(1, 0.02), said(Outcome::WithinSpread, "0.02, 0.02 ms"));
-    assert_eq!(judge(1, 0.01), said(Outcome::Missed, "0.02, 0.01 ms"));
-    let Check::Increasing(rows) = &part(1).check else { panic!() };
-    let none = |row: &RowLabel, _: &Metric| (*row != rows[0]).then_some(Sample::exact(1.0));
-    assert_eq!(verdict::judge(&part(1).check, &"rtt_mean".into(), &labels, none, |_| None), None);
 }
 
 #[test]
@@ -257,7 +222,7 @@ fn expanded_files_mean_the_same() {
         all.push(small("[[flow]]", &format!("[[flow]]\n{application}")).unwrap());
     }
     all.push(small("[[flow]]", "[[flow]]\nstart-jitter = \"10 ms\"\ncount = 2").unwrap());
-    all.push(mixed());
+    all.push(parse(MIXED).unwrap());
     all.push(parse(CHAIN).unwrap());
     // The note of a run contains its labels, and braces in a note are placeholders.
     all.push(
@@ -290,25 +255,7 @@ fn expanded_files_mean_the_same() {
 /// Applications: meaning of their keys, variation and metrics.
 #[test]
 fn applications() {
-    let exp = parse(
-        r#"
-        title = "t"
-        source = "s"
-        duration = "40 s"
-        transfer = "1 MB"
-        link = { rate = "4 Mbit/s", delay = "20 ms", queue = "2 BDP" }
-        flow = [
-          { label = "media", controller = { name = "nada", rmax = "2 Mbit/s" }, application = "media", pauses = [["10 s", "12 s"]] },
-          { label = "web", controller = "cubic", transport = "tcp", application = { name = "on-off", idle = "1 s" } },
-          { label = "bulk", controller = "cubic", transport = "tcp", start = "5 s" },
-        ]
-        [vary]
-        "flow.0.application.fps" = [10, 30]
-        [table]
-        metrics = ["media_rate of media", "frame_loss of media", "object_time_p95 of web", "objects"]
-        "#,
-    )
-    .unwrap();
+    let exp = parse(APPLICATIONS).unwrap();
     let run = exp.scenario(&exp.cases()[0], 0);
     let Application::Media(media) = &run.flows[0].application else { panic!("{:?}", run.flows[0]) };
     assert_eq!((media.fps, media.min_rate.0, media.max_rate.0), (10, 150_000, 1_500_000));
@@ -319,15 +266,6 @@ fn applications() {
     assert_eq!((objects.smallest, objects.largest), (Bytes(30_000), Bytes(50_000)));
     assert!(objects.begins_on && objects.connection == Connection::New);
     assert_eq!(run.flows.iter().map(|f| f.transfer).collect::<Vec<_>>(), [None, None, Some(1_000_000)]);
-
-    let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
-    let values = results::measure::measure(&run, &outcome, exp.groups());
-    assert!((0.3..1.5).contains(&values["media_rate"]), "{values:?}");
-    assert_eq!(values["media_rate"], values["media_rate of media"]);
-    assert!(values["frame_delay_mean"] > 20.0 && values["frame_delay_p95"] >= values["frame_delay_mean"]);
-    assert!((0.0..50.0).contains(&values["frame_loss"]));
-    assert!(values["objects"] > 10.0 && values["object_time_mean"] > 60.0, "{values:?}");
-    assert!(!values.contains_key("media_rate of web") && !values.contains_key("objects of bulk"));
 }
 
 /// Audio can be disabled, objects can have a single size, and bulk can be a table.
@@ -357,25 +295,7 @@ fn values_of_applications() {
 
 #[test]
 fn udp() {
-    let exp = parse(
-        r#"
-        title = "t"
-        source = "s"
-        duration = "11 s"
-        measure = { from = "1 s" }
-        link = { rate = "10 Mbit/s", delay = "20 ms", queue = "1 BDP" }
-        udp = [{ rate = "1 Mbit/s", size = "1250 bytes" }, { label = "x", rate = "3 Mbit/s", size = "1250 bytes" }]
-        flow = [{ controller = "cubic" }]
-        [vary]
-        "udp.start" = ["0 s"]
-        "udp.1.rate" = ["2 Mbit/s", [["0 s", "12 Mbit/s"]]]
-        load = [{ label = "on", set = {} }, { label = "off", set = { "udp.on-off" = { on = "1 s", off = "1 s" } } }]
-        [table]
-        rows = "load"
-        metrics = ["udp_throughput", "udp_loss of x", "owd_p95"]
-        "#,
-    )
-    .unwrap();
+    let exp = parse(UDP).unwrap();
     let run = scenario(&exp, 3);
     assert_eq!((run.udp[0].label.as_str(), run.udp[1].label.as_str()), ("UDP", "x"));
     assert_eq!((run.udp[0].rate.len(), run.udp[0].rate[0].1.0), (1, 1_000_000));
@@ -384,37 +304,6 @@ fn udp() {
     assert!(exp.with_overrides(&set("udp.0.rate", "2 Mbit/s"), false).is_ok());
     let problem = exp.with_overrides(&set("udp.1.rate", "2 Mbit/s"), false).unwrap_err().to_string();
     assert!(problem.contains("`udp.1.rate` is varied"), "{problem}");
-
-    let values = |case: usize| {
-        let run = scenario(&exp, case);
-        let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
-        results::measure::measure(&run, &outcome, exp.groups())
-    };
-    let (free, flooded) = (values(0), values(2));
-    let near = |got: f64, expected: f64| assert!((got / expected - 1.0).abs() < 0.05, "{got} for {expected}");
-    near(free["udp_throughput"], 3.0);
-    near(free["udp_throughput of UDP"], 1.0);
-    near(free["udp_throughput of x"], 2.0);
-    assert!(flooded["udp_loss of x"] > 100.0 / 6.0, "{flooded:?}");
-    assert!((20.0..60.0).contains(&free["owd_mean"]) && flooded["udp_queue_delay"] > 30.0);
-    assert!(free["owd_p95"] >= free["owd_mean"] && free["owd_std"] > 0.0);
-    let plain = small("[[flow]]", "[[flow]]").unwrap();
-    let run = scenario(&plain, 0);
-    let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
-    let values = results::measure::measure(&run, &outcome, plain.groups());
-    assert!(!values.keys().any(|metric| metric.word().starts_with("udp_")));
-}
-
-/// A media flow that starts after the measuring window does not change the others' mean rate.
-#[test]
-fn media_flows_that_have_not_begun() {
-    let text = "title = \"t\"\nsource = \"s\"\nduration = \"4 s\"\nmeasure = { from = \"1 s\", to = \"2 s\" }\n\
-                link = { rate = \"4 Mbit/s\", delay = \"9 ms\" }\n\
-                [[flow]]\ncontroller = \"nada\"\napplication = \"media\"\ncount = 2\nstagger = \"3 s\"\n";
-    let exp = parse(text).unwrap();
-    let run = scenario(&exp, 0);
-    let values = results::measure::measure(&run, &sim::run(&run, &scenario::Watch::default()).unwrap(), &[]);
-    assert!(values["media_rate"] >= 0.14 && values["rate_ratio"] == 1.0, "{values:?}");
 }
 
 #[test]
@@ -443,62 +332,10 @@ fn links_in_a_row() {
     let wide = exp.with_overrides(&set("link.0.rate", "90 Mbit/s"), false).unwrap();
     let rates: Vec<_> = scenario(&wide, 0).links().map(|link| format!("{:?}", link.rate)).collect();
     assert!(rates[0].contains("90000000") && rates[1].contains("8000000"), "{rates:?}");
-
-    let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
-    let values = results::measure::measure(&run, &outcome, exp.groups());
-    assert_eq!(values["utilization"], values["utilization of left"]);
-    assert!(values["utilization of middle"] > 80.0 && values["utilization of right"] > 40.0, "{values:?}");
     let plain = small("[[flow]]", "[[flow]]").unwrap();
     let run = scenario(&plain, 0);
     assert_eq!((run.link_names.len(), run.beyond.len(), run.flows[0].route.last), (0, 0, 0));
 }
-
-/// A parking lot.
-const CHAIN: &str = r#"
-title = "t"
-source = "s"
-duration = "5 s"
-[[link]]
-name = "left"
-rate = "10 Mbit/s"
-delay = "10 ms"
-queue = "2 BDP"
-[[link]]
-name = "middle"
-rate = "8 Mbit/s"
-delay = "10 ms"
-queue = "1 BDP"
-aqm = "codel"
-[[link]]
-name = "right"
-rate = "10 Mbit/s"
-delay = "10 ms"
-queue = "50 kB"
-[[flow]]
-label = "all"
-controller = "cubic"
-[[flow]]
-label = "one"
-controller = "cubic"
-route = ["middle"]
-[[flow]]
-label = "two"
-controller = "cubic"
-route = ["middle", "right"]
-rtt = "100 ms"
-[[udp]]
-rate = "1 Mbit/s"
-size = "1000 bytes"
-route = ["right"]
-[probe]
-route = ["left", "middle"]
-[vary]
-"link.1.queue" = ["1 BDP", "2 BDP"]
-"link.loss" = ["0.1 %"]
-[table]
-rows = "link.1.queue"
-metrics = ["goodput of all", "utilization", "utilization of right", "queue_delay"]
-"#;
 
 #[test]
 fn mistakes_in_chains() {
@@ -579,38 +416,9 @@ fn mistakes_in_chains() {
     assert!(said.contains("link: the list is empty"), "{said}");
 }
 
-/// Two kinds of flows, chosen by an axis of several keys.
-fn mixed() -> Experiment {
-    parse(
-        r#"
-        title = "t"
-        source = "s"
-        duration = "2 s"
-        link = { rate = "10 Mbit/s", delay = "20 ms", queue = "1 BDP" }
-        flow = [
-          { label = "CUBIC", controller = "cubic" },
-          { label = "BBR", controller = "bbr1", count = 0 },
-          { label = "BBR", controller = { name = "bbr1-ecn-gated", scope = "cwnd" }, count = 0 },
-        ]
-        probe = { interval = "100 ms" }
-        [vary]
-        mix = [
-          { label = "alone", set = {} },
-          { label = "plain", set = { "flow.1.count" = 1 } },
-          { label = "gated", set = { flow.2.count = 2, flow.2.controller.scope = "both" } },
-        ]
-        "link.queue" = ["1 BDP", "3 BDP"]
-        [table]
-        rows = "mix"
-        metrics = ["jain", "share of BBR", "rtt_mean of CUBIC", "ping_mean"]
-        "#,
-    )
-    .unwrap()
-}
-
 #[test]
 fn several_keys_vary_together() {
-    let exp = mixed();
+    let exp = parse(MIXED).unwrap();
     let names: Vec<_> = exp.cases().iter().map(|c| format!("{}: {}", c.variant, c.row)).collect();
     assert_eq!(names[..2], ["queue = 1 BDP: alone", "queue = 1 BDP: plain"]);
     assert_eq!((names.len(), names[5].as_str()), (6, "queue = 3 BDP: gated"));
@@ -620,24 +428,6 @@ fn several_keys_vary_together() {
     assert_eq!(labels(0), ["CUBIC"]);
     assert_eq!(labels(2), ["CUBIC", "BBR #1", "BBR #2"]);
     assert!(format!("{:?}", scenario(&exp, 5).flows[1].algorithm).contains("Both"));
-}
-
-/// Shares of all groups in a run add up to 100 %, and an absent group has no value.
-#[test]
-fn groups_of_flows() {
-    let exp = mixed();
-    assert_eq!(exp.groups(), ["CUBIC", "BBR"]);
-    let values = |case: usize| {
-        let run = scenario(&exp, case);
-        let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
-        results::measure::measure(&run, &outcome, exp.groups())
-    };
-    let (alone, gated) = (values(0), values(2));
-    assert_eq!((alone["share of CUBIC"], alone.get("share of BBR")), (100.0, None));
-    assert!((gated["share of CUBIC"] + gated["share of BBR"] - 100.0).abs() < 1e-9, "{gated:?}");
-    let total = gated["goodput of CUBIC"] + 2.0 * gated["goodput of BBR"];
-    assert!((total - 3.0 * gated["goodput"]).abs() < 1e-9);
-    assert!(gated["ping_mean"] > 40.0 && !gated.contains_key("ping_mean of BBR"));
 }
 
 /// Starts differ by seed, within the span.

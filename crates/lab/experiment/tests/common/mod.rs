@@ -9,6 +9,16 @@ use scenario::Scenario;
 
 /// A file that uses every table.
 pub(crate) const GOOD: &str = include_str!("good.toml");
+/// A video, a web page and a transfer.
+pub(crate) const APPLICATIONS: &str = include_str!("applications.toml");
+/// Two links in each direction.
+pub(crate) const BOTH: &str = include_str!("both.toml");
+/// A parking lot.
+pub(crate) const CHAIN: &str = include_str!("chain.toml");
+/// Two kinds of flows, chosen by an axis of several keys.
+pub(crate) const MIXED: &str = include_str!("mixed.toml");
+/// UDP sources beside a flow.
+pub(crate) const UDP: &str = include_str!("udp.toml");
 
 /// Parses a file with at most one mistake, which must give exactly one message.
 pub(crate) fn parse(text: &str) -> Result<Experiment, Diagnostics> {

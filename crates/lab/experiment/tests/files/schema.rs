@@ -17,7 +17,7 @@ fn the_page_of_keys_is_made_from_it() {
     let line = page.lines().zip(made.lines()).position(|(has, is)| has != is);
     assert!(
         page == made,
-        "docs/src/reference/keys.md: line {} differs from the structs; `BLESS=1 cargo test -p ackclock --test files schema` writes it",
+        "docs/src/reference/keys.md: line {} differs from the structs; `BLESS=1 cargo test -p ackclock-experiment --test files schema` writes it",
         line.unwrap_or_else(|| page.lines().count().min(made.lines().count())) + 1
     );
 }

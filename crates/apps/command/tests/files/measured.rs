@@ -1,0 +1,130 @@
+//! Metrics and verdicts of runs of experiment files.
+
+use crate::common::{APPLICATIONS, BOTH, CHAIN, MIXED, UDP, good, parse, scenario, small};
+use experiment::file::{Check, Experiment, Sample};
+use experiment::metric::Metric;
+use experiment::row::RowLabel;
+use results::measure::{Values, measure};
+use results::verdict::{self, Outcome};
+use scenario::Watch;
+
+/// Runs a case and measures it.
+fn values(exp: &Experiment, case: usize) -> Values {
+    let run = scenario(exp, case);
+    measure(&run, &sim::run(&run, &Watch::default()).unwrap(), exp.groups())
+}
+
+#[test]
+fn applications() {
+    let exp = parse(APPLICATIONS).unwrap();
+    let values = values(&exp, 0);
+    assert!((0.3..1.5).contains(&values["media_rate"]), "{values:?}");
+    assert_eq!(values["media_rate"], values["media_rate of media"]);
+    assert!(values["frame_delay_mean"] > 20.0 && values["frame_delay_p95"] >= values["frame_delay_mean"]);
+    assert!((0.0..50.0).contains(&values["frame_loss"]));
+    assert!(values["objects"] > 10.0 && values["object_time_mean"] > 60.0, "{values:?}");
+    assert!(!values.contains_key("media_rate of web") && !values.contains_key("objects of bulk"));
+}
+
+#[test]
+fn udp() {
+    let exp = parse(UDP).unwrap();
+    let (free, flooded) = (values(&exp, 0), values(&exp, 2));
+    let near = |got: f64, expected: f64| assert!((got / expected - 1.0).abs() < 0.05, "{got} for {expected}");
+    near(free["udp_throughput"], 3.0);
+    near(free["udp_throughput of UDP"], 1.0);
+    near(free["udp_throughput of x"], 2.0);
+    assert!(flooded["udp_loss of x"] > 100.0 / 6.0, "{flooded:?}");
+    assert!((20.0..60.0).contains(&free["owd_mean"]) && flooded["udp_queue_delay"] > 30.0);
+    assert!(free["owd_p95"] >= free["owd_mean"] && free["owd_std"] > 0.0);
+    let plain = small("[[flow]]", "[[flow]]").unwrap();
+    assert!(!values(&plain, 0).keys().any(|metric| metric.word().starts_with("udp_")));
+}
+
+/// A media flow that starts after the measuring window does not change the others' mean rate.
+#[test]
+fn media_flows_that_have_not_begun() {
+    let text = "title = \"t\"\nsource = \"s\"\nduration = \"4 s\"\nmeasure = { from = \"1 s\", to = \"2 s\" }\n\
+                link = { rate = \"4 Mbit/s\", delay = \"9 ms\" }\n\
+                [[flow]]\ncontroller = \"nada\"\napplication = \"media\"\ncount = 2\nstagger = \"3 s\"\n";
+    let exp = parse(text).unwrap();
+    let values = values(&exp, 0);
+    assert!(values["media_rate"] >= 0.14 && values["rate_ratio"] == 1.0, "{values:?}");
+}
+
+#[test]
+fn links_in_a_row() {
+    let exp = parse(CHAIN).unwrap();
+    let values = values(&exp, 1);
+    assert_eq!(values["utilization"], values["utilization of left"]);
+    assert!(values["utilization of middle"] > 80.0 && values["utilization of right"] > 40.0, "{values:?}");
+}
+
+/// Shares of all groups in a run add up to 100 %, and an absent group has no value.
+#[test]
+fn groups_of_flows() {
+    let exp = parse(MIXED).unwrap();
+    assert_eq!(exp.groups(), ["CUBIC", "BBR"]);
+    let (alone, gated) = (values(&exp, 0), values(&exp, 2));
+    assert_eq!((alone["share of CUBIC"], alone.get("share of BBR")), (100.0, None));
+    assert!((gated["share of CUBIC"] + gated["share of BBR"] - 100.0).abs() < 1e-9, "{gated:?}");
+    let total = gated["goodput of CUBIC"] + 2.0 * gated["goodput of BBR"];
+    assert!((total - 3.0 * gated["goodput"]).abs() < 1e-9);
+    assert!(gated["ping_mean"] > 40.0 && !gated.contains_key("ping_mean of BBR"));
+}
+
+#[test]
+fn links_in_both_directions() {
+    let exp = parse(BOTH).unwrap();
+    let values = values(&exp, 1);
+    assert!(values["utilization of home"] > 1.0 && values["ack_loss"] > 0.0, "{values:?}");
+    assert!(!values.contains_key("utilization of up"), "its rate has steps");
+}
+
+#[test]
+fn one_link_back() {
+    let plain = small("[[flow]]", "[[flow]]").unwrap();
+    assert!(!values(&plain, 0).contains_key("ack_loss"));
+    let metrics = "[table]\nmetrics = [\"utilization of reverse\", \"ack_loss\"]\n";
+    let text = format!("[reverse]\nrate = \"1 Mbit/s\"\ndelay = \"25 ms\"\n{metrics}[[flow]]");
+    let exp = small("[[flow]]", &text).unwrap();
+    // 966 packets of 1294 bytes per second, every second one acknowledged with 99 bytes.
+    let used = values(&exp, 0)["utilization of reverse"];
+    assert!((36.0..38.5).contains(&used), "{used}");
+    let exp =
+        small("[[flow]]", "[vary]\n\"reverse.rate\" = [\"1 Mbit/s\", \"50 kbit/s\"]\n[[flow]]").unwrap();
+    let goodput = |case| values(&exp, case)["goodput"];
+    // 63 acknowledgements per second, mostly of two packets each.
+    assert!(goodput(0) > 9.0 && goodput(1) < 3.0, "{} {}", goodput(0), goodput(1));
+}
+
+#[test]
+fn claims_are_judged_in_words() {
+    let exp = good();
+    let labels: Vec<RowLabel> = exp.cases().iter().take(4).map(|c| c.label()).collect();
+    let part = |claim: usize| &exp.claims[claim].parts[0];
+    let judge = |claim: usize, quic_dc: f64| {
+        let value = |row: &RowLabel, _: &Metric| match row.as_str() {
+            "Cubic" => Some(Sample { value: 1.03, spread: Some(0.1) }),
+            "QUIC-DC 80" => Some(Sample { value: quic_dc, spread: Some(0.0) }),
+            "QUIC-DC 10" => Some(Sample { value: 0.02, spread: Some(0.0) }),
+            _ => None,
+        };
+        let numbers = part(claim).check.numbers(&part(claim).metric, &labels, value, |_| None)?;
+        Some((verdict::judge(&numbers).outcome, numbers.in_words(&part(claim).metric)))
+    };
+    let said = |outcome, numbers: &str| Some((outcome, numbers.to_owned()));
+    assert_eq!(judge(0, 0.03), said(Outcome::Holds, "1.03 % is at least 0.9 %"));
+    assert_eq!(judge(0, 0.032), said(Outcome::WithinSpread, "1.03 % is at least 0.96 %"));
+    assert_eq!(judge(0, 0.035), said(Outcome::WithinSpread, "1.03 % is not at least 1.05 %"));
+    assert_eq!(judge(0, 0.5), said(Outcome::Missed, "1.03 % is not at least 15 %"));
+    let lossless = |row: &RowLabel, _: &Metric| Some(Sample::exact(if *row == "Cubic" { 1.03 } else { 0.0 }));
+    let numbers = part(0).check.numbers(&"loss".into(), &labels, lossless, |_| None).unwrap();
+    assert_eq!(verdict::judge(&numbers).outcome, Outcome::NotJudged, "thirty times nothing");
+    assert_eq!(judge(1, 0.03), said(Outcome::Holds, "0.02, 0.03 ms"));
+    assert_eq!(judge(1, 0.02), said(Outcome::WithinSpread, "0.02, 0.02 ms"));
+    assert_eq!(judge(1, 0.01), said(Outcome::Missed, "0.02, 0.01 ms"));
+    let Check::Increasing(rows) = &part(1).check else { panic!() };
+    let none = |row: &RowLabel, _: &Metric| (*row != rows[0]).then_some(Sample::exact(1.0));
+    assert_eq!(part(1).check.numbers(&"rtt_mean".into(), &labels, none, |_| None), None);
+}

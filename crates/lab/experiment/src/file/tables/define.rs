@@ -1,0 +1,92 @@
+//! Definition of tables: one description per key.
+
+use schemars::transform::Transform;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+/// The required keys of a table, separated by spaces. Keys that `[vary]` can supply are not
+/// required. The structs cannot tell, because they hold resolved runs in which nothing is omitted.
+#[derive(Clone)]
+pub(crate) struct Needs(pub(crate) &'static str);
+
+impl Transform for Needs {
+    fn transform(&mut self, schema: &mut Schema) {
+        schema.insert("required".to_owned(), self.0.split_whitespace().collect());
+        schema.insert("additionalProperties".to_owned(), false.into());
+    }
+}
+
+/// Returns the names of a table's keys. The names are leaked, so each table should ask only once.
+pub(crate) fn keys<T: JsonSchema>() -> Vec<&'static str> {
+    let schema = SchemaGenerator::default().into_root_schema_for::<T>();
+    let properties = schema.get("properties").and_then(serde_json::Value::as_object);
+    let mut names: Vec<String> = properties.into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    names.sort();
+    names.into_iter().map(|name| &*name.leak()).collect()
+}
+
+/// Defines a table: each key with its documentation, type and default, and with the reader of its
+/// value if not every value of the type is allowed. The known keys, the reader, the schema, the
+/// reference page and a manifest's run follow from it.
+///
+/// ```text
+/// size: Bytes = Bytes(84), packet_size;       a default, and the reader of the value
+/// rate: Rate => "write the rate";             required; the text says what to write
+/// route: Option<Route> = None => later;       filled in by the reader of the whole table
+/// ```
+///
+/// Readers of values may use a context, `Miss(labels: &Labels)`.
+macro_rules! table {
+    (@read $fields:ident $key:ident => $right:literal $(, $reader:expr)?) => {{
+        let at = $fields.need(&stringify!($key).replace('_', "-"), $right)?;
+        table!(@value at $($reader)?)
+    }};
+    (@read $fields:ident $key:ident = $default:expr => later) => { $default };
+    (@read $fields:ident $key:ident = $default:expr $(, $reader:expr)?) => {
+        match $fields.get(&stringify!($key).replace('_', "-")) {
+            Some(at) => table!(@value at $($reader)?),
+            None => $default,
+        }
+    };
+    (@value $at:ident) => { $at.read()? };
+    (@value $at:ident $reader:expr) => { $reader(&$at)? };
+    ($(#[$about:meta])* $open:vis $table:ident $(($context:ident: $of:ty))? {
+        $(
+            $(#[$key_about:meta])*
+            $key:ident: $type:ty $(=> $right:literal)? $(= $default:expr)? $(, $reader:expr)?
+            $(=> $later:ident)?;
+        )*
+    }) => {
+        #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        $(#[$about])*
+        $open struct $table { $($(#[$key_about])* $open $key: $type,)* }
+
+        impl $table {
+            /// Returns the names of its keys.
+            pub(crate) fn known() -> &'static [&'static str] {
+                static KEYS: std::sync::LazyLock<Vec<&'static str>> =
+                    std::sync::LazyLock::new($crate::file::tables::define::keys::<$table>);
+                &KEYS
+            }
+
+            /// Reads the keys of a table over their defaults.
+            pub(crate) fn read(
+                fields: &$crate::file::cursor::Fields<'_>,
+                $($context: $of,)?
+            ) -> Result<Self, $crate::diagnostic::Diagnostic> {
+                Ok(Self { $($key: table!(
+                    @read fields $key $(=> $right)? $(= $default)? $(, $reader)? $(=> $later)?
+                ),)* })
+            }
+        }
+    };
+}
+
+/// Defines a static with the names of a table's keys: `known_keys!(KEYS: FlowTable)`.
+macro_rules! known_keys {
+    ($name:ident: $table:ty) => {
+        pub(crate) static $name: std::sync::LazyLock<Vec<&'static str>> =
+            std::sync::LazyLock::new($crate::file::tables::define::keys::<$table>);
+    };
+}
+pub(crate) use {known_keys, table};

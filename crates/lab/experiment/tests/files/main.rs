@@ -1,0 +1,18 @@
+//! Tests of experiment files in one program, so that it is linked once.
+
+// The name by which the shared helpers know it.
+extern crate ackclock_experiment as experiment;
+
+#[path = "../common/mod.rs"]
+mod common;
+mod library;
+mod schema;
+mod spec;
+mod spec_acks;
+mod spec_all_errors;
+mod spec_errors;
+mod spec_mutations;
+mod spec_reverse;
+mod spec_stack;
+mod spec_steps;
+mod spec_verdicts;
