@@ -77,12 +77,12 @@ impl Dialect {
         if packet.marked && self == Self::Current {
             out.put(b",\"ecn\":\"CE\"");
         }
+        out.put(b",\"data\":{\"header\":{\"packet_type\":");
         match packet.kind {
-            Kind::OneRtt => out.put(b",\"data\":{\"header\":{\"packet_type\":\"1RTT\",\"packet_number\":"),
-            Kind::Initial => {
-                out.put(b",\"data\":{\"header\":{\"packet_type\":\"initial\",\"packet_number\":")
-            }
+            Kind::OneRtt => out.put(b"\"1RTT\""),
+            Kind::Initial => out.put(b"\"initial\""),
         }
+        out.put(b",\"packet_number\":");
         out.whole(packet.number);
         // Includes the brace that closes the preceding object.
         if let Some(length) = length {

@@ -1,7 +1,6 @@
 //! Writes JSON as text without a tree or a serialiser. A log has about four records per packet, and
 //! they are most of the work of a run with `--qlog`.
 
-use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -11,15 +10,9 @@ use units::Duration;
 const MS: u64 = 1_000_000;
 
 /// Text in a buffer.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Json {
     bytes: Vec<u8>,
-}
-
-impl fmt::Debug for Json {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Json of {} bytes", self.len())
-    }
 }
 
 /// For writers of slices.
@@ -99,9 +92,9 @@ impl Json {
         self.put(b".");
         let mut digits = itoa::Buffer::new();
         // The leading one keeps the zeros after it.
-        let decimals = &digits.format(MS + duration.0 % MS)[1..];
-        let zeros = decimals[1..].bytes().rev().take_while(|digit| *digit == b'0').count();
-        self.put(decimals[..decimals.len() - zeros].as_bytes());
+        let decimals = &digits.format(MS + duration.0 % MS).as_bytes()[1..];
+        let zeros = decimals[1..].iter().rev().take_while(|digit| **digit == b'0').count();
+        self.put(&decimals[..decimals.len() - zeros]);
     }
 
     /// Appends a finite number with as few digits as identify it.

@@ -98,7 +98,9 @@ impl Sent {
             return None;
         }
         let late: Vec<u64> = self.lost.range(first..=last).map(|(pn, _)| *pn).collect();
-        late.iter().for_each(|pn| _ = self.lost.remove(pn));
+        for pn in &late {
+            self.lost.remove(pn);
+        }
         let mut news = late.first().copied();
         let at = self.row.partition_point(|packet| packet.pn < first);
         let packets = self.row.range_mut(at..).take_while(|packet| packet.pn <= last);
