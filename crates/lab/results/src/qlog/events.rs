@@ -6,7 +6,7 @@ use congestion::Cause;
 use scenario::trace::Handshake;
 use units::Duration;
 
-use super::json::{Json, Piece};
+use super::json::Json;
 
 /// Content of a record.
 pub(super) enum Record<'a> {
@@ -107,7 +107,7 @@ impl Metrics<'_> {
         let begin = out.len();
         for Metric { key, kind, bits, .. } in self.changed.iter().map(|i| &self.all[*i]) {
             let Some(bits) = *bits else { continue };
-            out.piece(key);
+            out.put(key);
             match kind {
                 Number::Whole => out.whole(bits),
                 Number::Ms => out.ms(Duration(bits)),
@@ -130,7 +130,7 @@ pub(super) struct Metric {
     /// Name in the log.
     pub(super) name: Cow<'static, str>,
     /// Name in quotes, between a comma and a colon.
-    pub(super) key: Piece,
+    pub(super) key: Vec<u8>,
     pub(super) kind: Number,
     /// Last written value; `None` before the first.
     pub(super) bits: Option<u64>,
@@ -143,7 +143,7 @@ impl Metric {
         key.put(b",");
         key.string(&name);
         key.put(b":");
-        Self { name, key: Piece::new(key.written()), kind, bits: None }
+        Self { name, key: key.take(), kind, bits: None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writes a flow's packet events as qlog files: one for the sender, one for the receiver.
 //!
 //! The format is JSON-SEQ (RFC 7464), optionally gzipped, in one of two dialects ([`Dialect`]).
-//! `v03.rs` and `current.rs` describe how they differ. The events are the same.
+//! `dialect.rs` describes how they differ. The events are the same.
 //!
 //! The crate `qlog` is not used: 0.16 is the last version that writes 0.3, and all versions store
 //! RTTs as `f32`, which cannot resolve nanoseconds above 16 ms. In the tests, versions 0.16 and
@@ -26,22 +26,21 @@
 //! - A packet of a handshake is an `initial`, for TCP too. The reply has the number of the packet
 //!   that it answers.
 
-mod current;
+mod dialect;
 mod estimate;
 mod events;
 mod file;
 mod format;
+mod header;
 mod json;
 mod meta;
 mod metrics;
-mod ranges;
 mod receiver;
 mod sender;
 mod sent;
 #[cfg(test)]
 mod tests;
 mod text;
-mod v03;
 
 use std::io::{self, Write};
 

@@ -8,240 +8,122 @@ use super::events::ranges;
 /// Distance from the newest packet up to which late acknowledgements are expected. No path holds
 /// more packets.
 const REMEMBERED: u64 = 1 << 22;
-/// Largest gap in packet numbers within the row.
-const GAP: u64 = 1 << 12;
 
-/// Sent packets. Packet numbers are in the order of sending.
-///
-/// Nearly all are acknowledged in that order, so they form a row whose ends both move. A lost
-/// packet at the beginning of the row moves to a map. So the row is only as long as the packets in
-/// flight.
+/// Packets without an acknowledgement. Nearly all are acknowledged in the order of sending, so they
+/// form a row whose ends both move.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
+    /// Number after the largest sent.
     pub(super) next_pn: u64,
+    /// End of the stream data sent.
     pub(super) highest: u64,
-    /// Packet number at the beginning of the row.
-    first: u64,
+    /// Packets from the oldest in flight on, ascending.
     row: VecDeque<Packet>,
-    /// Lost packets before the row without an acknowledgement.
-    lost: BTreeMap<u64, Packet>,
-    /// Lower bound of the numbers in `lost`.
-    first_lost: u64,
-    /// Upper bound of the numbers in `lost`.
-    last_lost: u64,
-    /// First transmissions, neither lost nor acknowledged: end of stream data (ascending) and
-    /// packet number. TCP only.
-    fresh: VecDeque<(u64, u64)>,
-    /// Retransmissions, likewise.
-    repeats: BTreeSet<(u64, u64)>,
-    /// Ranges of the newest ACK. Everything in them is acknowledged.
-    last_ranges: Vec<(u64, u64)>,
-    /// Largest packet number in `last_ranges`.
-    last_acked: u64,
-    /// Packets that a cumulative ACK covers.
-    covered: Vec<u64>,
+    /// Sizes of lost packets before the row.
+    lost: BTreeMap<u64, u32>,
+    /// Packets in flight: end of stream data and number. TCP only.
+    by_end: BTreeSet<(u64, u64)>,
+    /// Starts and ends (exclusive) of the newest ACK's ranges. Everything in them is acknowledged.
+    known: Vec<(u64, u64)>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug)]
 struct Packet {
-    end: u64,
+    pn: u64,
     bytes: u32,
+    end: u64,
     is_lost: bool,
-    /// 0 until it is acknowledged. Then the next unacknowledged packet is at least this far ahead.
-    skip: u32,
+    is_acked: bool,
 }
-
-impl Packet {
-    fn flying(bytes: u32, end: u64) -> Self {
-        Self { end, bytes, is_lost: false, skip: 0 }
-    }
-}
-
-/// A skipped packet number.
-const NONE: Packet = Packet { end: 0, bytes: 0, is_lost: false, skip: 1 };
 
 impl Sent {
     pub(super) fn add(&mut self, transport: Transport, pn: u64, bytes: u32, end: u64) {
         if transport == Transport::Tcp {
-            if self.highest < end {
-                self.fresh.push_back((end, pn));
-            } else {
-                self.repeats.insert((end, pn));
-            }
+            self.by_end.insert((end, pn));
         }
-        if pn <= self.last_acked {
-            self.last_ranges.clear();
+        // Another connection begins.
+        if pn < self.next_pn {
+            self.known.clear();
         }
         self.next_pn = self.next_pn.max(pn.saturating_add(1));
         self.highest = self.highest.max(end);
-        if pn == self.first + self.row.len() as u64 {
-            self.row.push_back(Packet::flying(bytes, end));
-        } else {
-            self.put(pn, Packet::flying(bytes, end));
-        }
-        if pn.saturating_sub(self.first_lost) > REMEMBERED {
-            self.forget(pn - REMEMBERED);
-        }
-    }
-
-    /// Forgets packets that were lost long ago.
-    #[cold]
-    fn forget(&mut self, before: u64) {
-        while self.lost.first_key_value().is_some_and(|(first, _)| *first < before) {
-            self.lost.pop_first();
-        }
-        self.first_lost = self.lost.first_key_value().map_or(u64::MAX, |(first, _)| *first);
-    }
-
-    /// Adds a packet that is not next in the row.
-    #[cold]
-    fn put(&mut self, pn: u64, packet: Packet) {
-        let end = self.first + self.row.len() as u64;
-        if pn < self.first {
-            self.move_to_lost(pn, packet);
-        } else if pn < end {
-            self.row[(pn - self.first) as usize] = packet;
-        } else {
-            if pn - end > GAP {
-                let waiting = self.row.drain(..).zip(self.first..).filter(|(packet, _)| packet.skip == 0);
-                self.lost.extend(waiting.map(|(packet, pn)| (pn, packet)));
-                self.first_lost = self.first_lost.min(self.first);
-                self.last_lost = self.last_lost.max(end);
-            }
-            if self.row.is_empty() {
-                self.first = pn;
-            }
-            while self.first + (self.row.len() as u64) < pn {
-                self.row.push_back(NONE);
-            }
-            self.row.push_back(packet);
-        }
-    }
-
-    fn move_to_lost(&mut self, pn: u64, packet: Packet) {
-        self.first_lost = self.first_lost.min(pn);
-        self.last_lost = self.last_lost.max(pn);
-        self.lost.insert(pn, packet);
+        let at = self.row.iter().rposition(|packet| packet.pn < pn).map_or(0, |before| before + 1);
+        self.row.insert(at, Packet { pn, bytes, end, is_lost: false, is_acked: false });
     }
 
     /// Marks a packet as lost and returns its size. It may still be acknowledged.
     pub(super) fn lose(&mut self, pn: u64) -> Option<u32> {
-        let packet = match pn.checked_sub(self.first) {
-            None => self.lost.get_mut(&pn),
-            Some(at) => self.row.get_mut(at as usize).filter(|packet| packet.skip == 0),
-        }?;
+        let Ok(at) = self.row.binary_search_by_key(&pn, |packet| packet.pn) else {
+            return self.lost.get(&pn).copied();
+        };
+        let packet = Some(&mut self.row[at]).filter(|packet| !packet.is_acked)?;
         packet.is_lost = true;
-        let Packet { end, bytes, .. } = *packet;
-        self.repeats.remove(&(end, pn));
+        let Packet { bytes, end, .. } = *packet;
+        self.by_end.remove(&(end, pn));
         self.trim();
         Some(bytes)
     }
 
     /// Removes packets from the beginning of the row until one is in flight.
     fn trim(&mut self) {
-        while let Some(packet) = self.row.front().filter(|packet| packet.skip != 0 || packet.is_lost) {
-            if packet.skip == 0 {
-                let packet = *packet;
-                self.move_to_lost(self.first, packet);
-            }
-            self.first += 1;
-            self.row.pop_front();
-        }
-    }
-
-    /// Returns the first unacknowledged packet from this number on.
-    fn pending_from(&mut self, pn: u64) -> Option<u64> {
-        if pn < self.first {
-            // Mostly nothing is lost where the newest range of an ACK begins.
-            if pn > self.last_lost {
-                return self.pending_from(self.first);
-            }
-            let lost = self.lost.range(pn..).next().map(|(pn, _)| *pn);
-            return lost.or_else(|| self.pending_from(self.first));
-        }
-        let begin = usize::try_from(pn - self.first).ok()?;
-        let mut at = begin;
-        while let Some(packet) = self.row.get(at).filter(|packet| packet.skip != 0) {
-            at += packet.skip as usize;
-        }
-        // An ACK repeats its ranges. The next one skips acknowledged packets.
-        if let Some(packet) = self.row.get_mut(begin).filter(|packet| packet.skip != 0) {
-            packet.skip = u32::try_from(at - begin).unwrap_or(u32::MAX);
-        }
-        (at < self.row.len()).then_some(self.first + at as u64)
-    }
-
-    fn remove(&mut self, pn: u64) {
-        match pn.checked_sub(self.first) {
-            None => drop(self.lost.remove(&pn)),
-            Some(at) => {
-                if let Some(packet) = self.row.get_mut(at as usize).filter(|packet| packet.skip == 0) {
-                    packet.skip = 1;
+        while let Some(packet) = self.row.front().filter(|packet| packet.is_acked || packet.is_lost) {
+            if !packet.is_acked {
+                self.lost.insert(packet.pn, packet.bytes);
+                if self.lost.keys().next().is_some_and(|first| packet.pn - first > REMEMBERED) {
+                    self.lost.pop_first();
                 }
             }
+            self.row.pop_front();
         }
     }
 
     /// Removes repeated packets from each range. Its last packet remains.
     pub(super) fn acknowledge(&mut self, ranges: &[(u64, u64)], news: &mut Vec<(u64, u64)>) {
         news.clear();
-        let mut known = 0;
         for &(first, last) in ranges {
-            // Most of an ACK repeats the one before, perhaps with more at the end of a range.
-            known += self.last_ranges[known..].iter().take_while(|last_ranges| last_ranges.0 < first).count();
-            let from = match self.last_ranges.get(known) {
-                // Either range may end before it begins.
-                Some(last_ranges) if last_ranges.0 == first && last_ranges.1 < last => {
-                    first.max(last_ranges.1 + 1)
-                }
-                Some(last_ranges) if *last_ranges == (first, last) => {
-                    news.push((last, last));
-                    continue;
-                }
-                _ => first,
-            };
-            let mut pending = self.pending_from(from);
-            news.push((pending.map_or(last, |pn| pn.min(last)), last));
-            while let Some(pn) = pending.filter(|&pn| pn <= last) {
-                self.remove(pn);
-                pending = self.pending_from(pn + 1);
-            }
+            // Most of an ACK repeats the one before.
+            let at = self.known.partition_point(|known| known.0 <= first);
+            let from = at.checked_sub(1).map_or(first, |at| first.max(self.known[at].1));
+            news.push((self.take(from, last).unwrap_or(last), last));
         }
-        self.last_ranges.clear();
-        self.last_ranges.extend_from_slice(ranges);
-        self.last_acked = ranges.iter().map(|range| range.1).max().unwrap_or(0);
+        self.known.clear();
+        let end = |last: u64| last.saturating_add(1).min(self.next_pn);
+        self.known.extend(ranges.iter().map(|&(first, last)| (first, end(last))));
         self.trim();
+    }
+
+    /// Acknowledges packets and returns the first that was not acknowledged before.
+    fn take(&mut self, first: u64, last: u64) -> Option<u64> {
+        if first > last {
+            return None;
+        }
+        let late: Vec<u64> = self.lost.range(first..=last).map(|(pn, _)| *pn).collect();
+        for pn in &late {
+            self.lost.remove(pn);
+        }
+        let mut news = late.first().copied();
+        let at = self.row.partition_point(|packet| packet.pn < first);
+        let packets = self.row.range_mut(at..).take_while(|packet| packet.pn <= last);
+        for packet in packets.filter(|packet| !packet.is_acked) {
+            packet.is_acked = true;
+            news = Some(news.map_or(packet.pn, |pn| pn.min(packet.pn)));
+        }
+        news
     }
 
     /// Returns ranges of packet numbers that a cumulative ACK covers for the first time.
     pub(super) fn cover(&mut self, cumulative: u64, news: &mut Vec<(u64, u64)>) {
-        let mut pns = std::mem::take(&mut self.covered);
-        while let Some(&(_, pn)) = self.fresh.front().filter(|(end, _)| *end <= cumulative) {
-            self.fresh.pop_front();
-            if self.flies(pn) {
-                pns.push(pn);
-            }
-        }
-        while let Some(&(end, pn)) = self.repeats.first()
+        let mut covered = Vec::new();
+        while let Some(&(end, pn)) = self.by_end.first()
             && end <= cumulative
         {
-            self.repeats.pop_first();
-            pns.push(pn);
+            self.by_end.pop_first();
+            self.take(pn, pn);
+            covered.push(pn);
         }
-        pns.sort_unstable();
-        pns.iter().for_each(|pn| self.remove(*pn));
         self.trim();
-        ranges(pns.drain(..), news);
-        self.covered = pns;
-    }
-
-    /// Reports whether a packet is neither lost nor acknowledged.
-    fn flies(&self, pn: u64) -> bool {
-        let packet = match pn.checked_sub(self.first) {
-            None => self.lost.get(&pn),
-            Some(at) => self.row.get(at as usize),
-        };
-        packet.is_some_and(|packet| packet.skip == 0 && !packet.is_lost)
+        covered.sort_unstable();
+        ranges(covered, news);
     }
 }
 
@@ -300,7 +182,7 @@ mod tests {
                     0..5 => {
                         pn += 1
                             + dice.below(2) * dice.below(3)
-                            + if dice.below(500) == 0 { 2 * GAP } else { 0 };
+                            + if dice.below(500) == 0 { 1 << 13 } else { 0 };
                         let size = 1000 + dice.below(200) as u32;
                         // Some packets are retransmissions.
                         let at = if dice.below(10) == 0 { dice.below(end + 1) } else { end + 1000 };
@@ -374,6 +256,17 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// The packets of another connection have the same numbers.
+    #[test]
+    fn numbers_begin_again() {
+        let (mut sent, mut news) = (Sent::default(), Vec::new());
+        for _ in 0..2 {
+            (0..3).for_each(|pn| sent.add(Transport::Quic, pn, 1252, 0));
+            sent.acknowledge(&[(0, 2)], &mut news);
+            assert_eq!(news, [(0, 2)]);
         }
     }
 

@@ -6,14 +6,13 @@ use std::ops::Range;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde::Serialize;
 use units::Time;
 
 use super::events::Record;
+use super::header::header;
 use super::json::Json;
 use super::meta::VantagePoint;
-use super::ranges::Ranges;
-use super::{Dialect, Format, Meta, current, v03};
+use super::{Dialect, Format, Meta};
 
 /// Writes the text of a log.
 #[derive(Debug)]
@@ -27,7 +26,6 @@ pub(super) struct Out {
     /// The newest time, and where in the pending text a record begins with it. Most times have
     /// several records.
     stamp: Option<(Time, Range<usize>)>,
-    ranges: Ranges,
 }
 
 impl Out {
@@ -39,29 +37,16 @@ impl Out {
             Dialect::V03 => meta.start,
             Dialect::Current => Time::ZERO,
         };
-        let (text, ranges) = (Json::default(), Ranges::default());
-        let mut out = Self { text, gzip, dialect: format.dialect, start, stamp: None, ranges };
-        let description = format!("{} over {}, seed {}", meta.algorithm, meta.transport.name(), meta.seed);
-        match format.dialect {
-            Dialect::V03 => out.header(&v03::header(meta, vantage_point, &description)),
-            Dialect::Current => out.header(&current::header(meta, vantage_point, &description)),
-        }?;
-        Ok(out)
-    }
-
-    fn header(&mut self, record: &impl Serialize) -> io::Result<()> {
-        self.text.put(b"\x1e");
-        serde_json::to_writer(&mut self.text, record)?;
-        self.text.put(b"\n");
-        Ok(())
+        let mut text = Json::default();
+        text.put(b"\x1e");
+        text.put(header(format.dialect, meta, vantage_point)?.as_bytes());
+        text.put(b"\n");
+        Ok(Self { text, gzip, dialect: format.dialect, start, stamp: None })
     }
 
     pub(super) fn entry(&mut self, time: Time, record: &Record<'_>) {
         self.begin_record(time);
-        match self.dialect {
-            Dialect::V03 => v03::event(&mut self.text, &mut self.ranges, record),
-            Dialect::Current => current::event(&mut self.text, &mut self.ranges, record),
-        }
+        self.dialect.event(&mut self.text, record);
     }
 
     /// Writes the separator and the time.
