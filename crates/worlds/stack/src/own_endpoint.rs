@@ -116,6 +116,7 @@ impl OwnEndpoint {
 
 impl Endpoint for OwnEndpoint {
     fn connect(&mut self, now: Time) {
+        self.ready = true;
         let Some(crypto) = &self.crypto else { return };
         match self.endpoint.connect(now, crypto, SERVER_NAME, addresses(), b"") {
             Ok(handle) => self.attach_tap(handle),
