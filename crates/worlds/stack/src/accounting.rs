@@ -3,16 +3,18 @@
 
 use std::collections::VecDeque;
 
-use congestion::Cause;
+use congestion::{Cause, Control, Controller};
 use quic::Level;
 use quic::connection::SentFrames;
-use recovery::{AckFrame, Reassembly, Sender};
+use recovery::{AckFrame, Reassembly, Sender, Stats};
 use scenario::trace::{self, Event, Handshake, Metrics};
 use scenario::{Record, SentPacket};
 use units::{Duration, Ecn, Time};
 
 use crate::application::Application;
-use crate::event_tap::TapEvent;
+use crate::endpoint::Endpoint;
+use crate::event_tap::{ControllerEvent, Kind as DatagramKind, TapEvent};
+use crate::message_tracker::MessageTracker;
 use crate::stream_chunks::Chunk;
 
 /// Kind of a datagram from the sending endpoint.
@@ -34,21 +36,35 @@ pub(crate) struct Accounting {
     exponent: u8,
     /// Every stream byte below this offset has been sent at least once.
     sent_up_to: u64,
-    /// Number of packets with stream data that was sent before.
-    repeats: u64,
+    /// Counters that loss recovery does not have, of all connections. Another stack has none. Ours
+    /// does not count packets with repeated stream data, because QUIC retransmits frames and not
+    /// packets.
+    stats: Stats,
+    /// Packets that another stack has lost on earlier connections, and the number of its datagrams.
+    lost_before: u64,
+    datagrams: u64,
     /// Received ranges of the stream.
     arrived: Reassembly,
     /// Message waiting in the connection.
     waiting: Option<Chunk>,
     /// Messages in flight: packet number (ascending) and offset.
     in_flight: VecDeque<(u64, u64)>,
+    /// The same for another stack, which reports no packet numbers.
+    tracker: MessageTracker,
 }
 
 impl Accounting {
     /// Takes the bytes of IP, UDP and link headers per packet, and the receiver's
     /// `ack_delay_exponent`.
-    pub(crate) fn new((overhead, exponent): (u32, u8)) -> Self {
+    pub(crate) fn new(overhead: u32, exponent: u8) -> Self {
         Self { overhead, exponent, ..Self::default() }
+    }
+
+    /// Starts with another connection.
+    pub(crate) fn on_reconnect(&mut self) {
+        let Self { overhead, exponent, ref stats, datagrams, .. } = *self;
+        let (stats, lost_before) = (stats.clone(), stats.lost_by_packet_threshold);
+        *self = Self { stats, lost_before, datagrams, ..Self::new(overhead, exponent) };
     }
 
     /// Returns the size on the links of a UDP payload, in bytes.
@@ -66,10 +82,9 @@ impl Accounting {
         self.sent_up_to
     }
 
-    /// Returns the number of packets that repeated stream data. Loss recovery does not count them,
-    /// because QUIC retransmits frames and not packets.
-    pub(crate) fn repeats(&self) -> u64 {
-        self.repeats
+    /// Returns the counters beside those of loss recovery.
+    pub(crate) fn stats(&self) -> &Stats {
+        &self.stats
     }
 
     /// Sets or clears the message waiting in the connection.
@@ -117,14 +132,22 @@ impl Accounting {
     ) -> bool {
         self.assign_messages(events);
         let wire = self.wire(payload);
-        match self.kind(wire, events) {
+        let bytes = u32::try_from(payload).unwrap_or(u32::MAX);
+        let of_other = events.iter().find_map(|event| match event {
+            TapEvent::Datagram(kind) => Some(*kind),
+            _ => None,
+        });
+        let kind = match of_other {
+            Some(kind) => self.count_datagram(kind, bytes, wire),
+            None => self.kind(wire, events),
+        };
+        match kind {
             Kind::Data(packet) => {
                 record.on_sent(now, packet);
                 self.count_repeats(now, events, record);
                 false
             }
             Kind::Handshake(number) => {
-                let bytes = u32::try_from(payload).unwrap_or(u32::MAX);
                 record.on_handshake_sent(now, Handshake { number, bytes }, wire);
                 false
             }
@@ -132,6 +155,27 @@ impl Accounting {
                 record.on_ack_sent(now, wire);
                 true
             }
+        }
+    }
+
+    /// Counts a datagram of another stack.
+    fn count_datagram(&mut self, kind: DatagramKind, bytes: u32, wire: u32) -> Kind {
+        let pn = self.datagrams;
+        self.datagrams += 1;
+        if kind == DatagramKind::Bare {
+            self.stats.bare += 1;
+            return Kind::Bare;
+        }
+        self.stats.sent += 1;
+        self.stats.sent_bytes += u64::from(bytes);
+        if kind == DatagramKind::Message
+            && let Some((start, _)) = self.waiting.take()
+        {
+            self.tracker.on_departure(start);
+        }
+        match kind {
+            DatagramKind::Handshake => Kind::Handshake(pn),
+            _ => Kind::Data(SentPacket { pn, bytes, wire, offset: 0, len: 0 }),
         }
     }
 
@@ -167,43 +211,66 @@ impl Accounting {
             all &= end <= before && self.arrived.holds(offset, end);
             self.sent_up_to = self.sent_up_to.max(end);
         }
-        self.repeats += u64::from(again);
+        self.stats.retransmissions += u64::from(again);
         if any && all {
             record.on_redundant(now);
         }
     }
 
-    /// Records a datagram that reached the receiving endpoint `delay` after it was sent.
+    /// Records a datagram that reached the receiving endpoint: the time, the delay since it was
+    /// sent, and its ECN field.
     pub(crate) fn on_arrival(
         &mut self,
-        (now, delay): (Time, Duration),
+        way: (Time, Duration, Ecn),
         events: &[TapEvent],
         application: &mut Application,
         record: &mut Record,
     ) {
         for event in events {
-            let TapEvent::Received { level, number, bytes, ecn, chunks } = event else { continue };
-            if *level == Level::Initial {
-                record.on_handshake_received(now, handshake(*number, *bytes));
+            match event {
+                TapEvent::Arrived(chunks) => self.count_arrival(way, None, chunks, application, record),
+                TapEvent::Received { level, number, bytes, ecn, chunks } => {
+                    if *level == Level::Initial {
+                        record.on_handshake_received(way.0, handshake(*number, *bytes));
+                    }
+                    // As in the simulator, only packets with stream data count.
+                    if !chunks.is_empty() {
+                        let (way, packet) = ((way.0, way.1, *ecn), Some((*number, *bytes)));
+                        self.count_arrival(way, packet, chunks, application, record);
+                    }
+                }
+                _ => {}
             }
-            // As in the simulator, only packets with stream data count.
-            if chunks.is_empty() {
-                continue;
-            }
-            let (mut fresh, mut end) = (0, 0);
-            for &(offset, len) in chunks.iter() {
-                let last = offset.saturating_add(len);
-                fresh += self.arrived.insert(offset, last);
-                end = end.max(last);
-            }
+        }
+    }
+
+    /// Counts a packet with stream data: its number and its size, if they are known.
+    fn count_arrival(
+        &mut self,
+        (now, delay, ecn): (Time, Duration, Ecn),
+        packet: Option<(u64, u64)>,
+        chunks: &[Chunk],
+        application: &mut Application,
+        record: &mut Record,
+    ) {
+        let (mut fresh, mut end) = (0, 0);
+        for &(offset, len) in chunks {
+            let last = offset.saturating_add(len);
+            fresh += self.arrived.insert(offset, last);
+            end = end.max(last);
+        }
+        if let Some((pn, bytes)) = packet {
             let (offset, len) = joined(chunks);
-            let (pn, bytes, marked) = (*number, u32::try_from(*bytes).unwrap_or(u32::MAX), *ecn == Ecn::Ce);
+            let (bytes, marked) = (u32::try_from(bytes).unwrap_or(u32::MAX), ecn == Ecn::Ce);
             record.on_packet(now, || Event::Received { pn, bytes, offset, len, marked });
-            let contiguous = self.arrived.contiguous();
-            let stream = application.is_reliable().then_some((end, contiguous));
-            record.on_received(now, delay, fresh, *ecn, stream);
-            for &(start, len) in chunks.iter() {
-                application.on_received(now, (start, start.saturating_add(len)), contiguous, record);
+        }
+        let contiguous = self.arrived.contiguous();
+        let stream = application.is_reliable().then_some((end, contiguous));
+        record.on_received(now, delay, fresh, ecn, stream);
+        for &(start, len) in chunks {
+            application.on_received(now, (start, start.saturating_add(len)), contiguous, record);
+            for lost in self.tracker.on_arrival(start) {
+                application.on_lost(now, lost, record);
             }
         }
     }
@@ -227,33 +294,33 @@ impl Accounting {
         }
     }
 
-    /// Records the sender's loss recovery events, caused by an ACK or a timer.
+    /// Records events of the client, caused by an ACK or a timer.
     pub(crate) fn on_sender_events(
         &mut self,
         now: Time,
-        events: Vec<TapEvent>,
-        sender: &Sender<SentFrames>,
+        events: &mut [TapEvent],
+        client: &dyn Endpoint,
         application: &mut Application,
         record: &mut Record,
-    ) -> Vec<TapEvent> {
-        let mut events = events;
+    ) {
         let (mut by_ack, mut reduced) = (false, None);
+        let sender = client.sender();
         for i in 0..events.len() {
             let (current, later) = events.split_at_mut(i + 1);
-            match &mut current[i] {
-                TapEvent::Ack { ranges, delay } => {
+            match (&mut current[i], sender) {
+                (TapEvent::Ack { ranges, delay }, Some(_)) => {
                     by_ack = true;
                     let ack = (std::mem::take(ranges), *delay);
                     self.on_ack(now, ack, packet_of(later), record);
                 }
-                &mut TapEvent::Lost { number, by } => {
+                (&mut TapEvent::Lost { number, by }, Some(sender)) => {
                     record.on_lost(now, number, by);
                     for start in self.take_messages(number, sender.least_unacked()) {
                         application.on_lost(now, start, record);
                     }
                 }
-                &mut TapEvent::Congestion(cause) => reduced = Some(cause),
-                &mut TapEvent::Metrics { latest_rtt } => {
+                (&mut TapEvent::Congestion(cause), _) => reduced = Some(cause),
+                (&mut TapEvent::Metrics { latest_rtt }, Some(sender)) => {
                     record_reaction(now, sender, reduced.take(), record);
                     if std::mem::take(&mut by_ack) {
                         let rtt = latest_rtt.map(|sample| (sample, sender.rtt().variation()));
@@ -261,11 +328,49 @@ impl Accounting {
                         record.on_metrics(now, |spare| Metrics::new(sender, latest_rtt, spare));
                     }
                 }
-                TapEvent::Sent { .. } | TapEvent::Received { .. } | TapEvent::Acknowledges { .. } => {}
+                (&mut TapEvent::LostSoFar(lost), _) => {
+                    self.stats.lost_by_packet_threshold = self.lost_before + lost;
+                }
+                (&mut TapEvent::Controller(event), _) => self.on_controller(now, event, client, record),
+                _ => {}
             }
         }
-        events.clear();
-        events
+    }
+
+    /// Records what another stack told its controller, or the controller's reaction.
+    fn on_controller(
+        &mut self,
+        now: Time,
+        event: ControllerEvent,
+        client: &dyn Endpoint,
+        record: &mut Record,
+    ) {
+        match event {
+            ControllerEvent::Rtt(sample) => record.on_rtt_sample(now, sample),
+            ControllerEvent::AckProcessed(control) if record.awaits_end_of_slow_start() => {
+                record.on_slow_start(&control, false);
+            }
+            ControllerEvent::AckProcessed(_) => {}
+            ControllerEvent::Undone => self.stats.undone += 1,
+            ControllerEvent::Reduced(cause, cwnd) => {
+                self.count_reduction(cause);
+                record.on_reduced(now, cause, cwnd);
+                if record.awaits_end_of_slow_start() {
+                    let control = client.controller().map_or(Control::window(cwnd), Controller::control);
+                    record.on_slow_start(&control, true);
+                }
+            }
+        }
+    }
+
+    fn count_reduction(&mut self, cause: Cause) {
+        let stats = &mut self.stats;
+        *match cause {
+            Cause::Ecn => &mut stats.ecn_events,
+            Cause::Delay => &mut stats.delay_events,
+            Cause::PersistentCongestion | Cause::Timeout => &mut stats.collapses,
+            _ => &mut stats.loss_events,
+        } += 1;
     }
 
     /// Logs an ACK. In the handshake it acknowledges an Initial packet.

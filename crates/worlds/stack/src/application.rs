@@ -12,14 +12,12 @@
 //! frames that have waited too long, and the message of a skipped frame is withdrawn. Other stacks
 //! cannot withdraw a message, so there it is sent all the same.
 
-use quic::connection::{Connection, DATAGRAM_OVERHEAD};
-use quic::streams::StreamId;
-use quic::wire::Direction;
+use quic::connection::DATAGRAM_OVERHEAD;
 use scenario::Source;
 use scenario::{Application as Kind, FlowConfig, Record, Scenario, Transport};
 use units::Time;
 
-use crate::endpoint::SessionEndpoint;
+use crate::endpoint::Endpoint;
 use crate::message;
 use crate::stream_chunks::Chunk;
 
@@ -35,8 +33,8 @@ const HEADER: u32 = 1 + 8 + 1 + 3 + message::HEADER as u32 + 16;
 enum Carrier {
     /// A stream of this many bytes with an end.
     Whole(u64),
-    /// A stream that grows once it is open, and the offset up to which it was offered.
-    Growing { is_open: bool, offered: u64 },
+    /// A stream that grows, and the offset up to which it was offered.
+    Growing { offered: u64 },
     /// Messages with at most `payload` bytes of the source, and the offset of the next one.
     Messages { payload: u32, next: u64 },
 }
@@ -55,8 +53,6 @@ pub(crate) enum Offer {
 pub(crate) struct Application {
     source: Source,
     carrier: Carrier,
-    /// The growing stream of a connection of `ackclock-quic`.
-    stream: Option<StreamId>,
 }
 
 impl Application {
@@ -66,9 +62,9 @@ impl Application {
         if !matches!(flow.application, Kind::Media(_)) {
             let carrier = match flow.application {
                 Kind::Bulk if flow.pauses.is_empty() => Carrier::Whole(flow.transfer.unwrap_or(ENDLESS)),
-                _ => Carrier::Growing { is_open: false, offered: 0 },
+                _ => Carrier::Growing { offered: 0 },
             };
-            return Self { source: Source::new(id, flow, scenario), carrier, stream: None };
+            return Self { source: Source::new(id, flow, scenario), carrier };
         }
         let payload = payload(flow);
         let overhead = match flow.transport {
@@ -77,7 +73,7 @@ impl Application {
         // The encoder must know the size of its packets here.
         let transport = Transport::Quic { datagram: payload + HEADER, header: HEADER, overhead };
         let source = Source::new(id, &FlowConfig { transport, ..flow.clone() }, scenario);
-        Self { source, carrier: Carrier::Messages { payload, next: 0 }, stream: None }
+        Self { source, carrier: Carrier::Messages { payload, next: 0 } }
     }
 
     /// Returns the time at which [`on_time`](Self::on_time) is due.
@@ -99,8 +95,8 @@ impl Application {
         }
         let fresh = self.fresh(sent);
         let reconnects = self.source.on_time(now, fresh, allowed, record);
-        if reconnects && let Carrier::Growing { is_open, offered } = &mut self.carrier {
-            (*is_open, *offered) = (false, 0);
+        if reconnects && let Carrier::Growing { offered } = &mut self.carrier {
+            *offered = 0;
         }
         reconnects
     }
@@ -118,31 +114,6 @@ impl Application {
         matches!(self.carrier, Carrier::Whole(_)) || self.source.offered(now, self.fresh(0), record) > 0
     }
 
-    /// Starts to send on an established connection of `ackclock-quic`.
-    pub(crate) fn begin(&mut self, connection: &mut Connection) {
-        match self.carrier {
-            Carrier::Whole(bytes) => {
-                connection.streams().open_pattern(Direction::Unidirectional, bytes);
-            }
-            Carrier::Growing { .. } => {
-                self.stream = connection.streams().open_growing_pattern(Direction::Unidirectional);
-                self.open(self.stream.is_some());
-            }
-            Carrier::Messages { .. } => {}
-        }
-    }
-
-    /// Starts to send on a connection of any stack, which opens a stream by itself.
-    pub(crate) fn begin_foreign(&mut self) {
-        self.open(true);
-    }
-
-    fn open(&mut self, opened: bool) {
-        if let Carrier::Growing { is_open, offered } = &mut self.carrier {
-            (*is_open, *offered) = (opened, 0);
-        }
-    }
-
     /// Returns the length of a stream that is offered all at once.
     pub(crate) fn whole(&self) -> Option<u64> {
         match self.carrier {
@@ -157,20 +128,20 @@ impl Application {
     }
 
     /// Returns what to offer to the connection after `sent` bytes of the stream were sent.
-    /// `stands`: the connection accepts messages. `waiting`: the message that waits in it.
+    /// `accepts`: the connection accepts more. `waiting`: the message that waits in it.
     pub(crate) fn next_offer(
         &mut self,
         now: Time,
         sent: u64,
-        (accepts_messages, waiting): (bool, Option<Chunk>),
+        (accepts, waiting): (bool, Option<Chunk>),
         record: &mut Record,
     ) -> Option<Offer> {
         match self.carrier {
-            Carrier::Growing { is_open: true, offered } => {
+            Carrier::Growing { offered } if accepts => {
                 let end = sent.saturating_add(self.source.offered(now, sent, record)).min(ENDLESS);
                 (end != offered).then_some(Offer::UpTo(end))
             }
-            Carrier::Messages { payload, next } if accepts_messages => {
+            Carrier::Messages { payload, next } if accepts => {
                 let at = waiting.map_or(next, |waiting| waiting.0);
                 let len = self.source.offered(now, at, record).min(payload.into());
                 let is_news = waiting.map_or(0, |waiting| waiting.1) != len;
@@ -180,52 +151,23 @@ impl Application {
         }
     }
 
-    /// Passes an offer to a connection of `ackclock-quic`. Returns the message that now waits in
-    /// it.
-    pub(crate) fn hand_over(&mut self, offer: Offer, connection: &mut Connection) -> Option<Chunk> {
-        match offer {
-            Offer::UpTo(end) => {
-                self.offered(end);
-                // An error means that the peer stopped reading. It gets no more data.
-                let _ = connection.streams().offer(self.stream?, end);
+    /// Passes an offer to the client. Returns the message that now waits in it. A message that is
+    /// not accepted remains the next one.
+    pub(crate) fn hand_over(&mut self, offer: Offer, client: &mut dyn Endpoint) -> Option<Chunk> {
+        match (offer, &mut self.carrier) {
+            (Offer::UpTo(end), Carrier::Growing { offered }) => {
+                *offered = end;
+                client.offer(end);
                 None
             }
-            Offer::Message(chunk) => {
-                connection.withdraw_datagrams();
-                // An error means that the path now carries less than at the start. The data stays
-                // in the source.
-                self.send(chunk, |message| connection.send_datagram(&message).is_ok())
+            (Offer::Message((at, len)), Carrier::Messages { next, .. }) => {
+                let message = if len > 0 { message::encode(at, len as usize) } else { Vec::new() };
+                let is_sent = client.send_message(message);
+                *next = if is_sent { at + len } else { at };
+                is_sent.then_some((at, len))
             }
+            _ => None,
         }
-    }
-
-    /// Passes an offer to an endpoint of any stack. Returns the message that now waits in it.
-    pub(crate) fn hand_over_to(&mut self, offer: Offer, endpoint: &mut dyn SessionEndpoint) -> Option<Chunk> {
-        match offer {
-            Offer::UpTo(end) => {
-                self.offered(end);
-                endpoint.offer(end);
-                None
-            }
-            Offer::Message(chunk) => self.send(chunk, |message| endpoint.send_message(message)),
-        }
-    }
-
-    fn offered(&mut self, end: u64) {
-        if let Carrier::Growing { offered, .. } = &mut self.carrier {
-            *offered = end;
-        }
-    }
-
-    /// Sends a message. Returns it if `send` accepted it. Otherwise it remains the next one.
-    fn send(&mut self, (at, len): Chunk, send: impl FnOnce(Vec<u8>) -> bool) -> Option<Chunk> {
-        let Carrier::Messages { next, .. } = &mut self.carrier else { return None };
-        *next = at;
-        let is_sent = len > 0 && send(message::encode(at, len as usize));
-        is_sent.then(|| {
-            *next = at + len;
-            (at, len)
-        })
     }
 
     /// Reports whether lost data is retransmitted.

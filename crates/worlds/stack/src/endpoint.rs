@@ -1,26 +1,29 @@
 //! The interface of an endpoint of any stack, as driven by [`Session`](crate::Session).
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
-use congestion::{Cause, Control, Controller};
-use recovery::Stats;
+use congestion::Controller;
+use quic::connection::{Arrival, SentFrames};
+use quic::crypto::tls::Identity;
+use recovery::{Sender, Stats};
 use scenario::guest::Snapshot;
-use units::{Duration, Ecn, Time};
+use units::{Ecn, Time};
 
-use crate::stream_chunks::Chunk;
+use crate::aioquic::endpoint::AioquicEndpoint;
+use crate::buffer_pool::BufferPool;
+use crate::endpoint_spec::EndpointSpec;
+use crate::event_tap::TapEvent;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+use crate::foreign;
+use crate::own_endpoint::OwnEndpoint;
+use crate::refusal::Refusal;
+use crate::settings::SERVER_NAME;
+use crate::stack::Stack;
 
-/// Kind of a datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// In flight: stream data, or other ACK-eliciting frames.
-    Data,
-    /// Carries a message.
-    #[cfg_attr(not(any(feature = "noq", feature = "quinn")), allow(dead_code, reason = "others have none"))]
-    Message,
-    /// Part of the handshake.
-    Handshake,
-    /// Nothing but ACK frames.
-    Bare,
+/// Returns the addresses of client and server.
+pub(crate) fn addresses() -> (SocketAddr, SocketAddr) {
+    let address = |host, port| SocketAddr::from((Ipv4Addr::new(10, 0, 0, host), port));
+    (address(1, 4000), address(2, 443))
 }
 
 /// An outgoing datagram.
@@ -28,62 +31,61 @@ pub(crate) enum Kind {
 pub(crate) struct Outgoing {
     pub(crate) bytes: Vec<u8>,
     pub(crate) ecn: Ecn,
-    pub(crate) kind: Kind,
+    pub(crate) to: SocketAddr,
 }
 
-/// An event reported to the sender's controller, or the controller's reaction.
-#[cfg_attr(
-    not(any(feature = "noq", feature = "quinn")),
-    allow(dead_code, reason = "others take no reduction back")
-)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ControllerEvent {
-    /// An ACK gave an RTT sample.
-    Rtt(Duration),
-    /// The window was reduced to this size, in bytes.
-    Reduced(Cause, u64),
-    /// The last reduction was undone.
-    Undone,
-    /// An ACK was processed.
-    AckProcessed(Control),
-}
-
-/// One endpoint of a connection. A client connects at its first [`on_time`](Self::on_time). It
-/// sends the bytes of `quic::streams::pattern` on one stream, or in messages. A server reads them.
-pub(crate) trait SessionEndpoint: Send {
+/// One endpoint of a connection. A client sends the bytes of `quic::streams::pattern` on one
+/// stream, or in messages. A server reads them.
+pub(crate) trait Endpoint: Send {
+    /// Connects to the server.
+    fn connect(&mut self, now: Time);
     /// Handles a datagram from the other endpoint.
-    fn handle(&mut self, now: Time, ecn: Ecn, bytes: Vec<u8>);
+    fn handle(&mut self, now: Time, arrival: Arrival<'_>);
     /// Returns the time of the next [`on_time`](Self::on_time) call, or [`Time::NEVER`].
     fn next(&mut self) -> Time;
     /// Runs the timers that are due.
     fn on_time(&mut self, now: Time);
-    /// Sets the source of the datagrams handled from now on, after a NAT rebound the other
-    /// endpoint.
-    fn set_source(&mut self, source: SocketAddr);
-    /// Returns the destination of the last datagram sent.
-    fn destination(&self) -> SocketAddr;
+    /// Runs the application, after datagrams and timers, if the stack does not do so by itself.
+    fn serve(&mut self) {}
     /// Returns the next datagram to send now.
-    fn transmit(&mut self, now: Time) -> Option<Outgoing>;
+    fn transmit(&mut self, now: Time, buffers: &mut BufferPool) -> Option<Outgoing>;
+    /// Takes the events since the last call. `before` is a buffer to reuse.
+    fn take_events(&mut self, before: Vec<TapEvent>) -> Vec<TapEvent>;
+    /// Reports whether a growing stream or messages can be offered.
+    fn accepts(&self) -> bool {
+        true
+    }
     /// Extends the stream up to `end`, if the flow is not offered all at once.
     fn offer(&mut self, _end: u64) {}
-    /// Returns the offset up to which the stack has accepted the stream.
-    fn taken(&self) -> u64 {
-        0
+    /// Returns the offset up to which the stack has accepted the stream, if it buffers more than
+    /// it has sent.
+    fn taken(&self) -> Option<u64> {
+        None
     }
     /// Sends a message once. Reports whether the stack accepted it.
     fn send_message(&mut self, _message: Vec<u8>) -> bool {
         false
     }
-    /// Takes the chunks of the pattern received since the last call, in any order. Returns `None`
-    /// if no packet with stream data arrived.
-    fn take_arrived(&mut self) -> Option<Vec<Chunk>>;
-    /// Takes the controller's events since the last call.
-    fn take_controller_events(&mut self) -> Vec<ControllerEvent>;
-    /// Returns the stack's own packet counters. Packets lost by any rule count as lost by the
-    /// packet threshold.
-    fn counts(&mut self) -> Stats;
+    /// Reports whether a message replaces the one that waits. An empty one then removes it.
+    fn replaces_messages(&self) -> bool {
+        false
+    }
+    /// Forgets what the path has shown, after a handshake that crossed no links.
+    fn reset_path_state(&mut self, _now: Time) {}
+    /// Leaves the connection for the next one. Reports whether the endpoint can have another.
+    fn leave(&mut self, _now: Time) -> bool {
+        false
+    }
     /// Returns the sender's state.
     fn observe(&self) -> Snapshot;
+    /// Returns the counters of loss recovery, if the stack has them.
+    fn stats(&self) -> Stats {
+        Stats::default()
+    }
+    /// Returns loss recovery itself, if it is ours and the connection exists.
+    fn sender(&self) -> Option<&Sender<SentFrames>> {
+        None
+    }
     /// Returns the controller, or `None` if the stack does not run one of ours.
     fn controller(&self) -> Option<&dyn Controller>;
     /// Returns the reason for which the connection ended, if the stack reports one.
@@ -93,5 +95,35 @@ pub(crate) trait SessionEndpoint: Send {
     /// Returns why the endpoint failed, if the network is not the reason. The run is then invalid.
     fn failure(&self) -> Option<String> {
         None
+    }
+}
+
+/// An endpoint of any stack.
+pub(crate) type AnyEndpoint = Box<dyn Endpoint>;
+
+/// Creates client and server.
+///
+/// # Errors
+/// An unsupported property of the flow, or a failure of TLS.
+pub(crate) fn new_pair(spec: &EndpointSpec<'_>) -> Result<(AnyEndpoint, AnyEndpoint), Refusal> {
+    let identity = Identity::self_signed(&[SERVER_NAME]).map_err(Refusal::Tls)?;
+    Ok((new_endpoint(spec, false, &identity)?, new_endpoint(spec, true, &identity)?))
+}
+
+fn new_endpoint(
+    spec: &EndpointSpec<'_>,
+    is_server: bool,
+    identity: &Identity,
+) -> Result<AnyEndpoint, Refusal> {
+    let stack = if is_server { spec.stacks.1 } else { spec.stacks.0 };
+    match stack {
+        Stack::Ackclock => Ok(Box::new(OwnEndpoint::new(spec, is_server, identity)?)),
+        Stack::Aioquic => Ok(Box::new(AioquicEndpoint::new(spec, is_server, identity)?)),
+        #[cfg(feature = "noq")]
+        Stack::Noq => Ok(Box::new(foreign::noq::Foreign::new(spec, is_server, identity)?)),
+        #[cfg(feature = "quinn")]
+        Stack::Quinn => Ok(Box::new(foreign::quinn::Foreign::new(spec, is_server, identity)?)),
+        #[allow(unreachable_patterns, reason = "only builds without one of them reach it")]
+        absent => Err(Refusal::NotBuiltIn(absent.word())),
     }
 }

@@ -3,18 +3,59 @@
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use congestion::{Cause, Detection};
+use congestion::{Cause, Control, Detection};
 use quic::Level;
 use quic::connection::{Observation, SentFrame, Tap};
+use quic::streams::pattern;
 use quic::wire::Frame;
 use units::{Duration, Ecn, Time};
 
 use crate::message;
 use crate::stream_chunks::{Chunk, Chunks};
 
-/// An event reported by an endpoint.
+/// Kind of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// In flight: stream data, or other ACK-eliciting frames.
+    Data,
+    /// Carries a message.
+    #[cfg_attr(not(any(feature = "noq", feature = "quinn")), allow(dead_code, reason = "others have none"))]
+    Message,
+    /// Part of the handshake.
+    Handshake,
+    /// Nothing but ACK frames.
+    Bare,
+}
+
+/// An event reported to the sender's controller, or the controller's reaction.
+#[cfg_attr(
+    not(any(feature = "noq", feature = "quinn")),
+    allow(dead_code, reason = "others take no reduction back")
+)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ControllerEvent {
+    /// An ACK gave an RTT sample.
+    Rtt(Duration),
+    /// The window was reduced to this size, in bytes.
+    Reduced(Cause, u64),
+    /// The last reduction was undone.
+    Undone,
+    /// An ACK was processed.
+    AckProcessed(Control),
+}
+
+/// An event reported by an endpoint. Endpoints of `ackclock-quic` report packets, those of other
+/// stacks what they know.
 #[derive(Clone, Debug)]
 pub(crate) enum TapEvent {
+    /// Another stack sent a datagram.
+    Datagram(Kind),
+    /// A datagram with stream data or messages reached another stack, which has read these chunks.
+    Arrived(Vec<Chunk>),
+    /// Number of packets that another stack has declared lost so far.
+    LostSoFar(u64),
+    /// Another stack called its controller.
+    Controller(ControllerEvent),
     /// A packet was sent. `messages` is the number of messages in it.
     Sent { level: Level, number: u64, bytes: u64, in_flight: bool, chunks: Chunks, messages: usize },
     /// A packet arrived.
@@ -31,17 +72,36 @@ pub(crate) enum TapEvent {
     Metrics { latest_rtt: Option<Duration> },
 }
 
-/// Collects the events of one endpoint. The connection owns the tap, and the guest reads the
-/// events.
-#[derive(Clone, Debug, Default)]
+/// Collects the events of one endpoint. The connection owns the tap that writes them, and the guest
+/// reads them between its calls, so that they share a cell. No other thread ever waits for it.
+#[derive(Debug)]
 pub(crate) struct EventTap {
     events: Arc<Mutex<Vec<TapEvent>>>,
+    /// ACK ranges are listed.
+    tracing: bool,
+    /// Stream data counts only if its bytes are those of the pattern.
+    compares: bool,
 }
 
 impl EventTap {
-    /// Creates the tap for the connection. With `tracing`, ACK ranges are listed.
-    pub(crate) fn listener(&self, tracing: bool) -> Box<dyn Tap> {
-        Box::new(Listener { tap: self.clone(), tracing, chunks: Chunks::None })
+    pub(crate) fn new(tracing: bool, compares: bool) -> Self {
+        Self { events: Arc::default(), tracing, compares }
+    }
+
+    /// Returns an equal tap for the next connection.
+    pub(crate) fn renewed(&self) -> Self {
+        Self::new(self.tracing, self.compares)
+    }
+
+    /// Creates the tap for the connection.
+    pub(crate) fn listener(&self) -> Box<dyn Tap> {
+        let Self { events, tracing, compares } = self;
+        Box::new(Listener {
+            events: Arc::clone(events),
+            tracing: *tracing,
+            compares: *compares,
+            chunks: Chunks::None,
+        })
     }
 
     /// Takes the events since the last call. `before` is a buffer to reuse.
@@ -50,50 +110,70 @@ impl EventTap {
         // No code panics while the lock is held.
         mem::replace(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner), before)
     }
-
-    fn push(&self, event: TapEvent) {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).push(event);
-    }
 }
 
 struct Listener {
-    tap: EventTap,
+    events: Arc<Mutex<Vec<TapEvent>>>,
     tracing: bool,
+    compares: bool,
     /// Stream data of the packet being processed.
     chunks: Chunks,
 }
 
-impl Tap for Listener {
-    fn on(&mut self, _: Time, what: &Observation<'_>) {
-        match *what {
+impl Listener {
+    /// Returns the event to report, if any.
+    fn event(&mut self, what: &Observation<'_>) -> Option<TapEvent> {
+        Some(match *what {
             Observation::Sent { level, number, bytes, in_flight, items, .. } => {
                 let chunks = items.iter().filter_map(chunk).collect();
                 let messages = items.iter().filter(|item| matches!(item, SentFrame::Datagram(_))).count();
-                self.tap.push(TapEvent::Sent { level, number, bytes, in_flight, chunks, messages });
+                TapEvent::Sent { level, number, bytes, in_flight, chunks, messages }
             }
             Observation::Frame(Frame::Stream(stream)) => {
-                self.chunks.push((stream.offset, stream.data.len() as u64));
+                if !self.compares || is_pattern(stream.offset, stream.data) {
+                    self.chunks.push((stream.offset, stream.data.len() as u64));
+                }
+                return None;
             }
-            Observation::Frame(Frame::Datagram { data, .. }) => self.chunks.extend(message::decode(data)),
+            Observation::Frame(Frame::Datagram { data, .. }) => {
+                self.chunks.extend(message::decode(data));
+                return None;
+            }
             Observation::Frame(Frame::Ack(ack)) => {
                 let list = |range: std::ops::RangeInclusive<u64>| (*range.start(), *range.end());
                 let mut ranges: Vec<_> =
                     ack.ranges().take(if self.tracing { usize::MAX } else { 0 }).map(list).collect();
                 ranges.reverse();
-                self.tap.push(TapEvent::Ack { ranges, delay: ack.delay });
+                TapEvent::Ack { ranges, delay: ack.delay }
             }
             Observation::Received { level, number, bytes, ecn } => {
-                let chunks = mem::take(&mut self.chunks);
-                self.tap.push(TapEvent::Received { level, number, bytes, ecn, chunks });
+                TapEvent::Received { level, number, bytes, ecn, chunks: mem::take(&mut self.chunks) }
             }
             Observation::Acknowledges { ranges, delay } if self.tracing => {
-                self.tap.push(TapEvent::Acknowledges { ranges: ranges.to_vec(), delay });
+                TapEvent::Acknowledges { ranges: ranges.to_vec(), delay }
             }
-            Observation::Lost { number, by, .. } => self.tap.push(TapEvent::Lost { number, by }),
-            Observation::Congestion(cause) => self.tap.push(TapEvent::Congestion(cause)),
-            Observation::Metrics { latest_rtt, .. } => self.tap.push(TapEvent::Metrics { latest_rtt }),
-            _ => {}
+            Observation::Lost { number, by, .. } => TapEvent::Lost { number, by },
+            Observation::Congestion(cause) => TapEvent::Congestion(cause),
+            Observation::Metrics { latest_rtt, .. } => TapEvent::Metrics { latest_rtt },
+            _ => return None,
+        })
+    }
+}
+
+impl Tap for Listener {
+    fn on(&mut self, _: Time, what: &Observation<'_>) {
+        if let Some(event) = self.event(what) {
+            self.events.lock().unwrap_or_else(PoisonError::into_inner).push(event);
         }
+    }
+}
+
+/// Reports whether these are the bytes of the pattern. A damaged offset may lie beyond its end.
+pub(crate) fn is_pattern(offset: u64, data: &[u8]) -> bool {
+    let mut expected = vec![0; data.len()];
+    offset.checked_add(data.len() as u64).is_some() && {
+        pattern::fill(offset, &mut expected);
+        expected == data
     }
 }
 

@@ -7,7 +7,6 @@ mod buffer_pool;
 mod builtin_cc;
 mod endpoint;
 mod endpoint_spec;
-mod endpoints;
 mod event_tap;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod foreign;
@@ -15,7 +14,6 @@ mod message;
 mod message_tracker;
 mod nat;
 mod own_endpoint;
-mod own_session;
 mod profile;
 mod reconnect;
 #[cfg(any(feature = "noq", feature = "quinn"))]
@@ -29,7 +27,6 @@ mod stream_chunks;
 mod world;
 
 pub use aioquic::Host;
-pub use own_session::OwnSession;
 pub use profile::{Cipher, EXACT_HEADER, Profile};
 pub use refusal::{Refusal, check};
 pub use run::{guests, guests_on, run};

@@ -10,6 +10,8 @@
 
 use quic::streams::pattern;
 
+use crate::event_tap::is_pattern;
+
 /// Bytes of a message besides stream data.
 pub(crate) const HEADER: usize = 8;
 
@@ -26,11 +28,7 @@ pub(crate) fn encode(offset: u64, len: usize) -> Vec<u8> {
 pub(crate) fn decode(message: &[u8]) -> Option<(u64, u64)> {
     let (header, bytes) = message.split_first_chunk::<HEADER>()?;
     let offset = u64::from_be_bytes(*header);
-    let mut expected = vec![0; bytes.len()];
-    // A damaged offset may lie beyond the end of the pattern.
-    offset.checked_add(bytes.len() as u64)?;
-    pattern::fill(offset, &mut expected);
-    (expected == bytes).then_some((offset, bytes.len() as u64))
+    is_pattern(offset, bytes).then_some((offset, bytes.len() as u64))
 }
 
 #[cfg(test)]

@@ -53,11 +53,6 @@ impl Nat {
         }
     }
 
-    /// Returns the length of a datagram as the endpoints see it, in bytes.
-    pub(crate) fn payload(&self, bytes: &[u8]) -> usize {
-        bytes.len().saturating_sub(usize::from(self.is_there()))
-    }
-
     /// Adds the destination to a datagram that the server sends.
     pub(crate) fn server_sends(&self, to: SocketAddr, bytes: &mut Vec<u8>) {
         if self.is_there() {

@@ -1,234 +1,261 @@
-//! An endpoint of `ackclock-quic`, connected to one of another stack.
-
-use std::net::SocketAddr;
+//! An endpoint of `ackclock-quic`.
 
 use congestion::Controller;
-use quic::Level;
-use quic::config::{EndpointConfig, RetryPolicy};
-use quic::connection::{Arrival, Connection, Event};
-use quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};
-use quic::crypto::{ClientCrypto, ServerCrypto};
-use quic::endpoint::{Endpoint, EndpointSettings, Handle};
-use quic::streams::{Keep, Read, StreamEvent, StreamId, pattern};
+use quic::connection::{Arrival, Connection, Event, SentFrames};
+use quic::crypto::ClientCrypto;
+use quic::crypto::tls::Identity;
+use quic::endpoint::{Endpoint as QuicEndpoint, Handle};
+use quic::streams::StreamId;
 use quic::wire::Direction;
-use recovery::Stats;
+use recovery::{Sender, Stats};
+use scenario::Application;
 use scenario::guest::Snapshot;
-use units::{Ecn, Time};
+use units::Time;
 
-use crate::endpoint::{ControllerEvent, Kind, Outgoing, SessionEndpoint};
+use crate::buffer_pool::BufferPool;
+use crate::endpoint::{Endpoint, Outgoing, addresses};
 use crate::endpoint_spec::EndpointSpec;
 use crate::event_tap::{EventTap, TapEvent};
-use crate::own_session::{addresses, snapshot};
-use crate::profile::Profile;
 use crate::refusal::Refusal;
 use crate::settings::{self, SERVER_NAME, Seed};
-use crate::stream_chunks::Chunk;
 
-/// Buffer for any datagram, and for one read, in bytes.
-const BUFFER: usize = 1 << 16;
+/// Application error code for closing a connection that is no longer needed (RFC 9000 section
+/// 20.2).
+const NO_ERROR: u64 = 0;
 
-/// An endpoint with one connection.
+/// An endpoint with one connection, or one connection after the other for short transfers.
 pub(crate) struct OwnEndpoint {
-    endpoint: Endpoint,
-    /// Own address, and address of the other endpoint.
-    addresses: (SocketAddr, SocketAddr),
-    /// Destination of the last datagram.
-    destination: SocketAddr,
-    /// Present until the client has connected.
+    endpoint: QuicEndpoint,
+    /// A client's TLS.
     crypto: Option<ClientCrypto>,
     connection: Option<Handle>,
-    is_client: bool,
-    transfer: u64,
     tap: EventTap,
-    /// Receiving stream, and the offset up to which it has been read and compared.
-    reading: Option<(StreamId, u64)>,
-    arrived: Vec<Chunk>,
+    /// Length of a stream that is offered all at once.
+    whole: Option<u64>,
+    sends_messages: bool,
+    /// The growing stream.
+    stream: Option<StreamId>,
+    /// Whether it may have a datagram to send. It may after it received one, was called, or its
+    /// timer expired. Otherwise it is not polled.
+    ready: bool,
+    /// Time of the next timer.
+    due: Time,
     /// Reason for which the connection ended.
     ended: Option<String>,
-    buffer: Vec<u8>,
+    /// Number of earlier connections. It changes the seed of the controllers.
+    before: u64,
+    seeds: (u64, Seed),
+    /// Counters of earlier connections.
+    closed: Stats,
+    /// Last counters of the connection, for use after it has gone.
+    last: Stats,
 }
 
 impl OwnEndpoint {
-    /// Creates the sending endpoint.
-    pub(crate) fn client(spec: &EndpointSpec<'_>, identity: &Identity) -> Result<Self, Refusal> {
-        let trust = identity.chain.first().cloned().map_or(Trust::Anyone, Trust::Exactly);
-        let names = EndpointConfig::default().alpn;
-        let alpn: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
-        let crypto = ClientConfig::new(trust, &alpn, Ciphers::All).map_err(Refusal::Tls)?;
-        let (flow, scenario) = (spec.flow, spec.scenario);
-        let connection = settings::sending(flow, scenario, &Profile::default());
-        let endpoint = EndpointSettings {
-            config: EndpointConfig { connection, ..EndpointConfig::default() },
-            connection: settings::sender(flow, &Profile::default(), Seed::new(spec.seed(false))),
-            crypto: None,
+    /// Creates the sending endpoint, or the receiving one.
+    ///
+    /// # Errors
+    /// An invalid configuration, or a failure of TLS.
+    pub(crate) fn new(
+        spec: &EndpointSpec<'_>,
+        is_server: bool,
+        identity: &Identity,
+    ) -> Result<Self, Refusal> {
+        let seed = spec.seed(is_server);
+        let controllers = Seed::new(seed);
+        let (settings, crypto) = match is_server {
+            true => (settings::server(spec, identity)?, None),
+            false => settings::client(spec, identity, controllers.clone())?,
         };
-        let endpoint = Endpoint::new(endpoint, spec.seed(false))?;
-        let crypto = Some(ClientCrypto::Tls(crypto));
-        Ok(Self { crypto, is_client: true, ..Self::new(spec, endpoint, addresses()) })
-    }
-
-    /// Creates the receiving endpoint.
-    pub(crate) fn server(spec: &EndpointSpec<'_>, identity: Identity) -> Result<Self, Refusal> {
-        let names = EndpointConfig::default().alpn;
-        let alpn: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
-        let crypto = ServerConfig::new(identity, &alpn, Ciphers::All).map_err(Refusal::Tls)?;
-        let connection = settings::receiving(spec.flow, &Profile::default());
-        let retry = if spec.retry { RetryPolicy::Always } else { RetryPolicy::Never };
-        let endpoint = EndpointSettings {
-            config: EndpointConfig { connection, accepts: true, retry, ..EndpointConfig::default() },
-            connection: quic::connection::Settings { keep: Keep::All, ..settings::receiver(spec.flow) },
-            crypto: Some(ServerCrypto::Tls(crypto)),
-        };
-        let endpoint = Endpoint::new(endpoint, spec.seed(true))?;
-        let (client, server) = addresses();
-        Ok(Self::new(spec, endpoint, (server, client)))
-    }
-
-    fn new(spec: &EndpointSpec<'_>, endpoint: Endpoint, addresses: (SocketAddr, SocketAddr)) -> Self {
-        Self {
-            endpoint,
-            addresses,
-            destination: addresses.1,
-            crypto: None,
+        Ok(Self {
+            endpoint: QuicEndpoint::new(settings, seed)?,
+            crypto,
             connection: None,
-            is_client: false,
-            transfer: spec.whole.unwrap_or(0),
-            tap: EventTap::default(),
-            reading: None,
-            arrived: Vec::new(),
+            tap: EventTap::new(spec.scenario.trace, spec.compares),
+            whole: spec.whole,
+            sends_messages: matches!(spec.flow.application, Application::Media(_)),
+            stream: None,
+            ready: true,
+            due: Time::NEVER,
             ended: None,
-            buffer: vec![0; BUFFER],
-        }
+            before: 0,
+            seeds: (seed, controllers),
+            closed: Stats::default(),
+            last: Stats::default(),
+        })
     }
 
     fn connection(&self) -> Option<&Connection> {
         self.endpoint.connection(self.connection?)
     }
 
+    fn connection_mut(&mut self) -> Option<&mut Connection> {
+        self.endpoint.connection_mut(self.connection?)
+    }
+
     fn attach_tap(&mut self, handle: Handle) {
         self.connection = Some(handle);
-        let tap = self.tap.listener(false);
-        if let Some(connection) = self.endpoint.connection_mut(handle) {
+        let tap = self.tap.listener();
+        if let Some(connection) = self.connection_mut() {
             connection.set_tap(tap);
         }
     }
 
-    fn serve(&mut self, now: Time) {
+    /// Starts to send on an established connection.
+    fn begin(&mut self, handle: Handle) {
+        let Some(connection) = self.endpoint.connection_mut(handle) else { return };
+        match self.whole {
+            Some(bytes) => {
+                connection.streams().open_pattern(Direction::Unidirectional, bytes);
+            }
+            None if self.sends_messages => {}
+            None => self.stream = connection.streams().open_growing_pattern(Direction::Unidirectional),
+        }
+    }
+}
+
+impl Endpoint for OwnEndpoint {
+    fn connect(&mut self, now: Time) {
+        self.ready = true;
+        let Some(crypto) = &self.crypto else { return };
+        match self.endpoint.connect(now, crypto, SERVER_NAME, addresses(), b"") {
+            Ok(handle) => self.attach_tap(handle),
+            // No configuration of a flow leads here. The flow would never send a byte.
+            Err(why) => self.ended = Some(why.to_string()),
+        }
+    }
+
+    fn handle(&mut self, now: Time, arrival: Arrival<'_>) {
+        self.ready = true;
+        self.endpoint.handle(now, arrival);
+    }
+
+    fn next(&mut self) -> Time {
+        self.due = self.endpoint.poll_timeout();
+        self.due
+    }
+
+    fn on_time(&mut self, now: Time) {
+        self.ready = true;
+        if let Some(connection) = self.connection() {
+            self.last = connection.sender().stats().clone();
+        }
+        self.endpoint.handle_timeout(now);
+    }
+
+    fn serve(&mut self) {
         while let Some((handle, event)) = self.endpoint.poll_event() {
             match event {
                 Event::Incoming => {
                     self.endpoint.accept(handle);
                     self.attach_tap(handle);
                 }
-                Event::Connected if self.is_client => {
-                    if let Some(connection) = self.endpoint.connection_mut(handle) {
-                        connection.streams().open_pattern(Direction::Unidirectional, self.transfer);
-                    }
+                Event::Connected if self.crypto.is_some() => self.begin(handle),
+                // The tap has already compared the bytes of messages.
+                Event::Datagram => {
+                    let connection = self.endpoint.connection_mut(handle);
+                    connection.into_iter().for_each(|it| while it.receive_datagram().is_some() {});
                 }
-                Event::Stream(StreamEvent::Opened(direction)) => {
-                    let accept = |connection: &mut Connection| connection.accept_stream(direction);
-                    let id = self.endpoint.connection_mut(handle).and_then(accept);
-                    self.reading = self.reading.or(id.map(|id| (id, 0)));
+                Event::Ended(why) if self.connection == Some(handle) => {
+                    self.ended.get_or_insert_with(|| why.to_string());
                 }
-                Event::Ended(why) => self.ended = Some(why.to_string()),
                 _ => {}
             }
         }
-        self.read(now);
     }
 
-    /// Reads the stream in order, until its bytes differ from the pattern.
-    fn read(&mut self, now: Time) {
-        let Some((id, mut at)) = self.reading else { return };
-        let Some(connection) = self.connection.and_then(|handle| self.endpoint.connection_mut(handle)) else {
-            return;
+    fn transmit(&mut self, now: Time, buffers: &mut BufferPool) -> Option<Outgoing> {
+        if !self.ready && self.due > now {
+            return None;
+        }
+        let Some(transmit) = self.endpoint.poll_transmit(now, buffers.buffer()) else {
+            // Skip it until it receives a datagram or sets another timer.
+            (self.ready, self.due) = (false, Time::NEVER);
+            return None;
         };
-        let mut expected = Vec::new();
-        while let Ok(Read::Data(len)) = connection.read(now, id, &mut self.buffer) {
-            expected.resize(len, 0);
-            pattern::fill(at, &mut expected);
-            if self.buffer.get(..len) != Some(expected.as_slice()) {
-                self.reading = None;
-                return;
-            }
-            self.arrived.push((at, len as u64));
-            at += len as u64;
+        Some(Outgoing { bytes: buffers.take(transmit.len), ecn: transmit.ecn, to: transmit.to })
+    }
+
+    fn take_events(&mut self, before: Vec<TapEvent>) -> Vec<TapEvent> {
+        self.tap.take(before)
+    }
+
+    fn accepts(&self) -> bool {
+        if self.sends_messages {
+            self.connection().is_some_and(Connection::is_connected)
+        } else {
+            self.stream.is_some()
         }
-        self.reading = Some((id, at));
     }
 
-    fn kind(&mut self) -> Kind {
-        let mut kind = Kind::Bare;
-        for event in self.tap.take(Vec::new()) {
-            let TapEvent::Sent { level, in_flight, chunks, .. } = event else { continue };
-            if !chunks.is_empty() || (level == Level::OneRtt && in_flight && kind == Kind::Bare) {
-                kind = Kind::Data;
-            } else if level != Level::OneRtt && kind == Kind::Bare {
-                kind = Kind::Handshake;
-            }
+    fn offer(&mut self, end: u64) {
+        self.ready = true;
+        let Some(stream) = self.stream else { return };
+        if let Some(connection) = self.connection_mut() {
+            // An error means that the peer stopped reading. It gets no more data.
+            let _ = connection.streams().offer(stream, end);
         }
-        kind
-    }
-}
-
-impl SessionEndpoint for OwnEndpoint {
-    fn handle(&mut self, now: Time, ecn: Ecn, mut bytes: Vec<u8>) {
-        let (to, from) = self.addresses;
-        self.endpoint.handle(now, Arrival { from, to, ecn, arrived: now, bytes: bytes.as_mut_slice() });
-        self.serve(now);
     }
 
-    fn set_source(&mut self, source: SocketAddr) {
-        self.addresses.1 = source;
+    fn send_message(&mut self, message: Vec<u8>) -> bool {
+        self.ready = true;
+        let Some(connection) = self.connection_mut() else { return false };
+        connection.withdraw_datagrams();
+        // An error means that the path now carries less than at the start. The data stays in the
+        // source.
+        !message.is_empty() && connection.send_datagram(&message).is_ok()
     }
 
-    fn destination(&self) -> SocketAddr {
-        self.destination
+    fn replaces_messages(&self) -> bool {
+        true
     }
 
-    fn next(&mut self) -> Time {
-        self.endpoint.poll_timeout()
+    fn reset_path_state(&mut self, now: Time) {
+        self.connection_mut().into_iter().for_each(|connection| connection.reset_path_state(now));
     }
 
-    fn on_time(&mut self, now: Time) {
-        if let Some(crypto) = self.crypto.take()
-            && let Ok(handle) = self.endpoint.connect(now, &crypto, SERVER_NAME, self.addresses, b"")
+    /// Closes a client's connection. From now on only its bytes on the links are counted.
+    fn leave(&mut self, now: Time) -> bool {
+        self.closed = self.stats();
+        self.last = Stats::default();
+        if self.crypto.is_some()
+            && let Some(connection) = self.connection_mut()
         {
-            self.attach_tap(handle);
+            connection.close(now, NO_ERROR, b"");
         }
-        self.endpoint.handle_timeout(now);
-        self.serve(now);
-    }
-
-    fn transmit(&mut self, now: Time) -> Option<Outgoing> {
-        let transmit = self.endpoint.poll_transmit(now, &mut self.buffer)?;
-        let bytes = self.buffer.get(..transmit.len)?.to_vec();
-        self.destination = transmit.to;
-        Some(Outgoing { bytes, ecn: transmit.ecn, kind: self.kind() })
-    }
-
-    fn take_arrived(&mut self) -> Option<Vec<Chunk>> {
-        let arrived = std::mem::take(&mut self.arrived);
-        (!arrived.is_empty()).then_some(arrived)
-    }
-
-    fn take_controller_events(&mut self) -> Vec<ControllerEvent> {
-        Vec::new()
-    }
-
-    fn counts(&mut self) -> Stats {
-        self.connection().map(|connection| connection.sender().stats().clone()).unwrap_or_default()
+        (self.connection, self.stream) = (None, None);
+        self.before += 1;
+        self.seeds.1.set(self.seeds.0, self.before);
+        self.tap = self.tap.renewed();
+        true
     }
 
     fn observe(&self) -> Snapshot {
-        self.connection().map_or_else(Snapshot::default, snapshot)
+        let Some(sender) = self.sender() else { return Snapshot::default() };
+        let rtt = sender.rtt();
+        Snapshot {
+            cwnd: Some(sender.control().cwnd),
+            bytes_in_flight: Some(sender.bytes_in_flight()),
+            smoothed_rtt: rtt.is_sampled().then(|| rtt.smoothed()),
+            latest_rtt: rtt.is_sampled().then(|| rtt.latest()),
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        let mut stats = self.closed.clone();
+        stats += self.sender().map_or(&self.last, Sender::stats);
+        stats
+    }
+
+    fn sender(&self) -> Option<&Sender<SentFrames>> {
+        self.connection().map(Connection::sender)
+    }
+
+    fn controller(&self) -> Option<&dyn Controller> {
+        self.sender().map(Sender::controller)
     }
 
     fn ended(&self) -> Option<&str> {
         self.ended.as_deref()
-    }
-
-    fn controller(&self) -> Option<&dyn Controller> {
-        self.connection().map(|connection| connection.sender().controller())
     }
 }

@@ -3,8 +3,9 @@
 use scenario::{Application, FlowConfig, Scenario};
 
 use crate::aioquic::Host;
+use crate::endpoint::{self, AnyEndpoint};
 use crate::endpoint_spec::EndpointSpec;
-use crate::endpoints::{self, AnyEndpoint};
+use crate::profile::Profile;
 use crate::refusal::Refusal;
 use crate::stack::Stack;
 
@@ -20,10 +21,11 @@ pub(crate) struct Reconnect {
 }
 
 impl Reconnect {
-    /// Keeps the parameters of the first connection, if the flow uses more than one.
-    pub(crate) fn for_flow(spec: &EndpointSpec<'_>, stacks: (Stack, Stack)) -> Option<Box<Self>> {
-        let &EndpointSpec { flow, number, scenario, retry, .. } = spec;
-        matches!(flow.application, Application::OnOff(_)).then(|| {
+    /// Keeps the parameters of the first connection, if the flow needs new endpoints for others.
+    pub(crate) fn for_flow(spec: &EndpointSpec<'_>) -> Option<Box<Self>> {
+        let &EndpointSpec { flow, number, scenario, stacks, retry, .. } = spec;
+        let needs_others = stacks != (Stack::Ackclock, Stack::Ackclock);
+        (needs_others && matches!(flow.application, Application::OnOff(_))).then(|| {
             let (flow, scenario) = (flow.clone(), scenario.clone());
             Box::new(Self { flow, number, scenario, stacks, retry, made: 1 })
         })
@@ -31,18 +33,19 @@ impl Reconnect {
 
     /// Creates client and server of the next connection. They share no state with earlier ones.
     pub(crate) fn connect(&mut self) -> Result<(AnyEndpoint, AnyEndpoint), Refusal> {
-        let Self { flow, number, scenario, stacks, retry, made } = self;
-        let host = Host::default();
         let spec = EndpointSpec {
-            flow,
-            number: *number,
+            flow: &self.flow,
+            number: self.number,
+            stacks: self.stacks,
             whole: None,
-            before: *made,
-            scenario,
-            retry: *retry,
-            host: &host,
+            before: self.made,
+            scenario: &self.scenario,
+            profile: &Profile::default(),
+            compares: true,
+            retry: self.retry,
+            host: &Host::default(),
         };
-        *made += 1;
-        endpoints::new_pair(&spec, stacks.0, stacks.1)
+        self.made += 1;
+        endpoint::new_pair(&spec)
     }
 }

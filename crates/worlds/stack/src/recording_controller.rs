@@ -6,7 +6,7 @@ use congestion::{Ack, Cause, Congestion, Control, Controller, Idle, Lost, Needs,
 use scenario::guest::Snapshot;
 use units::Time;
 
-use crate::endpoint::ControllerEvent;
+use crate::event_tap::ControllerEvent;
 
 /// A controller whose calls are recorded. All handles share one controller.
 #[derive(Debug)]

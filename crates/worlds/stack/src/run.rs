@@ -1,9 +1,9 @@
 //! Runs a whole scenario with endpoints in place of its flows.
 
-use scenario::{FlowConfig, Guest, Guests, Outcome, Recorder, Scenario, Watch};
+use scenario::{Guest, Guests, Outcome, Recorder, Scenario, Watch};
 
 use crate::aioquic::Host;
-use crate::own_session::OwnSession;
+use crate::endpoint_spec::EndpointSpec;
 use crate::profile::Profile;
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -15,10 +15,7 @@ use crate::stack::{Stack, is_quic};
 /// # Errors
 /// The first property of a QUIC flow that is not supported, or a scenario without QUIC flows.
 pub fn guests(scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal> {
-    let session = |number, flow: &_| -> Result<Box<dyn Guest>, Refusal> {
-        Ok(Box::new(OwnSession::new(flow, number, scenario, profile)?))
-    };
-    guests_with(Stack::Ackclock, scenario, session)
+    guests_on(Stack::Ackclock, scenario, profile, &Host::default())
 }
 
 /// Creates a guest of this stack for each QUIC flow. The guest is both endpoints of the connection.
@@ -33,23 +30,23 @@ pub fn guests_on(
     profile: &Profile,
     host: &Host,
 ) -> Result<Guests, Refusal> {
-    if stack == Stack::Ackclock {
-        return guests(scenario, profile);
-    }
-    let session = |number, flow: &_| -> Result<Box<dyn Guest>, Refusal> {
-        Ok(Box::new(Session::new(flow, number, scenario, (stack, stack), false, host)?))
-    };
-    guests_with(stack, scenario, session)
-}
-
-fn guests_with(
-    stack: Stack,
-    scenario: &Scenario,
-    guest: impl Fn(usize, &FlowConfig) -> Result<Box<dyn Guest>, Refusal>,
-) -> Result<Guests, Refusal> {
     stack.check_scenario(scenario)?;
-    let flows = scenario.flows.iter().enumerate().filter(|(_, flow)| is_quic(flow));
-    flows.map(|(number, flow)| Ok((number, guest(number, flow)?))).collect()
+    let guest = |(number, flow)| -> Result<(usize, Box<dyn Guest>), Refusal> {
+        let session = Session::from_spec(EndpointSpec {
+            flow,
+            number: number as u64,
+            stacks: (stack, stack),
+            whole: None,
+            before: 0,
+            scenario,
+            profile,
+            compares: false,
+            retry: false,
+            host,
+        })?;
+        Ok((number, Box::new(session)))
+    };
+    scenario.flows.iter().enumerate().filter(|(_, flow)| is_quic(flow)).map(guest).collect()
 }
 
 /// Runs a scenario with endpoints of `ackclock-quic` in place of all its QUIC flows. Returns `None`

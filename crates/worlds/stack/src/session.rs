@@ -2,22 +2,23 @@
 
 use std::net::SocketAddr;
 
-use congestion::{Cause, Control, Controller};
-use recovery::{Reassembly, Stats};
+use congestion::Controller;
+use quic::connection::Arrival as Incoming;
+use recovery::Stats;
 use scenario::Guest;
 use scenario::guest::{Arrival, Datagram, Snapshot};
-use scenario::trace::Handshake;
-use scenario::{End, FlowConfig, Record, Scenario, SentPacket, Transport};
-use units::{Duration, Ecn, Time};
+use scenario::{End, FlowConfig, Record, Scenario, Transport};
+use units::Time;
 
+use crate::accounting::Accounting;
 use crate::aioquic::Host;
 use crate::application::Application;
-use crate::endpoint::{ControllerEvent, Kind, Outgoing, SessionEndpoint};
+use crate::buffer_pool::BufferPool;
+use crate::endpoint::{self, AnyEndpoint, Endpoint, Outgoing, addresses};
 use crate::endpoint_spec::EndpointSpec;
-use crate::endpoints;
-use crate::message_tracker::MessageTracker;
+use crate::event_tap::TapEvent;
 use crate::nat::Nat;
-use crate::own_session::addresses;
+use crate::profile::Profile;
 use crate::reconnect::Reconnect;
 use crate::refusal::{Refusal, check_bulk};
 use crate::stack::Stack;
@@ -36,32 +37,38 @@ pub const UNKNOWN: [&str; 9] = [
     "time_threshold_share",
 ];
 
-/// Both endpoints of one connection, each of any stack.
+/// Smallest size of handshake datagrams, whatever the size of the flow's (RFC 9000 section 14.1).
+const LEAST_DATAGRAM: usize = 1200;
+
+/// More flights than a handshake takes, including the packets after it and before the first data.
+const MOST_FLIGHTS: usize = 32;
+
+/// Both endpoints of one connection, each of any stack. Short transfers may have one connection
+/// after the other.
 ///
-/// The record leaves out what a stack does not report: lengths and offsets of the data in packets,
-/// the rule that detected a loss, and retransmissions. Packet numbers in a trace count datagrams.
+/// With another stack, the record leaves out what it does not report: lengths and offsets of the
+/// data in packets, the rule that detected a loss, and retransmissions. Packet numbers in a trace
+/// then count datagrams.
 pub struct Session {
-    client: Box<dyn SessionEndpoint>,
-    server: Box<dyn SessionEndpoint>,
+    client: AnyEndpoint,
+    server: AnyEndpoint,
     application: Application,
-    /// The application has had data to send.
+    /// The application has had data to send, and the client connects.
     begun: bool,
-    messages: MessageTracker,
+    /// The handshake crosses the links.
+    handshake: bool,
     transfer: Option<u64>,
-    /// Creates the next connection of a flow with short transfers.
+    /// Creates the next connection of a flow with short transfers, if the endpoints have only one.
     reconnect: Option<Box<Reconnect>>,
     /// Reason for which the next connection could not be created.
     ended: Option<String>,
-    /// IP, UDP and link headers, in bytes.
-    overhead: u32,
     nat: Nat,
-    arrived: Reassembly,
-    /// Counters of the client, from its stack and its controller.
-    stats: Stats,
-    /// Packets lost on earlier connections.
-    lost_before: u64,
-    /// Number of datagrams sent by the client.
-    sent_datagrams: u64,
+    accounting: Accounting,
+    /// Event buffer to reuse.
+    events: Vec<TapEvent>,
+    buffers: BufferPool,
+    /// Destination of the server's last datagram.
+    destination: SocketAddr,
 }
 
 impl Session {
@@ -75,127 +82,148 @@ impl Session {
         flow: &FlowConfig,
         number: usize,
         scenario: &Scenario,
-        (client, server): (Stack, Stack),
+        stacks: (Stack, Stack),
         retry: bool,
         host: &Host,
     ) -> Result<Self, Refusal> {
-        client.check(flow)?;
-        server.check_receiver(flow)?;
-        if [client, server].contains(&Stack::Ackclock) {
+        if stacks.0 != stacks.1 && (stacks.0 == Stack::Ackclock || stacks.1 == Stack::Ackclock) {
             check_bulk(flow)?;
         }
+        Self::from_spec(EndpointSpec {
+            flow,
+            number: number as u64,
+            stacks,
+            whole: None,
+            before: 0,
+            scenario,
+            profile: &Profile::default(),
+            compares: true,
+            retry,
+            host,
+        })
+    }
+
+    /// Creates the session of these endpoints.
+    ///
+    /// # Errors
+    /// The first unsupported property of the flow, or an invalid configuration.
+    pub(crate) fn from_spec(spec: EndpointSpec<'_>) -> Result<Self, Refusal> {
+        let EndpointSpec { flow, scenario, stacks, .. } = spec;
+        stacks.0.check(flow)?;
+        stacks.1.check_receiver(flow)?;
         let overhead = match flow.transport {
             Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
         };
-        let application = Application::new(flow, number, scenario);
-        let whole = application.whole();
-        let spec = EndpointSpec { flow, number: number as u64, whole, before: 0, scenario, retry, host };
-        let stacks = (client, server);
-        let (client, server) = endpoints::new_pair(&spec, client, server)?;
+        let application = Application::new(flow, spec.number as usize, scenario);
+        let spec = EndpointSpec { whole: application.whole(), ..spec };
+        let (client, server) = endpoint::new_pair(&spec)?;
         Ok(Self {
             client,
             server,
             application,
             begun: false,
-            messages: MessageTracker::default(),
+            handshake: flow.handshake || stacks != (Stack::Ackclock, Stack::Ackclock),
             transfer: flow.transfer,
-            reconnect: Reconnect::for_flow(&spec, stacks),
+            reconnect: Reconnect::for_flow(&spec),
             ended: None,
-            overhead,
             nat: Nat::new(flow, addresses().0),
-            arrived: Reassembly::default(),
-            stats: Stats::default(),
-            lost_before: 0,
-            sent_datagrams: 0,
+            accounting: Accounting::new(overhead, spec.profile.quic.ack_delay_exponent),
+            events: Vec::new(),
+            buffers: BufferPool::new(LEAST_DATAGRAM.max(flow.transport.mds() as usize)),
+            destination: addresses().0,
         })
     }
 
     /// Returns the offset up to which the stream has arrived unchanged and without a gap.
     pub fn contiguous(&self) -> u64 {
-        self.arrived.contiguous()
+        self.accounting.contiguous()
     }
 
     /// Returns the destination of the server's last datagram.
     pub fn server_destination(&self) -> SocketAddr {
-        self.server.destination()
+        self.destination
     }
 
-    fn record_controller_events(&mut self, now: Time, record: &mut Record) {
-        // Must come first: reading the window makes an adapter complete its last ACK.
-        self.stats.lost_by_packet_threshold = self.lost_before + self.client.counts().lost();
-        for event in self.client.take_controller_events() {
-            match event {
-                ControllerEvent::Rtt(sample) => record.on_rtt_sample(now, sample),
-                ControllerEvent::AckProcessed(control) if record.awaits_end_of_slow_start() => {
-                    record.on_slow_start(&control, false);
-                }
-                ControllerEvent::AckProcessed(_) => {}
-                ControllerEvent::Undone => self.stats.undone += 1,
-                ControllerEvent::Reduced(cause, cwnd) => {
-                    self.count_reduction(cause);
-                    record.on_reduced(now, cause, cwnd);
-                    if record.awaits_end_of_slow_start() {
-                        let controller = self.client.controller();
-                        let control = controller.map_or(Control::window(cwnd), Controller::control);
-                        record.on_slow_start(&control, true);
-                    }
-                }
-            }
-        }
+    /// Returns the offset up to which the stream has been sent, or accepted by the stack.
+    fn sent(&self) -> u64 {
+        self.client.taken().unwrap_or_else(|| self.accounting.sent())
     }
 
-    fn count_reduction(&mut self, cause: Cause) {
-        let stats = &mut self.stats;
-        *match cause {
-            Cause::Ecn => &mut stats.ecn_events,
-            Cause::Delay => &mut stats.delay_events,
-            Cause::PersistentCongestion | Cause::Timeout => &mut stats.collapses,
-            _ => &mut stats.loss_events,
-        } += 1;
-    }
-
-    fn count_arrival(&mut self, now: Time, (delay, ecn): (Duration, Ecn), record: &mut Record) {
-        // As in the simulator, only packets with stream data count.
-        let Some(chunks) = self.server.take_arrived() else { return };
-        let (mut fresh, mut end) = (0, 0);
-        for &(offset, len) in &chunks {
-            let last = offset.saturating_add(len);
-            fresh += self.arrived.insert(offset, last);
-            end = end.max(last);
-        }
-        let contiguous = self.arrived.contiguous();
-        let stream = self.application.is_reliable().then_some((end, contiguous));
-        record.on_received(now, delay, fresh, ecn, stream);
-        for (offset, len) in chunks {
-            let chunk = (offset, offset.saturating_add(len));
-            self.application.on_received(now, chunk, contiguous, record);
-            for lost in self.messages.on_arrival(offset) {
-                self.application.on_lost(now, lost, record);
-            }
-        }
-    }
-
-    /// Runs the application's timers. A new transfer may start another connection.
+    /// Runs the application's timers, and connects once there is data. A new transfer may need
+    /// another connection.
     fn on_application(&mut self, now: Time, record: &mut Record) {
-        let client = self.client.as_ref();
-        let reconnects = self.application.on_time(now, client.taken(), || allowed_rate(client), record);
-        if reconnects && let Some(reconnect) = &mut self.reconnect {
-            match reconnect.connect() {
-                Ok((client, server)) => (self.client, self.server) = (client, server),
-                Err(why) => self.ended = Some(why.to_string()),
-            }
-            self.lost_before = self.stats.lost_by_packet_threshold;
-            (self.begun, self.arrived) = (false, Reassembly::default());
+        let (sent, client) = (self.sent(), self.client.as_ref());
+        if self.application.on_time(now, sent, || allowed_rate(client), record) {
+            self.leave(now);
             record.on_reconnect();
         }
         if !self.begun && self.application.wants(now, record) {
             self.begun = true;
-            self.application.begin_foreign();
+            self.client.connect(now);
+            if !self.handshake {
+                self.establish(now);
+            }
+            self.serve();
         }
     }
 
-    /// Records the end of the connection.
-    fn record_end(&self, now: Time, record: &mut Record) {
+    /// Leaves the connection, and prepares the endpoints for the next.
+    fn leave(&mut self, now: Time) {
+        match &mut self.reconnect {
+            Some(reconnect) => match reconnect.connect() {
+                Ok((client, server)) => (self.client, self.server) = (client, server),
+                Err(why) => self.ended = Some(why.to_string()),
+            },
+            None => {
+                self.client.leave(now);
+                self.server.leave(now);
+            }
+        }
+        self.accounting.on_reconnect();
+        self.begun = false;
+    }
+
+    /// Performs the handshake of a flow without `handshake`. It crosses no links, takes no time,
+    /// and is unknown to congestion control.
+    fn establish(&mut self, now: Time) {
+        for _ in 0..MOST_FLIGHTS {
+            let sent = [End::Sender, End::Receiver].map(|from| self.hand_over(now, from));
+            self.server.serve();
+            if sent == [false; 2] {
+                break;
+            }
+        }
+        for endpoint in [&mut self.client, &mut self.server] {
+            endpoint.reset_path_state(now);
+            // The handshake is also left out of the log.
+            self.events = endpoint.take_events(std::mem::take(&mut self.events));
+        }
+    }
+
+    /// Delivers all datagrams of one endpoint to the other at once. Reports whether there were any.
+    fn hand_over(&mut self, now: Time, from: End) -> bool {
+        let (client, server) = addresses();
+        let (sender, receiver, from, to) = match from {
+            End::Sender => (&mut self.client, &mut self.server, client, server),
+            End::Receiver => (&mut self.server, &mut self.client, server, client),
+        };
+        let mut any = false;
+        while let Some(Outgoing { mut bytes, ecn, .. }) = sender.transmit(now, &mut self.buffers) {
+            receiver.handle(now, Incoming { from, to, ecn, arrived: now, bytes: &mut bytes });
+            any = true;
+        }
+        any
+    }
+
+    /// Runs the application at both endpoints.
+    fn serve(&mut self) {
+        self.client.serve();
+        self.server.serve();
+    }
+
+    /// Runs the application at both endpoints, and records the end of the connection.
+    fn serve_and_record(&mut self, now: Time, record: &mut Record) {
+        self.serve();
         if record.broken.is_none() {
             let why = self.ended.as_deref().or(self.client.ended()).or(self.server.ended());
             record.broken = why.map(|why| (now, why.to_owned()));
@@ -204,50 +232,46 @@ impl Session {
 
     /// Offers the client the data that it may send next.
     fn offer(&mut self, now: Time, record: &mut Record) {
-        if !self.begun || !self.application.may_offer_more() || self.messages.is_waiting() {
+        if !self.begun || !self.application.may_offer_more() {
             return;
         }
-        let sent = self.client.taken();
-        if let Some(offer) = self.application.next_offer(now, sent, (true, None), record) {
-            let waiting = self.application.hand_over_to(offer, self.client.as_mut());
-            self.messages.set_waiting(waiting);
+        let (sent, waiting) = (self.sent(), self.accounting.waiting());
+        if waiting.is_some() && !self.client.replaces_messages() {
+            return;
+        }
+        let accepts = self.client.accepts();
+        if let Some(offer) = self.application.next_offer(now, sent, (accepts, waiting), record) {
+            let waiting = self.application.hand_over(offer, self.client.as_mut());
+            self.accounting.set_waiting(waiting);
         }
     }
 
-    /// Returns the client's next datagram.
+    /// Records the events of the sender's loss recovery and of its controller.
+    fn record_sender_events(&mut self, now: Time, record: &mut Record) {
+        let mut events = self.client.take_events(std::mem::take(&mut self.events));
+        let client = self.client.as_ref();
+        self.accounting.on_sender_events(now, &mut events, client, &mut self.application, record);
+        self.events = events;
+    }
+
     fn poll_client(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
-        let Outgoing { mut bytes, ecn, kind } = self.client.transmit(now)?;
-        let payload = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        let size = payload.saturating_add(self.overhead);
-        let pn = self.sent_datagrams;
-        self.sent_datagrams += 1;
-        if kind == Kind::Message {
-            self.messages.on_departure();
-        }
-        match kind {
-            Kind::Data | Kind::Message => {
-                self.stats.sent += 1;
-                self.stats.sent_bytes += u64::from(payload);
-                record.on_sent(now, SentPacket { pn, bytes: payload, wire: size, offset: 0, len: 0 });
-            }
-            Kind::Handshake => {
-                self.stats.sent += 1;
-                self.stats.sent_bytes += u64::from(payload);
-                record.on_handshake_sent(now, Handshake { number: pn, bytes: payload }, size);
-            }
-            Kind::Bare => {
-                self.stats.bare += 1;
-                record.on_ack_sent(now, size);
-            }
-        }
+        let Outgoing { mut bytes, ecn, .. } = self.client.transmit(now, &mut self.buffers)?;
+        let (payload, size) = (bytes.len(), self.accounting.wire(bytes.len()));
+        let mut events = self.client.take_events(std::mem::take(&mut self.events));
+        let bare = self.accounting.on_departure(now, payload, &mut events, record);
+        self.events = events;
         self.nat.client_sends(now, &mut bytes);
-        Some(Datagram { from: End::Sender, size, ecn, bare: kind == Kind::Bare, bytes })
+        Some(Datagram { from: End::Sender, size, ecn, bare, bytes })
     }
 
-    fn poll_server(&mut self, now: Time) -> Option<Datagram> {
-        let Outgoing { mut bytes, ecn, .. } = self.server.transmit(now)?;
-        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX).saturating_add(self.overhead);
-        self.nat.server_sends(self.server.destination(), &mut bytes);
+    fn poll_server(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
+        let Outgoing { mut bytes, ecn, to } = self.server.transmit(now, &mut self.buffers)?;
+        self.destination = to;
+        let size = self.accounting.wire(bytes.len());
+        let mut events = self.server.take_events(std::mem::take(&mut self.events));
+        self.accounting.on_receiver_departure(now, &mut events, record);
+        self.events = events;
+        self.nat.server_sends(to, &mut bytes);
         Some(Datagram { from: End::Receiver, size, ecn, bare: false, bytes })
     }
 }
@@ -255,21 +279,27 @@ impl Session {
 impl Guest for Session {
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
         let Arrival { at, sent, arrived, ecn, mut bytes } = arrival;
+        let (client, server) = addresses();
         match at {
             End::Receiver => {
-                let Some(source) = self.nat.server_gets(&mut bytes) else { return };
-                self.server.set_source(source);
-                self.server.handle(now, ecn, bytes);
-                self.count_arrival(now, (arrived - sent, ecn), record);
-                self.record_end(now, record);
+                let Some(from) = self.nat.server_gets(&mut bytes) else { return };
+                self.server.handle(now, Incoming { from, to: server, ecn, arrived, bytes: &mut bytes });
+                let events = self.server.take_events(std::mem::take(&mut self.events));
+                let way = (now, arrived - sent, ecn);
+                self.accounting.on_arrival(way, &events, &mut self.application, record);
+                self.events = events;
             }
-            End::Sender if self.nat.client_gets(now, &mut bytes) => {
-                self.client.handle(now, ecn, bytes);
-                self.record_controller_events(now, record);
-                self.record_end(now, record);
+            End::Sender => {
+                if !self.nat.client_gets(now, &mut bytes) {
+                    return;
+                }
+                let incoming = Incoming { from: server, to: client, ecn, arrived, bytes: &mut bytes };
+                self.client.handle(now, incoming);
+                self.record_sender_events(now, record);
             }
-            End::Sender => {}
         }
+        self.buffers.recycle(bytes);
+        self.serve_and_record(now, record);
     }
 
     fn next(&mut self) -> Time {
@@ -278,22 +308,20 @@ impl Guest for Session {
 
     fn on_time(&mut self, now: Time, record: &mut Record) {
         self.on_application(now, record);
-        if self.begun {
-            self.client.on_time(now);
-        }
+        self.client.on_time(now);
         self.server.on_time(now);
-        self.record_controller_events(now, record);
-        self.record_end(now, record);
+        self.record_sender_events(now, record);
+        self.serve_and_record(now, record);
     }
 
     fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
         self.offer(now, record);
-        self.poll_client(now, record).or_else(|| self.poll_server(now))
+        self.poll_client(now, record).or_else(|| self.poll_server(now, record))
     }
 
     /// Reports whether the transfer is complete or an endpoint has failed.
     fn is_done(&self) -> bool {
-        self.failure().is_some() || self.transfer.is_some_and(|bytes| self.arrived.contiguous() >= bytes)
+        self.failure().is_some() || self.transfer.is_some_and(|bytes| self.contiguous() >= bytes)
     }
 
     fn failure(&self) -> Option<String> {
@@ -305,7 +333,9 @@ impl Guest for Session {
     }
 
     fn stats(&self) -> Stats {
-        self.stats.clone()
+        let mut stats = self.client.stats();
+        stats += self.accounting.stats();
+        stats
     }
 
     fn controller(&self) -> Option<&dyn Controller> {
@@ -315,9 +345,12 @@ impl Guest for Session {
 
 /// Returns the rate that the controller allows, in bytes per second, as far as the stack reports
 /// it.
-fn allowed_rate(peer: &dyn SessionEndpoint) -> Option<f64> {
-    let Snapshot { cwnd, smoothed_rtt, .. } = peer.observe();
-    let rate = peer.controller().and_then(|controller| controller.control().pacing_rate);
+fn allowed_rate(client: &dyn Endpoint) -> Option<f64> {
+    if let Some(sender) = client.sender() {
+        return scenario::allowed_rate(sender);
+    }
+    let Snapshot { cwnd, smoothed_rtt, .. } = client.observe();
+    let rate = client.controller().and_then(|controller| controller.control().pacing_rate);
     let by_window = cwnd? as f64 / smoothed_rtt?.as_secs_f64().max(1e-9);
     Some(rate.map_or(by_window, units::Rate::bytes_per_sec))
 }

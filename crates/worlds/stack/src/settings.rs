@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use congestion::PathInfo;
-use quic::config::{Config, DatagramConfig, EndpointConfig, TimestampConfig};
+use quic::config::{Config, DatagramConfig, EndpointConfig, RetryPolicy, TimestampConfig};
 use quic::connection::Settings;
 use quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};
 use quic::crypto::{ClientCrypto, ServerCrypto};
-use quic::endpoint::{Endpoint, EndpointSettings};
+use quic::endpoint::EndpointSettings;
 use quic::streams::Keep;
 use quic::wire::StampFormat;
 use recovery::{AckConfig, Config as Recovery};
 use scenario::{Application, FlowConfig, Scenario};
 use units::{Bytes, Duration};
 
+use crate::endpoint_spec::EndpointSpec;
 use crate::profile::{Cipher, Profile};
 use crate::refusal::Refusal;
 
@@ -22,18 +23,6 @@ use crate::refusal::Refusal;
 pub(crate) const SERVER_NAME: &str = "server";
 /// Length of authentication tags, the same as with TLS, in bytes.
 const TAG_LEN: usize = 16;
-/// Separates the servers' seeds from the clients'.
-const SERVERS: u64 = 1 << 32;
-
-/// Two endpoints before they connect.
-pub(crate) struct Ends {
-    pub(crate) client: Endpoint,
-    pub(crate) server: Endpoint,
-    pub(crate) crypto: ClientCrypto,
-    /// Seed of the client's next controller.
-    pub(crate) seed: Seed,
-}
-
 /// A shared seed for the random numbers of controllers created from now on.
 #[derive(Clone, Debug)]
 pub(crate) struct Seed(Arc<AtomicU64>);
@@ -54,60 +43,48 @@ impl Seed {
     }
 }
 
-impl Ends {
-    /// Creates the endpoints of flow `number`.
-    ///
-    /// # Errors
-    /// An invalid configuration, or a failure of TLS.
-    pub(crate) fn new(
-        flow: &FlowConfig,
-        number: u64,
-        scenario: &Scenario,
-        profile: &Profile,
-    ) -> Result<Self, Refusal> {
-        let (client_crypto, server_crypto) = crypto(profile.cipher)?;
-        let seed = scenario.seed.wrapping_add(number);
-        let controller_seed = Seed::new(seed);
-        let client = EndpointSettings {
-            config: EndpointConfig {
-                connection: sending(flow, scenario, profile),
-                ..EndpointConfig::default()
-            },
-            connection: sender(flow, profile, controller_seed.clone()),
-            crypto: None,
-        };
-        let config = EndpointConfig { connection: receiving(flow, profile), ..EndpointConfig::default() };
-        let server = EndpointSettings {
-            config: EndpointConfig { accepts: true, ..config },
-            connection: receiver(flow),
-            crypto: Some(server_crypto),
-        };
-        Ok(Self {
-            client: Endpoint::new(client, seed)?,
-            server: Endpoint::new(server, seed.wrapping_add(SERVERS))?,
-            crypto: client_crypto,
-            seed: controller_seed,
-        })
-    }
-}
-
-fn crypto(cipher: Cipher) -> Result<(ClientCrypto, ServerCrypto), Refusal> {
-    match cipher {
-        Cipher::Plain => {
-            Ok((ClientCrypto::Plain { tag_len: TAG_LEN }, ServerCrypto::Plain { tag_len: TAG_LEN }))
+/// Returns the settings of a client, and its TLS.
+pub(crate) fn client(
+    spec: &EndpointSpec<'_>,
+    identity: &Identity,
+    seed: Seed,
+) -> Result<(EndpointSettings, Option<ClientCrypto>), Refusal> {
+    let &EndpointSpec { flow, scenario, profile, .. } = spec;
+    let crypto = match profile.cipher {
+        Cipher::Plain => ClientCrypto::Plain { tag_len: TAG_LEN },
+        Cipher::Tls => {
+            let trust = identity.chain.first().cloned().map_or(Trust::Anyone, Trust::Exactly);
+            let config = ClientConfig::new(trust, &slices(&alpn()), Ciphers::All);
+            ClientCrypto::Tls(config.map_err(Refusal::Tls)?)
         }
-        Cipher::Tls => tls().map_err(Refusal::Tls),
-    }
+    };
+    let config = EndpointConfig { connection: sending(flow, scenario, profile), ..EndpointConfig::default() };
+    let settings = EndpointSettings { config, connection: sender(flow, profile, seed), crypto: None };
+    Ok((settings, Some(crypto)))
 }
 
-fn tls() -> Result<(ClientCrypto, ServerCrypto), quic::Error> {
-    let identity = Identity::self_signed(&[SERVER_NAME])?;
-    let names = EndpointConfig::default().alpn;
-    let alpn: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
-    let trust = identity.chain.first().cloned().map_or(Trust::Anyone, Trust::Exactly);
-    let client = ClientConfig::new(trust, &alpn, Ciphers::All)?;
-    let server = ServerConfig::new(identity, &alpn, Ciphers::All)?;
-    Ok((ClientCrypto::Tls(client), ServerCrypto::Tls(server)))
+/// Returns the settings of a server.
+pub(crate) fn server(spec: &EndpointSpec<'_>, identity: &Identity) -> Result<EndpointSettings, Refusal> {
+    let crypto = match spec.profile.cipher {
+        Cipher::Plain => ServerCrypto::Plain { tag_len: TAG_LEN },
+        Cipher::Tls => {
+            let identity = Identity { chain: identity.chain.clone(), key: identity.key.clone_key() };
+            let config = ServerConfig::new(identity, &slices(&alpn()), Ciphers::All);
+            ServerCrypto::Tls(config.map_err(Refusal::Tls)?)
+        }
+    };
+    let retry = if spec.retry { RetryPolicy::Always } else { RetryPolicy::Never };
+    let connection = receiving(spec.flow, spec.profile);
+    let config = EndpointConfig { connection, accepts: true, retry, ..EndpointConfig::default() };
+    Ok(EndpointSettings { config, connection: receiver(spec.flow), crypto: Some(crypto) })
+}
+
+fn alpn() -> Vec<Vec<u8>> {
+    EndpointConfig::default().alpn
+}
+
+fn slices(names: &[Vec<u8>]) -> Vec<&[u8]> {
+    names.iter().map(Vec::as_slice).collect()
 }
 
 /// Returns the configuration that both endpoints share.
@@ -124,7 +101,7 @@ fn common(flow: &FlowConfig, profile: &Profile) -> Config {
     }
 }
 
-pub(crate) fn sending(flow: &FlowConfig, scenario: &Scenario, profile: &Profile) -> Config {
+fn sending(flow: &FlowConfig, scenario: &Scenario, profile: &Profile) -> Config {
     let path = PathInfo {
         max_datagram_size: flow.transport.mds().into(),
         paced: flow.recovery.paced == recovery::Paced::Always,
@@ -137,7 +114,7 @@ pub(crate) fn sending(flow: &FlowConfig, scenario: &Scenario, profile: &Profile)
     Config { timestamps, ..common(flow, profile) }
 }
 
-pub(crate) fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
+fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
     // The advertised delay is the one that the flow's sender assumes, but not less than the real
     // one. It is in whole milliseconds (RFC 9000 section 18.2).
     let advertised = flow.recovery.max_ack_delay.max(flow.ack.max_ack_delay);
@@ -148,7 +125,7 @@ pub(crate) fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
 
 /// Returns the sender's settings. Its controller draws the same random numbers as in the simulator,
 /// so that BBR probes at the same times in both.
-pub(crate) fn sender(flow: &FlowConfig, profile: &Profile, seed: Seed) -> Settings {
+fn sender(flow: &FlowConfig, profile: &Profile, seed: Seed) -> Settings {
     let algorithm = flow.algorithm.clone();
     // With fixed sizes, the last handshake packets must be acknowledged on their own, and not in
     // the first packet with data.
@@ -161,7 +138,7 @@ pub(crate) fn sender(flow: &FlowConfig, profile: &Profile, seed: Seed) -> Settin
     settings.with_controller(move |path| algorithm.build(PathInfo { seed: seed.get(), ..path }))
 }
 
-pub(crate) fn receiver(flow: &FlowConfig) -> Settings {
+fn receiver(flow: &FlowConfig) -> Settings {
     Settings {
         recovery: Arc::new(Recovery::quic()),
         ack: flow.ack.clone(),

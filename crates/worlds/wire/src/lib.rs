@@ -3,6 +3,8 @@
 
 pub mod emu;
 pub mod endpoints;
+mod feasibility;
+mod log;
 pub mod processes;
 pub mod udp;
 mod world;

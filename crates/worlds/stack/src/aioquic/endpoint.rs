@@ -2,9 +2,10 @@
 
 use congestion::Controller;
 use quic::config::EndpointConfig;
+use quic::connection::Arrival;
 use quic::crypto::tls::Identity;
 use quic::streams::pattern;
-use recovery::{Reassembly, Stats};
+use recovery::Reassembly;
 use scenario::guest::Snapshot;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -13,9 +14,10 @@ use units::{Ecn, Time};
 use super::host::Host;
 use super::messages::{CreateRequest, StepReply, StepRequest};
 use super::names;
-use crate::endpoint::{ControllerEvent, Outgoing, SessionEndpoint};
+use crate::buffer_pool::BufferPool;
+use crate::endpoint::{Endpoint, Outgoing, addresses};
 use crate::endpoint_spec::EndpointSpec;
-use crate::own_session::addresses;
+use crate::event_tap::{Kind, TapEvent};
 use crate::refusal::Refusal;
 use crate::settings::SERVER_NAME;
 use crate::stream_chunks::Chunk;
@@ -48,36 +50,28 @@ pub(crate) struct AioquicEndpoint {
     /// Stream bytes that aioquic holds, including those in flight.
     buffered: u64,
     ended: bool,
-    outgoing: VecDeque<Outgoing>,
+    outgoing: VecDeque<(Kind, Vec<u8>)>,
     arrived: Option<Vec<Chunk>>,
     received: ReceivedStream,
-    controller_events: Vec<ControllerEvent>,
-    counts: Stats,
+    events: Vec<TapEvent>,
     seen: Snapshot,
     broken: bool,
 }
 
 impl AioquicEndpoint {
-    /// Creates the sending endpoint.
+    /// Creates the sending endpoint, or the receiving one.
     ///
     /// # Errors
     /// An unsupported property of the flow, or missing software.
-    pub(crate) fn client(spec: &EndpointSpec<'_>, identity: &Identity) -> Result<Self, Refusal> {
-        let algorithm = names::aioquic_name(&spec.flow.algorithm).map_err(Refusal::Stack)?;
-        let transfer = spec.whole.unwrap_or(0);
-        Ok(Self { begins: true, transfer, ..Self::new(spec, identity, Some(algorithm))? })
-    }
-
-    /// Creates the receiving endpoint.
-    ///
-    /// # Errors
-    /// An unsupported property of the flow, or missing software.
-    pub(crate) fn server(spec: &EndpointSpec<'_>, identity: &Identity) -> Result<Self, Refusal> {
-        Self::new(spec, identity, None)
-    }
-
-    fn new(spec: &EndpointSpec<'_>, identity: &Identity, sends: Option<&str>) -> Result<Self, Refusal> {
-        let is_server = sends.is_none();
+    pub(crate) fn new(
+        spec: &EndpointSpec<'_>,
+        is_server: bool,
+        identity: &Identity,
+    ) -> Result<Self, Refusal> {
+        let algorithm = match is_server {
+            true => "reno",
+            false => names::aioquic_name(&spec.flow.algorithm).map_err(Refusal::Stack)?,
+        };
         let datagram = spec.flow.transport.mds();
         if datagram > LARGEST {
             return Err(Refusal::Flow("its datagrams are larger than UDP can carry"));
@@ -89,7 +83,7 @@ impl AioquicEndpoint {
             seed: spec.seed(is_server),
             datagram,
             alpn: names.first().map_or(&[], Vec::as_slice),
-            algorithm: sends.unwrap_or("reno"),
+            algorithm,
             name: SERVER_NAME,
             certificate: identity.chain.first().map_or(&[], |certificate| certificate.as_ref()),
             key: identity.key.secret_der(),
@@ -104,14 +98,13 @@ impl AioquicEndpoint {
             begins: false,
             due: Time::NEVER,
             written: 0,
-            transfer: 0,
+            transfer: if is_server { 0 } else { spec.whole.unwrap_or(0) },
             buffered: 0,
             ended: false,
             outgoing: VecDeque::new(),
             arrived: None,
             received: ReceivedStream::default(),
-            controller_events: Vec::new(),
-            counts: Stats::default(),
+            events: Vec::new(),
             seen: Snapshot::default(),
             broken: false,
         })
@@ -151,15 +144,14 @@ impl AioquicEndpoint {
     fn take(&mut self, reply: StepReply) {
         self.due = Time(reply.due);
         self.buffered = reply.buffered;
-        self.counts.lost_by_packet_threshold = reply.lost;
-        self.counts.lost_by_timeout = reply.expired;
+        self.events.push(TapEvent::LostSoFar(reply.lost + reply.expired));
         self.seen = Snapshot {
             cwnd: reply.cwnd,
             bytes_in_flight: reply.bytes_in_flight,
             smoothed_rtt: reply.smoothed_rtt,
             latest_rtt: reply.latest_rtt,
         };
-        self.controller_events.extend(reply.events);
+        self.events.extend(reply.events.into_iter().map(TapEvent::Controller));
         self.outgoing.extend(reply.datagrams);
         if !reply.frames.is_empty() {
             let chunks = self.arrived.get_or_insert_default();
@@ -191,19 +183,17 @@ impl ReceivedStream {
     }
 }
 
-impl SessionEndpoint for AioquicEndpoint {
-    fn handle(&mut self, now: Time, _: Ecn, bytes: Vec<u8>) {
-        // An empty datagram would be taken for a timer. QUIC never sends one.
-        if !self.broken && !bytes.is_empty() {
-            self.step(now, &bytes);
-        }
+impl Endpoint for AioquicEndpoint {
+    fn connect(&mut self, _: Time) {
+        self.begins = true;
     }
 
-    /// Does nothing, because flows whose source is rebound are refused.
-    fn set_source(&mut self, _source: SocketAddr) {}
-
-    fn destination(&self) -> SocketAddr {
-        self.destination
+    fn handle(&mut self, now: Time, arrival: Arrival<'_>) {
+        // An empty datagram would be taken for a timer. QUIC never sends one.
+        if !self.broken && !arrival.bytes.is_empty() {
+            self.step(now, arrival.bytes);
+        }
+        self.events.extend(self.arrived.take().map(TapEvent::Arrived));
     }
 
     fn next(&mut self) -> Time {
@@ -217,20 +207,15 @@ impl SessionEndpoint for AioquicEndpoint {
         }
     }
 
-    fn transmit(&mut self, _: Time) -> Option<Outgoing> {
-        self.outgoing.pop_front()
+    fn transmit(&mut self, _: Time, _: &mut BufferPool) -> Option<Outgoing> {
+        let (kind, bytes) = self.outgoing.pop_front()?;
+        self.events.push(TapEvent::Datagram(kind));
+        Some(Outgoing { bytes, ecn: Ecn::NotEct, to: self.destination })
     }
 
-    fn take_arrived(&mut self) -> Option<Vec<Chunk>> {
-        self.arrived.take()
-    }
-
-    fn take_controller_events(&mut self) -> Vec<ControllerEvent> {
-        std::mem::take(&mut self.controller_events)
-    }
-
-    fn counts(&mut self) -> Stats {
-        self.counts.clone()
+    fn take_events(&mut self, mut before: Vec<TapEvent>) -> Vec<TapEvent> {
+        before.clear();
+        std::mem::replace(&mut self.events, before)
     }
 
     fn observe(&self) -> Snapshot {

@@ -2,9 +2,9 @@
 //! prefix.
 
 use congestion::{Cause, Control};
-use units::{Duration, Ecn};
+use units::Duration;
 
-use crate::endpoint::{ControllerEvent, Kind, Outgoing};
+use crate::event_tap::{ControllerEvent, Kind};
 use crate::stream_chunks::Chunk;
 
 /// Stands for a missing number.
@@ -93,7 +93,7 @@ pub(super) struct StepReply {
     pub(super) events: Vec<ControllerEvent>,
     /// Stream frames received: offset and length.
     pub(super) frames: Vec<Chunk>,
-    pub(super) datagrams: Vec<Outgoing>,
+    pub(super) datagrams: Vec<(Kind, Vec<u8>)>,
     /// Stream bytes delivered to the application, in order.
     pub(super) handed: Vec<u8>,
 }
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn outgoing(&mut self) -> Option<Outgoing> {
+    fn outgoing(&mut self) -> Option<(Kind, Vec<u8>)> {
         let ([word], len) = (self.array()?, self.u32()?);
         let kind = match word {
             0 => Kind::Data,
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
             _ => return None,
         };
         // aioquic marks no packets.
-        Some(Outgoing { bytes: self.take(len as usize)?.to_vec(), ecn: Ecn::NotEct, kind })
+        Some((kind, self.take(len as usize)?.to_vec()))
     }
 }
 
@@ -214,10 +214,7 @@ mod tests {
             [ControllerEvent::Rtt(Duration(50_000_000)), ControllerEvent::Reduced(Cause::Loss, 6_000)]
         ));
         assert_eq!(reply.frames, [(1200, 800)]);
-        assert_eq!(
-            (reply.datagrams[0].kind, reply.datagrams[0].bytes.as_slice()),
-            (Kind::Bare, &b"wire"[..])
-        );
+        assert_eq!((reply.datagrams[0].0, reply.datagrams[0].1.as_slice()), (Kind::Bare, &b"wire"[..]));
         assert_eq!(reply.handed, b"hnd");
     }
 

@@ -6,7 +6,7 @@ use congestion::{Cause, Control};
 use scenario::guest::Snapshot;
 use units::Duration;
 
-use crate::endpoint::ControllerEvent;
+use crate::event_tap::ControllerEvent;
 
 /// A log of one controller. All handles share it.
 #[derive(Clone, Debug, Default)]

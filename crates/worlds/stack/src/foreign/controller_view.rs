@@ -4,7 +4,7 @@ use congestion::Controller;
 use scenario::guest::Snapshot;
 
 use super::controller_log::ControllerLog;
-use crate::endpoint::ControllerEvent;
+use crate::event_tap::ControllerEvent;
 use crate::recording_controller::RecordingController;
 
 /// The recorded controller of an endpoint.

@@ -12,20 +12,21 @@ macro_rules! foreign {
         use proto::congestion::{self as stack_cc, ControllerFactory};
         use proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
         use proto::{Dir, EcnCodepoint, Event, FrameStats, StreamEvent, StreamId, VarInt};
+        use quic::connection::Arrival;
         use quic::crypto::tls::Identity;
         use quic::streams::pattern;
-        use recovery::Stats;
         use scenario::guest::Snapshot;
         use units::{Duration, Ecn, Time};
 
         use super::controller_log::ControllerLog;
         use super::controller_view::ControllerView;
         use super::tls;
+        use crate::buffer_pool::BufferPool;
         use crate::builtin_cc::{self, BuiltinCc};
-        use crate::endpoint::{ControllerEvent, Kind, Outgoing, SessionEndpoint};
+        use crate::endpoint::{Outgoing, addresses};
         use crate::endpoint_spec::EndpointSpec;
+        use crate::event_tap::{Kind, TapEvent, is_pattern};
         use crate::message;
-        use crate::own_session::addresses;
         use crate::recording_controller::RecordingController;
         use crate::refusal::Refusal;
         use crate::settings::SERVER_NAME;
@@ -60,11 +61,9 @@ macro_rules! foreign {
             endpoint: Endpoint,
             /// Address of the other endpoint.
             remote: SocketAddr,
-            /// Destination of the last datagram.
-            destination: SocketAddr,
             /// Moment that stands for virtual time 0.
             base: Instant,
-            /// Present until the client has connected.
+            /// Present until the client connects.
             client_config: Option<proto::ClientConfig>,
             connection: Option<(proto::ConnectionHandle, Connection)>,
             is_client: bool,
@@ -82,78 +81,43 @@ macro_rules! foreign {
             /// Datagrams from the endpoint itself, outside of connections.
             responses: VecDeque<Vec<u8>>,
             view: ControllerView,
+            events: Vec<TapEvent>,
             memory: Vec<u8>,
         }
 
         impl Foreign {
-            /// Creates the sending endpoint.
+            /// Creates the sending endpoint, or the receiving one.
             ///
             /// # Errors
             /// A failure of TLS, or datagrams larger than UDP can carry.
-            pub(crate) fn client(spec: &EndpointSpec<'_>, identity: &Identity) -> Result<Self, Refusal> {
-                let crypto = QuicClientConfig::try_from(tls::client(identity)?).map_err(|_| no_cipher())?;
-                let mut config = proto::ClientConfig::new(Arc::new(crypto));
-                let (flow, seed) = (spec.flow, spec.seed(false));
-                let mut transport = transport(spec)?;
-                let view = if flow.own_controller {
-                    let builtin = builtin_cc::find(&flow.algorithm, STACK).map_err(Refusal::Stack)?;
-                    let log = ControllerLog::default();
-                    transport.congestion_controller_factory(Arc::new(BuiltinFactory(builtin, log.clone())));
-                    ControllerView::Builtin(log)
-                } else {
-                    let recording = RecordingController::new(flow.algorithm.build(Default::default()));
-                    let (algorithm, handle) = (flow.algorithm.clone(), recording.handle());
-                    let build =
-                        move |path| -> Box<dyn Controller> { Box::new(handle.begin(algorithm.build(path))) };
-                    transport.congestion_controller_factory(Arc::new(Factory::from_fn(build, seed)));
-                    ControllerView::Ours(recording)
-                };
-                config.transport_config(Arc::new(transport));
-                let endpoint = endpoint(endpoint_config(spec, seed)?, None);
-                Ok(Self {
-                    client_config: Some(config),
-                    is_client: true,
-                    ..Self::new(spec, endpoint, addresses().1, view)
-                })
-            }
-
-            /// Creates the receiving endpoint.
-            ///
-            /// # Errors
-            /// A failure of TLS, or datagrams larger than UDP can carry.
-            pub(crate) fn server(spec: &EndpointSpec<'_>, identity: &Identity) -> Result<Self, Refusal> {
-                let crypto = QuicServerConfig::try_from(tls::server(identity)?).map_err(|_| no_cipher())?;
-                let mut config = proto::ServerConfig::with_crypto(Arc::new(crypto));
-                config.time_source(Arc::new(StoppedClock));
-                config.transport_config(Arc::new(transport(spec)?));
-                let endpoint = endpoint(endpoint_config(spec, spec.seed(true))?, Some(Arc::new(config)));
-                // A server sends nothing but ACKs, so that its controller does not matter.
-                Ok(Self::new(
-                    spec,
-                    endpoint,
-                    addresses().0,
-                    ControllerView::Builtin(ControllerLog::default()),
-                ))
-            }
-
             #[allow(
                 clippy::disallowed_methods,
                 reason = "any moment will do, because only differences to it are used"
             )]
-            fn new(
+            pub(crate) fn new(
                 spec: &EndpointSpec<'_>,
-                endpoint: Endpoint,
-                remote: SocketAddr,
-                view: ControllerView,
-            ) -> Self {
-                Self {
-                    endpoint,
+                is_server: bool,
+                identity: &Identity,
+            ) -> Result<Self, Refusal> {
+                let seed = spec.seed(is_server);
+                let mut transport = transport(spec)?;
+                let (client_config, server_config, view) = if is_server {
+                    // A server sends nothing but ACKs, so that its controller does not matter.
+                    let view = ControllerView::Builtin(ControllerLog::default());
+                    (None, Some(server_config(identity, transport)?), view)
+                } else {
+                    let view = controller(spec, seed, &mut transport)?;
+                    (Some(client_config(identity, transport)?), None, view)
+                };
+                let (client, server) = addresses();
+                let remote = if is_server { client } else { server };
+                Ok(Self {
+                    endpoint: endpoint(endpoint_config(spec, seed)?, server_config),
                     remote,
-                    destination: remote,
                     base: Instant::now(),
-                    client_config: None,
+                    client_config,
                     connection: None,
-                    is_client: false,
+                    is_client: !is_server,
                     retry: spec.retry,
                     marks: spec.flow.recovery.ecn == Ecn::Ect0,
                     offered: spec.whole.unwrap_or(0),
@@ -164,8 +128,9 @@ macro_rules! foreign {
                     lost: None,
                     responses: VecDeque::new(),
                     view,
+                    events: Vec::new(),
                     memory: Vec::new(),
-                }
+                })
             }
 
             fn at(&self, now: Time) -> Instant {
@@ -259,9 +224,7 @@ macro_rules! foreign {
                 let mut stream = connection.recv_stream(id);
                 let Ok(mut chunks) = stream.read(false) else { return };
                 while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
-                    self.memory.resize(chunk.bytes.len(), 0);
-                    pattern::fill(chunk.offset, &mut self.memory);
-                    if self.memory == chunk.bytes {
+                    if is_pattern(chunk.offset, &chunk.bytes) {
                         let chunk = (chunk.offset, chunk.bytes.len() as u64);
                         self.arrived.get_or_insert_default().push(chunk);
                     }
@@ -271,17 +234,39 @@ macro_rules! foreign {
             }
         }
 
-        impl SessionEndpoint for Foreign {
-            fn handle(&mut self, now: Time, ecn: Ecn, bytes: Vec<u8>) {
+        impl Foreign {
+            /// Reports the client's losses and its controller's events.
+            fn report(&mut self) {
+                if !self.is_client {
+                    return;
+                }
+                // Must come first: reading the window makes an adapter complete its last ACK.
+                if let Some((_, connection)) = &mut self.connection {
+                    self.events.push(TapEvent::LostSoFar(lost_packets(connection)));
+                }
+                self.events.extend(self.view.take().into_iter().map(TapEvent::Controller));
+            }
+        }
+
+        impl crate::endpoint::Endpoint for Foreign {
+            fn connect(&mut self, now: Time) {
                 let at = self.at(now);
-                let ecn = match ecn {
+                if let Some(config) = self.client_config.take() {
+                    self.connection = self.endpoint.connect(at, config, self.remote, SERVER_NAME).ok();
+                }
+            }
+
+            fn handle(&mut self, now: Time, arrival: Arrival<'_>) {
+                let at = self.at(now);
+                self.remote = arrival.from;
+                let ecn = match arrival.ecn {
                     Ecn::NotEct => None,
                     Ecn::Ect0 => Some(EcnCodepoint::Ect0),
                     Ecn::Ect1 => Some(EcnCodepoint::Ect1),
                     Ecn::Ce => Some(EcnCodepoint::Ce),
                 };
                 let mut response = Vec::new();
-                let bytes = BytesMut::from(bytes.as_slice());
+                let bytes = BytesMut::from(&*arrival.bytes);
                 match receive(&mut self.endpoint, at, self.remote, ecn, bytes, &mut response) {
                     Some(DatagramEvent::NewConnection(incoming)) => self.accept(at, incoming),
                     Some(DatagramEvent::ConnectionEvent(_, event)) => {
@@ -300,14 +285,8 @@ macro_rules! foreign {
                     None => {}
                 }
                 self.serve();
-            }
-
-            fn set_source(&mut self, source: SocketAddr) {
-                self.remote = source;
-            }
-
-            fn destination(&self) -> SocketAddr {
-                self.destination
+                self.report();
+                self.events.extend(self.arrived.take().map(TapEvent::Arrived));
             }
 
             fn next(&mut self) -> Time {
@@ -319,21 +298,19 @@ macro_rules! foreign {
 
             fn on_time(&mut self, now: Time) {
                 let at = self.at(now);
-                if let Some(config) = self.client_config.take() {
-                    self.connection = self.endpoint.connect(at, config, self.remote, SERVER_NAME).ok();
-                }
                 if let Some((_, connection)) = &mut self.connection
                     && connection.poll_timeout().is_some_and(|due| due <= at)
                 {
                     connection.handle_timeout(at);
                 }
                 self.serve();
+                self.report();
             }
 
-            fn transmit(&mut self, now: Time) -> Option<Outgoing> {
+            fn transmit(&mut self, now: Time, _: &mut BufferPool) -> Option<Outgoing> {
                 if let Some(bytes) = self.responses.pop_front() {
-                    self.destination = self.remote;
-                    return Some(Outgoing { bytes, ecn: Ecn::NotEct, kind: Kind::Handshake });
+                    self.events.push(TapEvent::Datagram(Kind::Handshake));
+                    return Some(Outgoing { bytes, ecn: Ecn::NotEct, to: self.remote });
                 }
                 let at = self.at(now);
                 let (_, connection) = self.connection.as_mut()?;
@@ -341,14 +318,14 @@ macro_rules! foreign {
                 let mut bytes = Vec::new();
                 let transmit = send(connection, at, &mut bytes)?;
                 bytes.truncate(transmit.size);
-                self.destination = transmit.destination;
                 let kind = kind(&before, &stats(connection).frame_tx);
+                self.events.push(TapEvent::Datagram(kind));
                 let ecn = match transmit.ecn {
                     Some(EcnCodepoint::Ect0) if self.marks => Ecn::Ect0,
                     Some(EcnCodepoint::Ect1) if self.marks => Ecn::Ect1,
                     _ => Ecn::NotEct,
                 };
-                Some(Outgoing { bytes, ecn, kind })
+                Some(Outgoing { bytes, ecn, to: transmit.destination })
             }
 
             fn offer(&mut self, end: u64) {
@@ -356,8 +333,8 @@ macro_rules! foreign {
                 self.write();
             }
 
-            fn taken(&self) -> u64 {
-                self.written
+            fn taken(&self) -> Option<u64> {
+                Some(self.written)
             }
 
             fn send_message(&mut self, message: Vec<u8>) -> bool {
@@ -365,18 +342,9 @@ macro_rules! foreign {
                 connection.datagrams().send(message.into(), true).is_ok()
             }
 
-            fn take_arrived(&mut self) -> Option<Vec<Chunk>> {
-                self.arrived.take()
-            }
-
-            fn take_controller_events(&mut self) -> Vec<ControllerEvent> {
-                self.view.take()
-            }
-
-            fn counts(&mut self) -> Stats {
-                let Some((_, connection)) = &mut self.connection else { return Stats::default() };
-                let (sent, lost) = packets(connection);
-                Stats { sent, lost_by_packet_threshold: lost, ..Stats::default() }
+            fn take_events(&mut self, mut before: Vec<TapEvent>) -> Vec<TapEvent> {
+                before.clear();
+                std::mem::replace(&mut self.events, before)
             }
 
             fn observe(&self) -> Snapshot {
@@ -466,6 +434,47 @@ macro_rules! foreign {
             fn copy(&self) -> Self {
                 Self { inner: self.inner.clone_box(), log: ControllerLog::default(), batch: Batch::default() }
             }
+        }
+
+        /// Sets the controller of a client. Returns the view of it.
+        fn controller(
+            spec: &EndpointSpec<'_>,
+            seed: u64,
+            transport: &mut proto::TransportConfig,
+        ) -> Result<ControllerView, Refusal> {
+            let algorithm = spec.flow.algorithm.clone();
+            if spec.flow.own_controller {
+                let builtin = builtin_cc::find(&algorithm, STACK).map_err(Refusal::Stack)?;
+                let log = ControllerLog::default();
+                transport.congestion_controller_factory(Arc::new(BuiltinFactory(builtin, log.clone())));
+                return Ok(ControllerView::Builtin(log));
+            }
+            let recording = RecordingController::new(algorithm.build(Default::default()));
+            let handle = recording.handle();
+            let build = move |path| -> Box<dyn Controller> { Box::new(handle.begin(algorithm.build(path))) };
+            transport.congestion_controller_factory(Arc::new(Factory::from_fn(build, seed)));
+            Ok(ControllerView::Ours(recording))
+        }
+
+        fn client_config(
+            identity: &Identity,
+            transport: proto::TransportConfig,
+        ) -> Result<proto::ClientConfig, Refusal> {
+            let crypto = QuicClientConfig::try_from(tls::client(identity)?).map_err(|_| no_cipher())?;
+            let mut config = proto::ClientConfig::new(Arc::new(crypto));
+            config.transport_config(Arc::new(transport));
+            Ok(config)
+        }
+
+        fn server_config(
+            identity: &Identity,
+            transport: proto::TransportConfig,
+        ) -> Result<Arc<proto::ServerConfig>, Refusal> {
+            let crypto = QuicServerConfig::try_from(tls::server(identity)?).map_err(|_| no_cipher())?;
+            let mut config = proto::ServerConfig::with_crypto(Arc::new(crypto));
+            config.time_source(Arc::new(StoppedClock));
+            config.transport_config(Arc::new(transport));
+            Ok(Arc::new(config))
         }
 
         fn no_cipher() -> Refusal {

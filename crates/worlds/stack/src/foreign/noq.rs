@@ -34,9 +34,8 @@ fn stats(connection: &mut Connection) -> ConnectionStats {
     connection.stats()
 }
 
-/// Returns the numbers of packets sent and lost.
-fn packets(connection: &mut Connection) -> (u64, u64) {
-    connection.path_stats(PathId::ZERO).map_or((0, 0), |path| (path.sent_packets, path.lost_packets))
+fn lost_packets(connection: &mut Connection) -> u64 {
+    connection.path_stats(PathId::ZERO).map_or(0, |path| path.lost_packets)
 }
 
 const STACK: &str = "noq";

@@ -34,10 +34,8 @@ fn stats(connection: &mut Connection) -> ConnectionStats {
     connection.stats()
 }
 
-/// Returns the numbers of packets sent and lost.
-fn packets(connection: &mut Connection) -> (u64, u64) {
-    let path = connection.stats().path;
-    (path.sent_packets, path.lost_packets)
+fn lost_packets(connection: &mut Connection) -> u64 {
+    connection.stats().path.lost_packets
 }
 
 const STACK: &str = "quinn";

@@ -14,9 +14,10 @@ use scenario::Guest;
 use scenario::Scenario;
 use units::{Duration, Time};
 
-use crate::endpoints::feasibility::{FLOW_PORT, Feasibility};
+use crate::endpoints::feasibility::Feasibility;
 use crate::endpoints::guest_socket::{GuestResult, GuestSocket, lateness};
 use crate::endpoints::sockets::{failed, sleep_until, socket, spawn};
+use crate::feasibility::FLOW_PORT;
 
 /// Longest wait before the thread checks for the end of the run.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

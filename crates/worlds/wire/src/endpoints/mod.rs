@@ -39,9 +39,10 @@ use std::time::{Duration, Instant};
 use crate::emu::{Config, Rig, tcp};
 use scenario::{Outcome, Scenario, Transport, Watch};
 
-pub use self::feasibility::{Feasibility, MAX_DURATION, MAX_FLOWS};
+pub use self::feasibility::{Feasibility, MAX_FLOWS};
 pub use self::guests::MakeGuests;
 use self::traffic::Traffic;
+pub use crate::feasibility::MAX_DURATION;
 
 /// Metrics missing for every flow, because the packet log lacks the start of each transmission.
 const UNKNOWN_FOR_ALL: [&str; 1] = ["queue_wait"];
@@ -130,7 +131,7 @@ pub fn run(
     let mut invalid_reasons = report.audit.invalid_reasons();
     let (outcome, owd_error) = log::outcome(scenario, &report, &mut seen, origin);
     invalid_reasons.extend(traffic_reasons(scenario, &outcome, &seen));
-    if feasibility::is_timed(scenario) && shifted > LATE_START {
+    if crate::feasibility::is_timed(scenario) && shifted > LATE_START {
         invalid_reasons.push(format!("the run began {shifted} late, so the link changed too early"));
     }
     Ok(Some(Measured { outcome, invalid_reasons, owd_error }))

@@ -10,8 +10,9 @@ use crate::emu::{Error, Rig, Side, privilege};
 use scenario::ProbeConfig;
 use units::Time;
 
-use crate::endpoints::feasibility::{PING_PORT, PROBE_PAYLOAD, UDP_HEADERS};
+use crate::endpoints::feasibility::PING_PORT;
 use crate::endpoints::sockets::{at, failed, since, sleep_until, socket, spawn};
+use crate::feasibility::{PROBE_PAYLOAD, UDP_HEADERS};
 
 /// Time a thread waits for a packet before it checks for the end of the run.
 const WAIT: Duration = Duration::from_millis(50);

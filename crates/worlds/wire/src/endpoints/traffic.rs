@@ -16,11 +16,12 @@ use crate::emu::{Error, Rig, Side, privilege};
 use scenario::{Emission, Scenario};
 use units::Time;
 
-use crate::endpoints::feasibility::{Feasibility, UDP_HEADERS, UDP_PORT};
+use crate::endpoints::feasibility::{Feasibility, UDP_PORT};
 use crate::endpoints::guests::{GuestResults, Guests};
 use crate::endpoints::ping::{self, Answers, Ping};
 use crate::endpoints::samples::Samples;
 use crate::endpoints::sockets::{at, failed, since, sleep_until, socket, spawn};
+use crate::feasibility::UDP_HEADERS;
 
 /// Bytes per read from or write to the kernel.
 const CHUNK: usize = 256 << 10;

@@ -54,6 +54,18 @@ pub enum End {
     },
 }
 
+impl End {
+    /// Returns its time.
+    pub(crate) fn at(self) -> Time {
+        match self {
+            Self::Delivered { at, .. }
+            | Self::Dropped { at, .. }
+            | Self::Held { at }
+            | Self::Overflow { at } => at,
+        }
+    }
+}
+
 /// A packet in the log. Times count from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -76,6 +88,17 @@ pub struct Row {
 }
 
 impl Row {
+    /// Returns the time of the drop, for a dropped packet. A packet delivered with a bit error
+    /// counts as dropped, because the receiver's kernel discards it.
+    pub(crate) fn dropped(&self) -> Option<Time> {
+        matches!(self.end, End::Dropped { .. } | End::Overflow { .. }).then_some(self.end.at())
+    }
+
+    /// Reports whether it was delivered with a bit error.
+    pub(crate) fn is_damaged(&self) -> bool {
+        matches!(self.end, End::Dropped { reason: DropReason::Damaged, .. })
+    }
+
     pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let (fate, end, late) = match self.end {
             End::Delivered { at, late } => ("delivered", at, late.0.to_string()),

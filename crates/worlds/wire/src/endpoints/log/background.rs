@@ -3,8 +3,8 @@
 use scenario::{ProbeRecord, Scenario, UdpRecord, Windowed};
 use units::{Duration, Time};
 
-use super::packets::{Packet, UDP, queue_time};
 use crate::endpoints::feasibility::PING_PORT;
+use crate::log::{Packet, UDP, queue_time};
 
 /// Returns the record of the ping. Packet counts come from the log, round-trip times from the ping.
 pub(crate) fn ping(

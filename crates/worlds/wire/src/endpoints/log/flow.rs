@@ -9,8 +9,8 @@ use scenario::trace::{Ack, Event, Ranges};
 use scenario::{FlowConfig, Record, Scenario, SentPacket};
 use units::{Duration, Ecn, Time};
 
-use super::packets::{Packet, TCP, queue_time};
 use crate::endpoints::samples::{self, Samples};
+use crate::log::{FlowLog, Packet, TCP, queue_time};
 
 /// Events of a flow's packets, in the order in which simultaneous events are processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,16 +21,6 @@ enum Moment {
     AckDropped,
     Sent,
     AckSent,
-}
-
-/// Results for one TCP flow.
-#[derive(Debug)]
-pub(crate) struct FlowLog {
-    pub(crate) record: Record,
-    /// RTT samples.
-    pub(crate) rtts: Vec<(Time, Duration)>,
-    /// Arrival times, new bytes and one-way delays of data packets.
-    pub(crate) arrivals: Vec<(Time, u64, Duration)>,
 }
 
 struct Reader<'a> {
@@ -52,57 +42,50 @@ struct Reader<'a> {
     acks: u64,
 }
 
-impl FlowLog {
-    pub(crate) fn read(
-        scenario: &Scenario,
-        config: &FlowConfig,
-        samples: &Samples,
-        packets: &[Packet],
-        port: u16,
-        end: Time,
-    ) -> Self {
-        let until = config.stop.unwrap_or(end).min(end);
-        let mine: Vec<&Packet> = packets.iter().filter(|p| belongs(p, port) && p.sent <= until).collect();
-        let mut moments = Vec::with_capacity(mine.len() * 2);
-        for (i, packet) in mine.iter().enumerate() {
-            let data = packet.row.from == 0;
-            let at_end = match (data, packet.dropped) {
-                (true, false) => Moment::Received,
-                (true, true) => Moment::Dropped,
-                (false, false) => Moment::AckReceived,
-                (false, true) => Moment::AckDropped,
-            };
-            moments.push((packet.sent, if data { Moment::Sent } else { Moment::AckSent }, i));
-            if packet.end <= until {
-                moments.push((packet.end, at_end, i));
-            }
-        }
-        moments.sort_unstable();
-        let log = Self {
-            record: Record::new(&config.application, scenario),
-            rtts: Vec::new(),
-            arrivals: Vec::new(),
+/// Reads the packets of the flow whose server has this port.
+pub(crate) fn read(
+    scenario: &Scenario,
+    config: &FlowConfig,
+    samples: &Samples,
+    packets: &[Packet],
+    port: u16,
+    end: Time,
+) -> FlowLog {
+    let until = config.stop.unwrap_or(end).min(end);
+    let mine: Vec<&Packet> = packets.iter().filter(|p| belongs(p, port) && p.sent <= until).collect();
+    let mut moments = Vec::with_capacity(mine.len() * 2);
+    for (i, packet) in mine.iter().enumerate() {
+        let data = packet.row.from == 0;
+        let at_end = match (data, packet.dropped) {
+            (true, false) => Moment::Received,
+            (true, true) => Moment::Dropped,
+            (false, false) => Moment::AckReceived,
+            (false, true) => Moment::AckDropped,
         };
-        let mut reader = Reader {
-            config,
-            samples,
-            log,
-            sequence: None,
-            sent_until: 0,
-            newest: BTreeMap::new(),
-            received: Reassembly::default(),
-            last_received: None,
-            answers: VecDeque::new(),
-            pn: 0,
-            acks: 0,
-        };
-        for (at, moment, i) in moments {
-            reader.step(at, moment, mine[i]);
+        moments.push((packet.sent, if data { Moment::Sent } else { Moment::AckSent }, i));
+        if packet.end <= until {
+            moments.push((packet.end, at_end, i));
         }
-        reader.finish(until, end)
     }
+    moments.sort_unstable();
+    let mut reader = Reader {
+        config,
+        samples,
+        log: FlowLog::new(Record::new(&config.application, scenario)),
+        sequence: None,
+        sent_until: 0,
+        newest: BTreeMap::new(),
+        received: Reassembly::default(),
+        last_received: None,
+        answers: VecDeque::new(),
+        pn: 0,
+        acks: 0,
+    };
+    for (at, moment, i) in moments {
+        reader.step(at, moment, mine[i]);
+    }
+    reader.finish(until, end)
 }
-
 /// Reports whether a packet belongs to the connection with this server port. Packets with SYN do
 /// not.
 fn belongs(packet: &Packet, port: u16) -> bool {

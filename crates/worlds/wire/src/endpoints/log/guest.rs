@@ -4,8 +4,8 @@
 use scenario::{FlowConfig, FlowSample, FlowSampler, FlowSeries, Record};
 use units::{Duration, Time};
 
-use super::packets::{Packet, UDP, queue_time};
 use crate::endpoints::guest_socket::GuestResult;
+use crate::log::{Packet, UDP, queue_time};
 
 /// Adds queueing, drops and the delay error from the packet log to a guest's results.
 pub(crate) fn read(

@@ -3,8 +3,8 @@
 use scenario::Record;
 use units::Duration;
 
-use super::flow::FlowLog;
 use crate::endpoints::guest_socket::GuestResult;
+use crate::log::FlowLog;
 
 /// Results of a flow that the kernel or a guest carried.
 #[derive(Debug)]

@@ -18,22 +18,21 @@ mod background;
 mod flow;
 mod guest;
 mod logged;
-mod packets;
 mod series;
 
 use std::collections::BTreeMap;
 
-use crate::emu::Report;
-use scenario::{Outcome, Scenario, Seconds};
+use crate::emu::{Report, Side};
+use crate::log::Log;
+use scenario::{Outcome, Scenario};
 use units::{Duration, Time};
 
 use self::background::{UdpLog, ping};
-use self::flow::FlowLog;
 use self::logged::Logged;
-use self::packets::{delivered, run_packets};
-use crate::endpoints::feasibility::{FLOW_PORT, UDP_PORT};
+use crate::endpoints::feasibility::UDP_PORT;
 use crate::endpoints::guest_socket::GuestResult;
 use crate::endpoints::traffic::Seen;
+use crate::feasibility::FLOW_PORT;
 
 /// Returns the outcome of a run, and the largest median error of the one-way delays of its guests.
 /// `origin` is the start of the run on the emulator's clock.
@@ -44,8 +43,8 @@ pub(crate) fn outcome(
     origin: Time,
 ) -> (Outcome, Option<Duration>) {
     let end = seen.end.min(Time::ZERO + scenario.duration);
-    let mut packets = run_packets(&report.packets, origin, end);
-    packets.sort_by_key(|packet| packet.sent);
+    let log = Log::read(&report.packets, Side::Client, origin, end);
+    let packets = &log.packets;
     let mut guests: BTreeMap<usize, GuestResult> =
         std::mem::take(&mut seen.guests.guests).into_iter().map(|result| (result.flow, result)).collect();
     let mut flows: Vec<Logged> = Vec::new();
@@ -53,32 +52,22 @@ pub(crate) fn outcome(
         scenario.flows.iter().zip(&seen.samples).zip(FLOW_PORT..).enumerate()
     {
         flows.push(match guests.remove(&number) {
-            Some(result) => Logged::Guest(guest::read(result, config, &packets, port, end)),
-            None => Logged::Kernel(FlowLog::read(scenario, config, samples, &packets, port, end)),
+            Some(result) => Logged::Guest(guest::read(result, config, packets, port, end)),
+            None => Logged::Kernel(flow::read(scenario, config, samples, packets, port, end)),
         });
     }
     let udp: Vec<UdpLog> = (UDP_PORT..)
         .take(scenario.udp.len())
-        .map(|port| UdpLog::read(scenario, &packets, port, end))
+        .map(|port| UdpLog::read(scenario, packets, port, end))
         .collect();
-    let mut link = report.last.sides[0].counters;
-    link.delivered = delivered(&packets, end);
-    let mut reverse = Vec::new();
-    reverse.extend((!scenario.reverse.is_empty()).then_some(report.last.sides[1].counters));
     let owd_error = flows.iter().filter_map(Logged::owd_error).max();
-    let series = series::build(scenario, seen, &packets, &flows, &udp, end);
+    let series = series::build(scenario, seen, &log, &flows, &udp);
+    let counters = report.last.sides.map(|side| side.counters);
+    let records = flows.into_iter().map(Logged::into_record).collect();
     let outcome = Outcome {
-        seconds: Seconds::from_series(scenario.series, &series),
-        series,
-        flows: flows.into_iter().map(Logged::into_record).collect(),
-        probe: seen.pings.as_ref().map(|pings| ping(scenario, &packets, pings, end)),
+        probe: seen.pings.as_ref().map(|pings| ping(scenario, packets, pings, end)),
         udp: udp.into_iter().map(|source| source.record).collect(),
-        link,
-        beyond: Vec::new(),
-        reverse,
-        windows: Vec::new(),
-        end,
-        events: packets.len() as u64,
+        ..log.outcome(scenario, counters, series, records)
     };
     (outcome, owd_error)
 }

@@ -1,121 +1,55 @@
 //! The time series of a run, from the packet log and the kernel's samples.
 
-use scenario::{FlowSample, FlowSampler, FlowSeries, Scenario, Series, mbit_s};
+use scenario::guest::Snapshot;
+use scenario::{Scenario, Series, mbit_s};
 use units::{Duration, Time};
 
 use super::background::UdpLog;
-use super::flow::FlowLog;
 use super::guest;
 use super::logged::Logged;
-use super::packets::Packet;
 use crate::endpoints::samples::{self, Samples};
 use crate::endpoints::traffic::Seen;
+use crate::log::{Log, Ticks, newest};
 
-/// Returns the series, with one entry per interval up to `end`.
-pub(crate) fn build(
-    scenario: &Scenario,
-    seen: &Seen,
-    packets: &[Packet],
-    flows: &[Logged],
-    udp: &[UdpLog],
-    end: Time,
-) -> Series {
+/// Returns the series, with one entry per interval up to the end of the run.
+pub(crate) fn build(scenario: &Scenario, seen: &Seen, log: &Log, flows: &[Logged], udp: &[UdpLog]) -> Series {
     let Some(interval) = scenario.series else { return Series::default() };
-    let ticks: Vec<Time> = (1..).map(|k| Time::ZERO + interval * k).take_while(|tick| *tick <= end).collect();
-    let (backlog, drops) = queue(packets, &ticks);
-    let mut udp_arrivals: Vec<(Time, u64)> = udp.iter().flat_map(|s| s.arrivals.iter().copied()).collect();
-    udp_arrivals.sort_unstable();
-    let answers = seen.pings.as_deref().unwrap_or_default();
-    let in_interval = |tick: Time| move |at: Time| at <= tick && at + interval > tick;
-    Series {
-        times: ticks.iter().map(|t| t.as_secs_f64()).collect(),
-        backlog,
-        drops,
-        probe_ms: ticks
-            .iter()
-            .map(|tick| newest(answers, *tick, |a| a.0).filter(|a| in_interval(*tick)(a.0)))
-            .map(|answer| answer.map_or(f64::NAN, |(_, rtt)| rtt.as_millis_f64()))
-            .collect(),
-        udp_mbit_s: match udp.is_empty() {
-            true => vec![f64::NAN; ticks.len()],
-            false => {
-                sums(&udp_arrivals, &ticks, |a| *a).into_iter().map(|bytes| mbit_s(bytes, interval)).collect()
-            }
-        },
-        flows: flows
-            .iter()
-            .zip(&seen.samples)
-            .map(|(flow, samples)| match flow {
-                Logged::Kernel(log) => flow_series(log, samples, &ticks, interval),
-                Logged::Guest(result) => guest::series(result, ticks.len(), interval),
-            })
-            .collect(),
-    }
-}
-
-/// Returns, for each tick, the bytes queued or in transmission at the bottleneck, and the number of
-/// packets dropped so far.
-fn queue(packets: &[Packet], ticks: &[Time]) -> (Vec<f64>, Vec<f64>) {
-    let mut steps: Vec<(Time, i64, u64)> = Vec::new();
-    for packet in packets.iter().filter(|packet| packet.row.from == 0) {
-        let size = i64::from(packet.row.size);
-        let left = if packet.dropped { packet.end } else { packet.departed.unwrap_or(packet.end) };
-        steps.push((packet.sent, size, 0));
-        steps.push((left, -size, u64::from(packet.dropped)));
-    }
-    steps.sort_unstable_by_key(|step| step.0);
-    let mut steps = steps.into_iter().peekable();
-    let (mut held, mut drops) = (0_i64, 0_u64);
-    let mut at_tick = |tick: &Time| {
-        while let Some((_, bytes, dropped)) = steps.next_if(|step| step.0 <= *tick) {
-            held += bytes;
-            drops += dropped;
-        }
-        (held.max(0) as f64, drops as f64)
+    let ticks = Ticks::new(interval, log.end);
+    let of_flow = |(flow, samples): (&Logged, &Samples)| match flow {
+        Logged::Kernel(log) => ticks.flow(log, |tick| kernel_state(samples, tick)),
+        Logged::Guest(result) => guest::series(result, ticks.times.len(), interval),
     };
-    ticks.iter().map(&mut at_tick).unzip()
-}
-
-fn flow_series(flow: &FlowLog, samples: &Samples, ticks: &[Time], interval: Duration) -> FlowSeries {
-    let mut sampler = FlowSampler::default();
-    let fresh = sums(&flow.arrivals, ticks, |(at, fresh, _)| (*at, *fresh));
-    let mut delivered = 0;
-    for ((tick, fresh), before) in ticks.iter().zip(fresh).zip(0..) {
-        delivered += fresh;
-        let info = samples.at(*tick);
-        let sample = FlowSample {
-            running: flow.record.started <= *tick && flow.record.finished.is_none_or(|end| end > *tick),
-            cwnd: info.map(|i| samples::bytes(i, i.cwnd)),
-            bytes_in_flight: info.map(|i| samples::bytes(i, i.in_flight())),
-            smoothed_rtt: info.map(|i| i.smoothed_rtt.into()),
-            latest_rtt: newest(&flow.rtts, *tick, |rtt| rtt.0).map(|(_, rtt)| rtt),
-            delivered,
-            made: None,
-            owd: newest(&flow.arrivals, *tick, |a| a.0)
-                .filter(|a| a.0 + interval > *tick)
-                .map(|(.., owd)| owd),
-        };
-        let ssthresh = info.and_then(|i| Some(samples::bytes(i, i.ssthresh?) as f64));
-        sampler.sample(before, interval, &sample, |put| put("ssthresh", ssthresh.unwrap_or(f64::NAN)));
+    let mut series = ticks.series(log, flows.iter().zip(&seen.samples).map(of_flow).collect());
+    if let Some(pings) = &seen.pings {
+        series.probe_ms = probe(pings, &ticks);
     }
-    sampler.take(ticks.len() as u32)
+    if !udp.is_empty() {
+        let mut arrivals: Vec<(Time, u64)> = udp.iter().flat_map(|s| s.arrivals.iter().copied()).collect();
+        arrivals.sort_unstable();
+        let sums = ticks.sums(&arrivals, |arrival| *arrival).into_iter();
+        series.udp_mbit_s = sums.map(|bytes| mbit_s(bytes, interval)).collect();
+    }
+    series
 }
 
-/// Returns the last entry up to `tick`. Entries are sorted by time.
-fn newest<T: Copy>(entries: &[T], tick: Time, time: impl Fn(&T) -> Time) -> Option<T> {
-    let after = entries.partition_point(|entry| time(entry) <= tick);
-    entries.get(after.checked_sub(1)?).copied()
-}
-
-/// Returns the sum over each interval that ends at a tick.
-fn sums<T>(entries: &[T], ticks: &[Time], entry: impl Fn(&T) -> (Time, u64)) -> Vec<u64> {
-    let mut entries = entries.iter().map(entry).peekable();
-    let mut sum = |tick: &Time| {
-        let mut sum = 0;
-        while let Some((_, bytes)) = entries.next_if(|e| e.0 <= *tick) {
-            sum += bytes;
-        }
-        sum
+/// Returns the newest RTT of the ping in each interval, in milliseconds.
+fn probe(pings: &[(Time, Duration)], ticks: &Ticks) -> Vec<f64> {
+    let rtt = |tick: &Time| {
+        let newest = newest(pings, *tick, |ping| ping.0).filter(|ping| ping.0 + ticks.interval > *tick);
+        newest.map_or(f64::NAN, |(_, rtt)| rtt.as_millis_f64())
     };
-    ticks.iter().map(&mut sum).collect()
+    ticks.times.iter().map(rtt).collect()
+}
+
+/// Returns the kernel's state of a connection.
+fn kernel_state(samples: &Samples, tick: Time) -> (Snapshot, Option<(&'static str, f64)>) {
+    let info = samples.at(tick);
+    let state = info.map_or_else(Snapshot::default, |info| Snapshot {
+        cwnd: Some(samples::bytes(info, info.cwnd)),
+        bytes_in_flight: Some(samples::bytes(info, info.in_flight())),
+        smoothed_rtt: Some(info.smoothed_rtt.into()),
+        latest_rtt: None,
+    });
+    let ssthresh = info.and_then(|info| Some(samples::bytes(info, info.ssthresh?) as f64));
+    (state, Some(("ssthresh", ssthresh.unwrap_or(f64::NAN))))
 }

@@ -5,13 +5,13 @@ use crate::emu::{SYN, Segment};
 use congestion::algorithms::cubic::rfc9438;
 use link::{Backlog, DropReason, Limit, LinkConfig};
 use scenario::trace::Event;
-use scenario::{FlowConfig, Seconds, Transport};
+use scenario::{FlowConfig, Transport};
 use units::{Bytes, Duration, Rate};
 
 use super::*;
 use crate::endpoints::guests::GuestResults;
-use crate::endpoints::log::packets::TCP;
 use crate::endpoints::samples::Samples;
+use crate::log::TCP;
 
 const MS: u64 = 1_000_000;
 /// Start of the run on the emulator's clock.
@@ -96,9 +96,7 @@ fn rows() -> Vec<Row> {
 fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
     let scenario = scenario();
     let end = Time(60 * MS);
-    let packets = run_packets(rows, ORIGIN, end);
-    let mut packets = packets;
-    packets.sort_by_key(|packet| packet.sent);
+    let log = Log::read(rows, Side::Client, ORIGIN, end);
     let seen = Seen {
         end,
         samples: vec![Samples::default()],
@@ -106,23 +104,10 @@ fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
         cut_short: Vec::new(),
         guests: GuestResults::default(),
     };
-    let flow = FlowLog::read(&scenario, &scenario.flows[0], &seen.samples[0], &packets, FLOW_PORT, end);
+    let flow = flow::read(&scenario, &scenario.flows[0], &seen.samples[0], &log.packets, FLOW_PORT, end);
     let flow = Logged::Kernel(flow);
-    let series = series::build(&scenario, &seen, &packets, std::slice::from_ref(&flow), &[], end);
-    let link = link::Counters { delivered: super::delivered(&packets, end), ..link::Counters::default() };
-    let outcome = Outcome {
-        flows: vec![flow.into_record()],
-        probe: None,
-        udp: Vec::new(),
-        link,
-        beyond: Vec::new(),
-        reverse: Vec::new(),
-        windows: Vec::new(),
-        seconds: Seconds::from_series(scenario.series, &series),
-        series,
-        end,
-        events: 0,
-    };
+    let series = series::build(&scenario, &seen, &log, std::slice::from_ref(&flow), &[]);
+    let outcome = log.outcome(&scenario, Default::default(), series, vec![flow.into_record()]);
     (scenario, outcome)
 }
 

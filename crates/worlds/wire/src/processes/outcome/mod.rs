@@ -3,8 +3,7 @@
 //! ```text
 //! fates.rs      packet log: queue, drops
 //! traffic.rs    a flow's datagrams, decrypted, in the emulator's time
-//! record.rs     the same as a record of the scenario, in the run's time
-//! series.rs     time series
+//! record.rs     the same as a record of the scenario, in the run's time; time series
 //! ```
 //!
 //! The run's time begins with the first data of its first flow, because handshakes on the wire end
@@ -13,12 +12,13 @@
 
 mod fates;
 mod record;
-mod series;
 mod traffic;
 
-use crate::emu::capture::row::{End, Row};
-use link::{Backlog, Counters};
-use scenario::{FlowConfig, Outcome, Scenario, Seconds};
+use crate::emu::Side;
+use crate::emu::capture::row::Row;
+use crate::log::{Log, Ticks};
+use link::Counters;
+use scenario::{FlowConfig, Outcome, Scenario, Series};
 use units::{Duration, Time};
 
 pub(crate) use self::fates::Fates;
@@ -81,40 +81,13 @@ pub(crate) fn outcome(
     let span = Span { origin, end: last.unwrap_or(limit).min(limit) };
     let flows: Vec<FlowRecord> =
         pairs().map(|(config, traffic)| record::count(scenario, config, traffic, span)).collect();
-    let series = series::build(scenario, rows, &flows, span);
-    let [there, mut link] = links;
-    link.delivered = delivered(rows, span);
-    let reverse = if scenario.reverse.is_empty() { Vec::new() } else { vec![there] };
-    Outcome {
-        seconds: Seconds::from_series(scenario.series, &series),
-        series,
-        flows: flows.into_iter().map(|flow| flow.record).collect(),
-        probe: None,
-        udp: Vec::new(),
-        link,
-        beyond: Vec::new(),
-        reverse,
-        windows: Vec::new(),
-        end: span.end,
-        events: rows.len() as u64,
-    }
-}
-
-/// Counts the packets that the bottleneck delivered during the run.
-fn delivered(rows: &[Row], span: Span) -> Backlog {
-    let gone = rows.iter().filter(|row| {
-        let at = match row.end {
-            End::Delivered { at, .. } => Some(at),
-            _ => None,
-        };
-        row.from == 1
-            && span.to_run_time(row.arrival).is_some()
-            && at.is_some_and(|at| span.to_run_time(at).is_some())
+    let log = Log::read(rows, Side::Server, span.origin, span.end);
+    let series = scenario.series.map_or_else(Series::default, |interval| {
+        let ticks = Ticks::new(interval, span.end);
+        ticks.series(&log, flows.iter().map(|flow| flow.series(&ticks)).collect())
     });
-    gone.fold(Backlog::default(), |sum, row| Backlog {
-        packets: sum.packets + 1,
-        bytes: sum.bytes + u64::from(row.size),
-    })
+    let records = flows.into_iter().map(|flow| flow.log.record).collect();
+    Outcome { events: rows.len() as u64, ..log.outcome(scenario, links, series, records) }
 }
 
 #[cfg(test)]

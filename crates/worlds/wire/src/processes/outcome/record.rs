@@ -1,25 +1,34 @@
 //! Turns a flow's traffic into a record, with the calls that a simulation makes for its own flows.
 
 use congestion::Detection;
-use link::QueueTime;
+use scenario::guest::Snapshot;
 use scenario::trace::{self, Handshake};
-use scenario::{FlowConfig, Record, Scenario, SentPacket};
+use scenario::{FlowConfig, FlowSeries, Record, Scenario, SentPacket};
 use units::{Duration, Time};
 
 use super::traffic::{Event, Kind, SentDatagram, Traffic};
+use crate::log::{FlowLog, Ticks, newest, queue_time};
 
 /// Measurements of a flow, in the run's time.
 #[derive(Debug)]
 pub(crate) struct FlowRecord {
-    pub(crate) record: Record,
-    /// Arrivals: time, new bytes and one-way delay.
-    pub(crate) arrivals: Vec<(Time, u64, Duration)>,
-    /// RTT samples.
-    pub(crate) rtts: Vec<(Time, Duration)>,
+    pub(crate) log: FlowLog,
     /// The server's bytes in flight after each change.
     pub(crate) in_flight: Vec<(Time, u64)>,
     /// The server's congestion window after each change, if its qlog has it.
     pub(crate) windows: Vec<(Time, u64)>,
+}
+
+impl FlowRecord {
+    /// Returns its time series. The window is known only from the sender's qlog.
+    pub(crate) fn series(&self, ticks: &Ticks) -> FlowSeries {
+        let at =
+            |changes: &[(Time, u64)], tick| newest(changes, tick, |change| change.0).map(|(_, bytes)| bytes);
+        ticks.flow(&self.log, |tick| {
+            let (cwnd, bytes_in_flight) = (at(&self.windows, tick), at(&self.in_flight, tick));
+            (Snapshot { cwnd, bytes_in_flight, ..Snapshot::default() }, None)
+        })
+    }
 }
 
 /// Start of a run in the emulator's time, and its end in the run's time.
@@ -41,11 +50,11 @@ impl Span {
 pub(crate) fn count(scenario: &Scenario, config: &FlowConfig, traffic: &Traffic, span: Span) -> FlowRecord {
     let until = config.stop.unwrap_or(span.end).min(span.end);
     let span = Span { end: until, ..span };
-    let record = Record::new(&config.application, scenario);
+    let log = FlowLog::new(Record::new(&config.application, scenario));
     let [in_flight, windows] = [&traffic.in_flight, &traffic.windows].map(|changes| {
         changes.iter().filter_map(|(at, bytes)| Some((span.to_run_time(*at)?, *bytes))).collect()
     });
-    let flow = FlowRecord { record, arrivals: Vec::new(), rtts: Vec::new(), in_flight, windows };
+    let flow = FlowRecord { log, in_flight, windows };
     let mut counter = Counter { config, span, flow, acks: 0, handshakes: 0 };
     for (at, event) in &traffic.events {
         if let Some(now) = span.to_run_time(*at) {
@@ -54,7 +63,7 @@ pub(crate) fn count(scenario: &Scenario, config: &FlowConfig, traffic: &Traffic,
     }
     if config.handshake {
         // The flow starts with the client's first packet, which opens the connection.
-        counter.flow.record.started =
+        counter.flow.log.record.started =
             traffic.first.and_then(|at| span.to_run_time(at)).unwrap_or(Time::NEVER);
     }
     counter.finish(traffic, until)
@@ -71,7 +80,7 @@ struct Counter<'a> {
 
 impl Counter<'_> {
     fn take(&mut self, now: Time, event: &Event) {
-        let record = &mut self.flow.record;
+        let record = &mut self.flow.log.record;
         match event {
             Event::Sent(leaving) => self.on_sent(now, leaving),
             Event::Dropped(Kind::AckOnly) => record.on_ack_dropped(now),
@@ -81,7 +90,7 @@ impl Counter<'_> {
                 let marked = *ecn == units::Ecn::Ce;
                 record.on_packet(now, || trace::Event::Received { pn, bytes, offset, len, marked });
                 record.on_received(now, *owd, *fresh, *ecn, Some(*ordered));
-                self.flow.arrivals.push((now, *fresh, *owd));
+                self.flow.log.arrivals.push((now, *fresh, *owd));
             }
             Event::Complete => record.finished = Some(now),
             Event::FeedbackSent if self.config.back.is_some() => record.on_feedback_sent(now),
@@ -91,7 +100,7 @@ impl Counter<'_> {
                 record.stats.spurious += spurious;
                 if let Some(rtt) = rtt {
                     record.on_rtt_sample(now, *rtt);
-                    self.flow.rtts.push((now, *rtt));
+                    self.flow.log.rtts.push((now, *rtt));
                 }
                 if let Some(ack) = ack {
                     let number = self.acks;
@@ -108,7 +117,7 @@ impl Counter<'_> {
     }
 
     fn on_sent(&mut self, now: Time, leaving: &SentDatagram) {
-        let record = &mut self.flow.record;
+        let record = &mut self.flow.log.record;
         record.started = record.started.min(now);
         let SentDatagram { number, bytes, offset, len, wire, .. } = *leaving;
         match leaving.kind {
@@ -129,13 +138,12 @@ impl Counter<'_> {
             Kind::AckOnly => record.on_ack_sent(now, wire),
         }
         if let Some(departed) = leaving.departed.and_then(|at| self.span.to_run_time(at)) {
-            // The log does not have the start of the transmission.
-            record.on_queued(now, 0, QueueTime { wait: Duration::ZERO, total: departed - now });
+            record.on_queued(now, 0, queue_time(departed - now));
         }
     }
 
     fn finish(mut self, traffic: &Traffic, until: Time) -> FlowRecord {
-        let record = &mut self.flow.record;
+        let record = &mut self.flow.log.record;
         for (number, at) in
             traffic.lost.iter().filter_map(|(pn, at)| Some((*pn, self.span.to_run_time(*at)?)))
         {

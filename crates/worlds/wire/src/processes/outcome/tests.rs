@@ -1,6 +1,7 @@
 //! Tests with a flow of four packets and known traffic.
 
 use crate::emu::Segment;
+use crate::emu::capture::row::End;
 use congestion::Algorithm;
 use link::{DropReason, LinkConfig};
 use quic::Level;
@@ -8,7 +9,6 @@ use scenario::Transport;
 use scenario::trace::Event as Traced;
 use units::{Ecn, Rate};
 
-use super::fates::Fate;
 use super::*;
 use crate::processes::capture::Captured;
 use crate::processes::reader::{KeyLog, Packet};
@@ -213,10 +213,10 @@ fn fates() {
         payload: Vec::new(),
     };
     let mut all = Fates::from_rows(&[damaged, rows[4]]);
-    let of_first = Fate { wire: 1079, departed: Some(ms(501)), dropped: Some(ms(511)), damaged: true };
-    assert_eq!(all.take(&captured(500)), Some(of_first));
+    let first = all.take(&captured(500)).unwrap();
+    assert_eq!((first, first.is_damaged(), first.dropped()), (damaged, true, Some(ms(511))));
     assert_eq!(all.take(&captured(500)), None, "each fate belongs to one packet");
-    let of_second = Fate { wire: 1079, departed: None, dropped: Some(ms(501)), damaged: false };
-    assert_eq!(all.take(&captured(501)), Some(of_second));
+    let second = all.take(&captured(501)).unwrap();
+    assert_eq!((second, second.is_damaged(), second.dropped()), (rows[4], false, Some(ms(501))));
     assert_eq!((Fates::begin(&rows), Fates::begin(&[])), (ms(100), Time::ZERO));
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use quic::{Level, Side};
 use units::{Duration, Ecn, Time};
 
-use super::fates::Fate;
+use crate::emu::capture::row::Row;
 use crate::processes::capture::Captured;
 use crate::processes::reader::{Ack, Arrivals, Datagram, Flight, KeyLog, Packet, Place, Reader};
 
@@ -126,17 +126,18 @@ impl TrafficReader {
         }
     }
 
-    /// Reads a datagram captured at an interface. `fate` is given where the datagram leaves.
-    pub(crate) fn take(&mut self, captured: &Captured, fate: Option<Fate>) {
+    /// Reads a datagram captured at an interface. `fate` is its row in the packet log, given where the
+    /// datagram leaves.
+    pub(crate) fn take(&mut self, captured: &Captured, fate: Option<Row>) {
         let (at, payload) = (captured.at, captured.payload.as_slice());
         let from = if captured.from == 0 { Side::Client } else { Side::Server };
         let place = if captured.seen_by == captured.from { Place::Leaving } else { Place::Arriving };
         let packets = self.reader.read(&Datagram { at, from, place, payload });
-        self.traffic.damaged += u64::from(fate.is_some_and(|fate| fate.damaged));
+        self.traffic.damaged += u64::from(fate.is_some_and(|fate| fate.is_damaged()));
         self.take_packets(captured, (from, place), &packets, fate);
     }
 
-    fn take_packets(&mut self, seen: &Captured, way: (Side, Place), packets: &[Packet], fate: Option<Fate>) {
+    fn take_packets(&mut self, seen: &Captured, way: (Side, Place), packets: &[Packet], fate: Option<Row>) {
         match way {
             (Side::Server, Place::Leaving) => self.on_sent(seen, packets, fate),
             (Side::Server, Place::Arriving) => self.on_received(seen, packets),
@@ -147,7 +148,7 @@ impl TrafficReader {
 
     /// Reads a datagram whose packets are already decrypted.
     #[cfg(test)]
-    pub(super) fn take_opened(&mut self, captured: &Captured, packets: &[Packet], fate: Option<Fate>) {
+    pub(super) fn take_opened(&mut self, captured: &Captured, packets: &[Packet], fate: Option<Row>) {
         let from = if captured.from == 0 { Side::Client } else { Side::Server };
         let place = if captured.seen_by == captured.from { Place::Leaving } else { Place::Arriving };
         self.take_packets(captured, (from, place), packets, fate);
@@ -175,7 +176,7 @@ impl TrafficReader {
         }
     }
 
-    fn on_sent(&mut self, captured: &Captured, packets: &[Packet], fate: Option<Fate>) {
+    fn on_sent(&mut self, captured: &Captured, packets: &[Packet], fate: Option<Row>) {
         let at = captured.at;
         let payload = captured.payload.len() as u32;
         let pieces = || packets.iter().flat_map(|packet| &packet.pieces).filter(|piece| piece.len > 0);
@@ -205,11 +206,11 @@ impl TrafficReader {
             repeats,
             redundant,
             payload,
-            wire: fate.map_or(payload, |fate| fate.wire),
-            departed: fate.and_then(|fate| fate.departed),
+            wire: fate.map_or(payload, |fate| fate.size),
+            departed: fate.and_then(|fate| fate.departure),
         };
         self.push(at, Event::Sent(leaving));
-        if let Some(dropped) = fate.and_then(|fate| fate.dropped) {
+        if let Some(dropped) = fate.and_then(|fate| fate.dropped()) {
             self.push(dropped, Event::Dropped(kind));
         }
         self.note_flight(at);
@@ -234,13 +235,13 @@ impl TrafficReader {
         }
     }
 
-    fn on_feedback_sent(&mut self, at: Time, packets: &[Packet], fate: Option<Fate>) {
+    fn on_feedback_sent(&mut self, at: Time, packets: &[Packet], fate: Option<Row>) {
         self.traffic.first.get_or_insert(at);
         if packets.iter().any(|packet| packet.level == Level::OneRtt) {
             self.traffic.connected.get_or_insert(at);
         }
         self.push(at, Event::FeedbackSent);
-        if let Some(dropped) = fate.and_then(|fate| fate.dropped) {
+        if let Some(dropped) = fate.and_then(|fate| fate.dropped()) {
             self.push(dropped, Event::FeedbackDropped);
         }
     }

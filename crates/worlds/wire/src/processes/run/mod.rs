@@ -35,11 +35,12 @@ use units::Time;
 
 use self::certificates::Certificates;
 pub use self::fate::{Fate, Transfer};
-pub use self::feasibility::{MAX_DURATION, MAX_FLOWS, check};
+pub use self::feasibility::{MAX_FLOWS, check};
 use self::feasibility::{Plan, plan};
 use self::flow::{Flow, FlowContext};
 use self::folder::{FlowFolder, Folder};
 pub use self::schedule::Timeouts;
+pub use crate::feasibility::MAX_DURATION;
 use crate::processes::capture;
 use crate::processes::error::Error;
 use crate::processes::outcome::{self, Fates, Reading, Traffic, TrafficReader};
