@@ -55,6 +55,8 @@ pub(crate) struct Flow {
     ahead: bool,
     /// Whether the sender has acted, or a packet was received, since the last sample.
     changed: bool,
+    /// Whether a smaller packet may fill the rest of the window.
+    small_last_packet: bool,
     id: u32,
     route: Route,
     /// Number of the current connection, from 0.
@@ -151,6 +153,7 @@ impl Flow {
             scheduled: Scheduled::default(),
             stored: 0,
             ahead: false,
+            small_last_packet: config.recovery.small_last_packet,
             propagation_delay: forward - delay,
             back: AckPath::new(
                 feedback_id,

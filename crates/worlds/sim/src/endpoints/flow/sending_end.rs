@@ -306,7 +306,7 @@ impl Flow {
     /// Returns the payload of a packet that just fits into the rest of the window, if smaller
     /// packets may fill it.
     fn fitting(&self) -> Option<u32> {
-        if !self.setup.recovery.small_last_packet {
+        if !self.small_last_packet {
             return None;
         }
         let room = self.sender.window().saturating_sub(self.sender.bytes_in_flight());
