@@ -11,6 +11,11 @@
 //! them. Memory therefore grows with the spread of the samples, not with their number nor with
 //! their size: RTTs from 50 to 100 ms take 64 blocks of 64 B, and the whole range from 1 us to 3
 //! hours takes 131 kB.
+//!
+//! The newest samples wait in order of arrival, and are counted many at a time. Beside many other
+//! flows neither a histogram nor its blocks are cached, and the next sample of the waiting ones is.
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use units::Duration;
@@ -19,10 +24,22 @@ use units::Duration;
 const BITS: u32 = 10;
 /// Number of bins in a block.
 const BLOCK: usize = 16;
+/// Largest number of samples that wait.
+const WAITING: usize = 256;
 
 /// Histogram of durations.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Counted", into = "Counted")]
 pub struct Histogram {
+    /// Samples that wait, in nanoseconds.
+    waiting: Vec<u32>,
+    /// All samples before them; `None` if there are none.
+    counted: Option<Box<Counted>>,
+}
+
+/// Samples by bin, and their moments.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Counted {
     /// Number of the first block in `places`.
     first: usize,
     /// Position of each block from the first on, counted from 1; 0 if not allocated.
@@ -64,24 +81,103 @@ fn edges(bin: usize) -> (u64, u64) {
     (((bin - (octave << BITS)) as u64) << octave, 1 << octave)
 }
 
+impl From<Counted> for Histogram {
+    fn from(counted: Counted) -> Self {
+        Self { waiting: Vec::new(), counted: Some(Box::new(counted)) }
+    }
+}
+
+impl From<Histogram> for Counted {
+    fn from(mut histogram: Histogram) -> Self {
+        std::mem::take(histogram.count_waiting())
+    }
+}
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.all() == other.all()
+    }
+}
+
 impl Histogram {
     /// Adds a sample.
+    #[inline]
     pub fn add(&mut self, sample: Duration) {
-        let bin = bin(sample);
-        let n = self.at(bin);
-        *n = n.saturating_add(1);
-        self.count += 1;
-        self.sum += sample.0 as f64;
-        let ms = sample.as_millis_f64();
-        self.sum_of_squares += ms * ms;
-        self.max = self.max.max(sample);
+        match u32::try_from(sample.0) {
+            Ok(ns) if self.waiting.len() < WAITING => self.waiting.push(ns),
+            _ => self.count_waiting().add(sample),
+        }
+    }
+
+    /// Counts the waiting samples. Returns the counts of all samples.
+    #[inline(never)]
+    fn count_waiting(&mut self) -> &mut Counted {
+        let counted = self.counted.get_or_insert_default();
+        self.waiting.drain(..).for_each(|ns| counted.add(Duration(ns.into())));
+        counted
+    }
+
+    /// Returns the counts of all samples.
+    fn all(&self) -> Cow<'_, Counted> {
+        match &self.counted {
+            Some(counted) if self.waiting.is_empty() => Cow::Borrowed(counted),
+            _ => Cow::Owned(self.clone().into()),
+        }
     }
 
     /// Adds `times` samples of the same duration.
     pub fn add_many(&mut self, sample: Duration, times: u64) {
-        if times == 0 {
-            return;
+        if times > 0 {
+            self.count_waiting().add_many(sample, times);
         }
+    }
+
+    /// Returns the number of samples.
+    pub fn count(&self) -> u64 {
+        self.counted.as_ref().map_or(0, |counted| counted.count) + self.waiting.len() as u64
+    }
+
+    /// Returns the mean in milliseconds; NaN when empty.
+    pub fn mean_ms(&self) -> f64 {
+        self.all().mean_ms()
+    }
+
+    /// Returns the standard deviation in milliseconds; NaN when empty.
+    pub fn std_ms(&self) -> f64 {
+        let all = self.all();
+        let mean = all.mean_ms();
+        (all.sum_of_squares / all.count as f64 - mean * mean).max(0.0).sqrt()
+    }
+
+    /// Returns the longest duration in milliseconds.
+    pub fn max_ms(&self) -> f64 {
+        self.all().max.as_millis_f64()
+    }
+
+    /// Returns the shortest duration that a share `q` (0..=1) of the samples does not exceed, in
+    /// milliseconds, within 0.05 %. NaN when empty.
+    pub fn quantile_ms(&self, q: f64) -> f64 {
+        self.all().quantile_ms(q)
+    }
+
+    /// Returns the upper edge, in milliseconds, and the cumulative share of each bin that holds
+    /// samples. The last edge is the longest sample.
+    pub fn cdf(&self) -> Vec<(f64, f64)> {
+        self.all().cdf()
+    }
+
+    /// Adds the samples of another histogram.
+    pub fn merge(&mut self, other: &Self) {
+        self.count_waiting().merge(&other.all());
+    }
+}
+
+impl Counted {
+    fn add(&mut self, sample: Duration) {
+        self.add_many(sample, 1);
+    }
+
+    fn add_many(&mut self, sample: Duration, times: u64) {
         let n = self.at(bin(sample));
         *n = n.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
         self.count += times;
@@ -128,30 +224,11 @@ impl Histogram {
         bins.filter(|(_, n)| *n > 0)
     }
 
-    /// Returns the number of samples.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Returns the mean in milliseconds; NaN when empty.
-    pub fn mean_ms(&self) -> f64 {
+    fn mean_ms(&self) -> f64 {
         self.sum * 1e-6 / self.count as f64
     }
 
-    /// Returns the standard deviation in milliseconds; NaN when empty.
-    pub fn std_ms(&self) -> f64 {
-        let mean = self.mean_ms();
-        (self.sum_of_squares / self.count as f64 - mean * mean).max(0.0).sqrt()
-    }
-
-    /// Returns the longest duration in milliseconds.
-    pub fn max_ms(&self) -> f64 {
-        self.max.as_millis_f64()
-    }
-
-    /// Returns the shortest duration that a share `q` (0..=1) of the samples does not exceed, in
-    /// milliseconds, within 0.05 %. NaN when empty.
-    pub fn quantile_ms(&self, q: f64) -> f64 {
+    fn quantile_ms(&self, q: f64) -> f64 {
         let wanted = q * self.count as f64;
         let mut seen = 0.0;
         for (bin, n) in self.filled() {
@@ -164,9 +241,7 @@ impl Histogram {
         f64::NAN
     }
 
-    /// Returns the upper edge, in milliseconds, and the cumulative share of each bin that holds
-    /// samples. The last edge is the longest sample.
-    pub fn cdf(&self) -> Vec<(f64, f64)> {
+    fn cdf(&self) -> Vec<(f64, f64)> {
         let mut seen = 0.0;
         self.filled()
             .map(|(bin, n)| {
@@ -178,8 +253,7 @@ impl Histogram {
             .collect()
     }
 
-    /// Adds the samples of another histogram.
-    pub fn merge(&mut self, other: &Self) {
+    fn merge(&mut self, other: &Self) {
         for (bin, n) in other.filled() {
             let mine = self.at(bin);
             *mine = mine.saturating_add(n);
@@ -212,6 +286,20 @@ mod tests {
         assert_eq!(twice.quantile_ms(0.5), h.quantile_ms(0.5));
         assert_eq!(h.cdf().last(), Some(&(100.0, 1.0)));
         assert!(histogram([]).quantile_ms(0.5).is_nan() && histogram([]).cdf().is_empty());
+    }
+
+    /// Samples that wait are part of every answer, and come before later samples that cannot wait.
+    #[test]
+    fn waiting_samples_count() {
+        let (mut waiting, mut counted) = (Histogram::default(), Counted::default());
+        for n in 0..3 * WAITING as u64 {
+            let sample = Duration(if n % 100 == 99 { n << 40 } else { n * n * 1009 });
+            waiting.add(sample);
+            counted.add(sample);
+            assert_eq!(waiting.count(), n + 1);
+            assert_eq!(waiting.std_ms().to_bits(), Histogram::from(counted.clone()).std_ms().to_bits());
+        }
+        assert_eq!(waiting, Histogram::from(counted));
     }
 
     /// Every duration is in one bin, bins follow each other without a gap, and none is wider than
@@ -266,9 +354,11 @@ mod tests {
     }
 
     /// A few samples take a few cache lines; a minute of queuing takes no more than its octaves.
+    /// Samples that wait take a kilobyte.
     #[test]
     fn memory() {
-        let bytes = |h: &Histogram| 64 * h.blocks.len() + 2 * h.places.len();
+        let bytes = |h: &Histogram| 64 * h.all().blocks.len() + 2 * h.all().places.len();
+        assert!(4 * histogram((0..100_000).map(|i| 50_000_000 + i)).waiting.capacity() <= 1024);
         assert!(bytes(&histogram((0..10).map(|i| 50_000_000 + 10_000 * i))) <= 3 * 64);
         assert!(bytes(&histogram((50_000..100_000).map(|us| 1000 * us))) <= 5000);
         assert!(bytes(&histogram((0..1_000_000).map(|i| 1_000_000_000 + 63_000 * i))) <= 30_000);

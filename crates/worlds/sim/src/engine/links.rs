@@ -12,6 +12,8 @@ use scenario::Scenario;
 #[derive(Debug)]
 pub(crate) struct Links {
     links: Vec<Link<Data>>,
+    /// Delivery of the last packet that passed each link while its flow kept it.
+    last_deliveries: Vec<Time>,
     /// Number of forward links.
     forward: usize,
     touched: Range<usize>,
@@ -25,8 +27,9 @@ impl Links {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let forward = scenario.forward().count();
         let name = |i: usize| if i < forward { stream("link", i) } else { stream("reverse", i - forward) };
-        let links = scenario.links().enumerate().map(|(i, c)| Link::new(c, scenario.seed, &name(i)));
-        Self { links: links.collect(), forward, touched: NONE }
+        let links: Vec<_> =
+            scenario.links().enumerate().map(|(i, c)| Link::new(c, scenario.seed, &name(i))).collect();
+        Self { last_deliveries: vec![Time::ZERO; links.len()], links, forward, touched: NONE }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -69,7 +72,18 @@ impl Links {
         size: u32,
         ecn: Ecn,
     ) -> Option<Result<Transit, DropReason>> {
-        self.links[link].transit(now, size, ecn)
+        let transit = self.links[link].transit(now, size, ecn)?;
+        if let Ok(Transit { delivery, .. }) = transit {
+            self.last_deliveries[link] = delivery;
+        }
+        Some(transit)
+    }
+
+    /// Returns a time before which the link delivers no packet that enters it later. The link is a
+    /// FIFO wherever flows keep their packets.
+    #[inline]
+    pub(crate) fn last_delivery(&self, link: usize) -> Time {
+        self.last_deliveries[link]
     }
 
     /// Moves a packet into a link.

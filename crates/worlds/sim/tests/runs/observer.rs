@@ -188,6 +188,19 @@ fn windows_whose_edges_have_no_event() {
     }
 }
 
+/// With three packets in flight, a sender processes the acknowledgements of a whole round trip in
+/// one turn: 0.64 turns a packet. With those of half a round trip there were 0.94.
+#[test]
+fn a_turn_takes_a_round_trip() {
+    let flow = || FlowConfig { rtt: MS * 100, ..tcp_flow("name = 'fixed-window'\nwindow = 3") };
+    let flows = (0..40).map(|n| FlowConfig { start: Time::from_millis(7 * n), ..flow() }).collect();
+    let mut scenario = scenario(10.0, 20, flows);
+    scenario.link.delay = MS * 50;
+    let outcome = run(&scenario);
+    let packets = outcome.link.delivered.packets;
+    assert!(4 * outcome.events < 3 * packets, "{} turns for {packets} packets", outcome.events);
+}
+
 /// Records the number of samples handed over at once.
 #[derive(Default)]
 struct Parts(Vec<usize>);

@@ -55,12 +55,16 @@ pub(crate) struct Flow {
     ahead: bool,
     /// Whether the sender has acted, or a packet was received, since the last sample.
     changed: bool,
+    /// Whether a smaller packet may fill the rest of the window.
+    small_last_packet: bool,
     id: u32,
     route: Route,
     /// Number of the current connection, from 0.
     connection: u32,
     /// Delay behind the last link, for flows whose path is longer than its links.
     propagation_delay: Duration,
+    /// Number of packets that links store. If an AQM drops one, it is never subtracted.
+    stored: u32,
     /// Packets that the sender has scheduled, and those in transit over a single link that stay
     /// with the flow.
     scheduled: Scheduled,
@@ -147,7 +151,9 @@ impl Flow {
             arriving: VecDeque::new(),
             too_many: 0,
             scheduled: Scheduled::default(),
+            stored: 0,
             ahead: false,
+            small_last_packet: config.recovery.small_last_packet,
             propagation_delay: forward - delay,
             back: AckPath::new(
                 feedback_id,
@@ -232,9 +238,9 @@ impl Flow {
         if let Some(leaves) = self.scheduled.leaves() {
             return leaves;
         }
-        let due = |time: Option<Time>| time.unwrap_or(Time::NEVER);
-        let far = due(self.receiver.timer()).min(self.next_arrival());
-        let far = if self.ahead { far + self.back.lag() } else { far.min(due(self.back.jitter.next())) };
+        let far = self.next_far();
+        let jitter = self.back.jitter.next().unwrap_or(Time::NEVER);
+        let far = if self.ahead { far + self.back.lag() } else { far.min(jitter) };
         far.min(self.next_act())
     }
 

@@ -20,6 +20,7 @@ impl Flow {
     /// Takes a packet that leaves its last link. Reports whether that may change the time of the
     /// flow's next turn.
     pub(crate) fn on_delivery(&mut self, now: Time, data: &Data, shared: &mut Shared) -> bool {
+        self.stored = self.stored.saturating_sub(1);
         if self.propagation_delay == Duration::ZERO && !self.ahead {
             self.catch_up(now, shared);
             self.receive(now, data, shared);
@@ -85,6 +86,13 @@ impl Flow {
         }
         self.acknowledge_late(now, shared);
         self.too_many = self.arriving.len() + WAITING;
+    }
+
+    /// Returns the time of the next event at this end: a packet arrives or a delayed
+    /// acknowledgement is due.
+    #[inline]
+    pub(super) fn next_far(&self) -> Time {
+        self.receiver.timer().unwrap_or(Time::NEVER).min(self.next_arrival())
     }
 
     /// Returns the arrival of the next packet, if it has left its last link or its arrival is

@@ -56,6 +56,8 @@ pub(super) struct Scheduled {
     /// Number of packets that have left. The first of them arrives here, the others only if their
     /// arrival is known.
     left: usize,
+    /// Number of retransmissions that have not left.
+    repeats: usize,
     /// Entry into the first link and time in its queue, for packets since the sender last acted.
     queue_times: Vec<(Time, QueueTime)>,
 }
@@ -64,6 +66,7 @@ impl Scheduled {
     /// Adds a packet that leaves no earlier than all others.
     #[inline]
     pub(super) fn push(&mut self, packet: Packet) {
+        self.repeats += usize::from(packet.repeat);
         self.packets.push_back(packet);
     }
 
@@ -71,6 +74,12 @@ impl Scheduled {
     #[inline]
     pub(super) fn waiting(&self) -> usize {
         self.packets.len() - self.left
+    }
+
+    /// Reports whether a retransmission has not left.
+    #[inline]
+    pub(super) fn has_repeat(&self) -> bool {
+        self.repeats > 0
     }
 
     /// Returns the departure of the next packet.
@@ -91,7 +100,9 @@ impl Scheduled {
     pub(super) fn leave(&mut self, now: Time, queue_time: Option<QueueTime>, arrival: Option<(Time, Ecn)>) {
         self.queue_times.extend(queue_time.map(|queue_time| (now, queue_time)));
         let arrival = arrival.filter(|(at, _)| *at < Time::NEVER);
-        match (arrival, self.packets.get_mut(self.left)) {
+        let packet = self.packets.get_mut(self.left);
+        self.repeats -= usize::from(packet.as_ref().is_some_and(|packet| packet.repeat));
+        match (arrival, packet) {
             (Some(arrival), Some(packet)) => (packet.arrives, packet.ecn) = arrival,
             _ if self.left == 0 => {
                 self.packets.pop_front();

@@ -55,23 +55,43 @@ impl Flow {
             && self.back.is_plain()
     }
 
-    /// Processes what is due at the sending end, and what will be due before acknowledgements that
-    /// have not left can arrive. It stops before `bound`, when the flow is next observed, and
+    /// Processes what is due at the sending end, and what will be due before unknown
+    /// acknowledgements can arrive. It stops before `bound`, when the flow is next observed, and
     /// before the flow's stop.
     pub(super) fn act_ahead(&mut self, now: Time, bound: Time, shared: &mut Shared) {
         if self.next_act() <= now {
             self.act(now, shared);
         }
-        let horizon = bound.min(now + self.back.lag()).min(self.stop.unwrap_or(Time::NEVER));
+        let bound = bound.min(self.stop.unwrap_or(Time::NEVER));
+        let near = bound.min(now + self.back.lag());
         self.ahead = self.can_run_ahead();
         while self.ahead && self.scheduled.waiting() < AHEAD {
             let next = self.next_act();
-            if next >= horizon {
-                break;
+            if next >= near {
+                let (far, known) = (self.next_far(), self.arrivals_known_until(now, &shared.links));
+                if far + self.back.lag() <= next && far < known.min(bound) {
+                    self.receive_due(far, shared);
+                    continue;
+                }
+                if next >= bound.min(far.min(known) + self.back.lag()) {
+                    break;
+                }
             }
             self.act(next, shared);
             self.ahead = self.can_run_ahead();
         }
+    }
+
+    /// Returns a time before which no packet arrives that has not left yet.
+    ///
+    /// Whether a retransmission is redundant depends on the receiver at its departure, so that the
+    /// receiver must not be ahead of it.
+    fn arrivals_known_until(&self, now: Time, links: &Links) -> Time {
+        let Route { first, last } = self.route;
+        if first != last || self.stored > 0 || self.scheduled.has_repeat() {
+            return now;
+        }
+        now.max(links.last_delivery(first.into()) + self.propagation_delay)
     }
 
     /// Processes what is due at the sending end.
@@ -286,7 +306,7 @@ impl Flow {
     /// Returns the payload of a packet that just fits into the rest of the window, if smaller
     /// packets may fill it.
     fn fitting(&self) -> Option<u32> {
-        if !self.setup.recovery.small_last_packet {
+        if !self.small_last_packet {
             return None;
         }
         let room = self.sender.window().saturating_sub(self.sender.bytes_in_flight());
@@ -320,7 +340,10 @@ impl Flow {
         while let Some(packet) = self.scheduled.due(now) {
             let ack_alone = packet.chunk == ACK_ALONE;
             let (queue_time, arrival) = match self.enter(now, &packet, shared) {
-                Entry::Stored(queue_time) => (queue_time, None),
+                Entry::Stored(queue_time) => {
+                    self.stored += 1;
+                    (queue_time, None)
+                }
                 Entry::Kept(Transit { queue_time, delivery, ecn }) => {
                     (Some(queue_time), Some((delivery + self.propagation_delay, ecn)))
                 }
