@@ -46,6 +46,16 @@ fn a_transfer_with_a_pause() {
     assert!((40.0..46.0).contains(&done(&outcome)), "silence for longer than an idle timeout ends nothing");
 }
 
+/// Without `handshake`, no connection has one on the links: neither the first nor a later one.
+#[test]
+fn later_connections_without_a_handshake() {
+    let flow = FlowConfig { handshake: false, ..objects(Connection::New) };
+    let outcome = on_stack(&minute(flow), Cipher::Tls);
+    let shakes = |_: Time, event: &Event| matches!(event, Event::Opens(_) | Event::Opened(_));
+    assert_eq!(events(&outcome, shakes), 0);
+    assert!(outcome.flows[0].objects.as_ref().unwrap().time.count() > 50);
+}
+
 /// A new connection for each object has its own handshake. A kept connection keeps its window.
 #[test]
 fn short_transfers() {
