@@ -26,6 +26,7 @@ fn help_of_every_command() {
         "run",
         "plan",
         "diff",
+        "digest",
         "schema",
         "list",
         "algorithms",

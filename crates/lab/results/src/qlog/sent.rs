@@ -48,7 +48,11 @@ impl Sent {
         self.next_pn = self.next_pn.max(pn.saturating_add(1));
         self.highest = self.highest.max(end);
         let at = self.row.iter().rposition(|packet| packet.pn < pn).map_or(0, |before| before + 1);
-        self.row.insert(at, Packet { pn, bytes, end, is_lost: false, is_acked: false });
+        let packet = Packet { pn, bytes, end, is_lost: false, is_acked: false };
+        match self.row.get_mut(at).filter(|known| known.pn == pn) {
+            Some(known) => *known = packet,
+            None => self.row.insert(at, packet),
+        }
     }
 
     /// Marks a packet as lost and returns its size. It may still be acknowledged.
