@@ -274,6 +274,18 @@ mod tests {
         }
     }
 
+    /// Another connection begins before the packets of the first are acknowledged.
+    #[test]
+    fn numbers_begin_again_in_flight() {
+        let (mut sent, mut news) = (Sent::default(), Vec::new());
+        for bytes in [1252, 800] {
+            (0..3).for_each(|pn| sent.add(Transport::Quic, pn, bytes, 0));
+        }
+        assert_eq!(sent.lose(1), Some(800));
+        sent.acknowledge(&[(0, 2)], &mut news);
+        assert_eq!((&news[..], sent.row.len()), (&[(0, 2)][..], 0));
+    }
+
     /// A lost packet does not hold up the row.
     #[test]
     fn the_row_is_as_long_as_what_flies() {
