@@ -19,7 +19,7 @@ pub use interface::{
     Ack, AckedPacket, Cause, CloneController, Congestion, Control, Controller, Detection, Idle, Lost,
     LostPacket, Needs, ParamDoc, Parameters, PathInfo, Range, RateSample, STATE, Sent, Variable,
 };
-pub use registry::{Algorithm, Entry, Registry};
+pub use registry::{Algorithm, Build, Entry, Registry};
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use serde;

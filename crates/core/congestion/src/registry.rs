@@ -2,9 +2,10 @@
 //! help text and the documentation are generated from it.
 //!
 //! The registry is open: [`Entry::for_params`] creates an entry for your own controller from its
-//! [`Parameters`].
+//! [`Parameters`], and [`Entry::dynamic`] one from a function, at run time.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt;
@@ -23,7 +24,7 @@ use crate::algorithms::reno::{hstcp, new_reno, tcp_reno, westwood};
 use crate::{Controller, ParamDoc, Parameters, PathInfo, Variable, algorithm};
 
 /// A registry entry: an algorithm and its default parameters.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Entry {
     /// Name of the algorithm in experiment files.
     pub name: &'static str,
@@ -36,29 +37,58 @@ pub struct Entry {
     pub states: &'static [&'static str],
     /// Other variables that the controller reports, each with its unit.
     pub variables: &'static [Variable],
-    default: fn() -> Box<dyn Stored>,
+    default: Arc<dyn Stored>,
     #[cfg(feature = "serde")]
     read: serialized::Read,
 }
 
 impl Entry {
     /// Creates the entry of the algorithm that has the parameters `P`.
-    pub const fn for_params<P: Parameters>() -> Self {
+    pub fn for_params<P: Parameters>() -> Self {
         Self {
             name: P::NAME,
             doc: P::DOC,
             params: P::PARAMS,
             states: P::STATES,
             variables: P::VARIABLES,
-            default: || Box::new(P::default()),
+            default: Arc::new(P::default()),
             #[cfg(feature = "serde")]
             read: serialized::read::<P>,
         }
     }
 
+    /// Creates the entry of an algorithm that is known at run time only, such as one of another
+    /// language. It has no parameters. Its texts are never freed.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use ackclock_congestion::algorithms::fixed_window::FixedWindow;
+    /// use ackclock_congestion::{Controller, Entry, PathInfo, Registry};
+    ///
+    /// let build = |path: PathInfo| -> Box<dyn Controller> { Box::new(FixedWindow::packets(10, path)) };
+    /// let mine = Entry::dynamic("mine", "Ten packets.", Vec::new(), Arc::new(build));
+    /// let registry = Registry::default().with(mine);
+    /// let mine = registry.get("mine").expect("just added").algorithm();
+    /// assert_eq!(mine.build(PathInfo::default()).control().cwnd, 12_000);
+    /// ```
+    pub fn dynamic(name: &str, doc: &str, variables: Vec<Variable>, build: Build) -> Self {
+        let name: &'static str = Box::leak(name.into());
+        Self {
+            name,
+            doc: Box::leak(doc.into()),
+            params: &[],
+            states: &[],
+            variables: Vec::leak(variables),
+            default: Arc::new(Dynamic { name, build }),
+            #[cfg(feature = "serde")]
+            read: serialized::nothing,
+        }
+    }
+
     /// Returns the algorithm with its default parameters.
     pub fn algorithm(&self) -> Algorithm {
-        Algorithm { entry: *self, params: (self.default)() }
+        Algorithm { entry: self.clone(), params: self.default.copy() }
     }
 }
 
@@ -205,6 +235,41 @@ impl<P: Parameters> Stored for P {
     }
 }
 
+/// Function that creates a controller for a path.
+pub type Build = Arc<dyn Fn(PathInfo) -> Box<dyn Controller> + Send + Sync>;
+
+/// An algorithm of [`Entry::dynamic`].
+#[derive(Clone)]
+struct Dynamic {
+    name: &'static str,
+    build: Build,
+}
+
+impl fmt::Debug for Dynamic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl Stored for Dynamic {
+    fn build(&self, path: PathInfo) -> Box<dyn Controller> {
+        (self.build)(path)
+    }
+    fn copy(&self) -> Box<dyn Stored> {
+        Box::new(self.clone())
+    }
+    fn equals(&self, other: &dyn Stored) -> bool {
+        other.as_any().downcast_ref::<Self>().is_some_and(|other| Arc::ptr_eq(&self.build, &other.build))
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    #[cfg(feature = "serde")]
+    fn as_serialize(&self) -> &dyn erased_serde::Serialize {
+        &serialized::NoParameters {}
+    }
+}
+
 impl Clone for Box<dyn Stored> {
     fn clone(&self) -> Self {
         (**self).copy()
@@ -223,12 +288,27 @@ mod serialized {
     use super::{Algorithm, Entry, Stored};
     use crate::Parameters;
 
-    pub(super) type Read = fn(&mut dyn erased_serde::Deserializer<'_>) -> Result<Box<dyn Stored>, Error>;
+    pub(super) type Read =
+        fn(&Entry, &mut dyn erased_serde::Deserializer<'_>) -> Result<Box<dyn Stored>, Error>;
 
     pub(super) fn read<P: Parameters>(
+        _: &Entry,
         from: &mut dyn erased_serde::Deserializer<'_>,
     ) -> Result<Box<dyn Stored>, Error> {
         Ok(Box::new(P::deserialize(from)?))
+    }
+
+    /// The parameters of an algorithm without any.
+    #[derive(serde::Serialize, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub(super) struct NoParameters {}
+
+    /// Reads an algorithm without parameters.
+    pub(super) fn nothing(
+        entry: &Entry,
+        from: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<Box<dyn Stored>, Error> {
+        serde::Deserialize::deserialize(from).map(|NoParameters {}| entry.default.copy())
     }
 
     impl Entry {
@@ -238,8 +318,8 @@ mod serialized {
         /// Returns the deserializer's error, also for an unknown parameter.
         pub fn read<'de, D: Deserializer<'de>>(&self, from: D) -> Result<Algorithm, D::Error> {
             let mut from = <dyn erased_serde::Deserializer<'_>>::erase(from);
-            let params = (self.read)(&mut from).map_err(serde::de::Error::custom)?;
-            Ok(Algorithm { entry: *self, params })
+            let params = (self.read)(self, &mut from).map_err(serde::de::Error::custom)?;
+            Ok(Algorithm { entry: self.clone(), params })
         }
     }
 

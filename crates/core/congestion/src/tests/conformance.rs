@@ -212,7 +212,8 @@ fn lists_of_variables() {
     let refused = |variables: &'static [Variable]| {
         let mut entry = Entry::for_params::<Params>();
         entry.variables = variables;
-        let why = std::panic::catch_unwind(|| conformance::check(&entry)).expect_err("the list is wrong");
+        let why = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| conformance::check(&entry)))
+            .expect_err("the list is wrong");
         why.downcast_ref::<String>().expect("a sentence").clone()
     };
     for (variables, why) in [
