@@ -7,33 +7,39 @@ use crate::file::cursor::{Cursor, Fields};
 use crate::file::labels::Labels;
 use crate::file::reference::Reference;
 use crate::file::rows::{Rows, matches};
-use crate::file::tables::define::known_keys;
+use crate::file::tables::define::{Needs, known_keys, table};
 use crate::file::tables::judgement;
 use crate::metric::Metric;
 use crate::place::Place;
 use crate::prose;
 use crate::row::RowLabel;
 
-/// A statement of the source.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Claim {
-    /// Identifier, like `S0-02`.
-    pub id: String,
-    pub says: String,
-    /// Whether the statement is this project's own and not the source's.
-    pub ours: bool,
-    /// Whether the source puts the statement first, in its abstract or conclusion.
-    pub main: bool,
-    /// The checks, all of which must hold.
-    pub parts: Vec<Part>,
-    /// Whether it applies to every variant, not only to the reference variants.
-    pub everywhere: bool,
-    /// The backend whose rows it is about.
-    pub on: Place,
-    /// Reason why it does not hold, or does not hold everywhere.
-    pub reason: Option<String>,
-    /// Whether the cause is unknown. The reason then lists what was tried.
-    pub open: bool,
+table! {
+    /// `[[claim]]`.
+    #[derive(PartialEq)]
+    pub Claim(labels: &Labels) {
+        /// Identifier, like `"S0-01"`.
+        id: String => "write a name like \"S0-01\"";
+        /// The statement, quoted from the source.
+        says: String => "write the statement of the source";
+        /// Whether the statement is ours and not the source's. Such claims are counted separately.
+        ours: bool = false;
+        /// Whether the source puts the statement first, in its abstract or conclusion. Main claims
+        /// are shown first.
+        main: bool = false;
+        /// The checks, all of which must hold.
+        #[serde(skip)]
+        parts: Vec<Part> = Vec::new() => later;
+        /// Whether the claim is judged in all variants, not only in the reference variants.
+        everywhere: bool = false;
+        /// World whose rows are judged: `"sim"` (default), `"stack"` or `"wire"`.
+        #[schemars(with = "Option<String>")]
+        on: Place = Place::SIM => later;
+        /// Reason why the claim does not hold, or does not hold everywhere.
+        reason: Option<String> = None, |at| read_prose(at, labels).map(Some);
+        /// Whether the cause is unknown. The reason then lists what was tried.
+        open: bool = false;
+    }
 }
 
 /// A check on a table.
@@ -50,7 +56,19 @@ pub struct Part {
     pub variants: Option<Rows>,
 }
 
-known_keys!(KEYS: judgement::Claim);
+/// `[[claim]]` with its check, or with those of its parts.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+#[schemars(rename = "claim", transform = Needs("id says"))]
+pub(crate) struct ClaimTable {
+    #[serde(flatten)]
+    claim: Claim,
+    /// Several checks, each with its own statement.
+    part: Option<Vec<judgement::Part>>,
+    #[serde(flatten)]
+    check: judgement::Check,
+}
+
+known_keys!(KEYS: ClaimTable);
 known_keys!(PART_KEYS: judgement::Part);
 known_keys!(CHECK_KEYS: judgement::Check);
 
@@ -58,21 +76,12 @@ known_keys!(CHECK_KEYS: judgement::Check);
 const FOR_EVERY_PART: [&str; 2] = ["metric", "variants"];
 
 impl Claim {
-    pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
+    pub(crate) fn read_whole(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
         let fields = cursor.table(&KEYS)?;
         let on = read_world(&fields)?;
         let labels = &labels.on(on);
-        Ok(Self {
-            on,
-            id: fields.need("id", "write a name like \"S0-01\"")?.read()?,
-            says: fields.need("says", "write the statement of the source")?.read()?,
-            ours: fields.read("ours")?.unwrap_or_default(),
-            main: fields.read("main")?.unwrap_or_default(),
-            parts: read_parts(&fields, labels)?,
-            everywhere: fields.read("everywhere")?.unwrap_or_default(),
-            reason: fields.get("reason").map(|c| read_prose(&c, labels)).transpose()?,
-            open: fields.read("open")?.unwrap_or_default(),
-        })
+        let claim = Self::read(&fields, labels)?;
+        Ok(Self { on, parts: read_parts(&fields, labels)?, ..claim })
     }
 
     /// Reports whether any part is judged in this variant.

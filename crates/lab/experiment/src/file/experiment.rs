@@ -545,7 +545,7 @@ fn read_charts(
 fn read_claims(root: &Fields<'_>, labels: &Labels, unknown: UnknownRows) -> Result<Vec<Claim>, Diagnostic> {
     let mut ids = Vec::new();
     each(root, "claim", unknown, |cursor| {
-        let claim = Claim::read(cursor, labels)?;
+        let claim = Claim::read_whole(cursor, labels)?;
         if ids.contains(&claim.id) {
             return Err(
                 cursor.problem(format!("duplicate claim id `{}`", claim.id), "give each claim its own id")

@@ -20,8 +20,7 @@ pub(crate) struct Traffic {
 }
 
 impl Link {
-    /// Reads a link whose queue is not yet converted to bytes, which needs the flows' RTT and packet
-    /// size.
+    /// Reads a link. [`Link::resolve`] converts its queue to bytes.
     pub(crate) fn read_whole(fields: &Fields<'_>) -> Result<Self, Diagnostic> {
         let right = match fields.cursor().is_below("reverse") {
             true => "write the rate of the return link, like \"1 Mbit/s\"",

@@ -24,15 +24,30 @@ impl Serialize for Share {
     }
 }
 
+/// Returns a reader of values in a range. `wrong` describes a value outside it, `right` the range.
+pub(crate) fn within<T: DeserializeOwned>(
+    is_allowed: impl Fn(&T) -> bool,
+    wrong: impl Fn(&T) -> String,
+    right: &str,
+) -> impl Fn(&Cursor<'_>) -> Result<T, Diagnostic> {
+    move |cursor| match cursor.read()? {
+        value if is_allowed(&value) => Ok(value),
+        value => Err(cursor.invalid(wrong(&value), right)),
+    }
+}
+
+/// Returns a reader of times of at least `least`.
+pub(crate) fn at_least(
+    least: Duration,
+    wrong: impl Fn(&Duration) -> String,
+) -> impl Fn(&Cursor<'_>) -> Result<Duration, Diagnostic> {
+    move |cursor| within(|time| *time >= least, &wrong, &format!("must be at least {least}"))(cursor)
+}
+
 /// Reads the size of a packet on the wire.
 pub(crate) fn packet_size(cursor: &Cursor<'_>) -> Result<Bytes, Diagnostic> {
-    match cursor.read()? {
-        Bytes(bytes @ 1..=65_535) => Ok(Bytes(bytes)),
-        size => {
-            let right = "must be between 1 and 65 535 bytes";
-            Err(cursor.invalid(format!("a size of {size} is out of range"), right))
-        }
-    }
+    let wrong = |size: &Bytes| format!("a size of {size} is out of range");
+    within(|size: &Bytes| (1..=65_535).contains(&size.0), wrong, "must be between 1 and 65 535 bytes")(cursor)
 }
 
 /// Reads the number of bytes to send, at least one.

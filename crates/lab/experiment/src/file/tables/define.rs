@@ -63,6 +63,7 @@ macro_rules! table {
 
         impl $table {
             /// Returns the names of its keys.
+            #[allow(dead_code, reason = "a table that is flattened into another has no names of its own")]
             pub(crate) fn known() -> &'static [&'static str] {
                 static KEYS: std::sync::LazyLock<Vec<&'static str>> =
                     std::sync::LazyLock::new($crate::file::tables::define::keys::<$table>);
@@ -82,7 +83,7 @@ macro_rules! table {
     };
 }
 
-/// Defines a static with the names of a table's keys: `known_keys!(KEYS: FlowTable)`.
+/// Defines a static with the names of a table's keys: `known_keys!(KEYS: Claim)`.
 macro_rules! known_keys {
     ($name:ident: $table:ty) => {
         pub(crate) static $name: std::sync::LazyLock<Vec<&'static str>> =
@@ -90,3 +91,62 @@ macro_rules! known_keys {
     };
 }
 pub(crate) use {known_keys, table};
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::Diagnostic;
+    use crate::file::cursor::Cursor;
+    use crate::file::node;
+
+    table! {
+        /// A table.
+        Sample(most: u64) {
+            /// A required key.
+            size: u64 => "write a size, like 3", |at| at_most(at, most);
+            /// A key with a default.
+            long_name: u64 = 7;
+            /// A key that the table fills in.
+            total: u64 = 0 => later;
+        }
+    }
+
+    fn at_most(cursor: &Cursor<'_>, most: u64) -> Result<u64, Diagnostic> {
+        match cursor.read()? {
+            size if size > most => Err(cursor.invalid(format!("{size} is too large"), "")),
+            size => Ok(size),
+        }
+    }
+
+    /// Returns the values of the keys, or the message.
+    fn read(text: &str) -> Result<[u64; 3], String> {
+        let document = node::parse("x.toml", text).unwrap();
+        let fields = Cursor::root("x.toml", &document).table(Sample::known());
+        let table = fields.and_then(|fields| Sample::read(&fields, 5)).map_err(|wrong| wrong.to_string())?;
+        Ok([table.size, table.long_name, table.total])
+    }
+
+    #[test]
+    fn a_line_is_reader_default_and_range() {
+        assert_eq!(Sample::known(), ["long-name", "size", "total"]);
+        assert_eq!(read("size = 5"), Ok([5, 7, 0]));
+        assert_eq!(read("size = 1\nlong-name = 2\ntotal = 3"), Ok([1, 2, 0]), "total is left to the table");
+        for (text, says) in [
+            ("long-name = 1", "size: missing; write a size, like 3"),
+            ("size = 6", ":1: size: 6 is too large"),
+            ("size = 1\nlong-name = \"a\"", ":2: long-name: must be an integer of at least 0, not \"a\""),
+            ("size = 1\nlong_name = 2", ":2: long_name: unknown key; did you mean \"long-name\"?"),
+        ] {
+            let said = read(text).unwrap_err();
+            assert!(said.contains(says), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_schema_and_manifest() {
+        let schema = serde_json::to_value(schemars::schema_for!(Sample)).unwrap();
+        assert_eq!(schema["properties"]["long-name"]["description"], "A key with a default.");
+        let table = Sample { size: 1, long_name: 2, total: 3 };
+        let written = toml::Table::try_from(table).unwrap();
+        assert_eq!(written["long-name"].as_integer(), Some(2));
+    }
+}

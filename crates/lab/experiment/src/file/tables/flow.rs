@@ -12,7 +12,7 @@ use crate::file::controller::{self, Shares};
 use crate::file::cursor::Cursor;
 use crate::file::tables::define::{Needs, table};
 use crate::file::tables::network::NameOr;
-use crate::file::values::{self, MAX_RATE, Share};
+use crate::file::values::{self, MAX_RATE, Share, at_least, within};
 
 /// Most frames per second.
 const MAX_FPS: i64 = 1000;
@@ -34,7 +34,9 @@ table! {
         /// Slow start of all controllers that offer a choice: `"standard"`, `"hystart"` (Linux),
         /// `"hystart++"` (RFC 9406), `"hystart-picoquic"`, `"hystart-mvfst"` (exits when the
         /// minimum RTT exceeds the previous round's; eight ACKs per round).
-        #[schemars(extend("enum" = ["standard", "hystart", "hystart++", "hystart-picoquic", "hystart-mvfst"]))]
+        #[schemars(extend(
+            "enum" = ["standard", "hystart", "hystart++", "hystart-picoquic", "hystart-mvfst"]
+        ))]
         slow_start: Option<String> = None => later;
         /// Transport protocol: `"quic"` (default) or `"tcp"`.
         #[schemars(extend("enum" = ["quic", "tcp"]))]
@@ -64,7 +66,10 @@ table! {
         /// Time in the run at which the flow ends.
         stop: Option<Duration> = None;
         /// Time after its own start at which the flow ends.
-        lasts: Option<Duration> = None, lasts;
+        lasts: Option<Duration> = None, |at| {
+            let wrong = |_: &Duration| "the flow lasts 0 s".to_owned();
+            within(|span| *span > Duration::ZERO, wrong, "must be longer than 0 s")(at).map(Some)
+        };
         /// Number of bytes after which the flow ends.
         transfer: Option<Bytes> = None, values::transfer;
         /// Application: `"bulk"` (default), `"media"` or `"on-off"`, each with its own keys.
@@ -99,13 +104,6 @@ fn count(cursor: &Cursor<'_>) -> Result<u64, Diagnostic> {
     match cursor.read::<i64>()? {
         n if n < 0 => Err(cursor.invalid(format!("{n} is out of range"), "must be at least 0")),
         n => Ok(n.unsigned_abs()),
-    }
-}
-
-fn lasts(cursor: &Cursor<'_>) -> Result<Option<Duration>, Diagnostic> {
-    match cursor.read()? {
-        Duration::ZERO => Err(cursor.invalid("the flow lasts 0 s", "must be longer than 0 s")),
-        span => Ok(Some(span)),
     }
 }
 
@@ -158,7 +156,11 @@ table! {
         reaction: Duration = Duration::from_millis(100);
         /// Variation of frame sizes: uniform within this share of their mean. Default 5 %.
         #[schemars(with = "Percent")]
-        variation: Share = Share(0.05), variation;
+        variation: Share = Share(0.05), |at| {
+            let wrong = |share: &Percent| format!("{share} is out of range");
+            let percent = within(|share| share.0 <= 100.0, wrong, "must be at most \"100 %\"")(at);
+            percent.map(|share| Share(share.0 / 100.0))
+        };
         /// Audio rate, without headers, sent as one packet every 20 ms. `"0"` disables audio.
         /// Default 20 kbit/s.
         #[schemars(schema_with = "rate_or_none")]
@@ -176,7 +178,8 @@ table! {
         #[schemars(with = "serde_json::Value")]
         object: (Bytes, Bytes) = (Bytes(30_000), Bytes(50_000)), sizes;
         /// Mean of the exponentially distributed idle time. Default 10 s.
-        idle: Duration = Duration::from_secs(10), idle;
+        idle: Duration = Duration::from_secs(10),
+            at_least(SHORTEST_IDLE, |idle| format!("an idle time of {idle} is too short"));
         /// Start of the flow: `"on"` (default) with an object, `"off"` with an idle time.
         begins: &'static str = "on", |at: &Cursor<'_>| at.word("begins", &[("on", "on"), ("off", "off")]);
         /// Connection that carries an object.
@@ -200,26 +203,9 @@ fn encoder_rate(cursor: &Cursor<'_>) -> Result<Rate, Diagnostic> {
     }
 }
 
-fn variation(cursor: &Cursor<'_>) -> Result<Share, Diagnostic> {
-    match cursor.read()? {
-        Percent(percent) if percent <= 100.0 => Ok(Share(percent / 100.0)),
-        percent => Err(cursor.invalid(format!("{percent} is out of range"), "must be at most \"100 %\"")),
-    }
-}
-
 /// Reads the audio rate; `"0"` and `"off"` disable audio.
 fn audio(cursor: &Cursor<'_>) -> Result<Rate, Diagnostic> {
     if matches!(cursor.node().as_str(), Some("0" | "off")) { Ok(Rate(0)) } else { cursor.read() }
-}
-
-fn idle(cursor: &Cursor<'_>) -> Result<Duration, Diagnostic> {
-    match cursor.read()? {
-        idle if idle < SHORTEST_IDLE => {
-            let right = format!("must be at least {SHORTEST_IDLE}");
-            Err(cursor.invalid(format!("an idle time of {idle} is too short"), right))
-        }
-        idle => Ok(idle),
-    }
 }
 
 fn connection(cursor: &Cursor<'_>) -> Result<Connection, Diagnostic> {

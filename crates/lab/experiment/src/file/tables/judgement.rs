@@ -84,34 +84,6 @@ pub(crate) struct Check {
     variants: Option<Vec<String>>,
 }
 
-/// `[[claim]]`.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "claim", transform = Needs("id says"))]
-pub(crate) struct Claim {
-    /// Identifier, like `"S0-01"`.
-    id: String,
-    /// The statement, quoted from the source.
-    says: String,
-    /// Whether the statement is ours and not the source's. Such claims are counted separately.
-    ours: Option<bool>,
-    /// Whether the source puts the statement first, in its abstract or conclusion. Main claims are
-    /// shown first.
-    main: Option<bool>,
-    /// Whether the claim is judged in all variants, not only in the reference variants.
-    everywhere: Option<bool>,
-    /// World whose rows are judged: `"sim"` (default), `"stack"` or `"wire"`.
-    on: Option<String>,
-    /// Reason why the claim does not hold, or does not hold everywhere.
-    reason: Option<String>,
-    /// Whether the cause is unknown. The reason then lists what was tried.
-    open: Option<bool>,
-    /// Several checks, each with its own statement.
-    part: Option<Vec<Part>>,
-    #[serde(flatten)]
-    check: Check,
-}
-
 /// `[[claim.part]]`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -18,9 +18,10 @@ use units::{Bytes, Duration};
 
 use define::Needs;
 use flow::Flow;
-use judgement::{Chart, Claim, Published, ReferenceTable, TableTable};
+use judgement::{Chart, Published, ReferenceTable, TableTable};
 use network::{Links, Probe, Udp, Window};
 
+use crate::file::claim::ClaimTable;
 use crate::file::miss::{Bias, Miss};
 
 /// A whole experiment file.
@@ -75,7 +76,7 @@ pub(crate) struct File<'a> {
     /// The variants that match the source's setup.
     pub(crate) reference: Option<ReferenceTable>,
     /// Statements of the source, written as checks.
-    pub(crate) claim: Option<Vec<Claim>>,
+    pub(crate) claim: Option<Vec<ClaimTable>>,
     /// Cells that differ from the published ones, with the reason.
     pub(crate) miss: Option<Vec<Miss>>,
     /// Columns that are consistently above or below the published ones, with the reason.

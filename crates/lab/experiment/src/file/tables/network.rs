@@ -9,12 +9,11 @@ use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::queue::Queue;
 use crate::file::tables::define::{Needs, table};
-use crate::file::values::{self, Changing, MAX_RATE, Share, packet_size};
+use crate::file::values::{self, Changing, MAX_RATE, Share, at_least, packet_size};
 
 /// A queue without a limit.
 const UNLIMITED: Queue = Queue::Limit(Limit::Unlimited);
-/// Shortest time between probes, and shortest phase of a UDP source.
-const SHORTEST: Duration = Duration::from_millis(1);
+const MS: Duration = Duration::from_millis(1);
 
 table! {
     /// A time window of the run.
@@ -183,20 +182,12 @@ table! {
         /// Links that the reply crosses.
         back_route: Option<Vec<String>> = None => later;
         /// Time between probes, default 200 ms.
-        interval: Duration = Duration::from_millis(200), probe_interval;
+        interval: Duration = Duration::from_millis(200),
+            at_least(MS, |interval| format!("an interval of {interval} is too short"));
         /// Size on the wire, default 84 bytes, as for `ping`.
         size: Bytes = Bytes(84), packet_size;
         /// Base RTT, default as for a flow.
         rtt: Duration = Duration::ZERO;
-    }
-}
-
-fn probe_interval(cursor: &Cursor<'_>) -> Result<Duration, Diagnostic> {
-    match cursor.read()? {
-        interval if interval < SHORTEST => {
-            Err(cursor.invalid(format!("an interval of {interval} is too short"), "must be at least 1 ms"))
-        }
-        interval => Ok(interval),
     }
 }
 
@@ -254,21 +245,12 @@ table! {
         /// Length of a sending period, at least 1 ms.
         on: Duration =>
             "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods",
-            phase;
+            at_least(MS, |span| format!("{span} is too short"));
         /// Length of a silent period, at least 1 ms.
         off: Duration =>
             "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods",
-            phase;
+            at_least(MS, |span| format!("{span} is too short"));
         /// Whether the lengths are means of exponential distributions, default false.
         random: bool = false;
-    }
-}
-
-fn phase(cursor: &Cursor<'_>) -> Result<Duration, Diagnostic> {
-    match cursor.read()? {
-        span if span < SHORTEST => {
-            Err(cursor.invalid(format!("{span} is too short"), format!("must be at least {SHORTEST}")))
-        }
-        span => Ok(span),
     }
 }
