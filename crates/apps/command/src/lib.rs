@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod controllers;
 mod features;
 mod interrupt;
 mod output;
@@ -26,7 +27,7 @@ use congestion::{Entry, Registry};
 /// ```
 pub fn main_with(controllers: impl IntoIterator<Item = Entry>) -> ExitCode {
     let registry = controllers.into_iter().fold(Registry::default(), Registry::with);
-    match experiment::controllers::set_controllers(registry) {
+    match controllers::set(registry) {
         Ok(()) => ExitCode::from(main_from(std::env::args_os())),
         Err(why) => {
             status::complain(why);

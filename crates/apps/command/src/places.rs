@@ -8,6 +8,7 @@ use sim::Simulator;
 use stack::{Stack, VirtualTime};
 use study::{Options, Places, Program};
 
+use crate::controllers;
 #[cfg(not(wire))]
 use crate::features;
 
@@ -80,7 +81,7 @@ fn program() -> Program {
 /// Returns the digest of this program, if its commit does not identify it.
 fn digest() -> Option<String> {
     static DIGEST: OnceLock<Option<String>> = OnceLock::new();
-    let is_said = COMMIT.chars().all(|c| c.is_ascii_hexdigit()) && !experiment::controllers::are_extended();
+    let is_said = COMMIT.chars().all(|c| c.is_ascii_hexdigit()) && !controllers::are_extended();
     let read = || Some(results::store::digest(&std::fs::read(std::env::current_exe().ok()?).ok()?));
     if is_said { None } else { DIGEST.get_or_init(read).clone() }
 }

@@ -96,6 +96,12 @@ impl Entry {
 #[derive(Clone)]
 pub struct Registry(Vec<Entry>);
 
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter().map(|entry| entry.name)).finish()
+    }
+}
+
 impl Registry {
     /// Adds an algorithm. It replaces an algorithm of the same name.
     ///
@@ -149,6 +155,11 @@ impl Algorithm {
     /// Returns every algorithm of this crate with its default parameters.
     pub fn all() -> Vec<Self> {
         Registry::default().iter().map(Entry::algorithm).collect()
+    }
+
+    /// Returns its entry in the registry.
+    pub fn entry(&self) -> &Entry {
+        &self.entry
     }
 
     /// Returns its name in experiment files.

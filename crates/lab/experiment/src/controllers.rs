@@ -1,13 +1,8 @@
-//! Controllers that experiment files and commands may name: those of this workspace, and those that
-//! a program registers before it reads a file.
-
-use std::sync::OnceLock;
+//! Names of controllers in experiment files and commands.
 
 use congestion::{Entry, Registry};
 
 use crate::diagnostic::did_you_mean;
-
-static CONTROLLERS: OnceLock<Registry> = OnceLock::new();
 
 /// Names of families, with the newest member of each.
 const FAMILIES: [(&str, &str); 1] = [("bbr", "bbr3")];
@@ -16,28 +11,13 @@ const FAMILIES: [(&str, &str); 1] = [("bbr", "bbr3")];
 const AMBIGUOUS: [(&str, &str); 1] =
     [("reno", "write `new-reno` (QUIC, RFC 9002) or `tcp-reno` (TCP, RFC 5681)")];
 
-/// Returns the registry of all controllers.
-pub fn controllers() -> &'static Registry {
-    CONTROLLERS.get_or_init(Registry::default)
-}
-
-/// Reports whether a program has registered controllers of its own.
-pub fn are_extended() -> bool {
-    let own = Registry::default();
-    controllers().iter().any(|entry| own.get(entry.name).is_none())
-}
-
 /// Returns the controller that a name stands for.
 ///
 /// An exact name wins. Otherwise case and separators do not matter, nor does a `v` before BBR's
 /// version: `CUBIC`, `newreno` and `BBRv3` are `cubic`, `new-reno` and `bbr3`. The name of a
 /// family, `bbr`, means its newest member. Use the `name` of the result in everything that is
 /// stored or compared.
-pub fn find(name: &str) -> Option<&'static Entry> {
-    find_in(controllers(), name)
-}
-
-fn find_in<'r>(registry: &'r Registry, name: &str) -> Option<&'r Entry> {
+pub fn find<'r>(registry: &'r Registry, name: &str) -> Option<&'r Entry> {
     if let Some(entry) = registry.get(name) {
         return Some(entry);
     }
@@ -62,27 +42,19 @@ fn fold(name: &str) -> String {
 
 /// Returns the message for a name that stands for no controller, with the one that was most likely
 /// meant.
-pub fn unknown(name: &str) -> String {
-    let (wrong, right) = refusal(name);
+pub fn unknown(registry: &Registry, name: &str) -> String {
+    let (wrong, right) = refusal(registry, name);
     format!("{wrong}; {right}")
 }
 
 /// Returns the problem and the advice for a name that stands for no controller.
-pub(crate) fn refusal(name: &str) -> (String, String) {
+pub(crate) fn refusal(registry: &Registry, name: &str) -> (String, String) {
     let folded = fold(name);
     if let Some((_, right)) = AMBIGUOUS.iter().find(|(known, _)| *known == folded) {
         return (format!("ambiguous algorithm `{name}`"), (*right).to_owned());
     }
-    let known = controllers().iter().map(|entry| entry.name);
+    let known = registry.iter().map(|entry| entry.name);
     (format!("unknown algorithm `{name}`"), did_you_mean(name, known))
-}
-
-/// Registers the controllers. Call it once, before anything is read.
-///
-/// # Errors
-/// Fails if controllers have been registered or used already.
-pub fn set_controllers(registry: Registry) -> Result<(), &'static str> {
-    CONTROLLERS.set(registry).map_err(|_| "controllers are in use already: register yours first")
 }
 
 #[cfg(test)]
@@ -90,7 +62,7 @@ mod tests {
     use super::*;
 
     fn found(name: &str) -> Option<&'static str> {
-        find(name).map(|entry| entry.name)
+        find(&Registry::default(), name).map(|entry| entry.name)
     }
 
     #[test]
@@ -121,7 +93,7 @@ mod tests {
     /// No two controllers differ only in what [`fold`] removes.
     #[test]
     fn every_controller_is_found_by_its_name_in_capitals() {
-        for entry in controllers().iter() {
+        for entry in Registry::default().iter() {
             assert_eq!(found(&entry.name.to_uppercase()), Some(entry.name));
             assert_eq!(found(&entry.name.replace('-', "")), Some(entry.name));
         }
@@ -131,7 +103,7 @@ mod tests {
     fn reno_is_ambiguous() {
         for name in ["reno", "Reno", "RENO"] {
             assert_eq!(found(name), None);
-            let said = unknown(name);
+            let said = unknown(&Registry::default(), name);
             assert_eq!(
                 said,
                 format!(
@@ -139,6 +111,9 @@ mod tests {
                 )
             );
         }
-        assert!(unknown("cubik").starts_with("unknown algorithm `cubik`; did you mean \"cubic\"? known: "));
+        assert!(
+            unknown(&Registry::default(), "cubik")
+                .starts_with("unknown algorithm `cubik`; did you mean \"cubic\"? known: ")
+        );
     }
 }

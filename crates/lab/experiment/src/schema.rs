@@ -4,24 +4,22 @@
 
 use std::collections::BTreeMap;
 
-use congestion::{Entry, ParamDoc};
+use congestion::{Entry, ParamDoc, Registry};
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 use units::Rate;
 
-use crate::controllers::controllers;
 use crate::file::tables::File;
 
-/// Returns the JSON Schema (draft 2020-12) of an experiment file, including the controllers of this
-/// program.
+/// Returns the JSON Schema (draft 2020-12) of an experiment file that may name these controllers.
 ///
 /// The schema covers keys, forms and words. Rules that involve several keys at once, such as a
 /// queue below one packet or a claim without rows, are checked by the reader only.
-pub fn schema() -> Value {
+pub fn schema(controllers: &Registry) -> Value {
     let mut schema = SchemaGenerator::default().into_root_schema_for::<File<'static>>().to_value();
     schema["title"] = "Ackclock experiment".into();
     schema["$defs"]["controller"] =
-        json!({ "anyOf": controllers().iter().map(controller).collect::<Vec<_>>() });
+        json!({ "anyOf": controllers.iter().map(controller).collect::<Vec<_>>() });
     schema
 }
 

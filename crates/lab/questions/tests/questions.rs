@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ackclock_questions::compare::Asked;
 use ackclock_questions::{Failure, Lab, Question, compare, conform, diff};
+use congestion::Registry;
 use experiment::place::Place;
 use results::store;
 use scenario::Watch;
@@ -52,6 +53,7 @@ fn asked() -> Asked {
         time: Some(units::Duration::from_secs(6)),
         repeat: Some(2),
         stacks: Vec::new(),
+        registry: Registry::default(),
     }
 }
 
@@ -103,6 +105,7 @@ fn a_stack_is_checked() {
         kernel: false,
         quick: true,
         repeat: Some(1),
+        registry: Registry::default(),
     });
     let lab = Lab { options: &options, progress: &study::Silent, watch: &Watch::default() };
     let (answer, text, title) = answered(&question.unwrap(), &lab);

@@ -30,7 +30,10 @@ impl Network {
     /// Reads the limits from a case of a manifest. Returns `None` if another version wrote keys
     /// that this one does not know.
     pub fn from_spec(variant: &str, row: &RowLabel, spec: &toml::Table) -> Option<Self> {
-        let text = toml::to_string(spec).ok()?;
+        let mut spec = spec.clone();
+        let flows = spec.get_mut("flow").and_then(toml::Value::as_array_mut);
+        flows.into_iter().flatten().for_each(known_controller);
+        let text = toml::to_string(&spec).ok()?;
         let exp = Experiment::parse("", Path::new("manifest.toml"), &text).ok()?;
         let scenario = exp.scenario(exp.cases().first()?, 0);
         Some(Self::from_scenario(variant, row, &scenario))
@@ -47,6 +50,15 @@ impl Network {
         }
         let buffer = if scenario.beyond.is_empty() { buffer(&scenario.link) } else { Course::new() };
         Self { variant: variant.to_owned(), row: row.clone(), capacity: capacity(scenario), base_rtt, buffer }
+    }
+}
+
+/// Replaces a controller that only the program of the runs knows. Limits do not depend on it.
+fn known_controller(flow: &mut toml::Value) {
+    let Some(controller) = flow.get_mut("controller") else { return };
+    let name = controller.get("name").unwrap_or(controller).as_str().unwrap_or_default();
+    if congestion::Registry::default().get(name).is_none() {
+        *controller = "fixed-window".into();
     }
 }
 

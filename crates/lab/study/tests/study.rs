@@ -240,3 +240,30 @@ fn two_at_once_compute_anew() {
         fs::read_dir(out.path().join("paper/x")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left.len(), 1, "{left:?}");
 }
+
+/// A program may have controllers that are known at run time only. Each file is read with its own.
+#[test]
+fn controllers_of_a_program() {
+    use congestion::algorithms::fixed_window::FixedWindow;
+    use congestion::{Controller, Entry, PathInfo, Registry};
+
+    let out = tempfile::tempdir().unwrap();
+    let goodput = |packets: u64| {
+        let build =
+            move |path: PathInfo| -> Box<dyn Controller> { Box::new(FixedWindow::packets(packets, path)) };
+        let mine = Entry::dynamic("mine", "A window of a test.", Vec::new(), Arc::new(build));
+        let text = FILE.replace("\"cubic\"", "\"mine\"");
+        let registry = Registry::default().with(mine);
+        let file = Experiment::parse_with(&registry, "own/x", Path::new("x.toml"), &text).unwrap();
+        // A program says what it is: its controllers are a part of it.
+        let options = options(out.path(), &packets.to_string());
+        let (results, folder, _) = complete(experiment(&file, &options, &Silent, &Watch::default()).unwrap());
+        assert!(!results::store::load(&folder).unwrap().networks.is_empty());
+        results.summary.variants[0].rows[0].cells["goodput"].mean
+    };
+    // Two packets of 1200 bytes in each RTT of 20 ms are about 1 Mbit/s.
+    let (two, four) = (goodput(2), goodput(4));
+    assert!((0.8..1.0).contains(&two) && (1.9 * two..2.1 * two).contains(&four), "{two} {four}");
+    let refused = Experiment::parse("x", Path::new("x.toml"), &FILE.replace("\"cubic\"", "\"mine\""));
+    assert!(refused.unwrap_err().to_string().contains("unknown algorithm `mine`"));
+}

@@ -3,8 +3,9 @@
 
 use congestion::{Entry, Variable};
 
+use crate::controllers::controllers;
 use crate::status::{Error, HOLDS, list_width, print, width};
-use experiment::controllers::{controllers, find, unknown};
+use experiment::controllers::{find, unknown};
 use questions::text::cut;
 
 /// Width of the name column.
@@ -18,7 +19,7 @@ pub(crate) fn run(name: Option<&str>) -> Result<u8, Error> {
         print("\nParameters, defaults, ranges and variables: `ackclock algorithms NAME`\n");
         return Ok(HOLDS);
     };
-    let entry = find(name).ok_or_else(|| Error::bad(unknown(name)))?;
+    let entry = find(controllers(), name).ok_or_else(|| Error::bad(unknown(controllers(), name)))?;
     if entry.name != name {
         print(&format!("`{name}` stands for {}\n\n", entry.name));
     }

@@ -10,6 +10,7 @@ use units::Duration;
 use crate::commands::arguments::repetitions;
 use crate::commands::ask::{View, ask};
 use crate::commands::worlds::{backends, stacks, worlds};
+use crate::controllers::controllers;
 use crate::status::Error;
 
 #[derive(Debug, Args)]
@@ -93,6 +94,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
         time: args.time,
         repeat: args.repeat,
         stacks,
+        registry: controllers().clone(),
     })?;
     ask("compare", &question, &args.out, &View { json: args.json, verbose: false })
 }

@@ -9,6 +9,7 @@ use questions::conform::{Asked, Question};
 use crate::commands::arguments::repetitions;
 use crate::commands::ask::{View, ask};
 use crate::commands::worlds::{backends, stacks, worlds};
+use crate::controllers::controllers;
 use crate::places;
 use crate::status::Error;
 
@@ -81,6 +82,7 @@ pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
         kernel: args.kernel,
         quick: args.quick,
         repeat: args.repeat,
+        registry: controllers().clone(),
     })?;
     if args.on == Place::WIRE || args.kernel {
         places::prepare_wire()?;

@@ -23,9 +23,7 @@ pub(crate) struct DigestArgs {
 
 /// Prints a line of JSON for each case, in the order of the cases.
 pub(crate) fn run(args: &DigestArgs) -> Result<u8, Error> {
-    let read = |source: experiment::library::Source| {
-        Ok(Experiment::parse(&source.name, &source.file, &source.text)?)
-    };
+    let read = |source: experiment::library::Source| Ok(sources::parsed(&source)?);
     let experiments = sources::read(&args.experiments, read)?;
     let most = if args.first { 1 } else { usize::MAX };
     let cases = |exp: &Experiment| exp.cases().into_iter().take(most).collect::<Vec<Case>>();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::index;
+use super::sources;
 use crate::status::{Error, HOLDS, list_width, print};
 use experiment::file::Experiment;
 use experiment::library::Library;
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<u8, Error> {
 fn shipped(filter: &str) -> Result<u8, Error> {
     let mut lines = Vec::new();
     for source in Library.shipped() {
-        let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
+        let experiment = sources::parsed(&source)?;
         let all = [&experiment.name, &experiment.title, &experiment.source];
         if all.iter().any(|text| text.to_lowercase().contains(&filter.to_lowercase())) {
             lines.push(line(&experiment));

@@ -71,7 +71,7 @@ fn check(name: &str) -> Result<(), String> {
     if TAKEN.split(' ').any(|taken| taken == name) || name.starts_with("ackclock") {
         return Err(format!("`{name}` is taken by Rust, Cargo or this program; choose another name"));
     }
-    match experiment::controllers::controllers().get(name) {
+    match crate::controllers::controllers().get(name) {
         Some(entry) => {
             let document = entry.doc.trim().trim_end_matches('.').split(" (").next().unwrap_or_default();
             Err(format!("controller `{name}` already exists ({document}); choose another name"))

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::commands::folders::load_summaries;
+use crate::commands::sources;
 use crate::status::{Error, HOLDS, MISS, complain, print};
-use experiment::file::Experiment;
 use experiment::library::Library;
 use results::{ledger, numbers};
 
@@ -14,7 +14,7 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<u8, Error> {
     let summaries = if dirs.is_empty() { Vec::new() } else { load_summaries(dirs)? };
     let mut wrong = Vec::new();
     for source in Library.shipped() {
-        let exp = Experiment::parse(&source.name, &source.file, &source.text)?;
+        let exp = sources::parsed(&source)?;
         wrong.extend(numbers::compare(&exp, &origins));
         if let Some(own) = summaries.iter().find(|summary| summary.experiment == exp.name) {
             let copied = numbers::self_derived_bounds(&exp, own);

@@ -335,7 +335,7 @@ fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
     sets.extend(args.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
     sets.extend(args.repeat.map(|n| ("repetitions".to_owned(), n.to_string())));
     sources::read(&args.experiments, |source| {
-        let mut experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
+        let mut experiment = sources::parsed(&source)?;
         if !args.controllers.is_empty() {
             experiment = experiment.with_controllers(&args.controllers)?;
         }

@@ -1,8 +1,10 @@
 //! Reads the experiments that a command line names, and collects the mistakes of all of them.
 
+use experiment::diagnostics::Diagnostics;
 use experiment::file::Experiment;
 use experiment::library::{Library, Source};
 
+use crate::controllers::controllers;
 use crate::status::{BAD, Error};
 
 /// Largest number of mistakes that are shown.
@@ -24,6 +26,11 @@ pub(crate) fn read(
         }
     }
     if wrong.is_empty() { Ok(experiments) } else { Err(together(&wrong)) }
+}
+
+/// Parses an experiment, which may name the controllers of this program.
+pub(crate) fn parsed(source: &Source) -> Result<Experiment, Diagnostics> {
+    Experiment::parse_with(controllers(), &source.name, &source.file, &source.text)
 }
 
 /// Joins the messages. Equal ones appear once, because a wrong option is wrong for every file.

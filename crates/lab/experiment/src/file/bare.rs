@@ -1,6 +1,7 @@
 //! Reads a link without an experiment, for `ackclock link`: the keys of `[link]`.
 
 use ::link::LinkConfig;
+use congestion::Registry;
 use units::Duration;
 
 use crate::diagnostic::Diagnostic;
@@ -20,7 +21,8 @@ const PLACEHOLDERS: Placeholders = &[(&["rate"], "10 Mbit/s"), (&["delay"], "1 m
 /// # Errors Returns the first mistake, with its key.
 pub fn delay(name: &str, toml: &str) -> Result<Duration, Diagnostic> {
     let document = node::parse(name, toml).map_err(|all| all.first().clone())?;
-    let fields = Cursor::root(name, &document).table(&unnamed_keys())?;
+    let controllers = Registry::default();
+    let fields = Cursor::root(name, &controllers, &document).table(&unnamed_keys())?;
     Ok(link::read_delay(&fields)?.first())
 }
 
@@ -35,8 +37,9 @@ pub fn link(
     packet: u32,
 ) -> Result<LinkConfig, Diagnostics> {
     read_or_report_with(node::parse(name, toml)?, PLACEHOLDERS, |document| {
+        let controllers = Registry::default();
         let read = || {
-            let fields = Cursor::root(name, &document).table(&unnamed_keys())?;
+            let fields = Cursor::root(name, &controllers, &document).table(&unnamed_keys())?;
             let link = Link::read_whole(&fields)?;
             let traffic = Traffic { rtt: Some(rtt(link.delay.first())), packet };
             link.resolve(&fields, traffic).map(|(_, config)| config)

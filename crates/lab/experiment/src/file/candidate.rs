@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use congestion::Registry;
+
 use crate::diagnostic::Diagnostic;
 use crate::file::experiment::Experiment;
 use crate::file::node::{Entry, Node, Origin, Value, join};
@@ -50,13 +52,14 @@ impl Experiment {
             let right = "remove one, or label it like '{ name = \"cubic\", label = \"CUBIC 2\" }'";
             return Err(at.problem(&self.file, "", format!("`{twice}` is given twice"), right));
         }
+        let (_, controllers) = self.place();
         let candidate = |text: &String| {
             let at = Origin::Argument(format!("--controller {text}").into());
-            list.value(&at, Node::argument(&at, text))
+            list.value(&at, Node::argument(&at, text), controllers)
         };
         *list.node = Node { at: whole, value: Value::Array(candidates.iter().map(candidate).collect()) };
         without_reasons(&mut document);
-        let changed = Self::read(&self.name, &self.file, document, UnknownRows::LeftOut, &Cell::new(0))?;
+        let changed = Self::read(&self.name, self.place(), document, UnknownRows::LeftOut, &Cell::new(0))?;
         Ok(changed.trial_of(self, candidates))
     }
 
@@ -102,9 +105,9 @@ struct List<'n> {
 
 impl List<'_> {
     /// Creates a value of the list: the controller, or a labelled value that sets it.
-    fn value(&self, at: &Origin, controller: Node) -> Node {
+    fn value(&self, at: &Origin, controller: Node, controllers: &Registry) -> Node {
         let Some(key) = &self.axis else { return controller };
-        let label = Node::text(at.clone(), &controller_label(&controller));
+        let label = Node::text(at.clone(), &controller_label(controllers, &controller));
         let table = |entries: Vec<(&str, Node)>| {
             let entry = |(key, node): (&str, Node)| Entry { key: key.to_owned(), at: at.clone(), node };
             Node { at: at.clone(), value: Value::Table(entries.into_iter().map(entry).collect()) }

@@ -4,7 +4,7 @@ use congestion::components::slow_start::Kind;
 use congestion::{Algorithm, Entry, ParamDoc};
 use units::{Duration, split_number};
 
-use crate::controllers::{controllers, find, refusal};
+use crate::controllers::{find, refusal};
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, error_text};
 use crate::file::merge::{merge_as, put_at};
@@ -78,8 +78,7 @@ impl Shares {
             let delay = buffer.mul_f64(percent / 100.0).to_string();
             put_at(&mut table, path, toml::Value::String(delay));
         }
-        let entry = controllers().get(algorithm.name()).ok_or("the algorithm is gone")?;
-        read(entry, table)
+        read(algorithm.entry(), table)
     }
 }
 
@@ -114,9 +113,9 @@ fn without_shares(
     Ok(node)
 }
 
-fn named(cursor: &Cursor<'_>, name: &str) -> Result<&'static Entry, Diagnostic> {
-    find(name).ok_or_else(|| {
-        let (wrong, right) = refusal(name);
+fn named<'a>(cursor: &Cursor<'a>, name: &str) -> Result<&'a Entry, Diagnostic> {
+    find(cursor.controllers(), name).ok_or_else(|| {
+        let (wrong, right) = refusal(cursor.controllers(), name);
         cursor.invalid(wrong, right)
     })
 }

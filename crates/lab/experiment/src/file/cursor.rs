@@ -1,6 +1,7 @@
 //! A cursor on a value of the document. It knows file, line and key path, so that every error can
 //! name them.
 
+use congestion::Registry;
 use serde::de::DeserializeOwned;
 
 use crate::diagnostic::{Diagnostic, Reach, did_you_mean};
@@ -10,14 +11,15 @@ use crate::file::node::{Entry, Node, Origin, Value, join};
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     file: &'a str,
+    controllers: &'a Registry,
     path: String,
     node: &'a Node,
 }
 
 impl<'a> Cursor<'a> {
-    /// Creates a cursor on a whole document.
-    pub(crate) fn root(file: &'a str, node: &'a Node) -> Self {
-        Self { file, path: String::new(), node }
+    /// Creates a cursor on a whole document, which may name these controllers.
+    pub(crate) fn root(file: &'a str, controllers: &'a Registry, node: &'a Node) -> Self {
+        Self { file, controllers, path: String::new(), node }
     }
 
     /// Returns a cursor on another value in the same place.
@@ -25,13 +27,13 @@ impl<'a> Cursor<'a> {
     where
         'a: 'b,
     {
-        Cursor { file: self.file, path: self.path.clone(), node }
+        Cursor { file: self.file, controllers: self.controllers, path: self.path.clone(), node }
     }
 
     /// Follows these keys as far as they exist.
     pub(crate) fn below(&self, path: &[String]) -> Self {
         let down = |at: Self, key: &String| match at.node.get(key) {
-            Some(node) => Self { file: at.file, path: join(&at.path, key), node },
+            Some(node) => at.down(key, node),
             None => at,
         };
         path.iter().fold(self.clone(), down)
@@ -39,11 +41,15 @@ impl<'a> Cursor<'a> {
 
     /// Returns a cursor on a child of this value.
     fn down(&self, key: &str, node: &'a Node) -> Self {
-        Self { file: self.file, path: join(&self.path, key), node }
+        Self { path: join(&self.path, key), node, ..*self }
     }
 
     pub(crate) fn node(&self) -> &'a Node {
         self.node
+    }
+
+    pub(crate) fn controllers(&self) -> &'a Registry {
+        self.controllers
     }
 
     pub(crate) fn file(&self) -> &'a str {

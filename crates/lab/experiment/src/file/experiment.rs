@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
+use congestion::Registry;
 use scenario::Scenario;
 
 use crate::aggregate::Aggregate;
@@ -108,17 +109,32 @@ pub struct Experiment {
     /// Names of the windows that every run records.
     windows: Vec<String>,
     pub(super) document: Arc<Node>,
+    /// Controllers that the file may name.
+    controllers: Registry,
     /// Keys of the network and its traffic changed by `--set`, each once.
     sets: Vec<(String, String)>,
     unknown: UnknownRows,
 }
 
 impl Experiment {
-    /// Parses a file's text. Published tables are searched next to `file`, then among the shipped
-    /// ones.
+    /// Parses a file's text with the controllers of this workspace, like
+    /// [`parse_with`](Self::parse_with).
     ///
     /// # Errors Returns all mistakes of the file that do not follow from another.
     pub fn parse(name: &str, file: &Path, text: &str) -> Result<Self, Diagnostics> {
+        Self::parse_with(&Registry::default(), name, file, text)
+    }
+
+    /// Parses a file's text, which may name these controllers. Published tables are searched next
+    /// to `file`, then among the shipped ones.
+    ///
+    /// # Errors Returns all mistakes of the file that do not follow from another.
+    pub fn parse_with(
+        controllers: &Registry,
+        name: &str,
+        file: &Path,
+        text: &str,
+    ) -> Result<Self, Diagnostics> {
         let file = file.display().to_string();
         let counted = Cell::new(0);
         let document = node::parse(&file, text)?;
@@ -127,7 +143,8 @@ impl Experiment {
             return Err(Diagnostic::new(file, wrong, "name the experiment files").into());
         }
         mistakes::read_or_report(document, |document| {
-            let read = || Self::read(name, &file, document, UnknownRows::Refused, &counted);
+            let place = (&*file, controllers);
+            let read = || Self::read(name, place, document, UnknownRows::Refused, &counted);
             (counted.get() <= MAX_CASES_READ).then(read)
         })
     }
@@ -168,7 +185,7 @@ impl Experiment {
     /// Reads a changed document. With candidates, drops reasons, which describe the file's own
     /// controllers.
     fn read_again(&self, document: Node) -> Result<Self, Diagnostic> {
-        let mut changed = Self::read(&self.name, &self.file, document, self.unknown, &Cell::new(0))?;
+        let mut changed = Self::read(&self.name, self.place(), document, self.unknown, &Cell::new(0))?;
         changed.sets.clone_from(&self.sets);
         if self.unknown == UnknownRows::LeftOut {
             changed.claims.iter_mut().for_each(|claim| claim.reason = None);
@@ -232,15 +249,20 @@ impl Experiment {
         })
     }
 
+    /// Returns the file, and the controllers that it may name.
+    pub(super) fn place(&self) -> (&str, &Registry) {
+        (&self.file, &self.controllers)
+    }
+
     /// Reads a document. Increments `counted` for each case.
     pub(super) fn read(
         name: &str,
-        file: &str,
+        (file, controllers): (&str, &Registry),
         document: Node,
         unknown: UnknownRows,
         counted: &Cell<usize>,
     ) -> Result<Self, Diagnostic> {
-        let root = Cursor::root(file, &document).table(&KEYS)?;
+        let root = Cursor::root(file, controllers, &document).table(&KEYS)?;
         let title = root.need("title", "write a title for the experiment, in a few words")?.read()?;
         let source = root.read("source")?.unwrap_or_default();
         let (repetitions, seed) = (read_repetitions(&root)?, read_seed(&root)?);
@@ -250,7 +272,7 @@ impl Experiment {
         let mut groups = Groups::default();
         let combinations = vary::combinations(&varied, rows).into_iter();
         let counted = combinations.inspect(|_| counted.set(counted.get() + 1));
-        let cases = checked(counted, &mut groups, file, &document)?;
+        let cases = checked(counted, &mut groups, (file, controllers), &document)?;
         if let Some(vary_at) = root.get("vary") {
             check_names(&cases, &vary_at)?;
         }
@@ -290,6 +312,7 @@ impl Experiment {
             groups: labels.groups.flows,
             published: labels.published,
             cases,
+            controllers: controllers.clone(),
             document: Arc::new(document),
             sets: Vec::new(),
             unknown,
@@ -383,11 +406,11 @@ impl Experiment {
 fn checked(
     combinations: impl Iterator<Item = Combination>,
     groups: &mut Groups,
-    file: &str,
+    place: (&str, &Registry),
     document: &Node,
 ) -> Result<Vec<Case>, Diagnostic> {
     let document = run_part(document);
-    combinations.map(|combination| read_case(combination, groups, file, &document)).collect()
+    combinations.map(|combination| read_case(combination, groups, place, &document)).collect()
 }
 
 /// Removes the tables that no run reads, because each case changes a copy of the document.
@@ -403,11 +426,11 @@ fn run_part(document: &Node) -> Node {
 fn read_case(
     combination: Combination,
     groups: &mut Groups,
-    file: &str,
+    place: (&str, &Registry),
     document: &Node,
 ) -> Result<Case, Diagnostic> {
     let Combination { variant, row, values, overrides } = combination;
-    let setup = read_setup(file, document, &overrides)?;
+    let setup = read_setup(place, document, &overrides)?;
     groups.add(setup.present().map(|flow| flow.config.group.as_str()));
     groups.add_links(setup.link_names.iter().chain(&setup.reverse_names).map(String::as_str));
     groups.add_windows(setup.windows.iter().map(|(name, _)| name.as_str()));
@@ -459,13 +482,17 @@ fn row_label(setup: &Setup) -> String {
 }
 
 /// Reads the file with these values set.
-fn read_setup(file: &str, document: &Node, overrides: &[Override]) -> Result<Setup, Diagnostic> {
+fn read_setup(
+    (file, controllers): (&str, &Registry),
+    document: &Node,
+    overrides: &[Override],
+) -> Result<Setup, Diagnostic> {
     let mut document = document.clone();
     for o in overrides {
         let key = o.path.join(".");
         document.set(&o.path, &o.at, &o.value).map_err(|wrong| o.at.problem(file, &key, wrong, ""))?;
     }
-    Setup::read(&Cursor::root(file, &document).table(&KEYS)?)
+    Setup::read(&Cursor::root(file, controllers, &document).table(&KEYS)?)
 }
 
 /// Adds the arguments to a problem in the file, which may occur only because of them.

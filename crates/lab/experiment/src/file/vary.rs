@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use congestion::Registry;
+
 use crate::controllers;
 use crate::diagnostic::{Diagnostic, Reach, did_you_mean};
 use crate::file::cursor::Cursor;
@@ -167,7 +169,7 @@ fn check_overwritten<'o>(
 const DUPLICATE_VALUE: &str = "the runs would be the same: remove one of them";
 
 fn read_values(key: &str, at: &Origin, cursor: &Cursor<'_>) -> Result<Vec<Choice>, Diagnostic> {
-    let choice = |value: &Cursor<'_>| Ok(Choice::new(key, at, value.node()));
+    let choice = |value: &Cursor<'_>| Ok(Choice::new(key, at, value));
     let choices = distinct(cursor, choice, "{ label = \"...\", name = \"...\" }")?;
     let mut seen: BTreeMap<(String, u64), String> = BTreeMap::new();
     for value in cursor.filled_list()? {
@@ -256,10 +258,11 @@ fn distinct(
 }
 
 impl Choice {
-    fn new(key: &str, at: &Origin, node: &Node) -> Self {
+    fn new(key: &str, at: &Origin, cursor: &Cursor<'_>) -> Self {
+        let node = cursor.node();
         let mut value = node.clone();
         let is_controller = key.ends_with("controller");
-        let label = if is_controller { controller_label(node) } else { label(node) };
+        let label = if is_controller { controller_label(cursor.controllers(), node) } else { label(node) };
         // Only controllers have a key `label`. Elsewhere it names the value and is removed.
         if let (Value::Table(entries), false) = (&mut value.value, is_controller) {
             entries.retain(|e| e.key != "label");
@@ -278,9 +281,9 @@ fn label(node: &Node) -> String {
 }
 
 /// Returns the label of a controller: its `label`, or the canonical name of its algorithm.
-pub(crate) fn controller_label(node: &Node) -> String {
+pub(crate) fn controller_label(controllers: &Registry, node: &Node) -> String {
     let text = label(node);
-    let entry = controllers::find(&text).filter(|_| node.get("label").is_none());
+    let entry = controllers::find(controllers, &text).filter(|_| node.get("label").is_none());
     entry.map_or(text, |entry| entry.name.to_owned())
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path as FilePath;
 
+use congestion::Registry;
 use experiment::controllers::{find, unknown};
 use experiment::file::{Experiment, Words};
 use experiment::library::{Library, NOT_FOUND};
@@ -81,6 +82,8 @@ pub struct Asked {
     pub repeat: Option<u32>,
     /// Stacks that run the flows in virtual time; none for the simulator.
     pub stacks: Vec<Place>,
+    /// Controllers that the question may name.
+    pub registry: Registry,
 }
 
 /// Which of several controllers is best on a link?
@@ -101,6 +104,7 @@ pub struct Question {
     pub(super) to: Duration,
     /// Number of repetitions, if it is given.
     pub(super) repeat: Option<u32>,
+    registry: Registry,
     /// Tables of the network in the experiment files.
     tables: Table,
     /// Table of a flow in the experiment files.
@@ -117,7 +121,7 @@ impl Question {
             return Err(Failure::bad("one controller cannot be compared; name two or more"));
         }
         let place = Backends::new(args.stacks.clone());
-        let controllers = Named::read_all(&args.controllers)?;
+        let controllers = Named::read_all(&args.registry, &args.controllers)?;
         if let Some(twice) = (1..controllers.len())
             .find(|i| controllers[..*i].iter().any(|c| c.label == controllers[*i].label))
         {
@@ -126,8 +130,13 @@ impl Question {
                 "`{label}` is given twice; label one of them: '{{ name = \"...\", label = \"...\" }}'"
             )));
         }
-        let against = args.against.as_deref().map(Named::read).transpose().map_err(Failure::Bad)?;
-        let (tables, mut flow) = tables(&args.link)?;
+        let against = args
+            .against
+            .as_deref()
+            .map(|text| Named::read(&args.registry, text))
+            .transpose()
+            .map_err(Failure::Bad)?;
+        let (tables, mut flow) = tables(&args.registry, &args.link)?;
         if let Some(words) = &args.flow {
             flow.extend(table(
                 &Words::split(words).map_err(|e| Failure::bad(e.to_string().replacen("link", "flow", 1)))?,
@@ -144,6 +153,7 @@ impl Question {
             from: Duration::ZERO,
             to: args.time.unwrap_or(Duration::from_secs(1)),
             repeat: args.repeat,
+            registry: args.registry.clone(),
             tables,
             flow,
         };
@@ -197,7 +207,7 @@ impl Question {
     /// command line.
     pub(super) fn experiment(&self, kind: Kind, seeds: u32) -> Result<Experiment, Failure> {
         let text = toml::to_string(&self.document(kind, seeds)).map_err(|e| Failure::bad(e.to_string()))?;
-        let read = Experiment::parse(kind.name(), FilePath::new("compare"), &text);
+        let read = Experiment::parse_with(&self.registry, kind.name(), FilePath::new("compare"), &text);
         read.map_err(|problems| Failure::fields(&problems, |key| self.field(key)))
     }
 
@@ -348,10 +358,10 @@ impl Named {
     }
 
     /// Parses all controllers, and collects all mistakes.
-    fn read_all(texts: &[String]) -> Result<Vec<Self>, Failure> {
+    fn read_all(registry: &Registry, texts: &[String]) -> Result<Vec<Self>, Failure> {
         let (mut all, mut wrong) = (Vec::new(), Vec::new());
         for text in texts {
-            match Self::read(text) {
+            match Self::read(registry, text) {
                 Ok(named) => all.push(named),
                 Err(message) => wrong.push(message),
             }
@@ -359,7 +369,7 @@ impl Named {
         if wrong.is_empty() { Ok(all) } else { Err(Failure::bad(wrong.join("\n"))) }
     }
 
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(registry: &Registry, text: &str) -> Result<Self, String> {
         let text = text.trim();
         let mut value: Value = match text.starts_with('{') {
             true => {
@@ -377,7 +387,7 @@ impl Named {
             false => text.into(),
         };
         let name = value.get("name").or(Some(&value)).and_then(Value::as_str).unwrap_or_default();
-        let entry = find(name).ok_or_else(|| unknown_controller(name))?;
+        let entry = find(registry, name).ok_or_else(|| unknown_controller(registry, name))?;
         // A short name such as `bbr` becomes the full one, so that rows and screen agree.
         match &mut value {
             Value::Table(table) => drop(table.insert("name".to_owned(), entry.name.into())),
@@ -390,20 +400,20 @@ impl Named {
 
 /// Returns the message for a name that stands for no controller, or for one with parameters in the
 /// syntax of `--link`.
-fn unknown_controller(name: &str) -> String {
+fn unknown_controller(registry: &Registry, name: &str) -> String {
     let mut words = name.splitn(2, ' ');
-    match (words.next().and_then(find), words.next().map(str::trim)) {
+    match (words.next().and_then(|name| find(registry, name)), words.next().map(str::trim)) {
         (Some(entry), Some(words)) if words.contains('=') => {
             let words = words.replacen('=', " = ", 1);
             format!("`{name}`: for parameters write '{{ name = \"{}\", {words} }}'", entry.name)
         }
-        _ => unknown(name),
+        _ => unknown(registry, name),
     }
 }
 
 /// Returns the tables of the network, and the keys of the first flow if the network is that of a
 /// file.
-fn tables(text: &str) -> Result<(Table, Table), Failure> {
+fn tables(registry: &Registry, text: &str) -> Result<(Table, Table), Failure> {
     if text.contains('=') {
         let words = Words::split(text).map_err(|e| Failure::bad(e.to_string()))?;
         return Ok((Table::from_iter([("link".to_owned(), table(&words)?.into())]), Table::new()));
@@ -423,7 +433,7 @@ fn tables(text: &str) -> Result<(Table, Table), Failure> {
     })?;
     let source =
         source.into_iter().next().ok_or_else(|| Failure::Field(LINK, format!(" {text}: no experiment")))?;
-    let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
+    let experiment = Experiment::parse_with(registry, &source.name, &source.file, &source.text)?;
     let case = experiment.cases().swap_remove(0);
     let mut file = experiment.resolved(&case, 1).map_err(|e| Failure::bad(e.to_string()))?;
     let mut flow = match file.remove("flow") {

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use congestion::Registry;
 use experiment::file::Experiment;
 use experiment::library::Library;
 use experiment::place::Place;
@@ -41,6 +42,8 @@ pub struct Asked {
     pub quick: bool,
     /// Number of repetitions; `None` for the grid's own.
     pub repeat: Option<u32>,
+    /// Controllers that the question may name.
+    pub registry: Registry,
 }
 
 /// Does a stack's own congestion control follow its specification?
@@ -60,6 +63,7 @@ pub struct Question {
     pub(super) kernel: bool,
     quick: bool,
     repeat: Option<u32>,
+    registry: Registry,
 }
 
 impl Question {
@@ -70,9 +74,9 @@ impl Question {
     pub fn new(asked: &Asked) -> Result<Self, Failure> {
         let controller = controller(asked.controller.trim())?;
         let name = controller.get("name").unwrap_or(&controller).as_str().unwrap_or_default().to_owned();
-        let Asked { stack, place: backend, kernel, quick, repeat, .. } = asked.clone();
+        let Asked { stack, place: backend, kernel, quick, repeat, registry, .. } = asked.clone();
         refuse(asked, &controller, &name).map_or(Ok(()), Err)?;
-        Ok(Self { stack, on: backend.world(), backend, controller, name, kernel, quick, repeat })
+        Ok(Self { stack, on: backend.world(), backend, controller, name, kernel, quick, repeat, registry })
     }
 
     /// Reports whether the stack is the kernel's TCP.
@@ -209,7 +213,7 @@ impl Question {
             file.insert("repetitions".to_owned(), i64::from(repeat).into());
         }
         let text = toml::to_string(&file).map_err(|e| Failure::bad(e.to_string()))?;
-        let read = Experiment::parse(name, Path::new("conform"), &text);
+        let read = Experiment::parse_with(&self.registry, name, Path::new("conform"), &text);
         let field = |key: &str| match key.strip_prefix("flow.0.controller") {
             Some(rest) => Some((CONTROLLER, rest.trim_start_matches('.').to_owned())),
             None => (key == "repetitions").then(|| ("repeat", String::new())),
@@ -341,7 +345,15 @@ mod tests {
 
     fn question(stack: &str, place: Place, controller: &str, kernel: bool) -> Question {
         let (stack, controller) = (stack.to_owned(), controller.to_owned());
-        well(Question::new(&Asked { stack, place, controller, kernel, quick: true, repeat: None }))
+        well(Question::new(&Asked {
+            stack,
+            place,
+            controller,
+            kernel,
+            quick: true,
+            repeat: None,
+            registry: Registry::default(),
+        }))
     }
 
     /// With the kernel as the subject, grid and rules use TCP and the kernel's names.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use clap::Args;
 use congestion::{Algorithm, Entry, PathInfo};
 use experiment::controllers::{find, unknown};
+
+use crate::controllers::controllers;
 use experiment::diagnostic::{Diagnostic, did_you_mean};
 use experiment::file::Experiment;
 use quic::connection::Settings;
@@ -36,8 +38,8 @@ impl ControllerArgs {
     /// Returns the controller after checking its parameters.
     pub(crate) fn algorithm(&self) -> Result<Algorithm, Error> {
         let name = &self.controller;
-        let entry =
-            find(name).ok_or_else(|| Error::bad(format!("--controller {name}: {}", unknown(name))))?;
+        let entry = find(controllers(), name)
+            .ok_or_else(|| Error::bad(format!("--controller {name}: {}", unknown(controllers(), name))))?;
         let mut sets = Vec::new();
         for set in &self.sets {
             let (key, value) = set.split_once('=').ok_or_else(|| {
@@ -47,7 +49,8 @@ impl ControllerArgs {
             sets.push((format!("flow.controller.{}", key.trim()), value.trim().to_owned()));
         }
         let text = FILE.replace("NAME", &toml::Value::from(entry.name).to_string());
-        let mut experiment = Experiment::parse("controller", Path::new("--controller"), &text)?;
+        let mut experiment =
+            Experiment::parse_with(controllers(), "controller", Path::new("--controller"), &text)?;
         if !sets.is_empty() {
             experiment = experiment.with_overrides(&sets, false).map_err(without_path)?;
         }

@@ -20,8 +20,8 @@ use wire::emu::{Config, Identity, Rig, Side, Snapshot, privilege};
 
 use self::text::Pair;
 use crate::commands::arguments::integer;
+use crate::commands::sources;
 use crate::status::Error;
-use experiment::file::Experiment;
 use experiment::library::Library;
 
 /// Largest IP packet in bytes, the MTU of the TUN devices.
@@ -148,7 +148,7 @@ fn pair(args: &LinkArgs) -> Result<Pair, Error> {
     let [source] = &sources[..] else {
         return Err(Error::bad(format!("`{}` names {} experiments; name one", args.link, sources.len())));
     };
-    let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
+    let experiment = sources::parsed(source)?;
     let (pair, note) = text::from_experiment(&experiment)?;
     if !args.quiet {
         show::say(&format!("link of {note}"));

@@ -7,6 +7,8 @@ use congestion::algorithms::media::dccc::Params;
 use units::{Duration, Rate, Time};
 
 use experiment::controllers::find;
+
+use crate::controllers::controllers;
 use stability::Setting;
 use stability::overlay::Case;
 use stability::penalty::Curves;
@@ -213,7 +215,7 @@ impl StabilityArgs {
 
     pub(super) fn check_algorithm(&self) -> Result<(), String> {
         let name = &self.algorithm;
-        match find(name).map(|entry| entry.name) {
+        match find(controllers(), name).map(|entry| entry.name) {
             Some(KNOWN) => return Ok(()),
             Some(name) => {
                 return Err(format!("no stability analysis for `{name}`; known: {KNOWN}"));

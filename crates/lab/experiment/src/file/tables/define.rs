@@ -120,7 +120,8 @@ mod tests {
     /// Returns the values of the keys, or the message.
     fn read(text: &str) -> Result<[u64; 3], String> {
         let document = node::parse("x.toml", text).unwrap();
-        let fields = Cursor::root("x.toml", &document).table(Sample::known());
+        let controllers = congestion::Registry::default();
+        let fields = Cursor::root("x.toml", &controllers, &document).table(Sample::known());
         let table = fields.and_then(|fields| Sample::read(&fields, 5)).map_err(|wrong| wrong.to_string())?;
         Ok([table.size, table.long_name, table.total])
     }
