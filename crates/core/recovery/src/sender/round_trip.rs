@@ -69,12 +69,14 @@ impl RoundTrip {
 
     /// Takes a sample of TCP, whose mean is measured on the `oldest` packet (RFC 7323 section 4).
     /// The stream is acknowledged up to the first byte of `progress` and sent up to the second.
+    #[inline]
     pub(super) fn sample_tcp(&mut self, now: Time, latest: Duration, oldest: Duration, progress: (u64, u64)) {
         self.sample_variance(oldest, progress);
         self.rtt.sample_apart(now, latest, oldest);
         self.first_sample.get_or_insert(now);
     }
 
+    #[inline]
     fn sample_variance(&mut self, rtt: Duration, (unacknowledged, edge): (u64, u64)) {
         self.variance.sample(rtt, self.rtt.smoothed(), unacknowledged, edge);
     }
@@ -91,6 +93,7 @@ impl RoundTrip {
     }
 
     /// Returns the RTO without backoff.
+    #[inline]
     pub(super) fn retransmission_timeout(&self, config: &Config) -> Duration {
         let margin = self.variance.margin().filter(|_| config.rto == Rto::Linux);
         match margin {
