@@ -113,11 +113,9 @@ impl Connection {
                     if let Some(ids) = &mut self.remote_ids {
                         ids.on_retire_acked(sequence);
                     }
-                    self.retire.remove(&sequence);
+                    self.announcements.on_acked(*item);
                 }
-                SentFrame::HandshakeDone => self.handshake_done = false,
-                SentFrame::NewConnectionId(sequence) => drop(self.new_ids.remove(&sequence)),
-                _ => {}
+                _ => self.announcements.on_acked(*item),
             }
         }
     }
@@ -129,19 +127,15 @@ impl Connection {
                 SentFrame::Crypto(chunk) => self.spaces[space as usize].crypto.on_lost(chunk),
                 SentFrame::Stream(id, chunk) => self.streams.on_data_lost(id, chunk),
                 SentFrame::Control(control) => self.streams.on_control_lost(now, control),
-                SentFrame::NewConnectionId(sequence) => drop(self.new_ids.insert(sequence)),
                 SentFrame::RetireConnectionId(sequence) => {
                     if self.remote_ids.as_ref().is_some_and(|ids| ids.is_retiring(sequence)) {
-                        self.retire.insert(sequence);
+                        self.announcements.on_lost(*item);
                     }
                 }
-                SentFrame::NewToken(at) => {
-                    if let Some(token) = self.tokens.get_mut(at) {
-                        token.pending = true;
-                    }
-                }
-                SentFrame::HandshakeDone => self.handshake_done = true,
-                SentFrame::AckFrequency => self.ask_frequency = true,
+                SentFrame::NewConnectionId(_)
+                | SentFrame::NewToken(_)
+                | SentFrame::HandshakeDone
+                | SentFrame::AckFrequency => self.announcements.on_lost(*item),
                 SentFrame::Datagram(_) => self.counts.datagrams_lost += 1,
                 SentFrame::Ack(_) | SentFrame::PathChallenge | SentFrame::PathResponse | SentFrame::Ping => {}
             }

@@ -9,7 +9,7 @@ use units::Time;
 use crate::connection::close::State;
 use crate::connection::event::Event;
 use crate::connection::sent_frames::SentFrames;
-use crate::connection::state::{Connection, Counts, TokenToSend};
+use crate::connection::state::{Connection, Counts};
 use crate::connection::tap::Tap;
 use crate::crypto::session::Session;
 use crate::level::{Side, Space};
@@ -23,8 +23,6 @@ use crate::wire::frame::Direction;
 /// Maximum overhead of a packet with a DATAGRAM frame, in bytes: header and tag, frame type and
 /// length.
 pub const DATAGRAM_OVERHEAD: u64 = 1 + 20 + 4 + 16 + FRAME as u64;
-/// Maximum number of tokens that a connection gives its peer.
-const MAX_TOKENS: usize = 4;
 
 /// Reason why a message cannot be sent (RFC 9221).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,7 +233,7 @@ impl Connection {
     /// Issues a further ID of this end to the peer, with its stateless reset token.
     pub fn issue_id(&mut self, id: ConnectionId, reset_token: [u8; 16]) {
         let sequence = self.local_ids.issue(id, reset_token);
-        self.new_ids.insert(sequence);
+        self.announcements.announce_id(sequence);
     }
 
     /// Returns the IDs of this end that the peer has retired since the last call.
@@ -252,8 +250,8 @@ impl Connection {
 
     /// Sends the client a NEW_TOKEN for a later connection; at most four. Has no effect on clients.
     pub fn send_token(&mut self, token: Vec<u8>) {
-        if self.side == Side::Server && self.tokens.len() < MAX_TOKENS && !token.is_empty() {
-            self.tokens.push(TokenToSend { token, pending: true });
+        if self.side == Side::Server {
+            self.announcements.give_token(token);
         }
     }
 

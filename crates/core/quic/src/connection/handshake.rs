@@ -107,7 +107,8 @@ impl Connection {
         }
         self.spaces[Space::Application as usize].receiver =
             receiver(self.ack_config(&peer), self.settings.base_rtt);
-        self.ask_frequency = self.config.ack_frequency.request.is_some() && peer.min_ack_delay.is_some();
+        let asks = self.config.ack_frequency.request.is_some() && peer.min_ack_delay.is_some();
+        self.announcements.ask_frequency(asks);
         self.peer = Some(peer);
         Ok(())
     }
@@ -129,7 +130,7 @@ impl Connection {
         self.complete = true;
         self.events.push_back(Event::Connected);
         if self.side == Side::Server {
-            self.handshake_done = true;
+            self.announcements.announce_handshake_done();
             self.on_confirmed(now);
         }
     }

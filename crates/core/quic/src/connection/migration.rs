@@ -85,7 +85,7 @@ impl Connection {
     pub(super) fn collect_retirements(&mut self) {
         if let Some(ids) = &mut self.remote_ids {
             while let Some(sequence) = ids.next_retire() {
-                self.retire.insert(sequence);
+                self.announcements.retire_id(sequence);
             }
         }
     }

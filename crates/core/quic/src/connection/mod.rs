@@ -13,6 +13,7 @@
 //! Parts that need no loss recovery are separate modules: [`close`], [`ids`], [`path`].
 
 mod acks;
+mod announcements;
 mod application;
 pub mod close;
 mod closing;

@@ -1,6 +1,6 @@
 //! The connection's state, and its creation.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use recovery::congestion::PathInfo;
@@ -8,6 +8,7 @@ use recovery::{AckEffects, AckFrame, Paced, Role, Sender};
 use units::{Duration, Ecn, Time};
 
 use crate::config::Config;
+use crate::connection::announcements::Announcements;
 use crate::connection::close::{IdleTimer, Lifecycle};
 use crate::connection::event::Event;
 use crate::connection::ids::{HandshakeIds, LocalIds, RemoteIds};
@@ -110,12 +111,6 @@ pub(super) struct BufferedPacket {
     pub(super) bytes: Vec<u8>,
 }
 
-/// A token for NEW_TOKEN, and whether it must be sent.
-pub(super) struct TokenToSend {
-    pub(super) token: Vec<u8>,
-    pub(super) pending: bool,
-}
-
 /// A QUIC connection.
 pub struct Connection {
     pub(super) side: Side,
@@ -146,13 +141,9 @@ pub struct Connection {
     pub(super) streams: StreamTable,
     pub(super) datagrams_in: DatagramQueue,
     pub(super) datagrams_out: DatagramQueue,
-    pub(super) handshake_done: bool,
-    pub(super) new_ids: BTreeSet<u64>,
-    pub(super) retire: BTreeSet<u64>,
-    pub(super) tokens: Vec<TokenToSend>,
+    pub(super) announcements: Announcements,
     pub(super) tokens_taken: usize,
-    /// Whether ACK_FREQUENCY must be sent, and the newest sequence number received.
-    pub(super) ask_frequency: bool,
+    /// Newest sequence number of ACK_FREQUENCY received.
     pub(super) frequency: Option<u64>,
     /// Kept to reuse their memory.
     pub(super) ack_frame: AckFrame,
@@ -236,12 +227,8 @@ impl Connection {
             streams: StreamTable::new(side, table_config(&config, settings)),
             datagrams_in: queue(datagrams.receive_queue.0, WhenFull::DropOldest),
             datagrams_out: queue(datagrams.send_queue.0, WhenFull::Refuse),
-            handshake_done: false,
-            new_ids: BTreeSet::new(),
-            retire: BTreeSet::new(),
-            tokens: Vec::new(),
+            announcements: Announcements::default(),
             tokens_taken: 0,
-            ask_frequency: false,
             frequency: None,
             ack_frame: AckFrame::default(),
             stamps: StampsToSend::default(),

@@ -49,13 +49,9 @@ impl Connection {
     }
 
     fn has_application_pending(&self) -> bool {
-        self.handshake_done
-            || !self.new_ids.is_empty()
-            || !self.retire.is_empty()
-            || self.ask_frequency
+        self.announcements.is_pending()
             || self.streams.has_urgent()
             || (self.streams.has_patient() && !self.will_acknowledge())
-            || self.tokens.iter().any(|token| token.pending)
     }
 
     /// Reports whether an ACK will be sent soon. Credit is granted long before it is needed, so it
@@ -221,31 +217,11 @@ impl Connection {
 
     /// Writes frames that are sent once per connection, or rarely.
     fn write_announcements(&mut self, w: &mut Writer<'_>) {
-        if self.handshake_done && self.put(Frame::HandshakeDone, SentFrame::HandshakeDone, w) {
-            self.handshake_done = false;
-        }
-        while let Some(&sequence) = self.new_ids.first() {
-            let frame = self.local_ids.frame(sequence);
-            if frame.is_some_and(|frame| !self.put(frame, SentFrame::NewConnectionId(sequence), w)) {
-                break;
-            }
-            self.new_ids.pop_first();
-        }
-        while let Some(&sequence) = self.retire.first() {
-            if !self.put(Frame::RetireConnectionId(sequence), SentFrame::RetireConnectionId(sequence), w) {
-                break;
-            }
-            self.retire.pop_first();
-        }
-        if self.ask_frequency {
+        self.announcements.write(&self.local_ids, &mut self.items, w);
+        if self.announcements.asks_frequency() {
             self.write_ack_frequency(w);
         }
-        for (at, token) in self.tokens.iter_mut().enumerate() {
-            if token.pending && Frame::NewToken(&token.token).encode(w).is_ok() {
-                token.pending = false;
-                self.items.push(SentFrame::NewToken(at));
-            }
-        }
+        self.announcements.write_tokens(&mut self.items, w);
     }
 
     fn write_ack_frequency(&mut self, w: &mut Writer<'_>) {
@@ -260,7 +236,7 @@ impl Connection {
             reordering_threshold: request.reordering_threshold,
         };
         if self.put(frame, SentFrame::AckFrequency, w) {
-            self.ask_frequency = false;
+            self.announcements.ask_frequency(false);
             self.sender.set_max_ack_delay(units::Duration::from_micros(delay));
             self.compute_pto();
         }

@@ -161,7 +161,7 @@ impl<T: Payload> Sender<T> {
     #[inline(never)]
     fn on_empty_ack(&mut self, now: Time, out: &mut AckEffects<T>) {
         if self.resets_backoff() {
-            self.timeouts = 0;
+            self.timeouts.reset_backoff();
         }
         self.detect_losses(now, self.accounting.bytes_in_flight, out);
         self.space.sent.forget_resolved();
@@ -189,10 +189,7 @@ impl<T: Payload> Sender<T> {
     /// in an ACK that acknowledges nothing.
     pub fn on_handshake(&mut self, now: Time, rtt: Duration, out: &mut AckEffects<T>) {
         out.clear();
-        self.variance.sample(rtt, self.rtt.smoothed(), 0, 0);
-        self.rtt.sample(now, rtt, Duration::ZERO);
-        self.rack_rtt = rtt;
-        self.first_rtt_sample.get_or_insert(now);
+        self.round_trip.sample_handshake(now, rtt);
         out.rtt = Some(rtt);
         let context = AckContext {
             ack_delay: Duration::ZERO,
@@ -224,7 +221,7 @@ impl<T: Payload> Sender<T> {
             }
             // The peer acknowledges the repeat, and not as a duplicate, so the original has not
             // arrived. RFC 8985 section 7.4.
-            if self.tail_repeat == Some((ack.echo, start)) && pn < ack.echo && !ack.duplicate {
+            if self.tail_probe.repeats(ack.echo, start) && pn < ack.echo && !ack.duplicate {
                 out.scratch.repaired = Some(pn);
             }
             let received = ack.timestamps.filter(|echoed| echoed.0 == pn).map(|echoed| echoed.1);
@@ -238,7 +235,7 @@ impl<T: Payload> Sender<T> {
     fn arrival(&self, now: Time, pn: u64, packet: &Packet<T>, echo: u64) -> Arrival {
         if pn == echo {
             Arrival::Certain
-        } else if !packet.is_repeat() || (pn < echo && now - packet.sent >= self.rtt.min()) {
+        } else if !packet.is_repeat() || (pn < echo && now - packet.sent >= self.round_trip.rtt().min()) {
             Arrival::Likely
         } else {
             Arrival::Unproven
@@ -290,42 +287,60 @@ impl<T: Payload> Sender<T> {
         self.space.largest_acked = self.space.largest_acked.max(Some(pn));
     }
 
+    /// Processes an ACK whose packets are marked, in the order of RFC 9002 appendix A.7.
     fn process_ack(&mut self, now: Time, context: &AckContext, out: &mut AckEffects<T>) {
         let raised = self.space.largest_acked > context.prior_largest;
         let newest = out.scratch.batch.summary.newest_pn();
+
+        // RTT first: the thresholds of loss detection, and all timeouts, are multiples of it.
         self.measure(now, raised, context, out);
+
+        // Only an ACK that raises the largest number has counts to check (RFC 9000 section
+        // 13.4.2.1). The answer to marks waits for the losses.
         let ce = if raised { self.ecn.on_ack(&mut self.space.ecn, &out.scratch.ecn, context.ecn) } else { 0 };
+
         let round_start = self.accounting.ends_round(newest, self.serial);
-        // RFC 6298 section 5.3: the retransmission timer waits for the oldest packet, whatever else
-        // arrives.
+
+        // Before losses are detected, because a reduction allows a probe and begins a response.
         if context.advanced {
-            self.progress = now;
-            self.timeouts = if self.resets_backoff() { 0 } else { self.timeouts };
-            // RFC 8985 section 7.3: one probe at a time, until everything sent before it has
-            // arrived (`tlp_high_seq` in Linux).
-            self.tail_probed &= context.is_tcp && self.unacknowledged < self.tail_end;
+            self.on_progress(now, context.is_tcp);
         }
-        self.probes = 0;
+        self.allowance.cancel_probes();
         self.accounting.period.end_response();
 
-        if let Some(suspicion) = self.suspicion.take() {
+        // A timeout is judged before other losses: if it was spurious, the window is restored, and
+        // a loss then reduces the restored one.
+        if let Some(suspicion) = self.timeouts.take_suspicion() {
             self.judge_timeout(now, suspicion, context, out);
         }
+
+        // Losses before marks: an ACK with both causes one reduction, for the loss.
         self.detect_losses(now, context.prior_in_flight, out);
         self.answer_marks_and_repairs(now, newest, ce, context.prior_in_flight, out);
+
+        // The recovery period ends after the losses of this ACK, which it may cover.
         if self.accounting.period.try_exit(newest, context.cumulative) {
             self.reordering.on_recovered();
-            self.prr = None;
+            self.allowance.end_reduction();
         }
+
+        // Growth last: an ACK that reduces the window does not let it grow.
         self.report_ack(now, ce, round_start, context, out);
-        if let Some(prr) = &mut self.prr {
-            prr.on_ack(
-                out.scratch.batch.summary.bytes + out.scratch.batch.summary.late,
-                self.accounting.bytes_in_flight,
-                context.advanced && out.scratch.batch.lost.is_empty(),
-            );
-        }
+        let batch = &out.scratch.batch;
+        let delivered = batch.summary.bytes + batch.summary.late;
+        let safe = context.advanced && batch.lost.is_empty();
+        self.allowance.on_ack(delivered, self.accounting.bytes_in_flight, safe);
         self.space.sent.forget_resolved();
+    }
+
+    /// Restarts the timers after an ACK of the oldest packet. RFC 6298 section 5.3: the
+    /// retransmission timer waits for that one, whatever else arrives.
+    fn on_progress(&mut self, now: Time, is_tcp: bool) {
+        self.timeouts.restart(now);
+        if self.resets_backoff() {
+            self.timeouts.reset_backoff();
+        }
+        self.tail_probe.on_progress(is_tcp.then_some(self.unacknowledged));
     }
 
     /// Takes an RTT sample from the newest packet.
@@ -335,19 +350,17 @@ impl<T: Payload> Sender<T> {
     fn measure(&mut self, now: Time, raised: bool, context: &AckContext, out: &mut AckEffects<T>) {
         let Some((_, sent)) = out.scratch.batch.summary.newest else { return };
         let latest = now - sent;
-        self.rack_rtt = latest;
+        self.round_trip.on_newest(latest);
         if !raised || !context.samples {
             return;
         }
         if context.is_tcp {
             let oldest = now - out.scratch.oldest.unwrap_or(sent);
-            let (smoothed, edge) = (self.rtt.smoothed(), self.space.sent.edge());
-            self.variance.sample(oldest, smoothed, self.unacknowledged, edge);
-            self.rtt.sample_apart(now, latest, oldest);
+            let progress = (self.unacknowledged, self.space.sent.edge());
+            self.round_trip.sample_tcp(now, latest, oldest, progress);
         } else {
-            self.rtt.sample(now, latest, context.ack_delay.min(self.longest_ack_delay()));
+            self.round_trip.sample(now, latest, context.ack_delay.min(self.longest_ack_delay()));
         }
-        self.first_rtt_sample.get_or_insert(now);
         out.rtt = Some(latest);
     }
 

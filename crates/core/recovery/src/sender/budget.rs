@@ -54,12 +54,9 @@ impl<T: Payload> Sender<T> {
         let control = self.control;
         let room = self.window().saturating_sub(self.bytes_in_flight());
         let by_window = if self.config.overshoot { room.div_ceil(bytes) } else { room / bytes };
-        let by_pacer = match self.pacing_rate(&control) {
-            Some(rate) => self.pacer.burst(now, bytes, rate, control.send_quantum),
-            None => u64::MAX,
-        };
+        let by_pacer = self.pacing.burst(now, bytes, &self.config, &control, self.round_trip.rtt());
         let limit = if by_window <= by_pacer { Limit::Window } else { Limit::Pacer };
-        let probes = u64::from(self.probes);
+        let probes = u64::from(self.allowance.probes());
         Budget { packets: by_window.min(by_pacer).max(probes), limit, at: None }
     }
 

@@ -165,7 +165,8 @@ impl<T: Payload> Sender<T> {
         self.stats.discarded += sent.in_flight().count() as u64;
         self.space.sent.clear();
         (self.space.late, self.space.loss_time) = (LateAcks::new(), None);
-        (self.timeouts, self.probes) = (0, 0);
+        self.timeouts.reset_backoff();
+        self.allowance.cancel_probes();
     }
 
     /// Ends the response to the last event: everything that could be sent has been sent. Call it

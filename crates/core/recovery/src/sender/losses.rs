@@ -24,11 +24,11 @@ impl<T: Payload> Sender<T> {
         let mut found = std::mem::take(&mut out.scratch.found);
         Search {
             config: &self.config,
-            rtt: &self.rtt,
+            rtt: self.round_trip.rtt(),
             reordering: &self.reordering,
             now,
             largest_acked,
-            rack_rtt: self.rack_rtt,
+            rack_rtt: self.round_trip.newest(),
             in_recovery: self.accounting.period.in_recovery(),
         }
         .run(&mut self.space.sent, &mut found);
@@ -64,7 +64,7 @@ impl<T: Payload> Sender<T> {
             self.reduce(now, cause, prior_in_flight, out);
         }
         if persistent {
-            self.rtt.reset_min(now);
+            self.round_trip.reset_min(now);
             self.reduce(now, Cause::PersistentCongestion, prior_in_flight, out);
         }
         self.accounting.period.add_losses(lost.len() as u64);
@@ -122,11 +122,11 @@ impl<T: Payload> Sender<T> {
     /// 7.6.2 allows looking at one space only.
     fn is_persistent(&self, lost: &[(u64, Detection)]) -> bool {
         let (Some(threshold), Some(first_sample)) =
-            (self.config.persistent_congestion, self.first_rtt_sample)
+            (self.config.persistent_congestion, self.round_trip.first_sample())
         else {
             return false;
         };
-        let duration = self.probe_timeout() * threshold;
+        let duration = self.round_trip.probe_timeout(&self.config) * threshold;
         // The first lost packet since the last acknowledged one, and the last lost packet examined.
         let (mut start, mut previous): (Option<Time>, u64) = (None, 0);
         for &(pn, _) in lost {
@@ -150,7 +150,7 @@ impl<T: Payload> Sender<T> {
     }
 
     pub(super) fn reduce(&mut self, now: Time, cause: Cause, prior_in_flight: u64, out: &mut AckEffects<T>) {
-        self.tail_probed = false; // Linux: `tcp_init_cwnd_reduction`
+        self.tail_probe.cancel(); // Linux: `tcp_init_cwnd_reduction`
         self.stats.count_reduction(cause);
         out.congestion = Some(cause);
         let before = self.accounting.controller.control().cwnd;
@@ -162,9 +162,9 @@ impl<T: Payload> Sender<T> {
         if self.spaces.is_some() {
             self.accounting.period.begin_response();
         }
-        self.prr = self.start_prr(cause, before, prior_in_flight);
+        self.allowance.begin_reduction(self.start_prr(cause, before, prior_in_flight));
         if cause == Cause::Loss {
-            self.probes = self.probes.max(1); // RFC 9002 section 7.3.2: one packet can be sent to speed up recovery
+            self.allowance.allow_probes(1); // RFC 9002 section 7.3.2: one packet can be sent to speed up recovery
         }
     }
 
@@ -185,8 +185,8 @@ impl<T: Payload> Sender<T> {
     /// until the next acknowledgement shows whether the timeout was spurious, however long the path
     /// was silent.
     pub(super) fn forget_late(&mut self, now: Time) {
-        if self.space.late.oldest().is_some() && self.suspicion.is_none() {
-            self.space.late.prune(now, self.probe_timeout());
+        if self.space.late.oldest().is_some() && !self.timeouts.suspects() {
+            self.space.late.prune(now, self.round_trip.probe_timeout(&self.config));
         }
     }
 
@@ -210,7 +210,7 @@ impl<T: Payload> Sender<T> {
         self.reordering.on_spurious(self.newest_acked(), self.serial, overtaken);
         for late in &out.scratch.late {
             let distance = prior_largest.unwrap_or(0).saturating_sub(late.pn);
-            self.reordering.raise_thresholds(&self.config, distance, now - late.sent, &self.rtt);
+            self.reordering.raise_thresholds(&self.config, distance, now - late.sent, self.round_trip.rtt());
         }
         let current = out.scratch.late.iter().filter(|v| v.in_period(period)).count() as u64;
         if self.config.undo && self.accounting.undo_if_spurious(period, current) {
@@ -228,12 +228,12 @@ impl<T: Payload> Sender<T> {
     /// Records that the last reduction was spurious. The controller has been told.
     pub(super) fn on_undone(&mut self) {
         self.stats.undone += 1;
-        self.prr = None;
+        self.allowance.end_reduction();
     }
 
     /// Returns the RTT as reported to the controller.
     #[inline]
     pub(super) fn rtt_estimate(&self, latest: Option<Duration>) -> RttEstimate {
-        RttEstimate { latest, min: self.rtt.min(), smoothed: self.rtt.smoothed() }
+        RttEstimate { latest, min: self.round_trip.rtt().min(), smoothed: self.round_trip.rtt().smoothed() }
     }
 }

@@ -9,6 +9,7 @@
 
 mod acked_ranges;
 mod acks;
+mod allowance;
 mod budget;
 pub mod config;
 pub mod ecn_validation;
@@ -20,15 +21,19 @@ mod losses;
 mod min_rtt;
 mod numbers;
 pub mod pacer;
+mod pacing;
 mod path;
 mod prr;
 mod pto;
+mod round_trip;
 mod rto;
 pub mod rtt;
 mod sending;
 mod sent_packets;
 mod space;
 mod stats;
+mod tail_probe;
+mod timeouts;
 mod timers;
 
 pub use budget::{Budget, Limit};

@@ -1,17 +1,19 @@
 //! Changes of the path: another datagram size, or another path.
 
 use congestion::{Controller, PathInfo};
-use units::{Duration, Time};
+use units::Time;
 
+use crate::sender::allowance::Allowance;
 use crate::sender::ecn_validation::Validation;
 use crate::sender::late::LateAcks;
 use crate::sender::loss_detection::Reordering;
-use crate::sender::pacer::Pacer;
-use crate::sender::rto::LinuxVariance;
-use crate::sender::rtt::Rtt;
+use crate::sender::pacing::PacedRelease;
+use crate::sender::round_trip::RoundTrip;
 use crate::sender::sending::Sender;
 use crate::sender::sent_packets::Payload;
 use crate::sender::space::SpaceId;
+use crate::sender::tail_probe::TailProbe;
+use crate::sender::timeouts::Timeouts;
 
 impl<T: Payload> Sender<T> {
     /// Changes the datagram size of the path, in bytes as counted in the window (RFC 9000 section
@@ -19,10 +21,8 @@ impl<T: Payload> Sender<T> {
     pub fn set_max_datagram_size(&mut self, bytes: u64) {
         self.path.max_datagram_size = bytes;
         self.accounting.controller.on_path_change(self.path);
-        self.pacer.set_max_datagram_size(&self.config.pacing, bytes);
-        if let Some(prr) = &mut self.prr {
-            prr.set_max_datagram_size(bytes);
-        }
+        self.pacing.set_max_datagram_size(&self.config, bytes);
+        self.allowance.set_max_datagram_size(bytes);
         self.refresh_control();
     }
 
@@ -35,15 +35,12 @@ impl<T: Payload> Sender<T> {
     pub fn on_path_change(&mut self, now: Time, controller: Box<dyn Controller>, path: PathInfo) {
         let (config, rate_samples) = (&self.config, controller.needs().rate_samples);
         self.path = path;
-        self.rtt = Rtt::new(config.initial_rtt, config.min_rtt_window);
-        self.variance = LinuxVariance::new(config.min_rto);
-        self.pacer = Pacer::new(&config.pacing, path.max_datagram_size);
-        self.window_rate = ((0, 0, Duration::ZERO), 0.0);
+        self.round_trip = RoundTrip::new(config);
+        self.pacing = PacedRelease::new(config, path.max_datagram_size);
         self.ecn = Validation::new(config.ecn, config.ecn_validation);
         self.reordering = Reordering::default();
-        (self.rack_rtt, self.first_rtt_sample, self.progress) = (config.initial_rtt, None, now);
-        (self.prr, self.suspicion, self.tail_probed, self.tail_repeat) = (None, None, false, None);
-        (self.timeouts, self.probes, self.restarted) = (0, 0, false);
+        (self.timeouts, self.tail_probe) = (Timeouts::new(now), TailProbe::default());
+        (self.allowance, self.restarted) = (Allowance::default(), false);
         self.path_since = self.serial;
         self.accounting.restart(now, controller);
         let parked = self.spaces.iter_mut().flat_map(|spaces| &mut spaces.parked);

@@ -57,12 +57,12 @@ impl<T: Payload> Sender<T> {
         if spaces.amplification_limited {
             return None;
         }
-        let backoff = self.backoff();
-        let timeout = self.rtt.timeout(self.config.granularity);
+        let backoff = self.timeouts.backoff();
+        let timeout = self.round_trip.rtt().timeout(self.config.granularity);
         let probes = SpaceId::ALL.into_iter().filter_map(|space| {
             let delay = match space {
                 SpaceId::Application if !spaces.confirmed => return None,
-                SpaceId::Application => self.probe_timeout(),
+                SpaceId::Application => self.round_trip.probe_timeout(&self.config),
                 _ => timeout,
             };
             Some((self.last_awaited(space)? + delay * backoff, space))
@@ -90,7 +90,7 @@ impl<T: Payload> Sender<T> {
         self.select(due.space);
         out.space = due.space;
         if due.kind == TimerKind::Deadlock {
-            self.timeouts += 1;
+            self.timeouts.back_off();
             self.probe(1, out);
         } else {
             self.on_loss_timer(now, out);

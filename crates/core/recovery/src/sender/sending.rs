@@ -7,16 +7,18 @@ use congestion::{Control, Controller, Idle, PathInfo};
 use units::{Duration, Ecn, Time};
 
 use crate::feed::Accounting;
-use crate::sender::config::{Config, Paced};
+use crate::sender::allowance::Allowance;
+use crate::sender::config::Config;
 use crate::sender::ecn_validation::Validation;
 use crate::sender::loss_detection::Reordering;
-use crate::sender::pacer::Pacer;
-use crate::sender::prr::Prr;
-use crate::sender::rto::LinuxVariance;
+use crate::sender::pacing::PacedRelease;
+use crate::sender::round_trip::RoundTrip;
 use crate::sender::rtt::Rtt;
 use crate::sender::sent_packets::{Kind, Payload};
 use crate::sender::space::{Space, SpaceId, Spaces};
 use crate::sender::stats::Stats;
+use crate::sender::tail_probe::TailProbe;
+use crate::sender::timeouts::Timeouts;
 
 /// Decision whether a packet can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,17 +29,6 @@ pub enum SendDecision {
     At(Time),
     /// The packet must wait until the window opens.
     WindowFull,
-}
-
-/// State after a retransmission timeout: further packets that may be lost, until an acknowledgement
-/// decides (see `timers`).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Suspicion {
-    /// Packets below this number were sent so long before the timeout that they should have been
-    /// acknowledged.
-    pub(super) below: u64,
-    /// Packets from this number on were sent after the timeout.
-    pub(super) since: u64,
 }
 
 /// Loss recovery of the sender on one path.
@@ -59,33 +50,17 @@ pub struct Sender<T> {
     pub(super) serial: u64,
     /// Packets below this serial were sent on another path.
     pub(super) path_since: u64,
-    pub(super) rtt: Rtt,
-    pub(super) variance: LinuxVariance,
-    pub(super) pacer: Pacer,
-    /// Pacing rate of a window and the values from which it was computed, cached because it is read
-    /// several times between two changes.
-    pub(super) window_rate: ((u64, u64, Duration), f64),
+    pub(super) round_trip: RoundTrip,
+    pub(super) pacing: PacedRelease,
     pub(super) ecn: Validation,
     pub(super) reordering: Reordering,
-    /// Gradual reduction of the window, during a recovery period.
-    pub(super) prr: Option<Prr>,
+    /// Deviations from the controller's window. The next ACK cancels unused probes.
+    pub(super) allowance: Allowance,
     pub(super) stats: Stats,
     /// TCP: all stream bytes before this one are acknowledged (`SND.UNA`).
     pub(super) unacknowledged: u64,
-    /// RTT of the newest packet in the last ACK (RACK.rtt).
-    pub(super) rack_rtt: Duration,
-    pub(super) first_rtt_sample: Option<Time>,
-    /// Time of the last progress, from which the retransmission timeout counts.
-    pub(super) progress: Time,
-    pub(super) timeouts: u32,
-    pub(super) suspicion: Option<Suspicion>,
-    pub(super) tail_probed: bool,
-    /// End of the stream when the tail was probed, including the probe.
-    pub(super) tail_end: u64,
-    /// Number and first byte of the tail loss probe that repeats a payload still in flight.
-    pub(super) tail_repeat: Option<(u64, u64)>,
-    /// Packets that can be sent whatever the window. The next ACK cancels unused ones.
-    pub(super) probes: u32,
+    pub(super) timeouts: Timeouts,
+    pub(super) tail_probe: TailProbe,
     /// The controller has been told that this sender was idle.
     pub(super) restarted: bool,
 }
@@ -101,24 +76,15 @@ impl<T: Payload> Sender<T> {
             spaces: None,
             serial: 0,
             path_since: 0,
-            rtt: Rtt::new(config.initial_rtt, config.min_rtt_window),
-            variance: LinuxVariance::new(config.min_rto),
-            pacer: Pacer::new(&config.pacing, path.max_datagram_size),
-            window_rate: ((0, 0, Duration::ZERO), 0.0),
+            round_trip: RoundTrip::new(&config),
+            pacing: PacedRelease::new(&config, path.max_datagram_size),
             ecn: Validation::new(config.ecn, config.ecn_validation),
             reordering: Reordering::default(),
-            prr: None,
+            allowance: Allowance::default(),
             stats: Stats::default(),
             unacknowledged: 0,
-            rack_rtt: config.initial_rtt,
-            first_rtt_sample: None,
-            progress: Time::ZERO,
-            timeouts: 0,
-            suspicion: None,
-            tail_probed: false,
-            tail_end: 0,
-            tail_repeat: None,
-            probes: 0,
+            timeouts: Timeouts::new(Time::ZERO),
+            tail_probe: TailProbe::default(),
             restarted: false,
             accounting: Accounting::new(controller, config.exit),
             config,
@@ -134,7 +100,7 @@ impl<T: Payload> Sender<T> {
 
     /// Decides whether a packet of `bytes` can be sent.
     pub fn can_send(&mut self, now: Time, bytes: u64) -> SendDecision {
-        if self.probes > 0 {
+        if self.allowance.probes() > 0 {
             return SendDecision::Now;
         }
         if self.accounting.bytes_in_flight == 0 {
@@ -143,13 +109,12 @@ impl<T: Payload> Sender<T> {
         let control = self.control;
         // With overshoot, one free byte is enough to send.
         let needed = if self.config.overshoot { 1 } else { bytes };
-        if self.accounting.bytes_in_flight + needed > self.window_of(&control) {
+        if self.accounting.bytes_in_flight + needed > self.allowance.window(control.cwnd) {
             self.accounting.on_window_full(self.serial);
-            self.pacer.on_window_full();
+            self.pacing.on_window_full();
             return SendDecision::WindowFull;
         }
-        let Some(rate) = self.pacing_rate(&control) else { return SendDecision::Now };
-        match self.pacer.release(now, bytes, rate, control.send_quantum) {
+        match self.pacing.release(now, bytes, &self.config, &control, self.round_trip.rtt()) {
             at if at <= now => SendDecision::Now,
             at => SendDecision::At(at),
         }
@@ -160,40 +125,12 @@ impl<T: Payload> Sender<T> {
         if !self.config.restart_after_idle || self.restarted || self.stats.sent == 0 {
             return;
         }
-        let (idle, rto) = (now - self.last_sent(), self.retransmission_timeout());
+        let (idle, rto) = (now - self.last_sent(), self.round_trip.retransmission_timeout(&self.config));
         if idle > rto {
             self.restarted = true;
             self.accounting.controller.on_idle(&Idle { now, idle, rto });
             self.refresh_control();
         }
-    }
-
-    /// Returns the limit on the bytes in flight: the controller's window, or PRR's.
-    fn window_of(&self, control: &Control) -> u64 {
-        self.prr.as_ref().map_or(control.cwnd, Prr::window)
-    }
-
-    /// Returns the pacing rate in bytes per second, or `None` if this sender does not pace (yet).
-    pub(super) fn pacing_rate(&mut self, control: &Control) -> Option<f64> {
-        if let Some(rate) = control.pacing_rate.filter(|_| self.config.paced != Paced::Never) {
-            return Some(rate.bytes_per_sec());
-        }
-        if self.config.paced != Paced::Always || !self.rtt.is_sampled() {
-            return None; // RFC 9002 section 7.7: the initial window can be sent at once
-        }
-        let from = (control.cwnd, control.ssthresh, self.rtt.smoothed());
-        if self.window_rate.0 != from {
-            self.window_rate = (from, self.rate_of_window(control));
-        }
-        Some(self.window_rate.1)
-    }
-
-    /// Returns a multiple of `cwnd / smoothed_rtt`.
-    fn rate_of_window(&self, control: &Control) -> f64 {
-        let pacing = &self.config.pacing;
-        let early = (control.cwnd as f64) < control.ssthresh as f64 * pacing.slow_start_until;
-        let factor = if early { pacing.slow_start_factor } else { pacing.factor };
-        factor * control.cwnd as f64 / self.rtt.smoothed().as_secs_f64().max(1e-9)
     }
 
     /// Records a sent packet. Returns its number and mark.
@@ -210,8 +147,8 @@ impl<T: Payload> Sender<T> {
     /// Returns the mark of the packet to send now.
     #[inline]
     pub(super) fn mark(&mut self, now: Time, may_mark: bool) -> Ecn {
-        let (rtt, config) = (&self.rtt, &self.config);
-        self.ecn.mark(now, || config.probe_timeout(rtt), may_mark)
+        let (round_trip, config) = (&self.round_trip, &self.config);
+        self.ecn.mark(now, || round_trip.probe_timeout(config), may_mark)
     }
 
     /// Records a packet in flight in the active space and returns its number.
@@ -221,7 +158,7 @@ impl<T: Payload> Sender<T> {
         self.serial += 1;
         self.ecn.on_sent(&mut self.space.ecn, ecn);
         if self.accounting.bytes_in_flight == 0 {
-            self.progress = now;
+            self.timeouts.restart(now);
         }
         let snapshot = self.accounting.on_sent(now, serial, bytes);
         self.refresh_control();
@@ -230,25 +167,20 @@ impl<T: Payload> Sender<T> {
             // RFC 6298 section 5.4: the repeat of the oldest segment has the full timeout to
             // arrive.
             if data.range().start == self.unacknowledged {
-                self.progress = now;
-            }
-            if self.tail_probed && self.probes > 0 {
-                self.tail_repeat = Some((serial, data.range().start));
+                self.timeouts.restart(now);
             }
         }
+        let repeats = repeat.then(|| data.range().start);
         let pn = self.space.sent.push(now, bytes, (kind, serial), ecn, snapshot, data);
-        if self.tail_probed && self.probes > 0 {
-            self.tail_end = self.space.sent.edge();
+        if self.tail_probe.is_outstanding() && self.allowance.probes() > 0 {
+            self.tail_probe.on_sent(serial, repeats, self.space.sent.edge());
         }
         if kind != Kind::Padding {
             self.space.last_sent = now;
         }
         self.restarted = false;
-        self.probes = self.probes.saturating_sub(1);
-        self.pacer.on_sent(now, bytes);
-        if let Some(prr) = &mut self.prr {
-            prr.on_sent(bytes);
-        }
+        self.allowance.on_sent(bytes);
+        self.pacing.on_sent(now, bytes);
         self.stats.sent += 1;
         self.stats.sent_bytes += bytes;
         self.stats.retransmissions += u64::from(repeat);
@@ -265,7 +197,7 @@ impl<T: Payload> Sender<T> {
     /// Returns the limit on the bytes in flight. It is above the controller's window while a
     /// reduction is spread over the round trip, and below it after losses emptied the pipe.
     pub fn window(&self) -> u64 {
-        self.window_of(&self.control)
+        self.allowance.window(self.control.cwnd)
     }
     /// Returns the bytes in flight.
     pub fn bytes_in_flight(&self) -> u64 {
@@ -289,7 +221,7 @@ impl<T: Payload> Sender<T> {
     }
     /// Returns the RTT estimator.
     pub fn rtt(&self) -> &Rtt {
-        &self.rtt
+        self.round_trip.rtt()
     }
     /// Updates the cached output of the controller after an event.
     #[inline]

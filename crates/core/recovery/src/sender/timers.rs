@@ -3,16 +3,14 @@
 use congestion::{Cause, Detection};
 use units::{Duration, Time};
 
-use crate::sender::config::{Rto, TimeThreshold, Timeout};
+use crate::sender::config::{TimeThreshold, Timeout};
 use crate::sender::effects::{AckContext, AckEffects};
-use crate::sender::sending::{Sender, Suspicion};
+use crate::sender::sending::Sender;
 use crate::sender::sent_packets::Payload;
+use crate::sender::timeouts::Suspicion;
 
 /// Number of probes sent on a QUIC probe timeout. RFC 9002 section 6.2.4: one or two.
 pub(super) const PTO_PROBES: u32 = 2;
-
-/// Time that a tail loss probe waits in addition to two RTTs (Linux `TCP_TIMEOUT_MIN_US`).
-const TAIL_PROBE_MARGIN: Duration = Duration::from_millis(2);
 
 /// Longest retransmission timeout. RFC 6298 section 2.5: 60 s or more; Linux 120 s.
 const MAX_RTO: Duration = Duration::from_secs(120);
@@ -34,26 +32,24 @@ impl<T: Payload> Sender<T> {
     /// Returns the current values of the timers, whatever is in flight.
     pub fn timers(&self) -> Timers {
         let (pto, rto) = match self.config.timeout {
-            Timeout::Pto => (self.probe_timeout(), None),
-            Timeout::TlpRto => (self.tail_probe_delay(), Some(self.retransmission_timeout())),
+            Timeout::Pto => (self.round_trip.probe_timeout(&self.config), None),
+            Timeout::TlpRto => {
+                let rto = self.round_trip.retransmission_timeout(&self.config);
+                (self.round_trip.tail_probe_delay(), Some(rto))
+            }
         };
         let reo_wnd = match self.config.time_threshold {
             TimeThreshold::Off => None,
             TimeThreshold::Rack => {
-                Some(self.reordering.window(&self.rtt, || self.accounting.period.in_recovery()))
+                Some(self.reordering.window(self.round_trip.rtt(), || self.accounting.period.in_recovery()))
             }
             TimeThreshold::Factor(factor) => {
-                let rtt = self.rtt.smoothed().max(self.rtt.latest());
+                let rtt = self.round_trip.rtt();
+                let rtt = rtt.smoothed().max(rtt.latest());
                 Some(rtt.mul_f64(factor).max(self.config.granularity) - rtt)
             }
         };
         Timers { pto, rto, reo_wnd }
-    }
-
-    /// Returns the delay of a tail loss probe with more than one packet in flight: two RTTs and a
-    /// margin.
-    fn tail_probe_delay(&self) -> Duration {
-        self.rtt.smoothed() * 2 + TAIL_PROBE_MARGIN
     }
 
     /// Returns the time at which [`Sender::on_timer`] must be called, for loss recovery or because
@@ -78,51 +74,39 @@ impl<T: Payload> Sender<T> {
         Some(self.space.loss_time.unwrap_or_else(|| self.timeout_at()))
     }
 
-    /// Returns the PTO without backoff (RFC 9002 section 6.2.1).
-    pub(super) fn probe_timeout(&self) -> Duration {
-        self.config.probe_timeout(&self.rtt)
-    }
-
     fn timeout_at(&self) -> Time {
         match self.config.timeout {
-            Timeout::Pto => self.space.last_sent + self.probe_timeout() * self.backoff(),
+            Timeout::Pto => {
+                self.space.last_sent + self.round_trip.probe_timeout(&self.config) * self.timeouts.backoff()
+            }
             Timeout::TlpRto if self.may_probe_tail() => self.tail_probe_at().min(self.retransmission_at()),
             Timeout::TlpRto => self.retransmission_at(),
         }
     }
 
-    pub(super) fn backoff(&self) -> u64 {
-        1 << self.timeouts.min(20)
-    }
-
     fn retransmission_at(&self) -> Time {
-        self.progress + (self.retransmission_timeout() * self.backoff()).min(MAX_RTO)
-    }
-
-    /// Returns the RTO without backoff.
-    pub(super) fn retransmission_timeout(&self) -> Duration {
-        let margin = self.variance.margin().filter(|_| self.config.rto == Rto::Linux);
-        match margin {
-            Some(margin) => self.rtt.smoothed() + margin,
-            None => self.rtt.timeout(self.config.granularity).max(self.config.min_rto),
-        }
+        let rto = self.round_trip.retransmission_timeout(&self.config);
+        self.timeouts.progress() + (rto * self.timeouts.backoff()).min(MAX_RTO)
     }
 
     /// Reports whether a tail loss probe is allowed: no packet is known to be missing, no loss is
     /// being repaired, and no probe is in flight (RFC 8985 section 7.2).
     fn may_probe_tail(&self) -> bool {
-        let repairing =
-            self.timeouts > 0 || !self.accounting.period.allows_probe() || self.space.loss_time.is_some();
-        !self.tail_probed && !repairing && self.rtt.is_sampled()
+        let repairing = self.timeouts.count() > 0
+            || !self.accounting.period.allows_probe()
+            || self.space.loss_time.is_some();
+        !self.tail_probe.is_outstanding() && !repairing && self.round_trip.rtt().is_sampled()
     }
 
     /// Returns the time of the tail loss probe: two RTTs after the last packet or progress, plus
     /// the peer's ACK delay if only one packet is in flight (RFC 8985 section 7.2).
     fn tail_probe_at(&self) -> Time {
         let alone = self.stats.in_flight() <= 1;
-        let delay =
-            if alone { self.rtt.smoothed() * 2 + self.config.min_rto } else { self.tail_probe_delay() };
-        self.space.last_sent.max(self.progress) + delay
+        let delay = match alone {
+            true => self.round_trip.rtt().smoothed() * 2 + self.config.min_rto,
+            false => self.round_trip.tail_probe_delay(),
+        };
+        self.space.last_sent.max(self.timeouts.progress()) + delay
     }
 
     /// Processes the timer. Call it at the time that [`Sender::next_timer`] returns; earlier calls
@@ -145,12 +129,12 @@ impl<T: Payload> Sender<T> {
         if self.space.loss_time.is_some() {
             self.detect_losses(now, prior_in_flight, out);
         } else if self.config.timeout == Timeout::Pto {
-            self.timeouts += 1;
+            self.timeouts.back_off();
             self.probe(PTO_PROBES, out);
         } else if self.may_probe_tail() {
             // If the RTO would expire first, the probe replaces it (RFC 8985 section 7.2).
-            (self.tail_probed, self.tail_end) = (true, self.space.sent.edge());
-            self.progress = now; // section 7.3: the probe re-arms the RTO
+            self.tail_probe.begin(self.space.sent.edge());
+            self.timeouts.restart(now); // section 7.3: the probe re-arms the RTO
             self.probe(1, out);
         } else {
             self.time_out(now, prior_in_flight, out);
@@ -159,7 +143,8 @@ impl<T: Payload> Sender<T> {
     }
 
     pub(super) fn probe(&mut self, count: u32, out: &mut AckEffects<T>) {
-        self.probes = count;
+        self.allowance.cancel_probes();
+        self.allowance.allow_probes(count);
         self.stats.timeouts += 1;
         out.probe = true;
     }
@@ -170,22 +155,21 @@ impl<T: Payload> Sender<T> {
     /// The next acknowledgement decides about the other packets. Until then the window blocks
     /// everything else, so the decision can wait.
     fn time_out(&mut self, now: Time, prior_in_flight: u64, out: &mut AckEffects<T>) {
-        self.timeouts += 1;
+        self.timeouts.back_off();
         self.stats.timeouts += 1;
-        self.progress = now;
+        self.timeouts.restart(now);
         let Some((oldest, _)) = self.space.sent.in_flight().next() else { return };
-        let since = self.suspicion.map_or(self.serial, |s| s.since);
-        self.suspicion = Some(Suspicion { below: self.overdue(now), since });
+        self.timeouts.suspect(self.overdue(now), self.serial);
         // RFC 5681 section 3.1: ssthresh is held while the same data times out again.
-        let cause = (self.timeouts == 1).then_some(Cause::Timeout);
+        let cause = (self.timeouts.count() == 1).then_some(Cause::Timeout);
         self.declare_lost(now, &[(oldest, Detection::Timeout)], cause, prior_in_flight, out);
-        self.probes = self.probes.max(1);
+        self.allowance.allow_probes(1);
     }
 
     /// Returns the packet below which all packets should have been acknowledged (RFC 8985 section
     /// 6.3).
     fn overdue(&self, now: Time) -> u64 {
-        let delay = self.rack_rtt + self.reordering.window(&self.rtt, || false);
+        let delay = self.round_trip.newest() + self.reordering.window(self.round_trip.rtt(), || false);
         let young = self.space.sent.iter().find(|(_, p)| p.sent + delay > now);
         young.map_or(self.space.sent.next_slot(), |(slot, _)| slot)
     }
@@ -212,7 +196,7 @@ impl<T: Payload> Sender<T> {
         } else if self.config.undo && self.accounting.period.on_spurious_timeout() {
             self.accounting.controller.on_spurious();
             self.on_undone();
-            self.timeouts = 0;
+            self.timeouts.reset_backoff();
             if out.scratch.late.is_empty() {
                 self.reduce(now, Cause::Loss, prior_in_flight, out);
             }

@@ -100,9 +100,7 @@ impl Scheduled {
     pub(super) fn leave(&mut self, now: Time, queue_time: Option<QueueTime>, arrival: Option<(Time, Ecn)>) {
         self.queue_times.extend(queue_time.map(|queue_time| (now, queue_time)));
         let arrival = arrival.filter(|(at, _)| *at < Time::NEVER);
-        let packet = self.packets.get_mut(self.left);
-        self.repeats -= usize::from(packet.as_ref().is_some_and(|packet| packet.repeat));
-        match (arrival, packet) {
+        match (arrival, self.packets.get_mut(self.left)) {
             (Some(arrival), Some(packet)) => (packet.arrives, packet.ecn) = arrival,
             _ if self.left == 0 => {
                 self.packets.pop_front();
@@ -111,6 +109,12 @@ impl Scheduled {
             _ => {}
         }
         self.left += 1;
+    }
+
+    /// Notes that the packet that has just left is a retransmission.
+    #[inline]
+    pub(super) fn leave_repeat(&mut self) {
+        self.repeats -= 1;
     }
 
     /// Returns the arrival of the next packet that stays here.

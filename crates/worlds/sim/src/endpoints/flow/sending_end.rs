@@ -354,6 +354,7 @@ impl Flow {
             };
             self.scheduled.leave(now, queue_time.filter(|_| !ack_alone), arrival);
             if packet.repeat {
+                self.scheduled.leave_repeat();
                 self.catch_up(now, shared);
                 if self.receiver.holds(&packet.chunk) {
                     self.record.on_redundant(now);
