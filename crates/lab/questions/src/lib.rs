@@ -6,15 +6,15 @@ pub mod cost;
 pub mod diff;
 mod failure;
 mod lab;
+mod page;
 mod ratio;
+pub mod stability;
 pub mod text;
 
 pub use self::failure::Failure;
 pub use self::lab::{Lab, Stored, id};
+pub use self::page::{Content, Page};
 pub use self::ratio::Ratio;
-
-use report::Block;
-use results::summary::Results;
 
 /// A question about controllers, stacks or results.
 ///
@@ -50,16 +50,4 @@ pub struct Cost {
     pub seconds: f64,
     /// The rest of a sentence about it: which runs it covers, and how to make them fewer.
     pub covers: String,
-}
-
-/// An answer as a page.
-#[derive(Debug)]
-pub struct Page<'a> {
-    /// Name of its folder, below that of the reports.
-    pub folder: String,
-    pub title: String,
-    /// The answer, for the beginning of the page.
-    pub blocks: Vec<Block>,
-    /// Results that the rest of the page shows.
-    pub results: &'a [Results],
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ackclock_questions::compare::Asked;
-use ackclock_questions::{Failure, Lab, Question, compare, conform, diff};
+use ackclock_questions::{Content, Failure, Lab, Question, compare, conform, diff, stability};
 use congestion::Registry;
 use experiment::place::Place;
 use results::store;
@@ -39,7 +39,10 @@ fn answered<Q: Question>(question: &Q, lab: &Lab<'_>) -> (Q::Answer, String, Opt
     assert!(question.check(lab).unwrap().seconds >= 0.0);
     let answer = question.answer(lab).unwrap();
     let text = question.text(&answer, true);
-    let title = question.page(&answer).map(|page| page.title);
+    let title = question.page(&answer).map(|page| match page.content {
+        Content::Answer { title, .. } => title,
+        _ => String::new(),
+    });
     (answer, text, title)
 }
 
@@ -135,4 +138,22 @@ fn a_question_can_be_stopped() {
     let lab = Lab { options: &options, progress: &study::Silent, watch: &watch };
     let stopped = compare::Question::new(&asked()).unwrap().answer(&lab).unwrap_err();
     assert!(matches!(stopped, Failure::Study(study::Failure::Interrupted(_))), "{stopped}");
+}
+
+#[test]
+fn a_loop_is_analysed() {
+    let options = options(Path::new(""));
+    let lab = Lab { options: &options, progress: &study::Silent, watch: &Watch::default() };
+    let asked = stability::Asked {
+        algorithm: "dccc".to_owned(),
+        rtt: Some(units::Duration::from_millis(100)),
+        rate: Some(units::Rate(1_000_000)),
+        links: 1,
+        ..stability::Asked::default()
+    };
+    let (answer, text, page) = answered(&stability::Question::new(&asked).unwrap(), &lab);
+    assert!(matches!(answer, stability::Answer::Loop(_)) && page.is_some());
+    assert!(text.contains("margin"), "{text}");
+    let unknown = stability::Asked { algorithm: "cubic".to_owned(), ..asked };
+    assert!(stability::Question::new(&unknown).unwrap_err().to_string().contains("no stability analysis"));
 }

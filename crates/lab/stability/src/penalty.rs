@@ -11,10 +11,11 @@
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
 use units::Duration;
 
 /// Parameters of the curves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curves {
     /// Threshold T_r.
     pub threshold: Duration,

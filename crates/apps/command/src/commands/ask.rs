@@ -1,6 +1,6 @@
 //! Asks a question: runs it until Ctrl-C, writes its page, and prints its answer.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use questions::{Lab, Question, cost};
 use serde::Serialize;
@@ -20,8 +20,8 @@ pub(super) struct View {
     pub(super) verbose: bool,
 }
 
-/// Answers a question with results below `out`. `name` is that of the command. Returns the exit
-/// status.
+/// Answers a question with results and page below `out`. `name` is that of the command. Returns the
+/// exit status.
 pub(super) fn ask<Q>(name: &str, question: &Q, out: &Path, view: &View) -> Result<u8, Error>
 where
     Q: Question<Answer: Serialize>,
@@ -34,16 +34,31 @@ where
         tell(&format!("{name}: takes about {} on one core{}", cost::time(work.seconds), work.covers));
     }
     let answer = question.answer(&lab)?;
+    show(question, &answer, view, |folder| folder.iter().fold(out.join("report"), |dir, name| dir.join(name)))
+}
+
+/// Writes the page of an answer to the folder that `dir` returns for its names, and prints the
+/// answer. Returns the exit status.
+pub(super) fn show<Q>(
+    question: &Q,
+    answer: &Q::Answer,
+    view: &View,
+    dir: impl Fn(&[String]) -> PathBuf,
+) -> Result<u8, Error>
+where
+    Q: Question<Answer: Serialize>,
+{
     let mut shown = match view.json {
-        true => serde_json::to_string_pretty(&answer).map_err(Error::bad)? + "\n",
-        false => question.text(&answer, view.verbose),
+        true => serde_json::to_string_pretty(answer).map_err(Error::bad)? + "\n",
+        false => question.text(answer, view.verbose),
     };
-    if let Some(page) = question.page(&answer) {
-        let dir = out.join("report").join(&page.folder);
-        let file = report::write_answer(&dir, &page.title, &page.blocks, page.results)
+    if let Some(page) = question.page(answer) {
+        let dir = dir(&page.folder);
+        let place = page
+            .write(&dir)
             .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", dir.display())))?;
         if !view.json {
-            shown += &format!("report: {}\n", file.display());
+            shown += &(place + "\n");
         }
     }
     print(&shown);

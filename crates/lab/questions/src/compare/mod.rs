@@ -28,7 +28,7 @@ use study::Options;
 
 use self::question::Kind;
 use crate::lab::{Made, Stored};
-use crate::{Cost, Failure, Lab, Page, cost};
+use crate::{Content, Cost, Failure, Lab, Page, cost};
 
 /// Repetitions of the long flows in the first sample. Its spread decides how many more are made.
 pub const FIRST_SEEDS: u32 = 5;
@@ -81,7 +81,8 @@ impl crate::Question for Question {
             Some(varied) => page::blocks_over(self, varied, &answer.runs, answer.seeds),
             None => page::blocks(self, answer),
         };
-        Some(Page { folder: "compare".to_owned(), title: self.title(), blocks, results: &answer.runs })
+        let content = Content::Answer { title: self.title(), blocks, results: &answer.runs };
+        Some(Page { folder: vec!["compare".to_owned()], content })
     }
 }
 

@@ -25,7 +25,7 @@ use study::Options;
 
 use self::samples::Taken;
 use crate::lab::Stored;
-use crate::{Cost, Failure, Lab, Page, cost};
+use crate::{Content, Cost, Failure, Lab, Page, cost};
 
 impl crate::Question for Question {
     type Answer = Answer;
@@ -69,12 +69,8 @@ impl crate::Question for Question {
     fn page<'a>(&self, answer: &'a Answer) -> Option<Page<'a>> {
         let title = format!("{} compared with {}", self.subject(), self.document());
         let blocks = page::blocks(self, answer, &answer.grid);
-        Some(Page {
-            folder: format!("conform/{}-{}", self.stack, self.name),
-            title,
-            blocks,
-            results: &answer.runs,
-        })
+        let content = Content::Answer { title, blocks, results: &answer.runs };
+        Some(Page { folder: vec!["conform".to_owned(), format!("{}-{}", self.stack, self.name)], content })
     }
 }
 

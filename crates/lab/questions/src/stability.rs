@@ -1,17 +1,20 @@
-//! The arguments of `ackclock stability`.
+//! Computes the margins of a controller's loop, alone or in a network.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use congestion::Registry;
 use congestion::algorithms::media::dccc::Params;
-use units::{Duration, Rate, Time};
-
 use experiment::controllers::find;
-
-use crate::controllers::controllers;
-use stability::Setting;
+use serde::Serialize;
+#[cfg(feature = "networks")]
+use stability::network::text::NetworkAnalysis;
 use stability::overlay::Case;
 use stability::penalty::Curves;
+use stability::{Analysis, Setting};
+use units::{Duration, Rate, Time};
+
+use crate::page::{Content, Page};
+use crate::{Cost, Failure, Lab};
 
 /// The only controller with a published analysis of its loop.
 const KNOWN: &str = "dccc";
@@ -26,89 +29,155 @@ const MAX_PACKETS: u128 = 20_000_000;
 /// Largest number of steps of the fluid model, summed over the flows.
 const MAX_STEPS: u64 = 1_000_000;
 
-/// Arguments of the analysis of a single loop. No other analysis takes them.
-const ALONE: [&str; 8] = ["rtt", "base_rtt", "rate", "links", "gain", "h", "beta", "simulate"];
 /// Default propagation delays of the penalty curves, in milliseconds.
 const PENALTIES: [u64; 4] = [10, 25, 50, 100];
 
-/// The arguments of `ackclock stability`. Parameters that are not given have the controller's
-/// defaults.
-#[derive(Debug, Args)]
-pub(crate) struct StabilityArgs {
-    /// Controller to analyse: `dccc`.
-    algorithm: String,
-    /// Set the RTT at equilibrium, including the queueing delay: `100ms`.
-    ///
-    /// This is the RTT in equation 46 of the DCCC paper (arXiv 1506.02799).
-    #[arg(long, conflicts_with = "base_rtt")]
-    rtt: Option<Duration>,
-    /// Set the RTT without queueing delay.
-    ///
-    /// The RTT at equilibrium then follows from the threshold (equation 19).
-    #[arg(long)]
-    base_rtt: Option<Duration>,
-    /// Set the rate of each flow at equilibrium: `1Mbit/s`.
-    #[arg(long)]
-    rate: Option<Rate>,
-    /// Analyse several links and flows from this file instead.
-    ///
-    /// The file has tables `link` and `flow`; docs/src/reference/stability.md lists their keys.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ALONE)]
-    pub(crate) network: Option<PathBuf>,
-    /// Print the penalty curves of the paper's Figure 2 instead, one for each propagation delay
-    /// given.
-    ///
-    /// Without a delay: 10, 25, 50 and 100 ms.
-    #[arg(long, value_name = "TIME", num_args = 0.., conflicts_with_all = ALONE, conflicts_with = "network")]
-    pub(crate) penalty: Option<Vec<Duration>>,
-    /// Set M, the largest number of links on the path of a flow.
-    ///
-    /// Flows that share one link form one loop, so M is 1.
-    #[arg(long, default_value_t = 1)]
-    links: u32,
-    /// Set the gain of the loop, kr times RTT.
-    #[arg(long, allow_negative_numbers = true)]
-    gain: Option<f64>,
-    /// Set the weight of the utility function.
-    #[arg(long)]
-    h: Option<Rate>,
-    /// Set the price of delay.
-    #[arg(long, allow_negative_numbers = true)]
-    beta: Option<f64>,
-    /// Set the one-way delay below which the penalty is 0.
-    ///
-    /// It changes the equilibrium, not the loop. It requires --base-rtt or --penalty.
-    #[arg(long, conflicts_with = "network")]
-    threshold: Option<Duration>,
-    /// Also simulate the flows for this long, as a fluid model and as packets: `60s`.
-    ///
-    /// The page shows both in one chart.
-    #[arg(long, value_name = "TIME")]
-    simulate: Option<Duration>,
-    /// Set the start time of a flow in the simulation (repeatable).
-    ///
-    /// Each --start adds a flow. The flows share a link whose rate is --rate times the number of
-    /// flows.
-    #[arg(long, value_name = "TIME", requires = "simulate", default_value = "0s")]
-    start: Vec<Duration>,
-    /// Write the page to this folder.
-    ///
-    /// The default is a folder below results/stability named after the parameters.
-    #[arg(long)]
-    pub(crate) out: Option<PathBuf>,
-    /// Print JSON instead of the table.
-    ///
-    /// Frequencies are in 1/RTT, times in RTT, angles in radians.
-    #[arg(long)]
-    pub(crate) json: bool,
+/// The question as it was asked. Parameters that are not given have the controller's defaults.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Name of the controller: `dccc`.
+    pub algorithm: String,
+    /// RTT at equilibrium, including the queueing delay.
+    pub rtt: Option<Duration>,
+    /// RTT without queueing delay, instead of `rtt`.
+    pub base_rtt: Option<Duration>,
+    /// Rate of each flow at equilibrium.
+    pub rate: Option<Rate>,
+    /// A file with several links and flows, which is analysed instead.
+    pub network: Option<PathBuf>,
+    /// Propagation delays of penalty curves, which are computed instead; a list of the paper's if it
+    /// is empty.
+    pub penalty: Option<Vec<Duration>>,
+    /// Largest number of links on the path of a flow.
+    pub links: u32,
+    /// Gain of the loop, kr times RTT.
+    pub gain: Option<f64>,
+    /// Weight of the utility function.
+    pub h: Option<Rate>,
+    /// Price of delay.
+    pub beta: Option<f64>,
+    /// One-way delay below which the penalty is 0.
+    pub threshold: Option<Duration>,
+    /// Length of a simulation beside the analysis.
+    pub simulate: Option<Duration>,
+    /// Start time of each flow of the simulation.
+    pub start: Vec<Duration>,
 }
 
-impl StabilityArgs {
+/// Is a controller's loop stable?
+#[derive(Clone, Debug)]
+pub enum Question {
+    /// A single loop, and its simulation.
+    Loop(Setting, Option<Box<Case>>),
+    /// Penalty curves.
+    Penalty(Curves),
+    /// Several links and flows.
+    #[cfg(feature = "networks")]
+    Network(PathBuf),
+}
+
+/// Margins, curves, or a network with its margins.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    Loop(Box<Analysis>),
+    Penalty(Curves),
+    #[cfg(feature = "networks")]
+    Network(Box<NetworkAnalysis>),
+}
+
+impl Question {
+    /// Reads the question.
+    ///
+    /// # Errors
+    /// A value that is out of range, with the range.
+    pub fn new(asked: &Asked) -> Result<Self, Failure> {
+        if let Some(curves) = asked.curves().map_err(Failure::Bad)? {
+            return Ok(Self::Penalty(curves));
+        }
+        #[cfg(feature = "networks")]
+        if let Some(file) = &asked.network {
+            return Ok(Self::Network(file.clone()));
+        }
+        let setting = asked.setting().map_err(Failure::Bad)?;
+        Ok(Self::Loop(setting, asked.case().map_err(Failure::Bad)?.map(Box::new)))
+    }
+}
+
+impl crate::Question for Question {
+    type Answer = Answer;
+
+    fn check(&self, _: &Lab<'_>) -> Result<Cost, Failure> {
+        Ok(Cost { seconds: 0.0, covers: String::new() })
+    }
+
+    fn answer(&self, lab: &Lab<'_>) -> Result<Answer, Failure> {
+        Ok(match self {
+            Self::Loop(setting, case) => {
+                let simulation = case.as_ref().and_then(|case| case.run(lab.watch));
+                Answer::Loop(Box::new(Analysis { simulation, ..setting.clone().analyse() }))
+            }
+            Self::Penalty(curves) => Answer::Penalty(curves.clone()),
+            #[cfg(feature = "networks")]
+            Self::Network(file) => Answer::Network(Box::new(read(file).map_err(Failure::Bad)?)),
+        })
+    }
+
+    fn text(&self, answer: &Answer, _: bool) -> String {
+        match answer {
+            Answer::Loop(analysis) => stability::text::table(analysis),
+            Answer::Penalty(curves) => curves.table(),
+            #[cfg(feature = "networks")]
+            Answer::Network(network) => network.text(),
+        }
+    }
+
+    fn page<'a>(&self, answer: &'a Answer) -> Option<Page<'a>> {
+        let (folder, content) = match answer {
+            Answer::Loop(analysis) => {
+                let case = match self {
+                    Self::Loop(_, case) => case.as_ref().map(|case| case.name()),
+                    _ => None,
+                };
+                (std::iter::once(analysis.name()).chain(case).collect(), Content::Stability(analysis))
+            }
+            Answer::Penalty(curves) => {
+                (vec!["dccc penalty".to_owned()], Content::Numbers(vec![("penalty.csv", curves.csv())]))
+            }
+            #[cfg(feature = "networks")]
+            Answer::Network(network) => {
+                let stem = match self {
+                    Self::Network(file) => file.file_stem().unwrap_or_default().to_string_lossy(),
+                    _ => "".into(),
+                };
+                let mut files = vec![("eigenvalues.csv", network.eigenvalues())];
+                files.extend(network.moments().map(|moments| ("passivity.csv", moments)));
+                (vec![format!("dccc network {stem}")], Content::Numbers(files))
+            }
+        };
+        Some(Page { folder, content })
+    }
+}
+
+#[cfg(feature = "networks")]
+fn read(file: &std::path::Path) -> Result<NetworkAnalysis, String> {
+    use stability::network;
+
+    let name = file.display();
+    let text = experiment::input::read(file).map_err(|problem| problem.to_string())?;
+    let net = network::read(&text).map_err(|wrong| match wrong.line {
+        Some(line) => format!("{name}:{line}: {}", wrong.what),
+        None => format!("{name}: {}", wrong.what),
+    })?;
+    NetworkAnalysis::new(net).map_err(|wrong| format!("{name}: {wrong}"))
+}
+
+impl Asked {
     /// Returns the setting after checking it.
     ///
     /// # Errors
     /// A value that is out of range, with the range.
-    pub(crate) fn setting(&self) -> Result<Setting, String> {
+    fn setting(&self) -> Result<Setting, String> {
         self.check_algorithm()?;
         self.check_together()?;
         let params = self.params();
@@ -142,7 +211,7 @@ impl StabilityArgs {
     ///
     /// # Errors
     /// A controller without this penalty, or a threshold of 0.
-    pub(crate) fn curves(&self) -> Result<Option<Curves>, String> {
+    fn curves(&self) -> Result<Option<Curves>, String> {
         self.check_algorithm()?;
         let Some(given) = &self.penalty else { return Ok(None) };
         let mut propagation = given.clone();
@@ -160,7 +229,7 @@ impl StabilityArgs {
     ///
     /// # Errors
     /// A value that is out of range, with the range.
-    pub(crate) fn case(&self) -> Result<Option<Case>, String> {
+    fn case(&self) -> Result<Option<Case>, String> {
         let (Some(duration), Some(base_rtt)) = (self.simulate, self.base_rtt) else { return Ok(None) };
         let capacity = Rate(self.rate.unwrap_or_default().0.saturating_mul(self.start.len() as u64));
         let starts = self.start.iter().map(|start| Time::ZERO + *start).collect();
@@ -213,9 +282,9 @@ impl StabilityArgs {
         }
     }
 
-    pub(super) fn check_algorithm(&self) -> Result<(), String> {
+    fn check_algorithm(&self) -> Result<(), String> {
         let name = &self.algorithm;
-        match find(controllers(), name).map(|entry| entry.name) {
+        match find(&Registry::default(), name).map(|entry| entry.name) {
             Some(KNOWN) => return Ok(()),
             Some(name) => {
                 return Err(format!("no stability analysis for `{name}`; known: {KNOWN}"));
