@@ -70,8 +70,8 @@ pub(crate) fn compare(exp: &Experiment, register: &[Entry]) -> Vec<String> {
     lacking.chain(left).collect()
 }
 
-/// Returns the values that the command of an entry prints, or none without its results. The cells
-/// of a run count by value, deviation, published value, and difference in percent.
+/// Returns the values that the command of an entry prints, without signs, or none without its
+/// results. The cells of a run count by value, deviation, published value, and difference in percent.
 pub(crate) fn printed(by: &str, summaries: &[Summary]) -> Vec<f64> {
     if let Some(metric) = by.strip_prefix(LEDGER) {
         let columns = ledger::by_source(summaries.iter()).into_iter().flat_map(|source| source.columns);
@@ -81,23 +81,26 @@ pub(crate) fn printed(by: &str, summaries: &[Summary]) -> Vec<f64> {
     let rows = run.into_iter().flat_map(|run| &run.variants).flat_map(|variant| &variant.rows);
     let shown =
         |cell: &Cell| [Some(cell.value()), cell.spread, cell.published, cell.difference().map(|d| 100.0 * d)];
-    rows.flat_map(|row| row.cells.values()).flat_map(shown).flatten().collect()
+    rows.flat_map(|row| row.cells.values()).flat_map(shown).flatten().map(f64::abs).collect()
 }
 
 /// Returns the numbers that are none of these values, at their own precision. Without values there
 /// are none.
 pub(crate) fn stale<'n>(numbers: &'n BTreeSet<String>, values: &[f64]) -> Vec<&'n String> {
-    let shows = |number: &String| {
-        let decimals = number.split_once('.').map_or(0, |(_, digits)| digits.len());
-        values.iter().any(|value| format!("{:.decimals$}", value.abs()) == *number)
-    };
-    numbers.iter().filter(|number| !values.is_empty() && !shows(number)).collect()
+    let is_stale = |number: &&String| !values.is_empty() && !is_shown(number, values.iter().copied());
+    numbers.iter().filter(is_stale).collect()
 }
 
-/// Returns bounds of claims that equal their rows' values to three or more digits. They were copied
-/// from our output and prove nothing. Bounds near a closed form are left out, because they may be
-/// that form.
-pub(crate) fn self_derived_bounds<'c>(exp: &'c Experiment, summary: &Summary) -> Vec<(&'c str, f64)> {
+/// Reports whether a value is this number at the number's precision.
+fn is_shown(number: &str, mut values: impl Iterator<Item = f64>) -> bool {
+    let decimals = number.split_once('.').map_or(0, |(_, digits)| digits.len());
+    values.any(|value| format!("{value:.decimals$}") == number)
+}
+
+/// Returns a complaint about each bound of a claim that equals its rows' values to three or more
+/// digits. It was copied from our output and proves nothing. Bounds near a closed form are left
+/// out, because they may be that form.
+pub(crate) fn self_derived_bounds(exp: &Experiment, summary: &Summary) -> Vec<String> {
     let parts = exp.claims.iter().flat_map(|claim| claim.parts.iter().map(move |part| (claim, part)));
     let bounds = parts.filter_map(|(claim, part)| match &part.check {
         Check::Compare { is: Relation::Near(_), .. } => None,
@@ -108,14 +111,16 @@ pub(crate) fn self_derived_bounds<'c>(exp: &'c Experiment, summary: &Summary) ->
     });
     let is_self_derived = |(_, part, rows, bound): &(&Claim, &Part, &Rows, f64)| {
         let text = format!("{bound}");
-        let decimals = text.split_once('.').map_or(0, |(_, digits)| digits.len());
         let digits = text.trim_start_matches(['0', '.']).chars().filter(char::is_ascii_digit).count();
         let mine = summary.variants.iter().filter(|v| part.applies_to(&v.name)).flat_map(|v| &v.rows);
         let values =
             mine.filter(|row| rows.matches(row.label.as_str())).filter_map(|row| row.cells.get(&part.metric));
-        digits >= 3 && values.map(Cell::value).any(|value| format!("{value:.decimals$}") == text)
+        digits >= 3 && is_shown(&text, values.map(Cell::value))
     };
-    bounds.filter(is_self_derived).map(|(claim, _, _, bound)| (claim.id.as_str(), bound)).collect()
+    let complaint = |(claim, _, _, bound): (&Claim, _, _, f64)| {
+        format!("{} {}: {bound} is our own number", exp.name, claim.id)
+    };
+    bounds.filter(is_self_derived).map(complaint).collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use crate::numbers::{self, Entry};
 use crate::{Checked, summaries};
 use experiment::file::Experiment;
 use experiment::library::Library;
-use results::summary::Summary;
 
 /// Lists the numbers. Returns those that have no origin or are no longer printed.
 pub(crate) fn check(dirs: &[PathBuf]) -> Checked {
@@ -17,7 +16,8 @@ pub(crate) fn check(dirs: &[PathBuf]) -> Checked {
     for source in Library.shipped() {
         let exp = Experiment::parse(&source.name, &source.file, &source.text).map_err(|e| e.to_string())?;
         wrong.extend(numbers::compare(&exp, &register));
-        wrong.extend(copied(&exp, &summaries));
+        let own = summaries.iter().find(|summary| summary.experiment == exp.name);
+        wrong.extend(own.into_iter().flat_map(|own| numbers::self_derived_bounds(&exp, own)));
     }
     let mut out = std::io::stdout();
     for Entry { place, by, numbers } in &register {
@@ -27,11 +27,4 @@ pub(crate) fn check(dirs: &[PathBuf]) -> Checked {
         wrong.extend(stale.iter().map(|n| format!("{place}: {n} is not printed by `{by}`")));
     }
     Ok(wrong)
-}
-
-/// Returns a complaint about each bound of a claim that was copied from the results.
-fn copied(exp: &Experiment, summaries: &[Summary]) -> Vec<String> {
-    let own = summaries.iter().find(|summary| summary.experiment == exp.name);
-    let bounds = own.map_or_else(Vec::new, |own| numbers::self_derived_bounds(exp, own));
-    bounds.iter().map(|(id, bound)| format!("{} {id}: {bound} is our own number", exp.name)).collect()
 }
