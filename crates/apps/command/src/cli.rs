@@ -21,7 +21,7 @@ use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
 use crate::commands::serve::{self, ServeArgs};
 use crate::commands::stability::StabilityArgs;
-use crate::commands::{algorithms, ledger, list, plan, prose, report, run, schema, shell, stability};
+use crate::commands::{algorithms, ledger, list, plan, report, run, schema, shell, stability};
 use crate::status::{Error, HOLDS, complain, print};
 
 /// Version and commit, as in `0.1.0 (0123456789ab)`. The commit identifies the program behind a
@@ -107,17 +107,6 @@ enum Command {
     /// For each paper or RFC: how many claims hold, how close our numbers are, and the largest
     /// differences.
     Ledger(LedgerArgs),
-    /// Check the hand-written numbers in the texts of the shipped experiments.
-    ///
-    /// Lists each number that a run does not fill in, with the command that prints it. With
-    /// --results, reports each number that its command no longer prints.
-    ///
-    /// Exit status: 0, 1 if a number has no origin or is no longer printed, or 2 for bad input.
-    Prose {
-        /// Check the numbers against the results in this folder (repeatable).
-        #[arg(long, value_name = "DIR")]
-        results: Vec<PathBuf>,
-    },
     /// Compute the stability margins of a controller's control loop.
     ///
     /// Applies the Nyquist criterion and writes a page with Nyquist and Bode plots. With
@@ -166,11 +155,7 @@ enum Command {
     /// Example: `ackclock schema > ackclock.schema.json`
     ///
     /// See docs/src/reference/experiment-files.md for editor settings.
-    Schema {
-        /// Print the keys as Markdown instead, as in docs/src/reference/keys.md.
-        #[arg(long)]
-        markdown: bool,
-    },
+    Schema,
     /// Create a crate for a controller of your own.
     ///
     /// The crate contains the whole ackclock command with that controller added.
@@ -225,14 +210,13 @@ pub(crate) fn main(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
         Command::Algorithms { name } => algorithms::run(name.as_deref()),
         Command::Report { dirs, out } => report::run(&dirs, &out),
         Command::Ledger(args) => ledger::run(&args),
-        Command::Prose { results } => prose::run(&results),
         Command::Stability(args) => stability::run(&args),
         Command::Link(args) => link::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Fetch(args) => fetch::run(&args),
         Command::Interop(args) => interop::run(&args),
-        Command::Schema { markdown } => schema::run(markdown),
+        Command::Schema => schema::run(),
         Command::Completions { shell } => shell::completions(shell, Cli::command()),
         Command::Man { command } => shell::man(command.as_deref(), Cli::command()),
         Command::New(args) => new::run(&args).map(|said| print(&said)).map(|()| HOLDS).map_err(Error::bad),

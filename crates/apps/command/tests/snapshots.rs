@@ -32,7 +32,6 @@ fn help_of_every_command() {
         "algorithms",
         "report",
         "ledger",
-        "prose",
         "stability",
         "new",
         "bench",

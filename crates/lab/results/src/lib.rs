@@ -6,7 +6,6 @@ pub mod judge;
 pub mod ledger;
 pub mod measure;
 pub mod network;
-pub mod numbers;
 pub mod qlog;
 mod run_row;
 mod states;

@@ -26,7 +26,6 @@ pub(crate) mod list;
 mod missing;
 pub(crate) mod new;
 pub(crate) mod plan;
-pub(crate) mod prose;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;

@@ -1,16 +1,11 @@
-//! `ackclock schema`: the keys of experiment files, as a JSON Schema for editors or as Markdown.
+//! `ackclock schema`: the keys of experiment files, as a JSON Schema for editors.
 
 use crate::controllers::controllers;
 use crate::status::{Error, HOLDS, print};
 
-/// Prints the schema as JSON, or as Markdown.
-pub(crate) fn run(markdown: bool) -> Result<u8, Error> {
-    let text = match markdown {
-        true => experiment::schema::reference(),
-        false => {
-            serde_json::to_string_pretty(&experiment::schema::schema(controllers())).map_err(Error::bad)?
-        }
-    };
-    print(text.trim_end());
+/// Prints the schema as JSON.
+pub(crate) fn run() -> Result<u8, Error> {
+    let schema = experiment::schema::schema(controllers());
+    print(&serde_json::to_string_pretty(&schema).map_err(Error::bad)?);
     Ok(HOLDS)
 }

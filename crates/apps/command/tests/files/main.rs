@@ -5,4 +5,3 @@
 mod common;
 mod measured;
 mod metrics;
-mod prose;

@@ -1,8 +1,11 @@
-//! Pages of the book about each source: its claims with verdicts, and the distance from its
-//! numbers.
+//! `cargo xtask reproductions`: pages of the book about each source, with the verdicts on its claims
+//! and the distance from its numbers.
 
 use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
 
+use crate::{Checked, summaries, write};
 use results::ledger::{self, Source};
 use results::summary::{ClaimResult, Summary, Verdict};
 
@@ -27,8 +30,26 @@ const HEADINGS: [(Verdict, &str); 5] = [
     (Verdict::Holds, "Claims that hold"),
 ];
 
+/// Writes the pages to the folder, or returns a complaint about each page that differs there.
+pub(crate) fn run(dirs: &[PathBuf], book: &Path, check: bool) -> Checked {
+    let pages = pages(&summaries(dirs)?);
+    if check {
+        return Ok(differing(&pages, book));
+    }
+    pages.iter().try_for_each(|(name, text)| write(&book.join(name), text))?;
+    Ok(Vec::new())
+}
+
+fn differing(pages: &[(String, String)], book: &Path) -> Vec<String> {
+    let paths = pages.iter().map(|(name, text)| (book.join(name), text));
+    let differing = paths.filter(|(path, text)| fs::read_to_string(path).ok().as_ref() != Some(text));
+    let complaint =
+        |path: PathBuf| format!("{} differs; `cargo xtask reproductions RESULTS` writes it", path.display());
+    differing.map(|(path, _)| complaint(path)).collect()
+}
+
 /// Returns the pages: name of the file and text, `index.md` first.
-pub(super) fn pages(summaries: &[Summary]) -> Vec<(String, String)> {
+fn pages(summaries: &[Summary]) -> Vec<(String, String)> {
     let sources = ledger::by_source(summaries.iter());
     let mut pages = vec![("index.md".to_owned(), index(&sources))];
     pages.extend(sources.iter().map(|source| (format!("{}.md", source.name), page(source, summaries))));
@@ -47,7 +68,7 @@ fn index(sources: &[Source]) -> String {
          difference from ours. Only variants that the source describes count. A claim holds if it is \
          true in them by more than the spread between runs. A claim has an unknown cause if it does not \
          hold and the reason is not known. A number has an unknown cause if it differs by more than \
-         10 % and the reason is not known. `ackclock ledger results --book DIR` generates these pages \
+         10 % and the reason is not known. `cargo xtask reproductions results` generates these pages \
          from the results of all shipped experiments.",
     );
     out.push_str(&ledger::markdown(sources));
@@ -168,6 +189,17 @@ fn wrapped(out: &mut String, text: &str, first: &str, others: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_that_differ_or_are_missing_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let pages = ["a.md", "b.md"].map(|name| (name.to_owned(), format!("{name}\n")));
+        write(&folder.path().join("a.md"), "a.md\n").unwrap();
+        let named = differing(&pages, folder.path());
+        assert!(named.len() == 1 && named[0].contains("b.md differs"), "{named:?}");
+        write(&folder.path().join("a.md"), "a\n").unwrap();
+        assert_eq!(differing(&pages, folder.path()).len(), 2);
+    }
 
     #[test]
     fn markup_is_escaped() {

@@ -1,9 +1,6 @@
 //! `ackclock ledger`: how well each source's claims and numbers are reproduced.
 
-mod pages;
-
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use experiment::diagnostic::question;
@@ -11,9 +8,8 @@ use experiment::metric::Metric;
 use experiment::quantity::QUANTITIES;
 
 use crate::commands::folders::load_summaries;
-use crate::status::{Error, HOLDS, MISS, complain, print};
+use crate::status::{Error, HOLDS, print};
 use results::ledger;
-use results::summary::Summary;
 
 #[derive(Debug, Args)]
 pub(crate) struct LedgerArgs {
@@ -32,22 +28,11 @@ pub(crate) struct LedgerArgs {
     #[arg(long, value_name = "METRIC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     #[arg(conflicts_with_all = ["markdown", "json"])]
     columns: Option<String>,
-    /// Write the book's page on each source to this folder.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["markdown", "json", "columns"])]
-    book: Option<PathBuf>,
-    /// With `--book`: compare the pages with those in the folder instead of writing them.
-    ///
-    /// The exit status is 1 if a page differs.
-    #[arg(long, requires = "book")]
-    check: bool,
 }
 
-/// Prints the ledger, or writes or checks its pages.
+/// Prints the ledger.
 pub(crate) fn run(args: &LedgerArgs) -> Result<u8, Error> {
     let summaries = load_summaries(&args.dirs)?;
-    if let Some(folder) = &args.book {
-        return book(folder, &summaries, args.check);
-    }
     if let Some(metric) = args.columns.as_deref().filter(|metric| !metric.is_empty()) {
         check_metric(metric)?;
     }
@@ -79,27 +64,4 @@ fn check_metric(text: &str) -> Result<(), Error> {
     Err(Error::bad(format!(
         "--columns={text}: unknown metric `{text}`; {question}docs/src/reference/metrics.md lists the metrics"
     )))
-}
-
-/// Writes the pages of the book, or compares them with those that are there.
-fn book(folder: &Path, summaries: &[Summary], check: bool) -> Result<u8, Error> {
-    let mut differ = Vec::new();
-    for (name, text) in pages::pages(summaries) {
-        let path = folder.join(&name);
-        if !check {
-            let cannot = |e| Error::bad(format!("cannot write {}: {e}", path.display()));
-            fs::create_dir_all(folder).and_then(|()| fs::write(&path, text)).map_err(cannot)?;
-        } else if fs::read_to_string(&path).ok().as_deref() != Some(&text) {
-            differ.push(path.display().to_string());
-        }
-    }
-    if differ.is_empty() {
-        return Ok(HOLDS);
-    }
-    complain(&format!(
-        "these pages differ from the results: {}; write them again with `ackclock ledger RESULTS --book {}`",
-        differ.join(", "),
-        folder.display()
-    ));
-    Ok(MISS)
 }
