@@ -49,8 +49,8 @@ pub(crate) trait Endpoint: Send {
     fn serve(&mut self) {}
     /// Returns the next datagram to send now.
     fn transmit(&mut self, now: Time, buffers: &mut BufferPool) -> Option<Outgoing>;
-    /// Takes the events since the last call. `before` is a buffer to reuse.
-    fn take_events(&mut self, before: Vec<TapEvent>) -> Vec<TapEvent>;
+    /// Replaces the buffer's content by the events since the last call.
+    fn take_events(&mut self, buffer: &mut Vec<TapEvent>);
     /// Reports whether a growing stream or messages can be offered.
     fn accepts(&self) -> bool {
         true

@@ -16,8 +16,6 @@ mod nat;
 mod own_endpoint;
 mod profile;
 mod reconnect;
-#[cfg(any(feature = "noq", feature = "quinn"))]
-mod recording_controller;
 mod refusal;
 mod run;
 mod session;

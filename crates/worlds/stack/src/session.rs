@@ -196,7 +196,7 @@ impl Session {
         for endpoint in [&mut self.client, &mut self.server] {
             endpoint.reset_path_state(now);
             // The handshake is also left out of the log.
-            self.events = endpoint.take_events(std::mem::take(&mut self.events));
+            endpoint.take_events(&mut self.events);
         }
     }
 
@@ -248,18 +248,16 @@ impl Session {
 
     /// Records the events of the sender's loss recovery and of its controller.
     fn record_sender_events(&mut self, now: Time, record: &mut Record) {
-        let mut events = self.client.take_events(std::mem::take(&mut self.events));
+        self.client.take_events(&mut self.events);
         let client = self.client.as_ref();
-        self.accounting.on_sender_events(now, &mut events, client, &mut self.application, record);
-        self.events = events;
+        self.accounting.on_sender_events(now, &mut self.events, client, &mut self.application, record);
     }
 
     fn poll_client(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
         let Outgoing { mut bytes, ecn, .. } = self.client.transmit(now, &mut self.buffers)?;
         let (payload, size) = (bytes.len(), self.accounting.wire(bytes.len()));
-        let mut events = self.client.take_events(std::mem::take(&mut self.events));
-        let bare = self.accounting.on_departure(now, payload, &mut events, record);
-        self.events = events;
+        self.client.take_events(&mut self.events);
+        let bare = self.accounting.on_departure(now, payload, &mut self.events, record);
         self.nat.client_sends(now, &mut bytes);
         Some(Datagram { from: End::Sender, size, ecn, bare, bytes })
     }
@@ -268,9 +266,8 @@ impl Session {
         let Outgoing { mut bytes, ecn, to } = self.server.transmit(now, &mut self.buffers)?;
         self.destination = to;
         let size = self.accounting.wire(bytes.len());
-        let mut events = self.server.take_events(std::mem::take(&mut self.events));
-        self.accounting.on_receiver_departure(now, &mut events, record);
-        self.events = events;
+        self.server.take_events(&mut self.events);
+        self.accounting.on_receiver_departure(now, &mut self.events, record);
         self.nat.server_sends(to, &mut bytes);
         Some(Datagram { from: End::Receiver, size, ecn, bare: false, bytes })
     }
@@ -284,10 +281,9 @@ impl Guest for Session {
             End::Receiver => {
                 let Some(from) = self.nat.server_gets(&mut bytes) else { return };
                 self.server.handle(now, Incoming { from, to: server, ecn, arrived, bytes: &mut bytes });
-                let events = self.server.take_events(std::mem::take(&mut self.events));
+                self.server.take_events(&mut self.events);
                 let way = (now, arrived - sent, ecn);
-                self.accounting.on_arrival(way, &events, &mut self.application, record);
-                self.events = events;
+                self.accounting.on_arrival(way, &self.events, &mut self.application, record);
             }
             End::Sender => {
                 if !self.nat.client_gets(now, &mut bytes) {

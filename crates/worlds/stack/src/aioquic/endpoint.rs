@@ -213,9 +213,9 @@ impl Endpoint for AioquicEndpoint {
         Some(Outgoing { bytes, ecn: Ecn::NotEct, to: self.destination })
     }
 
-    fn take_events(&mut self, mut before: Vec<TapEvent>) -> Vec<TapEvent> {
-        before.clear();
-        std::mem::replace(&mut self.events, before)
+    fn take_events(&mut self, buffer: &mut Vec<TapEvent>) {
+        buffer.clear();
+        std::mem::swap(&mut self.events, buffer);
     }
 
     fn observe(&self) -> Snapshot {
