@@ -105,16 +105,12 @@ pub(crate) type AnyEndpoint = Box<dyn Endpoint>;
 ///
 /// # Errors
 /// An unsupported property of the flow, or a failure of TLS.
-pub(crate) fn new_pair(spec: &EndpointSpec<'_>) -> Result<(AnyEndpoint, AnyEndpoint), Refusal> {
+pub(crate) fn new_pair(spec: &EndpointSpec) -> Result<(AnyEndpoint, AnyEndpoint), Refusal> {
     let identity = Identity::self_signed(&[SERVER_NAME]).map_err(Refusal::Tls)?;
     Ok((new_endpoint(spec, false, &identity)?, new_endpoint(spec, true, &identity)?))
 }
 
-fn new_endpoint(
-    spec: &EndpointSpec<'_>,
-    is_server: bool,
-    identity: &Identity,
-) -> Result<AnyEndpoint, Refusal> {
+fn new_endpoint(spec: &EndpointSpec, is_server: bool, identity: &Identity) -> Result<AnyEndpoint, Refusal> {
     let stack = if is_server { spec.stacks.1 } else { spec.stacks.0 };
     match stack {
         Stack::Ackclock => Ok(Box::new(OwnEndpoint::new(spec, is_server, identity)?)),

@@ -15,7 +15,6 @@ mod message_tracker;
 mod nat;
 mod own_endpoint;
 mod profile;
-mod reconnect;
 mod refusal;
 mod run;
 mod session;

@@ -57,11 +57,7 @@ impl OwnEndpoint {
     ///
     /// # Errors
     /// An invalid configuration, or a failure of TLS.
-    pub(crate) fn new(
-        spec: &EndpointSpec<'_>,
-        is_server: bool,
-        identity: &Identity,
-    ) -> Result<Self, Refusal> {
+    pub(crate) fn new(spec: &EndpointSpec, is_server: bool, identity: &Identity) -> Result<Self, Refusal> {
         let seed = spec.seed(is_server);
         let controllers = Seed::new(seed);
         let (settings, crypto) = match is_server {
@@ -72,7 +68,7 @@ impl OwnEndpoint {
             endpoint: QuicEndpoint::new(settings, seed)?,
             crypto,
             connection: None,
-            taps: (spec.scenario.trace, spec.compares),
+            taps: (spec.tracing, spec.compares),
             whole: spec.whole,
             sends_messages: matches!(spec.flow.application, Application::Media(_)),
             stream: None,

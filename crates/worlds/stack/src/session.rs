@@ -18,8 +18,6 @@ use crate::endpoint::{self, AnyEndpoint, Endpoint, Outgoing, addresses};
 use crate::endpoint_spec::EndpointSpec;
 use crate::event_tap::TapEvent;
 use crate::nat::Nat;
-use crate::profile::Profile;
-use crate::reconnect::Reconnect;
 use crate::refusal::{Refusal, check_bulk};
 use crate::stack::Stack;
 
@@ -58,8 +56,8 @@ pub struct Session {
     /// The handshake crosses the links.
     handshake: bool,
     transfer: Option<u64>,
-    /// Creates the next connection of a flow with short transfers, if the endpoints have only one.
-    reconnect: Option<Box<Reconnect>>,
+    /// Parameters of the newest connection.
+    spec: Box<EndpointSpec>,
     /// Reason for which the next connection could not be created.
     ended: Option<String>,
     nat: Nat,
@@ -89,48 +87,37 @@ impl Session {
         if stacks.0 != stacks.1 && (stacks.0 == Stack::Ackclock || stacks.1 == Stack::Ackclock) {
             check_bulk(flow)?;
         }
-        Self::from_spec(EndpointSpec {
-            flow,
-            number: number as u64,
-            stacks,
-            whole: None,
-            before: 0,
-            scenario,
-            profile: &Profile::default(),
-            compares: true,
-            retry,
-            host,
-        })
+        let spec = EndpointSpec::new((number, flow), scenario, stacks, host);
+        Self::from_spec(EndpointSpec { retry, ..spec }, Application::new(flow, number, scenario))
     }
 
     /// Creates the session of these endpoints.
     ///
     /// # Errors
     /// The first unsupported property of the flow, or an invalid configuration.
-    pub(crate) fn from_spec(spec: EndpointSpec<'_>) -> Result<Self, Refusal> {
-        let EndpointSpec { flow, scenario, stacks, .. } = spec;
+    pub(crate) fn from_spec(mut spec: EndpointSpec, application: Application) -> Result<Self, Refusal> {
+        spec.whole = application.whole();
+        let EndpointSpec { flow, stacks, .. } = &spec;
         stacks.0.check(flow)?;
         stacks.1.check_receiver(flow)?;
         let overhead = match flow.transport {
             Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
         };
-        let application = Application::new(flow, spec.number as usize, scenario);
-        let spec = EndpointSpec { whole: application.whole(), ..spec };
         let (client, server) = endpoint::new_pair(&spec)?;
         Ok(Self {
             client,
             server,
             application,
             begun: false,
-            handshake: flow.handshake || stacks != (Stack::Ackclock, Stack::Ackclock),
+            handshake: flow.handshake || *stacks != (Stack::Ackclock, Stack::Ackclock),
             transfer: flow.transfer,
-            reconnect: Reconnect::for_flow(&spec),
             ended: None,
             nat: Nat::new(flow, addresses().0),
             accounting: Accounting::new(overhead, spec.profile.quic.ack_delay_exponent),
             events: Vec::new(),
             buffers: BufferPool::new(LEAST_DATAGRAM.max(flow.transport.mds() as usize)),
             destination: addresses().0,
+            spec: Box::new(spec),
         })
     }
 
@@ -169,14 +156,12 @@ impl Session {
 
     /// Leaves the connection, and prepares the endpoints for the next.
     fn leave(&mut self, now: Time) {
-        match &mut self.reconnect {
-            Some(reconnect) => match reconnect.connect() {
+        self.spec.before += 1;
+        if !(self.client.leave(now) && self.server.leave(now)) {
+            // The next endpoints share no state with these.
+            match endpoint::new_pair(&self.spec) {
                 Ok((client, server)) => (self.client, self.server) = (client, server),
                 Err(why) => self.ended = Some(why.to_string()),
-            },
-            None => {
-                self.client.leave(now);
-                self.server.leave(now);
             }
         }
         self.accounting.on_reconnect();

@@ -63,11 +63,7 @@ impl AioquicEndpoint {
     ///
     /// # Errors
     /// An unsupported property of the flow, or missing software.
-    pub(crate) fn new(
-        spec: &EndpointSpec<'_>,
-        is_server: bool,
-        identity: &Identity,
-    ) -> Result<Self, Refusal> {
+    pub(crate) fn new(spec: &EndpointSpec, is_server: bool, identity: &Identity) -> Result<Self, Refusal> {
         let algorithm = match is_server {
             true => "reno",
             false => names::aioquic_name(&spec.flow.algorithm).map_err(Refusal::Stack)?,

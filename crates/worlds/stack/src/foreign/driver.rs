@@ -98,7 +98,7 @@ macro_rules! foreign {
                 reason = "any moment will do, because only differences to it are used"
             )]
             pub(crate) fn new(
-                spec: &EndpointSpec<'_>,
+                spec: &EndpointSpec,
                 is_server: bool,
                 identity: &Identity,
             ) -> Result<Self, Refusal> {
@@ -440,7 +440,7 @@ macro_rules! foreign {
 
         /// Sets the controller of a client. Returns its log.
         fn controller(
-            spec: &EndpointSpec<'_>,
+            spec: &EndpointSpec,
             seed: u64,
             transport: &mut proto::TransportConfig,
         ) -> Result<ControllerLog, Refusal> {
@@ -487,7 +487,7 @@ macro_rules! foreign {
             Refusal::Flow("its datagrams are larger than UDP can carry")
         }
 
-        fn endpoint_config(spec: &EndpointSpec<'_>, seed: u64) -> Result<proto::EndpointConfig, Refusal> {
+        fn endpoint_config(spec: &EndpointSpec, seed: u64) -> Result<proto::EndpointConfig, Refusal> {
             let mut bytes = [0; 32];
             bytes[..8].copy_from_slice(&seed.to_le_bytes());
             let mut config = proto::EndpointConfig::default();
@@ -499,7 +499,7 @@ macro_rules! foreign {
 
         /// Returns the stack's default configuration, except for the flow's datagram size and for
         /// flow control, which never limits.
-        fn transport(spec: &EndpointSpec<'_>) -> Result<proto::TransportConfig, Refusal> {
+        fn transport(spec: &EndpointSpec) -> Result<proto::TransportConfig, Refusal> {
             let datagram = u16::try_from(spec.flow.transport.mds()).map_err(too_large)?;
             let mut config = proto::TransportConfig::default();
             config
