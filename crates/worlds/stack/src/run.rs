@@ -3,7 +3,6 @@
 use scenario::{Guest, Guests, Outcome, Recorder, Scenario, Watch};
 
 use crate::aioquic::Host;
-use crate::application::Application;
 use crate::endpoint_spec::EndpointSpec;
 use crate::profile::Profile;
 use crate::refusal::Refusal;
@@ -35,7 +34,7 @@ pub fn guests_on(
     let guest = |(number, flow)| -> Result<(usize, Box<dyn Guest>), Refusal> {
         let spec = EndpointSpec::new((number, flow), scenario, (stack, stack), host);
         let spec = EndpointSpec { profile: profile.clone(), compares: false, ..spec };
-        Ok((number, Box::new(Session::from_spec(spec, Application::new(flow, number, scenario))?)))
+        Ok((number, Box::new(Session::from_spec(spec, number, scenario)?)))
     };
     scenario.flows.iter().enumerate().filter(|(_, flow)| is_quic(flow)).map(guest).collect()
 }

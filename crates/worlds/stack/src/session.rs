@@ -88,18 +88,23 @@ impl Session {
             check_bulk(flow)?;
         }
         let spec = EndpointSpec::new((number, flow), scenario, stacks, host);
-        Self::from_spec(EndpointSpec { retry, ..spec }, Application::new(flow, number, scenario))
+        Self::from_spec(EndpointSpec { retry, ..spec }, number, scenario)
     }
 
-    /// Creates the session of these endpoints.
+    /// Creates the session of flow `number` of the scenario, with these endpoints.
     ///
     /// # Errors
     /// The first unsupported property of the flow, or an invalid configuration.
-    pub(crate) fn from_spec(mut spec: EndpointSpec, application: Application) -> Result<Self, Refusal> {
+    pub(crate) fn from_spec(
+        mut spec: EndpointSpec,
+        number: usize,
+        scenario: &Scenario,
+    ) -> Result<Self, Refusal> {
+        spec.stacks.0.check(&spec.flow)?;
+        spec.stacks.1.check_receiver(&spec.flow)?;
+        let application = Application::new(&spec.flow, number, scenario);
         spec.whole = application.whole();
         let EndpointSpec { flow, stacks, .. } = &spec;
-        stacks.0.check(flow)?;
-        stacks.1.check_receiver(flow)?;
         let overhead = match flow.transport {
             Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
         };
