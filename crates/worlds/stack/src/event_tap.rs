@@ -6,12 +6,11 @@ use std::mem;
 use congestion::{Cause, Control, Detection};
 use quic::Level;
 use quic::connection::{Observation, SentFrame, Tap};
-use quic::streams::pattern;
 use quic::wire::Frame;
 use units::{Duration, Ecn, Time};
 
 use crate::message;
-use crate::stream_chunks::{Chunk, Chunks};
+use crate::stream_chunks::{Chunk, Chunks, is_pattern};
 
 /// Kind of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,15 +136,6 @@ impl Tap for EventTap {
     fn on(&mut self, _: Time, what: &Observation<'_>) {
         let event = self.event(what);
         self.events.get_mut().extend(event);
-    }
-}
-
-/// Reports whether these are the bytes of the pattern. A damaged offset may lie beyond its end.
-pub(crate) fn is_pattern(offset: u64, data: &[u8]) -> bool {
-    let mut expected = vec![0; data.len()];
-    offset.checked_add(data.len() as u64).is_some() && {
-        pattern::fill(offset, &mut expected);
-        expected == data
     }
 }
 

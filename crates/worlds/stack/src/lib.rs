@@ -14,6 +14,7 @@ mod message;
 mod message_tracker;
 mod nat;
 mod own_endpoint;
+mod pair;
 mod profile;
 mod refusal;
 mod run;

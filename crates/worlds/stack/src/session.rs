@@ -14,10 +14,11 @@ use crate::accounting::Accounting;
 use crate::aioquic::Host;
 use crate::application::Application;
 use crate::buffer_pool::BufferPool;
-use crate::endpoint::{self, AnyEndpoint, Endpoint, Outgoing, addresses};
+use crate::endpoint::{Endpoint, Outgoing, addresses};
 use crate::endpoint_spec::EndpointSpec;
 use crate::event_tap::TapEvent;
 use crate::nat::Nat;
+use crate::pair::{AnyEndpoint, new_pair};
 use crate::refusal::{Refusal, check_bulk};
 use crate::stack::Stack;
 
@@ -108,7 +109,7 @@ impl Session {
         let overhead = match flow.transport {
             Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
         };
-        let (client, server) = endpoint::new_pair(&spec)?;
+        let (client, server) = new_pair(&spec)?;
         Ok(Self {
             client,
             server,
@@ -164,7 +165,7 @@ impl Session {
         self.spec.before += 1;
         if !(self.client.leave(now) && self.server.leave(now)) {
             // The next endpoints share no state with these.
-            match endpoint::new_pair(&self.spec) {
+            match new_pair(&self.spec) {
                 Ok((client, server)) => (self.client, self.server) = (client, server),
                 Err(why) => self.ended = Some(why.to_string()),
             }

@@ -29,11 +29,11 @@ macro_rules! foreign {
         use crate::builtin_cc::{self, BuiltinCc};
         use crate::endpoint::{Outgoing, addresses};
         use crate::endpoint_spec::EndpointSpec;
-        use crate::event_tap::{Kind, TapEvent, is_pattern};
+        use crate::event_tap::{Kind, TapEvent};
         use crate::message;
         use crate::refusal::Refusal;
         use crate::settings::SERVER_NAME;
-        use crate::stream_chunks::Chunk;
+        use crate::stream_chunks::{Chunk, is_pattern};
 
         /// Flow control credit, and largest amount of unacknowledged data, in bytes. The network
         /// must be the limit, and not these.
