@@ -2,6 +2,8 @@
 #![doc = include_str!("../README.md")]
 
 #[cfg(any(feature = "noq", feature = "quinn"))]
+mod adapter;
+#[cfg(any(feature = "noq", feature = "quinn"))]
 #[cfg_attr(
     not(all(feature = "noq", feature = "quinn")),
     allow(dead_code, reason = "for the other of the two")

@@ -27,76 +27,9 @@
 //! * *A timer*: a controller that set one is called at the next packet or ACK.
 //! * *Restart after idle time*: never signalled.
 
-use std::any::Any;
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use quinn_proto as proto;
 
-use quinn_proto::RttEstimator;
-use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
-use recovery::congestion::{Algorithm, Control, PathInfo};
-
-use crate::refusal::{Refusal, Trait};
-use crate::source::Source;
-use crate::stack_feed::StackFeed;
-
-type AckclockController = dyn recovery::congestion::Controller;
-
-/// Builds a controller for each path, for
-/// `quinn_proto::TransportConfig::congestion_controller_factory`.
-#[derive(Clone, Debug)]
-pub struct Factory(Source);
-
-impl Factory {
-    /// Creates a factory for this algorithm. `seed` seeds the controllers' random numbers.
-    ///
-    /// # Errors
-    /// Returns an error if the algorithm needs a signal that quinn's trait does not carry.
-    pub fn new(algorithm: impl Into<Algorithm>, seed: u64) -> Result<Self, Refusal> {
-        Source::checked(algorithm.into(), seed, Trait::Quinn).map(Self)
-    }
-
-    /// Creates a factory that calls `build` for each path. The controllers' needs are not checked:
-    /// call [`check`](crate::check) for that.
-    pub fn from_fn(
-        build: impl Fn(PathInfo) -> Box<AckclockController> + Send + Sync + 'static,
-        seed: u64,
-    ) -> Self {
-        Self(Source::from_fn(build, seed))
-    }
-}
-
-impl ControllerFactory for Factory {
-    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let mut feed = self.0.stack_feed(now, current_mtu);
-        let initial_window = feed.control().cwnd;
-        Box::new(Adapter { feed: Mutex::new(feed), initial_window })
-    }
-}
-
-/// An Ackclock controller in quinn.
-pub struct Adapter {
-    /// quinn asks for the window through a shared reference, and the last ACK may still be open.
-    feed: Mutex<StackFeed>,
-    initial_window: u64,
-}
-
-impl Adapter {
-    fn shared(&self) -> MutexGuard<'_, StackFeed> {
-        // No code panics while it holds the lock.
-        self.feed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn feed(&mut self) -> &mut StackFeed {
-        self.feed.get_mut().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for Adapter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.feed.fmt(f)
-    }
-}
+crate::adapter::adapter!(Trait::Quinn);
 
 impl Controller for Adapter {
     fn on_sent(&mut self, now: Instant, bytes: u64, _last_packet_number: u64) {
@@ -142,35 +75,12 @@ impl Controller for Adapter {
         feed.end_of_losses(now, is_persistent_congestion);
     }
 
-    fn on_mtu_update(&mut self, new_mtu: u16) {
-        self.feed().on_mtu(new_mtu);
-    }
+    crate::adapter::common_methods!();
+}
 
-    fn window(&self) -> u64 {
-        self.shared().control().cwnd.max(1)
-    }
-
-    fn metrics(&self) -> ControllerMetrics {
-        let Control { cwnd, pacing_rate, ssthresh, .. } = self.shared().control();
-        let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = cwnd.max(1);
-        metrics.ssthresh = Some(ssthresh).filter(|end| ![0, u64::MAX].contains(end));
-        metrics.pacing_rate = pacing_rate.map(|rate| rate.0);
-        metrics
-    }
-
-    fn clone_box(&self) -> Box<dyn Controller> {
-        let feed = Mutex::new(self.shared().for_new_path());
-        Box::new(Self { feed, initial_window: self.initial_window })
-    }
-
-    fn initial_window(&self) -> u64 {
-        self.initial_window
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
+/// Sets the pacing rate, which quinn reports in bits per second and does not apply.
+fn set_pacing(metrics: &mut ControllerMetrics, control: &Control) {
+    metrics.pacing_rate = control.pacing_rate.map(|rate| rate.0);
 }
 
 #[cfg(test)]

@@ -4,21 +4,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use congestion::Controller;
 use quic::connection::{Arrival, SentFrames};
-use quic::crypto::tls::Identity;
 use recovery::{Sender, Stats};
 use scenario::guest::Snapshot;
 use units::{Ecn, Time};
 
-use crate::aioquic::endpoint::AioquicEndpoint;
 use crate::buffer_pool::BufferPool;
-use crate::endpoint_spec::EndpointSpec;
 use crate::event_tap::TapEvent;
-#[cfg(any(feature = "noq", feature = "quinn"))]
-use crate::foreign;
-use crate::own_endpoint::OwnEndpoint;
-use crate::refusal::Refusal;
-use crate::settings::SERVER_NAME;
-use crate::stack::Stack;
 
 /// Returns the addresses of client and server.
 pub(crate) fn addresses() -> (SocketAddr, SocketAddr) {
@@ -49,8 +40,8 @@ pub(crate) trait Endpoint: Send {
     fn serve(&mut self) {}
     /// Returns the next datagram to send now.
     fn transmit(&mut self, now: Time, buffers: &mut BufferPool) -> Option<Outgoing>;
-    /// Takes the events since the last call. `before` is a buffer to reuse.
-    fn take_events(&mut self, before: Vec<TapEvent>) -> Vec<TapEvent>;
+    /// Replaces the buffer's content by the events since the last call.
+    fn take_events(&mut self, buffer: &mut Vec<TapEvent>);
     /// Reports whether a growing stream or messages can be offered.
     fn accepts(&self) -> bool {
         true
@@ -95,35 +86,5 @@ pub(crate) trait Endpoint: Send {
     /// Returns why the endpoint failed, if the network is not the reason. The run is then invalid.
     fn failure(&self) -> Option<String> {
         None
-    }
-}
-
-/// An endpoint of any stack.
-pub(crate) type AnyEndpoint = Box<dyn Endpoint>;
-
-/// Creates client and server.
-///
-/// # Errors
-/// An unsupported property of the flow, or a failure of TLS.
-pub(crate) fn new_pair(spec: &EndpointSpec<'_>) -> Result<(AnyEndpoint, AnyEndpoint), Refusal> {
-    let identity = Identity::self_signed(&[SERVER_NAME]).map_err(Refusal::Tls)?;
-    Ok((new_endpoint(spec, false, &identity)?, new_endpoint(spec, true, &identity)?))
-}
-
-fn new_endpoint(
-    spec: &EndpointSpec<'_>,
-    is_server: bool,
-    identity: &Identity,
-) -> Result<AnyEndpoint, Refusal> {
-    let stack = if is_server { spec.stacks.1 } else { spec.stacks.0 };
-    match stack {
-        Stack::Ackclock => Ok(Box::new(OwnEndpoint::new(spec, is_server, identity)?)),
-        Stack::Aioquic => Ok(Box::new(AioquicEndpoint::new(spec, is_server, identity)?)),
-        #[cfg(feature = "noq")]
-        Stack::Noq => Ok(Box::new(foreign::noq::Foreign::new(spec, is_server, identity)?)),
-        #[cfg(feature = "quinn")]
-        Stack::Quinn => Ok(Box::new(foreign::quinn::Foreign::new(spec, is_server, identity)?)),
-        #[allow(unreachable_patterns, reason = "only builds without one of them reach it")]
-        absent => Err(Refusal::NotBuiltIn(absent.word())),
     }
 }

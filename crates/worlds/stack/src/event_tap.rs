@@ -1,17 +1,16 @@
-//! Buffers the events that the endpoints report through their taps, until the record is available.
+//! Buffers the events that the endpoints report, until the record is available.
 
+use std::cell::Cell;
 use std::mem;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use congestion::{Cause, Control, Detection};
 use quic::Level;
 use quic::connection::{Observation, SentFrame, Tap};
-use quic::streams::pattern;
 use quic::wire::Frame;
 use units::{Duration, Ecn, Time};
 
 use crate::message;
-use crate::stream_chunks::{Chunk, Chunks};
+use crate::stream_chunks::{Chunk, Chunks, is_pattern};
 
 /// Kind of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,55 +71,28 @@ pub(crate) enum TapEvent {
     Metrics { latest_rtt: Option<Duration> },
 }
 
-/// Collects the events of one endpoint. The connection owns the tap that writes them, and the guest
-/// reads them between its calls, so that they share a cell. No other thread ever waits for it.
-#[derive(Debug)]
+/// Collects the events of one connection, which owns it. The endpoint takes them between its calls
+/// through a shared reference, because a mutable one to the connection makes it due.
 pub(crate) struct EventTap {
-    events: Arc<Mutex<Vec<TapEvent>>>,
+    events: Cell<Vec<TapEvent>>,
     /// ACK ranges are listed.
     tracing: bool,
     /// Stream data counts only if its bytes are those of the pattern.
-    compares: bool,
-}
-
-impl EventTap {
-    pub(crate) fn new(tracing: bool, compares: bool) -> Self {
-        Self { events: Arc::default(), tracing, compares }
-    }
-
-    /// Returns an equal tap for the next connection.
-    pub(crate) fn renewed(&self) -> Self {
-        Self::new(self.tracing, self.compares)
-    }
-
-    /// Creates the tap for the connection.
-    pub(crate) fn listener(&self) -> Box<dyn Tap> {
-        let Self { events, tracing, compares } = self;
-        Box::new(Listener {
-            events: Arc::clone(events),
-            tracing: *tracing,
-            compares: *compares,
-            chunks: Chunks::None,
-        })
-    }
-
-    /// Takes the events since the last call. `before` is a buffer to reuse.
-    pub(crate) fn take(&self, mut before: Vec<TapEvent>) -> Vec<TapEvent> {
-        before.clear();
-        // No code panics while the lock is held.
-        mem::replace(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner), before)
-    }
-}
-
-struct Listener {
-    events: Arc<Mutex<Vec<TapEvent>>>,
-    tracing: bool,
     compares: bool,
     /// Stream data of the packet being processed.
     chunks: Chunks,
 }
 
-impl Listener {
+impl EventTap {
+    pub(crate) fn new(tracing: bool, compares: bool) -> Self {
+        Self { events: Cell::default(), tracing, compares, chunks: Chunks::None }
+    }
+
+    /// Moves the events since the last call to an empty buffer.
+    pub(crate) fn take(&self, buffer: &mut Vec<TapEvent>) {
+        *buffer = self.events.replace(mem::take(buffer));
+    }
+
     /// Returns the event to report, if any.
     fn event(&mut self, what: &Observation<'_>) -> Option<TapEvent> {
         Some(match *what {
@@ -160,20 +132,10 @@ impl Listener {
     }
 }
 
-impl Tap for Listener {
+impl Tap for EventTap {
     fn on(&mut self, _: Time, what: &Observation<'_>) {
-        if let Some(event) = self.event(what) {
-            self.events.lock().unwrap_or_else(PoisonError::into_inner).push(event);
-        }
-    }
-}
-
-/// Reports whether these are the bytes of the pattern. A damaged offset may lie beyond its end.
-pub(crate) fn is_pattern(offset: u64, data: &[u8]) -> bool {
-    let mut expected = vec![0; data.len()];
-    offset.checked_add(data.len() as u64).is_some() && {
-        pattern::fill(offset, &mut expected);
-        expected == data
+        let event = self.event(what);
+        self.events.get_mut().extend(event);
     }
 }
 

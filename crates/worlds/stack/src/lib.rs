@@ -14,10 +14,8 @@ mod message;
 mod message_tracker;
 mod nat;
 mod own_endpoint;
+mod pair;
 mod profile;
-mod reconnect;
-#[cfg(any(feature = "noq", feature = "quinn"))]
-mod recording_controller;
 mod refusal;
 mod run;
 mod session;

@@ -10,7 +10,7 @@
 
 use quic::streams::pattern;
 
-use crate::event_tap::is_pattern;
+use crate::stream_chunks::is_pattern;
 
 /// Bytes of a message besides stream data.
 pub(crate) const HEADER: usize = 8;

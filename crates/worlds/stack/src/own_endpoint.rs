@@ -29,7 +29,8 @@ pub(crate) struct OwnEndpoint {
     /// A client's TLS.
     crypto: Option<ClientCrypto>,
     connection: Option<Handle>,
-    tap: EventTap,
+    /// Whether taps list ACK ranges, and whether they compare stream data.
+    taps: (bool, bool),
     /// Length of a stream that is offered all at once.
     whole: Option<u64>,
     sends_messages: bool,
@@ -56,11 +57,7 @@ impl OwnEndpoint {
     ///
     /// # Errors
     /// An invalid configuration, or a failure of TLS.
-    pub(crate) fn new(
-        spec: &EndpointSpec<'_>,
-        is_server: bool,
-        identity: &Identity,
-    ) -> Result<Self, Refusal> {
+    pub(crate) fn new(spec: &EndpointSpec, is_server: bool, identity: &Identity) -> Result<Self, Refusal> {
         let seed = spec.seed(is_server);
         let controllers = Seed::new(seed);
         let (settings, crypto) = match is_server {
@@ -71,7 +68,7 @@ impl OwnEndpoint {
             endpoint: QuicEndpoint::new(settings, seed)?,
             crypto,
             connection: None,
-            tap: EventTap::new(spec.scenario.trace, spec.compares),
+            taps: (spec.tracing, spec.compares),
             whole: spec.whole,
             sends_messages: matches!(spec.flow.application, Application::Media(_)),
             stream: None,
@@ -95,9 +92,8 @@ impl OwnEndpoint {
 
     fn attach_tap(&mut self, handle: Handle) {
         self.connection = Some(handle);
-        let tap = self.tap.listener();
-        if let Some(connection) = self.connection_mut() {
-            connection.set_tap(tap);
+        if let Some(connection) = self.endpoint.connection_mut(handle) {
+            connection.set_tap(Box::new(EventTap::new(self.taps.0, self.taps.1)));
         }
     }
 
@@ -176,8 +172,11 @@ impl Endpoint for OwnEndpoint {
         Some(Outgoing { bytes: buffers.take(transmit.len), ecn: transmit.ecn, to: transmit.to })
     }
 
-    fn take_events(&mut self, before: Vec<TapEvent>) -> Vec<TapEvent> {
-        self.tap.take(before)
+    fn take_events(&mut self, buffer: &mut Vec<TapEvent>) {
+        buffer.clear();
+        if let Some(tap) = self.connection().and_then(Connection::tap::<EventTap>) {
+            tap.take(buffer);
+        }
     }
 
     fn accepts(&self) -> bool {
@@ -226,7 +225,6 @@ impl Endpoint for OwnEndpoint {
         (self.connection, self.stream) = (None, None);
         self.before += 1;
         self.seeds.1.set(self.seeds.0, self.before);
-        self.tap = self.tap.renewed();
         true
     }
 

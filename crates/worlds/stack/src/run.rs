@@ -32,19 +32,9 @@ pub fn guests_on(
 ) -> Result<Guests, Refusal> {
     stack.check_scenario(scenario)?;
     let guest = |(number, flow)| -> Result<(usize, Box<dyn Guest>), Refusal> {
-        let session = Session::from_spec(EndpointSpec {
-            flow,
-            number: number as u64,
-            stacks: (stack, stack),
-            whole: None,
-            before: 0,
-            scenario,
-            profile,
-            compares: false,
-            retry: false,
-            host,
-        })?;
-        Ok((number, Box::new(session)))
+        let spec = EndpointSpec::new((number, flow), scenario, (stack, stack), host);
+        let spec = EndpointSpec { profile: profile.clone(), compares: false, ..spec };
+        Ok((number, Box::new(Session::from_spec(spec, number, scenario)?)))
     };
     scenario.flows.iter().enumerate().filter(|(_, flow)| is_quic(flow)).map(guest).collect()
 }

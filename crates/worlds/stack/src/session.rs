@@ -14,12 +14,11 @@ use crate::accounting::Accounting;
 use crate::aioquic::Host;
 use crate::application::Application;
 use crate::buffer_pool::BufferPool;
-use crate::endpoint::{self, AnyEndpoint, Endpoint, Outgoing, addresses};
+use crate::endpoint::{Endpoint, Outgoing, addresses};
 use crate::endpoint_spec::EndpointSpec;
 use crate::event_tap::TapEvent;
 use crate::nat::Nat;
-use crate::profile::Profile;
-use crate::reconnect::Reconnect;
+use crate::pair::{AnyEndpoint, new_pair};
 use crate::refusal::{Refusal, check_bulk};
 use crate::stack::Stack;
 
@@ -58,8 +57,8 @@ pub struct Session {
     /// The handshake crosses the links.
     handshake: bool,
     transfer: Option<u64>,
-    /// Creates the next connection of a flow with short transfers, if the endpoints have only one.
-    reconnect: Option<Box<Reconnect>>,
+    /// Parameters of the newest connection.
+    spec: Box<EndpointSpec>,
     /// Reason for which the next connection could not be created.
     ended: Option<String>,
     nat: Nat,
@@ -89,48 +88,42 @@ impl Session {
         if stacks.0 != stacks.1 && (stacks.0 == Stack::Ackclock || stacks.1 == Stack::Ackclock) {
             check_bulk(flow)?;
         }
-        Self::from_spec(EndpointSpec {
-            flow,
-            number: number as u64,
-            stacks,
-            whole: None,
-            before: 0,
-            scenario,
-            profile: &Profile::default(),
-            compares: true,
-            retry,
-            host,
-        })
+        let spec = EndpointSpec::new((number, flow), scenario, stacks, host);
+        Self::from_spec(EndpointSpec { retry, ..spec }, number, scenario)
     }
 
-    /// Creates the session of these endpoints.
+    /// Creates the session of flow `number` of the scenario, with these endpoints.
     ///
     /// # Errors
     /// The first unsupported property of the flow, or an invalid configuration.
-    pub(crate) fn from_spec(spec: EndpointSpec<'_>) -> Result<Self, Refusal> {
-        let EndpointSpec { flow, scenario, stacks, .. } = spec;
-        stacks.0.check(flow)?;
-        stacks.1.check_receiver(flow)?;
+    pub(crate) fn from_spec(
+        mut spec: EndpointSpec,
+        number: usize,
+        scenario: &Scenario,
+    ) -> Result<Self, Refusal> {
+        spec.stacks.0.check(&spec.flow)?;
+        spec.stacks.1.check_receiver(&spec.flow)?;
+        let application = Application::new(&spec.flow, number, scenario);
+        spec.whole = application.whole();
+        let EndpointSpec { flow, stacks, .. } = &spec;
         let overhead = match flow.transport {
             Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
         };
-        let application = Application::new(flow, spec.number as usize, scenario);
-        let spec = EndpointSpec { whole: application.whole(), ..spec };
-        let (client, server) = endpoint::new_pair(&spec)?;
+        let (client, server) = new_pair(&spec)?;
         Ok(Self {
             client,
             server,
             application,
             begun: false,
-            handshake: flow.handshake || stacks != (Stack::Ackclock, Stack::Ackclock),
+            handshake: flow.handshake || *stacks != (Stack::Ackclock, Stack::Ackclock),
             transfer: flow.transfer,
-            reconnect: Reconnect::for_flow(&spec),
             ended: None,
             nat: Nat::new(flow, addresses().0),
             accounting: Accounting::new(overhead, spec.profile.quic.ack_delay_exponent),
             events: Vec::new(),
             buffers: BufferPool::new(LEAST_DATAGRAM.max(flow.transport.mds() as usize)),
             destination: addresses().0,
+            spec: Box::new(spec),
         })
     }
 
@@ -169,14 +162,12 @@ impl Session {
 
     /// Leaves the connection, and prepares the endpoints for the next.
     fn leave(&mut self, now: Time) {
-        match &mut self.reconnect {
-            Some(reconnect) => match reconnect.connect() {
+        self.spec.before += 1;
+        if !(self.client.leave(now) && self.server.leave(now)) {
+            // The next endpoints share no state with these.
+            match new_pair(&self.spec) {
                 Ok((client, server)) => (self.client, self.server) = (client, server),
                 Err(why) => self.ended = Some(why.to_string()),
-            },
-            None => {
-                self.client.leave(now);
-                self.server.leave(now);
             }
         }
         self.accounting.on_reconnect();
@@ -196,7 +187,7 @@ impl Session {
         for endpoint in [&mut self.client, &mut self.server] {
             endpoint.reset_path_state(now);
             // The handshake is also left out of the log.
-            self.events = endpoint.take_events(std::mem::take(&mut self.events));
+            endpoint.take_events(&mut self.events);
         }
     }
 
@@ -248,18 +239,16 @@ impl Session {
 
     /// Records the events of the sender's loss recovery and of its controller.
     fn record_sender_events(&mut self, now: Time, record: &mut Record) {
-        let mut events = self.client.take_events(std::mem::take(&mut self.events));
+        self.client.take_events(&mut self.events);
         let client = self.client.as_ref();
-        self.accounting.on_sender_events(now, &mut events, client, &mut self.application, record);
-        self.events = events;
+        self.accounting.on_sender_events(now, &mut self.events, client, &mut self.application, record);
     }
 
     fn poll_client(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
         let Outgoing { mut bytes, ecn, .. } = self.client.transmit(now, &mut self.buffers)?;
         let (payload, size) = (bytes.len(), self.accounting.wire(bytes.len()));
-        let mut events = self.client.take_events(std::mem::take(&mut self.events));
-        let bare = self.accounting.on_departure(now, payload, &mut events, record);
-        self.events = events;
+        self.client.take_events(&mut self.events);
+        let bare = self.accounting.on_departure(now, payload, &mut self.events, record);
         self.nat.client_sends(now, &mut bytes);
         Some(Datagram { from: End::Sender, size, ecn, bare, bytes })
     }
@@ -268,9 +257,8 @@ impl Session {
         let Outgoing { mut bytes, ecn, to } = self.server.transmit(now, &mut self.buffers)?;
         self.destination = to;
         let size = self.accounting.wire(bytes.len());
-        let mut events = self.server.take_events(std::mem::take(&mut self.events));
-        self.accounting.on_receiver_departure(now, &mut events, record);
-        self.events = events;
+        self.server.take_events(&mut self.events);
+        self.accounting.on_receiver_departure(now, &mut self.events, record);
         self.nat.server_sends(to, &mut bytes);
         Some(Datagram { from: End::Receiver, size, ecn, bare: false, bytes })
     }
@@ -284,10 +272,9 @@ impl Guest for Session {
             End::Receiver => {
                 let Some(from) = self.nat.server_gets(&mut bytes) else { return };
                 self.server.handle(now, Incoming { from, to: server, ecn, arrived, bytes: &mut bytes });
-                let events = self.server.take_events(std::mem::take(&mut self.events));
+                self.server.take_events(&mut self.events);
                 let way = (now, arrived - sent, ecn);
-                self.accounting.on_arrival(way, &events, &mut self.application, record);
-                self.events = events;
+                self.accounting.on_arrival(way, &self.events, &mut self.application, record);
             }
             End::Sender => {
                 if !self.nat.client_gets(now, &mut bytes) {

@@ -12,7 +12,7 @@ use quic::endpoint::EndpointSettings;
 use quic::streams::Keep;
 use quic::wire::StampFormat;
 use recovery::{AckConfig, Config as Recovery};
-use scenario::{Application, FlowConfig, Scenario};
+use scenario::{Application, FlowConfig};
 use units::{Bytes, Duration};
 
 use crate::endpoint_spec::EndpointSpec;
@@ -45,11 +45,11 @@ impl Seed {
 
 /// Returns the settings of a client, and its TLS.
 pub(crate) fn client(
-    spec: &EndpointSpec<'_>,
+    spec: &EndpointSpec,
     identity: &Identity,
     seed: Seed,
 ) -> Result<(EndpointSettings, Option<ClientCrypto>), Refusal> {
-    let &EndpointSpec { flow, scenario, profile, .. } = spec;
+    let EndpointSpec { flow, profile, .. } = spec;
     let crypto = match profile.cipher {
         Cipher::Plain => ClientCrypto::Plain { tag_len: TAG_LEN },
         Cipher::Tls => {
@@ -58,13 +58,13 @@ pub(crate) fn client(
             ClientCrypto::Tls(config.map_err(Refusal::Tls)?)
         }
     };
-    let config = EndpointConfig { connection: sending(flow, scenario, profile), ..EndpointConfig::default() };
+    let config = EndpointConfig { connection: sending(flow, profile), ..EndpointConfig::default() };
     let settings = EndpointSettings { config, connection: sender(flow, profile, seed), crypto: None };
     Ok((settings, Some(crypto)))
 }
 
 /// Returns the settings of a server.
-pub(crate) fn server(spec: &EndpointSpec<'_>, identity: &Identity) -> Result<EndpointSettings, Refusal> {
+pub(crate) fn server(spec: &EndpointSpec, identity: &Identity) -> Result<EndpointSettings, Refusal> {
     let crypto = match spec.profile.cipher {
         Cipher::Plain => ServerCrypto::Plain { tag_len: TAG_LEN },
         Cipher::Tls => {
@@ -74,9 +74,9 @@ pub(crate) fn server(spec: &EndpointSpec<'_>, identity: &Identity) -> Result<End
         }
     };
     let retry = if spec.retry { RetryPolicy::Always } else { RetryPolicy::Never };
-    let connection = receiving(spec.flow, spec.profile);
+    let connection = receiving(&spec.flow, &spec.profile);
     let config = EndpointConfig { connection, accepts: true, retry, ..EndpointConfig::default() };
-    Ok(EndpointSettings { config, connection: receiver(spec.flow), crypto: Some(crypto) })
+    Ok(EndpointSettings { config, connection: receiver(&spec.flow), crypto: Some(crypto) })
 }
 
 fn alpn() -> Vec<Vec<u8>> {
@@ -101,11 +101,11 @@ fn common(flow: &FlowConfig, profile: &Profile) -> Config {
     }
 }
 
-fn sending(flow: &FlowConfig, scenario: &Scenario, profile: &Profile) -> Config {
+fn sending(flow: &FlowConfig, profile: &Profile) -> Config {
     let path = PathInfo {
         max_datagram_size: flow.transport.mds().into(),
         paced: flow.recovery.paced == recovery::Paced::Always,
-        seed: scenario.seed,
+        ..PathInfo::default()
     };
     let wants = flow.algorithm.build(path).needs().receive_times && flow.ack.timestamps > 0;
     let exponent = u8::try_from(flow.ack.timestamp_exponent).unwrap_or(u8::MAX);

@@ -1,7 +1,9 @@
-//! The stream data of one packet.
+//! The stream data of one packet, and the check of its bytes.
 
 use std::ops::Deref;
 use std::slice;
+
+use quic::streams::pattern;
 
 /// A range of the stream: offset and length, in bytes.
 pub(crate) type Chunk = (u64, u64);
@@ -48,6 +50,15 @@ impl FromIterator<Chunk> for Chunks {
         let mut chunks = Self::None;
         chunks.extend(iter);
         chunks
+    }
+}
+
+/// Reports whether these are the bytes of the pattern. A damaged offset may lie beyond its end.
+pub(crate) fn is_pattern(offset: u64, data: &[u8]) -> bool {
+    let mut expected = vec![0; data.len()];
+    offset.checked_add(data.len() as u64).is_some() && {
+        pattern::fill(offset, &mut expected);
+        expected == data
     }
 }
 

@@ -1,5 +1,6 @@
 //! Interface of a connection for applications, experiments and endpoints.
 
+use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -109,6 +110,12 @@ impl Connection {
     /// Sets a tap, which observes everything from now on.
     pub fn set_tap(&mut self, tap: Box<dyn Tap>) {
         self.tap = Some(tap);
+    }
+
+    /// Returns the tap, if it has this type.
+    pub fn tap<T: Tap>(&self) -> Option<&T> {
+        let tap: &dyn Any = self.tap.as_deref()?;
+        tap.downcast_ref()
     }
 
     /// Updates the 1-RTT keys as soon as that is allowed (RFC 9001 section 6).

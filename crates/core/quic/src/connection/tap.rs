@@ -1,6 +1,8 @@
 //! Observation of a connection: packets sent, received, acknowledged and lost, and congestion
 //! events.
 
+use std::any::Any;
+
 use recovery::SpaceId;
 use recovery::congestion::{Cause, Detection};
 use units::{Duration, Ecn, Time};
@@ -91,7 +93,7 @@ pub enum Observation<'a> {
 }
 
 /// Observer of one connection.
-pub trait Tap: Send {
+pub trait Tap: Any + Send {
     /// Called for each event.
     fn on(&mut self, now: Time, what: &Observation<'_>);
 }

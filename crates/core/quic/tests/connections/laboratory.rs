@@ -118,10 +118,9 @@ fn a_tap_hears_everything() {
         congestion: u64,
         cwnd: u64,
     }
-    struct Listener(Arc<Mutex<Heard>>);
-    impl Tap for Listener {
+    impl Tap for Heard {
         fn on(&mut self, _: Time, what: &Observation<'_>) {
-            let mut heard = self.0.lock().unwrap();
+            let heard = self;
             match *what {
                 Observation::Sent { in_flight, bytes, .. } => {
                     heard.sent += u64::from(in_flight);
@@ -137,20 +136,27 @@ fn a_tap_hears_everything() {
             }
         }
     }
-    let heard = Arc::new(Mutex::new(Heard::default()));
+    struct Other;
+    impl Tap for Other {
+        fn on(&mut self, _: Time, _: &Observation<'_>) {}
+    }
     let mut world = World::new(Plan::default());
     world.connect(&[2_000_000]);
     assert!(world.run(ms(1000), |world| world.accepted.is_some()));
     let before = world.server_connection().sender().stats().clone();
-    world.server_connection().set_tap(Box::new(Listener(heard.clone())));
+    assert!(world.server_connection().tap::<Heard>().is_none(), "not set yet");
+    world.server_connection().set_tap(Box::new(Heard::default()));
     assert!(world.finish(ms(10_000)));
-    let (heard, stats) = (heard.lock().unwrap(), world.server_connection().sender().stats().clone());
+    assert!(world.server_connection().tap::<Other>().is_none(), "of another type");
+    let stats = world.server_connection().sender().stats().clone();
+    let cwnd = world.server_connection().sender().control().cwnd;
+    let heard = world.server_connection().tap::<Heard>().unwrap();
     assert_eq!(heard.sent, stats.sent - before.sent);
     assert_eq!(heard.bytes, stats.sent_bytes - before.sent_bytes);
     assert_eq!((heard.acked, heard.lost), (stats.acked - before.acked, stats.lost() - before.lost()));
     assert_eq!(heard.congestion, stats.loss_events);
     assert!(heard.frames >= heard.received && heard.lost > 0);
-    assert_eq!(heard.cwnd, world.server_connection().sender().control().cwnd);
+    assert_eq!(heard.cwnd, cwnd);
 }
 
 /// For packet-by-packet comparison with a model: after the handshake every data packet has one size

@@ -63,11 +63,7 @@ impl AioquicEndpoint {
     ///
     /// # Errors
     /// An unsupported property of the flow, or missing software.
-    pub(crate) fn new(
-        spec: &EndpointSpec<'_>,
-        is_server: bool,
-        identity: &Identity,
-    ) -> Result<Self, Refusal> {
+    pub(crate) fn new(spec: &EndpointSpec, is_server: bool, identity: &Identity) -> Result<Self, Refusal> {
         let algorithm = match is_server {
             true => "reno",
             false => names::aioquic_name(&spec.flow.algorithm).map_err(Refusal::Stack)?,
@@ -213,9 +209,9 @@ impl Endpoint for AioquicEndpoint {
         Some(Outgoing { bytes, ecn: Ecn::NotEct, to: self.destination })
     }
 
-    fn take_events(&mut self, mut before: Vec<TapEvent>) -> Vec<TapEvent> {
-        before.clear();
-        std::mem::replace(&mut self.events, before)
+    fn take_events(&mut self, buffer: &mut Vec<TapEvent>) {
+        buffer.clear();
+        std::mem::swap(&mut self.events, buffer);
     }
 
     fn observe(&self) -> Snapshot {

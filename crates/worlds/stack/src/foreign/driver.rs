@@ -1,17 +1,22 @@
 //! The driver for endpoints of quinn and of its fork noq, whose APIs have the same names.
 
 /// Defines `Foreign`, an endpoint with one connection, for the stack that the calling file imports
-/// as `proto`. The calling file also defines `endpoint`, `receive`, `send`, `stats` and `packets`,
+/// as `proto`. The calling file also defines `endpoint`, `receive`, `send` and `lost_packets`,
 /// where the two stacks differ.
 macro_rules! foreign {
     () => {
+        use std::any::Any;
         use std::collections::VecDeque;
-        use std::time::Duration as Elapsed;
+        use std::net::SocketAddr;
+        use std::sync::Arc;
+        use std::time::{Duration as Elapsed, Instant};
 
+        use bytes::BytesMut;
         use congestion::{Cause, Control, Controller};
         use proto::congestion::{self as stack_cc, ControllerFactory};
         use proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-        use proto::{Dir, EcnCodepoint, Event, FrameStats, StreamEvent, StreamId, VarInt};
+        use proto::{Connection, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, FrameStats};
+        use proto::{StreamEvent, StreamId, Transmit, VarInt};
         use quic::connection::Arrival;
         use quic::crypto::tls::Identity;
         use quic::streams::pattern;
@@ -19,18 +24,16 @@ macro_rules! foreign {
         use units::{Duration, Ecn, Time};
 
         use super::controller_log::ControllerLog;
-        use super::controller_view::ControllerView;
         use super::tls;
         use crate::buffer_pool::BufferPool;
         use crate::builtin_cc::{self, BuiltinCc};
         use crate::endpoint::{Outgoing, addresses};
         use crate::endpoint_spec::EndpointSpec;
-        use crate::event_tap::{Kind, TapEvent, is_pattern};
+        use crate::event_tap::{Kind, TapEvent};
         use crate::message;
-        use crate::recording_controller::RecordingController;
         use crate::refusal::Refusal;
         use crate::settings::SERVER_NAME;
-        use crate::stream_chunks::Chunk;
+        use crate::stream_chunks::{Chunk, is_pattern};
 
         /// Flow control credit, and largest amount of unacknowledged data, in bytes. The network
         /// must be the limit, and not these.
@@ -80,7 +83,7 @@ macro_rules! foreign {
             lost: Option<String>,
             /// Datagrams from the endpoint itself, outside of connections.
             responses: VecDeque<Vec<u8>>,
-            view: ControllerView,
+            log: ControllerLog,
             events: Vec<TapEvent>,
             memory: Vec<u8>,
         }
@@ -95,19 +98,18 @@ macro_rules! foreign {
                 reason = "any moment will do, because only differences to it are used"
             )]
             pub(crate) fn new(
-                spec: &EndpointSpec<'_>,
+                spec: &EndpointSpec,
                 is_server: bool,
                 identity: &Identity,
             ) -> Result<Self, Refusal> {
                 let seed = spec.seed(is_server);
                 let mut transport = transport(spec)?;
-                let (client_config, server_config, view) = if is_server {
+                let (client_config, server_config, log) = if is_server {
                     // A server sends nothing but ACKs, so that its controller does not matter.
-                    let view = ControllerView::Builtin(ControllerLog::default());
-                    (None, Some(server_config(identity, transport)?), view)
+                    (None, Some(server_config(identity, transport)?), ControllerLog::default())
                 } else {
-                    let view = controller(spec, seed, &mut transport)?;
-                    (Some(client_config(identity, transport)?), None, view)
+                    let log = controller(spec, seed, &mut transport)?;
+                    (Some(client_config(identity, transport)?), None, log)
                 };
                 let (client, server) = addresses();
                 let remote = if is_server { client } else { server };
@@ -127,7 +129,7 @@ macro_rules! foreign {
                     arrived: None,
                     lost: None,
                     responses: VecDeque::new(),
-                    view,
+                    log,
                     events: Vec::new(),
                     memory: Vec::new(),
                 })
@@ -196,7 +198,7 @@ macro_rules! foreign {
                     self.stream = connection.streams().open(Dir::Uni);
                 }
                 let Some(id) = self.stream else { return };
-                let cwnd = self.view.observe().cwnd.unwrap_or(0);
+                let cwnd = self.log.observe().cwnd.unwrap_or(0);
                 let window = if self.is_whole {
                     cwnd.saturating_mul(WINDOWS).max(LEAST)
                 } else {
@@ -244,7 +246,7 @@ macro_rules! foreign {
                 if let Some((_, connection)) = &mut self.connection {
                     self.events.push(TapEvent::LostSoFar(lost_packets(connection)));
                 }
-                self.events.extend(self.view.take().into_iter().map(TapEvent::Controller));
+                self.log.take(&mut self.events);
             }
         }
 
@@ -271,9 +273,9 @@ macro_rules! foreign {
                     Some(DatagramEvent::NewConnection(incoming)) => self.accept(at, incoming),
                     Some(DatagramEvent::ConnectionEvent(_, event)) => {
                         if let Some((_, connection)) = &mut self.connection {
-                            let before = stats(connection).frame_rx.stream;
+                            let before = connection.stats().frame_rx.stream;
                             connection.handle_event(event);
-                            if stats(connection).frame_rx.stream > before {
+                            if connection.stats().frame_rx.stream > before {
                                 self.arrived.get_or_insert_default();
                             }
                         }
@@ -314,11 +316,11 @@ macro_rules! foreign {
                 }
                 let at = self.at(now);
                 let (_, connection) = self.connection.as_mut()?;
-                let before = stats(connection).frame_tx;
+                let before = connection.stats().frame_tx;
                 let mut bytes = Vec::new();
                 let transmit = send(connection, at, &mut bytes)?;
                 bytes.truncate(transmit.size);
-                let kind = kind(&before, &stats(connection).frame_tx);
+                let kind = kind(&before, &connection.stats().frame_tx);
                 self.events.push(TapEvent::Datagram(kind));
                 let ecn = match transmit.ecn {
                     Some(EcnCodepoint::Ect0) if self.marks => Ecn::Ect0,
@@ -342,13 +344,13 @@ macro_rules! foreign {
                 connection.datagrams().send(message.into(), true).is_ok()
             }
 
-            fn take_events(&mut self, mut before: Vec<TapEvent>) -> Vec<TapEvent> {
-                before.clear();
-                std::mem::replace(&mut self.events, before)
+            fn take_events(&mut self, buffer: &mut Vec<TapEvent>) {
+                buffer.clear();
+                std::mem::swap(&mut self.events, buffer);
             }
 
             fn observe(&self) -> Snapshot {
-                self.view.observe()
+                self.log.observe()
             }
 
             fn ended(&self) -> Option<&str> {
@@ -356,7 +358,7 @@ macro_rules! foreign {
             }
 
             fn controller(&self) -> Option<&dyn Controller> {
-                self.view.controller()
+                self.log.controller()
             }
         }
 
@@ -370,7 +372,7 @@ macro_rules! foreign {
                     BuiltinCc::Cubic => Arc::new(stack_cc::CubicConfig::default()).build(now, mtu),
                 };
                 self.1.begin(inner.window());
-                Box::new(LoggedController { inner, log: self.1.clone(), batch: Batch::default() })
+                Box::new(LoggedController { inner, log: self.1.handle(), batch: Batch::default() })
             }
         }
 
@@ -436,24 +438,24 @@ macro_rules! foreign {
             }
         }
 
-        /// Sets the controller of a client. Returns the view of it.
+        /// Sets the controller of a client. Returns its log.
         fn controller(
-            spec: &EndpointSpec<'_>,
+            spec: &EndpointSpec,
             seed: u64,
             transport: &mut proto::TransportConfig,
-        ) -> Result<ControllerView, Refusal> {
-            let algorithm = spec.flow.algorithm.clone();
+        ) -> Result<ControllerLog, Refusal> {
+            let (algorithm, log) = (spec.flow.algorithm.clone(), ControllerLog::default());
             if spec.flow.own_controller {
                 let builtin = builtin_cc::find(&algorithm, STACK).map_err(Refusal::Stack)?;
-                let log = ControllerLog::default();
-                transport.congestion_controller_factory(Arc::new(BuiltinFactory(builtin, log.clone())));
-                return Ok(ControllerView::Builtin(log));
+                transport.congestion_controller_factory(Arc::new(BuiltinFactory(builtin, log.handle())));
+            } else {
+                // Shows its variables until the stack builds the controller of the path.
+                let handle = log.start(algorithm.build(Default::default()));
+                let build =
+                    move |path| -> Box<dyn Controller> { Box::new(handle.start(algorithm.build(path))) };
+                transport.congestion_controller_factory(Arc::new(Factory::from_fn(build, seed)));
             }
-            let recording = RecordingController::new(algorithm.build(Default::default()));
-            let handle = recording.handle();
-            let build = move |path| -> Box<dyn Controller> { Box::new(handle.begin(algorithm.build(path))) };
-            transport.congestion_controller_factory(Arc::new(Factory::from_fn(build, seed)));
-            Ok(ControllerView::Ours(recording))
+            Ok(log)
         }
 
         fn client_config(
@@ -485,7 +487,7 @@ macro_rules! foreign {
             Refusal::Flow("its datagrams are larger than UDP can carry")
         }
 
-        fn endpoint_config(spec: &EndpointSpec<'_>, seed: u64) -> Result<proto::EndpointConfig, Refusal> {
+        fn endpoint_config(spec: &EndpointSpec, seed: u64) -> Result<proto::EndpointConfig, Refusal> {
             let mut bytes = [0; 32];
             bytes[..8].copy_from_slice(&seed.to_le_bytes());
             let mut config = proto::EndpointConfig::default();
@@ -497,7 +499,7 @@ macro_rules! foreign {
 
         /// Returns the stack's default configuration, except for the flow's datagram size and for
         /// flow control, which never limits.
-        fn transport(spec: &EndpointSpec<'_>) -> Result<proto::TransportConfig, Refusal> {
+        fn transport(spec: &EndpointSpec) -> Result<proto::TransportConfig, Refusal> {
             let datagram = u16::try_from(spec.flow.transport.mds()).map_err(too_large)?;
             let mut config = proto::TransportConfig::default();
             config
@@ -546,4 +548,42 @@ macro_rules! foreign {
         }
     };
 }
-pub(super) use foreign;
+
+/// Defines the methods of the stack's trait that a `LoggedController` passes on alike in both.
+macro_rules! passed_on {
+    () => {
+        fn on_sent(&mut self, now: Instant, bytes: u64, largest_pn: u64) {
+            self.inner.on_sent(now, bytes, largest_pn);
+        }
+
+        fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
+            self.inner.on_end_acks(now, in_flight, app_limited, largest);
+            self.end_of_acks(in_flight);
+        }
+
+        fn on_mtu_update(&mut self, new_mtu: u16) {
+            self.inner.on_mtu_update(new_mtu);
+        }
+
+        fn window(&self) -> u64 {
+            self.inner.window()
+        }
+
+        fn metrics(&self) -> stack_cc::ControllerMetrics {
+            self.inner.metrics()
+        }
+
+        fn clone_box(&self) -> Box<dyn stack_cc::Controller> {
+            Box::new(self.copy())
+        }
+
+        fn initial_window(&self) -> u64 {
+            self.inner.initial_window()
+        }
+
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self.inner.into_any()
+        }
+    };
+}
+pub(super) use {foreign, passed_on};

@@ -8,7 +8,6 @@
 //! of the process's clock plus the virtual time.
 
 mod controller_log;
-mod controller_view;
 mod driver;
 #[cfg(feature = "noq")]
 pub(crate) mod noq;
@@ -16,4 +15,4 @@ pub(crate) mod noq;
 pub(crate) mod quinn;
 mod tls;
 
-use driver::foreign;
+use driver::{foreign, passed_on};

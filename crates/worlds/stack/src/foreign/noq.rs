@@ -1,15 +1,10 @@
 //! The parts of an endpoint that are specific to noq.
 
-use std::any::Any;
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
-use std::time::Instant;
 
 use adapters::noq::Factory;
-use bytes::BytesMut;
 use noq_proto as proto;
-use proto::{Connection, ConnectionStats, DatagramEvent, Endpoint, FourTuple, PathId, Transmit};
+use proto::{FourTuple, PathId};
 
 fn endpoint(config: proto::EndpointConfig, server: Option<Arc<proto::ServerConfig>>) -> proto::Endpoint {
     Endpoint::new(Arc::new(config), server, false)
@@ -30,10 +25,6 @@ fn send(connection: &mut Connection, now: Instant, buffer: &mut Vec<u8>) -> Opti
     connection.poll_transmit(now, NonZeroUsize::MIN, buffer)
 }
 
-fn stats(connection: &mut Connection) -> ConnectionStats {
-    connection.stats()
-}
-
 fn lost_packets(connection: &mut Connection) -> u64 {
     connection.path_stats(PathId::ZERO).map_or(0, |path| path.lost_packets)
 }
@@ -41,10 +32,6 @@ fn lost_packets(connection: &mut Connection) -> u64 {
 const STACK: &str = "noq";
 
 impl stack_cc::Controller for LoggedController {
-    fn on_sent(&mut self, now: Instant, bytes: u64, largest_pn: u64) {
-        self.inner.on_sent(now, bytes, largest_pn);
-    }
-
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
         self.inner.on_packet_sent(now, bytes, pn);
     }
@@ -64,11 +51,6 @@ impl stack_cc::Controller for LoggedController {
     ) {
         self.batch.add(now, sent, rtt.get());
         self.inner.on_ack(now, sent, bytes, pn, app_limited, rtt);
-    }
-
-    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
-        self.inner.on_end_acks(now, in_flight, app_limited, largest);
-        self.end_of_acks(in_flight);
     }
 
     fn on_congestion_event(
@@ -95,33 +77,11 @@ impl stack_cc::Controller for LoggedController {
         self.log.undone(before, self.inner.window());
     }
 
-    fn on_mtu_update(&mut self, new_mtu: u16) {
-        self.inner.on_mtu_update(new_mtu);
-    }
-
     fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: Elapsed) {
         self.inner.on_ack_frequency_update(threshold, max_ack_delay);
     }
 
-    fn window(&self) -> u64 {
-        self.inner.window()
-    }
-
-    fn metrics(&self) -> stack_cc::ControllerMetrics {
-        self.inner.metrics()
-    }
-
-    fn clone_box(&self) -> Box<dyn stack_cc::Controller> {
-        Box::new(self.copy())
-    }
-
-    fn initial_window(&self) -> u64 {
-        self.inner.initial_window()
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self.inner.into_any()
-    }
+    super::passed_on!();
 }
 
 super::foreign!();

@@ -42,8 +42,6 @@ pub(crate) struct GuestResult {
     pub(crate) bare: Vec<bool>,
     /// Arrival time by the kernel's time stamp and one-way delay of each datagram at the receiver.
     pub(crate) arrivals: Vec<(Time, Duration)>,
-    /// Median difference between its one-way delays and the link's. Set by [`crate::endpoints::log`].
-    pub(crate) owd_error: Option<Duration>,
     /// True if it ended before its transfer was complete.
     pub(crate) cut_short: bool,
     /// Number of datagrams that the kernel refused.
@@ -286,7 +284,6 @@ impl GuestSocket {
             samples: self.samples,
             bare: self.bare,
             arrivals: self.arrivals,
-            owd_error: None,
             cut_short: by_itself && !is_whole,
             refused: self.refused,
         }

@@ -5,16 +5,17 @@ use scenario::{FlowConfig, FlowSample, FlowSampler, FlowSeries, Record};
 use units::{Duration, Time};
 
 use crate::endpoints::guest_socket::GuestResult;
-use crate::log::{Packet, UDP, queue_time};
+use crate::log::{Packet, Ticks, UDP, queue_time};
 
-/// Adds queueing, drops and the delay error from the packet log to a guest's results.
+/// Adds queueing and drops from the packet log to a guest's record. Returns the error of its
+/// one-way delays.
 pub(crate) fn read(
-    mut result: GuestResult,
+    result: &mut GuestResult,
     flow: &FlowConfig,
     packets: &[Packet],
     port: u16,
     end: Time,
-) -> GuestResult {
+) -> Option<Duration> {
     let until = flow.stop.unwrap_or(end).min(end);
     let mut bare = result.bare.iter().copied();
     let record = &mut result.record;
@@ -30,8 +31,7 @@ pub(crate) fn read(
             _ => {}
         }
     }
-    result.owd_error = owd_error(&result, packets, port);
-    result
+    owd_error(result, packets, port)
 }
 
 /// Returns the median difference between the delays that the ends measured and those in the log.
@@ -72,8 +72,9 @@ fn belongs(packet: &Packet, port: u16) -> bool {
     })
 }
 
-/// Returns the time series, with one entry for each of `ticks` intervals.
-pub(crate) fn series(result: &GuestResult, ticks: usize, interval: Duration) -> FlowSeries {
+/// Returns the time series.
+pub(crate) fn series(result: &GuestResult, &Ticks { interval, ref times }: &Ticks) -> FlowSeries {
+    let ticks = times.len();
     let mut sampler = FlowSampler::default();
     for (sample, before) in result.samples.iter().take(ticks).zip(0..) {
         let trace = |put: &mut dyn FnMut(&'static str, f64)| {

@@ -17,18 +17,16 @@
 mod background;
 mod flow;
 mod guest;
-mod logged;
 mod series;
 
 use std::collections::BTreeMap;
 
 use crate::emu::{Report, Side};
-use crate::log::Log;
+use crate::log::{Log, Ticks};
 use scenario::{Outcome, Scenario};
 use units::{Duration, Time};
 
 use self::background::{UdpLog, ping};
-use self::logged::Logged;
 use crate::endpoints::feasibility::UDP_PORT;
 use crate::endpoints::guest_socket::GuestResult;
 use crate::endpoints::traffic::Seen;
@@ -47,23 +45,29 @@ pub(crate) fn outcome(
     let packets = &log.packets;
     let mut guests: BTreeMap<usize, GuestResult> =
         std::mem::take(&mut seen.guests.guests).into_iter().map(|result| (result.flow, result)).collect();
-    let mut flows: Vec<Logged> = Vec::new();
+    let ticks = scenario.series.map(|interval| Ticks::new(interval, end));
+    let (mut records, mut flows, mut owd_error) = (Vec::new(), Vec::new(), None);
     for (number, ((config, samples), port)) in
         scenario.flows.iter().zip(&seen.samples).zip(FLOW_PORT..).enumerate()
     {
-        flows.push(match guests.remove(&number) {
-            Some(result) => Logged::Guest(guest::read(result, config, packets, port, end)),
-            None => Logged::Kernel(flow::read(scenario, config, samples, packets, port, end)),
-        });
+        if let Some(mut result) = guests.remove(&number) {
+            owd_error = owd_error.max(guest::read(&mut result, config, packets, port, end));
+            flows.extend(ticks.as_ref().map(|ticks| guest::series(&result, ticks)));
+            records.push(result.record);
+        } else {
+            let flow = flow::read(scenario, config, samples, packets, port, end);
+            let state = |tick| series::kernel_state(samples, tick);
+            flows.extend(ticks.as_ref().map(|ticks| ticks.flow(&flow, state)));
+            records.push(flow.record);
+        }
     }
     let udp: Vec<UdpLog> = (UDP_PORT..)
         .take(scenario.udp.len())
         .map(|port| UdpLog::read(scenario, packets, port, end))
         .collect();
-    let owd_error = flows.iter().filter_map(Logged::owd_error).max();
-    let series = series::build(scenario, seen, &log, &flows, &udp);
+    let series =
+        ticks.map(|ticks| series::build(&ticks, seen.pings.as_ref(), &log, flows, &udp)).unwrap_or_default();
     let counters = report.last.sides.map(|side| side.counters);
-    let records = flows.into_iter().map(Logged::into_record).collect();
     let outcome = Outcome {
         probe: seen.pings.as_ref().map(|pings| ping(scenario, packets, pings, end)),
         udp: udp.into_iter().map(|source| source.record).collect(),

@@ -1,33 +1,31 @@
 //! The time series of a run, from the packet log and the kernel's samples.
 
 use scenario::guest::Snapshot;
-use scenario::{Scenario, Series, mbit_s};
+use scenario::{FlowSeries, Series, mbit_s};
 use units::{Duration, Time};
 
 use super::background::UdpLog;
-use super::guest;
-use super::logged::Logged;
+use crate::endpoints::ping::Answers;
 use crate::endpoints::samples::{self, Samples};
-use crate::endpoints::traffic::Seen;
 use crate::log::{Log, Ticks, newest};
 
-/// Returns the series, with one entry per interval up to the end of the run.
-pub(crate) fn build(scenario: &Scenario, seen: &Seen, log: &Log, flows: &[Logged], udp: &[UdpLog]) -> Series {
-    let Some(interval) = scenario.series else { return Series::default() };
-    let ticks = Ticks::new(interval, log.end);
-    let of_flow = |(flow, samples): (&Logged, &Samples)| match flow {
-        Logged::Kernel(log) => ticks.flow(log, |tick| kernel_state(samples, tick)),
-        Logged::Guest(result) => guest::series(result, ticks.times.len(), interval),
-    };
-    let mut series = ticks.series(log, flows.iter().zip(&seen.samples).map(of_flow).collect());
-    if let Some(pings) = &seen.pings {
-        series.probe_ms = probe(pings, &ticks);
+/// Returns the series of a run, from those of its flows.
+pub(crate) fn build(
+    ticks: &Ticks,
+    pings: Option<&Answers>,
+    log: &Log,
+    flows: Vec<FlowSeries>,
+    udp: &[UdpLog],
+) -> Series {
+    let mut series = ticks.series(log, flows);
+    if let Some(pings) = pings {
+        series.probe_ms = probe(pings, ticks);
     }
     if !udp.is_empty() {
         let mut arrivals: Vec<(Time, u64)> = udp.iter().flat_map(|s| s.arrivals.iter().copied()).collect();
         arrivals.sort_unstable();
         let sums = ticks.sums(&arrivals, |arrival| *arrival).into_iter();
-        series.udp_mbit_s = sums.map(|bytes| mbit_s(bytes, interval)).collect();
+        series.udp_mbit_s = sums.map(|bytes| mbit_s(bytes, ticks.interval)).collect();
     }
     series
 }
@@ -42,7 +40,7 @@ fn probe(pings: &[(Time, Duration)], ticks: &Ticks) -> Vec<f64> {
 }
 
 /// Returns the kernel's state of a connection.
-fn kernel_state(samples: &Samples, tick: Time) -> (Snapshot, Option<(&'static str, f64)>) {
+pub(crate) fn kernel_state(samples: &Samples, tick: Time) -> (Snapshot, Option<(&'static str, f64)>) {
     let info = samples.at(tick);
     let state = info.map_or_else(Snapshot::default, |info| Snapshot {
         cwnd: Some(samples::bytes(info, info.cwnd)),

@@ -9,7 +9,6 @@ use scenario::{FlowConfig, Transport};
 use units::{Bytes, Duration, Rate};
 
 use super::*;
-use crate::endpoints::guests::GuestResults;
 use crate::endpoints::samples::Samples;
 use crate::log::TCP;
 
@@ -97,17 +96,11 @@ fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
     let scenario = scenario();
     let end = Time(60 * MS);
     let log = Log::read(rows, Side::Client, ORIGIN, end);
-    let seen = Seen {
-        end,
-        samples: vec![Samples::default()],
-        pings: None,
-        cut_short: Vec::new(),
-        guests: GuestResults::default(),
-    };
-    let flow = flow::read(&scenario, &scenario.flows[0], &seen.samples[0], &log.packets, FLOW_PORT, end);
-    let flow = Logged::Kernel(flow);
-    let series = series::build(&scenario, &seen, &log, std::slice::from_ref(&flow), &[]);
-    let outcome = log.outcome(&scenario, Default::default(), series, vec![flow.into_record()]);
+    let (ticks, samples) = (Ticks::new(scenario.series.unwrap(), end), Samples::default());
+    let flow = flow::read(&scenario, &scenario.flows[0], &samples, &log.packets, FLOW_PORT, end);
+    let flows = vec![ticks.flow(&flow, |tick| series::kernel_state(&samples, tick))];
+    let series = series::build(&ticks, None, &log, flows, &[]);
+    let outcome = log.outcome(&scenario, Default::default(), series, vec![flow.record]);
     (scenario, outcome)
 }
 

@@ -16,13 +16,13 @@ mod traffic;
 
 use crate::emu::Side;
 use crate::emu::capture::row::Row;
-use crate::log::{Log, Ticks};
+use crate::log::{FlowLog, Log, Ticks};
 use link::Counters;
 use scenario::{FlowConfig, Outcome, Scenario, Series};
 use units::{Duration, Time};
 
 pub(crate) use self::fates::Fates;
-use self::record::{FlowRecord, Span};
+use self::record::Span;
 pub(crate) use self::traffic::{Traffic, TrafficReader};
 
 /// Measurements of a flow's traffic that are not in its record.
@@ -79,14 +79,18 @@ pub(crate) fn outcome(
         pairs().map(|(config, traffic)| config.transfer.and(traffic.complete)).collect::<Option<Vec<_>>>();
     let last = done.and_then(|all| all.into_iter().max()).map(|at| Time((at - origin).0));
     let span = Span { origin, end: last.unwrap_or(limit).min(limit) };
-    let flows: Vec<FlowRecord> =
-        pairs().map(|(config, traffic)| record::count(scenario, config, traffic, span)).collect();
+    let flows: Vec<FlowLog> = pairs()
+        .map(|(config, traffic)| record::count(scenario, config, traffic, span.of_flow(config)))
+        .collect();
     let log = Log::read(rows, Side::Server, span.origin, span.end);
     let series = scenario.series.map_or_else(Series::default, |interval| {
         let ticks = Ticks::new(interval, span.end);
-        ticks.series(&log, flows.iter().map(|flow| flow.series(&ticks)).collect())
+        let of_flow = |(flow, (config, traffic)): (&FlowLog, (&FlowConfig, &Traffic))| {
+            record::series(&ticks, flow, traffic, span.of_flow(config))
+        };
+        ticks.series(&log, flows.iter().zip(pairs()).map(of_flow).collect())
     });
-    let records = flows.into_iter().map(|flow| flow.log.record).collect();
+    let records = flows.into_iter().map(|flow| flow.record).collect();
     Outcome { events: rows.len() as u64, ..log.outcome(scenario, links, series, records) }
 }
 

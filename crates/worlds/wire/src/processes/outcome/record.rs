@@ -9,28 +9,6 @@ use units::{Duration, Time};
 use super::traffic::{Event, Kind, SentDatagram, Traffic};
 use crate::log::{FlowLog, Ticks, newest, queue_time};
 
-/// Measurements of a flow, in the run's time.
-#[derive(Debug)]
-pub(crate) struct FlowRecord {
-    pub(crate) log: FlowLog,
-    /// The server's bytes in flight after each change.
-    pub(crate) in_flight: Vec<(Time, u64)>,
-    /// The server's congestion window after each change, if its qlog has it.
-    pub(crate) windows: Vec<(Time, u64)>,
-}
-
-impl FlowRecord {
-    /// Returns its time series. The window is known only from the sender's qlog.
-    pub(crate) fn series(&self, ticks: &Ticks) -> FlowSeries {
-        let at =
-            |changes: &[(Time, u64)], tick| newest(changes, tick, |change| change.0).map(|(_, bytes)| bytes);
-        ticks.flow(&self.log, |tick| {
-            let (cwnd, bytes_in_flight) = (at(&self.windows, tick), at(&self.in_flight, tick));
-            (Snapshot { cwnd, bytes_in_flight, ..Snapshot::default() }, None)
-        })
-    }
-}
-
 /// Start of a run in the emulator's time, and its end in the run's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -39,6 +17,11 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    /// Returns the part of the run in which a flow may run.
+    pub(crate) fn of_flow(self, config: &FlowConfig) -> Self {
+        Self { end: config.stop.unwrap_or(self.end).min(self.end), ..self }
+    }
+
     /// Converts the emulator's time to the run's time. Returns `None` for a time outside of the
     /// run.
     pub(crate) fn to_run_time(self, at: Time) -> Option<Time> {
@@ -46,16 +29,23 @@ impl Span {
     }
 }
 
-/// Measures a flow from its events within the run.
-pub(crate) fn count(scenario: &Scenario, config: &FlowConfig, traffic: &Traffic, span: Span) -> FlowRecord {
-    let until = config.stop.unwrap_or(span.end).min(span.end);
-    let span = Span { end: until, ..span };
-    let log = FlowLog::new(Record::new(&config.application, scenario));
-    let [in_flight, windows] = [&traffic.in_flight, &traffic.windows].map(|changes| {
+/// Returns a flow's time series. The window is known only from the server's qlog.
+pub(crate) fn series(ticks: &Ticks, log: &FlowLog, traffic: &Traffic, span: Span) -> FlowSeries {
+    let in_run_time = |changes: &[(Time, u64)]| -> Vec<_> {
         changes.iter().filter_map(|(at, bytes)| Some((span.to_run_time(*at)?, *bytes))).collect()
-    });
-    let flow = FlowRecord { log, in_flight, windows };
-    let mut counter = Counter { config, span, flow, acks: 0, handshakes: 0 };
+    };
+    let (in_flight, windows) = (in_run_time(&traffic.in_flight), in_run_time(&traffic.windows));
+    let at = |changes: &[(Time, u64)], tick| newest(changes, tick, |change| change.0).map(|(_, bytes)| bytes);
+    ticks.flow(log, |tick| {
+        let (cwnd, bytes_in_flight) = (at(&windows, tick), at(&in_flight, tick));
+        (Snapshot { cwnd, bytes_in_flight, ..Snapshot::default() }, None)
+    })
+}
+
+/// Measures a flow from its events within its part of the run.
+pub(crate) fn count(scenario: &Scenario, config: &FlowConfig, traffic: &Traffic, span: Span) -> FlowLog {
+    let log = FlowLog::new(Record::new(&config.application, scenario));
+    let mut counter = Counter { config, span, log, acks: 0, handshakes: 0 };
     for (at, event) in &traffic.events {
         if let Some(now) = span.to_run_time(*at) {
             counter.take(now, event);
@@ -63,16 +53,15 @@ pub(crate) fn count(scenario: &Scenario, config: &FlowConfig, traffic: &Traffic,
     }
     if config.handshake {
         // The flow starts with the client's first packet, which opens the connection.
-        counter.flow.log.record.started =
-            traffic.first.and_then(|at| span.to_run_time(at)).unwrap_or(Time::NEVER);
+        counter.log.record.started = traffic.first.and_then(|at| span.to_run_time(at)).unwrap_or(Time::NEVER);
     }
-    counter.finish(traffic, until)
+    counter.finish(traffic)
 }
 
 struct Counter<'a> {
     config: &'a FlowConfig,
     span: Span,
-    flow: FlowRecord,
+    log: FlowLog,
     /// Numbers of the next ACK and of the next handshake packet.
     acks: u64,
     handshakes: u64,
@@ -80,7 +69,7 @@ struct Counter<'a> {
 
 impl Counter<'_> {
     fn take(&mut self, now: Time, event: &Event) {
-        let record = &mut self.flow.log.record;
+        let record = &mut self.log.record;
         match event {
             Event::Sent(leaving) => self.on_sent(now, leaving),
             Event::Dropped(Kind::AckOnly) => record.on_ack_dropped(now),
@@ -90,7 +79,7 @@ impl Counter<'_> {
                 let marked = *ecn == units::Ecn::Ce;
                 record.on_packet(now, || trace::Event::Received { pn, bytes, offset, len, marked });
                 record.on_received(now, *owd, *fresh, *ecn, Some(*ordered));
-                self.flow.log.arrivals.push((now, *fresh, *owd));
+                self.log.arrivals.push((now, *fresh, *owd));
             }
             Event::Complete => record.finished = Some(now),
             Event::FeedbackSent if self.config.back.is_some() => record.on_feedback_sent(now),
@@ -100,7 +89,7 @@ impl Counter<'_> {
                 record.stats.spurious += spurious;
                 if let Some(rtt) = rtt {
                     record.on_rtt_sample(now, *rtt);
-                    self.flow.log.rtts.push((now, *rtt));
+                    self.log.rtts.push((now, *rtt));
                 }
                 if let Some(ack) = ack {
                     let number = self.acks;
@@ -117,7 +106,7 @@ impl Counter<'_> {
     }
 
     fn on_sent(&mut self, now: Time, leaving: &SentDatagram) {
-        let record = &mut self.flow.log.record;
+        let record = &mut self.log.record;
         record.started = record.started.min(now);
         let SentDatagram { number, bytes, offset, len, wire, .. } = *leaving;
         match leaving.kind {
@@ -142,8 +131,8 @@ impl Counter<'_> {
         }
     }
 
-    fn finish(mut self, traffic: &Traffic, until: Time) -> FlowRecord {
-        let record = &mut self.flow.log.record;
+    fn finish(mut self, traffic: &Traffic) -> FlowLog {
+        let record = &mut self.log.record;
         for (number, at) in
             traffic.lost.iter().filter_map(|(pn, at)| Some((*pn, self.span.to_run_time(*at)?)))
         {
@@ -152,11 +141,11 @@ impl Counter<'_> {
             record.on_lost(at, number, Detection::TimeThreshold);
         }
         if self.config.transfer.is_none() && self.config.stop.is_some() {
-            record.finished = Some(until);
+            record.finished = Some(self.span.end);
         }
         if let Some(trace) = &mut record.trace {
             trace.sort_by_key(|(at, _)| *at);
         }
-        self.flow
+        self.log
     }
 }
