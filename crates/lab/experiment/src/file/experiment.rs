@@ -485,12 +485,12 @@ fn row_label(setup: &Setup) -> String {
 fn read_setup(
     (file, controllers): (&str, &Registry),
     document: &Node,
-    overrides: &[Override],
+    overrides: &[Arc<Override>],
 ) -> Result<Setup, Diagnostic> {
     let mut document = document.clone();
     for o in overrides {
-        let key = o.path.join(".");
-        document.set(&o.path, &o.at, &o.value).map_err(|wrong| o.at.problem(file, &key, wrong, ""))?;
+        let refuse = |wrong| o.at.problem(file, &o.path.join("."), wrong, "");
+        document.set(&o.path, &o.at, &o.value).map_err(refuse)?;
     }
     Setup::read(&Cursor::root(file, controllers, &document).table(&KEYS)?)
 }
