@@ -39,19 +39,23 @@ pub(crate) fn merge_as<T: Clone + Serialize>(
     if is_plain && check(default).is_ok() {
         return Ok(default.clone());
     }
-    let base = toml::Table::try_from(default).map_err(|e| cursor.problem(e.to_string(), ""))?;
-    let mut overlays = Vec::new();
-    collect(&base, cursor, also, &mut Vec::new(), &mut overlays)?;
-    let mut all = base.clone();
+    let defaults = || toml::Table::try_from(default).map_err(|e| cursor.problem(e.to_string(), ""));
+    let (mut all, mut overlays) = (defaults()?, Vec::new());
+    collect(&all, cursor, also, &mut Vec::new(), &mut overlays)?;
     overlays.iter().for_each(|overlay| put(&mut all, overlay));
     // The key at fault is searched only after a failure.
-    let merged = read(all)
-        .map_err(|wrong| unreadable(&base, &overlays, &read).unwrap_or_else(|| cursor.problem(wrong, "")))?;
+    let merged = match read(all) {
+        Ok(merged) => merged,
+        Err(wrong) => {
+            let found = unreadable(&defaults()?, &overlays, &read);
+            return Err(found.unwrap_or_else(|| cursor.problem(wrong, "")));
+        }
+    };
     let checked = |table| read(table).map_or(Ok(()), |value| check(&value));
     match check(&merged) {
         Ok(()) => Ok(merged),
         Err(wrong) => {
-            let at = blame(base, &overlays, checked, &wrong).unwrap_or(cursor);
+            let at = blame(defaults()?, &overlays, checked, &wrong).unwrap_or(cursor);
             Err(at.problem(wrong, "").reaching(Reach::Table))
         }
     }
