@@ -284,9 +284,8 @@ impl Experiment {
         labels.published = unknown.kept(published.into_iter())?.pop();
         let note = unknown.kept(root.get("note").map(|c| read_prose(&c, &labels)).into_iter())?.pop();
         let claims = read_claims(&root, &labels, unknown)?;
-        let read = |fields: Fields<'_>| ReferenceTable::read(&fields, &labels);
-        let reference = root.get("reference").map(|c| c.table(ReferenceTable::known()).and_then(read));
-        let reference = unknown.kept(reference.into_iter())?.pop();
+        let read = |c: Cursor<'_>| ReferenceTable::read(&c.table(ReferenceTable::known())?, &labels);
+        let reference = unknown.kept(root.get("reference").map(read).into_iter())?.pop();
         let reference = reference.map(|r| (Some(r.variants), r.why, r.repetitions_of_others));
         let (reference, why_reference, others) = reference.unwrap_or_default();
         Ok(Self {

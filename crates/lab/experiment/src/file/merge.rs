@@ -44,13 +44,10 @@ pub(crate) fn merge_as<T: Clone + Serialize>(
     collect(&all, cursor, also, &mut Vec::new(), &mut overlays)?;
     overlays.iter().for_each(|overlay| put(&mut all, overlay));
     // The key at fault is searched only after a failure.
-    let merged = match read(all) {
-        Ok(merged) => merged,
-        Err(wrong) => {
-            let found = unreadable(&defaults()?, &overlays, &read);
-            return Err(found.unwrap_or_else(|| cursor.problem(wrong, "")));
-        }
-    };
+    let merged = read(all).map_err(|wrong| {
+        let found = defaults().ok().and_then(|base| unreadable(&base, &overlays, &read));
+        found.unwrap_or_else(|| cursor.problem(wrong, ""))
+    })?;
     let checked = |table| read(table).map_or(Ok(()), |value| check(&value));
     match check(&merged) {
         Ok(()) => Ok(merged),
