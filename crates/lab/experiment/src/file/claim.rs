@@ -1,5 +1,5 @@
-//! Reads `[[claim]]`: a statement of the source, written as one check or several. `[reference]` says
-//! in which variants claims are judged.
+//! Reads `[[claim]]`: a statement of the source, written as one check or several. `[reference]`
+//! says in which variants claims are judged.
 
 use crate::diagnostic::Diagnostic;
 use crate::file::check::Check;

@@ -1,5 +1,5 @@
-//! Names that claims, charts and sentences of a file may use: rows, variants, metrics, groups. Reads
-//! the values that refer to them.
+//! Names that claims, charts and sentences of a file may use: rows, variants, metrics, groups.
+//! Reads the values that refer to them.
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};

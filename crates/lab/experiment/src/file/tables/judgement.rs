@@ -1,5 +1,5 @@
-//! `[table]`, `[published]`, the checks of `[[claim]]`, and `[[chart]]`: tables that a manifest's run
-//! does not have.
+//! `[table]`, `[published]`, the checks of `[[claim]]`, and `[[chart]]`: tables that a manifest's
+//! run does not have.
 
 use std::collections::BTreeMap;
 
