@@ -1,17 +1,18 @@
-//! Reads `[[claim]]`: a statement of the source, written as one check or several.
+//! Reads `[[claim]]`: a statement of the source, written as one check or several. `[reference]`
+//! says in which variants claims are judged.
 
 use crate::diagnostic::Diagnostic;
 use crate::file::check::Check;
 use crate::file::compared::Sample;
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::labels::Labels;
+use crate::file::labels::{Labels, read_prose, read_world};
 use crate::file::reference::Reference;
-use crate::file::rows::{Rows, matches};
+use crate::file::rows::Rows;
 use crate::file::tables::define::{Needs, known_keys, table};
 use crate::file::tables::judgement;
+use crate::file::values::repetitions;
 use crate::metric::Metric;
 use crate::place::Place;
-use crate::prose;
 use crate::row::RowLabel;
 
 table! {
@@ -39,6 +40,27 @@ table! {
         reason: Option<String> = None, |at| read_prose(at, labels).map(Some);
         /// Whether the cause is unknown. The reason then lists what was tried.
         open: bool = false;
+    }
+}
+
+table! {
+    /// `[reference]`.
+    #[schemars(rename = "reference", transform = Needs("variants why"))]
+    pub(crate) ReferenceTable(labels: &Labels) {
+        /// Patterns of the names of the reference variants.
+        #[schemars(with = "Vec<String>")]
+        variants: Rows =>
+            "write the variants that match the source, like [\"hystart,*\"]",
+            |at| Rows::read(at, "variant", &labels.variants);
+        /// Statement of the source that identifies these variants and, if it says nothing, whose
+        /// default is used.
+        why: String =>
+            "write what the source states and, if it says nothing, whose default is used",
+            |at| read_prose(at, labels);
+        /// Number of runs of each variant that is not a reference, if fewer than `repetitions`.
+        /// Claims are judged by the spread of the reference variants only. `--repeat` and `--set
+        /// repetitions` apply to all variants.
+        repetitions_of_others: Option<u32> = None, |at| repetitions(at).map(Some);
     }
 }
 
@@ -149,62 +171,4 @@ fn read_parts(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<Part>, Diagnos
         return Err(check.problem("not allowed together with [[claim.part]]", "write the check in each part"));
     }
     parts.tables()?.iter().map(|part| Part::read(&part.table(&PART_KEYS)?, Some(fields), labels)).collect()
-}
-
-/// Reads `on`. A claim or a known deviation is about the simulator's rows, unless `on` names
-/// another backend. For example, `on = "wire"` means the rows of `run --on wire`.
-pub(crate) fn read_world(fields: &Fields<'_>) -> Result<Place, Diagnostic> {
-    let worlds = Place::WORLDS.map(|backend| (backend.word(), backend));
-    fields.get("on").map_or(Ok(Place::SIM), |cursor| cursor.word("world", &worlds))
-}
-
-/// Reads a metric that the experiment's table shows.
-pub(crate) fn read_table_metric(cursor: &Cursor<'_>, labels: &Labels) -> Result<Metric, Diagnostic> {
-    let metric = labels.groups.read_metric(cursor)?;
-    if labels.metrics.contains(&metric) {
-        return Ok(metric);
-    }
-    let right = format!("the table shows {}; add it to [table] metrics", listed(&labels.metrics));
-    Err(cursor.problem(format!("`{metric}` is not in the table"), right))
-}
-
-fn listed(metrics: &[Metric]) -> String {
-    metrics.iter().map(Metric::as_str).collect::<Vec<_>>().join(", ")
-}
-
-/// Reads a sentence with placeholders like `{row: metric}`, and checks each of them.
-pub(crate) fn read_prose(cursor: &Cursor<'_>, labels: &Labels) -> Result<String, Diagnostic> {
-    let text: String = cursor.read()?;
-    let depth = text.chars().try_fold(0_i32, |depth, c| match (c, depth) {
-        ('{', 0) => Some(1),
-        ('}', 1) => Some(0),
-        ('{' | '}', _) => None,
-        _ => Some(depth),
-    });
-    if depth != Some(0) {
-        return Err(cursor.invalid("unbalanced brace", "write {row: metric} for a number of the run"));
-    }
-    for place in prose::places(&text) {
-        let right = "write {row: metric}, {row: published metric} or {row: metric | variant}";
-        let place =
-            place.map_err(|inside| cursor.invalid(format!("invalid placeholder `{{{inside}}}`"), right))?;
-        if !labels.rows.contains(&place.row) {
-            return Err(cursor.unknown_name(
-                "row",
-                place.row.as_str(),
-                labels.rows.iter().map(RowLabel::as_str),
-            ));
-        }
-        labels.groups.check_metric(cursor, &place.metric)?;
-        if place.published && labels.published(&place.row, &place.metric).is_none() {
-            let wrong = format!("no published {} for `{}`", place.metric, place.row);
-            let right = "add the metric to published.columns, and name a row that the table has";
-            return Err(cursor.problem(wrong, right));
-        }
-        let known = |pattern: &str| labels.variants.iter().any(|variant| matches(pattern, variant));
-        if let Some(pattern) = place.variant.filter(|pattern| !known(pattern)) {
-            return Err(cursor.unknown_name("variant", pattern, labels.variants.iter().map(String::as_str)));
-        }
-    }
-    Ok(text)
 }

@@ -159,9 +159,9 @@ impl<'a> Cursor<'a> {
 
     /// Deserialises the value.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Diagnostic> {
-        let value = self.node.to_toml();
-        T::deserialize(value.clone())
-            .map_err(|e| self.invalid(without_unit::<T>(&value).unwrap_or_else(|| error_text(&e)), ""))
+        let found = || self.node.to_toml();
+        T::deserialize(found())
+            .map_err(|e| self.invalid(without_unit::<T>(&found()).unwrap_or_else(|| error_text(&e)), ""))
     }
 
     /// Returns the elements of a list. Refuses an empty list.
@@ -193,14 +193,17 @@ impl<'a> Fields<'a> {
         &self.cursor
     }
 
-    /// Returns the value of an optional key.
+    /// Returns the value of an optional key, which may also be named like a field: `long_name`.
     pub(crate) fn get(&self, key: &str) -> Option<Cursor<'a>> {
-        self.entries.iter().find(|e| e.key == key).map(|e| self.cursor.down(key, &e.node))
+        let is_same = |(own, asked)| own == asked || (own, asked) == (b'-', b'_');
+        let is_named = |e: &&Entry| e.key.len() == key.len() && e.key.bytes().zip(key.bytes()).all(is_same);
+        self.entries.iter().find(is_named).map(|e| self.cursor.down(&e.key, &e.node))
     }
 
     /// Returns the value of a required key. `right` says what to write if it is missing.
     pub(crate) fn need(&self, key: &str, right: &str) -> Result<Cursor<'a>, Diagnostic> {
-        let missing = || self.cursor.key_problem(key, &self.cursor.node.at, "missing", right);
+        let name = || key.replace('_', "-");
+        let missing = || self.cursor.key_problem(&name(), &self.cursor.node.at, "missing", right);
         self.get(key).ok_or_else(|| missing().reaching(Reach::Table))
     }
 

@@ -11,10 +11,10 @@ use crate::aggregate::Aggregate;
 use crate::chart::Chart;
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::diagnostics::Diagnostics;
-use crate::file::claim::{Claim, Part, read_prose};
+use crate::file::claim::{Claim, Part, ReferenceTable};
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::groups::{Groups, MEASURE, RUN};
-use crate::file::labels::Labels;
+use crate::file::labels::{Labels, read_prose};
 use crate::file::miss::{Bias, Miss};
 use crate::file::node::{Node, Origin, Value};
 use crate::file::reference::Reference;
@@ -22,19 +22,18 @@ use crate::file::resolved::Head;
 use crate::file::rows::Rows;
 use crate::file::setup::Setup;
 use crate::file::sweep::SweepAxes;
-use crate::file::tables::File;
+use crate::file::tables::KEYS;
 use crate::file::tables::define::known_keys;
-use crate::file::tables::judgement::{ReferenceTable, TableTable};
+use crate::file::tables::judgement::TableTable;
 use crate::file::unknown_rows::{UnknownRows, each};
+use crate::file::values::{MAX_REPETITIONS, repetitions};
 use crate::file::vary::{Case, Combination, Override};
 use crate::file::{chart, mistakes, node, reference, resolved, vary};
 use crate::metric::Metric;
 use crate::place::Place;
 use crate::row::RowLabel;
 
-known_keys!(KEYS: File<'static>);
 known_keys!(TABLE_KEYS: TableTable);
-known_keys!(REFERENCE_KEYS: ReferenceTable);
 
 /// Keys that `--set` may change: those of `[vary]`, and the number of runs. Claims and tables
 /// belong to the file.
@@ -63,7 +62,6 @@ const TABLES: &[(&str, &str)] = &[
 ];
 
 const DEFAULT_METRICS: &[&str] = &["goodput", "loss", "rtt_mean", "rtt_std"];
-const MAX_REPETITIONS: i64 = 10_000;
 /// Most cases that are read to find all mistakes of a file. Even the largest files are read three
 /// times.
 const MAX_CASES_READ: usize = 2 * vary::MAX_CASES;
@@ -286,7 +284,9 @@ impl Experiment {
         labels.published = unknown.kept(published.into_iter())?.pop();
         let note = unknown.kept(root.get("note").map(|c| read_prose(&c, &labels)).into_iter())?.pop();
         let claims = read_claims(&root, &labels, unknown)?;
-        let reference = unknown.kept(std::iter::once(read_reference(&root, &labels)))?.pop();
+        let read = |c: Cursor<'_>| ReferenceTable::read(&c.table(ReferenceTable::known())?, &labels);
+        let reference = unknown.kept(root.get("reference").map(read).into_iter())?.pop();
+        let reference = reference.map(|r| (Some(r.variants), r.why, r.repetitions_of_others));
         let (reference, why_reference, others) = reference.unwrap_or_default();
         Ok(Self {
             windows: windows(
@@ -485,12 +485,12 @@ fn row_label(setup: &Setup) -> String {
 fn read_setup(
     (file, controllers): (&str, &Registry),
     document: &Node,
-    overrides: &[Override],
+    overrides: &[Arc<Override>],
 ) -> Result<Setup, Diagnostic> {
     let mut document = document.clone();
     for o in overrides {
-        let key = o.path.join(".");
-        document.set(&o.path, &o.at, &o.value).map_err(|wrong| o.at.problem(file, &key, wrong, ""))?;
+        let refuse = |wrong| o.at.problem(file, &o.path.join("."), wrong, "");
+        document.set(&o.path, &o.at, &o.value).map_err(refuse)?;
     }
     Setup::read(&Cursor::root(file, controllers, &document).table(&KEYS)?)
 }
@@ -506,15 +506,6 @@ fn with_cause(mut problem: Diagnostic, sets: &[(String, String)]) -> Diagnostic 
 
 fn read_repetitions(root: &Fields<'_>) -> Result<u32, Diagnostic> {
     root.get("repetitions").map_or(Ok(1), |cursor| repetitions(&cursor))
-}
-
-fn repetitions(cursor: &Cursor<'_>) -> Result<u32, Diagnostic> {
-    let number: i64 = cursor.read()?;
-    let fits = u32::try_from(number).ok().filter(|_| (1..=MAX_REPETITIONS).contains(&number));
-    fits.ok_or_else(|| {
-        cursor
-            .invalid(format!("{number} is out of range"), format!("must be between 1 and {MAX_REPETITIONS}"))
-    })
 }
 
 fn read_seed(root: &Fields<'_>) -> Result<u64, Diagnostic> {
@@ -601,20 +592,4 @@ fn check_published(cursor: &Cursor<'_>, part: &Part, labels: &Labels) -> Result<
         }
         _ => Ok(()),
     }
-}
-
-/// Reads `[reference]`: the variants that match the source, the reason, and the number of runs of
-/// the others.
-fn read_reference(
-    root: &Fields<'_>,
-    labels: &Labels,
-) -> Result<(Option<Rows>, String, Option<u32>), Diagnostic> {
-    let Some(cursor) = root.get("reference") else { return Ok((None, String::new(), None)) };
-    let fields = cursor.table(&REFERENCE_KEYS)?;
-    let variants =
-        fields.need("variants", "write the variants that match the source, like [\"hystart,*\"]")?;
-    let why =
-        fields.need("why", "write what the source states and, if it says nothing, whose default is used")?;
-    let others = fields.get("repetitions-of-others").map(|cursor| repetitions(&cursor)).transpose()?;
-    Ok((Some(Rows::read(&variants, "variant", &labels.variants)?), read_prose(&why, labels)?, others))
 }

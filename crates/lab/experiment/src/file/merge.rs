@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::diagnostic::{Diagnostic, Reach};
 use crate::file::cursor::{Cursor, error_text};
+use crate::file::node::{Entry, Value};
 
 /// A key of the file and the destination of its value.
 struct Overlay<'a> {
@@ -15,7 +16,7 @@ struct Overlay<'a> {
 
 /// Merges the cursor's table into the defaults. `also` are keys with another reader. `check` tests
 /// the ranges.
-pub(crate) fn merge<T: Serialize + DeserializeOwned>(
+pub(crate) fn merge<T: Clone + Serialize + DeserializeOwned>(
     default: &T,
     cursor: &Cursor<'_>,
     also: &[&str],
@@ -26,26 +27,32 @@ pub(crate) fn merge<T: Serialize + DeserializeOwned>(
 }
 
 /// Does the same for a type that only `read` can construct.
-pub(crate) fn merge_as<T: Serialize>(
+pub(crate) fn merge_as<T: Clone + Serialize>(
     default: &T,
     cursor: &Cursor<'_>,
     also: &[&str],
     read: impl Fn(toml::Table) -> Result<T, String>,
     check: impl Fn(&T) -> Result<(), String>,
 ) -> Result<T, Diagnostic> {
-    let base = toml::Table::try_from(default).map_err(|e| cursor.problem(e.to_string(), ""))?;
-    let mut overlays = Vec::new();
-    collect(&base, cursor, also, &mut Vec::new(), &mut overlays)?;
-    let mut all = base.clone();
+    let is_other = |e: &Entry| also.contains(&e.key.as_str());
+    let is_plain = matches!(&cursor.node().value, Value::Table(entries) if entries.iter().all(is_other));
+    if is_plain && check(default).is_ok() {
+        return Ok(default.clone());
+    }
+    let defaults = || toml::Table::try_from(default).map_err(|e| cursor.problem(e.to_string(), ""));
+    let (mut all, mut overlays) = (defaults()?, Vec::new());
+    collect(&all, cursor, also, &mut Vec::new(), &mut overlays)?;
     overlays.iter().for_each(|overlay| put(&mut all, overlay));
     // The key at fault is searched only after a failure.
-    let merged = read(all)
-        .map_err(|wrong| unreadable(&base, &overlays, &read).unwrap_or_else(|| cursor.problem(wrong, "")))?;
+    let merged = read(all).map_err(|wrong| {
+        let found = defaults().ok().and_then(|base| unreadable(&base, &overlays, &read));
+        found.unwrap_or_else(|| cursor.problem(wrong, ""))
+    })?;
     let checked = |table| read(table).map_or(Ok(()), |value| check(&value));
     match check(&merged) {
         Ok(()) => Ok(merged),
         Err(wrong) => {
-            let at = blame(base, &overlays, checked, &wrong).unwrap_or(cursor);
+            let at = blame(defaults()?, &overlays, checked, &wrong).unwrap_or(cursor);
             Err(at.problem(wrong, "").reaching(Reach::Table))
         }
     }

@@ -1,9 +1,8 @@
 //! `[[miss]]` and `[[bias]]`: reasons for differences from the published numbers.
 
 use crate::diagnostic::Diagnostic;
-use crate::file::claim::{read_prose, read_table_metric, read_world};
 use crate::file::cursor::Cursor;
-use crate::file::labels::Labels;
+use crate::file::labels::{Labels, read_prose, read_table_metric, read_world};
 use crate::file::rows::Rows;
 use crate::file::tables::define::{Needs, table};
 use crate::metric::Metric;

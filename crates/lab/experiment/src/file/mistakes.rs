@@ -9,11 +9,8 @@
 use crate::diagnostic::{Diagnostic, Reach};
 use crate::diagnostics::Diagnostics;
 use crate::file::node::{Node, Origin, Value, join};
-use crate::file::tables::File;
-use crate::file::tables::define::known_keys;
+use crate::file::tables::KEYS;
 use crate::text::Place;
-
-known_keys!(KEYS: File<'static>);
 
 /// Most readings of a document.
 const MAX_READINGS: usize = 100;

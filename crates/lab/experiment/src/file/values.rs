@@ -14,6 +14,9 @@ use crate::file::node::Value;
 /// Highest rate. A packet then takes 12 ns, close to the simulator's resolution of 1 ns.
 pub(crate) const MAX_RATE: Rate = Rate(1_000_000_000_000);
 
+/// Most runs of a case.
+pub(crate) const MAX_REPETITIONS: i64 = 10_000;
+
 /// A share, 0 to 1. Files write it in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Share(pub(crate) f64);
@@ -56,6 +59,16 @@ pub(crate) fn transfer(cursor: &Cursor<'_>) -> Result<Option<Bytes>, Diagnostic>
         Bytes(0) => Err(cursor.invalid("the transfer is 0 bytes", "remove `transfer` for unlimited data")),
         bytes => Ok(Some(bytes)),
     }
+}
+
+/// Reads a number of runs, at least one.
+pub(crate) fn repetitions(cursor: &Cursor<'_>) -> Result<u32, Diagnostic> {
+    let number: i64 = cursor.read()?;
+    let fits = u32::try_from(number).ok().filter(|_| (1..=MAX_REPETITIONS).contains(&number));
+    fits.ok_or_else(|| {
+        cursor
+            .invalid(format!("{number} is out of range"), format!("must be between 1 and {MAX_REPETITIONS}"))
+    })
 }
 
 /// Reads a rate, steps or slots.

@@ -40,7 +40,7 @@ pub struct Case {
     /// Place that runs it.
     pub on: Place,
     pub(crate) setup: Arc<Setup>,
-    pub(crate) overrides: Vec<Override>,
+    pub(crate) overrides: Vec<Arc<Override>>,
 }
 
 /// A combination before it is read.
@@ -49,7 +49,7 @@ pub(crate) struct Combination {
     pub(crate) variant: String,
     pub(crate) row: String,
     pub(crate) values: Vec<(String, String)>,
-    pub(crate) overrides: Vec<Override>,
+    pub(crate) overrides: Vec<Arc<Override>>,
 }
 
 impl Case {
@@ -83,7 +83,7 @@ pub(crate) struct Varied {
 #[derive(Clone, Debug)]
 struct Choice {
     label: String,
-    overrides: Vec<Override>,
+    overrides: Vec<Arc<Override>>,
 }
 
 /// Splits a dotted key such as `link.rate`.
@@ -151,10 +151,10 @@ fn check_key(key: &str, at: &Origin, file: &str) -> Result<(), Diagnostic> {
 /// Refuses a later key that contains an earlier one, because it would overwrite it.
 fn check_overwritten<'o>(
     new: &Override,
-    mut before: impl Iterator<Item = &'o Override>,
+    mut before: impl Iterator<Item = &'o Arc<Override>>,
     file: &str,
 ) -> Result<(), Diagnostic> {
-    let undone = |o: &&Override| overlap(&o.path, &new.path) && new.path.len() <= o.path.len();
+    let undone = |o: &&Arc<Override>| overlap(&o.path, &new.path) && new.path.len() <= o.path.len();
     match before.find(undone) {
         Some(o) => {
             let wrong = format!("overwrites `{}`, which is set above", o.path.join("."));
@@ -209,7 +209,7 @@ fn read_axis(cursor: &Cursor<'_>) -> Result<Vec<Choice>, Diagnostic> {
 }
 
 /// Collects keys with dots, in quotes or as tables.
-fn collect_sets(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Override>) -> Result<(), Diagnostic> {
+fn collect_sets(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Arc<Override>>) -> Result<(), Diagnostic> {
     for (entry, below) in cursor.entries()? {
         let key = crate::file::node::join(above, &entry.key);
         if matches!(entry.node.value, Value::Table(_)) && !is_value(&key, &entry.node) {
@@ -219,7 +219,7 @@ fn collect_sets(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Override>) -> Re
         check_key(&key, &entry.at, cursor.file())?;
         let new = Override { path: path_of(&key), at: entry.at.clone(), value: entry.node.clone() };
         check_overwritten(&new, all.iter(), cursor.file())?;
-        all.push(new);
+        all.push(Arc::new(new));
     }
     Ok(())
 }
@@ -267,7 +267,8 @@ impl Choice {
         if let (Value::Table(entries), false) = (&mut value.value, is_controller) {
             entries.retain(|e| e.key != "label");
         }
-        Self { label, overrides: vec![Override { path: path_of(key), at: at.clone(), value }] }
+        let only = Override { path: path_of(key), at: at.clone(), value };
+        Self { label, overrides: vec![Arc::new(only)] }
     }
 }
 

@@ -37,12 +37,12 @@ pub(crate) fn keys<T: JsonSchema>() -> Vec<&'static str> {
 /// Readers of values may use a context, `Miss(labels: &Labels)`.
 macro_rules! table {
     (@read $fields:ident $key:ident => $right:literal $(, $reader:expr)?) => {{
-        let at = $fields.need(&stringify!($key).replace('_', "-"), $right)?;
+        let at = $fields.need(stringify!($key), $right)?;
         table!(@value at $($reader)?)
     }};
     (@read $fields:ident $key:ident = $default:expr => later) => { $default };
     (@read $fields:ident $key:ident = $default:expr $(, $reader:expr)?) => {
-        match $fields.get(&stringify!($key).replace('_', "-")) {
+        match $fields.get(stringify!($key)) {
             Some(at) => table!(@value at $($reader)?),
             None => $default,
         }

@@ -1,5 +1,5 @@
-//! `[table]`, `[published]`, `[reference]`, `[[claim]]`, `[[miss]]`, `[[bias]]` and `[[chart]]`:
-//! tables that a manifest's run does not have.
+//! `[table]`, `[published]`, the checks of `[[claim]]`, and `[[chart]]`: tables that a manifest's
+//! run does not have.
 
 use std::collections::BTreeMap;
 
@@ -35,22 +35,6 @@ pub(crate) struct Published {
     rows: Vec<String>,
     /// The column of each metric: `{ metric = "column" }`.
     columns: BTreeMap<String, String>,
-}
-
-/// `[reference]`.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "reference", transform = Needs("variants why"))]
-pub(crate) struct ReferenceTable {
-    /// Patterns of the names of the reference variants.
-    variants: Vec<String>,
-    /// Statement of the source that identifies these variants and, if it says nothing, whose
-    /// default is used.
-    why: String,
-    /// Number of runs of each variant that is not a reference, if fewer than `repetitions`. Claims
-    /// are judged by the spread of the reference variants only. `--repeat` and `--set repetitions`
-    /// apply to all variants.
-    repetitions_of_others: Option<u32>,
 }
 
 /// A side of a comparison: a number, or an aggregate of rows.

@@ -16,12 +16,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use units::{Bytes, Duration};
 
-use define::Needs;
+use define::{Needs, known_keys};
 use flow::Flow;
-use judgement::{Chart, Published, ReferenceTable, TableTable};
+use judgement::{Chart, Published, TableTable};
 use network::{Links, Probe, Udp, Window};
 
-use crate::file::claim::ClaimTable;
+use crate::file::claim::{ClaimTable, ReferenceTable};
 use crate::file::miss::{Bias, Miss};
 
 /// A whole experiment file.
@@ -84,3 +84,5 @@ pub(crate) struct File<'a> {
     /// Charts of the report.
     pub(crate) chart: Option<Vec<Chart>>,
 }
+
+known_keys!(KEYS: File<'static>);
