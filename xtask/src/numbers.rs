@@ -71,7 +71,8 @@ pub(crate) fn compare(exp: &Experiment, register: &[Entry]) -> Vec<String> {
 }
 
 /// Returns the values that the command of an entry prints, without signs, or none without its
-/// results. The cells of a run count by value, deviation, published value, and difference in percent.
+/// results. The cells of a run count by value, deviation, published value, and difference in
+/// percent.
 pub(crate) fn printed(by: &str, summaries: &[Summary]) -> Vec<f64> {
     if let Some(metric) = by.strip_prefix(LEDGER) {
         let columns = ledger::by_source(summaries.iter()).into_iter().flat_map(|source| source.columns);

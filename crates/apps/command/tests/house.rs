@@ -35,9 +35,29 @@ const MOST_LINES: usize = 600;
 /// columns; they have 100 now.
 const MOST_OF_A_CONTROLLER: usize = 260;
 
-/// Largest number of lines of code of all crates, without tests, comments and blank lines. It only
-/// grows with a new part of the product, and then with the reason in the commit.
-const CODE_BUDGET: usize = 74_768;
+/// Largest number of lines of code of each crate, without tests, comments and blank lines. A number
+/// only grows with a new part of the product, and then with the reason in the commit.
+const CODE_BUDGET: [(&str, usize); 19] = [
+    ("units", 0),
+    ("congestion", 0),
+    ("link", 0),
+    ("recovery", 0),
+    ("quic", 0),
+    ("adapters", 0),
+    ("scenario", 0),
+    ("sim", 0),
+    ("stack", 0),
+    ("wire", 0),
+    ("experiment", 0),
+    ("results", 0),
+    ("study", 0),
+    ("questions", 0),
+    ("stability", 0),
+    ("report", 0),
+    ("transfer", 0),
+    ("ackclock", 0),
+    (TASKS, 0),
+];
 
 /// One crate of the workspace.
 struct Package {
@@ -365,12 +385,16 @@ fn results_do_not_depend_on_the_projects_name() {
 
 #[test]
 fn the_code_keeps_its_budget() {
-    let lines = |package: &Package| {
+    let mut wrong = Vec::new();
+    for package in packages() {
         let modules = Source::read(package).modules.into_values();
-        modules
-            .map(|(_, text)| code(&text).lines().filter(|line| !line.trim().is_empty()).count())
-            .sum::<usize>()
-    };
-    let total: usize = packages().iter().map(lines).sum();
-    assert!(total <= CODE_BUDGET, "{total} lines of code; the budget is {CODE_BUDGET}");
+        let lines = |text: &str| code(text).lines().filter(|line| !line.trim().is_empty()).count();
+        let lines: usize = modules.map(|(_, text)| lines(&text)).sum();
+        let budget = CODE_BUDGET.iter().find(|(name, _)| *name == package.name);
+        let budget = budget.unwrap_or_else(|| panic!("{} has no budget", package.name)).1;
+        if lines > budget {
+            wrong.push(format!("{}: {lines} lines of code; the budget is {budget}", package.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -45,8 +45,8 @@ pub struct Asked {
     pub rate: Option<Rate>,
     /// A file with several links and flows, which is analysed instead.
     pub network: Option<PathBuf>,
-    /// Propagation delays of penalty curves, which are computed instead. An empty list means that of
-    /// the paper.
+    /// Propagation delays of penalty curves, which are computed instead. An empty list means the
+    /// paper's.
     pub penalty: Option<Vec<Duration>>,
     /// Largest number of links on the path of a flow.
     pub links: u32,

@@ -112,7 +112,7 @@ mod tests {
     fn a_digest_is_of_the_run() {
         let first = digest(FILE);
         assert_eq!(first, digest(FILE));
-        assert!(first.events > 1000);
+        assert!(first.events > 100);
         let slower = digest(&FILE.replace("10 Mbit/s", "9 Mbit/s"));
         assert!(slower.series != first.series && slower.records != first.records);
         assert!(slower.manifest != first.manifest);

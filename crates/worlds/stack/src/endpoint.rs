@@ -83,8 +83,9 @@ pub(crate) trait Endpoint: Send {
     fn ended(&self) -> Option<&str> {
         None
     }
-    /// Returns why the endpoint failed, if the network is not the reason. The run is then invalid.
+    /// Returns why the endpoint or its controller failed, if the network is not the reason. The run
+    /// is then invalid.
     fn failure(&self) -> Option<String> {
-        None
+        self.controller()?.failure()
     }
 }

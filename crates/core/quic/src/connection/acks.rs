@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use recovery::{AckEffects, AckFrame, DEFAULT_ACK_DELAY_EXPONENT, EcnCounts, SpaceId};
+use recovery::{AckEffects, AckFrame, DEFAULT_ACK_DELAY_EXPONENT, SpaceId};
 use units::Time;
 
 use crate::connection::sent_frames::{SentFrame, SentFrames};
@@ -55,7 +55,7 @@ impl Connection {
         frame.ranges.extend(ack.ranges().map(|range| (*range.start(), *range.end())));
         frame.ranges.reverse();
         frame.ack_delay = AckFrame::decode_delay(ack.delay, exponent);
-        frame.ecn = ack.ecn.map(|ecn| EcnCounts { ect0: ecn.ect0, ect1: ecn.ect1, ce: ecn.ce });
+        frame.ecn = ack.ecn;
         frame.timestamps.clear();
         let nanos = |micros: u64| i64::try_from(micros.saturating_mul(1000)).unwrap_or(i64::MAX);
         let stamps = ack.stamps.iter().flat_map(Stamps::iter);

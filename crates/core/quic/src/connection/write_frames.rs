@@ -12,7 +12,7 @@ use crate::level::{Level, Space};
 use crate::streams::datagram::FRAME;
 use crate::streams::outbox::Chunk;
 use crate::streams::table::MAX_CONTROL;
-use crate::wire::ack::{AckToSend, EcnCounts};
+use crate::wire::ack::AckToSend;
 use crate::wire::codec::Writer;
 use crate::wire::frame::{Frame, StreamFrame};
 use crate::wire::frame_type::FrameType;
@@ -135,9 +135,9 @@ impl Connection {
         space.ack_now = false;
         let mut frame = std::mem::take(&mut self.ack_frame);
         space.receiver.write_ack(now, &mut frame);
-        let ecn = frame.ecn.map(|ecn| EcnCounts { ect0: ecn.ect0, ect1: ecn.ect1, ce: ecn.ce });
         let delay = AckFrame::encode_delay(frame.ack_delay, exponent);
-        let mut ack = AckToSend { ranges: &frame.ranges, delay: delay.min(varint::MAX), ecn, stamps: None };
+        let mut ack =
+            AckToSend { ranges: &frame.ranges, delay: delay.min(varint::MAX), ecn: frame.ecn, stamps: None };
         while ack.ranges.len() > 1 && ack.size() > w.remaining() {
             ack.ranges = &ack.ranges[1..];
         }

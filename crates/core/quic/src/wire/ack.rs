@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+pub use recovery::EcnCounts;
+
 use super::codec::{Full, Reader, Writer};
 use super::frame_type::FrameType;
 use super::receive_timestamps::{StampFormat, Stamps, StampsToSend};
@@ -15,25 +17,12 @@ use crate::error::{Code, Error};
 /// ranges at any time (section 13.2.3).
 pub const MAX_RANGES: usize = 256;
 
-/// Cumulative ECN counts of a packet number space, in packets (section 19.3.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EcnCounts {
-    /// Packets received with ECT(0).
-    pub ect0: u64,
-    /// Packets received with ECT(1).
-    pub ect1: u64,
-    /// Packets received with CE.
-    pub ce: u64,
+fn ecn_size(ecn: EcnCounts) -> usize {
+    varint::size(ecn.ect0) + varint::size(ecn.ect1) + varint::size(ecn.ce)
 }
 
-impl EcnCounts {
-    fn size(self) -> usize {
-        varint::size(self.ect0) + varint::size(self.ect1) + varint::size(self.ce)
-    }
-
-    fn encode(self, w: &mut Writer<'_>) {
-        [self.ect0, self.ect1, self.ce].into_iter().for_each(|count| w.varint(count));
-    }
+fn encode_ecn(ecn: EcnCounts, w: &mut Writer<'_>) {
+    [ecn.ect0, ecn.ect1, ecn.ce].into_iter().for_each(|count| w.varint(count));
 }
 
 /// A received ACK frame. Ranges and timestamps are decoded from the packet on demand.
@@ -105,7 +94,7 @@ impl<'a> Ack<'a> {
     pub fn size(&self) -> usize {
         let head = varint::size(self.frame_type().0) + varint::size(self.largest) + varint::size(self.delay);
         let ranges = varint::size(self.further) + varint::size(self.largest - self.first) + self.bytes.len();
-        head + ranges + self.ecn.map_or(0, EcnCounts::size) + self.stamps.map_or(0, |stamps| stamps.size())
+        head + ranges + self.ecn.map_or(0, ecn_size) + self.stamps.map_or(0, |stamps| stamps.size())
     }
 
     /// Encodes the frame again. Only the length of integers may differ from the original.
@@ -116,7 +105,7 @@ impl<'a> Ack<'a> {
         }
         w.bytes(self.bytes);
         if let Some(ecn) = self.ecn {
-            ecn.encode(w);
+            encode_ecn(ecn, w);
         }
         if let Some(stamps) = self.stamps {
             stamps.encode(w);
@@ -213,7 +202,7 @@ impl AckToSend<'_> {
     pub fn size(&self) -> usize {
         let mut numbers = 0;
         self.for_each_number(|number| numbers += varint::size(number));
-        numbers + self.ecn.map_or(0, EcnCounts::size) + self.stamps.map_or(0, StampsToSend::size)
+        numbers + self.ecn.map_or(0, ecn_size) + self.stamps.map_or(0, StampsToSend::size)
     }
 
     /// Encodes the frame.
@@ -227,7 +216,7 @@ impl AckToSend<'_> {
         w.room(self.size())?;
         self.for_each_number(|number| w.varint(number));
         if let Some(ecn) = self.ecn {
-            ecn.encode(w);
+            encode_ecn(ecn, w);
         }
         if let Some(stamps) = self.stamps {
             stamps.encode(w);

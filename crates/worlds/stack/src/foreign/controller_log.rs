@@ -117,6 +117,10 @@ impl Clone for ControllerLog {
 }
 
 impl Controller for ControllerLog {
+    fn failure(&self) -> Option<String> {
+        self.lock().ours.as_ref()?.failure()
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         let mut state = self.lock();
         state.seen.bytes_in_flight = Some(sent.bytes_in_flight);

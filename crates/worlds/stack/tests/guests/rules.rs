@@ -1,10 +1,13 @@
 //! Refused flows, and counters of the record.
 
+use std::sync::Arc;
+
 use ackclock_stack::{Host, Profile, Stack, guests_on};
+use congestion::{Ack, Cause, Congestion, Control, Controller, Entry, PathInfo};
 use link::aqm::red;
 use link::{Aqm, Limit, Threshold};
 use scenario::FlowConfig;
-use units::Ecn;
+use units::{Duration, Ecn, Time};
 
 use crate::common::*;
 use crate::{OTHERS, on};
@@ -174,5 +177,41 @@ fn samples_of_every_acknowledgement() {
         // after the end.
         let samples = flow.totals.rtt.count();
         assert!((78..=90).contains(&samples), "{}: {samples}", stack.word());
+    }
+}
+
+/// A window of ten packets, of another language, that fails at its hundredth ACK.
+#[derive(Clone, Debug)]
+struct Failing {
+    acks: u64,
+}
+
+impl Controller for Failing {
+    fn on_ack(&mut self, _: &Ack) -> Option<Cause> {
+        self.acks += 1;
+        None
+    }
+    fn on_congestion(&mut self, _: &Congestion) {}
+    fn on_path_change(&mut self, _: PathInfo) {}
+    fn control(&self) -> Control {
+        Control::window(12_000)
+    }
+    fn failure(&self) -> Option<String> {
+        (self.acks >= 100).then(|| "KeyError: 'cwnd'".to_owned())
+    }
+}
+
+/// A controller that fails ends the run on every stack, and the outcome says why.
+#[test]
+fn a_failing_controller_ends_the_run() {
+    let build = |_: PathInfo| -> Box<dyn Controller> { Box::new(Failing { acks: 0 }) };
+    let entry = Entry::dynamic("failing", "A controller of a test.", Vec::new(), Arc::new(build));
+    let mut scenario = transfer("cubic");
+    scenario.flows[0].algorithm = entry.algorithm();
+    for stack in [Stack::Ackclock, Stack::Noq, Stack::Quinn] {
+        let outcome = on(stack, &scenario);
+        let (at, why) = outcome.flows[0].broken.clone().unwrap();
+        assert_eq!(why, "KeyError: 'cwnd'", "{}", stack.word());
+        assert!(outcome.end < Time::ZERO + Duration::from_secs(5) && at <= outcome.end, "{:?}", outcome.end);
     }
 }
