@@ -320,7 +320,8 @@ pub fn markdown(sources: &[Source]) -> String {
 pub fn text(sources: &[Source]) -> String {
     let mut out = String::new();
     for Source { name, experiments, claims: c, cells, largest, zeros, biases, columns: _ } in sources {
-        let _ = writeln!(out, "\n{name}: {experiments} experiments");
+        let word = if *experiments == 1 { "experiment" } else { "experiments" };
+        let _ = writeln!(out, "\n{name}: {experiments} {word}");
         if c.all() > 0 {
             let _ = writeln!(
                 out,
