@@ -51,10 +51,9 @@ impl<T: Payload> Sender<T> {
     }
 
     fn burst(&mut self, now: Time, bytes: u64) -> Budget {
-        let control = self.control;
         let room = self.window().saturating_sub(self.bytes_in_flight());
         let by_window = if self.config.overshoot { room.div_ceil(bytes) } else { room / bytes };
-        let by_pacer = self.pacing.burst(now, bytes, &self.config, &control, self.round_trip.rtt());
+        let by_pacer = self.pacing.burst(now, bytes, &self.config, &self.control, self.round_trip.rtt());
         let limit = if by_window <= by_pacer { Limit::Window } else { Limit::Pacer };
         let probes = u64::from(self.allowance.probes());
         Budget { packets: by_window.min(by_pacer).max(probes), limit, at: None }

@@ -104,6 +104,7 @@ impl RoundTrip {
 
     /// Returns the delay of a tail loss probe with more than one packet in flight: two RTTs and a
     /// margin.
+    #[inline]
     pub(super) fn tail_probe_delay(&self) -> Duration {
         self.rtt.smoothed() * 2 + TAIL_PROBE_MARGIN
     }

@@ -106,15 +106,14 @@ impl<T: Payload> Sender<T> {
         if self.accounting.bytes_in_flight == 0 {
             self.restart_after_idle(now);
         }
-        let control = self.control;
         // With overshoot, one free byte is enough to send.
         let needed = if self.config.overshoot { 1 } else { bytes };
-        if self.accounting.bytes_in_flight + needed > self.allowance.window(control.cwnd) {
+        if self.accounting.bytes_in_flight + needed > self.window() {
             self.accounting.on_window_full(self.serial);
             self.pacing.on_window_full();
             return SendDecision::WindowFull;
         }
-        match self.pacing.release(now, bytes, &self.config, &control, self.round_trip.rtt()) {
+        match self.pacing.release(now, bytes, &self.config, &self.control, self.round_trip.rtt()) {
             at if at <= now => SendDecision::Now,
             at => SendDecision::At(at),
         }

@@ -72,11 +72,13 @@ impl Links {
         size: u32,
         ecn: Ecn,
     ) -> Option<Result<Transit, DropReason>> {
-        let transit = self.links[link].transit(now, size, ecn)?;
-        if let Ok(Transit { delivery, .. }) = transit {
-            self.last_deliveries[link] = delivery;
-        }
-        Some(transit)
+        self.links[link].transit(now, size, ecn)
+    }
+
+    /// Notes the delivery of a packet that its flow keeps.
+    #[inline]
+    pub(crate) fn on_kept(&mut self, link: usize, delivery: Time) {
+        self.last_deliveries[link] = delivery;
     }
 
     /// Returns a time before which the link delivers no packet that enters it later. The link is a

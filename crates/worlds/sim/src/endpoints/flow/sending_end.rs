@@ -64,11 +64,15 @@ impl Flow {
         }
         let bound = bound.min(self.stop.unwrap_or(Time::NEVER));
         let near = bound.min(now + self.back.lag());
+        let known = self.arrivals_known_until(now, &shared.links);
         self.ahead = self.can_run_ahead();
         while self.ahead && self.scheduled.waiting() < AHEAD {
             let next = self.next_act();
             if next >= near {
-                let (far, known) = (self.next_far(), self.arrivals_known_until(now, &shared.links));
+                // Whether a retransmission is redundant depends on the receiver at its departure,
+                // so that the receiver must not be ahead of it.
+                let known = if self.scheduled.has_repeat() { now } else { known };
+                let far = self.next_far();
                 if far + self.back.lag() <= next && far < known.min(bound) {
                     self.receive_due(far, shared);
                     continue;
@@ -83,12 +87,10 @@ impl Flow {
     }
 
     /// Returns a time before which no packet arrives that has not left yet.
-    ///
-    /// Whether a retransmission is redundant depends on the receiver at its departure, so that the
-    /// receiver must not be ahead of it.
+    #[inline]
     fn arrivals_known_until(&self, now: Time, links: &Links) -> Time {
         let Route { first, last } = self.route;
-        if first != last || self.stored > 0 || self.scheduled.has_repeat() {
+        if first != last || self.stored > 0 {
             return now;
         }
         now.max(links.last_delivery(first.into()) + self.propagation_delay)
@@ -345,6 +347,7 @@ impl Flow {
                     (queue_time, None)
                 }
                 Entry::Kept(Transit { queue_time, delivery, ecn }) => {
+                    shared.links.on_kept(self.route.first.into(), delivery);
                     (Some(queue_time), Some((delivery + self.propagation_delay, ecn)))
                 }
                 Entry::Refused => {
