@@ -53,8 +53,6 @@ pub(crate) struct Flow {
     stage: Stage,
     /// Whether the sender is ahead of the links, so that arriving packets may wait.
     ahead: bool,
-    /// Number of turns since a look for known arrivals found one; see [`Flow::act_ahead`].
-    looked_in_vain: u8,
     /// Whether the sender has acted, or a packet was received, since the last sample.
     changed: bool,
     /// Whether a smaller packet may fill the rest of the window.
@@ -155,7 +153,6 @@ impl Flow {
             scheduled: Scheduled::default(),
             stored: 0,
             ahead: false,
-            looked_in_vain: 0,
             small_last_packet: config.recovery.small_last_packet,
             propagation_delay: forward - delay,
             back: AckPath::new(

@@ -18,11 +18,6 @@ use crate::endpoints::handshake::{Handshake, NO_STREAM};
 use crate::engine::links::Links;
 use crate::packet::{ACK_ALONE, Chunk, Content, Feedback};
 
-/// Number of turns in vain after which most turns no longer look for known arrivals.
-const LOOKS: u8 = 32;
-/// The last of the turns without a look, counted from the first in vain.
-const LAST_SKIPPED: u8 = LOOKS + 16;
-
 /// Number of scheduled packets at which a sender stops running ahead.
 const AHEAD: usize = 32;
 
@@ -69,25 +64,17 @@ impl Flow {
         }
         let bound = bound.min(self.stop.unwrap_or(Time::NEVER));
         let near = bound.min(now + self.back.lag());
-        // Where looks are in vain, one turn of a few looks. It costs as much as a small part of an
-        // ACK.
-        let looks = self.looked_in_vain <= LOOKS;
-        let known = if looks { self.arrivals_known_until(now, &shared.links) } else { now };
-        let mut has_found = false;
+        let known = self.arrivals_known_until(now, &shared.links);
         self.ahead = self.can_run_ahead();
         while self.ahead && self.scheduled.waiting() < AHEAD {
             let next = self.next_act();
             if next >= near {
-                if !looks {
-                    break;
-                }
                 // Whether a retransmission is redundant depends on the receiver at its departure,
                 // so that the receiver must not be ahead of it.
                 let known = if self.scheduled.has_repeat() { now } else { known };
                 let far = self.next_far();
                 if far + self.back.lag() <= next && far < known.min(bound) {
                     self.receive_due(far, shared);
-                    has_found = true;
                     continue;
                 }
                 if next >= bound.min(far.min(known) + self.back.lag()) {
@@ -97,11 +84,6 @@ impl Flow {
             self.act(next, shared);
             self.ahead = self.can_run_ahead();
         }
-        self.looked_in_vain = match self.looked_in_vain {
-            _ if has_found => 0,
-            LAST_SKIPPED => LOOKS,
-            turns => turns + 1,
-        };
     }
 
     /// Returns a time before which no packet arrives that has not left yet.
