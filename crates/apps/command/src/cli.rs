@@ -22,6 +22,7 @@ use crate::commands::run::RunArgs;
 use crate::commands::serve::{self, ServeArgs};
 use crate::commands::stability::StabilityArgs;
 use crate::commands::{algorithms, ledger, list, plan, report, run, schema, shell, stability};
+use crate::interrupt;
 use crate::status::{Error, HOLDS, complain, print};
 
 /// Version and commit, as in `0.1.0 (0123456789ab)`. The commit identifies the program behind a
@@ -223,6 +224,7 @@ pub(crate) fn main(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
         Command::Digest(args) => digest::run(&args),
         Command::Bench(args) => bench::run(&args),
     };
+    interrupt::forget();
     done.unwrap_or_else(|error| {
         complain(&error.message);
         error.status

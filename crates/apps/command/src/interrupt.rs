@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use scenario::Watch;
 
-use crate::status::Error;
+use crate::status::{Error, INTERRUPTED};
 
 type Action = Box<dyn FnMut() + Send>;
 
@@ -15,8 +15,17 @@ static ACTION: Mutex<Option<Action>> = Mutex::new(None);
 pub(crate) fn on_interrupt(action: impl FnMut() + Send + 'static) -> Result<(), Error> {
     static HANDLER: OnceLock<Result<(), String>> = OnceLock::new();
     *ACTION.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(action));
-    let act = || ACTION.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().for_each(|action| action());
+    let act = || match &mut *ACTION.lock().unwrap_or_else(PoisonError::into_inner) {
+        Some(action) => action(),
+        // The process is that of a program, between two commands.
+        None => std::process::exit(i32::from(INTERRUPTED)),
+    };
     HANDLER.get_or_init(|| ctrlc::set_handler(act).map_err(|e| e.to_string())).clone().map_err(Error::bad)
+}
+
+/// Forgets the action of a command that has ended.
+pub(crate) fn forget() {
+    *ACTION.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
 /// Returns a watch that every interrupt stops.

@@ -37,7 +37,8 @@ pub fn main_with(controllers: impl IntoIterator<Item = Entry>) -> ExitCode {
 }
 
 /// Runs the command that these arguments name, the first of which is the name of the program.
-/// Returns the exit status.
+/// Returns the exit status. Only if standard output cannot be written, the process ends with it.
+/// A process runs one command at a time.
 ///
 /// ```
 /// assert_eq!(ackclock::main_from(["ackclock", "algorithms", "cubic"]), 0);

@@ -8,6 +8,7 @@ use scenario::{Scenario, Transport};
 const PACKETS_PER_SECOND: f64 = 4e6;
 /// Approximate number of packets that one core passes between real endpoints per second.
 const PACKETS_OF_STACKS_PER_SECOND: f64 = 1.6e5;
+
 /// Estimates the seconds that an experiment takes on one core, in the simulator and on this many
 /// stacks.
 pub fn cost(experiment: &Experiment, stacks: usize) -> f64 {

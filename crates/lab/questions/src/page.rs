@@ -33,7 +33,16 @@ pub enum Content<'a> {
 }
 
 impl Page<'_> {
-    /// Writes the page to a folder. Returns its place for the reader, as in `report: PATH`.
+    /// Returns the word for it in messages.
+    pub fn word(&self) -> &'static str {
+        match self.content {
+            Content::Answer { .. } => "report",
+            Content::Stability(_) => "page",
+            Content::Numbers(_) => "numbers",
+        }
+    }
+
+    /// Writes the page to a folder. Returns the paths of its files for the reader.
     ///
     /// # Errors
     /// Fails if the file system refuses.
@@ -41,15 +50,13 @@ impl Page<'_> {
         match &self.content {
             Content::Answer { title, blocks, results } => {
                 let page = report::write_answer(dir, title, blocks, results)?;
-                Ok(format!("report: {}", page.display()))
+                Ok(page.display().to_string())
             }
-            Content::Stability(analysis) => {
-                Ok(format!("page: {}", report::write_stability(dir, analysis)?.display()))
-            }
+            Content::Stability(analysis) => Ok(report::write_stability(dir, analysis)?.display().to_string()),
             Content::Numbers(files) => {
                 report::write_numbers(dir, files)?;
                 let names = files.iter().map(|(name, _)| dir.join(name).display().to_string());
-                Ok(format!("numbers: {}", names.collect::<Vec<_>>().join(", ")))
+                Ok(names.collect::<Vec<_>>().join(", "))
             }
         }
     }

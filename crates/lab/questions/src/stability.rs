@@ -64,7 +64,7 @@ pub struct Asked {
     pub start: Vec<Duration>,
 }
 
-/// Is a controller's loop stable?
+/// Question whether a controller's loop is stable.
 #[derive(Clone, Debug)]
 pub enum Question {
     /// A single loop, and its simulation.

@@ -47,7 +47,7 @@ use experiment::place::Place;
 use experiment::printable;
 use experiment::row::RowLabel;
 
-/// Everything that determines a result.
+/// Everything that determines the runs and their evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Name: `quic-dc/table-1`.
@@ -76,6 +76,9 @@ pub struct Manifest {
     pub seed: u64,
     /// Number of runs of each case without its own number.
     pub repetitions: u32,
+    /// Columns of keys in the tables: keys that vary or were set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
     /// Cases with all their keys.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub case: Vec<ManifestCase>,
@@ -112,11 +115,7 @@ impl Manifest {
     /// Returns the text without the name of the experiment, its titles, and how runs are evaluated.
     fn of_runs(&self) -> Result<String, toml::ser::Error> {
         // The note of a run begins with the name of the experiment.
-        let case = |case: &ManifestCase| {
-            let mut case = case.clone();
-            case.spec.retain(|key, _| !["title", "source", "note"].contains(&key));
-            case
-        };
+        let case = |case: &ManifestCase| ManifestCase { spec: without_titles(&case.spec), ..case.clone() };
         self.text_with(["", ""], case)
     }
 
@@ -143,6 +142,7 @@ impl Manifest {
             program: self.program.clone(),
             reading: reading.to_owned(),
             recording: self.recording.clone(),
+            keys: self.keys.clone(),
             measured: self.measured.clone(),
             case: Vec::new(),
             ..*self
@@ -154,6 +154,15 @@ impl Manifest {
         }
         Ok(text)
     }
+}
+
+/// Returns a run without the keys that only name it.
+pub(crate) fn without_titles(spec: &toml::Table) -> toml::Table {
+    let names = ["title", "source", "note"];
+    spec.iter()
+        .filter(|(key, _)| !names.contains(&key.as_str()))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect()
 }
 
 /// Returns the SHA-256 in hexadecimal digits.
@@ -250,7 +259,15 @@ impl Folder {
         fs::write(self.path().join(SUMMARY), summary + "\n")
     }
 
-    /// Moves the folder to its place. It replaces that of an earlier run of the same manifest.
+    /// Reads the results that it holds now.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read.
+    pub fn results(&self) -> io::Result<Results> {
+        read(self.path())
+    }
+
+    /// Moves the folder to its place. It replaces that of the same runs.
     ///
     /// # Errors
     /// Fails if the file system refuses.
@@ -265,8 +282,8 @@ impl Folder {
         if self.target.exists() && exchange(self.partial.path(), &self.target).is_ok() {
             return Ok(self.target);
         }
-        // The place is empty, or the file system cannot exchange folders. Another run of the same
-        // manifest may publish at the same time: its folder has the same bytes.
+        // The place is empty, or the file system cannot exchange folders. Another program may
+        // publish the same runs at the same time. The last one stays.
         let old = self.partial.path().with_extension("old");
         let mut refused = Ok(());
         for _ in 0..PUBLISH_TRIES {
@@ -293,6 +310,8 @@ fn samples(done: &[(usize, Option<Recorded>)]) -> Samples {
 
 const SUMMARY: &str = "summary.json";
 const MANIFEST: &str = "manifest.toml";
+/// Most other programs that may replace a folder while it is read.
+const READ_TRIES: u32 = 10;
 /// Most other runs that may publish in between.
 const PUBLISH_TRIES: u32 = 100;
 
@@ -334,7 +353,12 @@ pub fn find(out: &Path, manifest: &Manifest, id: &str) -> Option<Found> {
     if known != *manifest {
         return Some(Found::OtherReading(dir));
     }
-    read(&dir).ok().map(|results| Found::Same(Box::new(results), dir))
+    let results = read(&dir).ok()?;
+    // Another program may have replaced the folder meanwhile, with another evaluation.
+    match self::manifest(&dir).is_ok_and(|now| now == known) {
+        true => Some(Found::Same(Box::new(results), dir)),
+        false => Some(Found::OtherReading(dir)),
+    }
 }
 
 /// Reads a results folder and checks its sums.
@@ -342,8 +366,19 @@ pub fn find(out: &Path, manifest: &Manifest, id: &str) -> Option<Found> {
 /// # Errors
 /// Fails if it is not a results folder or a file is damaged. The message names the file.
 pub fn load(dir: &Path) -> io::Result<Results> {
-    sums::check(dir)?;
-    read(dir)
+    in_place(dir, || sums::check(dir).and_then(|_| read(dir)))
+}
+
+/// Reads a folder again if it was replaced meanwhile.
+fn in_place<T>(dir: &Path, read: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    for _ in 1..READ_TRIES {
+        let list = sums::list(dir);
+        let result = read();
+        if result.is_ok() || list == sums::list(dir) {
+            return result;
+        }
+    }
+    read()
 }
 
 /// Reads a results folder without its sums.
@@ -371,8 +406,7 @@ fn read(dir: &Path) -> io::Result<Results> {
 /// # Errors
 /// Fails like [`load`].
 pub fn load_summary(dir: &Path) -> io::Result<Summary> {
-    sums::check(dir)?;
-    summary(dir)
+    in_place(dir, || sums::check(dir).and_then(|_| summary(dir)))
 }
 
 /// Reads columns of the time series of every run, flow by flow. Charts only use the first
@@ -536,6 +570,7 @@ mod tests {
             recording: vec!["qlog".to_owned()],
             world: Place::SIM,
             measured: None,
+            keys: vec!["link.queue".to_owned()],
             seed: 1,
             repetitions: 3,
             case: vec![case("a"), case("b"), case("c")],

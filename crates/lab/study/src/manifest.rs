@@ -30,6 +30,7 @@ pub(crate) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> R
         recording: recording.collect(),
         world,
         measured: options.is_real_time().then(here_and_now),
+        keys: exp.sweep_axes(cases).keys.iter().map(|key| key.key.clone()).collect(),
         seed: exp.seed,
         repetitions: exp.repetitions,
         case,

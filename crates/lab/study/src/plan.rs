@@ -96,20 +96,21 @@ impl<'a> Plan<'a> {
         Ok(read.map_or_else(|| Begun::Runs(Box::new(plan)), Begun::Nothing))
     }
 
-    /// Evaluates the runs of a folder again and replaces its summary. Returns `None` if it has not
-    /// all runs.
+    /// Evaluates the runs of a folder again and replaces its summary. Returns `None` if its table
+    /// has not all runs.
     fn read_again(&self, old: &Path) -> io::Result<Option<Study>> {
-        let measured = store::measured(old)?;
-        if measured.len() != self.jobs().count() {
+        // A table that cannot be read is computed again.
+        let Some(measured) = store::measured(old).ok().filter(|all| all.len() == self.jobs().count()) else {
             return Ok(None);
-        }
+        };
         let rows: Vec<RunRow> =
             self.jobs().zip(measured).map(|(job, values)| run_row(self.exp, &job, values)).collect();
         let folder = self.take_folder()?;
         folder.fill_from(old, &self.summary(&rows))?;
+        let results = Box::new(folder.results()?);
         let path = folder.publish()?;
         self.runs.discard();
-        Ok(Some(Study::Complete(Box::new(store::load(&path)?), path, true)))
+        Ok(Some(Study::Complete(results, path, true)))
     }
 
     fn summary(&self, rows: &[RunRow]) -> Summary {

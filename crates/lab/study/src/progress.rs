@@ -33,7 +33,8 @@ pub trait Progress: Sync {
     fn real_time(&self, _: usize, _: units::Duration) {}
     /// Receives the name of a run in real time that begins.
     fn measuring(&self, _: &str) {}
-    /// Learns that all runs are made.
+    /// Learns that no run of a study goes on, at its end or after a failure. A study without runs
+    /// tells nothing.
     fn done(&self) {}
 }
 

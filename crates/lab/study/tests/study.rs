@@ -267,3 +267,50 @@ fn controllers_of_a_program() {
     let refused = Experiment::parse("x", Path::new("x.toml"), &FILE.replace("\"cubic\"", "\"mine\""));
     assert!(refused.unwrap_err().to_string().contains("unknown algorithm `mine`"));
 }
+
+/// The name of an axis, and a key that is set, are columns of the tables, so that they make another
+/// study. An axis may have the name of a column.
+#[test]
+fn columns_of_keys() {
+    let out = tempfile::tempdir().unwrap();
+    let options = options(out.path(), "a");
+    let run = |file: &Experiment| complete(experiment(file, &options, &Silent, &Watch::default()).unwrap());
+    let axis = |name: &str, title: &str| {
+        let rates = "[{ label = \"invalid: slow\", set = { \"link.rate\" = \"5 Mbit/s\" } }, \
+                     { label = \"fast\", set = { \"link.rate\" = \"9 Mbit/s\" } }]";
+        let file = FILE.replace("\"t\"", &format!("\"{title}\""));
+        parsed(&format!("{file}[vary]\n{name} = {rates}\n[table]\nrows = \"{name}\"\n"))
+    };
+    let (_, first, _) = run(&axis("audit", "one"));
+    let (read_again, same, known) = run(&axis("audit", "two"));
+    assert_eq!((&same, known), (&first, true));
+    assert!(read_again.summary.variants[0].rows.iter().all(|row| row.trust.is_none()));
+    assert_ne!(run(&axis("net", "one")).1, first);
+
+    let plain = parsed(FILE);
+    let set = plain.with_overrides(&[("link.rate".to_owned(), "10 Mbit/s".to_owned())], false).unwrap();
+    assert_ne!(run(&set).1, run(&plain).1);
+}
+
+/// A kept run that is damaged is made again by its own part. The other part does not claim that all
+/// are done. What is no file is no run.
+#[test]
+fn damaged_runs_of_another_part() {
+    let out = tempfile::tempdir().unwrap();
+    let file = parsed(FILE);
+    let part = |numbers: &[usize]| {
+        let runs = Selection::Listed(numbers.iter().copied().collect());
+        let options = Options { runs, ..options(out.path(), "a") };
+        experiment(&file, &options, &Silent, &Watch::default()).unwrap()
+    };
+    assert!(matches!(part(&[0]), Study::Part(_, 1, 2)));
+    let folder = fs::read_dir(out.path().join("paper/x")).unwrap().map(|entry| entry.unwrap().path());
+    let folder = folder.into_iter().find(|path| path.to_string_lossy().contains(".runs-")).unwrap();
+    fs::write(folder.join("00000.run"), "damaged").unwrap();
+    assert!(matches!(part(&[1]), Study::Part(_, 1, 2)));
+    fs::remove_file(folder.join("00000.run")).unwrap();
+    fs::create_dir(folder.join("00000.run")).unwrap();
+    assert!(matches!(part(&[1]), Study::Part(_, 1, 2)));
+    fs::remove_dir(folder.join("00000.run")).unwrap();
+    assert!(matches!(part(&[0]), Study::Complete(..)));
+}

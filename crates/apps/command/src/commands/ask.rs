@@ -54,11 +54,11 @@ where
     };
     if let Some(page) = question.page(answer) {
         let dir = dir(&page.folder);
-        let place = page
-            .write(&dir)
-            .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", dir.display())))?;
+        let word = page.word();
+        let unwritten = |e| Error::bad(format!("cannot write the {word} to {}: {e}", dir.display()));
+        let place = page.write(&dir).map_err(unwritten)?;
         if !view.json {
-            shown += &(place + "\n");
+            shown += &format!("{word}: {place}\n");
         }
     }
     print(&shown);

@@ -17,7 +17,7 @@ struct Line<'a> {
     experiment: &'a str,
     id: &'a str,
     path: &'a Path,
-    /// `sim` or `wire`.
+    /// World: `sim`, `stack` or `wire`.
     on: Option<&'static str>,
     /// Time of the last change.
     modified: Option<String>,

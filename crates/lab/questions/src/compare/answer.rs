@@ -12,7 +12,7 @@ use super::why;
 use crate::Stored;
 use crate::ratio::{self, Ratio};
 
-/// Which controller has the highest goodput, and what the others have.
+/// Answer to [`Question`]: the controllers by goodput.
 #[derive(Debug, Serialize)]
 pub struct Answer {
     /// Controllers, the one with the highest goodput first.

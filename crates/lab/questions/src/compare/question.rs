@@ -86,7 +86,7 @@ pub struct Asked {
     pub registry: Registry,
 }
 
-/// Which of several controllers is best on a link?
+/// Question which of several controllers is best on a link.
 #[derive(Debug)]
 pub struct Question {
     pub(super) controllers: Vec<Named>,

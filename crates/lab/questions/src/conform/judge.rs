@@ -237,7 +237,7 @@ fn tempo_of(one: &Samples, other: &Samples, standard: &Samples) -> Option<f64> {
     Some(tempo(one?, other?, standard?))
 }
 
-/// Whether the stack conforms on each network, and why not.
+/// Answer to [`Question`]: the differences on each network, and their cause.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answer {
     pub stack: String,

@@ -46,7 +46,7 @@ pub struct Asked {
     pub registry: Registry,
 }
 
-/// Does a stack's own congestion control follow its specification?
+/// Question whether a stack's own congestion control follows its specification.
 #[derive(Debug)]
 pub struct Question {
     /// Name of the stack.

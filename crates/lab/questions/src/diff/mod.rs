@@ -15,7 +15,7 @@ use results::summary::Results;
 
 use crate::{Cost, Failure, Lab, Page};
 
-/// What changed between two sets of results?
+/// Question what changed between two sets of results.
 #[derive(Debug)]
 pub struct Question {
     pub before: Set,

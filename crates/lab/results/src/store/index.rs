@@ -13,7 +13,7 @@ use crate::summary::Summary;
 pub struct Entry {
     /// Path below the root: `quic-dc/table-1`.
     pub experiment: String,
-    /// Name of its folder: a hash of its manifest.
+    /// Name of its folder: a hash of the runs in its manifest.
     pub id: String,
     pub dir: PathBuf,
     /// Size of its files in bytes, without the list of checksums.

@@ -1,10 +1,10 @@
 //! Records the time series of one run to disk, part by part, in postcard's encoding. A length
 //! precedes each part.
 
-use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
+use experiment::input::open_regular;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
@@ -80,7 +80,7 @@ impl Recorded {
 
 /// Reads the parts of a file.
 pub(super) fn parts(path: &Path) -> io::Result<impl Iterator<Item = io::Result<Part>> + use<>> {
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+    let mut file = BufReader::with_capacity(1 << 16, open_regular(path)?);
     let mut part = Vec::new();
     let mut next = move || -> io::Result<Option<Part>> {
         let mut length = [0; 8];

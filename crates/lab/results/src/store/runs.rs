@@ -7,9 +7,10 @@
 //! written while it ran. Damaged files are ignored.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use experiment::input::open_regular;
 use scenario::Histogram;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -56,11 +57,6 @@ impl Runs {
         Self { dir: parent.join(format!("{PREFIX}{id}")), temporary: None }
     }
 
-    /// Reports whether the runs are kept for later.
-    pub fn are_kept(&self) -> bool {
-        self.temporary.is_none()
-    }
-
     /// Creates runs that cannot be repeated, in a folder that is deleted with the process.
     ///
     /// # Errors
@@ -96,7 +92,8 @@ impl Runs {
 
     /// Returns the run with this number, if it exists and is undamaged.
     pub fn load(&self, number: usize) -> Option<Done> {
-        let bytes = fs::read(self.file(number)).ok()?;
+        let mut bytes = Vec::new();
+        open_regular(&self.file(number)).and_then(|mut file| file.read_to_end(&mut bytes)).ok()?;
         let (digest, body) = bytes.split_at_checked(DIGEST)?;
         if Sha256::digest(body)[..] != *digest {
             return None;
@@ -119,11 +116,12 @@ impl Runs {
         file.persist(self.file(number)).map(drop).map_err(|e| e.error)
     }
 
-    /// Counts the existing runs among the first `all` that outlive the process. Damage is noticed
-    /// when they are read.
+    /// Counts the existing runs among the first `all` that outlive the process. Unless all exist,
+    /// damage is noticed when they are read.
     pub fn count(&self, all: usize) -> usize {
         let all = if self.temporary.is_some() { 0 } else { all };
-        (0..all).filter(|number| self.file(*number).is_file()).count()
+        let there = (0..all).filter(|number| self.file(*number).is_file()).count();
+        if there < all { there } else { (0..all).filter(|number| self.load(*number).is_some()).count() }
     }
 
     /// Deletes the runs. Their results are elsewhere, or not wanted.

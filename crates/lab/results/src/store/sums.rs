@@ -89,11 +89,16 @@ fn parts(line: &str) -> io::Result<(&str, &str)> {
     line.split_once("  ").ok_or_else(|| damaged(format!("not a checksum line: {line}")))
 }
 
+/// Returns the list of a folder, to notice that the folder was replaced.
+pub(super) fn list(dir: &Path) -> Option<String> {
+    open_regular(&dir.join(NAME)).and_then(io::read_to_string).ok()
+}
+
 /// Checks every file. Returns `false` if there is no list, because the folder is from an older
 /// version.
 ///
 /// # Errors
-/// Fails if a file is missing, changed or not listed, and names it.
+/// Fails if a file is missing or changed, or not listed and not the user's, and names it.
 pub(super) fn check(dir: &Path) -> io::Result<bool> {
     let list = match open_regular(&dir.join(NAME)).and_then(io::read_to_string) {
         Ok(list) => list,
@@ -109,13 +114,22 @@ pub(super) fn check(dir: &Path) -> io::Result<bool> {
             listed.extend(check_logs(dir, name)?);
         }
     }
-    match files(dir)?.into_iter().find(|file| !listed.contains(file)) {
+    let ours = files(dir)?.into_iter().filter(|file| is_written(file.strip_prefix(dir).unwrap_or(file)));
+    match ours.into_iter().find(|file| !listed.contains(file)) {
         Some(file) => Err(damaged(format!(
             "{} is not listed in {NAME}",
             file.strip_prefix(dir).unwrap_or(&file).display()
         ))),
         None => Ok(true),
     }
+}
+
+/// Reports whether a program writes a file of this name into results folders. Other files are the
+/// user's.
+fn is_written(name: &Path) -> bool {
+    let extensions = ["csv", "json", "parquet", "toml"];
+    let extension = name.extension().unwrap_or_default();
+    name.starts_with("qlog") || name.starts_with("pcap") || extensions.iter().any(|known| extension == *known)
 }
 
 /// Checks the logs of a list that is itself unchanged, and returns them.
@@ -219,6 +233,8 @@ mod tests {
             assert_eq!(problem, format!("{unlisted} is not listed in SHA256SUMS"));
         }
         fs::write(dir.path().join(NAME), list).unwrap();
+        fs::write(dir.path().join("notes.txt"), "the user's").unwrap();
+        assert!(check(dir.path()).unwrap());
         fs::write(dir.path().join("qlog/b"), "y").unwrap();
         assert!(check(dir.path()).unwrap_err().to_string().contains("qlog/b does not match"));
         fs::remove_file(dir.path().join("qlog/b")).unwrap();

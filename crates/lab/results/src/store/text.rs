@@ -49,9 +49,11 @@ fn safe(word: &str) -> String {
 pub(super) fn measured(csv: impl io::Read) -> io::Result<Vec<(Values, Option<Audit>)>> {
     let mut csv = csv::Reader::from_reader(csv);
     let names = csv.headers()?.clone();
-    let place = |name| names.iter().position(|known| known == name);
-    let (audit, seed) = (place(AUDIT), place(SEED));
-    let first = audit.max(seed).ok_or_else(|| io::Error::other(format!("no column {SEED}")))? + 1;
+    let seed = names.iter().position(|known| known == SEED);
+    let seed = seed.ok_or_else(|| io::Error::other(format!("no column {SEED}")))?;
+    // Before the seed, a key of the experiment may have this name.
+    let audit = Some(seed + 1).filter(|at| names.get(*at) == Some(AUDIT));
+    let first = audit.unwrap_or(seed) + 1;
     let of_run = |record: csv::StringRecord| {
         let metrics = names.iter().zip(&record).skip(first).filter(|(_, value)| !value.is_empty());
         let values = metrics.map(|(name, value)| {

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const PREFIX: &str = ".partial-";
 /// Name of the locked file.
 pub(super) const LOCK: &str = ".lock";
-/// Age at which a folder that cannot be locked is removed.
+/// Age at which a folder without a lock is removed.
 const STALE_AFTER: Duration = Duration::from_secs(14 * 24 * 3600);
 
 /// A folder during writing. It is removed if it is dropped.
@@ -53,8 +53,11 @@ pub(super) fn remove_abandoned(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten().filter(|e| e.file_name().to_string_lossy().starts_with(PREFIX)) {
         let lock = File::options().read(true).write(true).open(entry.path().join(LOCK));
-        let is_free = lock.is_ok_and(|lock| try_lock(&lock));
-        if is_free || is_stale(&entry) {
+        let is_abandoned = match lock {
+            Ok(lock) if cfg!(unix) => try_lock(&lock),
+            _ => is_stale(&entry),
+        };
+        if is_abandoned {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -84,11 +87,14 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "the age of a folder")]
     fn only_folders_without_an_owner_are_removed() {
         let parent = tempfile::tempdir().unwrap();
         let there = Unfinished::create(parent.path()).unwrap();
         let left = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent.path()).unwrap().keep();
         File::create(left.join(LOCK)).unwrap();
+        let old = std::time::SystemTime::now() - 2 * STALE_AFTER;
+        File::open(there.path()).unwrap().set_modified(old).unwrap();
         let starting = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent.path()).unwrap();
         remove_abandoned(parent.path());
         assert!(there.path().exists() && starting.path().exists());
