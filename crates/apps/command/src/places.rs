@@ -85,3 +85,37 @@ fn digest() -> Option<String> {
     let read = || Some(results::store::digest(&std::fs::read(std::env::current_exe().ok()?).ok()?));
     if is_said { None } else { DIGEST.get_or_init(read).clone() }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use experiment::file::Experiment;
+    use experiment::quantity::Quantity;
+
+    use super::*;
+
+    /// Worlds name what they cannot tell by words. Each is the word of a metric.
+    #[test]
+    fn what_a_world_cannot_tell_is_a_metric() {
+        let mut words = 0;
+        for transport in ["quic", "tcp"] {
+            let text = format!(
+                "title = \"t\"\nduration = \"1 s\"\n[link]\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"1 BDP\"\n\
+                 [[flow]]\ncontroller = \"cubic\"\ntransport = \"{transport}\"\n"
+            );
+            let exp = Experiment::parse("t", Path::new("t.toml"), &text).unwrap();
+            let scenario = exp.scenario(&exp.cases()[0], 0);
+            for (place, world) in Place::ALL
+                .into_iter()
+                .filter_map(|place| Some((place, places().get(place)?.untold(&scenario))))
+            {
+                for word in world {
+                    assert!(Quantity::find(word).is_some(), "{}: {word}", place.word());
+                    words += 1;
+                }
+            }
+        }
+        assert!(words > 0 || cfg!(not(wire)));
+    }
+}

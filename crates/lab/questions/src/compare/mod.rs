@@ -20,7 +20,7 @@ mod why;
 
 pub use self::answer::{Answer, Ranked};
 pub use self::measured::{Beside, Long};
-pub use self::question::{Asked, Question};
+pub use self::question::{Asked, Question, TRANSFERS};
 
 use experiment::place::Place;
 use results::summary::Results;

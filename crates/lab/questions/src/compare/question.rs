@@ -24,7 +24,7 @@ pub(super) const COMPETITOR: &str = "competitor";
 /// Field of the link.
 const LINK: &str = "link";
 /// Sizes of the short transfers.
-pub(super) const TRANSFERS: [&str; 3] = ["10 kB", "100 kB", "1 MB"];
+pub const TRANSFERS: [&str; 3] = ["10 kB", "100 kB", "1 MB"];
 
 /// The three kinds of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

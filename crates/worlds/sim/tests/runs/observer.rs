@@ -7,7 +7,7 @@ use crate::common::*;
 use ackclock_sim::run_with_guests;
 use congestion::{Algorithm, Registry};
 use link::aqm::{codel, dual_pi2, fq_codel, pie};
-use link::{Aqm, LinkConfig, Reorder};
+use link::{Aqm, LinkConfig, RateModel, Reorder};
 use scenario::trace::Trace;
 use scenario::{
     Back, End, FlowConfig, Guests, Outcome, Record, Recorder, Route, RunLength, Scenario, Series, Watch,
@@ -188,13 +188,14 @@ fn windows_whose_edges_have_no_event() {
     }
 }
 
-/// With three packets in flight, a sender processes the acknowledgements of a whole round trip in
+/// With three packets in flight and many flows, a sender processes the acknowledgements of a whole round trip in
 /// one turn: 0.64 turns a packet. With those of half a round trip there were 0.94.
 #[test]
 fn a_turn_takes_a_round_trip() {
     let flow = || FlowConfig { rtt: MS * 100, ..tcp_flow("name = 'fixed-window'\nwindow = 3") };
-    let flows = (0..40).map(|n| FlowConfig { start: Time::from_millis(7 * n), ..flow() }).collect();
+    let flows = (0..300).map(|n| FlowConfig { start: Time::from_millis(n), ..flow() }).collect();
     let mut scenario = scenario(10.0, 20, flows);
+    scenario.link.rate = RateModel::Constant(Rate(75_000_000));
     scenario.link.delay = MS * 50;
     let outcome = run(&scenario);
     let packets = outcome.link.delivered.packets;

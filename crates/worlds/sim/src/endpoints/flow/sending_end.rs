@@ -64,11 +64,17 @@ impl Flow {
         }
         let bound = bound.min(self.stop.unwrap_or(Time::NEVER));
         let near = bound.min(now + self.back.lag());
-        let known = self.arrivals_known_until(now, &shared.links);
+        let known = match shared.takes_long_turns {
+            true => self.arrivals_known_until(now, &shared.links),
+            false => now,
+        };
         self.ahead = self.can_run_ahead();
         while self.ahead && self.scheduled.waiting() < AHEAD {
             let next = self.next_act();
             if next >= near {
+                if !shared.takes_long_turns {
+                    break;
+                }
                 // Whether a retransmission is redundant depends on the receiver at its departure,
                 // so that the receiver must not be ahead of it.
                 let known = if self.scheduled.has_repeat() { now } else { known };

@@ -90,7 +90,7 @@ impl World {
             probe,
             udp,
             first_flow,
-            shared: Shared::new(links),
+            shared: Shared::new(links, flows.len()),
             running: flows.len(),
             failed: false,
             sampler: scenario.series.map(|interval| Sampler::new(interval, flows.len())),
