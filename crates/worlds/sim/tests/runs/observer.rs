@@ -188,8 +188,8 @@ fn windows_whose_edges_have_no_event() {
     }
 }
 
-/// With three packets in flight and many flows, a sender processes the acknowledgements of a whole round trip in
-/// one turn: 0.64 turns a packet. With those of half a round trip there were 0.94.
+/// With three packets in flight and many flows, a sender processes the acknowledgements of a whole
+/// round trip in one turn: 0.64 turns a packet. With those of half a round trip there were 0.94.
 #[test]
 fn a_turn_takes_a_round_trip() {
     let flow = || FlowConfig { rtt: MS * 100, ..tcp_flow("name = 'fixed-window'\nwindow = 3") };

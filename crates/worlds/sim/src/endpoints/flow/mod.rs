@@ -42,8 +42,8 @@ pub(crate) struct Shared {
     takes_long_turns: bool,
 }
 
-/// Number of flows from which on their memory exceeds the second-level cache. With fewer flows, long
-/// turns cost 3 % of the instructions and save nothing.
+/// Number of flows from which on their memory exceeds the second-level cache. With fewer flows,
+/// long turns cost 3 % of the instructions and save nothing.
 const MANY: usize = 256;
 
 impl Shared {
