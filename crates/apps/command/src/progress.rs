@@ -1,18 +1,14 @@
 //! Progress on standard error: a bar on a terminal, and elsewhere a line every ten seconds.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use experiment::printable::printable;
 use indicatif::{ProgressBar, ProgressStyle};
-use study::{Progress, State};
+use study::{Progress, State, with_updates};
 
 use crate::output::tell;
 
-/// Interval between updates.
-const LOOK: Duration = Duration::from_millis(100);
 /// Interval between lines without a terminal.
 const LINE: Duration = Duration::from_secs(10);
 /// Number of steps of the bar.
@@ -108,23 +104,6 @@ pub(crate) fn waiting<R>(name: &str, work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Does the work, and calls `update` regularly meanwhile.
-fn with_updates<R>(update: impl Fn() + Sync, work: impl FnOnce() -> R) -> R {
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let again = || {
-            while !done.load(Ordering::Relaxed) {
-                update();
-                thread::park_timeout(LOOK);
-            }
-        };
-        let updater = thread::Builder::new().spawn_scoped(scope, again);
-        // If no thread can be started, the work continues without updates.
-        let _end = updater.ok().map(|updater| End { done: &done, updater: updater.thread().clone() });
-        work()
-    })
-}
-
 fn is_time_for_a_line() -> bool {
     let mut last = LAST_LINE.lock().unwrap_or_else(PoisonError::into_inner);
     let is_time = last.elapsed() >= LINE;
@@ -132,19 +111,6 @@ fn is_time_for_a_line() -> bool {
         *last = now();
     }
     is_time
-}
-
-/// Ends the updates when the work ends, even by a panic.
-struct End<'a> {
-    done: &'a AtomicBool,
-    updater: Thread,
-}
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.done.store(true, Ordering::Relaxed);
-        self.updater.unpark();
-    }
 }
 
 #[cfg(test)]

@@ -49,13 +49,13 @@ const CODE_BUDGET: [(&str, usize); 19] = [
     ("stack", 3_213),
     ("wire", 8_045),
     ("experiment", 7_329),
-    ("results", 5_014),
-    ("study", 1_076),
+    ("results", 5_021),
+    ("study", 1_079),
     ("questions", 3_453),
     ("stability", 1_529),
     ("report", 6_664),
     ("transfer", 2_408),
-    ("ackclock", 3_781),
+    ("ackclock", 3_755),
     (TASKS, 330),
 ];
 

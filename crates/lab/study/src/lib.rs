@@ -30,7 +30,7 @@ pub use self::options::{Failure, Options, Program, Selection, Shard, Study};
 pub use self::places::Places;
 use self::plan::{Begun, Plan};
 pub use self::planned::{Planned, planned};
-pub use self::progress::{Progress, Silent, State};
+pub use self::progress::{Progress, Silent, State, with_updates};
 use self::progress::{Tracker, Work};
 
 /// Runs one experiment and stores its results.

@@ -107,19 +107,7 @@ impl<'a> Tracker<'a> {
         if self.runs == 0 {
             return work();
         }
-        let done = AtomicBool::new(false);
-        let result = thread::scope(|scope| {
-            let again = || {
-                while !done.load(Ordering::Relaxed) {
-                    self.update();
-                    thread::park_timeout(LOOK);
-                }
-            };
-            let updater = thread::Builder::new().spawn_scoped(scope, again);
-            // If no thread can be started, the work continues without updates.
-            let _end = updater.ok().map(|updater| End { done: &done, updater: updater.thread().clone() });
-            work()
-        });
+        let result = with_updates(|| self.update(), work);
         self.shown.done();
         result
     }
@@ -155,6 +143,23 @@ impl<'a> Tracker<'a> {
         let (share, over) = (self.share(), self.over.load(Ordering::Relaxed));
         self.shown.update(&State { name: self.name, share, over, runs: self.runs });
     }
+}
+
+/// Does the work, and calls `update` ten times a second meanwhile, from another thread.
+pub fn with_updates<R>(update: impl Fn() + Sync, work: impl FnOnce() -> R) -> R {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let again = || {
+            while !done.load(Ordering::Relaxed) {
+                update();
+                thread::park_timeout(LOOK);
+            }
+        };
+        let updater = thread::Builder::new().spawn_scoped(scope, again);
+        // If no thread can be started, the work continues without updates.
+        let _end = updater.ok().map(|updater| End { done: &done, updater: updater.thread().clone() });
+        work()
+    })
 }
 
 /// Ends the updates when the work ends, even by a panic.
