@@ -8,13 +8,14 @@
 mod interop;
 
 use ackclock_wire::emu::testing::{timing, turn};
+use ackclock_wire::emu::validity::LATE_MAX;
 use ackclock_wire::endpoints::{Feasibility, MakeGuests, Measured, run};
 use congestion::Registry;
-use link::{Limit, LinkConfig};
+use link::{Limit, LinkConfig, Steps};
 use recovery::{Pacing, Style};
 use scenario::{FlowConfig, Scenario, Transport, Watch};
 use stack::Profile;
-use units::{Bytes, Duration, Ecn, Rate};
+use units::{Bytes, Duration, Ecn, Rate, Time};
 
 const QUIC: Transport = Transport::Quic { datagram: 1252, header: 35, overhead: 28 };
 const RTT: Duration = Duration::from_millis(50);
@@ -38,6 +39,28 @@ fn on_wire(scenario: &Scenario) -> Measured {
     run(scenario, &feasible, Some(make), None, &Watch::default()).unwrap().unwrap()
 }
 
+/// Returns the smallest and the largest mean RTT of the stack in virtual time, in milliseconds, if
+/// one of its waits is as long as a valid run permits.
+///
+/// The bandwidth filter of BBR keeps the largest sample. Packets that wait for 5 ms and then arrive
+/// together raise it by some 5 %. The flow paces above the rate of the link for the rest of this
+/// transfer, and the queue grows: bbr3 with a wait in Startup has 1.3 times the RTT.
+fn rtts_with_a_wait(scenario: &Scenario) -> (f64, f64) {
+    let rtt = |link: LinkConfig| {
+        let waiting = Scenario { link, ..scenario.clone() };
+        let outcome = stack::run(&waiting, &Profile::default(), &Watch::default(), None).unwrap().unwrap();
+        outcome.flows[0].totals.rtt.mean_ms()
+    };
+    let link = &scenario.link;
+    let waits = (5..16).map(|nth| {
+        let from = Time::from_millis(20 * nth);
+        let steps = vec![(from, link.delay + LATE_MAX), (from + LATE_MAX, link.delay)];
+        LinkConfig { delay_steps: Steps(steps), ..link.clone() }
+    });
+    let all = std::iter::once(link.clone()).chain(waits).map(rtt);
+    all.fold((f64::MAX, 0.0), |(least, most), rtt| (rtt.min(least), rtt.max(most)))
+}
+
 /// Transfers with NewReno, with BBR, and with bursts at intervals (mvfst's pacer) take as long and
 /// lose as many packets as in virtual time. The ends measure the one-way delays of the link.
 #[test]
@@ -52,24 +75,28 @@ fn the_wire_is_the_stack() {
         }
         let scenario = scenario([transfer], 20);
         let expected = stack::run(&scenario, &Profile::default(), &Watch::default(), None).unwrap().unwrap();
+        let (mut least_rtt, most_rtt) = rtts_with_a_wait(&scenario);
+        if controller == "bbr2-mvfst" {
+            // Its full window cancels the waits of the pacer, so that Drain does not end. 200 us
+            // between two packets of a burst, which no audit sees, put the pacer in force: Drain
+            // ends, and the queue is empty from then on (notebook, the wire).
+            least_rtt = RTT.as_secs_f64() * 1e3;
+        }
         timing(&format!("the_wire_is_the_stack ({controller})"), || {
             let Measured { outcome, invalid_reasons, owd_error } = on_wire(&scenario);
             let (real, virtual_) = (&outcome.flows[0], &expected.flows[0]);
             assert_eq!(real.delivered, 2_000_000, "{controller}: {invalid_reasons:?}");
             let time = real.finished.unwrap().as_secs_f64() / virtual_.finished.unwrap().as_secs_f64();
-            let rtt = real.totals.rtt.mean_ms() / virtual_.totals.rtt.mean_ms();
+            let rtt = real.totals.rtt.mean_ms();
             let (drops, of_stack) = (real.totals.dropped as f64, virtual_.totals.dropped as f64);
             let error = owd_error.unwrap();
             let said = format!(
-                "time {time:.3}, rtt {rtt:.3}, drops {drops} for {of_stack}, delays {error}: {invalid_reasons:?}"
+                "time {time:.3}, RTT {rtt:.1} ms for {least_rtt:.1} to {most_rtt:.1}, drops {drops} for {of_stack}, delays {error}: {invalid_reasons:?}"
             );
             println!("{controller}: {said}");
-            // The mean RTT of bbr2-mvfst has two modes in valid runs of an idle machine, 1.00 to
-            // 1.01 and 0.68 to 0.89 of the stack's: nothing to assert until the cause is known
-            // (open points, the wire).
-            let is_rtt_alike = controller == "bbr2-mvfst" || (rtt - 1.0).abs() < 0.05;
-            let alike = (time - 1.0).abs() < 0.03 && is_rtt_alike;
-            let holds = alike
+            let holds = (time - 1.0).abs() < 0.03
+                && rtt > 0.95 * least_rtt
+                && rtt < 1.05 * most_rtt
                 && (drops - of_stack).abs() <= 3.0 + 0.2 * of_stack
                 && error < Duration::from_micros(300);
             (invalid_reasons, holds.then_some(()).ok_or(said))
