@@ -88,6 +88,11 @@ mod spans {
     }
 }
 
+/// Returns the random stream that draws a link's slots.
+pub(crate) fn slots_stream(seed: u64, name: &str) -> Rng {
+    Rng::stream(seed, &format!("{name}.slots"))
+}
+
 impl LinkConfig {
     /// Returns a serialiser at a constant rate with an unlimited queue and no delay.
     pub fn plain(rate: Rate) -> Self {
@@ -154,6 +159,12 @@ impl LinkConfig {
     /// Returns the limit of the queue over time.
     pub(crate) fn capacity(&self) -> Stepper<Capacity> {
         Stepper::new(self.limit.into(), self.limit_steps.map(Capacity::from))
+    }
+
+    /// Returns the bytes that the link could carry between these times. `seed` and `name` are those
+    /// of [`crate::Link::new`].
+    pub fn capacity_between(&self, [from, to]: [Time; 2], seed: u64, name: &str) -> f64 {
+        self.rate.capacity(from, to, slots_stream(seed, name))
     }
 
     /// Creates the element behind the server.

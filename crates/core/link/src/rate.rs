@@ -52,6 +52,20 @@ impl RateModel {
         }
     }
 
+    /// Returns the bytes that the link could carry between these times: the integral of its rate.
+    /// `rng` draws the slots.
+    pub(crate) fn capacity(&self, from: Time, to: Time, rng: Rng) -> f64 {
+        let schedule = Schedule::new(self, rng);
+        let (mut at, mut work) = (from, 0.0);
+        while at < to {
+            let segment = schedule.segment(at);
+            let until = segment.until.min(to);
+            work += segment.work(at, until) as f64;
+            at = until;
+        }
+        work / BYTE as f64
+    }
+
     /// Checks the values.
     ///
     /// # Errors
@@ -321,6 +335,23 @@ mod tests {
         RateModel::Steps(
             list.iter().map(|&(ms, mbit)| (Time::from_millis(ms), Rate(mbit * 1_000_000))).collect(),
         )
+    }
+
+    /// The capacity is the integral of the rate, also from and to the middle of a step. Slots are
+    /// those that the link itself draws.
+    #[test]
+    fn capacity_is_the_integral() {
+        let rng = || Rng::stream(1, "l.slots");
+        let model = steps(&[(0, 8), (1000, 16), (3000, 0), (4000, 8)]);
+        for (from, to, bytes) in [(0, 1000, 1e6), (500, 2000, 2.5e6), (0, 5000, 6e6), (3000, 4000, 0.0)] {
+            assert_eq!(model.capacity(Time::from_millis(from), Time::from_millis(to), rng()), bytes);
+        }
+        let model = RateModel::Slots(SlotModel { sigma: 0.5, ..SlotModel::plain(Rate(8_000_000)) });
+        let (schedule, end) = (Schedule::new(&model, rng()), Time::from_millis(100_000));
+        let milliseconds =
+            (0..100_000).map(|ms| schedule.segment(Time::from_millis(ms)).rate as f64 / 8000.0);
+        let sum: f64 = milliseconds.sum();
+        assert!((model.capacity(Time::ZERO, end, rng()) / sum - 1.0).abs() < 1e-9);
     }
 
     fn depart(server: &mut Server, now: Time, size: u32) -> Time {

@@ -159,16 +159,20 @@ impl PartialEq<&str> for Metric {
 mod tests {
     use super::*;
 
+    /// Every unit keeps three significant digits. Counts are whole, means of counts are not.
     #[test]
-    fn short_times_keep_their_digits() {
+    fn small_numbers_keep_their_digits() {
         let shown = |name: &str, value: f64| format!("{value:.*}", Metric::from(name).decimals(value));
         for (value, text) in
-            [(0.030_17, "0.0302"), (0.001_26, "0.00126"), (0.5, "0.50"), (50.123, "50.1"), (0.0, "0.0")]
+            [(0.030_17, "0.0302"), (0.001_26, "0.00126"), (0.5, "0.500"), (50.123, "50.1"), (0.0, "0.0")]
         {
             assert_eq!(shown("rtt_p50", value), text);
         }
         assert_eq!(shown("rtt_mean of BBR", 0.030_17), "0.0302");
-        assert_eq!([shown("goodput", 0.001), shown("no such", 0.001)], ["0.00", "0.001"]);
+        assert_eq!([shown("goodput", 0.001), shown("no such", 0.001)], ["0.00100", "0.001"]);
+        let counts = [253.0, 253.4, 5.25, 0.0].map(|count| shown("declared_lost", count));
+        assert_eq!(counts, ["253", "253", "5.25", "0"]);
+        assert_eq!([shown("completion", 0.014), shown("jain", -0.000_12)], ["0.0140", "-0.000120"]);
     }
 
     /// Writing and reading preserve the parts, in whichever order they were set.

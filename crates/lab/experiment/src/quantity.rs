@@ -14,7 +14,7 @@ pub struct Quantity {
     pub unit: &'static str,
     /// Description, shown to users.
     pub doc: &'static str,
-    /// Decimals worth printing. Short times have more, see [`Quantity::decimals`].
+    /// Decimals worth printing. Small numbers have more, see [`Quantity::decimals`].
     pub decimals: usize,
     /// Things that it can be measured for.
     pub subject: Subject,
@@ -23,6 +23,9 @@ pub struct Quantity {
     pub has_windows: bool,
     /// Largest possible value, if it is bounded: 100 % for a share, 1 for an index.
     pub max: Option<f64>,
+    /// Whether a row has a value only if each of its runs has one. Otherwise the mean would be that
+    /// of the runs that went well.
+    pub needs_every_run: bool,
 }
 
 /// Things that a quantity can be measured for, named by the label after `of`.
@@ -45,29 +48,29 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "goodput",
         "Mbit/s",
-        "rate of stream bytes that arrived for the first time; mean over flows",
+        "rate of stream bytes that arrived for the first time, over the part of the window in which a flow ran; mean over flows",
         2,
     ),
     quantity(
         "total_goodput",
         "Mbit/s",
-        "sum of the rates of stream bytes that arrived for the first time, over the whole window, including time when a flow was not running",
+        "stream bytes of all flows that arrived for the first time, over the whole window, whether or not a flow ran",
         2,
     ),
     quantity(
         "throughput",
         "Mbit/s",
-        "rate of stream bytes sent, including retransmissions; mean over flows",
+        "rate of stream bytes sent, including retransmissions, over the part of the window in which a flow ran; mean over flows",
         2,
     ),
     quantity(
         "wire_throughput",
         "Mbit/s",
-        "rate of bytes sent on the wire, including headers and retransmissions; mean over flows",
+        "rate of bytes sent on the wire, including headers and retransmissions, over the part of the window in which a flow ran; mean over flows",
         3,
     ),
     quantity("loss", "%", "share of sent packets that the path dropped", 3),
-    quantity("ack_loss", "%", "share of sent feedback packets that links of the return path dropped", 3),
+    quantity("ack_loss", "%", "share of the packets sent by receivers that links of the return path dropped", 3),
     quantity("rtt_mean", "ms", "mean of the RTT samples, one per acknowledgement; mean over flows", 2),
     quantity("rtt_std", "ms", "standard deviation of a flow's RTT samples; mean over flows", 2),
     quantity(
@@ -144,38 +147,44 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "utilization",
         "%",
-        "share of the bottleneck's capacity that was used; of the first link if there are several",
+        "share of the bottleneck's capacity that was used; of the first link if there are several. The capacity is the integral of the rate over the window",
         2,
     )
     .with_subject(Subject::Links),
     quantity(
         "share",
         "%",
-        "share of all newly arrived stream bytes that belongs to the flows with label X; only as `share of X`",
+        "share of all newly arrived stream bytes of the window that belongs to the flows with label X, whether or not they ran; only as `share of X`",
         1,
     )
     .with_subject(Subject::SomeFlows),
-    quantity("jain", "", "Jain's fairness index of the flows' goodputs", 3).at_most(1.0),
-    quantity("rate_ratio", "", "smallest goodput of a flow divided by the largest", 3).at_most(1.0),
+    quantity("jain", "", "Jain's fairness index of the flows' goodputs, each over the part of the window in which the flow ran", 3).at_most(1.0),
+    quantity("rate_ratio", "", "smallest goodput of a flow divided by the largest, each over the part of the window in which the flow ran", 3).at_most(1.0),
     quantity(
         "jain_1s",
         "",
-        "Jain's fairness index of the flows' goodputs in each second; mean over the seconds; needs a series",
+        "Jain's fairness index of the goodputs of the flows that ran, in each second; mean over the seconds; needs a series",
         3,
     )
     .with_subject(Subject::Run)
     .at_most(1.0),
     quantity("retransmissions", "packets", "packets that carry data sent before", 0),
     quantity(
-        "spurious_retransmissions",
+        "spurious_losses",
         "packets",
-        "packets that were declared lost but arrived, whether or not they were retransmitted",
+        "packets declared lost that had arrived or arrived later (RFC 9002: spuriously declared lost), whether or not they were retransmitted",
         0,
     ),
     quantity(
-        "redundant_retransmissions",
+        "spurious_retransmissions",
         "packets",
-        "retransmissions sent after all of their data had already arrived; data acknowledged in time is not retransmitted",
+        "retransmissions whose data had all arrived before they were sent (the thesis' spurious retransmissions)",
+        0,
+    ),
+    quantity(
+        "acks_sent",
+        "packets",
+        "packets that receivers sent: ACKs, and with real endpoints their handshake",
         0,
     ),
     quantity("declared_lost", "packets", "packets declared lost by any rule", 0),
@@ -194,17 +203,29 @@ pub static QUANTITIES: &[Quantity] = &[
         "share of acknowledged packets whose receive time was reported in an ACK frame; only with `--on stack`",
         1,
     ),
+    quantity(
+        "ce_marks",
+        "packets",
+        "packets that arrived with a CE mark",
+        0,
+    ),
+    quantity(
+        "ecn_failures",
+        "paths",
+        "paths on which ECN validation failed, so that the sender stopped marking (RFC 9000 section 13.4.2)",
+        0,
+    ),
     quantity("reductions", "events", "window reductions of any cause, per flow", 1),
     quantity("slow_start_window", "kB", "largest window of a flow's first slow start; mean over flows", 1)
         .for_whole_run(),
     quantity("least_window", "kB", "smallest window after a reduction; mean over flows", 1).for_whole_run(),
     quantity(
-        "separate_acks",
+        "sender_acks",
         "packets",
-        "ACK-only packets sent in response to a PING from the receiver",
+        "ACK-only packets that the sender of the data sent, each in response to a PING of the receiver",
         0,
     ),
-    quantity("separate_acks_lost", "packets", "ACK-only packets dropped by the first link", 0),
+    quantity("sender_acks_lost", "packets", "ACK-only packets of the sender of the data that the first link dropped", 0),
     quantity(
         "power",
         "Mbit/s per ms",
@@ -234,7 +255,7 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "media_rate",
         "Mbit/s",
-        "rate of the video that the encoder produced, without headers and audio; mean over the media flows",
+        "rate of the video that the encoder produced, without headers and audio, over the part of the window in which a flow ran; mean over the media flows",
         3,
     ),
     quantity(
@@ -259,22 +280,31 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity(
         "object_time_mean",
         "ms",
-        "mean object completion time (first byte offered to last byte received); mean over flows",
+        "mean time from first byte offered to last byte received of the objects completed; mean over flows",
         1,
     ),
     quantity(
         "object_time_p95",
         "ms",
-        "95th percentile of object completion times (first byte offered to last byte received), over all objects",
+        "95th percentile of the times from first byte offered to last byte received, over all objects completed",
         1,
     ),
-    quantity("completion", "s", "time from the first packet to the last byte; mean over flows", 2)
+    quantity(
+        "completion",
+        "s",
+        "time from a transfer's first packet to its last byte; mean over flows; absent unless every transfer of every run finished",
+        2,
+    )
+    .for_whole_run()
+    .of_every_run(),
+    quantity("finished", "%", "share of the transfers that were complete at the end of their flow", 1)
         .for_whole_run(),
 ];
 
 const fn quantity(name: &'static str, unit: &'static str, doc: &'static str, decimals: usize) -> Quantity {
     let max = if matches!(unit.as_bytes(), b"%") { Some(100.0) } else { None };
-    Quantity { name, unit, doc, decimals, subject: Subject::Flows, has_windows: true, max }
+    let (subject, has_windows, needs_every_run) = (Subject::Flows, true, false);
+    Quantity { name, unit, doc, decimals, subject, has_windows, max, needs_every_run }
 }
 
 impl Quantity {
@@ -284,6 +314,10 @@ impl Quantity {
 
     const fn for_whole_run(self) -> Self {
         Self { has_windows: false, ..self }
+    }
+
+    const fn of_every_run(self) -> Self {
+        Self { needs_every_run: true, ..self }
     }
 
     const fn at_most(self, max: f64) -> Self {
@@ -297,19 +331,47 @@ impl Quantity {
 
     /// Reports whether the quantity is a count, so that it is a whole number for one flow.
     pub fn counts(&self) -> bool {
-        matches!(self.unit, "packets" | "events" | "objects")
+        matches!(self.unit, "packets" | "events" | "objects" | "paths")
     }
 
-    /// Returns the number of decimals worth printing for this value. Times below 1 ms have more,
-    /// and times below 0.1 ms have three significant digits: an RTT of 30 us in a data centre must
-    /// not become 0.0 ms.
+    /// Returns the number of decimals worth printing for this value: at least those of the
+    /// quantity, and those of three significant digits. A whole count has none.
     pub fn decimals(&self, value: f64) -> usize {
-        const SHORT: [(f64, usize); 4] = [(1.0, 0), (0.1, 2), (0.01, 4), (0.001, 5)];
-        if self.unit != "ms" || value == 0.0 || !value.is_finite() {
+        if self.counts() && value.fract() == 0.0 {
             return self.decimals;
         }
-        let worth =
-            SHORT.iter().find(|(least, _)| value.abs() >= *least).map_or(6, |(_, decimals)| *decimals);
-        worth.max(self.decimals)
+        self.decimals.max(significant_decimals(value))
     }
+
+    /// Returns why a run may have no value.
+    pub fn why_absent(&self) -> &'static str {
+        let word = |words: &[&str]| words.iter().any(|word| self.name.starts_with(word));
+        match self.name {
+            "completion" => "a transfer did not finish (`finished` has the share), or there is none",
+            "finished" => "no flow has a `transfer`",
+            "jain_1s" | "goodput_time_std" => "needs `series`, and at least two seconds",
+            "time_threshold_share" => "nothing was declared lost",
+            "least_window" => "the window was never reduced",
+            "utilization" => "the link has rate 0",
+            "power" => "no goodput or no RTT sample",
+            "rto_mean" => "only TCP has it",
+            "receive_times" => "only `--on stack` has it",
+            _ if word(&["ping"]) => "no `[probe]`, or no answer",
+            _ if word(&["udp"]) => "no `[[udp]]` source, or none of its packets",
+            _ if word(&["media", "frame"]) => "no media flow, or no frame with a known outcome",
+            _ if word(&["object"]) => "no on-off flow, or no object was completed",
+            _ if self.name.ends_with("flow_std") => "needs at least two flows",
+            _ if word(&["rtt", "pto", "reo"]) => "no ACK gave an RTT sample",
+            _ => "no packet of these flows in the window",
+        }
+    }
+}
+
+/// Returns the decimals with which a number has three significant digits.
+fn significant_decimals(value: f64) -> usize {
+    const DIGITS: i32 = 3;
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    (DIGITS - 1 - libm::log10(value.abs()).floor() as i32).clamp(0, 300) as usize
 }

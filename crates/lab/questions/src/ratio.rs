@@ -112,6 +112,7 @@ mod tests {
             published: None,
             reason: None,
             open: false,
+            without: 0,
         }
     }
 

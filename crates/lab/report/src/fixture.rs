@@ -127,6 +127,7 @@ fn variant(name: &str, shift: f64) -> Variant {
                 published: None,
                 reason: None,
                 open: false,
+                without: 0,
             },
         )
     });
@@ -169,6 +170,7 @@ fn row(index: usize, line: &str, shift: f64) -> Row {
             published: Some(published),
             reason,
             open: false,
+            without: 0,
         }
     };
     let cells = METRICS.iter().zip(COLUMNS).enumerate().map(|(i, (m, c))| ((*m).into(), cell(i, c)));
@@ -390,6 +392,7 @@ pub(super) fn odd() -> Vec<Results> {
         published: [None, Some(values[(i + 3) % 8])][i % 2],
         reason: [None, Some(evil.to_owned()), Some(long.clone())][i % 3].clone(),
         open: false,
+        without: 0,
     };
     let row = |(i, label): (usize, &&str)| {
         let count = if *label == "no cells" { 0 } else { 5 };

@@ -7,6 +7,7 @@ mod claims;
 mod colours;
 mod distinct;
 mod files;
+mod gaps;
 mod ledger;
 mod number;
 mod page;

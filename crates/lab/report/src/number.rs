@@ -51,6 +51,9 @@ pub(super) fn percent(difference: f64) -> String {
     format!("{plus}{digits}")
 }
 
+/// Most decimals of a number that a source printed.
+pub(super) const MOST_DECIMALS: usize = 12;
+
 /// Returns the decimals that a source printed: the most of any value, up to `most`.
 pub(super) fn printed_decimals(values: impl Iterator<Item = f64>, most: usize) -> usize {
     let decimals = |v: f64| format!("{v}").split_once('.').map_or(0, |(_, digits)| digits.len());

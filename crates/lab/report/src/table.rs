@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::chart::text_width;
-use super::number;
+use super::{gaps, number};
 use experiment::metric::Metric;
 use results::summary::{Cell, Row, Trust, Variant};
 
@@ -34,7 +34,10 @@ impl<'a> Column<'a> {
             metric,
             has_spread: cells().any(has_spread),
             has_published: cells().any(|c| c.published.is_some()),
-            published_decimals: number::printed_decimals(cells().filter_map(|c| c.published), words.decimals),
+            published_decimals: number::printed_decimals(
+                cells().filter_map(|c| c.published),
+                number::MOST_DECIMALS,
+            ),
             words,
         }
     }
@@ -120,6 +123,7 @@ pub(super) fn draw(variant: &Variant, metrics: &[Metric], anchor: &str) -> Marku
         parts(variant, &columns).into_iter().map(|part| part_of(variant, part, &mut notes, anchor)).collect();
     html! {
         @for part in parts { (part) }
+        @for gap in gaps::of_rows(&variant.rows.iter().collect::<Vec<_>>(), metrics) { p.empty { (gap) } }
         @if !notes.0.is_empty() { (footnotes(&notes, anchor)) }
         (audits(variant))
     }
@@ -273,7 +277,7 @@ mod tests {
     use super::*;
 
     fn cell(mean: f64, published: Option<f64>) -> Cell {
-        Cell { mean, spread: None, runs: None, shown: None, published, reason: None, open: false }
+        Cell { mean, spread: None, runs: None, shown: None, published, reason: None, open: false, without: 0 }
     }
 
     #[test]

@@ -18,7 +18,8 @@ use experiment::metric::Metric;
 use results::summary::{ClaimResult, Judged, Summary, Trust, Variant};
 use results::verdict::Outcome;
 
-use cells::{DEVIATION, bias, difference, mark, number, value};
+use crate::gaps;
+use cells::{DEVIATION, bias, difference, mark, published, value};
 use lines::{colour, paint, word};
 
 /// Returns everything about one experiment: all variants, claims and reasons.
@@ -69,7 +70,7 @@ fn table(out: &mut String, metrics: &[Metric], variant: &Variant) {
             let cell = row.cells.get(name);
             line.push(cell.map_or_else(|| "-".to_owned(), |c| value(name, c)));
             if has_published(name) {
-                line.push(cell.and_then(|c| c.published).map_or_else(String::new, |p| number(name, p)));
+                line.push(cell.and_then(|c| c.published).map_or_else(String::new, |p| published(name, p)));
                 line.push(cell.map_or_else(String::new, |c| difference(c, &mut reasons)));
             }
         }
@@ -84,6 +85,9 @@ fn table(out: &mut String, metrics: &[Metric], variant: &Variant) {
     let _ = writeln!(out, "{table}");
     if table.contains('±') {
         let _ = writeln!(out, "  {DEVIATION}");
+    }
+    for gap in gaps::of_rows(&variant.rows.iter().collect::<Vec<_>>(), metrics) {
+        let _ = writeln!(out, "  {gap}");
     }
     for (i, reason) in reasons.iter().enumerate() {
         let _ = writeln!(out, "  [{}] {reason}", i + 1);

@@ -129,8 +129,12 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
     let mine = if valid.is_empty() { &all } else { &valid };
     let names: BTreeSet<&Metric> = mine.iter().flat_map(|r| r.values.keys()).collect();
     let chosen = median_run(&exp.aggregate, mine);
-    let cells = names.into_iter().map(|name| {
+    let cells = names.into_iter().filter_map(|name| {
         let values: Vec<f64> = mine.iter().filter_map(|r| r.values.get(name).copied()).collect();
+        let without = mine.len() - values.len();
+        if without > 0 && name.quantity().is_some_and(|quantity| quantity.needs_every_run) {
+            return None;
+        }
         let runs = Quartiles::from_values(&values);
         let miss = exp.miss(&case.variant, &label, name);
         let cell = Cell {
@@ -145,8 +149,9 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
             published: exp.published(&label, name),
             reason: miss.map(|miss| miss.reason.clone()),
             open: miss.is_some_and(|miss| miss.open),
+            without: without as u32,
         };
-        (name.clone(), cell)
+        Some((name.clone(), cell))
     });
     let cells = cells.collect();
     Row { label, algorithm: case.algorithm.clone(), cells, trust: trust(&all) }

@@ -397,7 +397,16 @@ mod tests {
 
     fn cell(ours: f64, published: f64, reason: Option<&str>, open: bool) -> Cell {
         let reason = reason.map(str::to_owned);
-        Cell { mean: ours, spread: None, runs: None, shown: None, published: Some(published), reason, open }
+        Cell {
+            mean: ours,
+            spread: None,
+            runs: None,
+            shown: None,
+            published: Some(published),
+            reason,
+            open,
+            without: 0,
+        }
     }
 
     fn summary(reference: bool, cells: Vec<Cell>) -> Summary {

@@ -6,8 +6,8 @@ use experiment::metric::Metric;
 use link::{Counters, LinkConfig, RateModel};
 use recovery::Stats;
 use scenario::{
-    FlowInWindow, Histogram, MediaTotals, ObjectTotals, Outcome, ProbeRecord, QueueDelay, Record, Scenario,
-    Totals, UdpConfig, UdpRecord, WindowOutcome,
+    FlowConfig, FlowInWindow, Histogram, MediaTotals, ObjectTotals, Outcome, ProbeRecord, QueueDelay, Record,
+    Scenario, Totals, UdpConfig, UdpRecord, WindowOutcome,
 };
 use units::{Duration, Time};
 
@@ -38,9 +38,11 @@ pub fn of_flow(scenario: &Scenario, outcome: &Outcome, number: usize) -> Values 
         words.retain(|word, _| !SENSELESS.contains(word));
         words
     };
-    let Some(record) = outcome.flows.get(number) else { return Values::new() };
+    let (Some(config), Some(record)) = (scenario.flows.get(number), outcome.flows.get(number)) else {
+        return Values::new();
+    };
     let mut words = flow_words(&Part::main(record, outcome.end));
-    of_records(&mut words, &[record]);
+    of_records(&mut words, &[(config, record)]);
     let mut values: Values = of_all(words).collect();
     for ((name, ..), inside) in scenario.windows.iter().zip(&outcome.windows) {
         let of_window =
@@ -108,8 +110,8 @@ impl<'a> Part<'a> {
 /// The data of a run in one window.
 struct Span<'a> {
     parts: Vec<Part<'a>>,
-    /// Bytes that left each link, forward links first, and the time that took.
-    carried: (Vec<u64>, Duration),
+    /// Bytes that left each link, forward links first, and from when until when.
+    carried: (Vec<u64>, [Time; 2]),
     probe: Option<&'a ProbeRecord>,
     udp: &'a [UdpRecord],
     window: Option<(Time, Time)>,
@@ -123,7 +125,7 @@ impl<'a> Span<'a> {
         let links = std::iter::once(&outcome.link).chain(&outcome.beyond).chain(&outcome.reverse);
         Self {
             parts: outcome.flows.iter().map(|record| Part::main(record, outcome.end)).collect(),
-            carried: (links.map(Counters::carried).collect(), outcome.end - Time::ZERO),
+            carried: (links.map(Counters::carried).collect(), [Time::ZERO, outcome.end]),
             probe: outcome.probe.as_ref(),
             udp: &outcome.udp,
             window: scenario.measure,
@@ -133,14 +135,14 @@ impl<'a> Span<'a> {
 
     /// Returns another window.
     fn other(outcome: &Outcome, inside: &'a WindowOutcome, (from, to): (Time, Time)) -> Self {
-        let length = to.min(outcome.end) - from;
+        let to = to.min(outcome.end);
         Self {
             parts: inside.flows.iter().map(Part::other).collect(),
-            carried: (inside.delivered.clone(), length),
+            carried: (inside.delivered.clone(), [from, to]),
             probe: inside.probe.as_ref(),
             udp: &inside.udp,
             window: Some((from, to)),
-            length,
+            length: to - from,
         }
     }
 }
@@ -181,26 +183,43 @@ fn of_span(scenario: &Scenario, outcome: &Outcome, groups: &[String], span: &Spa
 
 /// Adds metrics without windows; see [`experiment::quantity::Quantity::has_windows`].
 fn of_whole_run(values: &mut Values, scenario: &Scenario, outcome: &Outcome, groups: &[String]) {
-    let records = |flows: &[&Record]| {
+    let flows = || scenario.flows.iter().zip(&outcome.flows);
+    let records = |flows: &mut dyn Iterator<Item = (&FlowConfig, &Record)>| {
         let mut words = Words::new();
-        of_records(&mut words, flows);
+        of_records(&mut words, &flows.collect::<Vec<_>>());
         words
     };
-    values.extend(of_all(records(&outcome.flows.iter().collect::<Vec<_>>())));
+    values.extend(of_all(records(&mut flows())));
     for group in groups {
-        let members = scenario.flows.iter().zip(&outcome.flows).filter(|(flow, _)| flow.group == *group);
-        values.extend(of_label(records(&members.map(|(_, record)| record).collect::<Vec<_>>()), group));
+        let mut members = flows().filter(|(flow, _)| flow.group == *group);
+        values.extend(of_label(records(&mut members), group));
     }
 }
 
-fn of_records(words: &mut Words, flows: &[&Record]) {
+fn of_records(words: &mut Words, flows: &[(&FlowConfig, &Record)]) {
     let each = |value: &dyn Fn(&Record) -> f64| {
-        let values: Vec<f64> = flows.iter().map(|flow| value(flow)).filter(|v| v.is_finite()).collect();
+        let values: Vec<f64> = flows.iter().map(|flow| value(flow.1)).filter(|v| v.is_finite()).collect();
         mean(&values)
     };
     put(words, "slow_start_window", each(&|f| f.slow_start_window as f64 * 1e-3));
     put(words, "least_window", each(&|f| f.least_window.map_or(f64::NAN, |least| least as f64 * 1e-3)));
-    put(words, "completion", each(&|f| f.finished.map_or(f64::NAN, |t| (t - f.started).as_secs_f64())));
+    let transfers: Vec<Option<f64>> = flows
+        .iter()
+        .filter(|(flow, _)| flow.transfer.is_some())
+        .map(|(flow, f)| completion(flow, f))
+        .collect();
+    let finished: Vec<f64> = transfers.iter().copied().flatten().collect();
+    put(words, "finished", 100.0 * finished.len() as f64 / transfers.len() as f64);
+    if finished.len() == transfers.len() {
+        put(words, "completion", mean(&finished));
+    }
+}
+
+/// Returns the time that a transfer took, in seconds, if it finished. The record of a flow that was
+/// stopped ends at that time.
+fn completion(flow: &FlowConfig, record: &Record) -> Option<f64> {
+    let end = record.finished.filter(|end| flow.stop.is_none_or(|stop| *end < stop))?;
+    Some((end - record.started).as_secs_f64())
 }
 
 fn put(words: &mut Words, word: &'static str, value: f64) {
@@ -224,10 +243,12 @@ fn of_flows(flows: &[&Part<'_>]) -> Words {
     put("loss", 100.0 * total(|t| t.dropped) / total(|t| t.packets));
     let losses = each(flows, |f| 100.0 * f.totals.dropped as f64 / f.totals.packets as f64);
     put("loss_flow_std", deviation(&losses));
+    put("acks_sent", total(|t| t.feedback));
     put("ack_loss", 100.0 * total(|t| t.feedback_dropped) / total(|t| t.feedback));
-    put("redundant_retransmissions", total(|t| t.redundant));
-    put("separate_acks", total(|t| t.acks));
-    put("separate_acks_lost", total(|t| t.acks_dropped));
+    put("ce_marks", total(|t| t.ce));
+    put("spurious_retransmissions", total(|t| t.redundant));
+    put("sender_acks", total(|t| t.acks));
+    put("sender_acks_lost", total(|t| t.acks_dropped));
     let rtts = each(flows, |f| f.totals.rtt.mean_ms());
     put("power", mean(&goodputs) / mean(&rtts));
     of_times(&mut words, flows);
@@ -271,12 +292,13 @@ fn of_senders(words: &mut Words, flows: &[&Part<'_>]) {
     let mut put = |word, value: f64| put(words, word, value);
     let total = |count: fn(&Stats) -> u64| flows.iter().map(|f| f.events(count)).sum::<f64>();
     put("retransmissions", total(|s| s.retransmissions));
-    put("spurious_retransmissions", total(|s| s.spurious));
+    put("spurious_losses", total(|s| s.spurious));
     put("declared_lost", total(Stats::lost));
     put("lost_by_packet_threshold", total(|s| s.lost_by_packet_threshold));
     put("lost_by_time_threshold", total(|s| s.lost_by_time_threshold));
     put("time_threshold_share", 100.0 * total(|s| s.lost_by_time_threshold) / total(Stats::lost));
     put("lost_by_timeout", total(|s| s.lost_by_timeout));
+    put("ecn_failures", total(|s| s.ecn_failures));
     put("receive_times", 100.0 * total(|s| s.used_stamps) / total(|s| s.acked));
     let reductions = |s: &Stats| s.loss_events + s.ecn_events + s.delay_events + s.collapses;
     put("reductions", mean(&each(flows, |f| f.events(reductions))));
@@ -312,18 +334,23 @@ fn put_times(words: &mut Words, [of_mean, of_p95]: [&'static str; 2], times: &[&
     put(words, of_p95, merged(times.iter().copied()).quantile_ms(0.95));
 }
 
-/// Returns the use of links with constant rate: the bottleneck, and each named link.
-fn of_links(scenario: &Scenario, (carried, span): &(Vec<u64>, Duration)) -> Values {
-    let all: Vec<(&LinkConfig, u64)> = scenario.links().zip(carried.iter().copied()).collect();
-    let share = |(config, bytes): (&LinkConfig, u64)| match &config.rate {
-        RateModel::Constant(rate) => 100.0 * bytes as f64 / (rate.bytes_per_sec() * span.as_secs_f64()),
-        _ => f64::NAN,
+/// Returns the used shares of the capacity: of the bottleneck, and of each named link. A link with
+/// rate zero has none.
+fn of_links(scenario: &Scenario, (carried, [from, to]): &(Vec<u64>, [Time; 2])) -> Values {
+    let share = |(link, config): (usize, &LinkConfig), bytes: &u64| {
+        let capacity = match &config.rate {
+            RateModel::Constant(rate) => rate.bytes_per_sec() * (*to - *from).as_secs_f64(),
+            _ => config.capacity_between([*from, *to], scenario.seed, &scenario.link_streams(link)),
+        };
+        100.0 * *bytes as f64 / capacity
     };
+    let shares = scenario.links().enumerate().zip(carried).map(|(link, bytes)| share(link, bytes));
+    let all: Vec<f64> = shares.collect();
     let (forward, reverse) = all.split_at(all.len().min(scenario.first_reverse().into()));
     let utilization = || Metric::new("utilization");
     let named = scenario.link_names.iter().zip(forward).chain(scenario.reverse_names.iter().zip(reverse));
-    let named = named.map(|(name, link)| (utilization().for_label(name), share(*link)));
-    let first = forward.first().map(|first| (utilization(), share(*first)));
+    let named = named.map(|(name, link)| (utilization().for_label(name), *link));
+    let first = forward.first().map(|first| (utilization(), *first));
     first.into_iter().chain(named).filter(|(_, share)| share.is_finite()).collect()
 }
 

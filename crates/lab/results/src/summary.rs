@@ -119,6 +119,9 @@ pub struct Cell {
     /// Value for tables and claims, if the file asks for something other than the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<f64>,
+    /// Number of runs without a value, which are not part of it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub without: u32,
     /// Published value.
     pub published: Option<f64>,
     /// Recorded reason for a difference.
@@ -126,6 +129,11 @@ pub struct Cell {
     /// The cause is not known. The reason says what was tried.
     #[serde(default, skip_serializing_if = "is_false")]
     pub open: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]

@@ -17,7 +17,7 @@
 use crate::{End, FlowSample, Record};
 use congestion::Controller;
 use recovery::Stats;
-use units::{Duration, Ecn, Time};
+use units::{Duration, Ecn, Rate, Time};
 
 /// Datagram that leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub struct Snapshot {
     /// Congestion window, in bytes; `None` where unknown.
     pub cwnd: Option<u64>,
     pub bytes_in_flight: Option<u64>,
+    /// Rate of the pacer; `None` while nothing is paced.
+    pub pacing_rate: Option<Rate>,
     /// Smoothed RTT, from the first sample on.
     pub smoothed_rtt: Option<Duration>,
     /// Newest RTT sample.
@@ -77,6 +79,7 @@ impl Snapshot {
             running,
             cwnd: self.cwnd,
             bytes_in_flight: self.bytes_in_flight,
+            pacing_rate: self.pacing_rate,
             smoothed_rtt: self.smoothed_rtt,
             latest_rtt: self.latest_rtt,
             delivered: record.delivered,

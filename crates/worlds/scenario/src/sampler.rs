@@ -2,7 +2,7 @@
 //! of a flow sampled every millisecond equal the previous one. All that such a sample touches is
 //! adjacent in memory.
 
-use units::{Duration, Time};
+use units::{Duration, Rate, Time};
 
 use crate::run_length::RunLength;
 use crate::series::{FlowSeries, Series};
@@ -81,6 +81,8 @@ pub struct FlowSample {
     /// Congestion window, in bytes.
     pub cwnd: Option<u64>,
     pub bytes_in_flight: Option<u64>,
+    /// Rate of the pacer; `None` while nothing is paced.
+    pub pacing_rate: Option<Rate>,
     pub smoothed_rtt: Option<Duration>,
     /// Newest RTT sample.
     pub latest_rtt: Option<Duration>,
@@ -93,11 +95,11 @@ pub struct FlowSample {
 }
 
 /// Number of columns that every flow has.
-const OWN: usize = 7;
+const OWN: usize = 8;
 /// Positions of [`FlowSeries::goodput_mbit_s`], `media_mbit_s` and `owd_ms` among those columns.
-const GOODPUT: usize = 4;
-const MEDIA: usize = 5;
-const OWD: usize = 6;
+const GOODPUT: usize = 5;
+const MEDIA: usize = 6;
+const OWD: usize = 7;
 
 /// Samples of one flow since the last were taken.
 #[derive(Debug)]
@@ -207,6 +209,7 @@ impl FlowSampler {
             true => [
                 bytes(flow.cwnd),
                 bytes(flow.bytes_in_flight),
+                flow.pacing_rate.map_or(f64::NAN, |rate| rate.0 as f64 * 1e-6),
                 ms(flow.smoothed_rtt),
                 ms(flow.latest_rtt),
                 mbit_s(fresh, interval),
@@ -260,6 +263,7 @@ impl FlowSampler {
         FlowSeries {
             cwnd: next(),
             bytes_in_flight: next(),
+            pacing_rate_mbit_s: next(),
             smoothed_rtt_ms: next(),
             latest_rtt_ms: next(),
             goodput_mbit_s: next(),

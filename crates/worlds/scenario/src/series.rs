@@ -11,6 +11,8 @@ pub struct FlowSeries {
     /// Congestion window, in bytes.
     pub cwnd: RunLength,
     pub bytes_in_flight: RunLength,
+    /// Rate of the pacer, in Mbit/s; NaN while nothing is paced.
+    pub pacing_rate_mbit_s: RunLength,
     /// Smoothed RTT, in milliseconds.
     pub smoothed_rtt_ms: RunLength,
     /// Newest RTT sample, in milliseconds.

@@ -75,6 +75,14 @@ impl Scenario {
         self.forward().chain(&self.reverse)
     }
 
+    /// Returns the name of a link's random streams. The first of a chain has no number, because its
+    /// name predates chains.
+    pub fn link_streams(&self, link: usize) -> String {
+        let first = usize::from(self.first_reverse());
+        let (chain, place) = if link < first { ("link", link) } else { ("reverse", link - first) };
+        if place == 0 { chain.to_owned() } else { format!("{chain}.{place}") }
+    }
+
     /// Returns the number of the first link of the other direction, if there is one.
     pub fn first_reverse(&self) -> u16 {
         1 + self.beyond.len() as u16

@@ -234,6 +234,7 @@ impl Endpoint for OwnEndpoint {
         Snapshot {
             cwnd: Some(sender.control().cwnd),
             bytes_in_flight: Some(sender.bytes_in_flight()),
+            pacing_rate: sender.pacing_rate(),
             smoothed_rtt: rtt.is_sampled().then(|| rtt.smoothed()),
             latest_rtt: rtt.is_sampled().then(|| rtt.latest()),
         }

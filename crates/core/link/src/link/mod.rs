@@ -31,7 +31,7 @@ use self::wire::Wire;
 use crate::aqm::discipline::Discipline;
 use crate::aqm::red::Verdict;
 use crate::backlog::Backlog;
-use crate::config::LinkConfig;
+use crate::config::{LinkConfig, slots_stream};
 use crate::counters::{Admitted, Counters, DropReason, Dropped, PacketOutcome, QueueTime, Totals, Transit};
 use crate::faults::Faults;
 use crate::loss::Losses;
@@ -64,7 +64,7 @@ impl<P: Packet> Link<P> {
     /// `<name>.bits`.
     pub fn new(config: &LinkConfig, rng_seed: u64, name: &str) -> Self {
         let stream = |element: &str| Rng::stream(rng_seed, &format!("{name}.{element}"));
-        let server = Server::new(&config.rate, config.burst, stream("slots"));
+        let server = Server::new(&config.rate, config.burst, slots_stream(rng_seed, name));
         let queue = match Discipline::new(config, stream("aqm")) {
             Some(discipline) => Queue::EventDriven(Box::new(EventDriven::new(discipline, config.burst))),
             None => Queue::Analytic(Analytic::new(config, stream("aqm"))),

@@ -316,6 +316,7 @@ impl<T: Payload> Sender<T> {
 
         // Losses before marks: an ACK with both causes one reduction, for the loss.
         self.detect_losses(now, context.prior_in_flight, out);
+        self.stats.ecn_failures += u64::from(self.ecn.has_newly_failed());
         self.answer_marks_and_repairs(now, newest, ce, context.prior_in_flight, out);
 
         // The recovery period ends after the losses of this ACK, which it may cover.

@@ -27,6 +27,8 @@ pub struct Validation {
     test_packets: u64,
     test_until: Option<Time>,
     test_lost: u64,
+    /// Whether a failure is counted, or none can come.
+    counted: bool,
 }
 
 /// ECN counts of one packet number space. Validation belongs to a path, counts belong to a space
@@ -77,6 +79,7 @@ impl Validation {
             test_packets: 0,
             test_until: None,
             test_lost: 0,
+            counted: mark == Ecn::NotEct,
         }
     }
 
@@ -158,6 +161,13 @@ impl Validation {
             self.state = State::Capable;
         }
         ce
+    }
+
+    /// Reports whether validation has failed since the last call.
+    pub(super) fn has_newly_failed(&mut self) -> bool {
+        let failed = self.state == State::Failed && !self.counted;
+        self.counted |= failed;
+        failed
     }
 
     /// Returns the state of validation.

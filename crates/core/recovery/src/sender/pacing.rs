@@ -1,7 +1,7 @@
 //! Pacing of a sender: the pacer, and the rate at which it releases packets.
 
 use congestion::Control;
-use units::{Duration, Time};
+use units::{Duration, Rate, Time};
 
 use crate::sender::config::{Config, Paced};
 use crate::sender::pacer::Pacer;
@@ -80,6 +80,15 @@ impl PacedRelease {
     /// Changes the size of a full packet. Saved credit is kept.
     pub(super) fn set_max_datagram_size(&mut self, config: &Config, bytes: u64) {
         self.pacer.set_max_datagram_size(&config.pacing, bytes);
+    }
+}
+
+/// Returns the pacing rate, or `None` if this sender does not pace (yet).
+pub(super) fn rate(config: &Config, control: &Control, rtt: &Rtt) -> Option<Rate> {
+    match control.pacing_rate.filter(|_| config.paced != Paced::Never) {
+        None if config.paced != Paced::Always || !rtt.is_sampled() => None,
+        None => Some(Rate::from_bytes_per_sec(rate_of_window(config, control, rtt.smoothed()))),
+        set => set,
     }
 }
 

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use congestion::{Control, Controller, Idle, PathInfo};
-use units::{Duration, Ecn, Time};
+use units::{Duration, Ecn, Rate, Time};
 
 use crate::feed::Accounting;
 use crate::sender::allowance::Allowance;
 use crate::sender::config::Config;
 use crate::sender::ecn_validation::Validation;
 use crate::sender::loss_detection::Reordering;
-use crate::sender::pacing::PacedRelease;
+use crate::sender::pacing::{self, PacedRelease};
 use crate::sender::round_trip::RoundTrip;
 use crate::sender::rtt::Rtt;
 use crate::sender::sent_packets::{Kind, Payload};
@@ -222,6 +222,11 @@ impl<T: Payload> Sender<T> {
     pub fn rtt(&self) -> &Rtt {
         self.round_trip.rtt()
     }
+    /// Returns the rate at which packets are released, or `None` if they are not paced (yet).
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        pacing::rate(&self.config, &self.control, self.rtt())
+    }
+
     /// Updates the cached output of the controller after an event.
     #[inline]
     pub(super) fn refresh_control(&mut self) {

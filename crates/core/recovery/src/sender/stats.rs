@@ -31,6 +31,8 @@ pub struct Stats {
     pub loss_events: u64,
     /// Window reductions for CE marks.
     pub ecn_events: u64,
+    /// Paths on which ECN validation failed (RFC 9000 section 13.4.2).
+    pub ecn_failures: u64,
     /// Window reductions that the controller asked for.
     pub delay_events: u64,
     /// Window collapses for persistent congestion or a timeout.
@@ -90,6 +92,7 @@ impl std::ops::AddAssign<&Self> for Stats {
         self.timeouts += other.timeouts;
         self.loss_events += other.loss_events;
         self.ecn_events += other.ecn_events;
+        self.ecn_failures += other.ecn_failures;
         self.delay_events += other.delay_events;
         self.collapses += other.collapses;
         self.undone += other.undone;

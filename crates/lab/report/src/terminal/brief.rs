@@ -5,6 +5,8 @@
 
 use results::summary::{Row, Summary, Trust, Variant, Verdict};
 
+use crate::gaps;
+
 use super::cells::{DEVIATION, bias, mark};
 use super::grid::{self, Grid};
 use super::lines::{Lines, short};
@@ -118,6 +120,10 @@ fn numbers(out: &mut Lines, summary: &Summary, notes: &mut Notes) {
     let grid::Layout { left_out, has_deviation } = grid.draw(out, &summary.metrics, notes);
     if has_deviation {
         out.put("  ", DEVIATION);
+    }
+    let shown = &summary.metrics[..summary.metrics.len() - left_out.len()];
+    for gap in gaps::of_rows(&rows.iter().map(|line| line.row).collect::<Vec<_>>(), shown) {
+        out.put("  ", &gap);
     }
     if !left_out.is_empty() {
         out.put("  ", &format!("more columns (-vv): {}", left_out.join(", ")));

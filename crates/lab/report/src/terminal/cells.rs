@@ -3,6 +3,8 @@
 use experiment::metric::Metric;
 use results::summary::{BiasFound, Cell, Row};
 
+use crate::number::{MOST_DECIMALS, printed_decimals};
+
 /// Relative difference above which a reason is expected.
 const NOTABLE: f64 = 0.10;
 
@@ -31,6 +33,12 @@ pub(super) fn value(metric: &Metric, cell: &Cell) -> String {
 
 pub(super) fn number(metric: &Metric, value: f64) -> String {
     let decimals = metric.decimals(value);
+    format!("{value:.decimals$}")
+}
+
+/// Formats a published value with the digits that its source has, and at least those of the column.
+pub(super) fn published(metric: &Metric, value: f64) -> String {
+    let decimals = printed_decimals(std::iter::once(value), MOST_DECIMALS).max(metric.decimals(0.0));
     format!("{value:.decimals$}")
 }
 

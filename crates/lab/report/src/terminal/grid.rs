@@ -15,7 +15,7 @@ use experiment::metric::Metric;
 use results::summary::{Cell, Row};
 use textwrap::core::display_width;
 
-use super::cells::{difference, number, value};
+use super::cells::{difference, number, published, value};
 use super::lines::{Lines, plain};
 
 /// Width of a label, of a metric's name before it is wrapped, and of a name above a narrow cell.
@@ -115,7 +115,7 @@ impl Grid<'_> {
             &mut cells().map(ours),
         )];
         if cells().flatten().any(|cell| cell.published.is_some()) {
-            let published = cells().map(|cell| cell?.published.map(|p| number(metric, p)));
+            let published = cells().map(|cell| cell?.published.map(|p| published(metric, p)));
             columns.push(column("published", &mut published.map(Option::unwrap_or_default)));
             let apart = cells().map(|cell| cell.map_or_else(String::new, |c| difference(c, notes)));
             columns.push(column("diff", &mut apart.collect::<Vec<_>>().into_iter()));

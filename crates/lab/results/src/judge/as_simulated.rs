@@ -63,6 +63,7 @@ mod tests {
             published: Some(10.0),
             reason: reason.map(str::to_owned),
             open: reason.is_some(),
+            without: 0,
         };
         Row {
             label: RowLabel::new("TCP", on),

@@ -87,6 +87,7 @@ fn of_flow(flow: FlowSeries) -> Columns {
     let mut own: Columns = flow.inner.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
     put(&mut own, "cwnd_bytes", flow.cwnd);
     put(&mut own, "bytes_in_flight", flow.bytes_in_flight);
+    put(&mut own, "pacing_rate_mbit_s", flow.pacing_rate_mbit_s);
     put(&mut own, "smoothed_rtt_ms", flow.smoothed_rtt_ms);
     put(&mut own, "latest_rtt_ms", flow.latest_rtt_ms);
     put(&mut own, "goodput_mbit_s", flow.goodput_mbit_s);

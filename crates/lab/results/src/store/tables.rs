@@ -29,9 +29,10 @@ const REPETITION: &str = "repetition, from 0";
 const FLOW: &str = "number of the flow in its run, from 0";
 
 /// Columns of the series with unit and description. All others are variables of controllers.
-const SERIES: [(&str, &str, &str); 11] = [
+const SERIES: [(&str, &str, &str); 12] = [
     ("cwnd_bytes", "bytes", "congestion window"),
     ("bytes_in_flight", "bytes", "sent, and neither acknowledged nor declared lost"),
+    ("pacing_rate_mbit_s", "Mbit/s", "rate of the pacer; missing while nothing is paced"),
     ("smoothed_rtt_ms", "ms", "smoothed RTT of RFC 9002"),
     ("latest_rtt_ms", "ms", "newest RTT sample"),
     ("goodput_mbit_s", "Mbit/s", "stream bytes received in the interval before the sample"),

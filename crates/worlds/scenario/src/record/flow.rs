@@ -201,7 +201,8 @@ impl Record {
         self.count(now, |totals| totals.dropped += 1);
     }
 
-    /// Notes that feedback enters the links of the return path.
+    /// Notes that feedback leaves the receiver.
+    #[inline]
     pub fn on_feedback_sent(&mut self, now: Time) {
         self.count(now, |totals| totals.feedback += 1);
     }
@@ -254,6 +255,9 @@ impl Record {
         stream: Option<(u64, u64)>,
     ) {
         self.ecn.add(ecn);
+        if ecn == Ecn::Ce {
+            self.count(now, |totals| totals.ce += 1);
+        }
         self.delivered += fresh;
         self.owd = Some(owd);
         let stream = stream.filter(|_| fresh > 0);

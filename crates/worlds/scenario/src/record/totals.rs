@@ -19,6 +19,8 @@ pub struct Totals {
     pub wire: u64,
     /// Stream bytes that arrived for the first time.
     pub delivered: u64,
+    /// Packets that the receiver sent to report what arrived.
+    pub feedback: u64,
     /// Time of each packet in the queues of its links and in transmission.
     pub queue_delay: QueueDelay,
     /// One-way delay: from departure at the sender to arrival at the receiver, by the simulator's
@@ -37,8 +39,8 @@ pub struct Totals {
     pub acks_dropped: u64,
     /// Packets dropped by the path.
     pub dropped: u64,
-    /// Feedback packets that entered the links of the return path.
-    pub feedback: u64,
+    /// Packets that arrived with a CE mark.
+    pub ce: u64,
     /// Feedback packets dropped by the path.
     pub feedback_dropped: u64,
     /// Retransmissions whose whole payload had already arrived when they were sent, unknown to the

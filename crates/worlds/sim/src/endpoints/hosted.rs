@@ -235,12 +235,12 @@ impl Way {
     fn enter(&mut self, now: Time, datagram: Datagram, record: &mut Record, links: &mut Links) {
         let Datagram { from, size, ecn, bare, bytes } = datagram;
         let flying = Flying { sent: now, ecn, bare, bytes };
-        let Some(Route { first, last }) = self.route else {
-            return self.arriving.push_back((now + self.delay, flying));
-        };
         if from == End::Receiver {
             record.on_feedback_sent(now);
         }
+        let Some(Route { first, last }) = self.route else {
+            return self.arriving.push_back((now + self.delay, flying));
+        };
         let (entry, number) = (usize::from(first), self.waiting.put(flying));
         let data = Data { ecn, ..Data::bare(self.id, size.max(1), last, number, now) };
         match (links.push(now, entry, data), from) {

@@ -26,9 +26,8 @@ const NONE: Range<usize> = usize::MAX..0;
 impl Links {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let forward = scenario.forward().count();
-        let name = |i: usize| if i < forward { stream("link", i) } else { stream("reverse", i - forward) };
-        let links: Vec<_> =
-            scenario.links().enumerate().map(|(i, c)| Link::new(c, scenario.seed, &name(i))).collect();
+        let new = |(i, config)| Link::new(config, scenario.seed, &scenario.link_streams(i));
+        let links: Vec<_> = scenario.links().enumerate().map(new).collect();
         Self { last_deliveries: vec![Time::ZERO; links.len()], links, forward, touched: NONE }
     }
 
@@ -160,10 +159,4 @@ impl Links {
             }
         }
     }
-}
-
-/// Returns the name of a link's random streams. The first has no number, because its name predates
-/// chains.
-fn stream(chain: &str, link: usize) -> String {
-    if link == 0 { chain.to_owned() } else { format!("{chain}.{link}") }
 }

@@ -72,6 +72,11 @@ fn counts_are_exact() {
                 "{ce} of {marked}, {under_way}"
             );
             for f in &out.flows {
+                assert_eq!(f.totals.ce, f.ecn.ce, "the window is the run");
+                // Reordered packets are acknowledged at once.
+                let least = f.totals.packets as f64 * 0.95 / ack_every as f64;
+                let acks = f.totals.feedback as f64;
+                assert!(acks > least && acks < 1.4 * least + 0.2 * f.totals.packets as f64, "{acks} {least}");
                 assert!(f.stats.ecn_events > 10, "every {ack_every}: {}", f.stats.ecn_events);
                 assert_eq!(f.ecn.ect1, 0);
                 let plain = f.stats.sent - f.ecn.ect0 - f.ecn.ce;
@@ -89,14 +94,17 @@ fn counts_are_exact() {
 /// without ECN: the same losses, the same reductions, the same bytes.
 #[test]
 fn bleaching_is_no_ecn() {
-    for flow in [quic_flow("name = 'cubic'"), tcp_flow("name = 'tcp-reno'")] {
+    for (flow, validates) in [(quic_flow("name = 'cubic'"), true), (tcp_flow("name = 'tcp-reno'"), false)] {
         let mut bleached = managed(codel(), 60, vec![marking(flow.clone())]);
         bleached.link.bleach = true;
         let (bleached, without) = (run_checked(&bleached), run_checked(&managed(codel(), 60, vec![flow])));
         let f = &bleached.flows[0];
         assert_eq!((f.ecn, bleached.link.marked.packets, f.stats.ecn_events), Default::default());
         assert!(f.stats.loss_events > 20 && bleached.link.dropped_aqm.packets > 20);
-        assert_eq!((&f.stats, &f.totals), (&without.flows[0].stats, &without.flows[0].totals));
+        assert_eq!(f.stats.ecn_failures, u64::from(validates));
+        let mut stats = f.stats.clone();
+        stats.ecn_failures = 0;
+        assert_eq!((&stats, &f.totals), (&without.flows[0].stats, &without.flows[0].totals));
         assert_eq!(bleached.link, without.link);
     }
 }

@@ -65,7 +65,7 @@ fn tcp_sends_whole_segments() {
 /// A PING requests a packet with only an ACK: 99 bytes on the link, neither in flight nor in the
 /// stream.
 #[test]
-fn separate_acks() {
+fn sender_acks() {
     for every in [None, Some(8), Some(1)] {
         let mut flow = transfer();
         flow.ack.ping_every = every;

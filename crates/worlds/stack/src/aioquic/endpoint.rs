@@ -146,6 +146,7 @@ impl AioquicEndpoint {
             bytes_in_flight: reply.bytes_in_flight,
             smoothed_rtt: reply.smoothed_rtt,
             latest_rtt: reply.latest_rtt,
+            ..Snapshot::default()
         };
         self.events.extend(reply.events.into_iter().map(TapEvent::Controller));
         self.outgoing.extend(reply.datagrams);

@@ -84,12 +84,13 @@ impl Ticks {
         let mut delivered = 0;
         for ((&tick, fresh), before) in self.times.iter().zip(fresh).zip(0..) {
             delivered += fresh;
-            let (Snapshot { cwnd, bytes_in_flight, smoothed_rtt, .. }, variable) = sender(tick);
+            let (Snapshot { cwnd, bytes_in_flight, pacing_rate, smoothed_rtt, .. }, variable) = sender(tick);
             let arrival = newest(&flow.arrivals, tick, |arrival| arrival.0);
             let sample = FlowSample {
                 running: flow.record.started <= tick && flow.record.finished.is_none_or(|end| end > tick),
                 cwnd,
                 bytes_in_flight,
+                pacing_rate,
                 smoothed_rtt,
                 latest_rtt: newest(&flow.rtts, tick, |rtt| rtt.0).map(|(_, rtt)| rtt),
                 delivered,

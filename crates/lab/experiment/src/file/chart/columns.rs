@@ -9,9 +9,10 @@ use crate::file::cursor::Cursor;
 use crate::file::vary::Case;
 
 /// Columns of each flow.
-const FLOW_COLUMNS: [&str; 7] = [
+const FLOW_COLUMNS: [&str; 8] = [
     "cwnd_bytes",
     "bytes_in_flight",
+    "pacing_rate_mbit_s",
     "smoothed_rtt_ms",
     "latest_rtt_ms",
     "goodput_mbit_s",

@@ -221,6 +221,7 @@ impl Flow {
         Snapshot {
             cwnd: Some(self.sender.control().cwnd),
             bytes_in_flight: Some(self.sender.bytes_in_flight()),
+            pacing_rate: self.sender.pacing_rate(),
             smoothed_rtt: sampled(rtt.smoothed()),
             latest_rtt: sampled(rtt.latest()),
         }

@@ -181,6 +181,7 @@ impl Flow {
 
     #[inline(always)] // moves its argument
     pub(super) fn send_back(&mut self, now: Time, feedback: Feedback, shared: &mut Shared) {
+        self.record.on_feedback_sent(now);
         self.record.on_feedback_leaving(now, || feedback.ack());
         match self.back.entry() {
             None => self.back.delay(now, feedback),
@@ -192,7 +193,6 @@ impl Flow {
     fn send_back_over(&mut self, now: Time, feedback: Feedback, link: usize, shared: &mut Shared) {
         let handshake = self.transport.handshake_bytes();
         let Some(packet) = self.back.ack_packet(now, feedback, handshake) else { return };
-        self.record.on_feedback_sent(now);
         if shared.links.push(now, link, packet).is_err() {
             self.on_feedback_dropped(now, packet.pn, shared);
         }

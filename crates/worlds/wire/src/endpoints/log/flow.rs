@@ -190,9 +190,7 @@ impl Reader<'_> {
         if let Some(sent) = self.last_received {
             self.answers.push_back((now, sent));
         }
-        if self.config.back.is_some() {
-            self.log.record.on_feedback_sent(now);
-        }
+        self.log.record.on_feedback_sent(now);
     }
 
     fn on_ack_dropped(&mut self, now: Time, packet: &Packet) {

@@ -22,7 +22,7 @@ pub(crate) fn read(
     for packet in packets.iter().filter(|packet| belongs(packet, port)) {
         match packet.row.from {
             0 => read_sender(packet, bare.next().unwrap_or(false), until, record),
-            _ if flow.back.is_some() && packet.sent <= until => {
+            _ if packet.sent <= until => {
                 record.on_feedback_sent(packet.sent);
                 if packet.dropped && packet.end <= until {
                     record.on_feedback_dropped(packet.end);

@@ -2,7 +2,7 @@
 
 use scenario::guest::Snapshot;
 use scenario::{FlowSeries, Series, mbit_s};
-use units::{Duration, Time};
+use units::{Duration, Rate, Time};
 
 use super::background::UdpLog;
 use crate::endpoints::ping::Answers;
@@ -46,6 +46,7 @@ pub(crate) fn kernel_state(samples: &Samples, tick: Time) -> (Snapshot, Option<(
         cwnd: Some(samples::bytes(info, info.cwnd)),
         bytes_in_flight: Some(samples::bytes(info, info.in_flight())),
         smoothed_rtt: Some(info.smoothed_rtt.into()),
+        pacing_rate: info.pacing_rate.map(|bytes| Rate(bytes.saturating_mul(8))),
         latest_rtt: None,
     });
     let ssthresh = info.and_then(|info| Some(samples::bytes(info, info.ssthresh?) as f64));

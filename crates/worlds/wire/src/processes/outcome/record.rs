@@ -82,8 +82,7 @@ impl Counter<'_> {
                 self.log.arrivals.push((now, *fresh, *owd));
             }
             Event::Complete => record.finished = Some(now),
-            Event::FeedbackSent if self.config.back.is_some() => record.on_feedback_sent(now),
-            Event::FeedbackSent => {}
+            Event::FeedbackSent => record.on_feedback_sent(now),
             Event::FeedbackDropped => record.on_feedback_dropped(now),
             Event::FeedbackReceived { ack, rtt, spurious } => {
                 record.stats.spurious += spurious;
