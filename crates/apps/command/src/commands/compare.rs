@@ -24,8 +24,8 @@ pub(crate) struct CompareArgs {
     /// Set the bottleneck, as in "rate=20 Mbit/s rtt=40 ms queue=1 BDP", or take the network of an
     /// experiment.
     ///
-    /// The keys are those of [link] in docs/src/reference/keys.md. An experiment is a file or a
-    /// shipped name; its first case is used.
+    /// The keys are those of [link] in docs/src/reference/keys.md. Without `queue`, words have 1
+    /// BDP. An experiment is a file or a shipped name; its first case is used.
     #[arg(long, value_name = "WORDS|FILE", default_value = "rate=20 Mbit/s rtt=40 ms queue=1 BDP")]
     link: String,
     /// Choose where the flows run.

@@ -55,6 +55,9 @@ impl Kind {
     }
 }
 
+/// Queue of a link in words without one.
+const QUEUE: &str = "1 BDP";
+
 /// A controller as written in the experiment file, and its label in tables.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Named {
@@ -136,19 +139,28 @@ impl Question {
             .map(|text| Named::read(&args.registry, text))
             .transpose()
             .map_err(Failure::Bad)?;
-        let (tables, mut flow) = tables(&args.registry, &args.link)?;
+        let (mut tables, mut flow) = tables(&args.registry, &args.link)?;
         if let Some(words) = &args.flow {
             flow.extend(table(
                 &Words::split(words).map_err(|e| Failure::bad(e.to_string().replacen("link", "flow", 1)))?,
             )?);
         }
         let vary = args.vary.as_deref().map(Varied::read).transpose()?;
+        let mut link = args.link.clone();
+        let varies_queue = vary.as_ref().is_some_and(|vary| vary.key == "queue");
+        if let Some(Value::Table(words)) = tables.get_mut("link").filter(|_| link.contains('=') && !varies_queue)
+            && !words.contains_key("queue")
+        {
+            // Without a limit a queue of minutes would decide the answer.
+            words.insert("queue".to_owned(), QUEUE.into());
+            link.push_str(&format!(" queue={QUEUE} (default)"));
+        }
         let mut question = Self {
             against: against.unwrap_or_else(|| controllers[0].clone()),
             controllers,
             vary,
             place,
-            link: args.link.clone(),
+            link,
             network: Network::default(),
             from: Duration::ZERO,
             to: args.time.unwrap_or(Duration::from_secs(1)),
