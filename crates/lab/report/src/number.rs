@@ -178,17 +178,20 @@ fn series(stem: &str) -> String {
     }
 }
 
-/// Turns text into lower-case letters, digits and single hyphens, for file names and anchors.
+/// Turns text into lower-case letters and digits of any script and single hyphens, for file names
+/// and anchors.
 pub(super) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars().take(200) {
-        if c.is_ascii_alphanumeric() {
-            slug.push(c.to_ascii_lowercase());
+        if slug.len() >= 80 {
+            break;
+        }
+        if c.is_alphanumeric() {
+            slug.extend(c.to_lowercase());
         } else if !slug.is_empty() && !slug.ends_with('-') {
             slug.push('-');
         }
     }
-    slug.truncate(80);
     slug.trim_end_matches('-').to_owned()
 }
 
@@ -275,6 +278,6 @@ mod tests {
         assert_eq!(valued(&"jain".into(), 0.9), "0.900");
         assert_eq!(slug("limit-counts = queue+delay"), "limit-counts-queue-delay");
         assert_eq!(slug("../../etc/passwd"), "etc-passwd");
-        assert_eq!(slug("日本"), "");
+        assert_eq!([slug("日本 2"), slug("?!")], ["日本-2", ""]);
     }
 }

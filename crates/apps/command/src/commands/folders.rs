@@ -59,10 +59,68 @@ pub(crate) fn unlisted(dir: &Path, error: &io::Error) -> Error {
 /// Message for a folder without results.
 pub(crate) const NO_RESULTS: &str = "no results found; create some with `ackclock run`";
 
-/// Returns a folder name for a report of these experiments.
+/// Returns a folder name for a report of these experiments. A `/` becomes `--`. Different names have
+/// different folders: a name that cannot be kept ends with a hash.
 pub(crate) fn slug(names: &[String]) -> String {
-    let clean = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '-' };
-    let joined = names.join("+").trim_matches('/').chars().map(clean).collect::<String>();
-    let slug: String = joined.trim_matches(|c| c == '.' || c == '-').chars().take(200).collect();
-    if slug.is_empty() { "run".to_owned() } else { slug }
+    const MOST: usize = 160;
+    let text = names.join("+");
+    let keep = |c: char| c.is_alphanumeric() || "-._+".contains(c);
+    let readable = text.trim_matches(['.', '/']).replace('/', "--");
+    let mut slug = String::new();
+    for c in readable.chars().map(|c| if keep(c) { c } else { '-' }) {
+        if slug.len() < MOST {
+            slug.push(c);
+        }
+    }
+    if slug.replace("--", "/") == text {
+        return slug;
+    }
+    format!("{slug}{}{:08x}", if slug.is_empty() { "" } else { "-" }, fnv(text.as_bytes()))
+}
+
+/// Hashes bytes (FNV-1a, 32 bits).
+fn fnv(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str) -> String {
+        slug(&[name.to_owned()])
+    }
+
+    #[test]
+    fn names_of_reports_read_well() {
+        assert_eq!(
+            ["quic-dc", "quic-dc/table-1", "my.toml", "日本.toml"].map(of),
+            ["quic-dc", "quic-dc--table-1", "my.toml", "日本.toml"]
+        );
+        assert_eq!(slug(&["a".to_owned(), "b/c".to_owned()]), "a+b--c");
+    }
+
+    #[test]
+    fn no_two_reports_share_a_folder() {
+        let long = |end: &str| format!("{}{end}", "語".repeat(100));
+        let names = [
+            "a b.toml",
+            "a;b.toml",
+            "a-b.toml",
+            "a/b.toml",
+            "a--b.toml",
+            "/a/b.toml",
+            "../a/b.toml",
+            "~.toml",
+            "*.toml",
+            "..",
+            "",
+            "a\nb",
+            &long("1"),
+            &long("2"),
+        ];
+        let slugs: std::collections::BTreeSet<String> = names.iter().map(|name| of(name)).collect();
+        assert_eq!(slugs.len(), names.len(), "{slugs:?}");
+        assert!(slugs.iter().all(|slug| slug.len() < 180 && !slug.starts_with('.') && !slug.contains('/')));
+    }
 }

@@ -148,7 +148,8 @@ impl Question {
         let vary = args.vary.as_deref().map(Varied::read).transpose()?;
         let mut link = args.link.clone();
         let varies_queue = vary.as_ref().is_some_and(|vary| vary.key == "queue");
-        if let Some(Value::Table(words)) = tables.get_mut("link").filter(|_| link.contains('=') && !varies_queue)
+        if let Some(Value::Table(words)) =
+            tables.get_mut("link").filter(|_| link.contains('=') && !varies_queue)
             && !words.contains_key("queue")
         {
             // Without a limit a queue of minutes would decide the answer.
