@@ -10,6 +10,7 @@ use ackclock_study::{
 };
 use experiment::file::Experiment;
 use experiment::place::{Place, Row};
+use results::store::{self, State};
 use scenario::{Ran, Recorder, Scenario, Watch, World};
 use sim::Simulator;
 
@@ -313,4 +314,21 @@ fn damaged_runs_of_another_part() {
     assert!(matches!(part(&[1]), Study::Part(_, 1, 2)));
     fs::remove_dir(folder.join("00000.run")).unwrap();
     assert!(matches!(part(&[0]), Study::Complete(..)));
+}
+
+/// A folder that was copied under another name is told from the original.
+#[test]
+fn a_copied_folder() {
+    let out = tempfile::tempdir().unwrap();
+    let study = experiment(&parsed(FILE), &options(out.path(), "a"), &Silent, &Watch::default()).unwrap();
+    let (_, folder, _) = complete(study);
+    let copy = folder.with_file_name("0123456789ab");
+    fs::create_dir(&copy).unwrap();
+    for file in fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()) {
+        fs::copy(&file, copy.join(file.file_name().unwrap())).unwrap();
+    }
+    let states: Vec<_> = store::index(out.path()).unwrap().into_iter().map(|of| (of.dir, of.state)).collect();
+    let id = folder.file_name().unwrap().to_string_lossy();
+    assert!(states.contains(&(folder.clone(), State::Whole)), "{states:?}");
+    assert!(states.contains(&(copy, State::Damaged(format!("a copy of {id}")))), "{states:?}");
 }

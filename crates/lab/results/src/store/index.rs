@@ -71,12 +71,21 @@ fn of_results(root: &Path, dir: &Path) -> io::Result<Entry> {
         (None, Ok(true)) => State::Whole,
         (None, _) => State::Unsummed,
     };
+    let state = copied_from(dir, manifest.as_ref().ok()).map_or(state, State::Damaged);
     let mut entry = Entry { summary: summary.ok(), state, ..entry(root, dir)? };
     if let Ok(manifest) = manifest {
         entry.experiment.clone_from(&manifest.experiment);
         entry.manifest = Some(manifest);
     }
     Ok(entry)
+}
+
+/// Returns a remark if the folder is a copy under another name, with the original beside it. Ids of
+/// older versions follow another rule, so a name alone tells nothing.
+fn copied_from(dir: &Path, manifest: Option<&Manifest>) -> Option<String> {
+    let id = manifest?.id();
+    let original = dir.with_file_name(&id);
+    (original != dir && original.join(MANIFEST).is_file()).then(|| format!("a copy of {id}"))
 }
 
 /// Creates an entry from what the file system knows.

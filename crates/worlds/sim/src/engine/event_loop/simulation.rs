@@ -9,7 +9,8 @@ use super::{SAMPLER, World};
 
 /// Number of turns between two checks of the [`Watch`].
 const LOOK_EVERY: u64 = 1 << 16;
-/// The same when packet events are recorded, so that they stay in the cache until then.
+/// The same when packet events are recorded, so that they stay in the cache until then, and beside
+/// guests, whose turns may take long.
 const LOOK_AT_EVENTS_EVERY: u64 = 1 << 9;
 
 /// A run that goes on when told to, and can be observed in between.
@@ -52,10 +53,11 @@ impl Simulation {
     /// Creates a simulation before its first event. Guests are those of
     /// [`run_with_guests`](crate::run_with_guests).
     pub fn new(scenario: &Scenario, guests: Guests) -> Self {
+        let has_guests = !guests.is_empty();
         let world = World::new(scenario, guests);
         // Checking events visits every flow.
         let look_at_events_every = LOOK_AT_EVENTS_EVERY.max(scenario.flows.len() as u64);
-        let look_every = if scenario.trace { look_at_events_every } else { LOOK_EVERY };
+        let look_every = if scenario.trace || has_guests { look_at_events_every } else { LOOK_EVERY };
         Self {
             world,
             now: Time::ZERO,
