@@ -252,3 +252,17 @@ fn flows_do_not_notice() {
     let more = run_with_guests(&beside, silent, &Watch::default(), None).unwrap();
     assert_eq!(format!("{:?}", plain.flows), format!("{:?}", &more.flows[..3]));
 }
+
+/// A turn of a guest may take a fraction of a millisecond. So a run that is to stop looks at that
+/// after some hundred turns.
+#[test]
+fn a_run_with_a_guest_stops_soon() {
+    let seen = Seen::default();
+    let watch = Watch::default();
+    watch.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let scenario = Scenario::new(link(), [place()], Duration::from_secs(3600));
+    let guest = Echo { interval: Duration::from_millis(2), ..Echo::new(1, &seen) };
+    run_with_guests(&scenario, vec![(0, Box::new(guest))], &watch, None);
+    let arrivals = seen.lock().unwrap().len();
+    assert!((1..1100).contains(&arrivals), "{arrivals}");
+}
