@@ -77,13 +77,20 @@ fn controllers_are_compared_and_results_differ() {
     assert_eq!(json["results"].as_array().unwrap().len(), 3);
     let ran = studies.0.load(Ordering::Relaxed);
     let again = ask(&asked());
-    assert_eq!((again.1, serde_json::to_value(&again.0).unwrap()), (text, json.clone()));
+    assert_eq!((again.1, serde_json::to_value(&again.0).unwrap()), (text, json));
 
     // A link without a queue has that of a question without a link, and the first sentence says so.
-    let bare = ask(&Asked { link: "rate=5 Mbit/s rtt=20 ms".to_owned(), ..asked() });
-    assert_eq!(serde_json::to_value(&bare.0).unwrap()["ranking"], json["ranking"]);
+    let bare = ask(&Asked { link: "rate=5 Mbit/s rtt=30 ms".to_owned(), ..asked() });
+    let given = ask(&Asked { link: "rate=5 Mbit/s rtt=30 ms queue=1 BDP".to_owned(), ..asked() });
+    assert_eq!(
+        serde_json::to_value(&bare.0.ranking).unwrap(),
+        serde_json::to_value(&given.0.ranking).unwrap()
+    );
     let first = bare.1.split(". ").next().unwrap().replace("\n  ", " ");
-    assert!(first.ends_with("on a link with rate=5 Mbit/s rtt=20 ms queue=1 BDP (default)"), "{first}");
+    assert!(first.ends_with("on a link with rate=5 Mbit/s rtt=30 ms queue=1 BDP (default)"), "{first}");
+
+    let slow = compare::Question::new(&Asked { link: "rate=1 Mbit/s rtt=5 ms".to_owned(), ..asked() });
+    assert!(format!("{:?}", slow.unwrap()).contains("queue=10 packets (default)"), "a BDP is 625 bytes");
 
     // The same question on half the rate, compared with the first.
     let slower = ask(&Asked { link: asked().link.replace("rate=5", "rate=2.5"), ..asked() });

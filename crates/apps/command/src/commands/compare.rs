@@ -25,7 +25,7 @@ pub(crate) struct CompareArgs {
     /// experiment.
     ///
     /// The keys are those of [link] in docs/src/reference/keys.md. Without `queue`, words have 1
-    /// BDP. An experiment is a file or a shipped name; its first case is used.
+    /// BDP, at least 10 packets. An experiment is a file or a shipped name; its first case is used.
     #[arg(long, value_name = "WORDS|FILE", default_value = "rate=20 Mbit/s rtt=40 ms queue=1 BDP")]
     link: String,
     /// Choose where the flows run.

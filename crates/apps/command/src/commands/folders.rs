@@ -87,14 +87,14 @@ fn fnv(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    fn of(name: &str) -> String {
+    fn folder(name: &str) -> String {
         slug(&[name.to_owned()])
     }
 
     #[test]
     fn names_of_reports_read_well() {
         assert_eq!(
-            ["quic-dc", "quic-dc/table-1", "my.toml", "日本.toml"].map(of),
+            ["quic-dc", "quic-dc/table-1", "my.toml", "日本.toml"].map(folder),
             ["quic-dc", "quic-dc--table-1", "my.toml", "日本.toml"]
         );
         assert_eq!(slug(&["a".to_owned(), "b/c".to_owned()]), "a+b--c");
@@ -119,7 +119,7 @@ mod tests {
             &long("1"),
             &long("2"),
         ];
-        let slugs: std::collections::BTreeSet<String> = names.iter().map(|name| of(name)).collect();
+        let slugs: std::collections::BTreeSet<String> = names.iter().map(|name| folder(name)).collect();
         assert_eq!(slugs.len(), names.len(), "{slugs:?}");
         assert!(slugs.iter().all(|slug| slug.len() < 180 && !slug.starts_with('.') && !slug.contains('/')));
     }

@@ -22,6 +22,9 @@ pub struct Config {
     /// Time after which a missing packet is declared lost, in RTTs. `"rack"`: the adaptive window
     /// of RFC 8985. `"off"`: no time threshold. RFC 9002 section 6.1.2.
     pub time_threshold: TimeThreshold,
+    /// Rule to which a loss is attributed if both thresholds hold. It changes no behaviour, only
+    /// counts and logs.
+    pub loss_label: LossLabel,
     /// Upper limit to which late packets can raise the packet threshold, or `"off"`: late packets
     /// do not raise it. RFC 9002 section 6.1.1 allows such adaptation. google/quiche and lsquic
     /// have no limit (use a number beyond the window); cloudflare/quiche allows 20 packets. quinn,
@@ -99,6 +102,17 @@ pub struct Config {
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub skip_numbers: Option<u64>,
+}
+
+/// Rule to which a loss is attributed if the packet threshold and the time threshold hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum LossLabel {
+    /// The packet threshold (aioquic, quinn).
+    PacketFirst,
+    /// The time threshold (the thesis' fork of Quant, until August 2020).
+    TimeFirst,
 }
 
 /// Controllers whose packets are paced.
@@ -248,6 +262,7 @@ impl Config {
         Self {
             packet_threshold: Some(3),
             time_threshold: TimeThreshold::Factor(1.125),
+            loss_label: LossLabel::PacketFirst,
             max_packet_threshold: None,
             max_time_threshold: None,
             exit: Exit::Quic,

@@ -12,7 +12,7 @@
 use congestion::Detection;
 use units::{Duration, Time};
 
-use crate::sender::config::{Config, TimeThreshold};
+use crate::sender::config::{Config, LossLabel, TimeThreshold};
 use crate::sender::rtt::Rtt;
 use crate::sender::sent_packets::{Payload, SentPackets, Status};
 
@@ -139,7 +139,14 @@ impl Search<'_> {
         let number = |slot| if is_plain { slot } else { sent.numbers.number(slot) };
         for (slot, packet) in sent.in_flight().take_while(|(slot, _)| *slot < end) {
             if packet_threshold.is_some_and(|k| self.largest_acked - number(slot) >= k) {
-                found.lost.push((slot, Detection::PacketThreshold));
+                let time_first = self.config.loss_label == LossLabel::TimeFirst;
+                let mut is_late = || {
+                    let delay = *delay.get_or_insert_with(|| self.delay(sent, slot));
+                    delay.is_some_and(|delay| packet.sent + delay <= self.now)
+                };
+                let by_time = time_first && is_late();
+                let rule = if by_time { Detection::TimeThreshold } else { Detection::PacketThreshold };
+                found.lost.push((slot, rule));
                 continue;
             }
             let Some(delay) = *delay.get_or_insert_with(|| self.delay(sent, slot)) else { break };

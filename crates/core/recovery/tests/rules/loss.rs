@@ -1,7 +1,7 @@
 //! Loss detection: RFC 9002 section 6.1.
 
 use crate::common::*;
-use ackclock_recovery::{Config, TimeThreshold};
+use ackclock_recovery::{Config, LossLabel, TimeThreshold};
 use congestion::Detection::{PacketThreshold, TimeThreshold as Late};
 use units::{Duration, Time};
 
@@ -29,6 +29,24 @@ fn packet_threshold_then_timer() {
     assert_eq!((b.sender.bytes_in_flight(), b.due()), (0, None));
     let stats = b.sender.stats();
     assert_eq!((stats.lost_by_packet_threshold, stats.lost_by_time_threshold, stats.lost()), (2, 2, 4));
+}
+
+/// Packet 1 is beyond both thresholds, packet 2 beyond that of packets alone. The label changes
+/// nothing else.
+#[test]
+fn a_loss_by_both_rules_has_the_label_of_the_first() {
+    for (loss_label, first) in [(LossLabel::PacketFirst, PacketThreshold), (LossLabel::TimeFirst, Late)] {
+        let mut b = Bench::primed(Config { loss_label, ..Config::quic() }, 100.0);
+        b.send_at([100.0, 130.0, 130.0, 130.0, 130.0]);
+        b.ack(230.0, &[(5, 5)]);
+        assert_eq!(b.lost(), [(1, first), (2, PacketThreshold)]);
+        assert_ms(b.timer(), 130.0 + 112.5);
+    }
+    let config =
+        Config { time_threshold: TimeThreshold::Off, loss_label: LossLabel::TimeFirst, ..Config::quic() };
+    let mut b = flight(config);
+    b.ack(205.0, &[(5, 5)]);
+    assert_eq!(b.lost(), [(1, PacketThreshold), (2, PacketThreshold)]);
 }
 
 /// ACK of 4 only: only 1 is lost.

@@ -9,7 +9,7 @@ use experiment::library::{Library, NOT_FOUND};
 use experiment::place::Place;
 use experiment::row::RowLabel;
 use toml::{Table, Value};
-use units::Duration;
+use units::{Duration, Rate};
 
 use super::backends::Backends;
 use super::closed_form;
@@ -54,9 +54,6 @@ impl Kind {
         }
     }
 }
-
-/// Queue of a link in words without one.
-const QUEUE: &str = "1 BDP";
 
 /// A controller as written in the experiment file, and its label in tables.
 #[derive(Clone, Debug, PartialEq)]
@@ -152,9 +149,9 @@ impl Question {
             tables.get_mut("link").filter(|_| link.contains('=') && !varies_queue)
             && !words.contains_key("queue")
         {
-            // Without a limit a queue of minutes would decide the answer.
-            words.insert("queue".to_owned(), QUEUE.into());
-            link.push_str(&format!(" queue={QUEUE} (default)"));
+            let queue = default_queue(words);
+            link.push_str(&format!(" queue={queue} (default)"));
+            words.insert("queue".to_owned(), queue.into());
         }
         let mut question = Self {
             against: against.unwrap_or_else(|| controllers[0].clone()),
@@ -422,6 +419,18 @@ fn unknown_controller(registry: &Registry, name: &str) -> String {
         }
         _ => unknown(registry, name),
     }
+}
+
+/// Returns the queue of a link in words without one. Without a limit, a queue of minutes would
+/// decide the answer. A BDP of a few packets is no queue that anybody builds.
+fn default_queue(words: &Table) -> &'static str {
+    const LEAST: f64 = 10.0 * 1500.0;
+    let text = |key: &str| words.get(key).and_then(Value::as_str);
+    let rate = text("rate").and_then(|rate| rate.parse::<Rate>().ok());
+    let duration = |key| text(key).and_then(|delay| delay.parse::<Duration>().ok());
+    let rtt = duration("rtt").or_else(|| Some(duration("delay")? * 2));
+    let bdp = rate.zip(rtt).map(|(rate, rtt)| rate.bytes_per_sec() * rtt.as_secs_f64());
+    if bdp.is_some_and(|bdp| bdp < LEAST) { "10 packets" } else { "1 BDP" }
 }
 
 /// Returns the tables of the network, and the keys of the first flow if the network is that of a
