@@ -48,7 +48,7 @@ const CODE_BUDGET: [(&str, usize); 19] = [
     ("sim", 2_898),
     ("stack", 3_213),
     ("wire", 8_045),
-    ("experiment", 7_329),
+    ("experiment", 6_997),
     ("results", 5_021),
     ("study", 1_079),
     ("questions", 3_453),

@@ -185,8 +185,12 @@ fn check_forms(fields: &Fields<'_>) -> Result<(), Diagnostic> {
 
 /// Reads the rows of a chain, each once.
 fn increasing(cursor: &Cursor<'_>, labels: &Labels) -> Result<Vec<RowLabel>, Diagnostic> {
+    let list = cursor.filled_list()?;
+    if list.len() < 2 {
+        return Err(cursor.problem("`increasing` needs at least two rows", ""));
+    }
     let mut rows: Vec<RowLabel> = Vec::new();
-    for row in cursor.filled_list()? {
+    for row in list {
         let label: RowLabel = row.read::<String>()?.into();
         if rows.contains(&label) {
             return Err(row.problem(format!("row `{label}` appears twice"), "list each row once"));
@@ -197,10 +201,7 @@ fn increasing(cursor: &Cursor<'_>, labels: &Labels) -> Result<Vec<RowLabel>, Dia
         }
         rows.push(label);
     }
-    match rows.len() {
-        0 | 1 => Err(cursor.problem("`increasing` needs at least two rows", "")),
-        _ => Ok(rows),
-    }
+    Ok(rows)
 }
 
 /// Explains why a comparison always holds, or returns `None`. No metric is negative, shares and

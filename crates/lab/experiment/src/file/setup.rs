@@ -41,18 +41,15 @@ table! {
         #[schemars(with = "String")]
         #[serde(serialize_with = "or_off")]
         series: Option<Duration> = None => later;
-        /// Measuring window. Rates, losses, RTTs, Jain's index and shares are measured only in this
-        /// window. Counters of loss recovery, `completion` and `utilization` cover the whole run.
-        measure: Option<Window> = None, |at| read_window(at, duration).map(Some);
-        /// Additional windows by name, for metrics like `goodput @ before`.
-        #[schemars(with = "BTreeMap<String, Window>")]
-        #[serde(serialize_with = "by_name", skip_serializing_if = "Vec::is_empty")]
-        windows: Vec<(String, Window)> = Vec::new(), |at| read_windows(at, duration);
         /// The bottleneck, or several links in series, each with a name.
         link: Links = Links::Chain(Vec::new()) => later;
         /// Links of the return path, with the keys of `[link]`. Without them the return path is a
         /// constant delay.
         reverse: Option<Links> = None => later;
+        /// The flows. With `count`, one table stands for several flows that differ only in their
+        /// start.
+        flow: Vec<Flow> => "write at least one [[flow]] with its controller",
+            |at| flow::read_all(at, network, transfer, duration);
         /// A ping that runs alongside the flows, as in Flent.
         probe: Option<Probe> = None, |at| probe::read(at, network).map(Some);
         /// UDP traffic that does not respond to congestion.
@@ -60,10 +57,13 @@ table! {
         udp: Vec<Udp> = Vec::new(), |at: &Cursor<'_>| {
             at.tables()?.iter().map(|source| udp::read(source, network, duration)).collect::<Result<_, _>>()
         };
-        /// The flows. With `count`, one table stands for several flows that differ only in their
-        /// start.
-        flow: Vec<Flow> => "write at least one [[flow]] with its controller",
-            |at| flow::read_all(at, network, transfer, duration);
+        /// Measuring window. Rates, losses, RTTs, Jain's index and shares are measured only in this
+        /// window. Counters of loss recovery, `completion` and `utilization` cover the whole run.
+        measure: Option<Window> = None, |at| read_window(at, duration).map(Some);
+        /// Additional windows by name, for metrics like `goodput @ before`.
+        #[schemars(with = "BTreeMap<String, Window>")]
+        #[serde(serialize_with = "by_name", skip_serializing_if = "Vec::is_empty")]
+        windows: Vec<(String, Window)> = Vec::new(), |at| read_windows(at, duration);
     }
 }
 
