@@ -48,7 +48,7 @@ const CODE_BUDGET: [(&str, usize); 19] = [
     ("sim", 2_898),
     ("stack", 3_215),
     ("wire", 8_045),
-    ("experiment", 7_386),
+    ("experiment", 7_030),
     ("results", 5_063),
     ("study", 1_079),
     ("questions", 3_478),

@@ -3,7 +3,7 @@
 use crate::metric::Metric;
 
 /// Method that turns the repetitions of a row into one number per metric.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub enum Aggregate {
     /// The mean of each metric.
     #[default]

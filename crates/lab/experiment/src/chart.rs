@@ -25,14 +25,13 @@ pub enum Mark {
 }
 
 impl Mark {
+    /// Words used in files.
+    pub(crate) const WORDS: [(&str, Self); 4] =
+        [("line", Self::Line), ("bar", Self::Bar), ("area", Self::Area), ("point", Self::Point)];
+
     /// Returns the word used in files.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Line => "line",
-            Self::Bar => "bar",
-            Self::Area => "area",
-            Self::Point => "point",
-        }
+        Self::WORDS.iter().find(|(_, mark)| *mark == self).map_or("", |(word, _)| word)
     }
 }
 

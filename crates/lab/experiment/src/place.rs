@@ -25,90 +25,57 @@ pub struct Row {
     pub doc: &'static str,
 }
 
-macro_rules! place {
-    ($word:literal, $world:literal, $name:literal, $stack:expr, $doc:expr) => {
-        Place(&Row { word: $word, world: $world, name: $name, stack: $stack, doc: $doc })
+/// Defines the places: each with its description, and the other columns of [`Row`].
+macro_rules! places {
+    ($(
+        $(#[doc = $doc:literal])+
+        $place:ident: $word:literal, $world:literal, $name:literal, $stack:expr;
+    )*) => {
+        impl Place {
+            $($(#[doc = $doc])+ pub const $place: Self = Self(&Row {
+                word: $word,
+                world: $world,
+                name: $name,
+                stack: $stack,
+                doc: concat!($($doc),+),
+            });)*
+
+            /// Every place that a row can have, the simulator first. A new world is one row here.
+            pub const ALL: [Self; [$($word),*].len()] = [$(Self::$place),*];
+        }
     };
 }
 
-/// A stack as processes on the wire.
-macro_rules! processes {
-    ($word:literal, $stack:literal) => {
-        place!(
-            $word,
-            "wire",
-            $stack,
-            Some($stack),
-            concat!($stack, " as processes, with its own controllers")
-        )
-    };
+places! {
+    /// The deterministic simulator
+    SIM: "sim", "sim", "the simulator", None;
+    /// Real time, through the emulator (Linux): the kernel's TCP, our QUIC over UDP, or other
+    /// stacks (--stack). Includes the simulator's rows
+    WIRE: "wire", "wire", "the wire", Some("ackclock");
+    /// The simulator's virtual time, with TLS: our QUIC endpoints, or other stacks (--stack).
+    /// Includes the simulator's rows
+    STACK: "stack", "stack", "the stack", Some("ackclock");
+    /// noq with our controllers, in the simulator's virtual time
+    NOQ: "noq", "stack", "noq", Some("noq");
+    /// quinn with our controllers, in the simulator's virtual time
+    QUINN: "quinn", "stack", "quinn", Some("quinn");
+    /// aioquic with its own controllers, in the simulator's virtual time
+    AIOQUIC: "aioquic", "stack", "aioquic", Some("aioquic");
+    /// aioquic as processes, with its own controllers
+    AIOQUIC_WIRE: "aioquic-wire", "wire", "aioquic", Some("aioquic");
+    /// quinn as processes, with its own controllers
+    QUINN_WIRE: "quinn-wire", "wire", "quinn", Some("quinn");
+    /// noq as processes, with its own controllers
+    NOQ_WIRE: "noq-wire", "wire", "noq", Some("noq");
+    /// s2n-quic as processes, with its own controllers
+    S2N_QUIC: "s2n-quic", "wire", "s2n-quic", Some("s2n-quic");
+    /// quic-go as processes, with its own controllers
+    QUIC_GO: "quic-go", "wire", "quic-go", Some("quic-go");
+    /// ngtcp2 as processes, with its own controllers
+    NGTCP2: "ngtcp2", "wire", "ngtcp2", Some("ngtcp2");
 }
 
 impl Place {
-    /// The deterministic simulator.
-    pub const SIM: Self = place!("sim", "sim", "the simulator", None, "The deterministic simulator");
-    /// Real time through the emulator (Linux): the kernel's TCP, our QUIC over real UDP, and UDP
-    /// sources. Results are shown next to those of the simulator and, for QUIC, of the stack.
-    pub const WIRE: Self = place!(
-        "wire",
-        "wire",
-        "the wire",
-        Some("ackclock"),
-        "Real time, through the emulator (Linux): the kernel's TCP, our QUIC over UDP, or other stacks (--stack). Includes the simulator's rows"
-    );
-    /// Real QUIC stacks with TLS in the simulator's virtual time, shown next to the simulator's
-    /// rows. As the place of a row: our own stack.
-    pub const STACK: Self = place!(
-        "stack",
-        "stack",
-        "the stack",
-        Some("ackclock"),
-        "The simulator's virtual time, with TLS: our QUIC endpoints, or other stacks (--stack). Includes the simulator's rows"
-    );
-    /// noq, unmodified, with our controllers, in virtual time.
-    pub const NOQ: Self = place!(
-        "noq",
-        "stack",
-        "noq",
-        Some("noq"),
-        "noq with our controllers, in the simulator's virtual time"
-    );
-    /// quinn, unmodified, with our controllers, in virtual time.
-    pub const QUINN: Self = place!(
-        "quinn",
-        "stack",
-        "quinn",
-        Some("quinn"),
-        "quinn with our controllers, in the simulator's virtual time"
-    );
-    /// aioquic, unmodified, with its own controllers, in virtual time.
-    pub const AIOQUIC: Self = place!(
-        "aioquic",
-        "stack",
-        "aioquic",
-        Some("aioquic"),
-        "aioquic with its own controllers, in the simulator's virtual time"
-    );
-    /// quic-go as processes in real time, with its own controllers.
-    pub const QUIC_GO: Self = processes!("quic-go", "quic-go");
-    /// quinn as processes in real time, with its own controllers.
-    pub const QUINN_WIRE: Self = processes!("quinn-wire", "quinn");
-
-    /// Every place that a row can have, the simulator first. A new world is one row here.
-    pub const ALL: [Self; 12] = [
-        Self::SIM,
-        Self::WIRE,
-        Self::STACK,
-        Self::NOQ,
-        Self::QUINN,
-        Self::AIOQUIC,
-        processes!("aioquic-wire", "aioquic"),
-        Self::QUINN_WIRE,
-        processes!("noq-wire", "noq"),
-        processes!("s2n-quic", "s2n-quic"),
-        Self::QUIC_GO,
-        processes!("ngtcp2", "ngtcp2"),
-    ];
     /// The worlds in which a whole experiment can run.
     pub const WORLDS: [Self; 3] = [Self::SIM, Self::WIRE, Self::STACK];
 
@@ -150,7 +117,7 @@ impl Place {
 
     /// Describes the place, for the command's help.
     pub fn doc(self) -> &'static str {
-        self.0.doc
+        self.0.doc.trim_start()
     }
 
     /// Returns the suffix for the titles of this place's results.

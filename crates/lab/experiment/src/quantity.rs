@@ -43,263 +43,188 @@ pub enum Subject {
     Run,
 }
 
-/// All quantities.
-pub static QUANTITIES: &[Quantity] = &[
-    quantity(
-        "goodput",
-        "Mbit/s",
-        "rate of stream bytes that arrived for the first time, over the part of the window in which a flow ran; mean over flows",
-        2,
-    ),
-    quantity(
-        "total_goodput",
-        "Mbit/s",
-        "stream bytes of all flows that arrived for the first time, over the whole window, whether or not a flow ran",
-        2,
-    ),
-    quantity(
-        "throughput",
-        "Mbit/s",
-        "rate of stream bytes sent, including retransmissions, over the part of the window in which a flow ran; mean over flows",
-        2,
-    ),
-    quantity(
-        "wire_throughput",
-        "Mbit/s",
-        "rate of bytes sent on the wire, including headers and retransmissions, over the part of the window in which a flow ran; mean over flows",
-        3,
-    ),
-    quantity("loss", "%", "share of sent packets that the path dropped", 3),
-    quantity("ack_loss", "%", "share of the packets sent by receivers that links of the return path dropped", 3),
-    quantity("rtt_mean", "ms", "mean of the RTT samples, one per acknowledgement; mean over flows", 2),
-    quantity("rtt_std", "ms", "standard deviation of a flow's RTT samples; mean over flows", 2),
-    quantity(
-        "rtt_variation",
-        "ms",
-        "mean of the estimator's rttvar after each RTT sample, qlog's `rtt_variance` (RFC 9002 section 5.3); mean over flows",
-        2,
-    ),
-    quantity("rtt_p25", "ms", "lower quartile of the RTT samples of all flows", 1),
-    quantity("rtt_p50", "ms", "median of the RTT samples of all flows", 1),
-    quantity("rtt_p75", "ms", "upper quartile of the RTT samples of all flows", 1),
-    quantity("rtt_p95", "ms", "95th percentile of the RTT samples of all flows", 1),
-    quantity("rtt_p99", "ms", "99th percentile of the RTT samples of all flows", 1),
-    quantity("rtt_max", "ms", "largest RTT sample of all flows", 1),
-    quantity(
-        "owd_mean",
-        "ms",
-        "mean one-way delay, from departure to arrival of a packet; mean over flows",
-        2,
-    ),
-    quantity("owd_std", "ms", "standard deviation of a flow's one-way delays; mean over flows", 2),
-    quantity("owd_p95", "ms", "95th percentile of the one-way delays of all flows", 1),
-    quantity("rtt_flow_std", "ms", "sample standard deviation (n - 1) of the flows' mean RTTs", 2),
-    quantity("goodput_flow_std", "Mbit/s", "sample standard deviation (n - 1) of the flows' goodputs", 2),
-    quantity("loss_flow_std", "%", "sample standard deviation (n - 1) of the flows' losses", 3),
-    quantity(
-        "goodput_time_std",
-        "Mbit/s",
-        "sample standard deviation of a flow's goodput from second to second; mean over flows; needs a series",
-        3,
-    ),
-    quantity(
-        "pto_mean",
-        "ms",
-        "probe timeout of QUIC, or the tail loss probe timer of TCP, without backoff; mean over the ACKs received",
-        1,
-    ),
-    quantity(
-        "rto_mean",
-        "ms",
-        "retransmission timeout of TCP, without backoff; mean over the ACKs received",
-        1,
-    ),
-    quantity(
-        "reo_wnd_mean",
-        "ms",
-        "RACK's reordering window, or the part of the time threshold above one RTT; mean over the ACKs received",
-        2,
-    ),
-    quantity(
-        "queue_delay",
-        "ms",
-        "mean time in a link's queue and in transmission, summed over the flow's links",
-        2,
-    ),
-    quantity(
-        "queue_wait",
-        "ms",
-        "mean time in a link's queue until transmission begins, summed over the flow's links (q in equation 2 of arXiv 1506.02799)",
-        2,
-    ),
-    quantity(
-        "delivery_delay_mean",
-        "ms",
-        "mean time from a packet's arrival to its in-order delivery, when all bytes before it have arrived; mean over flows",
-        2,
-    ),
-    quantity(
-        "delivery_delay_p95",
-        "ms",
-        "95th percentile of the time from a packet's arrival to its in-order delivery, over the packets of all flows",
-        1,
-    ),
-    quantity(
-        "utilization",
-        "%",
-        "share of the bottleneck's capacity that was used; of the first link if there are several. The capacity is the integral of the rate over the window",
-        2,
-    )
-    .with_subject(Subject::Links),
-    quantity(
-        "share",
-        "%",
-        "share of all newly arrived stream bytes of the window that belongs to the flows with label X, whether or not they ran; only as `share of X`",
-        1,
-    )
-    .with_subject(Subject::SomeFlows),
-    quantity("jain", "", "Jain's fairness index of the flows' goodputs, each over the part of the window in which the flow ran", 3).at_most(1.0),
-    quantity("rate_ratio", "", "smallest goodput of a flow divided by the largest, each over the part of the window in which the flow ran", 3).at_most(1.0),
-    quantity(
-        "jain_1s",
-        "",
-        "Jain's fairness index of the goodputs of the flows that ran, in each second; mean over the seconds; needs a series",
-        3,
-    )
-    .with_subject(Subject::Run)
-    .at_most(1.0),
-    quantity("retransmissions", "packets", "packets that carry data sent before", 0),
-    quantity(
-        "spurious_losses",
-        "packets",
-        "packets declared lost that had arrived or arrived later (RFC 9002: spuriously declared lost), whether or not they were retransmitted",
-        0,
-    ),
-    quantity(
-        "spurious_retransmissions",
-        "packets",
-        "retransmissions whose data had all arrived before they were sent (the thesis' spurious retransmissions)",
-        0,
-    ),
-    quantity(
-        "acks_sent",
-        "packets",
-        "packets that receivers sent: ACKs, and with real endpoints their handshake",
-        0,
-    ),
-    quantity("declared_lost", "packets", "packets declared lost by any rule", 0),
-    quantity("lost_by_packet_threshold", "packets", "packets declared lost by packet threshold", 0),
-    quantity("lost_by_time_threshold", "packets", "packets declared lost by time threshold", 0),
-    quantity(
-        "time_threshold_share",
-        "%",
-        "share of packets declared lost that were found by time threshold",
-        0,
-    ),
-    quantity("lost_by_timeout", "packets", "packets declared lost by timeout", 0),
-    quantity(
-        "receive_times",
-        "%",
-        "share of acknowledged packets whose receive time was reported in an ACK frame; only with `--on stack`",
-        1,
-    ),
-    quantity(
-        "ce_marks",
-        "packets",
-        "packets that arrived with a CE mark",
-        0,
-    ),
-    quantity(
-        "ecn_failures",
-        "paths",
-        "paths on which ECN validation failed, so that the sender stopped marking (RFC 9000 section 13.4.2)",
-        0,
-    ),
-    quantity("reductions", "events", "window reductions of any cause, per flow", 1),
-    quantity("slow_start_window", "kB", "largest window of a flow's first slow start; mean over flows", 1)
-        .for_whole_run(),
-    quantity("least_window", "kB", "smallest window after a reduction; mean over flows", 1).for_whole_run(),
-    quantity(
-        "sender_acks",
-        "packets",
-        "ACK-only packets that the sender of the data sent, each in response to a PING of the receiver",
-        0,
-    ),
-    quantity("sender_acks_lost", "packets", "ACK-only packets of the sender of the data that the first link dropped", 0),
-    quantity(
-        "power",
-        "Mbit/s per ms",
-        "goodput divided by mean RTT (Kleinrock); absent if either is missing",
-        4,
-    ),
-    quantity("ping_mean", "ms", "mean RTT of the probe", 2).with_subject(Subject::Run),
-    quantity("ping_p50", "ms", "median RTT of the probe", 1).with_subject(Subject::Run),
-    quantity("ping_p95", "ms", "95th percentile of the probe's RTT", 1).with_subject(Subject::Run),
-    quantity("ping_p99", "ms", "99th percentile of the probe's RTT", 1).with_subject(Subject::Run),
-    quantity("ping_loss", "%", "share of sent probes that the path dropped", 3).with_subject(Subject::Run),
-    quantity(
-        "udp_throughput",
-        "Mbit/s",
-        "rate of UDP bytes on the wire that arrived, over the whole run; sum over sources",
-        2,
-    )
-    .with_subject(Subject::Udp),
-    quantity("udp_loss", "%", "share of sent UDP packets that the path dropped", 3).with_subject(Subject::Udp),
-    quantity(
-        "udp_queue_delay",
-        "ms",
-        "mean time of UDP packets in a link's queue and in transmission, summed over their links",
-        2,
-    )
-    .with_subject(Subject::Udp),
-    quantity(
-        "media_rate",
-        "Mbit/s",
-        "rate of the video that the encoder produced, without headers and audio, over the part of the window in which a flow ran; mean over the media flows",
-        3,
-    ),
-    quantity(
-        "frame_delay_mean",
-        "ms",
-        "mean time from a frame's capture to the arrival of its last packet; mean over flows",
-        2,
-    ),
-    quantity(
-        "frame_delay_p95",
-        "ms",
-        "95th percentile of the time from a frame's capture to the arrival of its last packet, over the frames of all flows",
-        1,
-    ),
-    quantity(
-        "frame_loss",
-        "%",
-        "share of frames that were skipped after waiting too long or that lost a packet; frames still in transit are not counted",
-        3,
-    ),
-    quantity("objects", "objects", "short transfers completed; sum over the on-off flows", 0),
-    quantity(
-        "object_time_mean",
-        "ms",
-        "mean time from first byte offered to last byte received of the objects completed; mean over flows",
-        1,
-    ),
-    quantity(
-        "object_time_p95",
-        "ms",
-        "95th percentile of the times from first byte offered to last byte received, over all objects completed",
-        1,
-    ),
-    quantity(
-        "completion",
-        "s",
-        "time from a transfer's first packet to its last byte; mean over flows; absent unless every transfer of every run finished",
-        2,
-    )
-    .for_whole_run()
-    .of_every_run(),
-    quantity("finished", "%", "share of the transfers that were complete at the end of their flow", 1)
-        .for_whole_run(),
-];
+/// Defines the quantities: each with its description, name, unit and decimals. The other fields of
+/// [`Quantity`] have the defaults of [`quantity`], unless they follow.
+macro_rules! quantities {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident: $unit:literal, $decimals:literal $(, $field:ident = $value:expr)*;
+    )*) => {
+        /// All quantities.
+        pub static QUANTITIES: &[Quantity] = &[$(Quantity {
+            $($field: $value,)*
+            ..quantity(stringify!($name), $unit, concat!($($doc),+).trim_ascii_start(), $decimals)
+        }),*];
+    };
+}
+
+quantities! {
+    /// rate of stream bytes that arrived for the first time, over the part of the window in which a
+    /// flow ran; mean over flows
+    goodput: "Mbit/s", 2;
+    /// stream bytes of all flows that arrived for the first time, over the whole window, whether or
+    /// not a flow ran
+    total_goodput: "Mbit/s", 2;
+    /// rate of stream bytes sent, including retransmissions, over the part of the window in which a
+    /// flow ran; mean over flows
+    throughput: "Mbit/s", 2;
+    /// rate of bytes sent on the wire, including headers and retransmissions, over the part of the
+    /// window in which a flow ran; mean over flows
+    wire_throughput: "Mbit/s", 3;
+    /// share of sent packets that the path dropped
+    loss: "%", 3;
+    /// share of the packets sent by receivers that links of the return path dropped
+    ack_loss: "%", 3;
+    /// mean of the RTT samples, one per acknowledgement; mean over flows
+    rtt_mean: "ms", 2;
+    /// standard deviation of a flow's RTT samples; mean over flows
+    rtt_std: "ms", 2;
+    /// mean of the estimator's rttvar after each RTT sample, qlog's `rtt_variance` (RFC 9002
+    /// section 5.3); mean over flows
+    rtt_variation: "ms", 2;
+    /// lower quartile of the RTT samples of all flows
+    rtt_p25: "ms", 1;
+    /// median of the RTT samples of all flows
+    rtt_p50: "ms", 1;
+    /// upper quartile of the RTT samples of all flows
+    rtt_p75: "ms", 1;
+    /// 95th percentile of the RTT samples of all flows
+    rtt_p95: "ms", 1;
+    /// 99th percentile of the RTT samples of all flows
+    rtt_p99: "ms", 1;
+    /// largest RTT sample of all flows
+    rtt_max: "ms", 1;
+    /// mean one-way delay, from departure to arrival of a packet; mean over flows
+    owd_mean: "ms", 2;
+    /// standard deviation of a flow's one-way delays; mean over flows
+    owd_std: "ms", 2;
+    /// 95th percentile of the one-way delays of all flows
+    owd_p95: "ms", 1;
+    /// sample standard deviation (n - 1) of the flows' mean RTTs
+    rtt_flow_std: "ms", 2;
+    /// sample standard deviation (n - 1) of the flows' goodputs
+    goodput_flow_std: "Mbit/s", 2;
+    /// sample standard deviation (n - 1) of the flows' losses
+    loss_flow_std: "%", 3;
+    /// sample standard deviation of a flow's goodput from second to second; mean over flows; needs
+    /// a series
+    goodput_time_std: "Mbit/s", 3;
+    /// probe timeout of QUIC, or the tail loss probe timer of TCP, without backoff; mean over the
+    /// ACKs received
+    pto_mean: "ms", 1;
+    /// retransmission timeout of TCP, without backoff; mean over the ACKs received
+    rto_mean: "ms", 1;
+    /// RACK's reordering window, or the part of the time threshold above one RTT; mean over the
+    /// ACKs received
+    reo_wnd_mean: "ms", 2;
+    /// mean time in a link's queue and in transmission, summed over the flow's links
+    queue_delay: "ms", 2;
+    /// mean time in a link's queue until transmission begins, summed over the flow's links (q in
+    /// equation 2 of arXiv 1506.02799)
+    queue_wait: "ms", 2;
+    /// mean time from a packet's arrival to its in-order delivery, when all bytes before it have
+    /// arrived; mean over flows
+    delivery_delay_mean: "ms", 2;
+    /// 95th percentile of the time from a packet's arrival to its in-order delivery, over the
+    /// packets of all flows
+    delivery_delay_p95: "ms", 1;
+    /// share of the bottleneck's capacity that was used; of the first link if there are several.
+    /// The capacity is the integral of the rate over the window
+    utilization: "%", 2, subject = Subject::Links;
+    /// share of all newly arrived stream bytes of the window that belongs to the flows with label
+    /// X, whether or not they ran; only as `share of X`
+    share: "%", 1, subject = Subject::SomeFlows;
+    /// Jain's fairness index of the flows' goodputs, each over the part of the window in which the
+    /// flow ran
+    jain: "", 3, max = Some(1.0);
+    /// smallest goodput of a flow divided by the largest, each over the part of the window in which
+    /// the flow ran
+    rate_ratio: "", 3, max = Some(1.0);
+    /// Jain's fairness index of the goodputs of the flows that ran, in each second; mean over the
+    /// seconds; needs a series
+    jain_1s: "", 3, subject = Subject::Run, max = Some(1.0);
+    /// packets that carry data sent before
+    retransmissions: "packets", 0;
+    /// packets declared lost that had arrived or arrived later (RFC 9002: spuriously declared
+    /// lost), whether or not they were retransmitted
+    spurious_losses: "packets", 0;
+    /// retransmissions whose data had all arrived before they were sent (the thesis' spurious
+    /// retransmissions)
+    spurious_retransmissions: "packets", 0;
+    /// packets that receivers sent: ACKs, and with real endpoints their handshake
+    acks_sent: "packets", 0;
+    /// packets declared lost by any rule
+    declared_lost: "packets", 0;
+    /// packets declared lost by packet threshold
+    lost_by_packet_threshold: "packets", 0;
+    /// packets declared lost by time threshold
+    lost_by_time_threshold: "packets", 0;
+    /// share of packets declared lost that were found by time threshold
+    time_threshold_share: "%", 0;
+    /// packets declared lost by timeout
+    lost_by_timeout: "packets", 0;
+    /// share of acknowledged packets whose receive time was reported in an ACK frame; only with
+    /// `--on stack`
+    receive_times: "%", 1;
+    /// packets that arrived with a CE mark
+    ce_marks: "packets", 0;
+    /// paths on which ECN validation failed, so that the sender stopped marking (RFC 9000 section
+    /// 13.4.2)
+    ecn_failures: "paths", 0;
+    /// window reductions of any cause, per flow
+    reductions: "events", 1;
+    /// largest window of a flow's first slow start; mean over flows
+    slow_start_window: "kB", 1, has_windows = false;
+    /// smallest window after a reduction; mean over flows
+    least_window: "kB", 1, has_windows = false;
+    /// ACK-only packets that the sender of the data sent, each in response to a PING of the
+    /// receiver
+    sender_acks: "packets", 0;
+    /// ACK-only packets of the sender of the data that the first link dropped
+    sender_acks_lost: "packets", 0;
+    /// goodput divided by mean RTT (Kleinrock); absent if either is missing
+    power: "Mbit/s per ms", 4;
+    /// mean RTT of the probe
+    ping_mean: "ms", 2, subject = Subject::Run;
+    /// median RTT of the probe
+    ping_p50: "ms", 1, subject = Subject::Run;
+    /// 95th percentile of the probe's RTT
+    ping_p95: "ms", 1, subject = Subject::Run;
+    /// 99th percentile of the probe's RTT
+    ping_p99: "ms", 1, subject = Subject::Run;
+    /// share of sent probes that the path dropped
+    ping_loss: "%", 3, subject = Subject::Run;
+    /// rate of UDP bytes on the wire that arrived, over the whole run; sum over sources
+    udp_throughput: "Mbit/s", 2, subject = Subject::Udp;
+    /// share of sent UDP packets that the path dropped
+    udp_loss: "%", 3, subject = Subject::Udp;
+    /// mean time of UDP packets in a link's queue and in transmission, summed over their links
+    udp_queue_delay: "ms", 2, subject = Subject::Udp;
+    /// rate of the video that the encoder produced, without headers and audio, over the part of the
+    /// window in which a flow ran; mean over the media flows
+    media_rate: "Mbit/s", 3;
+    /// mean time from a frame's capture to the arrival of its last packet; mean over flows
+    frame_delay_mean: "ms", 2;
+    /// 95th percentile of the time from a frame's capture to the arrival of its last packet, over
+    /// the frames of all flows
+    frame_delay_p95: "ms", 1;
+    /// share of frames that were skipped after waiting too long or that lost a packet; frames still
+    /// in transit are not counted
+    frame_loss: "%", 3;
+    /// short transfers completed; sum over the on-off flows
+    objects: "objects", 0;
+    /// mean time from first byte offered to last byte received of the objects completed; mean over
+    /// flows
+    object_time_mean: "ms", 1;
+    /// 95th percentile of the times from first byte offered to last byte received, over all objects
+    /// completed
+    object_time_p95: "ms", 1;
+    /// time from a transfer's first packet to its last byte; mean over flows; absent unless every
+    /// transfer of every run finished
+    completion: "s", 2, has_windows = false, needs_every_run = true;
+    /// share of the transfers that were complete at the end of their flow
+    finished: "%", 1, has_windows = false;
+}
 
 const fn quantity(name: &'static str, unit: &'static str, doc: &'static str, decimals: usize) -> Quantity {
     let max = if matches!(unit.as_bytes(), b"%") { Some(100.0) } else { None };
@@ -308,22 +233,6 @@ const fn quantity(name: &'static str, unit: &'static str, doc: &'static str, dec
 }
 
 impl Quantity {
-    const fn with_subject(self, subject: Subject) -> Self {
-        Self { subject, ..self }
-    }
-
-    const fn for_whole_run(self) -> Self {
-        Self { has_windows: false, ..self }
-    }
-
-    const fn of_every_run(self) -> Self {
-        Self { needs_every_run: true, ..self }
-    }
-
-    const fn at_most(self, max: f64) -> Self {
-        Self { max: Some(max), ..self }
-    }
-
     /// Returns the quantity with this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         QUANTITIES.iter().find(|quantity| quantity.name == name)

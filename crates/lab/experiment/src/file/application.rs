@@ -1,6 +1,6 @@
 //! Reads the `application` of a flow.
 
-use scenario::{AUDIO_INTERVAL, Application, MediaConfig, ObjectsConfig, Transport};
+use scenario::{AUDIO_INTERVAL, Application, Transport};
 use units::Rate;
 
 use crate::diagnostic::Diagnostic;
@@ -35,15 +35,8 @@ pub(crate) fn read(flow: &Fields<'_>, transport: Transport) -> Result<AppTable, 
 
 fn read_name(cursor: &Cursor<'_>) -> Result<Name, Diagnostic> {
     let names = [("bulk", Name::Bulk), ("media", Name::Media), ("on-off", Name::OnOff)];
-    if cursor.node().as_str().is_some() {
-        return cursor.word("application", &names);
-    }
     let right = "write \"bulk\", \"media\" or \"on-off\", or { name = \"media\", ... }";
-    let entries = cursor.entries().map_err(|_| cursor.invalid("expected a name or a table", right))?;
-    match entries.into_iter().find(|(entry, _)| entry.key == "name") {
-        Some((_, name)) => name.word("application", &names),
-        None => Err(cursor.invalid("`name` is missing", right)),
-    }
+    cursor.name(right)?.word("application", &names)
 }
 
 /// Returns these keys and the name.
@@ -57,17 +50,13 @@ fn read_media(cursor: &Cursor<'_>, transport: Transport) -> Result<Media, Diagno
         let right = "use transport = \"quic\", whose datagrams are unreliable";
         return Err(cursor.problem("media cannot run over TCP, which retransmits lost packets", right));
     }
-    let mut media = Media::read(&fields)?;
-    let (min_rate, max_rate) = (media.min_rate, media.max_rate);
+    let media = Media::read(&fields)?;
+    let Media { min_rate, max_rate, start_rate, .. } = media;
     if min_rate > max_rate {
         let at = if fields.get("max-rate").is_some() { "max-rate" } else { "min-rate" };
         let wrong = format!("min-rate {min_rate} is above max-rate {max_rate}");
         return Err(fields.at(at).problem(wrong, ""));
     }
-    if fields.get("start-rate").is_none() {
-        media.start_rate = media.start_rate.max(min_rate).min(max_rate);
-    }
-    let start_rate = media.start_rate;
     if start_rate < min_rate || start_rate > max_rate {
         let right = format!("must be between min-rate {min_rate} and max-rate {max_rate}");
         return Err(fields.at("start-rate").problem(format!("{start_rate} is out of range"), right));
@@ -89,23 +78,8 @@ impl AppTable {
     pub(crate) fn config(&self) -> Application {
         match self {
             Self::Bulk => Application::Bulk,
-            Self::Media(media) => Application::Media(MediaConfig {
-                fps: media.fps,
-                min_rate: media.min_rate,
-                max_rate: media.max_rate,
-                start_rate: media.start_rate,
-                reaction: media.reaction,
-                variation: media.variation.0,
-                audio: media.audio,
-                max_queue: media.max_queue,
-            }),
-            Self::OnOff(objects) => Application::OnOff(ObjectsConfig {
-                smallest: objects.object.0,
-                largest: objects.object.1,
-                idle: objects.idle,
-                begins_on: objects.begins == "on",
-                connection: objects.connection,
-            }),
+            Self::Media(media) => Application::Media(media.config.clone()),
+            Self::OnOff(objects) => Application::OnOff(objects.config.clone()),
         }
     }
 }

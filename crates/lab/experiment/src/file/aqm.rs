@@ -20,8 +20,5 @@ pub(crate) fn read(cursor: &Cursor<'_>, limit: Limit) -> Result<Aqm, Diagnostic>
         return check(&aqm).map(|()| aqm).map_err(|wrong| cursor.problem(wrong, ""));
     }
     let right = "write \"codel\", or { name = \"codel\", ... } with parameters";
-    let entries = cursor.entries().map_err(|_| cursor.invalid("expected a name or a table", right))?;
-    let name = entries.iter().find(|(entry, _)| entry.key == "name").map(|(_, below)| below);
-    let name = name.ok_or_else(|| cursor.invalid("`name` is missing", right))?;
-    merge(&named(name)?, cursor, &["name"], check)
+    merge(&named(&cursor.name(right)?)?, cursor, &["name"], check)
 }

@@ -6,8 +6,8 @@ use congestion::Registry;
 
 use crate::diagnostic::Diagnostic;
 use crate::file::experiment::Experiment;
+use crate::file::judgement::UnknownRows;
 use crate::file::node::{Entry, Node, Origin, Value, join};
-use crate::file::unknown_rows::UnknownRows;
 use crate::file::vary::controller_label;
 
 impl Experiment {

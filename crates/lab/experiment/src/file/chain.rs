@@ -122,6 +122,11 @@ impl<'a> Chain<'a> {
         }
     }
 
+    /// Returns the word for a route along return links, none for forward links.
+    pub(crate) fn direction(&self) -> Option<&'static str> {
+        (self.key == "reverse").then_some("backward")
+    }
+
     /// Returns the names of a route's links, if the file gives them.
     pub(crate) fn names_along(&self, route: Route) -> Option<Vec<String>> {
         let [first, last] = [route.first, route.last].map(|link| usize::from(link) - self.first);

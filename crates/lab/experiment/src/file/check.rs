@@ -1,14 +1,53 @@
 //! Checks of claims: sides, relations, and their syntax.
 
+use serde::Serialize;
+
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::labels::Labels;
 use crate::file::rows::Rows;
+use crate::file::tables::define::table;
 use crate::metric::Metric;
 use crate::row::RowLabel;
 
+table! {
+    /// The check of a claim or of a part of it.
+    #[derive(Default)]
+    #[schemars(rename = "check")]
+    pub(crate) CheckTable(labels: &Labels) {
+        /// Metric of both sides, unless a side has its own.
+        #[schemars(with = "Option<String>")]
+        metric: Option<Metric> = None, |at| labels.groups.read_metric(at).map(Some);
+        /// Left side: a number, or `max`, `min` or `mean` of rows: `{ min = ["b: *"], metric =
+        /// "goodput" }`.
+        #[schemars(with = "Option<serde_json::Value>")]
+        left: Option<Side> = None, |at| Side::read(at, labels).map(Some);
+        /// Relation: `"below"`, `"above"`, `"at-most"`, `"at-least"` or `"near"`.
+        #[schemars(with = "Option<String>")]
+        is: Option<Relation> = None, |at: &Cursor<'_>| at.word("relation", RELATIONS).map(Some);
+        /// Largest ratio between the values, for `near` and for `rows`: `1.05` means within 5 %.
+        within_factor: Option<f64> = None, |at| factor(at).map(Some);
+        /// Factor applied to the right side.
+        times: Option<f64> = None, |at| factor_above_0(at).map(Some);
+        /// Right side, as `left`.
+        #[schemars(with = "Option<serde_json::Value>")]
+        right: Option<Side> = None, |at| Side::read(at, labels).map(Some);
+        /// Rows whose values must increase in this order.
+        #[schemars(with = "Option<Vec<String>>")]
+        increasing: Option<Vec<RowLabel>> = None, |at| increasing(at, labels).map(Some);
+        /// Rows that must be near their published values.
+        #[schemars(with = "Option<Vec<String>>")]
+        rows: Option<Rows> = None, |at| Rows::read(at, "row", &labels.rows).map(Some);
+        /// Whether the check holds on the source's own numbers, if known.
+        holds_published: Option<bool> = None;
+        /// Patterns of the variants in which it is judged. Default: all.
+        #[schemars(with = "Option<Vec<String>>")]
+        variants: Option<Rows> = None, |at| Rows::read(at, "variant", &labels.variants).map(Some);
+    }
+}
+
 /// A condition that must hold.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Check {
     /// `left is times * right`.
     Compare {
@@ -29,7 +68,7 @@ pub enum Check {
 }
 
 /// A side of a comparison.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Side {
     /// A number in the metric's unit.
     Number(f64),
@@ -44,7 +83,7 @@ pub enum Side {
 }
 
 /// Aggregation of several numbers to one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Fold {
     /// The largest.
     Max,
@@ -54,7 +93,7 @@ pub enum Fold {
 }
 
 /// A relation between two numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Relation {
     /// Less than.
     Below,
@@ -82,76 +121,87 @@ const WITHIN: &str = "1.05 means within 5 % either way";
 /// Largest factor. Values an order of magnitude apart are not near each other.
 const MAX_FACTOR: f64 = 10.0;
 
-impl Check {
-    pub(crate) fn read(fields: &Fields<'_>, labels: &Labels, metric: &Metric) -> Result<Self, Diagnostic> {
-        match Self::only_form(fields)? {
-            0 => Self::read_comparison(fields, labels, metric),
-            1 => {
-                refuse_factor(fields)?;
-                Self::read_increasing(&fields.need("increasing", FORMS)?, labels)
-            }
-            _ => Self::read_near(fields, labels),
+impl CheckTable {
+    /// Returns the check, which has one of three forms.
+    pub(crate) fn check(
+        &self,
+        fields: &Fields<'_>,
+        labels: &Labels,
+        metric: &Metric,
+    ) -> Result<Check, Diagnostic> {
+        check_forms(fields)?;
+        if let Some(rows) = &self.increasing {
+            return refuse_factor(fields).map(|()| Check::Increasing(rows.clone()));
+        }
+        let factor = || self.within_factor.ok_or_else(|| fields.missing("within-factor", WITHIN));
+        match &self.rows {
+            Some(rows) => Ok(Check::Near { rows: rows.clone(), factor: factor()? }),
+            None => self.comparison(fields, labels, metric, factor),
         }
     }
 
-    /// Returns the number of the check's form. Refuses keys of more than one form.
-    fn only_form(fields: &Fields<'_>) -> Result<usize, Diagnostic> {
-        let forms: [&[&str]; 3] = [&["left", "is", "times", "right"], &["increasing"], &["rows"]];
-        let mut found = None;
-        for (form, keys) in forms.iter().enumerate() {
-            let Some((key, cursor)) = keys.iter().find_map(|key| Some((key, fields.get(key)?))) else {
-                continue;
-            };
-            if let Some((_, other)) = found.replace((form, key)) {
-                return Err(cursor.problem(format!("`{other}` and `{key}` cannot be combined"), FORMS));
-            }
-        }
-        Ok(found.map_or(0, |(form, _)| form))
-    }
-
-    fn read_increasing(increasing: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
-        let rows = increasing.filled_list()?;
-        if rows.len() < 2 {
-            return Err(increasing.problem("`increasing` needs at least two rows", ""));
-        }
-        let known = || labels.rows.iter().map(RowLabel::as_str);
-        let mut seen: Vec<RowLabel> = Vec::new();
-        let mut label = |row: &Cursor<'_>| {
-            let label: RowLabel = row.read::<String>()?.into();
-            if seen.contains(&label) {
-                return Err(row.problem(format!("row `{label}` appears twice"), "list each row once"));
-            }
-            seen.push(label.clone());
-            if labels.rows.contains(&label) {
-                Ok(label)
-            } else {
-                Err(row.unknown_name("row", label.as_str(), known()))
-            }
-        };
-        rows.iter().map(&mut label).collect::<Result<_, _>>().map(Self::Increasing)
-    }
-
-    fn read_near(fields: &Fields<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
-        let rows = fields.need("rows", "write the rows that are near the published ones, like [\"*\"]")?;
-        Ok(Self::Near { rows: Rows::read(&rows, "row", &labels.rows)?, factor: read_factor(fields)? })
-    }
-
-    fn read_comparison(fields: &Fields<'_>, labels: &Labels, metric: &Metric) -> Result<Self, Diagnostic> {
-        let left = Side::read(&fields.need("left", FORMS)?, labels)?;
-        let right_at = fields.need("right", FORMS)?;
-        let right = Side::read(&right_at, labels)?;
+    fn comparison(
+        &self,
+        fields: &Fields<'_>,
+        labels: &Labels,
+        metric: &Metric,
+        factor: impl Fn() -> Result<f64, Diagnostic>,
+    ) -> Result<Check, Diagnostic> {
+        let side = |key, side: &Option<Side>| side.clone().ok_or_else(|| fields.missing(key, FORMS));
+        let (left, right) = (side("left", &self.left)?, side("right", &self.right)?);
         if let Some(row) = row_on_both_sides(&left, &right, metric, &labels.rows) {
             let wrong = format!("row `{row}` is on both sides");
-            return Err(right_at.problem(wrong, format!("exclude it from one side with \"!{row}\"")));
+            return Err(fields
+                .at("right")
+                .problem(wrong, format!("exclude it from one side with \"!{row}\"")));
         }
-        let is = Relation::read(fields)?;
-        let times = fields.get("times").map_or(Ok(1.0), |c| read_factor_above_0(&c))?;
-        if let Some(why) = always_holds(&left, is, times, &right, metric) {
-            let wrong = format!("{why}, so this always holds");
-            return Err(right_at.problem(wrong, "choose a bound that can fail"));
+        let is = match self.is.ok_or_else(|| fields.missing("is", FORMS))? {
+            Relation::Near(_) => Relation::Near(factor()?),
+            is => refuse_factor(fields).map(|()| is)?,
+        };
+        let times = self.times.unwrap_or(1.0);
+        match always_holds(&left, is, times, &right, metric) {
+            Some(why) => {
+                let wrong = format!("{why}, so this always holds");
+                Err(fields.at("right").problem(wrong, "choose a bound that can fail"))
+            }
+            None => Ok(Check::Compare { left, is, times, right }),
         }
-        Ok(Self::Compare { left, is, times, right })
     }
+}
+
+/// Refuses keys of more than one form.
+fn check_forms(fields: &Fields<'_>) -> Result<(), Diagnostic> {
+    let forms: [&[&str]; 3] = [&["left", "is", "times", "right"], &["increasing"], &["rows"]];
+    let first = |form: &&[&'static str]| form.iter().find_map(|key| Some((*key, fields.get(key)?)));
+    let found: Vec<_> = forms.iter().filter_map(first).collect();
+    match &found[..] {
+        [(other, _), (key, cursor), ..] => {
+            Err(cursor.problem(format!("`{other}` and `{key}` cannot be combined"), FORMS))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads the rows of a chain, each once.
+fn increasing(cursor: &Cursor<'_>, labels: &Labels) -> Result<Vec<RowLabel>, Diagnostic> {
+    let list = cursor.filled_list()?;
+    if list.len() < 2 {
+        return Err(cursor.problem("`increasing` needs at least two rows", ""));
+    }
+    let mut rows: Vec<RowLabel> = Vec::new();
+    for row in list {
+        let label: RowLabel = row.read::<String>()?.into();
+        if rows.contains(&label) {
+            return Err(row.problem(format!("row `{label}` appears twice"), "list each row once"));
+        }
+        if !labels.rows.contains(&label) {
+            let known = labels.rows.iter().map(RowLabel::as_str);
+            return Err(row.unknown_name("row", label.as_str(), known));
+        }
+        rows.push(label);
+    }
+    Ok(rows)
 }
 
 /// Explains why a comparison always holds, or returns `None`. No metric is negative, shares and
@@ -177,7 +227,7 @@ fn always_holds(left: &Side, is: Relation, times: f64, right: &Side, metric: &Me
     }
 }
 
-fn read_factor_above_0(cursor: &Cursor<'_>) -> Result<f64, Diagnostic> {
+fn factor_above_0(cursor: &Cursor<'_>) -> Result<f64, Diagnostic> {
     match read_number(cursor)? {
         number if number > 0.0 => Ok(number),
         number => Err(cursor.invalid(format!("{number} is out of range"), "must be above 0")),
@@ -201,9 +251,8 @@ fn read_number(cursor: &Cursor<'_>) -> Result<f64, Diagnostic> {
 }
 
 /// Reads the largest ratio of two numbers.
-fn read_factor(fields: &Fields<'_>) -> Result<f64, Diagnostic> {
-    let cursor = fields.need("within-factor", WITHIN)?;
-    let wrong = match read_number(&cursor)? {
+fn factor(cursor: &Cursor<'_>) -> Result<f64, Diagnostic> {
+    let wrong = match read_number(cursor)? {
         number if number < 1.0 => "`within-factor` must be above 1".to_owned(),
         1.0 => "`within-factor` must be above 1; use 1.001 for equal numbers".to_owned(),
         number if number > MAX_FACTOR => format!("`within-factor` must be at most {MAX_FACTOR}"),
@@ -252,14 +301,6 @@ impl Side {
 }
 
 impl Relation {
-    fn read(fields: &Fields<'_>) -> Result<Self, Diagnostic> {
-        let is = fields.need("is", FORMS)?.word("relation", RELATIONS)?;
-        if let Self::Near(_) = is {
-            return read_factor(fields).map(Self::Near);
-        }
-        refuse_factor(fields).map(|()| is)
-    }
-
     /// Reports whether the relation holds between `left` and `right`.
     pub fn stands(self, left: f64, right: f64) -> bool {
         match self {

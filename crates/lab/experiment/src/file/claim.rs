@@ -2,15 +2,14 @@
 //! says in which variants claims are judged.
 
 use crate::diagnostic::Diagnostic;
-use crate::file::check::Check;
+use crate::file::check::{Check, CheckTable};
 use crate::file::compared::Sample;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::labels::{Labels, read_prose, read_world};
 use crate::file::reference::Reference;
 use crate::file::rows::Rows;
-use crate::file::tables::define::{Needs, known_keys, table};
-use crate::file::tables::judgement;
-use crate::file::values::repetitions;
+use crate::file::tables::define::{Needs, table};
+use crate::file::values::{MAX_REPETITIONS, whole};
 use crate::metric::Metric;
 use crate::place::Place;
 use crate::row::RowLabel;
@@ -60,12 +59,12 @@ table! {
         /// Number of runs of each variant that is not a reference, if fewer than `repetitions`.
         /// Claims are judged by the spread of the reference variants only. `--repeat` and `--set
         /// repetitions` apply to all variants.
-        repetitions_of_others: Option<u32> = None, |at| repetitions(at).map(Some);
+        repetitions_of_others: Option<u32> = None, |at| whole(1..=MAX_REPETITIONS)(at).map(Some);
     }
 }
 
 /// A check on a table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Part {
     /// The part of the statement, if it has several.
     pub says: Option<String>,
@@ -78,32 +77,56 @@ pub struct Part {
     pub variants: Option<Rows>,
 }
 
-/// `[[claim]]` with its check, or with those of its parts.
-#[derive(serde::Serialize, schemars::JsonSchema)]
-#[schemars(rename = "claim", transform = Needs("id says"))]
-pub(crate) struct ClaimTable {
-    #[serde(flatten)]
-    claim: Claim,
-    /// Several checks, each with its own statement.
-    part: Option<Vec<judgement::Part>>,
-    #[serde(flatten)]
-    check: judgement::Check,
+table! {
+    /// `[[claim]]` with its check, or with those of its parts.
+    #[schemars(rename = "claim", transform = Needs("id says"))]
+    pub(crate) ClaimTable(labels: &Labels) {
+        #[serde(flatten)]
+        claim: Claim => table;
+        #[serde(flatten)]
+        check: CheckTable => table;
+        /// Several checks, each with its own statement.
+        #[schemars(with = "Option<Vec<PartTable>>")]
+        part: Option<Vec<Part>> = None, |at| read_parts(at, &check, labels).map(Some);
+    }
 }
 
-known_keys!(KEYS: ClaimTable);
-known_keys!(PART_KEYS: judgement::Part);
-known_keys!(CHECK_KEYS: judgement::Check);
+table! {
+    /// `[[claim.part]]`.
+    #[schemars(rename = "claim-part", transform = Needs("says"))]
+    PartTable(labels: &Labels) {
+        /// The part of the statement that is checked.
+        says: String => "write the part of the statement";
+        #[serde(flatten)]
+        check: CheckTable => table;
+    }
+}
 
 /// Keys of a check that apply to every part of a claim.
 const FOR_EVERY_PART: [&str; 2] = ["metric", "variants"];
 
 impl Claim {
-    pub(crate) fn read_whole(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
-        let fields = cursor.table(&KEYS)?;
+    /// Reads a claim that has none of the `known` identifiers.
+    pub(crate) fn read_whole(
+        cursor: &Cursor<'_>,
+        labels: &Labels,
+        known: &mut Vec<String>,
+    ) -> Result<Self, Diagnostic> {
+        let fields = cursor.table(ClaimTable::known())?;
         let on = read_world(&fields)?;
-        let labels = &labels.on(on);
-        let claim = Self::read(&fields, labels)?;
-        Ok(Self { on, parts: read_parts(&fields, labels)?, ..claim })
+        let all = labels.on(on);
+        let ClaimTable { claim, check, part } = ClaimTable::read(&fields, &all)?;
+        let parts = match part {
+            Some(parts) => refuse_check(&fields).map(|()| parts)?,
+            None => vec![Part::new(None, &fields, &check, &CheckTable::default(), &all)?],
+        };
+        if known.contains(&claim.id) {
+            let wrong = format!("duplicate claim id `{}`", claim.id);
+            return Err(cursor.problem(wrong, "give each claim its own id"));
+        }
+        known.push(claim.id.clone());
+        parts.iter().try_for_each(|part| part.check_published(cursor, labels))?;
+        Ok(Self { on, parts, ..claim })
     }
 
     /// Reports whether any part is judged in this variant.
@@ -132,23 +155,44 @@ impl Part {
         Some((numbers.stands(), numbers.in_words(&self.metric)))
     }
 
-    /// Reads a part. The claim's `metric` and `variants` apply to every part that does not set its
-    /// own.
-    fn read(fields: &Fields<'_>, claim: Option<&Fields<'_>>, labels: &Labels) -> Result<Self, Diagnostic> {
-        let inherited = |key: &str| fields.get(key).or_else(|| claim?.get(key));
-        let right = "write the claim's metric, like \"goodput\"";
-        let metric_at = inherited("metric").map_or_else(|| fields.need("metric", right), Ok)?;
-        let metric = labels.groups.read_metric(&metric_at)?;
-        let variants = inherited("variants");
+    /// Creates a part. The claim's `metric` and `variants` apply to every part that does not set
+    /// its own.
+    fn new(
+        says: Option<String>,
+        fields: &Fields<'_>,
+        own: &CheckTable,
+        claim: &CheckTable,
+        labels: &Labels,
+    ) -> Result<Self, Diagnostic> {
+        let missing = || fields.missing("metric", "write the claim's metric, like \"goodput\"");
+        let metric = own.metric.as_ref().or(claim.metric.as_ref()).ok_or_else(missing)?.clone();
         Ok(Self {
-            says: claim
-                .map(|_| fields.need("says", "write the part of the statement")?.read())
-                .transpose()?,
-            check: Check::read(fields, labels, &metric)?,
+            says,
+            check: own.check(fields, labels, &metric)?,
             metric,
-            holds_published: fields.read("holds-published")?,
-            variants: variants.map(|c| Rows::read(&c, "variant", &labels.variants)).transpose()?,
+            holds_published: own.holds_published,
+            variants: own.variants.as_ref().or(claim.variants.as_ref()).cloned(),
         })
+    }
+
+    /// Checks that the statement about the published numbers is true.
+    fn check_published(&self, cursor: &Cursor<'_>, labels: &Labels) -> Result<(), Diagnostic> {
+        let has_none = |row: &&RowLabel| labels.published(row, &self.metric).is_none();
+        if let Some(row) = self.rows_to_compare(&labels.rows).find(has_none) {
+            let wrong = format!("no published {} for `{row}` to compare with", self.metric);
+            return Err(cursor.problem(
+                wrong,
+                "add the metric to published.columns, and list only rows that the table has",
+            ));
+        }
+        match labels.published.as_ref().and_then(|p| self.judged_by(p)).zip(self.holds_published) {
+            Some(((holds, numbers), says)) if holds != says => {
+                let wrong =
+                    format!("the claim has holds-published = {says}, but in the published table {numbers}");
+                Err(cursor.problem(wrong, format!("holds-published = {holds}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reports whether it is judged in this variant.
@@ -163,12 +207,23 @@ impl Part {
     }
 }
 
-/// Reads the claim's own check, or those of `[[claim.part]]`.
-fn read_parts(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<Part>, Diagnostic> {
-    let Some(parts) = fields.get("part") else { return Ok(vec![Part::read(fields, None, labels)?]) };
-    let own = CHECK_KEYS.iter().filter(|key| !FOR_EVERY_PART.contains(key));
-    if let Some(check) = own.into_iter().find_map(|key| fields.get(key)) {
-        return Err(check.problem("not allowed together with [[claim.part]]", "write the check in each part"));
+/// Reads `[[claim.part]]`. `check` holds the claim's own keys of a check.
+fn read_parts(cursor: &Cursor<'_>, check: &CheckTable, labels: &Labels) -> Result<Vec<Part>, Diagnostic> {
+    let part = |part: &Cursor<'_>| {
+        let fields = part.table(PartTable::known())?;
+        let PartTable { says, check: own } = PartTable::read(&fields, labels)?;
+        Part::new(Some(says), &fields, &own, check, labels)
+    };
+    cursor.tables()?.iter().map(part).collect()
+}
+
+/// Refuses a claim's own check next to those of its parts.
+fn refuse_check(fields: &Fields<'_>) -> Result<(), Diagnostic> {
+    let own = CheckTable::known().iter().filter(|key| !FOR_EVERY_PART.contains(key));
+    match own.into_iter().find_map(|key| fields.get(key)) {
+        Some(check) => {
+            Err(check.problem("not allowed together with [[claim.part]]", "write the check in each part"))
+        }
+        None => Ok(()),
     }
-    parts.tables()?.iter().map(|part| Part::read(&part.table(&PART_KEYS)?, Some(fields), labels)).collect()
 }

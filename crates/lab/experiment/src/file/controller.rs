@@ -45,12 +45,10 @@ impl Controller {
             let algorithm = starting(named(cursor, name)?, slow_start);
             return Ok(Self { label: None, algorithm, shares: Shares::default() });
         }
-        let entries = cursor.entries().map_err(|_| cursor.invalid("expected a name or a table", RIGHT))?;
-        let find = |key: &str| entries.iter().find(|(e, _)| e.key == key).map(|(_, below)| below);
-        let name_at = find("name").ok_or_else(|| cursor.invalid("`name` is missing", RIGHT))?;
-        let entry = named(name_at, &name_at.read::<String>()?)?;
+        let name_at = cursor.name(RIGHT)?;
+        let entry = named(&name_at, &name_at.read::<String>()?)?;
         check_numbers(cursor, entry.params)?;
-        let label = find("label").map(label).transpose()?;
+        let label = cursor.get("label").map(|at| label(&at)).transpose()?;
         let mut shares = Vec::new();
         let node = without_shares(cursor, &mut Vec::new(), &mut shares)?;
         let default = starting(entry, slow_start);

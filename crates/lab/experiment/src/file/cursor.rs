@@ -116,6 +116,15 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Returns the name of a table that may be written as its name alone. `right` shows the forms.
+    pub(crate) fn name(&self, right: &str) -> Result<Self, Diagnostic> {
+        match self.node.value {
+            Value::Table(_) => self.get("name").ok_or_else(|| self.invalid("`name` is missing", right)),
+            _ if self.node.as_str().is_some() => Ok(self.clone()),
+            _ => Err(self.invalid("expected a name or a table", right)),
+        }
+    }
+
     /// Returns the keys of a table, none if only its name is given.
     pub(crate) fn table_or_name(&self, known: &[&str]) -> Result<Fields<'a>, Diagnostic> {
         match self.node.as_str() {
@@ -202,19 +211,24 @@ impl<'a> Fields<'a> {
 
     /// Returns the value of a required key. `right` says what to write if it is missing.
     pub(crate) fn need(&self, key: &str, right: &str) -> Result<Cursor<'a>, Diagnostic> {
-        let name = || key.replace('_', "-");
-        let missing = || self.cursor.key_problem(&name(), &self.cursor.node.at, "missing", right);
-        self.get(key).ok_or_else(|| missing().reaching(Reach::Table))
+        self.get(key).ok_or_else(|| self.missing(key, right))
+    }
+
+    /// Creates the problem of a required key that is missing.
+    pub(crate) fn missing(&self, key: &str, right: &str) -> Diagnostic {
+        let problem = self.cursor.key_problem(&key.replace('_', "-"), &self.cursor.node.at, "missing", right);
+        problem.reaching(Reach::Table)
+    }
+
+    /// Returns the keys of an optional table, none if the file has no such table.
+    pub(crate) fn table(&self, key: &str, known: &[&str]) -> Result<Self, Diagnostic> {
+        let none = || Ok(Self { cursor: self.cursor.clone(), entries: &[] });
+        self.get(key).map_or_else(none, |at| at.table(known))
     }
 
     /// Returns the value of a key, or the table itself if the key is absent.
     pub(crate) fn at(&self, key: &str) -> Cursor<'a> {
         self.get(key).unwrap_or_else(|| self.cursor.clone())
-    }
-
-    /// Reads the value of an optional key.
-    pub(crate) fn read<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, Diagnostic> {
-        self.get(key).map(|c| c.read()).transpose()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use recovery::{AckConfig, Clock, Config, TimeThreshold, Timeout};
+use congestion::PathInfo;
+use recovery::{AckConfig, AckEvery, Clock, Config, TimeThreshold, Timeout};
 use scenario::{Back, FlowConfig, Rebind, Transport};
 use units::{Bytes, Duration, Time};
 
@@ -12,7 +13,7 @@ use crate::file::controller::Controller;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::merge::merge;
 use crate::file::network::{Network, Way};
-use crate::file::packet;
+use crate::file::packet::{self, Packet};
 use crate::file::stack::Stack;
 use crate::file::tables::define;
 use crate::file::tables::flow::{AppTable, Flow};
@@ -34,36 +35,66 @@ const MAX_TIMESTAMP_UNIT: Duration = Duration::from_secs(1);
 const MAX_REBINDINGS: usize = 200;
 
 /// Most flows of one run.
-pub(crate) const MAX_FLOWS: u64 = 100_000;
+const MAX_FLOWS: u64 = 100_000;
 
-/// Reads a flow. `transfer` is the experiment's default.
-pub(crate) fn read(
+/// Reads all flows. `transfer` is the experiment's default.
+pub(crate) fn read_all(
     cursor: &Cursor<'_>,
     network: &Network<'_>,
     transfer: Option<Bytes>,
+    duration: Duration,
+) -> Result<Vec<Flow>, Diagnostic> {
+    let tables = cursor.tables()?;
+    let Some(first) = tables.first() else {
+        return Err(cursor.problem("no flows", "add at least one [[flow]] with its controller"));
+    };
+    let mut flows = Vec::new();
+    let mut count = 0_u64;
+    for table in &tables {
+        let flow = read(table, network, transfer, duration)?;
+        count = count.saturating_add(flow.count);
+        flows.push(flow);
+        if count > MAX_FLOWS {
+            return Err(table.problem(format!("{count} flows are too many"), format!("at most {MAX_FLOWS}")));
+        }
+    }
+    if count == 0 {
+        let at = first.get("count").unwrap_or_else(|| cursor.clone());
+        return Err(at.problem("no flow has a count above 0", "at least one flow must run"));
+    }
+    Ok(flows)
+}
+
+fn read(
+    cursor: &Cursor<'_>,
+    network: &Network<'_>,
+    transfer: Option<Bytes>,
+    duration: Duration,
 ) -> Result<Flow, Diagnostic> {
     let fields = cursor.table(Flow::known())?;
-    let controller = fields.need("controller", "write the flow's controller, like \"cubic\"")?;
+    let controller_at = fields.need("controller", "write the flow's controller, like \"cubic\"")?;
     let Controller { label, algorithm, shares } =
-        Controller::read(&controller, fields.get("slow-start").as_ref())?;
+        Controller::read(&controller_at, fields.get("slow-start").as_ref())?;
     let tcp = packet::is_tcp(&fields)?;
     let stack = Stack::read(&fields, tcp)?;
-    let transport = packet::read(&fields, stack.transport())?;
+    let packet = packet::read(&fields, stack.transport())?;
+    let transport = packet.transport();
     let way = network.way(&fields)?;
     let application = application::read(&fields, transport)?;
-    let mut flow = Flow { shares, application, ..Flow::read(&fields)? };
+    let mut flow = Flow { shares, application, ..Flow::read(&fields, &way)? };
     check_stop(&fields, &flow)?;
+    check_start(&fields, &flow, duration)?;
     if flow.label.is_empty() {
         flow.label = label.unwrap_or_else(|| algorithm.name().to_owned());
     }
     // The transfer of the whole file applies only to flows that carry bulk data.
     flow.transfer = flow.transfer.or(transfer.filter(|_| matches!(flow.application, AppTable::Bulk)));
     flow.rebind = read_rebind(&fields, tcp)?;
-    let back = read_back(&fields, &way, transport)?;
-    (flow.transport, flow.packet) = packet::table(transport, back);
+    let back = read_back(&fields, &way, &packet)?;
+    flow.transport = if tcp { "tcp" } else { "quic" };
+    flow.packet = Packet { ack: back.map(|back| Bytes(u64::from(back.size))), ..packet };
     flow.rtt = read_rtt(&fields, &way)?;
-    (flow.direction, flow.route) = (network.direction(way.there), network.names_along(way.there));
-    flow.back_route = way.back.and_then(|back| network.names_along(back));
+    flow.controller = Some(algorithm.clone());
     flow.config = FlowConfig {
         label: flow.label.clone(),
         group: flow.label.clone(),
@@ -78,6 +109,7 @@ pub(crate) fn read(
         rtt: flow.rtt,
         ..read_plain(cursor, &fields, stack)?
     };
+    check_needs(&controller_at, &flow.config)?;
     Ok(flow)
 }
 
@@ -92,6 +124,48 @@ fn check_stop(fields: &Fields<'_>, flow: &Flow) -> Result<(), Diagnostic> {
             Err(fields.at("stop").problem(format!("stops at {stop}, but starts at {start}"), ""))
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses flows that start after the end.
+fn check_start(fields: &Fields<'_>, flow: &Flow, duration: Duration) -> Result<(), Diagnostic> {
+    let last = flow.last_start();
+    let (end, ends) = match flow.stop {
+        Some(stop) if stop < duration => (stop, "the flows stop"),
+        _ => (duration, "the run ends"),
+    };
+    if last < end {
+        return Ok(());
+    }
+    let keys = ["stagger", "start", "start-jitter"];
+    let at = keys.iter().find_map(|key| fields.get(key)).unwrap_or_else(|| fields.cursor().clone());
+    Err(at.problem(format!("the last flow starts at {last}"), format!("must be before {end}, when {ends}")))
+}
+
+/// Refuses controllers of one-way delay without receive times: they would do nothing, or something
+/// else under their name.
+fn check_needs(at: &Cursor<'_>, config: &FlowConfig) -> Result<(), Diagnostic> {
+    let FlowConfig { algorithm, ack, transport, .. } = config;
+    let (name, needs) = (algorithm.name(), algorithm.build(PathInfo::default()).needs());
+    if needs.receive_times && ack.timestamps == 0 {
+        // A controller with a delay threshold needs no receive times if the threshold is off.
+        let has_threshold = algorithm.docs().iter().any(|p| p.name == "threshold");
+        let off = if has_threshold { ", or threshold = \"off\"" } else { "" };
+        return Err(at.problem(
+            format!(
+                "{name} needs the receive times of its packets, which this flow's receiver does not report"
+            ),
+            format!("set ack.timestamps = 1, or transport = \"quic\", which reports them{off}"),
+        ));
+    }
+    // TCP reports one receive time per ACK.
+    let each = ack.ack_every == AckEvery::Constant(1) || matches!(transport, Transport::Quic { .. });
+    match needs.every_receive_time && !each {
+        true => Err(at.problem(
+            format!("{name} needs the receive time of every packet, but TCP reports one per ACK"),
+            "set ack.ack-every = 1",
+        )),
+        false => Ok(()),
     }
 }
 
@@ -125,18 +199,15 @@ fn read_plain(cursor: &Cursor<'_>, fields: &Fields<'_>, stack: Stack) -> Result<
     let tcp = stack == Stack::Linux;
     let check = |config: &FlowConfig| {
         if tcp { check_tcp_ack(&config.ack) } else { check_quic_ack(&config.ack) }?;
-        check_recovery(&config.recovery)?;
-        rule(
-            !tcp || config.recovery.skip_numbers.is_none(),
-            "`skip-numbers` applies to QUIC only; TCP numbers bytes and skips none",
-        )?;
+        check_recovery(&config.recovery, tcp)?;
         check_clock(&config.clock)
     };
     merge(&default, cursor, &READ_SEPARATELY, check)
 }
 
-fn rule(holds: bool, otherwise: &str) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(otherwise.to_owned()) }
+/// Returns the message of the first rule that does not hold.
+fn rules<const N: usize>(rules: [(bool, &str); N]) -> Result<(), String> {
+    rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, broken)| Err((*broken).to_owned()))
 }
 
 fn read_rebind(fields: &Fields<'_>, tcp: bool) -> Result<Vec<(Duration, Rebind)>, Diagnostic> {
@@ -155,96 +226,110 @@ fn read_rebind(fields: &Fields<'_>, tcp: bool) -> Result<Vec<(Duration, Rebind)>
     broken.map_or(Ok(all), |(_, wrong, right)| Err(cursor.invalid(*wrong, *right)))
 }
 
-fn check_recovery(config: &Config) -> Result<(), String> {
+fn check_recovery(config: &Config, tcp: bool) -> Result<(), String> {
     let above_zero = |factor: f64| factor > 0.0 && factor.is_finite();
-    rule(above_zero(config.pacing.factor), "`factor` must be a number above 0")?;
-    rule(above_zero(config.pacing.slow_start_factor), "`slow-start-factor` must be a number above 0")?;
-    rule(
-        above_zero(config.pacing.slow_start_until),
-        "`slow-start-until` must be a share of ssthresh above 0",
-    )?;
-    rule(config.pacing.min_burst >= 1, "`min-burst` must be at least 1 packet")?;
     let blind = config.packet_threshold.is_none() && config.time_threshold == TimeThreshold::Off;
-    rule(
-        !(blind && config.timeout == Timeout::Pto),
-        "no loss would ever be detected: packet-threshold and time-threshold are off, and the timeout only sends probes",
-    )?;
-    rule(config.packet_threshold != Some(0), "`packet-threshold` must be at least 1 packet, or \"off\"")?;
-    rule(
-        config.max_packet_threshold != Some(0),
-        "`max-packet-threshold` must be at least 1 packet, or \"off\"",
-    )?;
-    rule(config.skip_numbers != Some(0), "`skip-numbers` must be at least 1, or \"off\"")?;
     let growth = config.max_time_threshold;
-    rule(
-        growth.is_none_or(|f| f >= 1.0 && f.is_finite()),
-        "`max-time-threshold` must be at least 1 RTT, or \"off\"",
-    )?;
-    rule(config.initial_rtt > Duration::ZERO, "`initial-rtt` must be above 0")
+    rules([
+        (above_zero(config.pacing.factor), "`factor` must be a number above 0"),
+        (above_zero(config.pacing.slow_start_factor), "`slow-start-factor` must be a number above 0"),
+        (
+            above_zero(config.pacing.slow_start_until),
+            "`slow-start-until` must be a share of ssthresh above 0",
+        ),
+        (config.pacing.min_burst >= 1, "`min-burst` must be at least 1 packet"),
+        (
+            !(blind && config.timeout == Timeout::Pto),
+            "no loss would ever be detected: packet-threshold and time-threshold are off, and the timeout only sends probes",
+        ),
+        (config.packet_threshold != Some(0), "`packet-threshold` must be at least 1 packet, or \"off\""),
+        (
+            config.max_packet_threshold != Some(0),
+            "`max-packet-threshold` must be at least 1 packet, or \"off\"",
+        ),
+        (config.skip_numbers != Some(0), "`skip-numbers` must be at least 1, or \"off\""),
+        (
+            growth.is_none_or(|f| f >= 1.0 && f.is_finite()),
+            "`max-time-threshold` must be at least 1 RTT, or \"off\"",
+        ),
+        (config.initial_rtt > Duration::ZERO, "`initial-rtt` must be above 0"),
+        (
+            !tcp || config.skip_numbers.is_none(),
+            "`skip-numbers` applies to QUIC only; TCP numbers bytes and skips none",
+        ),
+    ])
 }
 
 fn check_ack(config: &AckConfig) -> Result<(), String> {
     config.ack_every.check()?;
-    rule(config.max_ranges >= 1, "`max-ranges` must be at least 1")?;
-    rule(
-        config.ping_every != Some(0),
-        "`ping-every` must be at least 1, for a PING with every ACK, or \"off\"",
-    )?;
-    rule(config.timestamp_exponent <= 20, "`timestamp-exponent` must be at most 20")
+    rules([
+        (config.max_ranges >= 1, "`max-ranges` must be at least 1"),
+        (
+            config.ping_every != Some(0),
+            "`ping-every` must be at least 1, for a PING with every ACK, or \"off\"",
+        ),
+        (config.timestamp_exponent <= 20, "`timestamp-exponent` must be at most 20"),
+    ])
 }
 
 fn check_quic_ack(config: &AckConfig) -> Result<(), String> {
-    rule(
-        !config.quick_acks,
-        "`quick-acks` applies to TCP only; for QUIC use `ack-every = 1` and `immediate-on-gap`",
-    )?;
     let default = AckConfig::default().timestamp_granularity;
-    rule(
-        config.timestamp_granularity == default,
-        "`timestamp-granularity` applies to TCP only; for QUIC use `timestamp-exponent`",
-    )?;
-    let share = config.delay_factor;
-    rule(
-        share.is_none_or(|f| f > 0.0 && f.is_finite()),
-        "`delay-factor` must be a number of RTTs above 0, or \"off\"",
-    )?;
-    rule(config.timer_tick <= MAX_TIMER_TICK, "`timer-tick` must be at most 1 s")?;
+    rules([
+        (
+            !config.quick_acks,
+            "`quick-acks` applies to TCP only; for QUIC use `ack-every = 1` and `immediate-on-gap`",
+        ),
+        (
+            config.timestamp_granularity == default,
+            "`timestamp-granularity` applies to TCP only; for QUIC use `timestamp-exponent`",
+        ),
+        (
+            config.delay_factor.is_none_or(|f| f > 0.0 && f.is_finite()),
+            "`delay-factor` must be a number of RTTs above 0, or \"off\"",
+        ),
+        (config.timer_tick <= MAX_TIMER_TICK, "`timer-tick` must be at most 1 s"),
+    ])?;
     check_ack(config)
 }
 
 fn check_tcp_ack(config: &AckConfig) -> Result<(), String> {
     let waits = config.delay_factor.is_none() && config.timer_tick == Duration::ZERO;
-    rule(waits, "`delay-factor` and `timer-tick` apply to QUIC only; for TCP use `max-ack-delay`")?;
-    rule(config.timestamps <= 1, "`timestamps` must be 0 or 1 for TCP, whose option holds 1 receive time")?;
-    rule(
-        config.timestamp_exponent == 0,
-        "`timestamp-exponent` applies to QUIC only; for TCP use `timestamp-granularity`",
-    )?;
-    rule(
-        config.timestamp_granularity <= MAX_TIMESTAMP_UNIT,
-        "`timestamp-granularity` must be at most 1 s (RFC 7323)",
-    )?;
+    rules([
+        (waits, "`delay-factor` and `timer-tick` apply to QUIC only; for TCP use `max-ack-delay`"),
+        (config.timestamps <= 1, "`timestamps` must be 0 or 1 for TCP, whose option holds 1 receive time"),
+        (
+            config.timestamp_exponent == 0,
+            "`timestamp-exponent` applies to QUIC only; for TCP use `timestamp-granularity`",
+        ),
+        (
+            config.timestamp_granularity <= MAX_TIMESTAMP_UNIT,
+            "`timestamp-granularity` must be at most 1 s (RFC 7323)",
+        ),
+    ])?;
     check_ack(config)
 }
 
 fn check_clock(clock: &Clock) -> Result<(), String> {
-    // A clock reading is nanoseconds in 64 bits. Half of the range is left for the run's time.
-    let offset_fits = clock.offset_seconds.abs() <= 4e9;
-    rule(offset_fits, "`offset-seconds` must be between -4e9 and 4e9")?;
-    rule(clock.drift_ppm.abs() <= 1e5, "`drift-ppm` must be between -100 000 and 100 000")?;
-    rule(clock.granularity <= MAX_CLOCK_UNIT, "`granularity` must be at most 1 s")
+    rules([
+        // A clock reading is nanoseconds in 64 bits. Half of the range is left for the run's time.
+        (clock.offset_seconds.abs() <= 4e9, "`offset-seconds` must be between -4e9 and 4e9"),
+        (clock.drift_ppm.abs() <= 1e5, "`drift-ppm` must be between -100 000 and 100 000"),
+        (clock.granularity <= MAX_CLOCK_UNIT, "`granularity` must be at most 1 s"),
+    ])
 }
 
 /// Reads the return path. Feedback crosses its links, if there are any, in packets of one size.
-fn read_back(fields: &Fields<'_>, way: &Way, transport: Transport) -> Result<Option<Back>, Diagnostic> {
-    let size = packet::read_ack(fields)?;
-    match (way.back, size) {
+fn read_back(fields: &Fields<'_>, way: &Way, packet: &Packet) -> Result<Option<Back>, Diagnostic> {
+    match (way.back, packet.ack) {
         (Some(route), size) => {
-            Ok(Some(Back { route, size: size.map_or_else(|| packet::ack(transport), |s| s.0) }))
+            let size = size.map_or_else(|| packet::ack(packet.transport()), |size| size.0 as u32);
+            Ok(Some(Back { route, size }))
         }
-        (None, Some((_, at))) => Err(
-            at.problem("the size of an ACK has no effect without links on the return path", "add [reverse]")
-        ),
+        (None, Some(_)) => {
+            let at = fields.at("packet").below(&["ack".to_owned()]);
+            let wrong = "the size of an ACK has no effect without links on the return path";
+            Err(at.problem(wrong, "add [reverse]"))
+        }
         (None, None) => Ok(None),
     }
 }
@@ -265,14 +350,7 @@ fn read_rtt(fields: &Fields<'_>, way: &Way) -> Result<Duration, Diagnostic> {
     if rtt >= least {
         return Ok(rtt);
     }
-    Err(match way.back {
-        None => cursor.problem(
-            format!("an RTT of {rtt} is shorter than the link's delay of {least}"),
-            "must be at least that delay",
-        ),
-        Some(_) => cursor.problem(
-            format!("an RTT of {rtt} is shorter than the links' round-trip delay of {least}"),
-            "must be at least that delay",
-        ),
-    })
+    let links = if way.back.is_some() { "links' round-trip" } else { "link's" };
+    let wrong = format!("an RTT of {rtt} is shorter than the {links} delay of {least}");
+    Err(cursor.problem(wrong, "must be at least that delay"))
 }

@@ -11,8 +11,8 @@ use crate::quantity::{QUANTITIES, Quantity, Subject};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Groups {
     pub(crate) flows: Vec<String>,
-    udp: Vec<String>,
-    links: Vec<String>,
+    pub(crate) udp: Vec<String>,
+    pub(crate) links: Vec<String>,
     pub(crate) windows: Vec<String>,
 }
 
@@ -29,21 +29,6 @@ impl Groups {
             return;
         }
         add_new(&mut self.flows, labels);
-    }
-
-    /// Adds the labels of a run's UDP sources.
-    pub(crate) fn add_udp<'l>(&mut self, labels: impl Iterator<Item = &'l str>) {
-        add_new(&mut self.udp, labels);
-    }
-
-    /// Adds the names of a run's links.
-    pub(crate) fn add_links<'l>(&mut self, names: impl Iterator<Item = &'l str>) {
-        add_new(&mut self.links, names);
-    }
-
-    /// Adds the names of `[windows]`.
-    pub(crate) fn add_windows<'l>(&mut self, names: impl Iterator<Item = &'l str>) {
-        add_new(&mut self.windows, names);
     }
 
     /// Refuses a metric with an unknown window, or with a window that the quantity does not
@@ -105,7 +90,8 @@ impl Groups {
     }
 }
 
-fn add_new<'l>(known: &mut Vec<String>, labels: impl IntoIterator<Item = &'l str>) {
+/// Adds the labels that are not known yet.
+pub(crate) fn add_new<'l>(known: &mut Vec<String>, labels: impl IntoIterator<Item = &'l str>) {
     for label in labels {
         if !known.iter().any(|k| k == label) {
             known.push(label.to_owned());

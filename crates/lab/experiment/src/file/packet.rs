@@ -1,11 +1,12 @@
 //! Reads `transport` and `packet` of a flow: the sizes of its packets.
 
-use scenario::{Back, Transport};
+use scenario::Transport;
 use units::Bytes;
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::tables::flow::Packet;
+use crate::file::tables::define::{Needs, table};
+use crate::file::values::within;
 
 /// Typical size of an ACK frame with one or two ranges and ECN counts (RFC 9000 section 19.3).
 const ACK_FRAME: u32 = 20;
@@ -13,68 +14,77 @@ const ACK_FRAME: u32 = 20;
 /// IP and TCP headers without options.
 const TCP_HEADERS: u32 = 40;
 
+table! {
+    /// `packet` of a flow.
+    #[derive(Default)]
+    #[schemars(rename = "packet", transform = Needs(""))]
+    pub(crate) Packet(stack: Transport) {
+        /// QUIC: UDP payload of a full packet, default 1252 bytes.
+        datagram: Option<Bytes> = sizes(stack)[0], |at| size(at).map(Some);
+        /// QUIC: bytes of the payload that carry no data (packet header, AEAD tag, frame header),
+        /// default 37 bytes.
+        header: Option<Bytes> = sizes(stack)[1], |at| size(at).map(Some);
+        /// TCP: payload of a full segment, default 1448 bytes.
+        mss: Option<Bytes> = sizes(stack)[2], |at| size(at).map(Some);
+        /// Headers below the transport, default 42 bytes (UDP, IP and link) or 52 bytes (TCP, IP
+        /// and link).
+        overhead: Bytes = sizes(stack)[3].unwrap_or_default(), size;
+        /// Size of an acknowledgement on the wire, if there is a `[reverse]`. Default 99 bytes for
+        /// QUIC, 52 bytes for TCP.
+        ack: Option<Bytes> = None, ack_size;
+    }
+}
+
+/// Returns datagram, header, MSS and overhead.
+fn sizes(transport: Transport) -> [Option<Bytes>; 4] {
+    let size = |bytes: u32| Some(Bytes(u64::from(bytes)));
+    match transport {
+        Transport::Quic { datagram, header, overhead } => {
+            [size(datagram), size(header), None, size(overhead)]
+        }
+        Transport::Tcp { mss, overhead } => [None, None, size(mss), size(overhead)],
+    }
+}
+
+impl Packet {
+    /// Returns the transport with these sizes.
+    pub(crate) fn transport(&self) -> Transport {
+        let size = |size: Option<Bytes>| size.unwrap_or_default().0 as u32;
+        let (datagram, header, overhead) = (size(self.datagram), size(self.header), self.overhead.0 as u32);
+        match self.mss {
+            Some(_) => Transport::Tcp { mss: size(self.mss), overhead },
+            None => Transport::Quic { datagram, header, overhead },
+        }
+    }
+}
+
 /// Reports whether `transport` is TCP.
 pub(crate) fn is_tcp(fields: &Fields<'_>) -> Result<bool, Diagnostic> {
     let transports = [("quic", false), ("tcp", true)];
     fields.get("transport").map_or(Ok(false), |cursor| cursor.word("transport", &transports))
 }
 
-/// Reads the sizes in `packet`, with the others as in `default`.
-pub(crate) fn read(fields: &Fields<'_>, default: Transport) -> Result<Transport, Diagnostic> {
-    let Some(packet) = fields.get("packet") else { return Ok(default) };
-    let known: &[&str] = match default {
-        Transport::Quic { .. } => &["datagram", "header", "overhead", "ack"],
-        Transport::Tcp { .. } => &["mss", "overhead", "ack"],
+/// Reads the sizes in `packet`, with the others as in `stack`.
+pub(crate) fn read(flow: &Fields<'_>, stack: Transport) -> Result<Packet, Diagnostic> {
+    let (known, other, others): (&[&str], _, &[&str]) = match stack {
+        Transport::Quic { .. } => (&["datagram", "header", "overhead", "ack"], "tcp", &["mss"]),
+        Transport::Tcp { .. } => (&["mss", "overhead", "ack"], "quic", &["datagram", "header"]),
     };
-    refuse_other_transport(&packet, known)?;
-    let sizes = packet.table(known)?;
-    let size = |key, default| sizes.get(key).map_or(Ok(default), |c| read_size(&c));
-    let transport = match default {
-        Transport::Quic { datagram, header, overhead } => Transport::Quic {
-            datagram: size("datagram", datagram)?,
-            header: size("header", header)?,
-            overhead: size("overhead", overhead)?,
-        },
-        Transport::Tcp { mss, overhead } => {
-            Transport::Tcp { mss: size("mss", mss)?, overhead: size("overhead", overhead)? }
-        }
-    };
-    match transport {
-        Transport::Quic { datagram, header, .. } if datagram <= header => Err(packet
-            .problem("the header leaves no room in the datagram", "datagram must be larger than header")),
-        Transport::Tcp { mss: 0, .. } => Err(packet.problem("the segment is empty", "mss must be above 0")),
-        _ => Ok(transport),
+    let at = flow.at("packet");
+    // Keys of the other transport are known keys at the wrong place.
+    if let Some(key) = others.iter().find_map(|key| flow.get("packet")?.get(key)) {
+        let own = if other == "tcp" { "QUIC" } else { "TCP" };
+        let wrong = format!("only for transport = \"{other}\"");
+        return Err(key.invalid(wrong, format!("{own} has {}", known.join(", "))));
     }
-}
-
-/// Refuses keys of the other transport, which are known keys at the wrong place.
-fn refuse_other_transport(packet: &Cursor<'_>, known: &[&str]) -> Result<(), Diagnostic> {
-    let (other, keys) = match known.contains(&"mss") {
-        true => ("quic", &["datagram", "header"][..]),
-        false => ("tcp", &["mss"][..]),
-    };
-    let own = if other == "tcp" { "QUIC" } else { "TCP" };
-    match keys.iter().find_map(|key| packet.get(key)) {
-        Some(at) => {
-            let wrong = format!("only for transport = \"{other}\"");
-            Err(at.invalid(wrong, format!("{own} has {}", known.join(", "))))
+    let packet = Packet::read(&flow.table("packet", known)?, stack)?;
+    match packet.transport() {
+        Transport::Quic { datagram, header, .. } if datagram <= header => {
+            Err(at
+                .problem("the header leaves no room in the datagram", "datagram must be larger than header"))
         }
-        None => Ok(()),
-    }
-}
-
-/// Returns the size of a feedback packet on the wire and its place in the file, if given. [`read`]
-/// has already checked the keys.
-pub(crate) fn read_ack<'a>(fields: &Fields<'a>) -> Result<Option<(u32, Cursor<'a>)>, Diagnostic> {
-    let Some((_, at)) = fields
-        .get("packet")
-        .and_then(|packet| packet.entries().ok()?.into_iter().find(|(entry, _)| entry.key == "ack"))
-    else {
-        return Ok(None);
-    };
-    match read_size(&at)? {
-        0 => Err(at.invalid("the packet is empty", "must be between 1 and 65 535 bytes")),
-        size => Ok(Some((size, at))),
+        Transport::Tcp { mss: 0, .. } => Err(at.problem("the segment is empty", "mss must be above 0")),
+        _ => Ok(packet),
     }
 }
 
@@ -87,25 +97,14 @@ pub(crate) fn ack(transport: Transport) -> u32 {
     }
 }
 
-fn read_size(cursor: &Cursor<'_>) -> Result<u32, Diagnostic> {
-    let Bytes(bytes) = cursor.read()?;
-    let size = u32::try_from(bytes).ok().filter(|size| *size <= 65_535);
-    size.ok_or_else(|| {
-        cursor.invalid(format!("a packet of {bytes} bytes is too large"), "must be at most 65 535 bytes")
-    })
+fn size(cursor: &Cursor<'_>) -> Result<Bytes, Diagnostic> {
+    let wrong = |size: &Bytes| format!("a packet of {} bytes is too large", size.0);
+    within(|size: &Bytes| size.0 <= 65_535, wrong, "must be at most 65 535 bytes")(cursor)
 }
 
-/// Returns the name of the transport, and the keys with these sizes.
-pub(crate) fn table(transport: Transport, back: Option<Back>) -> (&'static str, Packet) {
-    let size = |bytes: u32| Bytes(u64::from(bytes));
-    let common = Packet { ack: back.map(|back| size(back.size)), ..Packet::default() };
-    match transport {
-        Transport::Quic { datagram, header, overhead } => {
-            let (datagram, header) = (Some(size(datagram)), Some(size(header)));
-            ("quic", Packet { datagram, header, overhead: size(overhead), ..common })
-        }
-        Transport::Tcp { mss, overhead } => {
-            ("tcp", Packet { mss: Some(size(mss)), overhead: size(overhead), ..common })
-        }
+fn ack_size(cursor: &Cursor<'_>) -> Result<Option<Bytes>, Diagnostic> {
+    match size(cursor)? {
+        Bytes(0) => Err(cursor.invalid("the packet is empty", "must be between 1 and 65 535 bytes")),
+        size => Ok(Some(size)),
     }
 }

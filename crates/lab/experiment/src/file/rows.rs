@@ -11,13 +11,10 @@ pub struct Rows(Vec<String>);
 impl Rows {
     /// Reports whether a label matches.
     pub fn matches(&self, label: &str) -> bool {
-        let hit = |p: &String| matches(p, label);
-        let taken_away = self.0.iter().filter_map(|p| p.strip_prefix('!')).any(|p| matches(p, label));
-        let (mut wanted, no_wanted) = {
-            let positive = || self.0.iter().filter(|p| !p.starts_with('!'));
-            (positive().filter(|p| hit(p)), positive().next().is_none())
-        };
-        !taken_away && (no_wanted || wanted.next().is_some())
+        let (negative, positive): (Vec<&String>, Vec<&String>) =
+            self.0.iter().partition(|p| p.starts_with('!'));
+        let is_wanted = positive.is_empty() || positive.iter().any(|p| matches(p, label));
+        is_wanted && !negative.iter().any(|p| matches(&p[1..], label))
     }
 
     /// Returns the matching labels, in order.

@@ -3,97 +3,119 @@
 
 use std::collections::BTreeMap;
 
-use congestion::PathInfo;
 use link::{Limit, LinkConfig};
-use recovery::AckEvery;
-use scenario::{FlowConfig, ProbeConfig, Scenario, Transport, UdpConfig};
-use units::{Duration, Rng, Time};
+use scenario::{FlowConfig, Route, Scenario};
+use serde::Serializer;
+use units::{Bytes, Duration, Rng, Time};
 
 use crate::diagnostic::Diagnostic;
+use crate::file::chain::Chain;
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::flow::{self, MAX_FLOWS};
+use crate::file::flow;
 use crate::file::groups::{MEASURE, RUN};
-use crate::file::load::Load;
-use crate::file::network::{Network, Resolved};
+use crate::file::link::Traffic;
+use crate::file::network::Network;
 use crate::file::node::Entry;
+use crate::file::probe::{self, Probe};
+use crate::file::tables::define::table;
 use crate::file::tables::flow::Flow;
-use crate::file::tables::network::{Probe, Udp, Window};
-use crate::file::unknown_rows::{UnknownRows, each};
-use crate::file::{probe, udp, values};
+use crate::file::tables::network::{Links, Window};
+use crate::file::udp::{self, Udp};
+use crate::file::values::{self, within};
 
 /// Most samples in the time series of a run.
 const MAX_SAMPLES: u64 = 1_000_000;
 
+table! {
+    /// Keys that a run needs. Keys that are resolved when the file is read stay empty.
+    pub(crate) Run(network: &Network<'_>) {
+        /// Length of the run, required here or in `[vary]`. The run ends earlier if every transfer
+        /// is complete.
+        duration: Duration => "write the length of the run, like \"60 s\"", |at| {
+            let wrong = |_: &Duration| "the run lasts 0 s".to_owned();
+            within(|time| *time > Duration::ZERO, wrong, "must be longer, like \"60 s\"")(at)
+        };
+        /// Bytes that each flow transfers, like `"100 MB"`. Default: unlimited data.
+        transfer: Option<Bytes> = None, values::transfer;
+        /// Sampling interval of the time series, default `"100 ms"`, or `"off"`.
+        #[schemars(with = "String")]
+        #[serde(serialize_with = "or_off")]
+        series: Option<Duration> = None => later;
+        /// The bottleneck, or several links in series, each with a name.
+        link: Links = Links::Chain(Vec::new()) => later;
+        /// Links of the return path, with the keys of `[link]`. Without them the return path is a
+        /// constant delay.
+        reverse: Option<Links> = None => later;
+        /// The flows. With `count`, one table stands for several flows that differ only in their
+        /// start.
+        flow: Vec<Flow> => "write at least one [[flow]] with its controller",
+            |at| flow::read_all(at, network, transfer, duration);
+        /// A ping that runs alongside the flows, as in Flent.
+        probe: Option<Probe> = None, |at| probe::read(at, network).map(Some);
+        /// UDP traffic that does not respond to congestion.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        udp: Vec<Udp> = Vec::new(), |at: &Cursor<'_>| {
+            at.tables()?.iter().map(|source| udp::read(source, network, duration)).collect::<Result<_, _>>()
+        };
+        /// Measuring window. Rates, losses, RTTs, Jain's index and shares are measured only in this
+        /// window. Counters of loss recovery, `completion` and `utilization` cover the whole run.
+        measure: Option<Window> = None, |at| read_window(at, duration).map(Some);
+        /// Additional windows by name, for metrics like `goodput @ before`.
+        #[schemars(with = "BTreeMap<String, Window>")]
+        #[serde(serialize_with = "by_name", skip_serializing_if = "Vec::is_empty")]
+        windows: Vec<(String, Window)> = Vec::new(), |at| read_windows(at, duration);
+    }
+}
+
 /// A run without its seed. Flows with a count are still together.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
-    pub(crate) duration: Duration,
-    pub(crate) measure: Option<Window>,
-    /// Additional windows by name.
-    pub(crate) windows: Vec<(String, Window)>,
-    pub(crate) series: Option<Duration>,
-    pub(crate) links: Resolved,
+    /// Keys with every default, as in a manifest.
+    pub(crate) run: Run,
+    forward: Vec<LinkConfig>,
+    reverse: Vec<LinkConfig>,
     /// Names of the links, if there are several.
     pub(crate) link_names: Vec<String>,
     /// Names of the return links, one each.
     pub(crate) reverse_names: Vec<String>,
-    /// Flows, including those with a count of 0.
-    pub(crate) flows: Vec<Flow>,
-    pub(crate) probe: Option<ProbeConfig>,
-    pub(crate) udp: Vec<UdpConfig>,
-    /// Their tables with every default, for the manifest.
-    pub(crate) probe_table: Option<Probe>,
-    pub(crate) udp_tables: Vec<Udp>,
 }
 
 impl Setup {
     /// Reads a run from the keys of the whole file.
     pub(crate) fn read(root: &Fields<'_>) -> Result<Self, Diagnostic> {
-        let duration = read_duration(root)?;
         let network = Network::read(root)?;
-        let mut flows = read_flows(root, &network, duration)?;
-        let probe = root.get("probe").map(|c| probe::read(&c, &network)).transpose()?;
-        let (probe_table, probe) = probe.unzip();
-        let udp = each(root, "udp", UnknownRows::Refused, |c| udp::read(c, &network, duration))?;
-        let (udp_tables, udp): (Vec<_>, Vec<_>) = udp.into_iter().unzip();
-        let links = {
-            let load = Load { flows: &flows, probe: probe.as_ref(), udp: &udp };
-            network.resolve(|link| load.on(link))?
-        };
-        let first = flows.iter().find(|flow| !network.is_backward(flow.config.route)).unwrap_or(&flows[0]);
-        let buffer = network.buffer(&links.forward, first.wire_bytes());
-        resolve_shares(root, &mut flows, &links.forward, &network, buffer)?;
-        check_needs(root, &flows)?;
-        flows.iter_mut().for_each(|flow| flow.controller = Some(flow.config.algorithm.clone()));
-        let series = read_series(root, duration)?;
+        let mut run = Run::read(root, &network)?;
+        run.series = read_series(root, run.duration)?;
+        // Each flow has its own by now.
+        run.transfer = None;
+        let (link, forward) = network.forward.resolve(|link| run.traffic(link))?;
+        let reverse = network.reverse.as_ref().map(|chain| chain.resolve(|link| run.traffic(link)));
+        let (reverse_link, reverse) = reverse.transpose()?.unzip();
+        (run.link, run.reverse) = (link, reverse_link);
+        let first = run.flow.iter().find(|flow| flow.direction.is_none()).unwrap_or(&run.flow[0]);
+        let buffer = network.forward.buffer(&forward, first.wire_bytes());
+        resolve_shares(root, &mut run.flow, &forward, buffer)?;
         Ok(Self {
-            duration,
-            measure: root.get("measure").map(|c| read_window(&c, duration)).transpose()?,
-            windows: read_windows(root, duration)?,
-            series,
-            link_names: network.names(),
-            reverse_names: network.reverse_names(),
-            links,
-            flows,
-            probe,
-            udp,
-            probe_table,
-            udp_tables,
+            run,
+            forward,
+            reverse: reverse.unwrap_or_default(),
+            link_names: network.forward.names(),
+            reverse_names: network.reverse.as_ref().map_or(Vec::new(), Chain::names),
         })
     }
 
     /// Returns the flows with a count above 0.
     pub(crate) fn present(&self) -> impl Iterator<Item = &Flow> {
-        self.flows.iter().filter(|flow| flow.count > 0)
+        self.run.flow.iter().filter(|flow| flow.count > 0)
     }
 
     /// Returns the window with this name.
     fn window(&self, name: &str) -> (Time, Time) {
         let whole = (Time::ZERO, Time::NEVER);
-        let own = || self.windows.iter().find(|(known, _)| known == name).map(|(_, window)| *window);
+        let own = || self.run.windows.iter().find(|(known, _)| known == name).map(|(_, window)| *window);
         match name {
             RUN => whole,
-            MEASURE => self.measure.map_or(whole, Window::span),
+            MEASURE => self.run.measure.map_or(whole, Window::span),
             _ => own().map_or(whole, Window::span),
         }
     }
@@ -107,17 +129,17 @@ impl Setup {
         Scenario {
             windows: windows.iter().map(window).collect(),
             seed,
-            duration: self.duration,
-            link: self.links.forward[0].clone(),
-            beyond: self.links.forward[1..].to_vec(),
+            duration: self.run.duration,
+            link: self.forward[0].clone(),
+            beyond: self.forward[1..].to_vec(),
             link_names: self.link_names.clone(),
-            reverse: self.links.reverse.clone(),
+            reverse: self.reverse.clone(),
             reverse_names: self.reverse_names.clone(),
             flows: self.expand(seed),
-            probe: self.probe,
-            udp: self.udp.clone(),
-            measure: self.measure.map(Window::span),
-            series: self.series,
+            probe: self.run.probe.as_ref().map(|probe| probe.config),
+            udp: self.run.udp.iter().map(|source| source.config.clone()).collect(),
+            measure: self.run.measure.map(Window::span),
+            series: self.run.series,
             trace: false,
         }
     }
@@ -126,11 +148,11 @@ impl Setup {
     fn expand(&self, seed: u64) -> Vec<FlowConfig> {
         let mut jitter = Rng::stream(seed, "start-jitter");
         let mut likes: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-        for flow in &self.flows {
+        for flow in &self.run.flow {
             likes.entry(&flow.config.group).or_default().0 += flow.count;
         }
         let mut all = Vec::new();
-        for flow in &self.flows {
+        for flow in &self.run.flow {
             for number in 0..flow.count {
                 let (count, used) = likes.entry(&flow.config.group).or_default();
                 *used += 1;
@@ -143,52 +165,30 @@ impl Setup {
     }
 }
 
-fn read_duration(root: &Fields<'_>) -> Result<Duration, Diagnostic> {
-    let cursor = root.need("duration", "write the length of the run, like \"60 s\"")?;
-    match cursor.read()? {
-        Duration::ZERO => Err(cursor.invalid("the run lasts 0 s", "must be longer, like \"60 s\"")),
-        duration => Ok(duration),
-    }
-}
-
-fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> Result<Vec<Flow>, Diagnostic> {
-    let cursor = root.need("flow", "write at least one [[flow]] with its controller")?;
-    let transfer = root.get("transfer").map_or(Ok(None), |c| values::transfer(&c))?;
-    let tables = cursor.tables()?;
-    if tables.is_empty() {
-        return Err(cursor.problem("no flows", "add at least one [[flow]] with its controller"));
-    }
-    let mut flows = Vec::new();
-    let mut count = 0_u64;
-    for table in &tables {
-        let flow = flow::read(table, network, transfer)?;
-        count = count.saturating_add(flow.count);
-        if count > MAX_FLOWS {
-            return Err(table.problem(format!("{count} flows are too many"), format!("at most {MAX_FLOWS}")));
+impl Run {
+    /// Returns the traffic that crosses a link.
+    fn traffic(&self, link: usize) -> Traffic {
+        let crossing = || self.flow.iter().filter(|flow| largest_packet(flow, link).is_some());
+        // Flows with a count of 0 are skipped, unless all have it.
+        let first = crossing().find(|flow| flow.count > 0).or_else(|| crossing().next());
+        let flows = self.flow.iter().filter_map(|flow| largest_packet(flow, link));
+        let crosses = |route: Option<Route>| route.is_some_and(|route| route.crosses(link));
+        let probe = self.probe.iter().map(|probe| probe.config);
+        let pings = probe.filter(|p| p.route.crosses(link) || crosses(p.back)).map(|p| p.size);
+        let udp = self.udp.iter().map(|source| &source.config);
+        let udp = udp.filter(|udp| udp.route.crosses(link)).map(|udp| udp.size);
+        Traffic {
+            rtt: first.map(|flow| flow.config.rtt),
+            packet: flows.chain(pings).chain(udp).max().unwrap_or(0),
         }
-        check_start(table, &flow, duration)?;
-        flows.push(flow);
     }
-    if count == 0 {
-        let at = tables[0].table(Flow::known())?.get("count").unwrap_or_else(|| cursor.clone());
-        return Err(at.problem("no flow has a count above 0", "at least one flow must run"));
-    }
-    Ok(flows)
 }
 
-fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(), Diagnostic> {
-    let last = flow.last_start();
-    let (end, ends) = match flow.stop {
-        Some(stop) if stop < duration => (stop, "the flows stop"),
-        _ => (duration, "the run ends"),
-    };
-    if last < end {
-        return Ok(());
-    }
-    let fields = cursor.table(Flow::known())?;
-    let keys = ["stagger", "start", "start-jitter"];
-    let at = keys.iter().find_map(|key| fields.get(key)).unwrap_or_else(|| cursor.clone());
-    Err(at.problem(format!("the last flow starts at {last}"), format!("must be before {end}, when {ends}")))
+/// Returns the largest packet that a flow sends over a link: data or feedback.
+fn largest_packet(flow: &Flow, link: usize) -> Option<u32> {
+    let data = flow.config.route.crosses(link).then(|| flow.wire_bytes());
+    let feedback = flow.config.back.filter(|back| back.route.crosses(link)).map(|back| back.size);
+    data.max(feedback)
 }
 
 /// Replaces shares of the buffer by delays, and refuses them if there is no buffer.
@@ -196,23 +196,21 @@ fn resolve_shares(
     root: &Fields<'_>,
     flows: &mut [Flow],
     links: &[LinkConfig],
-    network: &Network<'_>,
     buffer: Option<Duration>,
 ) -> Result<(), Diagnostic> {
-    for (flow, cursor) in flows.iter_mut().zip(root.need("flow", "")?.tables()?) {
+    for (flow, table) in flows.iter_mut().zip(root.need("flow", "")?.tables()?) {
         let Some(share) = flow.shares.first() else { continue };
-        let backward = network.is_backward(flow.config.route);
-        let buffer = buffer.filter(|b| *b > Duration::ZERO && !backward);
-        let controller = cursor.table(Flow::known())?.need("controller", "")?;
-        let at = controller.below(share);
-        let Some(buffer) = buffer else {
-            let right = "write a delay like \"20 ms\", or give the link a queue like \"4 BDP\"";
+        let at = table.get("controller").unwrap_or(table).below(share);
+        let backward = flow.direction.is_some();
+        let Some(buffer) = buffer.filter(|b| *b > Duration::ZERO && !backward) else {
+            let wrong = format!("`% of buffer` is undefined: {}", no_buffer(links, backward));
             return Err(
-                at.problem(format!("`% of buffer` is undefined: {}", no_buffer(links, backward)), right)
+                at.problem(wrong, "write a delay like \"20 ms\", or give the link a queue like \"4 BDP\"")
             );
         };
         let resolved = flow.shares.resolve(&flow.config.algorithm, buffer);
         flow.config.algorithm = resolved.map_err(|wrong| at.problem(wrong, ""))?;
+        flow.controller = Some(flow.config.algorithm.clone());
     }
     Ok(())
 }
@@ -228,37 +226,6 @@ fn no_buffer(links: &[LinkConfig], backward: bool) -> String {
     }
 }
 
-/// Refuses controllers of one-way delay without receive times: they would do nothing, or something
-/// else under their name.
-fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Diagnostic> {
-    for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
-        let FlowConfig { algorithm, ack, transport, .. } = &flow.config;
-        let (name, needs) = (algorithm.name(), algorithm.build(PathInfo::default()).needs());
-        let at = || cursor.table(Flow::known())?.need("controller", "");
-        if needs.receive_times && ack.timestamps == 0 {
-            // A controller with a delay threshold needs no receive times if the threshold is off.
-            let off = if algorithm.docs().iter().any(|p| p.name == "threshold") {
-                ", or threshold = \"off\""
-            } else {
-                ""
-            };
-            return Err(at()?.problem(
-                format!("{name} needs the receive times of its packets, which this flow's receiver does not report"),
-                format!("set ack.timestamps = 1, or transport = \"quic\", which reports them{off}"),
-            ));
-        }
-        // TCP reports one receive time per ACK.
-        let each = ack.ack_every == AckEvery::Constant(1) || matches!(transport, Transport::Quic { .. });
-        if needs.every_receive_time && !each {
-            return Err(at()?.problem(
-                format!("{name} needs the receive time of every packet, but TCP reports one per ACK"),
-                "set ack.ack-every = 1",
-            ));
-        }
-    }
-    Ok(())
-}
-
 impl Window {
     /// Returns the times of the run.
     fn span(self) -> (Time, Time) {
@@ -268,10 +235,7 @@ impl Window {
 
 fn read_window(cursor: &Cursor<'_>, duration: Duration) -> Result<Window, Diagnostic> {
     let fields = cursor.table(Window::known())?;
-    let mut window = Window::read(&fields)?;
-    if fields.get("to").is_none() {
-        window.to = duration;
-    }
+    let window = Window::read(&fields, duration)?;
     let Window { from, to } = window;
     if to > duration {
         let wrong = format!("the window ends at {to}, after the run");
@@ -285,8 +249,7 @@ fn read_window(cursor: &Cursor<'_>, duration: Duration) -> Result<Window, Diagno
 }
 
 /// Reads `[windows]`, each with a name.
-fn read_windows(root: &Fields<'_>, duration: Duration) -> Result<Vec<(String, Window)>, Diagnostic> {
-    let Some(cursor) = root.get("windows") else { return Ok(Vec::new()) };
+fn read_windows(cursor: &Cursor<'_>, duration: Duration) -> Result<Vec<(String, Window)>, Diagnostic> {
     let read = |(entry, below): (&Entry, Cursor<'_>)| {
         let name = &entry.key;
         if [RUN, MEASURE].contains(&name.as_str()) || name.contains(" @ ") {
@@ -306,14 +269,20 @@ fn read_series(root: &Fields<'_>, duration: Duration) -> Result<Option<Duration>
         Some(cursor) => cursor.read()?,
         None => Duration::from_millis(100),
     };
-    let samples = duration.0.checked_div(interval.0);
-    if samples.is_some_and(|n| n <= MAX_SAMPLES) {
+    if duration.0.checked_div(interval.0).is_some_and(|samples| samples <= MAX_SAMPLES) {
         return Ok(Some(interval));
     }
     let wrong = format!("a sample every {interval} for {duration} is more than {MAX_SAMPLES} samples");
     // Without the key, the duration is at fault.
-    match cursor.or_else(|| root.get("duration")) {
-        Some(at) => Err(at.problem(wrong, right)),
-        None => Ok(Some(interval)),
-    }
+    Err(cursor.unwrap_or_else(|| root.at("duration")).problem(wrong, right))
+}
+
+/// Writes an interval, or the word for none.
+fn or_off<S: Serializer>(interval: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&interval.map_or("off".to_owned(), |interval| interval.to_string()))
+}
+
+/// Writes the windows as a table.
+fn by_name<S: Serializer>(windows: &[(String, Window)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(windows.iter().map(|(name, window)| (name, window)))
 }

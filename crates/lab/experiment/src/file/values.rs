@@ -1,5 +1,7 @@
 //! Readers of values that several tables use: rates, sizes, steps, spans of time.
 
+use std::ops::RangeInclusive;
+
 use link::{LinkConfig, RateModel, SlotModel, Steps};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -13,6 +15,9 @@ use crate::file::node::Value;
 
 /// Highest rate. A packet then takes 12 ns, close to the simulator's resolution of 1 ns.
 pub(crate) const MAX_RATE: Rate = Rate(1_000_000_000_000);
+
+/// Shortest interval of packets and of phases.
+pub(crate) const MS: Duration = Duration::from_millis(1);
 
 /// Most runs of a case.
 pub(crate) const MAX_REPETITIONS: i64 = 10_000;
@@ -61,14 +66,16 @@ pub(crate) fn transfer(cursor: &Cursor<'_>) -> Result<Option<Bytes>, Diagnostic>
     }
 }
 
-/// Reads a number of runs, at least one.
-pub(crate) fn repetitions(cursor: &Cursor<'_>) -> Result<u32, Diagnostic> {
-    let number: i64 = cursor.read()?;
-    let fits = u32::try_from(number).ok().filter(|_| (1..=MAX_REPETITIONS).contains(&number));
-    fits.ok_or_else(|| {
-        cursor
-            .invalid(format!("{number} is out of range"), format!("must be between 1 and {MAX_REPETITIONS}"))
-    })
+/// Returns a reader of whole numbers in a range.
+pub(crate) fn whole<T: TryFrom<i64>>(
+    range: RangeInclusive<i64>,
+) -> impl Fn(&Cursor<'_>) -> Result<T, Diagnostic> {
+    move |cursor| {
+        let number: i64 = cursor.read()?;
+        let fits = Some(number).filter(|number| range.contains(number)).and_then(|n| T::try_from(n).ok());
+        let right = || format!("must be between {} and {}", range.start(), range.end());
+        fits.ok_or_else(|| cursor.invalid(format!("{number} is out of range"), right()))
+    }
 }
 
 /// Reads a rate, steps or slots.

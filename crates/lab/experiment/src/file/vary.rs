@@ -18,7 +18,8 @@ use units::{Bytes, Duration, Rate, split_number};
 pub(crate) const MAX_CASES: usize = 10_000;
 
 /// Keys that may vary, because they affect a run. The other keys describe how to read the results.
-const VARIABLE: &[&str] = &["duration", "transfer", "measure", "link", "reverse", "probe", "udp", "flow"];
+pub(crate) const VARIABLE: &[&str] =
+    &["duration", "transfer", "measure", "link", "reverse", "probe", "udp", "flow"];
 
 /// Lists of tables, whose name may be followed by an index.
 const NUMBERED: &[&str] = &["flow", "udp", "link", "reverse"];

@@ -20,25 +20,63 @@ mod runs;
 #[cfg(test)]
 mod tests;
 
+use units::Duration;
+
 use crate::chart::{Chart, Data, Mark, ScaleKind};
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::labels::Labels;
 use crate::file::rows::Rows;
-use crate::file::tables::define::known_keys;
-use crate::file::tables::judgement;
+use crate::file::tables::define::{Needs, table};
+use crate::file::values::within;
 use crate::file::vary::Case;
 use crate::row::RowLabel;
 
 pub(crate) use cells::default_chart;
 use channel::{Channel, X};
 
-known_keys!(KEYS: judgement::Chart);
-
-const MARKS: &[(&str, Mark)] =
-    &[("line", Mark::Line), ("bar", Mark::Bar), ("area", Mark::Area), ("point", Mark::Point)];
-
 const SCALES: &[(&str, ScaleKind)] = &[("linear", ScaleKind::Linear), ("log", ScaleKind::Log)];
+
+table! {
+    /// `[[chart]]`.
+    #[schemars(rename = "chart", transform = Needs("mark title"))]
+    pub(crate) ChartTable(labels: &Labels) {
+        /// Graphical form: `"line"`, `"bar"`, `"area"` or `"point"`.
+        #[schemars(with = "String")]
+        mark: Mark => "write one of line, bar, area, point", |at: &Cursor<'_>| at.word("mark", &Mark::WORDS);
+        /// Title, usually the paper's figure.
+        title: String => "write a title, usually the number of the figure, like \"Figure 5\"";
+        /// X axis: `"time"`, `"rtt"`, `"row"`, `"variant"` or a key of `[vary]`; for points also a
+        /// metric. Default: `"time"` for lines and areas, `"row"` for bars, `"rtt"` for points.
+        x: Option<String> = None;
+        /// Y axis: metrics of the table; over `"time"`, columns of the series.
+        y: Option<serde_json::Value> = None => later;
+        /// Meaning of the colours: `"row"`, `"variant"`, `"flow"`, `"source"` (ours and published),
+        /// `"metric"` or a key of `[vary]`.
+        colour: Option<String> = None;
+        /// Panels: one for each `"variant"`, `"row"` or value of a key of `[vary]`.
+        facet: Option<String> = None => later;
+        /// Patterns of the rows. Default: all.
+        #[schemars(with = "Option<Vec<String>>")]
+        rows: Vec<RowLabel> = Vec::new(), |at| {
+            // Patterns are replaced by the matching labels, because drawing code looks up labels.
+            let rows = Rows::read(at, "row", &labels.rows)?;
+            Ok::<_, Diagnostic>(rows.pick(&labels.rows).into_iter().cloned().collect())
+        };
+        /// Scale of x: `"linear"` or `"log"`.
+        #[schemars(with = "Option<String>")]
+        scale: Option<ScaleKind> = None, |at: &Cursor<'_>| at.word("scale", SCALES).map(Some);
+        /// Scale of y: `"linear"` or `"log"`.
+        #[schemars(with = "Option<String>")]
+        y_scale: ScaleKind = ScaleKind::Linear, |at: &Cursor<'_>| at.word("scale", SCALES);
+        /// Averaging interval of values over time.
+        #[schemars(with = "Option<String>")]
+        interval: Option<Duration> = None, |at| {
+            let wrong = |_: &Duration| "the interval is 0 s".to_owned();
+            within(|time| *time > Duration::ZERO, wrong, "must be above 0, like \"1 s\"")(at).map(Some)
+        };
+    }
+}
 
 /// Data of a chart, which decides its keys.
 #[derive(Clone, Copy)]
@@ -93,67 +131,43 @@ fn axes(mark: Mark) -> &'static str {
     }
 }
 
-/// Reads a chart. Row patterns are replaced by the matching labels, because drawing code looks up
-/// labels.
+/// Reads a chart.
 pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels, cases: &[Case]) -> Result<Chart, Diagnostic> {
-    let fields = cursor.table(&KEYS)?;
-    let words: Vec<&str> = MARKS.iter().map(|(word, _)| *word).collect();
-    let mark = fields.need("mark", &format!("write one of {}", words.join(", ")))?.word("mark", MARKS)?;
-    let title =
-        fields.need("title", "write a title, usually the number of the figure, like \"Figure 5\"")?.read()?;
+    let fields = cursor.table(ChartTable::known())?;
+    let table = ChartTable::read(&fields, labels)?;
+    let mark = table.mark;
     let (x, word) = channel::read_x(&fields, mark, cases)?;
-    let colour: Option<String> = fields.read("colour")?;
-    let Some(view) = View::for_channels(mark, x, colour.as_deref()) else {
-        let at = fields.get("x").unwrap_or_else(|| cursor.clone());
+    let Some(view) = View::for_channels(mark, x, table.colour.as_deref()) else {
         let wrong = format!("mark = \"{}\" does not support x = \"{word}\"", mark.word());
-        return Err(at.problem(wrong, format!("use x = {}", axes(mark))));
+        return Err(fields.at("x").problem(wrong, format!("use x = {}", axes(mark))));
     };
-    check_keys(cursor, view, mark, &word)?;
-    let scale = |key: &str| fields.get(key).map(|at| at.word("scale", SCALES)).transpose();
-    let asked = Asked { mark, scale: scale("scale")?, rows: read_rows(&fields, labels)? };
-    let (data, together) = match view {
-        View::Series => runs::series(&fields, cases)?,
-        View::Areas => runs::areas(&fields, cases)?,
+    check_keys(&fields, view, mark, &word)?;
+    let (mut data, together) = match view {
+        View::Series => runs::series(&fields, cases, table.interval)?,
+        View::Areas => runs::areas(&fields, cases, table.interval)?,
         View::Samples => runs::samples(&fields)?,
         View::Flows => runs::flows(&fields, labels)?,
         View::Shares => runs::shares(&fields, labels)?,
-        View::Cells(x) => cells::cells(&fields, labels, cases, (mark, x), asked.scale)?,
+        View::Cells(x) => cells::cells(&fields, labels, cases, (mark, x), table.scale)?,
     };
-    Ok(asked.chart(title, scale("y-scale")?, together, data))
-}
-
-/// Settings that all charts share.
-struct Asked {
-    mark: Mark,
-    scale: Option<ScaleKind>,
-    rows: Vec<RowLabel>,
-}
-
-impl Asked {
-    fn chart(self, title: String, y_scale: Option<ScaleKind>, together: bool, mut data: Data) -> Chart {
-        let mut scale = self.scale.unwrap_or_default();
-        if let Data::Cells { spots, .. } = &mut data {
-            // The axis holds the scale, and the spots hold the rows.
-            scale = ScaleKind::Linear;
-            spots.retain(|spot| self.rows.is_empty() || self.rows.contains(&spot.row));
-        }
-        let y_scale = y_scale.unwrap_or_default();
-        Chart { title, mark: self.mark, rows: self.rows, scale, y_scale, together, data }
+    let ChartTable { title, rows, y_scale, .. } = table;
+    let mut scale = table.scale.unwrap_or_default();
+    if let Data::Cells { spots, .. } = &mut data {
+        // The axis holds the scale, and the spots hold the rows.
+        scale = ScaleKind::Linear;
+        spots.retain(|spot| rows.is_empty() || rows.contains(&spot.row));
     }
+    Ok(Chart { title, mark, rows, scale, y_scale, together, data })
 }
 
 /// Refuses a known key that has no effect in this chart.
-fn check_keys(cursor: &Cursor<'_>, view: View, mark: Mark, x: &str) -> Result<(), Diagnostic> {
+fn check_keys(fields: &Fields<'_>, view: View, mark: Mark, x: &str) -> Result<(), Diagnostic> {
     let all = ["mark", "title", "x", "y", "rows"];
     let own = view.keys(mark);
-    let idle = KEYS.iter().find(|key| !all.contains(key) && !own.contains(key) && cursor.get(key).is_some());
-    let Some((key, at)) = idle.and_then(|key| Some((key, cursor.get(key)?))) else { return Ok(()) };
+    let idle = ChartTable::known().iter().filter(|key| !all.contains(key) && !own.contains(key));
+    let Some((key, at)) = idle.into_iter().find_map(|key| Some((key, fields.get(key)?))) else {
+        return Ok(());
+    };
     let wrong = format!("mark = \"{}\" over x = \"{x}\" does not use `{key}`", mark.word());
     Err(at.problem(wrong, format!("its keys: {}, {}", all.join(", "), own.join(", "))))
-}
-
-fn read_rows(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<RowLabel>, Diagnostic> {
-    let Some(cursor) = fields.get("rows") else { return Ok(Vec::new()) };
-    let rows = Rows::read(&cursor, "row", &labels.rows)?;
-    Ok(rows.pick(&labels.rows).into_iter().cloned().collect())
 }

@@ -24,7 +24,7 @@ const GROUP_METRICS: [&str; 6] =
 type Drawn = Result<(Data, bool), Diagnostic>;
 
 /// Reads `mark = "line", x = "time"`.
-pub(super) fn series(fields: &Fields<'_>, cases: &[Case]) -> Drawn {
+pub(super) fn series(fields: &Fields<'_>, cases: &[Case], interval: Option<Duration>) -> Drawn {
     let columns = match fields.get("y") {
         Some(at) => columns::read(&at, cases)?,
         None => DEFAULT_COLUMNS.map(str::to_owned).to_vec(),
@@ -37,15 +37,14 @@ pub(super) fn series(fields: &Fields<'_>, cases: &[Case]) -> Drawn {
         (_, Some(_)) => Some(false),
         _ => None,
     };
-    Ok((Data::Series { columns, colour, strips, interval: read_interval(fields)? }, facet == Some(false)))
+    Ok((Data::Series { columns, colour, strips, interval }, facet == Some(false)))
 }
 
 /// Reads `mark = "area", x = "time"`.
-pub(super) fn areas(fields: &Fields<'_>, cases: &[Case]) -> Drawn {
+pub(super) fn areas(fields: &Fields<'_>, cases: &[Case], interval: Option<Duration>) -> Drawn {
     let column = fields.get("y").map(|at| columns::read_stackable(&at, cases)).transpose()?;
     let columns = vec![column.unwrap_or_else(|| GOODPUT.to_owned())];
     let colour = read_colour(fields, &[("flow", Colour::Flow)])?;
-    let interval = read_interval(fields)?;
     Ok((Data::Series { columns, colour, strips: None, interval }, read_together(fields)?))
 }
 
@@ -118,12 +117,4 @@ fn is_of_flows(metric: &Metric) -> bool {
 
 fn read_colour(fields: &Fields<'_>, words: &[(&str, Colour)]) -> Result<Option<Colour>, Diagnostic> {
     fields.get("colour").map(|at| at.word("colour", words)).transpose()
-}
-
-fn read_interval(fields: &Fields<'_>) -> Result<Option<Duration>, Diagnostic> {
-    let Some(cursor) = fields.get("interval") else { return Ok(None) };
-    match cursor.read()? {
-        Duration::ZERO => Err(cursor.invalid("the interval is 0 s", "must be above 0, like \"1 s\"")),
-        interval => Ok(Some(interval)),
-    }
 }

@@ -32,16 +32,21 @@ pub(crate) fn keys<T: JsonSchema>() -> Vec<&'static str> {
 /// size: Bytes = Bytes(84), packet_size;       a default, and the reader of the value
 /// rate: Rate => "write the rate";             required; the text says what to write
 /// route: Option<Route> = None => later;       filled in by the reader of the whole table
+/// check: CheckTable => table;                 the keys of another table, flattened into this one
 /// ```
 ///
-/// Readers of values may use a context, `Miss(labels: &Labels)`.
+/// Readers and defaults may use the keys above them, and a context, `Miss(labels: &Labels)`, which
+/// flattened tables share.
 macro_rules! table {
-    (@read $fields:ident $key:ident => $right:literal $(, $reader:expr)?) => {{
+    (@read $fields:ident [$($context:ident)?] $type:ty, $key:ident => table) => {
+        <$type>::read($fields $(, $context)?)?
+    };
+    (@read $fields:ident [$($context:ident)?] $type:ty, $key:ident => $right:literal $(, $reader:expr)?) => {{
         let at = $fields.need(stringify!($key), $right)?;
         table!(@value at $($reader)?)
     }};
-    (@read $fields:ident $key:ident = $default:expr => later) => { $default };
-    (@read $fields:ident $key:ident = $default:expr $(, $reader:expr)?) => {
+    (@read $fields:ident [$($context:ident)?] $type:ty, $key:ident = $default:expr => later) => { $default };
+    (@read $fields:ident [$($context:ident)?] $type:ty, $key:ident = $default:expr $(, $reader:expr)?) => {
         match $fields.get(stringify!($key)) {
             Some(at) => table!(@value at $($reader)?),
             None => $default,
@@ -49,6 +54,9 @@ macro_rules! table {
     };
     (@value $at:ident) => { $at.read()? };
     (@value $at:ident $reader:expr) => { $reader(&$at)? };
+    (@keys $fields:ident $context:tt $($key:ident: $type:ty [$($how:tt)*])*) => {
+        $(let $key: $type = table!(@read $fields $context $type, $key $($how)*);)*
+    };
     ($(#[$about:meta])* $open:vis $table:ident $(($context:ident: $of:ty))? {
         $(
             $(#[$key_about:meta])*
@@ -75,22 +83,16 @@ macro_rules! table {
                 fields: &$crate::file::cursor::Fields<'_>,
                 $($context: $of,)?
             ) -> Result<Self, $crate::diagnostic::Diagnostic> {
-                Ok(Self { $($key: table!(
-                    @read fields $key $(=> $right)? $(= $default)? $(, $reader)? $(=> $later)?
-                ),)* })
+                table!(@keys fields [$($context)?] $(
+                    $key: $type [$(=> $right)? $(= $default)? $(, $reader)? $(=> $later)?]
+                )*);
+                Ok(Self { $($key),* })
             }
         }
     };
 }
 
-/// Defines a static with the names of a table's keys: `known_keys!(KEYS: Claim)`.
-macro_rules! known_keys {
-    ($name:ident: $table:ty) => {
-        pub(crate) static $name: std::sync::LazyLock<Vec<&'static str>> =
-            std::sync::LazyLock::new($crate::file::tables::define::keys::<$table>);
-    };
-}
-pub(crate) use {known_keys, table};
+pub(crate) use table;
 
 #[cfg(test)]
 mod tests {
@@ -106,7 +108,17 @@ mod tests {
             /// A key with a default.
             long_name: u64 = 7;
             /// A key that the table fills in.
-            total: u64 = 0 => later;
+            total: u64 = size + long_name => later;
+            #[serde(flatten)]
+            inner: Inner => table;
+        }
+    }
+
+    table! {
+        /// A table inside.
+        Inner(most: u64) {
+            /// A key of the table inside.
+            depth: u64 = most, |at| at_most(at, most);
         }
     }
 
@@ -118,22 +130,24 @@ mod tests {
     }
 
     /// Returns the values of the keys, or the message.
-    fn read(text: &str) -> Result<[u64; 3], String> {
+    fn read(text: &str) -> Result<[u64; 4], String> {
         let document = node::parse("x.toml", text).unwrap();
         let controllers = congestion::Registry::default();
         let fields = Cursor::root("x.toml", &controllers, &document).table(Sample::known());
         let table = fields.and_then(|fields| Sample::read(&fields, 5)).map_err(|wrong| wrong.to_string())?;
-        Ok([table.size, table.long_name, table.total])
+        Ok([table.size, table.long_name, table.total, table.inner.depth])
     }
 
     #[test]
     fn a_line_is_reader_default_and_range() {
-        assert_eq!(Sample::known(), ["long-name", "size", "total"]);
-        assert_eq!(read("size = 5"), Ok([5, 7, 0]));
-        assert_eq!(read("size = 1\nlong-name = 2\ntotal = 3"), Ok([1, 2, 0]), "total is left to the table");
+        assert_eq!(Sample::known(), ["depth", "long-name", "size", "total"]);
+        assert_eq!(read("size = 5"), Ok([5, 7, 12, 5]));
+        let total = "total is left to the table, which knows the keys above";
+        assert_eq!(read("size = 1\nlong-name = 2\ntotal = 9\ndepth = 4"), Ok([1, 2, 3, 4]), "{total}");
         for (text, says) in [
             ("long-name = 1", "size: missing; write a size, like 3"),
             ("size = 6", ":1: size: 6 is too large"),
+            ("size = 1\ndepth = 6", ":2: depth: 6 is too large"),
             ("size = 1\nlong-name = \"a\"", ":2: long-name: must be an integer of at least 0, not \"a\""),
             ("size = 1\nlong_name = 2", ":2: long_name: unknown key; did you mean \"long-name\"?"),
         ] {
@@ -146,8 +160,8 @@ mod tests {
     fn a_line_is_schema_and_manifest() {
         let schema = serde_json::to_value(schemars::schema_for!(Sample)).unwrap();
         assert_eq!(schema["properties"]["long-name"]["description"], "A key with a default.");
-        let table = Sample { size: 1, long_name: 2, total: 3 };
+        let table = Sample { size: 1, long_name: 2, total: 3, inner: Inner { depth: 4 } };
         let written = toml::Table::try_from(table).unwrap();
-        assert_eq!(written["long-name"].as_integer(), Some(2));
+        assert_eq!(["long-name", "depth"].map(|key| written[key].as_integer()), [Some(2), Some(4)]);
     }
 }

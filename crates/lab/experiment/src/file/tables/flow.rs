@@ -1,7 +1,7 @@
 //! `[[flow]]` and the tables in it.
 
 use congestion::Algorithm;
-use scenario::{Connection, FlowConfig, Rebind};
+use scenario::{Connection, FlowConfig, MediaConfig, ObjectsConfig, Rebind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
@@ -10,19 +10,19 @@ use units::{Bytes, Duration, Percent, Rate};
 use crate::diagnostic::Diagnostic;
 use crate::file::controller::{self, Shares};
 use crate::file::cursor::Cursor;
+use crate::file::network::Way;
+use crate::file::packet::Packet;
 use crate::file::tables::define::{Needs, table};
 use crate::file::tables::network::NameOr;
-use crate::file::values::{self, MAX_RATE, Share, at_least, within};
+use crate::file::values::{self, MAX_RATE, Share, at_least, whole, within};
 
-/// Most frames per second.
-const MAX_FPS: i64 = 1000;
 /// Shortest mean idle time. Nobody means more objects per second than this allows.
 const SHORTEST_IDLE: Duration = Duration::from_millis(1);
 
 table! {
     /// `[[flow]]`. Keys that a run uses unchanged come from [`FlowConfig`].
     #[schemars(rename = "flow", transform = Needs(""))]
-    pub(crate) Flow {
+    pub(crate) Flow(way: &Way) {
         /// Name of the flow in tables. Flows with the same label form a group (`goodput of BBR`).
         /// Default: the controller's label or name.
         label: String = String::new(), controller::label;
@@ -48,11 +48,11 @@ table! {
         /// Direction of the data: `"forward"` (default), or `"backward"`, over the links of
         /// `[reverse]`.
         #[schemars(extend("enum" = ["forward", "backward"]))]
-        direction: Option<&'static str> = None => later;
+        direction: Option<&'static str> = way.direction => later;
         /// Links that the data crosses, if there are several. They must be adjacent and in order.
-        route: Option<Vec<String>> = None => later;
+        route: Option<Vec<String>> = way.route.clone() => later;
         /// Links that the acknowledgements cross.
-        back_route: Option<Vec<String>> = None => later;
+        back_route: Option<Vec<String>> = way.back_route.clone() => later;
         /// Number of flows, which differ only in their start. Default 1. With 0 there is no such
         /// flow, so that `[vary]` can choose among flows.
         count: u64 = 1, count;
@@ -145,13 +145,13 @@ table! {
     #[schemars(inline)]
     pub(crate) Media {
         /// Frames per second, 1 to 1000, default 30.
-        fps: u32 = 30, fps;
+        fps: u32 = 30, whole(1..=1000);
         /// Lowest rate of the encoder, without headers. Default 150 kbit/s.
         min_rate: Rate = Rate(150_000), encoder_rate;
         /// Highest rate of the encoder, without headers. Default 1.5 Mbit/s.
         max_rate: Rate = Rate(1_500_000), encoder_rate;
         /// Initial rate of the encoder. Default 150 kbit/s.
-        start_rate: Rate = Rate(150_000), encoder_rate;
+        start_rate: Rate = Rate(150_000).max(min_rate).min(max_rate), encoder_rate;
         /// Minimum delay between a rate request and the first frame encoded at it. Default 100 ms.
         reaction: Duration = Duration::from_millis(100);
         /// Variation of frame sizes: uniform within this share of their mean. Default 5 %.
@@ -168,6 +168,11 @@ table! {
         /// Longest time that a frame waits to be sent. A frame that waits longer is skipped whole.
         /// Default 1 s.
         max_queue: Duration = Duration::from_secs(1);
+        #[serde(skip)]
+        config: MediaConfig = {
+            let variation = variation.0;
+            MediaConfig { fps, min_rate, max_rate, start_rate, reaction, variation, audio, max_queue }
+        } => later;
     }
 }
 
@@ -184,13 +189,12 @@ table! {
         begins: &'static str = "on", |at: &Cursor<'_>| at.word("begins", &[("on", "on"), ("off", "off")]);
         /// Connection that carries an object.
         connection: Connection = Connection::New, connection;
+        #[serde(skip)]
+        config: ObjectsConfig = {
+            let ((smallest, largest), begins_on) = (object, begins == "on");
+            ObjectsConfig { smallest, largest, idle, begins_on, connection }
+        } => later;
     }
-}
-
-fn fps(cursor: &Cursor<'_>) -> Result<u32, Diagnostic> {
-    let fps: i64 = cursor.read()?;
-    let known = u32::try_from(fps).ok().filter(|_| (1..=MAX_FPS).contains(&fps));
-    known.ok_or_else(|| cursor.invalid(format!("{fps} is out of range"), "must be between 1 and 1000"))
 }
 
 fn encoder_rate(cursor: &Cursor<'_>) -> Result<Rate, Diagnostic> {
@@ -246,23 +250,4 @@ fn only_the_name(schema: &mut Schema) {
         kind["required"] = serde_json::json!(["name"]);
         kind["additionalProperties"] = false.into();
     }
-}
-
-/// `packet` of a flow.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-#[schemars(rename = "packet", transform = Needs(""))]
-pub(crate) struct Packet {
-    /// QUIC: UDP payload of a full packet, default 1252 bytes.
-    pub(crate) datagram: Option<Bytes>,
-    /// QUIC: bytes of the payload that carry no data (packet header, AEAD tag, frame header),
-    /// default 37 bytes.
-    pub(crate) header: Option<Bytes>,
-    /// TCP: payload of a full segment, default 1448 bytes.
-    pub(crate) mss: Option<Bytes>,
-    /// Headers below the transport, default 42 bytes (UDP, IP and link) or 52 bytes (TCP, IP and
-    /// link).
-    pub(crate) overhead: Bytes,
-    /// Size of an acknowledgement on the wire, if there is a `[reverse]`. Default 99 bytes for
-    /// QUIC, 52 bytes for TCP.
-    pub(crate) ack: Option<Bytes>,
 }

@@ -1,29 +1,28 @@
-//! `[measure]`, `[windows]`, `[link]`, `[reverse]`, `[probe]` and `[[udp]]`.
+//! `[measure]`, `[windows]`, `[link]` and `[reverse]`.
 
-use link::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder};
+use link::{Aqm, Limit, LimitCounts, RateModel, Reorder};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use units::{Bytes, Duration, Percent, Rate, Time};
+use units::{Bytes, Duration, Percent, Rate};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::queue::Queue;
 use crate::file::tables::define::{Needs, table};
-use crate::file::values::{self, Changing, MAX_RATE, Share, at_least, packet_size};
+use crate::file::values::{self, Changing, MAX_RATE, Share};
 
 /// A queue without a limit.
 const UNLIMITED: Queue = Queue::Limit(Limit::Unlimited);
-const MS: Duration = Duration::from_millis(1);
 
 table! {
     /// A time window of the run.
     #[derive(Copy)]
     #[schemars(rename = "window", transform = Needs(""))]
-    pub(crate) Window {
+    pub(crate) Window(duration: Duration) {
         /// Start of the window, default 0.
         from: Duration = Duration::ZERO;
         /// End of the window, default the end of the run.
-        to: Duration = Duration::ZERO;
+        to: Duration = duration;
     }
 }
 
@@ -171,86 +170,4 @@ impl JsonSchema for QueueText {
 pub(crate) enum NameOr<T> {
     Name(String),
     Table(T),
-}
-
-table! {
-    /// `[probe]`.
-    #[schemars(rename = "probe", transform = Needs(""))]
-    pub(crate) Probe {
-        /// Links that the probe crosses, as for a flow.
-        route: Option<Vec<String>> = None => later;
-        /// Links that the reply crosses.
-        back_route: Option<Vec<String>> = None => later;
-        /// Time between probes, default 200 ms.
-        interval: Duration = Duration::from_millis(200),
-            at_least(MS, |interval| format!("an interval of {interval} is too short"));
-        /// Size on the wire, default 84 bytes, as for `ping`.
-        size: Bytes = Bytes(84), packet_size;
-        /// Base RTT, default as for a flow.
-        rtt: Duration = Duration::ZERO;
-    }
-}
-
-table! {
-    /// `[[udp]]`.
-    #[schemars(rename = "udp", transform = Needs(""))]
-    pub(crate) Udp {
-        /// Rate on the wire, required: `"500 kbit/s"`, or steps `[["0 s", "500 kbit/s"], ["40 s",
-        /// "2 Mbit/s"]]`. A rate of 0 means silence.
-        rate: RateModel => "write the sending rate, like \"500 kbit/s\"", udp_rate;
-        /// Packet size on the wire, required: `"1054 bytes"`. A packet leaves as soon as the rate
-        /// allows, with nanosecond precision.
-        size: Bytes => "write the size of a packet on the wire, like \"1054 bytes\"", packet_size;
-        /// Name of the source in tables, default `"UDP"`.
-        label: String = "UDP".to_owned();
-        /// Direction, as for a flow.
-        direction: Option<&'static str> = None => later;
-        /// Links that the packets cross, as for a flow.
-        route: Option<Vec<String>> = None => later;
-        /// Time of the first bit, default 0.
-        start: Duration = Duration::ZERO;
-        /// Time of the last packet, default the end of the run.
-        stop: Option<Duration> = None;
-        /// Alternation of sending and silence, starting with sending: `{ on = "5 s", off = "10 s"
-        /// }`. With `random = true`, the times are means of exponential distributions. Default:
-        /// always on.
-        on_off: Option<OnOff> = None, |at: &Cursor<'_>| OnOff::read(&at.table(OnOff::known())?).map(Some);
-    }
-}
-
-/// Reads the rate as steps. A constant rate is a single step.
-fn udp_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
-    let model = values::rate(cursor)?;
-    LinkConfig { rate: model.clone(), ..LinkConfig::plain(Rate(1)) }
-        .check()
-        .map_err(|wrong| cursor.invalid(wrong, ""))?;
-    let steps = match model {
-        RateModel::Constant(rate) => vec![(Time::ZERO, rate)],
-        RateModel::Steps(steps) => steps,
-        RateModel::Slots(_) => {
-            let right = "write a rate like \"500 kbit/s\", or steps [[\"0 s\", \"500 kbit/s\"], [\"40 s\", \"2 Mbit/s\"]]";
-            return Err(cursor.invalid("slots apply to links, not to UDP sources", right));
-        }
-    };
-    match steps.iter().find(|step| step.1 > MAX_RATE) {
-        Some((_, rate)) => Err(cursor.invalid(format!("{rate} is too high"), "must be at most 1000 Gbit/s")),
-        None => Ok(RateModel::Steps(steps)),
-    }
-}
-
-table! {
-    /// `on-off` of `[[udp]]`.
-    #[schemars(rename = "udp-on-off", transform = Needs("on off"))]
-    pub(crate) OnOff {
-        /// Length of a sending period, at least 1 ms.
-        on: Duration =>
-            "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods",
-            at_least(MS, |span| format!("{span} is too short"));
-        /// Length of a silent period, at least 1 ms.
-        off: Duration =>
-            "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods",
-            at_least(MS, |span| format!("{span} is too short"));
-        /// Whether the lengths are means of exponential distributions, default false.
-        random: bool = false;
-    }
 }

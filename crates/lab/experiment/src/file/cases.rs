@@ -1,0 +1,81 @@
+//! Reads the cases of an experiment: one run for each combination of the varied values.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::{Cursor, Fields};
+use crate::file::groups::{Groups, add_new};
+use crate::file::node::{Node, Value};
+use crate::file::setup::{Run, Setup};
+use crate::file::vary::{self, Case, Combination};
+use crate::place::Place;
+
+/// Reads and checks every case, and collects the labels of their runs. Increments `counted` for
+/// each case.
+pub(crate) fn read(root: &Fields<'_>, counted: &Cell<usize>) -> Result<(Vec<Case>, Groups), Diagnostic> {
+    let varied = vary::read(root.get("vary").as_ref())?;
+    let rows = vary::rows_key(&varied, root.get("table").and_then(|table| table.get("rows")).as_ref())?;
+    let mut groups = Groups::default();
+    // Each case changes a copy of the document, so only the keys of a run are kept.
+    let mut document = root.cursor().node().clone();
+    if let Value::Table(entries) = &mut document.value {
+        entries.retain(|entry| Run::known().contains(&entry.key.as_str()));
+    }
+    let read = |combination| {
+        counted.set(counted.get() + 1);
+        read_case(combination, &mut groups, root.cursor(), document.clone())
+    };
+    let cases: Vec<Case> =
+        vary::combinations(&varied, rows).into_iter().map(read).collect::<Result<_, _>>()?;
+    root.get("vary").map_or(Ok(()), |vary_at| check_names(&cases, &vary_at))?;
+    Ok((cases, groups))
+}
+
+fn read_case(
+    combination: Combination,
+    groups: &mut Groups,
+    root: &Cursor<'_>,
+    mut document: Node,
+) -> Result<Case, Diagnostic> {
+    let Combination { variant, row, values, overrides } = combination;
+    for o in &overrides {
+        let refuse = |wrong| o.at.problem(root.file(), &o.path.join("."), wrong, "");
+        document.set(&o.path, &o.at, &o.value).map_err(refuse)?;
+    }
+    let setup = Setup::read(&root.over(&document).table(Run::known())?)?;
+    groups.add(setup.present().map(|flow| flow.config.group.as_str()));
+    add_new(&mut groups.links, setup.link_names.iter().chain(&setup.reverse_names).map(String::as_str));
+    add_new(&mut groups.windows, setup.run.windows.iter().map(|(name, _)| name.as_str()));
+    add_new(&mut groups.udp, setup.run.udp.iter().map(|source| source.label.as_str()));
+    let first = setup.present().next().map(|flow| flow.config.algorithm.name());
+    Ok(Case {
+        variant,
+        row: if row.is_empty() { row_label(&setup) } else { row },
+        algorithm: first.unwrap_or_default().to_owned(),
+        values,
+        on: Place::SIM,
+        setup: Arc::new(setup),
+        overrides,
+    })
+}
+
+/// Refuses two cases with the same name, because results are found by name.
+fn check_names(cases: &[Case], vary_at: &Cursor<'_>) -> Result<(), Diagnostic> {
+    let mut names = BTreeSet::new();
+    match cases.iter().find(|case| !names.insert((&case.variant, &case.row))) {
+        Some(case) => {
+            let wrong = format!("two combinations have the name `{}`, `{}`", case.variant, case.row);
+            Err(vary_at.problem(wrong, "give the values distinct labels"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the row's label for an experiment in which nothing varies: the labels of its flows.
+fn row_label(setup: &Setup) -> String {
+    let mut labels = Vec::new();
+    add_new(&mut labels, setup.present().map(|flow| flow.config.group.as_str()));
+    labels.join(", ")
+}
