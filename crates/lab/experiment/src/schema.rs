@@ -2,13 +2,14 @@
 //! their keys as Markdown. Both are generated from the structs that define the reader's keys
 //! ([`crate::file`]) and from the registry of controllers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use congestion::{Entry, ParamDoc, Registry};
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 use units::Rate;
 
+use crate::file::stack::Stack;
 use crate::file::tables::File;
 
 /// Returns the JSON Schema (draft 2020-12) of an experiment file that may name these controllers.
@@ -64,7 +65,42 @@ pub fn reference() -> String {
             table(&mut text, &schema, title, definition);
         }
     }
+    text.push_str(&tcp_defaults());
     text
+}
+
+/// Returns the table of all defaults that `transport = "tcp"` changes.
+fn tcp_defaults() -> String {
+    let mut text = String::from(
+        "\n## Defaults of `transport = \"tcp\"`\n\nThe tables above list the defaults of QUIC. TCP has \
+         others where Linux differs.\n\n| key of the flow | QUIC | TCP |\n|---|---|---|\n",
+    );
+    let [quic, tcp] = [Stack::Rfc9002, Stack::Linux].map(|stack| {
+        let mut all = BTreeMap::new();
+        flatten(&mut all, "", &serde_json::to_value(stack.flow()).unwrap_or_default());
+        all
+    });
+    let keys: BTreeSet<&String> = quic.keys().chain(tcp.keys()).collect();
+    for key in keys.into_iter().filter(|key| quic.get(*key) != tcp.get(*key)) {
+        let shown = |side: &BTreeMap<String, Value>| {
+            side.get(key).map_or_else(String::new, |value| format!("`{value}`"))
+        };
+        text.push_str(&format!("| `{key}` | {} | {} |\n", shown(&quic), shown(&tcp)));
+    }
+    text
+}
+
+/// Adds the keys of nested tables, with dots between them.
+fn flatten(all: &mut BTreeMap<String, Value>, prefix: &str, value: &Value) {
+    match value {
+        Value::Object(table) => {
+            for (key, value) in table {
+                let dot = if prefix.is_empty() { "" } else { "." };
+                flatten(all, &format!("{prefix}{dot}{key}"), value);
+            }
+        }
+        value => drop(all.insert(prefix.to_owned(), value.clone())),
+    }
 }
 
 /// Headings and schema definitions, in reading order.

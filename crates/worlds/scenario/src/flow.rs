@@ -60,7 +60,7 @@ pub struct FlowConfig {
     /// retransmission timer: Initials of 1200 bytes, or SYNs. It provides the first RTT sample, and
     /// Initials count as bytes in flight. The end of a QUIC handshake takes 150 bytes of the
     /// datagram with the first data. On the wire the handshake completes before the run begins,
-    /// with or without this key.
+    /// with or without this key. Default: true for TCP, false for QUIC.
     pub handshake: bool,
     /// Runs the stack's own controller of this name (noq, quinn: `new-reno` or `cubic`, without
     /// parameters) instead of ours. The simulator and our endpoint always run ours; aioquic always

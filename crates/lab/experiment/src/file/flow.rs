@@ -191,7 +191,7 @@ impl Flow {
 
 /// Reads the keys that a run takes unchanged. Defaults are the stack's.
 fn read_plain(cursor: &Cursor<'_>, fields: &Fields<'_>, stack: Stack) -> Result<FlowConfig, Diagnostic> {
-    let mut default = FlowConfig { ack: stack.ack(), recovery: stack.recovery(), ..FlowConfig::default() };
+    let mut default = stack.flow();
     // The sender knows its peer's delay, as a transport parameter, unless the file sets them to
     // different values.
     let delay = fields.get("ack").and_then(|ack| ack.get("max-ack-delay")?.read().ok());

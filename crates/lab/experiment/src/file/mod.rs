@@ -48,7 +48,7 @@ mod queue;
 mod reference;
 pub mod rows;
 mod setup;
-mod stack;
+pub(crate) mod stack;
 mod sweep;
 pub(crate) mod tables;
 mod udp;

@@ -47,7 +47,7 @@
 //! The controller is the file's.
 
 use recovery::{AckConfig, Config, OnGap, Paced, Pacing, Pto, Style, TimeThreshold};
-use scenario::Transport;
+use scenario::{FlowConfig, Transport};
 use units::Duration;
 
 use crate::diagnostic::Diagnostic;
@@ -77,6 +77,13 @@ impl Stack {
         Ok(stack)
     }
 
+    /// Returns the defaults of a flow. A TCP connection always begins with a handshake, and so has
+    /// an RTT sample before its first data.
+    pub(crate) fn flow(self) -> FlowConfig {
+        let (ack, recovery, transport) = (self.ack(), self.recovery(), self.transport());
+        FlowConfig { ack, recovery, transport, handshake: self == Self::Linux, ..FlowConfig::default() }
+    }
+
     /// Returns the packet sizes.
     pub(crate) fn transport(self) -> Transport {
         match self {
@@ -87,7 +94,7 @@ impl Stack {
     }
 
     /// Returns the receiver's ACK behaviour.
-    pub(crate) fn ack(self) -> AckConfig {
+    fn ack(self) -> AckConfig {
         match self {
             Self::Rfc9002 => AckConfig::default(),
             Self::Mvfst => AckConfig {
@@ -105,7 +112,7 @@ impl Stack {
     }
 
     /// Returns the sender's loss recovery.
-    pub(crate) fn recovery(self) -> Config {
+    fn recovery(self) -> Config {
         match self {
             Self::Rfc9002 => Config::quic(),
             Self::Mvfst => Config {

@@ -298,6 +298,8 @@ fn over_tcp(file: &mut Table) {
         flow.remove("own-controller");
         flow.remove("handshake");
         flow.insert("transport".to_owned(), "tcp".into());
+        // The kernel's handshake is over when the run begins.
+        flow.insert("handshake".to_owned(), false.into());
         flow.insert("packet".to_owned(), packet.into());
     }
     file.iter_mut().for_each(|(_, value)| rename(value));

@@ -156,29 +156,51 @@ pub(super) const CASES: [Case; 34] = [
     case("128 flows, 500 Mbit/s, 60 s", flows!("128", "60", "controller = \"cubic\"", "")),
     case("1000 flows, 500 Mbit/s, 60 s", flows!("1000", "60", "controller = \"cubic\"", "")),
     case("10000 flows, 500 Mbit/s, 60 s", flows!("10000", "60", "controller = \"cubic\"", "")),
-    case("1 flow of TCP, 500 Mbit/s", flows!("1", "60", "controller = \"cubic\"\ntransport = \"tcp\"", "")),
+    case(
+        "1 flow of TCP, 500 Mbit/s",
+        flows!("1", "60", "controller = \"cubic\"\ntransport = \"tcp\"\nhandshake = false", ""),
+    ),
     case(
         "128 flows of TCP, 500 Mbit/s",
-        flows!("128", "60", "controller = \"cubic\"\ntransport = \"tcp\"", ""),
+        flows!("128", "60", "controller = \"cubic\"\ntransport = \"tcp\"\nhandshake = false", ""),
     ),
     case(
         "1000 flows of TCP, 500 Mbit/s",
-        flows!("1000", "60", "controller = \"cubic\"\ntransport = \"tcp\"", ""),
+        flows!("1000", "60", "controller = \"cubic\"\ntransport = \"tcp\"\nhandshake = false", ""),
     ),
     case(
         "1 flow of NewReno, TCP, each ACK",
-        flows!("1", "60", "controller = \"new-reno\"\ntransport = \"tcp\"\nack = { ack-every = 1 }", ""),
+        flows!(
+            "1",
+            "60",
+            "controller = \"new-reno\"\ntransport = \"tcp\"\nhandshake = false\nack = { ack-every = 1 }",
+            ""
+        ),
     ),
     case(
         "128 flows of NewReno, TCP, each ACK",
-        flows!("128", "60", "controller = \"new-reno\"\ntransport = \"tcp\"\nack = { ack-every = 1 }", ""),
+        flows!(
+            "128",
+            "60",
+            "controller = \"new-reno\"\ntransport = \"tcp\"\nhandshake = false\nack = { ack-every = 1 }",
+            ""
+        ),
     ),
     case("QUIC, 10 Gbit/s x 10 ms", fast!("10", "10", "controller = \"cubic\"", "")),
     case("QUIC, 10 Gbit/s x 100 ms", fast!("10", "100", "controller = \"cubic\"", "")),
     case("QUIC, 10 Gbit/s x 300 ms", fast!("10", "300", "controller = \"cubic\"", "")),
-    case("TCP, 10 Gbit/s x 10 ms", fast!("10", "10", "controller = \"cubic\"\ntransport = \"tcp\"", "")),
-    case("TCP, 10 Gbit/s x 100 ms", fast!("10", "100", "controller = \"cubic\"\ntransport = \"tcp\"", "")),
-    case("TCP, 10 Gbit/s x 300 ms", fast!("10", "300", "controller = \"cubic\"\ntransport = \"tcp\"", "")),
+    case(
+        "TCP, 10 Gbit/s x 10 ms",
+        fast!("10", "10", "controller = \"cubic\"\ntransport = \"tcp\"\nhandshake = false", ""),
+    ),
+    case(
+        "TCP, 10 Gbit/s x 100 ms",
+        fast!("10", "100", "controller = \"cubic\"\ntransport = \"tcp\"\nhandshake = false", ""),
+    ),
+    case(
+        "TCP, 10 Gbit/s x 300 ms",
+        fast!("10", "300", "controller = \"cubic\"\ntransport = \"tcp\"\nhandshake = false", ""),
+    ),
     case("1 flow without loss, 10 Gbit/s", lossless!("1", "60000")),
     case("1000 flows without loss, 10 Gbit/s", lossless!("1000", "60")),
     case("10000 flows without loss, 10 Gbit/s", lossless!("10000", "6")),
@@ -187,7 +209,7 @@ pub(super) const CASES: [Case; 34] = [
         fast!(
             "5",
             "60",
-            "controller = \"cubic\"\ntransport = \"tcp\"",
+            "controller = \"cubic\"\ntransport = \"tcp\"\nhandshake = false",
             ", reorder = { every = 50, by = \"2 ms\" }"
         ),
     ),
