@@ -44,8 +44,8 @@ impl AckFrequency {
         (self.request, self.pending) = (Some((frame, max_ack_delay)), true);
     }
 
-    /// Processes ACK_FREQUENCY. Returns `rules` as the peer wants them changed, or `None` if a newer
-    /// frame arrived before.
+    /// Processes ACK_FREQUENCY. Returns `rules` with the peer's changes, or `None` if a newer frame
+    /// arrived before.
     ///
     /// # Errors
     /// PROTOCOL_VIOLATION for a delay below `min_ack_delay`.

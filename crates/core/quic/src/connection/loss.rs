@@ -171,8 +171,8 @@ impl LossRecovery {
     /// Returns the maximum size of an ACK-eliciting datagram that may be sent now, or `None` if it
     /// must wait.
     ///
-    /// `wanted` is the size of the next packet. An ACK may be added as far as the window allows, and
-    /// a packet always gets some minimum space. If `fills`, a smaller packet may fill the rest of a
+    /// `wanted` is the size of the next packet. An ACK may be added as far as the window allows. A
+    /// packet always gets some minimum space. If `fills`, a smaller packet may fill the rest of a
     /// window that cannot hold a full one.
     pub(super) fn may_send(&mut self, now: Time, wanted: u64, fills: bool) -> Option<usize> {
         let full = self.path.max_datagram_size;
