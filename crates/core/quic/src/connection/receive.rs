@@ -81,7 +81,7 @@ impl Connection {
             Ok(opened) => self.on_opened(now, &opened, at, from, size),
             Err(Refused::Fatal(error)) => self.fail(now, error),
             Err(_) if last.is_some_and(|last| self.ids.remote.is_reset(&last)) => {
-                self.on_stateless_reset(now)
+                self.on_stateless_reset(now);
             }
             Err(_) => self.counts.packets_dropped += 1,
         }
