@@ -42,7 +42,7 @@ const CODE_BUDGET: [(&str, usize); 19] = [
     ("congestion", 9_476),
     ("link", 2_657),
     ("recovery", 4_821),
-    ("quic", 9_091),
+    ("quic", 9_077),
     ("adapters", 535),
     ("scenario", 2_191),
     ("sim", 2_898),

@@ -3,12 +3,11 @@
 
 use units::Time;
 
-use crate::connection::close::{Close, KeysAtClose};
+use crate::connection::close::{Close, close_levels};
+use crate::connection::datagram::{LEVELS, WrittenFrames};
 use crate::connection::event::{Ended, Event};
 use crate::connection::state::{Connection, Transmit};
-use crate::connection::transmit::{Datagram, WrittenFrames};
 use crate::error::Error;
-use crate::level::Space;
 
 impl Connection {
     /// Closes the connection because of an error by the peer or of this end.
@@ -24,28 +23,27 @@ impl Connection {
     }
 
     fn end(&mut self, now: Time, close: Close) {
+        self.tell_end(Ended::Local(close.clone()));
+        self.lifecycle.close(now, self.loss.pto(), close);
+    }
+
+    /// Tells the application why the connection ends, unless it has ended before.
+    pub(super) fn tell_end(&mut self, why: Ended) {
         if self.lifecycle.is_open() {
-            let pto = self.pto();
-            self.lifecycle.close(now, pto, close.clone());
-            self.events.push_back(Event::Ended(Ended::Local(close)));
+            self.events.push_back(Event::Ended(why));
         }
     }
 
     /// Ends the connection silently.
     pub(super) fn give_up(&mut self, why: Ended) {
-        if self.lifecycle.is_open() {
-            self.events.push_back(Event::Ended(why));
-        }
+        self.tell_end(why);
         self.lifecycle.give_up();
     }
 
     /// Processes a stateless reset (section 10.3).
     pub fn on_stateless_reset(&mut self, now: Time) {
-        if self.lifecycle.is_open() {
-            self.events.push_back(Event::Ended(Ended::Reset));
-        }
-        let pto = self.pto();
-        self.lifecycle.on_reset(now, pto);
+        self.tell_end(Ended::Reset);
+        self.lifecycle.on_reset(now, self.loss.pto());
     }
 
     /// Writes CONNECTION_CLOSE at all levels that the peer may read, in one datagram.
@@ -53,23 +51,12 @@ impl Connection {
         let path = self.paths.active_id();
         let close = self.lifecycle.next_close()?.clone();
         let (addresses, room) = self.room(path, buf.len())?;
-        let keys = KeysAtClose {
-            side: self.side,
-            initial: self.spaces[Space::Initial as usize].keys.is_some(),
-            handshake: self.spaces[Space::Handshake as usize].keys.is_some(),
-            one_rtt: self.one_rtt.is_some(),
-            confirmed: self.confirmed,
-        };
-        let buf = &mut buf[..room];
-        let mut datagram = Datagram::default();
-        self.items.clear();
-        for level in keys.levels() {
-            self.draft(now, level, buf, &mut datagram, |_, w| {
-                // If it does not fit, this level is skipped.
-                let _ = close.frame(level).encode(w);
-                WrittenFrames::default()
-            });
-        }
-        (!datagram.is_empty()).then(|| self.send(now, buf, datagram, (path, addresses)))
+        let keys = LEVELS.map(|level| self.keys.has(level));
+        let levels = close_levels(self.side, keys, self.is_confirmed());
+        self.assemble(now, &mut buf[..room], (path, addresses), levels, |_, level, out| {
+            // If it does not fit, this level is skipped.
+            let _ = close.frame(level).encode(&mut out.w);
+            WrittenFrames::default()
+        })
     }
 }

@@ -2,11 +2,11 @@
 
 use units::Time;
 
+use crate::connection::datagram::WrittenFrames;
 use crate::connection::event::{Ended, Event};
 use crate::connection::path::paths::{Change, Event as PathEvent, Seen};
 use crate::connection::path::{Addresses, PathId};
 use crate::connection::state::{Connection, Transmit};
-use crate::connection::transmit::{Datagram, WrittenFrames};
 use crate::level::Level;
 
 /// Number of packets left behind on earlier paths above which the peer may not migrate to another
@@ -24,9 +24,9 @@ impl Connection {
         bytes: u64,
         challenges: &[[u8; 8]],
     ) {
-        let pto = self.pto();
+        let pto = self.loss.pto();
         let elsewhere = addresses.remote.ip() != self.paths.active().addresses().remote.ip();
-        let stays = probing || (elsewhere && self.sender.old_path_packets() > MOST_LEFT_BEHIND);
+        let stays = probing || (elsewhere && self.loss.sender.old_path_packets() > MOST_LEFT_BEHIND);
         let path = match self.paths.on_packet(now, pto, addresses, (number, stays), bytes) {
             Seen::Refused => return,
             Seen::Known(path) | Seen::New(path) => path,
@@ -43,14 +43,11 @@ impl Connection {
     /// Switches to another path. A new address resets congestion control, a new port does not
     /// (section 9.4).
     fn on_moved(&mut self, now: Time, change: Change) {
-        self.events.push_back(Event::Moved(change == Change::Address));
-        self.reset_tokens_changed = true;
-        if change == Change::Address {
+        let elsewhere = change == Change::Address;
+        self.events.push_back(Event::Moved(elsewhere));
+        self.ids.on_moved(elsewhere);
+        if elsewhere {
             self.reset_path_state(now);
-            // Section 9.5: one ID on two paths would let observers link them.
-            if let Some(ids) = &mut self.remote_ids {
-                ids.switch();
-            }
         }
     }
 
@@ -59,15 +56,8 @@ impl Connection {
     ///
     /// For experiments that start to measure when the handshake is over.
     pub fn reset_path_state(&mut self, now: Time) {
-        self.path_info.seed = u64::from_be_bytes(self.random.bytes());
-        let controller = (self.settings.controller)(self.path_info);
-        self.sender.on_path_change(now, controller, self.path_info);
-        self.compute_pto();
-    }
-
-    pub(super) fn on_path_response(&mut self, now: Time, data: &[u8; 8]) {
-        let pto = self.pto();
-        self.paths.on_response(now, pto, data);
+        let seed = u64::from_be_bytes(self.random.bytes());
+        self.loss.on_path_change(now, &self.settings.controller, seed);
     }
 
     /// Handles failed path validations.
@@ -77,15 +67,6 @@ impl Connection {
                 PathEvent::Reverted(_, change) => self.on_moved(now, change),
                 PathEvent::NoPath => return self.give_up(Ended::NoPath),
                 PathEvent::Validated(_) | PathEvent::Abandoned(_) => {}
-            }
-        }
-    }
-
-    /// Collects IDs that this end retires, for RETIRE_CONNECTION_ID.
-    pub(super) fn collect_retirements(&mut self) {
-        if let Some(ids) = &mut self.remote_ids {
-            while let Some(sequence) = ids.next_retire() {
-                self.announcements.retire_id(sequence);
             }
         }
     }
@@ -106,9 +87,8 @@ impl Connection {
     /// Skips a challenge that is due on a path that allows no datagrams. It counts as lost, so its
     /// timer continues.
     pub(super) fn skip_challenge(&mut self, now: Time, path: PathId) {
-        let pto = self.pto();
         if let Some(path) = self.paths.get_mut(path) {
-            path.next_challenge(now, pto, &mut self.random);
+            path.next_challenge(now, self.loss.pto(), &mut self.random);
         }
     }
 
@@ -117,14 +97,10 @@ impl Connection {
             self.skip_challenge(now, path);
             return None;
         };
-        let buf = &mut buf[..room];
-        let mut datagram = Datagram::default();
-        self.items.clear();
-        self.draft(now, Level::OneRtt, buf, &mut datagram, |connection, w| {
-            let before = w.position();
-            let expand = connection.write_path_frames_on(now, path, w);
-            WrittenFrames { eliciting: w.position() > before, expand }
-        });
-        (!datagram.is_empty()).then(|| self.send(now, buf, datagram, (path, addresses)))
+        self.assemble(now, &mut buf[..room], (path, addresses), [Level::OneRtt], |connection, _, out| {
+            let before = out.w.position();
+            let expand = connection.write_path_frames(now, path, out);
+            WrittenFrames { eliciting: out.w.position() > before, expand }
+        })
     }
 }

@@ -1,7 +1,16 @@
 //! A connection: the state machine that combines packets, keys, streams and loss recovery (RFC
 //! 9000, 9001, 9002).
 //!
-//! [`Connection`] is one struct, implemented in several files:
+//! [`Connection`] consists of parts, each with its own state:
+//!
+//! * connection IDs: `connection_ids`, with [`ids`];
+//! * keys: `packet_keys`, `early`; packet number spaces: `spaces`;
+//! * loss recovery: `loss`; ACK frames: `ack_frames`, `ack_frequency`;
+//! * paths and the end: [`path`], [`close`];
+//! * messages: `messages`; frames of servers: `server_frames`;
+//! * the datagram being built: `datagram`, `sent_frames`.
+//!
+//! Its own methods combine them:
 //!
 //! * receiving: `receive`, `frames`, `acks`;
 //! * the handshake: `handshake`;
@@ -9,22 +18,28 @@
 //! * timers: `timers`;
 //! * paths: `migration`;
 //! * the interface for applications: `application`.
-//!
-//! Parts that need no loss recovery are separate modules: [`close`], [`ids`], [`path`].
 
+mod ack_frames;
+mod ack_frequency;
 mod acks;
-mod announcements;
 mod application;
 pub mod close;
 mod closing;
+mod connection_ids;
+mod datagram;
+mod early;
 mod event;
 mod frames;
 mod handshake;
 pub mod ids;
+mod loss;
+mod messages;
 mod migration;
+mod packet_keys;
 pub mod path;
 mod receive;
 mod sent_frames;
+mod server_frames;
 mod settings;
 mod spaces;
 mod state;
@@ -33,10 +48,10 @@ mod timers;
 mod transmit;
 mod write_frames;
 
-pub use application::{DATAGRAM_OVERHEAD, Unsendable};
-pub use close::{Close, IdleTimer, KeysAtClose, Lifecycle, State};
+pub use close::{Close, IdleTimer, Lifecycle, State};
 pub use event::{Ended, Event};
 pub use ids::{HandshakeIds, LocalIds, RemoteIds};
+pub use messages::{DATAGRAM_OVERHEAD, Unsendable};
 pub use path::{Path, Paths};
 pub use sent_frames::{SentFrame, SentFrames};
 pub use settings::{ControllerFactory, Settings};

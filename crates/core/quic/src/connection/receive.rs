@@ -4,36 +4,22 @@
 use units::{Ecn, Time};
 
 use crate::connection::close::State;
+use crate::connection::early::Origin;
 use crate::connection::frames::Seen;
 use crate::connection::path::Addresses;
-use crate::connection::state::{Arrival, BufferedPacket, Connection};
+use crate::connection::state::{Arrival, Connection, extensions};
 use crate::connection::tap::Observation;
-use crate::crypto::keys::{self, Opened, Refused};
-use crate::crypto::update::OneRtt;
+use crate::crypto::keys::{Opened, Refused};
 use crate::error::Error;
 use crate::level::{Level, Side, Space};
 use crate::wire::frame::Frame;
 use crate::wire::frames::Frames;
 use crate::wire::header::{MIN_INITIAL_DATAGRAM, Parsed, Protected, parse};
 
-/// Maximum number of packets buffered until their keys arrive, and their maximum total size in
-/// bytes.
-const MAX_BUFFERED: usize = 8;
-const MAX_BUFFERED_BYTES: usize = 16 << 10;
 /// Length of a connection ID that proves an address, in bytes (section 8.1: 64 bits).
 const UNPREDICTABLE: usize = 8;
 /// Minimum length of a stateless reset, in bytes (section 10.3).
 const MIN_RESET: usize = 21;
-
-/// Origin of a packet, and its datagram.
-#[derive(Clone, Copy)]
-struct From {
-    addresses: Addresses,
-    ecn: Ecn,
-    arrived: Time,
-    /// Size of the whole datagram, in bytes.
-    bytes: usize,
-}
 
 impl Connection {
     /// Processes a datagram for this connection. Its contents cannot make this fail: unreadable
@@ -48,15 +34,15 @@ impl Connection {
         }
         self.paths.on_datagram(addresses, bytes.len() as u64);
         self.lifecycle.on_packet();
-        let from = From { addresses, ecn, arrived: arrived.min(now), bytes: bytes.len() };
+        let from = Origin { addresses, ecn, arrived: arrived.min(now), bytes: bytes.len() };
         self.on_packets(now, bytes, from);
         self.replay(now);
     }
 
-    fn on_packets(&mut self, now: Time, mut rest: &mut [u8], from: From) {
+    fn on_packets(&mut self, now: Time, mut rest: &mut [u8], from: Origin) {
         let mut destination = None;
         while !rest.is_empty() {
-            match parse(rest, self.config.connection_id_len) {
+            match parse(rest, self.settings.config.connection_id_len) {
                 Ok(Parsed::Protected(packet)) => {
                     // Section 12.2: all packets of a datagram are for one connection.
                     if *destination.get_or_insert(packet.destination) != packet.destination {
@@ -76,47 +62,41 @@ impl Connection {
         }
     }
 
-    fn on_protected(&mut self, now: Time, packet: &mut [u8], at: &Protected, from: From) {
+    fn on_protected(&mut self, now: Time, packet: &mut [u8], at: &Protected, from: Origin) {
         if !self.is_welcome(at, from) {
             self.counts.packets_dropped += 1;
             return;
         }
         if !self.has_keys(at.level) {
-            return self.buffer(packet, at.level, from);
+            self.counts.packets_dropped += u64::from(!self.early.push(at.level, from, packet));
+            return;
         }
         let size = packet.len();
         // With zero-length IDs, only the connection itself can recognise a stateless reset. Opening
         // changes the packet even if it fails, so its end is copied first.
         let last = packet.last_chunk().copied().filter(|_| at.level == Level::OneRtt && size >= MIN_RESET);
-        let before = self.generation();
-        match self.unprotect(now, packet, at) {
+        let before = self.keys.generation();
+        let largest = self.spaces[at.level.space() as usize].largest;
+        match self.keys.open(now, self.loss.pto(), packet, at, largest) {
             Ok(opened) => self.on_opened(now, &opened, at, from, size),
             Err(Refused::Fatal(error)) => self.fail(now, error),
-            Err(_) if last.is_some_and(|last| self.is_reset(&last)) => self.on_stateless_reset(now),
+            Err(_) if last.is_some_and(|last| self.ids.remote.is_reset(&last)) => {
+                self.on_stateless_reset(now);
+            }
             Err(_) => self.counts.packets_dropped += 1,
         }
-        if self.generation() != before {
-            self.observe(now, &Observation::Keys(self.generation()));
-        }
-    }
-
-    fn is_reset(&self, last: &[u8; 16]) -> bool {
-        self.remote_ids.as_ref().is_some_and(|ids| ids.is_reset(last))
-    }
-
-    pub(super) fn generation(&self) -> u64 {
-        self.one_rtt.as_ref().map_or(0, OneRtt::generation)
+        self.observe_keys(now, before);
     }
 
     /// Checks that a packet is acceptable, as far as that is known before it is opened.
-    fn is_welcome(&self, at: &Protected, from: From) -> bool {
+    fn is_welcome(&self, at: &Protected, from: Origin) -> bool {
         let is_client = self.side == Side::Client;
         let long = at.level != Level::OneRtt;
         let initial = at.level == Level::Initial;
         let unknown_address = self.paths.find(from.addresses).is_none();
         let gone = match at.level {
-            Level::Initial => self.spaces[Space::Initial as usize].keys.is_none(),
-            Level::Handshake => self.confirmed,
+            Level::Initial => !self.keys.has(Level::Initial),
+            Level::Handshake => self.is_confirmed(),
             Level::ZeroRtt => true,
             Level::OneRtt => false,
         };
@@ -124,66 +104,37 @@ impl Connection {
         // server have no token. Section 9: nobody migrates before the handshake is confirmed, and
         // servers never do.
         !(gone
-            || (long && !self.ids.is_source_right(&at.source))
+            || (long && !self.ids.handshake.is_source_right(&at.source))
             || (initial && !is_client && from.bytes < MIN_INITIAL_DATAGRAM)
             || (initial && is_client && !at.token.is_empty())
-            || (unknown_address && (is_client || !self.confirmed)))
+            || (unknown_address && (is_client || !self.is_confirmed())))
     }
 
     /// Reports whether packets of a level can be opened. A server opens 1-RTT packets only once it
     /// has the client's Finished (RFC 9001 section 5.7).
     fn has_keys(&self, level: Level) -> bool {
-        match level {
-            Level::OneRtt => self.one_rtt.is_some() && (self.complete || self.side == Side::Client),
-            level => self.spaces[level.space() as usize].keys.is_some(),
-        }
-    }
-
-    /// Buffers a packet that arrived before its keys.
-    fn buffer(&mut self, packet: &[u8], level: Level, from: From) {
-        let held: usize = self.buffered.iter().map(|held| held.bytes.len()).sum();
-        if self.buffered.len() >= MAX_BUFFERED || held + packet.len() > MAX_BUFFERED_BYTES {
-            self.counts.packets_dropped += 1;
-            return;
-        }
-        let From { addresses, ecn, arrived, .. } = from;
-        self.buffered.push(BufferedPacket { level, from: addresses, ecn, arrived, bytes: packet.to_vec() });
+        let waits = level == Level::OneRtt && self.side == Side::Server && !self.is_connected();
+        self.keys.has(level) && !waits
     }
 
     /// Processes buffered packets whose keys are available now.
     fn replay(&mut self, now: Time) {
-        while let Some(at) = self.buffered.iter().position(|held| self.has_keys(held.level)) {
-            let BufferedPacket { from, ecn, arrived, mut bytes, .. } = self.buffered.remove(at);
-            let from = From { addresses: from, ecn, arrived, bytes: bytes.len() };
+        while let Some(at) = self.early.first(|level| self.has_keys(level)) {
+            let (from, mut bytes) = self.early.remove(at);
             if self.lifecycle.is_open() {
                 self.on_packets(now, &mut bytes, from);
             }
         }
     }
 
-    fn unprotect<'a>(
-        &mut self,
-        now: Time,
-        packet: &'a mut [u8],
-        at: &Protected,
-    ) -> Result<Opened<'a>, Refused> {
-        let pto = self.pto();
-        let space = &self.spaces[at.level.space() as usize];
-        match (at.level, &mut self.one_rtt, &space.keys) {
-            (Level::OneRtt, Some(one_rtt), _) => one_rtt.open(now, pto, packet, at, space.largest),
-            (_, _, Some(keys)) => keys::open(&keys.remote, packet, at, space.largest),
-            _ => Err(Refused::Old),
-        }
-    }
-
-    fn on_opened(&mut self, now: Time, opened: &Opened<'_>, at: &Protected, from: From, size: usize) {
+    fn on_opened(&mut self, now: Time, opened: &Opened<'_>, at: &Protected, from: Origin, size: usize) {
         let space = at.level.space();
         if self.spaces[space as usize].receiver.is_duplicate(opened.number) {
             self.counts.duplicates += 1;
             return;
         }
         if at.level != Level::OneRtt {
-            self.ids.on_opened(at.source);
+            self.ids.handshake.on_opened(at.source);
         }
         if !self.lifecycle.is_open() {
             return self.look_for_close(now, opened.payload, at.level);
@@ -212,14 +163,14 @@ impl Connection {
     /// Handshake keys, or an unpredictable ID of this end, has received packets at that address. It
     /// is the active path's, since nobody migrates before the handshake is confirmed.
     fn validate_address(&mut self, at: &Protected) {
-        let knows_id = at.destination == self.ids.local() && at.destination.len() >= UNPREDICTABLE;
-        if self.side == Side::Server && !self.confirmed && (at.level == Level::Handshake || knows_id) {
+        let knows_id = at.destination == self.ids.handshake.local() && at.destination.len() >= UNPREDICTABLE;
+        if self.side == Side::Server && !self.is_confirmed() && (at.level == Level::Handshake || knows_id) {
             self.paths.active_mut().validate();
         }
     }
 
     fn on_frames(&mut self, now: Time, payload: &[u8], level: Level, seen: &mut Seen) -> Result<(), Error> {
-        for frame in Frames::new(payload, level, self.extensions)? {
+        for frame in Frames::new(payload, level, extensions(&self.settings.config))? {
             let frame = frame?;
             let kind = frame.frame_type();
             seen.note(kind);
@@ -233,7 +184,7 @@ impl Connection {
     }
 
     /// Records a packet, so that it is acknowledged.
-    fn acknowledge(&mut self, level: Level, number: u64, seen: &Seen, from: From) {
+    fn acknowledge(&mut self, level: Level, number: u64, seen: &Seen, from: Origin) {
         let space = &mut self.spaces[level.space() as usize];
         space.largest = space.largest.max(Some(number));
         if !seen.eliciting {
@@ -246,12 +197,11 @@ impl Connection {
 
     /// Looks for the peer's CONNECTION_CLOSE, after this end has closed the connection.
     fn look_for_close(&mut self, now: Time, payload: &[u8], level: Level) {
-        let Ok(mut frames) = Frames::new(payload, level, self.extensions) else { return };
+        let Ok(mut frames) = Frames::new(payload, level, extensions(&self.settings.config)) else { return };
         let close =
             |frame| matches!(frame, Ok(Frame::ConnectionClose { .. } | Frame::ApplicationClose { .. }));
         if frames.any(close) {
-            let pto = self.pto();
-            self.lifecycle.on_peer_close(now, pto);
+            self.lifecycle.on_peer_close(now, self.loss.pto());
         }
     }
 }

@@ -9,6 +9,8 @@ use recovery::{AckReceipt, Payload};
 use crate::streams::id::StreamId;
 use crate::streams::outbox::Chunk;
 use crate::streams::table::Control;
+use crate::wire::codec::Writer;
+use crate::wire::frame::Frame;
 
 /// A frame of a sent packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,5 +76,22 @@ impl Payload for SentFrames {
     /// Returns an empty range. QUIC finds packets by number, and retransmissions are new packets.
     fn range(&self) -> Range<u64> {
         0..0
+    }
+}
+
+/// Writer of the frames of a packet, which notes those that matter later.
+pub(super) struct FrameWriter<'a> {
+    pub(super) w: Writer<'a>,
+    pub(super) items: &'a mut Vec<SentFrame>,
+}
+
+impl FrameWriter<'_> {
+    /// Writes a frame if it fits, and reports whether it did.
+    pub(super) fn put(&mut self, frame: Frame<'_>, item: SentFrame) -> bool {
+        let written = frame.encode(&mut self.w).is_ok();
+        if written {
+            self.items.push(item);
+        }
+        written
     }
 }

@@ -20,6 +20,8 @@ pub type ControllerFactory = Arc<dyn Fn(PathInfo) -> Box<dyn Controller> + Send 
 /// Maximum number of receive timestamps per frame, if a controller needs them and the configuration
 /// does not say.
 const STAMPS: u64 = 32;
+/// Maximum number of receive timestamps that wait to be reported, whatever the peer requests.
+const MAX_STAMPS: u64 = 256;
 
 /// Settings of one connection.
 #[derive(Clone)]
@@ -80,13 +82,24 @@ impl Settings {
         self
     }
 
-    /// Returns the configuration that is declared to the peer. If the controller needs receive
-    /// timestamps, it requests them.
-    pub(super) fn declared(&self, controller: &dyn Controller) -> Config {
-        let mut config = self.config.clone();
-        if controller.needs().receive_times && config.timestamps.wanted.is_none() {
-            config.timestamps.wanted = Some(StampFormat { max: STAMPS, exponent: 0 });
+    /// Requests receive timestamps from the peer if the controller needs them.
+    pub(super) fn request_stamps(&mut self, controller: &dyn Controller) {
+        let wanted = &mut self.config.timestamps.wanted;
+        if controller.needs().receive_times && wanted.is_none() {
+            *wanted = Some(StampFormat { max: STAMPS, exponent: 0 });
         }
-        config
+    }
+
+    /// Returns the rules by which this end acknowledges 1-RTT packets of a peer that requested
+    /// timestamps in this format.
+    pub(super) fn ack_rules(&self, format: StampFormat) -> AckConfig {
+        let stamps = if self.config.timestamps.offered { format.max.min(MAX_STAMPS) } else { 0 };
+        AckConfig {
+            max_ack_delay: self.ack.max_ack_delay.min(self.config.max_ack_delay),
+            timestamps: stamps as usize,
+            timestamp_exponent: format.exponent.into(),
+            ping_every: self.ack.ping_every.or(self.config.ping_every),
+            ..self.ack.clone()
+        }
     }
 }

@@ -1,10 +1,9 @@
-//! State of one packet number space: keys, CRYPTO stream, and received packets (RFC 9000 section
+//! State of one packet number space: CRYPTO stream and received packets (RFC 9000 section
 //! 12.3).
 
 use recovery::{AckConfig, Clock, OnGap, Receiver, SpaceId};
 use units::{Duration, Time};
 
-use crate::crypto::keys::Keys;
 use crate::crypto_stream::CryptoStream;
 use crate::level::Space;
 
@@ -13,8 +12,6 @@ pub(super) const MAX_RANGES: usize = 64;
 
 /// State of one space.
 pub(super) struct SpaceState {
-    /// Keys of Initial or Handshake packets. 1-RTT keys are stored in the connection.
-    pub(super) keys: Option<Keys>,
     pub(super) crypto: CryptoStream,
     pub(super) receiver: Receiver,
     /// Largest packet number received.
@@ -31,7 +28,6 @@ impl SpaceState {
     pub(super) fn new() -> Self {
         let config = AckConfig { immediate_on_gap: OnGap::All, timestamps: 0, ..AckConfig::default() };
         Self {
-            keys: None,
             crypto: CryptoStream::default(),
             receiver: receiver(config, Duration::MAX),
             largest: None,
@@ -45,7 +41,7 @@ impl SpaceState {
         self.ack_now || self.receiver.timer().is_some_and(|due| due <= now)
     }
 
-    /// Discards the keys, and everything needed only for packets of this space (RFC 9001 section
+    /// Discards everything needed only for packets of this space (RFC 9001 section
     /// 4.9).
     pub(super) fn discard(&mut self) {
         let largest = self.largest;

@@ -3,31 +3,32 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use recovery::congestion::PathInfo;
-use recovery::{AckEffects, AckFrame, Paced, Role, Sender};
-use units::{Duration, Ecn, Time};
+use units::{Ecn, Time};
 
 use crate::config::Config;
-use crate::connection::announcements::Announcements;
+use crate::connection::ack_frames::AckFrames;
+use crate::connection::ack_frequency::AckFrequency;
 use crate::connection::close::{IdleTimer, Lifecycle};
+use crate::connection::connection_ids::ConnectionIds;
+use crate::connection::early::EarlyPackets;
 use crate::connection::event::Event;
-use crate::connection::ids::{HandshakeIds, LocalIds, RemoteIds};
+use crate::connection::ids::HandshakeIds;
+use crate::connection::loss::LossRecovery;
+use crate::connection::messages::Messages;
+use crate::connection::packet_keys::PacketKeys;
 use crate::connection::path::{Addresses, Paths};
-use crate::connection::sent_frames::{SentFrame, SentFrames};
+use crate::connection::sent_frames::SentFrame;
+use crate::connection::server_frames::ServerFrames;
 use crate::connection::settings::Settings;
 use crate::connection::spaces::SpaceState;
 use crate::connection::tap::Tap;
 use crate::crypto::keys;
 use crate::crypto::session::Session;
-use crate::crypto::update::OneRtt;
 use crate::error::Error;
-use crate::level::{Level, Side, Space};
+use crate::level::{Side, Space};
 use crate::random::Random;
-use crate::streams::datagram::{DatagramQueue, WhenFull};
 use crate::streams::table::{StreamTable, TableConfig};
-use crate::wire::connection_id::ConnectionId;
 use crate::wire::frames::Extensions;
-use crate::wire::receive_timestamps::StampsToSend;
 use crate::wire::transport_parameters::TransportParameters;
 
 /// A received datagram.
@@ -102,65 +103,43 @@ pub struct ConnectionInit {
     pub random: Random,
 }
 
-/// A packet that arrived before its keys.
-pub(super) struct BufferedPacket {
-    pub(super) level: Level,
-    pub(super) from: Addresses,
-    pub(super) ecn: Ecn,
-    pub(super) arrived: Time,
-    pub(super) bytes: Vec<u8>,
+/// Progress of the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Started,
+    /// Both ends are authenticated (RFC 9001 section 4.1.1).
+    Complete,
+    /// The peer is known to be complete too (section 4.1.2).
+    Confirmed,
 }
 
 /// A QUIC connection.
 pub struct Connection {
     pub(super) side: Side,
+    /// Settings, with the configuration as declared to the peer.
     pub(super) settings: Settings,
-    /// Configuration as declared to the peer.
-    pub(super) config: Config,
-    pub(super) extensions: Extensions,
-    pub(super) ids: HandshakeIds,
-    pub(super) local_ids: LocalIds,
-    pub(super) remote_ids: Option<RemoteIds>,
-    pub(super) retired: Vec<ConnectionId>,
-    pub(super) token: Vec<u8>,
+    pub(super) ids: ConnectionIds,
     pub(super) session: Box<dyn Session>,
+    pub(super) stage: Stage,
+    pub(super) keys: PacketKeys,
     pub(super) spaces: [SpaceState; 3],
-    pub(super) one_rtt: Option<OneRtt>,
-    pub(super) peer: Option<TransportParameters>,
-    pub(super) complete: bool,
-    pub(super) confirmed: bool,
-    pub(super) sender: Sender<SentFrames>,
-    /// Kept to reuse its memory, and boxed because of its size. `None` while in use.
-    pub(super) effects: Option<Box<AckEffects<SentFrames>>>,
-    /// Cached PTO: see `compute_pto`.
-    pub(super) probe_timeout: Duration,
-    pub(super) path_info: PathInfo,
+    pub(super) loss: LossRecovery,
+    pub(super) acks: AckFrames,
+    pub(super) ack_frequency: AckFrequency,
     pub(super) paths: Paths,
     pub(super) lifecycle: Lifecycle,
     pub(super) idle: IdleTimer,
     pub(super) streams: StreamTable,
-    pub(super) datagrams_in: DatagramQueue,
-    pub(super) datagrams_out: DatagramQueue,
-    pub(super) announcements: Announcements,
-    pub(super) tokens_taken: usize,
-    /// Newest sequence number of ACK_FREQUENCY received.
-    pub(super) frequency: Option<u64>,
-    /// Kept to reuse their memory.
-    pub(super) ack_frame: AckFrame,
-    pub(super) stamps: StampsToSend,
-    pub(super) buffered: Vec<BufferedPacket>,
-    pub(super) pacing: Option<Time>,
+    pub(super) messages: Messages,
+    pub(super) server_frames: ServerFrames,
+    pub(super) early: EarlyPackets,
     /// A datagram that did not fit into a burst.
     pub(super) waiting: Option<(Transmit, Vec<u8>)>,
-    /// Packet number that is skipped next, so that a peer cannot acknowledge packets it has not
-    /// received.
-    pub(super) skip_at: u64,
+    /// Frames of the last datagram. Kept to reuse their memory.
+    pub(super) items: Vec<SentFrame>,
     pub(super) random: Random,
     pub(super) events: VecDeque<Event>,
-    pub(super) told_datagram: bool,
-    pub(super) reset_tokens_changed: bool,
     pub(super) counts: Counts,
-    pub(super) items: Vec<SentFrame>,
     pub(super) tap: Option<Box<dyn Tap>>,
 }
 
@@ -177,13 +156,10 @@ impl Connection {
         start: impl FnOnce(&TransportParameters) -> Result<Box<dyn Session>, Error>,
     ) -> Result<Self, Error> {
         let ConnectionInit { side, addresses: (local, remote), ids, .. } = init;
-        let path_info = PathInfo {
-            max_datagram_size: settings.config.initial_datagram_size.0,
-            paced: settings.recovery.paced == Paced::Always,
-            seed: u64::from_be_bytes(init.random.bytes()),
-        };
-        let controller = (settings.controller)(path_info);
-        let config = settings.declared(&*controller);
+        let mut settings = settings.clone();
+        let loss = LossRecovery::new(&settings, side, u64::from_be_bytes(init.random.bytes()));
+        settings.request_stamps(loss.sender.controller());
+        let config = &settings.config;
         let mut parameters = config.parameters(ids.local());
         ids.declare(&mut parameters);
         if side == Side::Server {
@@ -194,56 +170,34 @@ impl Connection {
                 Some(TransportParameters::grease_from(u64::from_be_bytes(init.random.bytes())));
         }
         let session = start(&parameters)?;
-        let role = if side == Side::Client { Role::Client } else { Role::Server };
-        let sender = Sender::with_spaces(settings.recovery.clone(), controller, path_info, role);
         let mut paths = Paths::new(side, Addresses { local, remote });
         if init.validated {
             paths.active_mut().validate();
         }
-        let queue = |max: u64, full| DatagramQueue::new(usize::try_from(max).unwrap_or(usize::MAX), full);
-        let datagrams = config.datagrams.unwrap_or_default();
         let mut connection = Self {
             side,
-            settings: settings.clone(),
-            extensions: extensions(&config),
-            local_ids: LocalIds::new(ids.local(), init.reset_token),
-            ids,
-            remote_ids: None,
-            retired: Vec::new(),
-            token: init.token,
+            ids: ConnectionIds::new(ids, init.reset_token, init.token),
             session,
+            stage: Stage::Started,
+            keys: PacketKeys::default(),
             spaces: [(); 3].map(|()| SpaceState::new()),
-            one_rtt: None,
-            peer: None,
-            complete: false,
-            confirmed: false,
-            probe_timeout: sender.timers().pto,
-            sender,
-            effects: None,
-            path_info,
+            loss,
+            acks: AckFrames::new(config.ack_delay_exponent),
+            ack_frequency: AckFrequency::new(config.ack_frequency),
             paths,
             lifecycle: Lifecycle::default(),
             idle: IdleTimer::new(now, config.idle_timeout),
-            streams: StreamTable::new(side, table_config(&config, settings)),
-            datagrams_in: queue(datagrams.receive_queue.0, WhenFull::DropOldest),
-            datagrams_out: queue(datagrams.send_queue.0, WhenFull::Refuse),
-            announcements: Announcements::default(),
-            tokens_taken: 0,
-            frequency: None,
-            ack_frame: AckFrame::default(),
-            stamps: StampsToSend::default(),
-            buffered: Vec::new(),
-            pacing: None,
+            streams: StreamTable::new(side, table_config(&settings)),
+            messages: Messages::new(config.datagrams.unwrap_or_default()),
+            server_frames: ServerFrames::new(side),
+            early: EarlyPackets::default(),
             waiting: None,
-            skip_at: u64::MAX,
+            items: Vec::new(),
             random: init.random,
             events: VecDeque::new(),
-            told_datagram: false,
-            reset_tokens_changed: false,
             counts: Counts::default(),
-            items: Vec::new(),
             tap: None,
-            config,
+            settings,
         };
         connection.install_initial_keys();
         connection.drive_session(now)?;
@@ -253,12 +207,13 @@ impl Connection {
     /// Installs the keys of Initial packets, which follow from a connection ID that a Retry changes
     /// (RFC 9001 section 5.2).
     pub(super) fn install_initial_keys(&mut self) {
-        let keys = keys::initial(&self.ids.initial_keys(), self.side);
-        self.spaces[Space::Initial as usize].keys = Some(keys);
+        let keys = keys::initial(&self.ids.handshake.initial_keys(), self.side);
+        self.keys.install(Space::Initial, keys);
     }
 }
 
-fn extensions(config: &Config) -> Extensions {
+/// Returns the extensions that an end with this configuration announces.
+pub(super) fn extensions(config: &Config) -> Extensions {
     Extensions {
         max_datagram_frame_size: config.datagrams.map_or(0, |datagrams| datagrams.max_frame_size.0),
         ack_frequency: config.ack_frequency.min_ack_delay.is_some(),
@@ -266,7 +221,8 @@ fn extensions(config: &Config) -> Extensions {
     }
 }
 
-fn table_config(config: &Config, settings: &Settings) -> TableConfig {
+fn table_config(settings: &Settings) -> TableConfig {
+    let config = &settings.config;
     TableConfig {
         data_window: config.data_window,
         stream_window: config.stream_window,

@@ -1,40 +1,28 @@
 //! Selection and order of the frames in a packet.
 
-use recovery::{AckFrame, DEFAULT_ACK_DELAY_EXPONENT};
 use units::Time;
 
-use crate::connection::path::{Path, PathId};
-use crate::connection::sent_frames::SentFrame;
+use crate::connection::datagram::WrittenFrames;
+use crate::connection::path::PathId;
+use crate::connection::sent_frames::{FrameWriter, SentFrame};
 use crate::connection::state::Connection;
 use crate::connection::tap::Observation;
-use crate::connection::transmit::WrittenFrames;
 use crate::level::{Level, Space};
-use crate::streams::datagram::FRAME;
 use crate::streams::outbox::Chunk;
 use crate::streams::table::MAX_CONTROL;
-use crate::wire::ack::AckToSend;
-use crate::wire::codec::Writer;
 use crate::wire::frame::{Frame, StreamFrame};
 use crate::wire::frame_type::FrameType;
-use crate::wire::receive_timestamps::Stamp;
-use crate::wire::transport_parameters::TransportParameters;
-use crate::wire::varint;
 
-/// Maximum size of an ACK with one range and ECN counts, in bytes.
+/// Minimum size of an ACK with one range and ECN counts, in bytes.
 const MIN_ACK: usize = 56;
 /// Size of a CRYPTO frame without its data: type, offset, length.
 const CRYPTO_HEADER: usize = 1 + 8 + 4;
-/// Probes that remain in flight after a long silence: two for each timeout, which doubles from a
-/// millisecond to an hour.
-const PROBES: u64 = 48;
-/// Additional bytes of an ACK with timestamps besides the timestamps: a type of four bytes instead
-/// of one.
-const STAMPS_TYPE: usize = 3;
 
 impl Connection {
     /// Reports whether there is something ACK-eliciting to send at this level.
     pub(super) fn has_pending(&self, level: Level) -> bool {
-        let has_messages = level == Level::OneRtt && self.one_rtt.is_some() && !self.datagrams_out.is_empty();
+        let has_messages =
+            level == Level::OneRtt && self.keys.has(level) && !self.messages.waiting.is_empty();
         has_messages || self.has_more_than_messages(level)
     }
 
@@ -42,14 +30,13 @@ impl Connection {
     pub(super) fn has_more_than_messages(&self, level: Level) -> bool {
         let space = &self.spaces[level.space() as usize];
         let said = space.probes > 0 || space.crypto.has_pending();
-        match level {
-            Level::OneRtt => self.one_rtt.is_some() && (said || self.has_application_pending()),
-            _ => space.keys.is_some() && said,
-        }
+        self.keys.has(level) && (said || (level == Level::OneRtt && self.has_application_pending()))
     }
 
     fn has_application_pending(&self) -> bool {
-        self.announcements.is_pending()
+        self.ids.is_pending()
+            || self.server_frames.is_pending()
+            || self.ack_frequency.pending
             || self.streams.has_urgent()
             || (self.streams.has_patient() && !self.will_acknowledge())
     }
@@ -70,14 +57,13 @@ impl Connection {
         now: Time,
         level: Level,
         may: bool,
-        w: &mut Writer<'_>,
+        out: &mut FrameWriter<'_>,
     ) -> WrittenFrames {
         let mut filled = WrittenFrames::default();
-        let start = w.position();
-        self.write_ack(now, level, may, w);
-        let after_ack = w.position();
+        let pings = self.write_ack(now, level, may, out);
+        let after_ack = out.w.position();
         if level == Level::OneRtt {
-            filled.expand = self.write_path_frames(now, w);
+            filled.expand = self.write_path_frames(now, self.paths.active_id(), out);
         }
         let probe = self.spaces[level.space() as usize].probes > 0;
         if may {
@@ -87,184 +73,107 @@ impl Connection {
                 // probe. aioquic closes a connection whose first packet to arrive is a PING.
                 crypto.resend();
             }
-            self.write_crypto(level, w);
+            self.write_crypto(level, out);
             if level == Level::OneRtt {
-                self.write_announcements(w);
-                self.write_controls(w);
-                self.write_datagrams(w);
-                self.write_streams(w);
+                self.write_announcements(out);
+                self.write_controls(out);
+                self.messages.write(out);
+                self.write_streams(out);
             }
             // A probe must be ACK-eliciting (RFC 9002 section 6.2.4).
-            if probe && w.position() == after_ack {
-                self.put(Frame::Ping, SentFrame::Ping, w);
+            if probe && out.w.position() == after_ack {
+                out.put(Frame::Ping, SentFrame::Ping);
             }
         }
-        filled.eliciting = w.position() > after_ack || self.pings(start, w);
+        filled.eliciting = pings || out.w.position() > after_ack;
         filled
     }
 
-    /// Reports whether an ACK was written together with a PING.
-    fn pings(&self, start: usize, w: &Writer<'_>) -> bool {
-        w.position() > start && self.items.last() == Some(&SentFrame::Ping)
-    }
-
-    /// Writes a frame if it fits, and reports whether it did.
-    fn put(&mut self, frame: Frame<'_>, item: SentFrame, w: &mut Writer<'_>) -> bool {
-        let written = frame.encode(w).is_ok();
-        if written {
-            self.items.push(item);
-        }
-        written
-    }
-
     /// Writes an ACK if one is due. Also if there is something new to acknowledge and the packet is
-    /// sent anyway: it `may` be, and carries something else.
-    fn write_ack(&mut self, now: Time, level: Level, may: bool, w: &mut Writer<'_>) {
+    /// sent anyway: it `may` be, and carries something else. Returns whether a PING was added.
+    fn write_ack(&mut self, now: Time, level: Level, may: bool, out: &mut FrameWriter<'_>) -> bool {
         let space = &self.spaces[level.space() as usize];
         let due = space.owes_ack(now);
-        if !(due || (may && space.receiver.has_unacked())) || w.remaining() < MIN_ACK {
-            return;
+        if !(due || (may && space.receiver.has_unacked())) || out.w.remaining() < MIN_ACK {
+            return false;
         }
         let leaves = may && self.has_pending(level);
         if !(due || leaves) {
-            return;
+            return false;
         }
-        let exponent =
-            if level == Level::OneRtt { self.config.ack_delay_exponent } else { DEFAULT_ACK_DELAY_EXPONENT };
         let space = &mut self.spaces[level.space() as usize];
         space.ack_now = false;
-        let mut frame = std::mem::take(&mut self.ack_frame);
-        space.receiver.write_ack(now, &mut frame);
-        let delay = AckFrame::encode_delay(frame.ack_delay, exponent);
-        let mut ack =
-            AckToSend { ranges: &frame.ranges, delay: delay.min(varint::MAX), ecn: frame.ecn, stamps: None };
-        while ack.ranges.len() > 1 && ack.size() > w.remaining() {
-            ack.ranges = &ack.ranges[1..];
+        let written = self.acks.write(now, level, &mut space.receiver, &mut out.w);
+        let Some((ack, receipt, ping)) = written else { return false };
+        if let Some(tap) = &mut self.tap {
+            tap.on(now, &Observation::Acknowledges { ranges: ack.ranges, delay: ack.delay });
         }
-        let mut stamps = 0;
-        if level == Level::OneRtt && !frame.timestamps.is_empty() && !ack.ranges.is_empty() {
-            let format = self.peer.as_ref().map(TransportParameters::stamp_format).unwrap_or_default();
-            let budget = w.remaining().saturating_sub(ack.size() + STAMPS_TYPE);
-            let all = frame
-                .timestamps
-                .iter()
-                .map(|&(number, nanos)| Stamp { micros: u64::try_from(nanos).unwrap_or(0) / 1000, number });
-            let largest = ack.ranges.last().map_or(0, |range| range.1);
-            stamps = self.stamps.fill(all, largest, format, budget);
-            ack.stamps = (stamps > 0).then_some(&self.stamps);
-        }
-        if !ack.ranges.is_empty() && ack.encode(w).is_ok() {
-            if let Some(tap) = &mut self.tap {
-                tap.on(now, &Observation::Acknowledges { ranges: ack.ranges, delay: ack.delay });
-            }
-            let receipt = self.spaces[level.space() as usize].receiver.receipt(stamps);
-            self.items.extend(receipt.map(SentFrame::Ack));
-            // Any other ACK-eliciting packet has the same effect, even one in flight already. The
-            // exception is an experiment with its own rule.
-            let alone = self.settings.ack.ping_every.is_some() || self.sender.bytes_in_flight() == 0;
-            if frame.ping && !leaves && alone {
-                self.put(Frame::Ping, SentFrame::Ping, w);
-            }
-        }
-        self.ack_frame = frame;
+        out.items.extend(receipt.map(SentFrame::Ack));
+        // Any other ACK-eliciting packet has the same effect, even one in flight already. The
+        // exception is an experiment with its own rule.
+        let alone = self.settings.ack.ping_every.is_some() || self.loss.sender.bytes_in_flight() == 0;
+        ping && !leaves && alone && out.put(Frame::Ping, SentFrame::Ping)
     }
 
-    /// Writes challenges and responses of the active path. Returns whether the datagram must be
-    /// expanded (RFC 9000 section 8.2).
-    fn write_path_frames(&mut self, now: Time, w: &mut Writer<'_>) -> bool {
-        let path = self.paths.active_id();
-        self.write_path_frames_on(now, path, w)
-    }
-
-    /// Writes challenges and responses of any path.
-    pub(super) fn write_path_frames_on(&mut self, now: Time, path: PathId, w: &mut Writer<'_>) -> bool {
-        let pto = self.pto();
-        // The peer can trigger any number of these frames, and each is stored until it is
-        // acknowledged or lost. So congestion control holds them back here (section 8.2.2). They
-        // still need credit on a new path while packets of the old path, and probes after a long
-        // silence, fill the window. So they may use a second window, plus space for those probes.
-        let room = self.sender.window().saturating_mul(2) + PROBES * self.path_info.max_datagram_size;
-        let may = self.sender.bytes_in_flight() < room;
-        let Some(known) = self.paths.get_mut(path) else { return false };
+    /// Writes challenges and responses of a path. Returns whether the datagram must be expanded
+    /// (RFC 9000 section 8.2).
+    pub(super) fn write_path_frames(&mut self, now: Time, path: PathId, out: &mut FrameWriter<'_>) -> bool {
+        let may = self.loss.may_probe_paths();
+        let Some(path) = self.paths.get_mut(path) else { return false };
         let mut expand = false;
         // A challenge that cannot be sent counts as lost, so its timer continues.
-        let challenge = known.next_challenge(now, pto, &mut self.random);
+        let challenge = path.next_challenge(now, self.loss.pto(), &mut self.random);
         if let Some(challenge) = challenge.filter(|_| may) {
             expand |= challenge.expand;
-            self.put(Frame::PathChallenge(challenge.data), SentFrame::PathChallenge, w);
+            out.put(Frame::PathChallenge(challenge.data), SentFrame::PathChallenge);
         }
-        while may && w.remaining() >= 9 {
-            let response = self.paths.get_mut(path).and_then(Path::next_response);
-            let Some(data) = response else { break };
+        while may && out.w.remaining() >= 9 {
+            let Some(data) = path.next_response() else { break };
             expand = true;
-            self.put(Frame::PathResponse(data), SentFrame::PathResponse, w);
+            out.put(Frame::PathResponse(data), SentFrame::PathResponse);
         }
         expand
     }
 
-    fn write_crypto(&mut self, level: Level, w: &mut Writer<'_>) {
+    fn write_crypto(&mut self, level: Level, out: &mut FrameWriter<'_>) {
         let crypto = &mut self.spaces[level.space() as usize].crypto;
-        while let Some(room) = w.remaining().checked_sub(CRYPTO_HEADER).filter(|room| *room > 0) {
+        while let Some(room) = out.w.remaining().checked_sub(CRYPTO_HEADER).filter(|room| *room > 0) {
             let Some(chunk) = crypto.next(room) else { return };
             let Chunk { offset, len, .. } = chunk;
-            w.varint(FrameType::CRYPTO.0);
-            w.varint(offset);
-            w.varint(len as u64);
-            crypto.copy(offset, w.claim(len));
-            self.items.push(SentFrame::Crypto(chunk));
+            out.w.varint(FrameType::CRYPTO.0);
+            out.w.varint(offset);
+            out.w.varint(len as u64);
+            crypto.copy(offset, out.w.claim(len));
+            out.items.push(SentFrame::Crypto(chunk));
         }
     }
 
     /// Writes frames that are sent once per connection, or rarely.
-    fn write_announcements(&mut self, w: &mut Writer<'_>) {
-        self.announcements.write(&self.local_ids, &mut self.items, w);
-        if self.announcements.asks_frequency() {
-            self.write_ack_frequency(w);
+    fn write_announcements(&mut self, out: &mut FrameWriter<'_>) {
+        self.server_frames.write_done(out);
+        self.ids.write(out);
+        if let Some(delay) = self.ack_frequency.write(out) {
+            self.loss.set_max_ack_delay(delay);
         }
-        self.announcements.write_tokens(&mut self.items, w);
+        self.server_frames.write_tokens(out);
     }
 
-    fn write_ack_frequency(&mut self, w: &mut Writer<'_>) {
-        let (Some(request), Some(peer)) = (self.config.ack_frequency.request, &self.peer) else { return };
-        let least = peer.min_ack_delay.unwrap_or(0);
-        let delay =
-            request.max_ack_delay.map_or(peer.max_ack_delay * 1000, |delay| delay.0 / 1000).max(least);
-        let frame = Frame::AckFrequency {
-            sequence: 0,
-            threshold: request.threshold,
-            max_ack_delay: delay,
-            reordering_threshold: request.reordering_threshold,
-        };
-        if self.put(frame, SentFrame::AckFrequency, w) {
-            self.announcements.ask_frequency(false);
-            self.sender.set_max_ack_delay(units::Duration::from_micros(delay));
-            self.compute_pto();
-        }
-    }
-
-    fn write_controls(&mut self, w: &mut Writer<'_>) {
-        while w.remaining() >= MAX_CONTROL {
+    fn write_controls(&mut self, out: &mut FrameWriter<'_>) {
+        while out.w.remaining() >= MAX_CONTROL {
             let Some((control, frame)) = self.streams.next_control() else { return };
-            self.put(frame, SentFrame::Control(control), w);
+            out.put(frame, SentFrame::Control(control));
         }
     }
 
-    fn write_datagrams(&mut self, w: &mut Writer<'_>) {
-        while let Some(room) = w.remaining().checked_sub(FRAME) {
-            let Some(data) = self.datagrams_out.pop_within(room) else { return };
-            self.put(Frame::Datagram { data: &data, length: true }, SentFrame::Datagram(data.len()), w);
-        }
-    }
-
-    fn write_streams(&mut self, w: &mut Writer<'_>) {
-        let fixed = self.config.fixed_sizes;
-        while let Some((id, chunk)) = self.streams.next_data(w.remaining(), fixed) {
+    fn write_streams(&mut self, out: &mut FrameWriter<'_>) {
+        let fixed = self.settings.config.fixed_sizes;
+        while let Some((id, chunk)) = self.streams.next_data(out.w.remaining(), fixed) {
             let Chunk { offset, len, fin } = chunk;
             let frame = StreamFrame { id: id.0, offset, data: &[], fin, length: true };
-            if let Ok(out) = frame.reserve(w, len, fixed) {
-                self.streams.copy(id, offset, out);
+            if let Ok(data) = frame.reserve(&mut out.w, len, fixed) {
+                self.streams.copy(id, offset, data);
             }
-            self.items.push(SentFrame::Stream(id, chunk));
+            out.items.push(SentFrame::Stream(id, chunk));
         }
     }
 }

@@ -92,7 +92,7 @@ pub fn seal(
 
 /// Returns the minimum packet length from the packet number on. A cipher without a sample needs
 /// none.
-fn sample_end(header: &dyn HeaderProtectionKey) -> usize {
+pub(super) fn sample_end(header: &dyn HeaderProtectionKey) -> usize {
     match header.sample_len() {
         0 => 0,
         sample => SAMPLE_AFTER + sample,

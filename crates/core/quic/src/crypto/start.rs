@@ -7,11 +7,11 @@ use crate::error::Error;
 use crate::level::Side;
 use crate::wire::transport_parameters::TransportParameters;
 
-/// Factory of client sessions.
+/// Factory of sessions.
 #[derive(Clone)]
-pub enum ClientCrypto {
+pub enum Crypto<C> {
     /// TLS 1.3.
-    Tls(tls::ClientConfig),
+    Tls(tls::Config<C>),
     /// No cryptography: see [`super::plain`].
     Plain {
         /// Length of a tag, in bytes; at most 16.
@@ -19,7 +19,12 @@ pub enum ClientCrypto {
     },
 }
 
-impl ClientCrypto {
+/// Factory of client sessions.
+pub type ClientCrypto = Crypto<rustls::ClientConfig>;
+/// Factory of server sessions.
+pub type ServerCrypto = Crypto<rustls::ServerConfig>;
+
+impl<C> Crypto<C> {
     /// Makes sessions export their secrets, if they have any.
     #[must_use]
     pub fn logging_secrets(self) -> Self {
@@ -28,7 +33,9 @@ impl ClientCrypto {
             plain @ Self::Plain { .. } => plain,
         }
     }
+}
 
+impl ClientCrypto {
     /// Starts a session with the named server. `alpn` is used only without cryptography: TLS has
     /// its own list.
     ///
@@ -47,28 +54,7 @@ impl ClientCrypto {
     }
 }
 
-/// Factory of server sessions.
-#[derive(Clone)]
-pub enum ServerCrypto {
-    /// TLS 1.3.
-    Tls(tls::ServerConfig),
-    /// No cryptography: see [`super::plain`].
-    Plain {
-        /// Length of a tag, in bytes; at most 16.
-        tag_len: usize,
-    },
-}
-
 impl ServerCrypto {
-    /// Makes sessions export their secrets, if they have any.
-    #[must_use]
-    pub fn logging_secrets(self) -> Self {
-        match self {
-            Self::Tls(config) => Self::Tls(config.logging_secrets()),
-            plain @ Self::Plain { .. } => plain,
-        }
-    }
-
     /// Starts a session with a client. `alpn` is used only without cryptography: TLS has its own
     /// list.
     ///

@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustls::RootCertStore;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::quic::{ClientConnection, Connection, KeyChange, ServerConnection, Version};
+use rustls::{KeyLog, RootCertStore};
 
 pub use super::pinned::fingerprint;
 use super::pinned::{OtherFingerprint, pinned};
@@ -95,11 +95,38 @@ fn refused(_: rustls::Error) -> Error {
     Error::new(Code::INTERNAL_ERROR, "TLS rejected the configuration")
 }
 
-/// Configuration shared by client sessions.
+/// Configuration shared by sessions.
 #[derive(Clone)]
-pub struct ClientConfig {
-    tls: Arc<rustls::ClientConfig>,
+pub struct Config<C> {
+    tls: Arc<C>,
     log_secrets: bool,
+}
+
+/// Configuration shared by client sessions.
+pub type ClientConfig = Config<rustls::ClientConfig>;
+/// Configuration shared by server sessions.
+pub type ServerConfig = Config<rustls::ServerConfig>;
+
+impl<C> Config<C> {
+    /// Makes sessions export their secrets: [`Session::take_secrets`].
+    #[must_use]
+    pub fn logging_secrets(mut self) -> Self {
+        self.log_secrets = true;
+        self
+    }
+}
+
+impl<C: Clone> Config<C> {
+    /// Returns the configuration of one session, and its log of secrets. Each session has its own,
+    /// so that its secrets can be exported with it.
+    fn of_session(&self, key_log: impl Fn(&mut C) -> &mut Arc<dyn KeyLog>) -> (Arc<C>, Option<Arc<Lines>>) {
+        let lines = self.log_secrets.then(Arc::<Lines>::default);
+        let mut tls = self.tls.clone();
+        if let Some(lines) = &lines {
+            *key_log(Arc::make_mut(&mut tls)) = lines.clone();
+        }
+        (tls, lines)
+    }
 }
 
 impl ClientConfig {
@@ -130,13 +157,6 @@ impl ClientConfig {
         Ok(Self { tls: Arc::new(tls), log_secrets: false })
     }
 
-    /// Makes sessions export their secrets: [`Session::take_secrets`].
-    #[must_use]
-    pub fn logging_secrets(mut self) -> Self {
-        self.log_secrets = true;
-        self
-    }
-
     /// Starts the client end of a handshake with the named server (DNS name or IP address).
     ///
     /// # Errors
@@ -144,22 +164,10 @@ impl ClientConfig {
     pub fn start(&self, server_name: &str, parameters: &TransportParameters) -> Result<Tls, Error> {
         let name = ServerName::try_from(server_name.to_owned())
             .map_err(|_| Error::new(Code::INTERNAL_ERROR, "invalid server name"))?;
-        let lines = self.log_secrets.then(Arc::<Lines>::default);
-        let mut tls = self.tls.clone();
-        if let Some(lines) = &lines {
-            // Each session has its own log, so that its secrets can be exported with it.
-            Arc::make_mut(&mut tls).key_log = lines.clone();
-        }
+        let (tls, lines) = self.of_session(|tls| &mut tls.key_log);
         let connection = ClientConnection::new(tls, Version::V1, name, parameters.to_vec());
         Ok(Tls::new(Connection::Client(connection.map_err(refused)?), Side::Client, lines))
     }
-}
-
-/// Configuration shared by server sessions.
-#[derive(Clone)]
-pub struct ServerConfig {
-    tls: Arc<rustls::ServerConfig>,
-    log_secrets: bool,
 }
 
 impl ServerConfig {
@@ -177,24 +185,12 @@ impl ServerConfig {
         Ok(Self { tls: Arc::new(tls), log_secrets: false })
     }
 
-    /// Makes sessions export their secrets: [`Session::take_secrets`].
-    #[must_use]
-    pub fn logging_secrets(mut self) -> Self {
-        self.log_secrets = true;
-        self
-    }
-
     /// Starts the server end of a handshake.
     ///
     /// # Errors
     /// INTERNAL_ERROR if rustls refuses the configuration.
     pub fn start(&self, parameters: &TransportParameters) -> Result<Tls, Error> {
-        let lines = self.log_secrets.then(Arc::<Lines>::default);
-        let mut tls = self.tls.clone();
-        if let Some(lines) = &lines {
-            // Each session has its own log, so that its secrets can be exported with it.
-            Arc::make_mut(&mut tls).key_log = lines.clone();
-        }
+        let (tls, lines) = self.of_session(|tls| &mut tls.key_log);
         let connection = ServerConnection::new(tls, Version::V1, parameters.to_vec());
         Ok(Tls::new(Connection::Server(connection.map_err(refused)?), Side::Server, lines))
     }
@@ -210,7 +206,7 @@ impl Lines {
     }
 }
 
-impl rustls::KeyLog for Lines {
+impl KeyLog for Lines {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         self.all().push(format!("{label} {} {}", hex(client_random), hex(secret)));

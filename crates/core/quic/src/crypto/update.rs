@@ -120,11 +120,7 @@ impl OneRtt {
 
     /// Returns the minimum payload of a packet, in bytes: see [`keys::min_payload`].
     pub fn min_payload(&self, number_len: usize) -> usize {
-        let sample = match self.local_header.sample_len() {
-            0 => 0,
-            sample => 4 + sample,
-        };
-        sample.saturating_sub(number_len + self.tag_len()).max(1)
+        keys::sample_end(&*self.local_header).saturating_sub(number_len + self.tag_len()).max(1)
     }
 
     /// Confirms the handshake (section 4.1.2). Keys may be updated from now on.

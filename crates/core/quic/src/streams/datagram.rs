@@ -24,24 +24,21 @@ pub struct DatagramQueue {
     cost: usize,
     max: usize,
     when_full: WhenFull,
-    dropped: u64,
 }
 
 impl DatagramQueue {
     /// Creates a queue for at most `max` bytes. Each message counts 24 additional bytes.
     pub const fn new(max: usize, when_full: WhenFull) -> Self {
-        Self { queue: VecDeque::new(), cost: 0, max, when_full, dropped: 0 }
+        Self { queue: VecDeque::new(), cost: 0, max, when_full }
     }
 
-    /// Adds a message. Returns `false` if it was refused. Messages dropped count in
-    /// [`dropped`](Self::dropped).
+    /// Adds a message. Returns `false` if it was refused.
     pub fn push(&mut self, message: Vec<u8>) -> bool {
         let cost = message.len() + OVERHEAD;
         while self.when_full == WhenFull::DropOldest && cost <= self.max && self.cost + cost > self.max {
-            self.dropped += u64::from(self.pop().is_some());
+            self.pop();
         }
         if self.cost + cost > self.max {
-            self.dropped += 1;
             return false;
         }
         self.cost += cost;
@@ -82,11 +79,6 @@ impl DatagramQueue {
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
-
-    /// Returns the number of messages that were refused or dropped.
-    pub const fn dropped(&self) -> u64 {
-        self.dropped
-    }
 }
 
 #[cfg(test)]
@@ -107,7 +99,7 @@ mod tests {
         assert!(dropping.push(vec![1; 400]) && dropping.push(vec![2; 400]) && dropping.push(vec![3; 900]));
         assert!(!dropping.push(vec![4; 1000]));
         assert_eq!(dropping.in_frames(), 903);
-        assert_eq!((dropping.len(), dropping.dropped(), dropping.pop()), (1, 3, Some(vec![3; 900])));
+        assert_eq!((dropping.len(), dropping.pop()), (1, Some(vec![3; 900])));
         assert!(dropping.is_empty() && dropping.pop().is_none());
     }
 }

@@ -59,8 +59,7 @@ impl SendCredit {
     /// Returns the limit for DATA_BLOCKED or STREAM_DATA_BLOCKED once per limit, when it is
     /// reached. Call this only if there is more to send.
     pub fn blocked(&mut self) -> Option<u64> {
-        let blocked = self.available() == 0 && self.reported != Some(self.max);
-        blocked.then(|| {
+        self.is_news().then(|| {
             self.reported = Some(self.max);
             self.max
         })

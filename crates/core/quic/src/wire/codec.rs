@@ -144,11 +144,6 @@ impl<'a> Writer<'a> {
         &self.buf[..self.at]
     }
 
-    /// Returns the whole buffer, and the number of bytes written.
-    pub fn into_parts(self) -> (&'a mut [u8], usize) {
-        (self.buf, self.at)
-    }
-
     /// Writes bytes unchanged.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.claim(bytes.len()).copy_from_slice(bytes);

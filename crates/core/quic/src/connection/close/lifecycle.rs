@@ -65,38 +65,18 @@ impl Close {
     }
 }
 
-/// Keys that an end has when it closes, and its knowledge of the peer's keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeysAtClose {
-    /// This end's side.
-    pub side: Side,
-    /// Whether keys of Initial packets are available.
-    pub initial: bool,
-    /// Whether keys of Handshake packets are available.
-    pub handshake: bool,
-    /// Whether keys of 1-RTT packets are available.
-    pub one_rtt: bool,
-    /// Whether the handshake is confirmed (RFC 9001 section 4.1.2).
-    pub confirmed: bool,
-}
-
-impl KeysAtClose {
-    /// Returns the levels at which CONNECTION_CLOSE is sent, lowest first (section 10.2.3).
-    ///
-    /// These are the highest level that the peer can certainly read, and all levels that it may
-    /// have keys for. A client with Handshake keys received them from a server that has them too.
-    pub fn levels(&self) -> impl Iterator<Item = Level> + use<> {
-        let before = !self.confirmed;
-        let server = self.side == Side::Server;
-        let initial = self.initial && before && (server || !self.handshake);
-        [
-            (Level::Initial, initial),
-            (Level::Handshake, self.handshake && before),
-            (Level::OneRtt, self.one_rtt),
-        ]
+/// Returns the levels at which an end sends CONNECTION_CLOSE, lowest first (section 10.2.3), given
+/// whether it has keys of Initial, Handshake and 1-RTT packets, and whether the handshake is
+/// confirmed.
+///
+/// These are the highest level that the peer can certainly read, and all levels that it may have
+/// keys for. A client with Handshake keys received them from a server that has them too.
+pub fn close_levels(side: Side, keys: [bool; 3], confirmed: bool) -> impl Iterator<Item = Level> {
+    let [initial, handshake, one_rtt] = keys;
+    let initial = initial && !confirmed && (side == Side::Server || !handshake);
+    [(Level::Initial, initial), (Level::Handshake, handshake && !confirmed), (Level::OneRtt, one_rtt)]
         .into_iter()
         .filter_map(|(level, wanted)| wanted.then_some(level))
-    }
 }
 
 /// State of a connection.
@@ -140,11 +120,6 @@ impl Lifecycle {
     /// Reports whether the connection is open.
     pub fn is_open(&self) -> bool {
         self.state == State::Open
-    }
-
-    /// Returns the reason why this end has closed the connection.
-    pub const fn close_reason(&self) -> Option<&Close> {
-        self.close.as_ref()
     }
 
     /// Closes the connection from this end, so that CONNECTION_CLOSE is sent. Has no effect unless
@@ -206,7 +181,7 @@ impl Lifecycle {
     }
 
     /// Returns the reason if CONNECTION_CLOSE must be sent, at the levels of
-    /// [`KeysAtClose::levels`] in one datagram. It counts as sent from now on.
+    /// [`close_levels`] in one datagram. It counts as sent from now on.
     pub fn next_close(&mut self) -> Option<&Close> {
         std::mem::take(&mut self.pending).then_some(())?;
         self.close.as_ref()

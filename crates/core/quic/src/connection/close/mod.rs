@@ -4,4 +4,4 @@ pub mod idle;
 pub mod lifecycle;
 
 pub use idle::IdleTimer;
-pub use lifecycle::{Close, KeysAtClose, Lifecycle, State};
+pub use lifecycle::{Close, Lifecycle, State, close_levels};

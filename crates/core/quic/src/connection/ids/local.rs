@@ -124,9 +124,4 @@ impl LocalIds {
     pub fn iter(&self) -> impl Iterator<Item = &ConnectionId> + '_ {
         self.issued.values().map(|(id, _)| id)
     }
-
-    /// Returns the sequence number of an ID, if the peer may use it.
-    pub fn sequence_of(&self, id: &ConnectionId) -> Option<u64> {
-        self.issued.iter().find(|(_, issued)| issued.0 == *id).map(|(sequence, _)| *sequence)
-    }
 }

@@ -192,17 +192,21 @@ impl RemoteIds {
         }
     }
 
-    /// Returns a sequence number for RETIRE_CONNECTION_ID, each once.
+    /// Returns a sequence number for RETIRE_CONNECTION_ID, each once unless it is lost.
     pub fn next_retire(&mut self) -> Option<u64> {
         let (sequence, new) = self.retiring.iter_mut().find(|(_, new)| **new)?;
         *new = false;
         Some(*sequence)
     }
 
-    /// Reports whether RETIRE_CONNECTION_ID of this number is unacknowledged. If so, it is sent
-    /// again after a loss.
-    pub fn is_retiring(&self, sequence: u64) -> bool {
-        self.retiring.contains_key(&sequence)
+    /// Reports whether [`next_retire`](Self::next_retire) has a number to return.
+    pub fn has_retirement(&self) -> bool {
+        self.retiring.values().any(|new| *new)
+    }
+
+    /// Processes the loss of RETIRE_CONNECTION_ID, which is sent again if it is unacknowledged.
+    pub fn on_retire_lost(&mut self, sequence: u64) {
+        self.retiring.entry(sequence).and_modify(|new| *new = true);
     }
 
     /// Processes the acknowledgement of RETIRE_CONNECTION_ID.

@@ -2,9 +2,8 @@
 
 use units::{Duration, Time};
 
-use super::validation::{Addresses, Challenge, Path};
+use super::validation::{Addresses, Path};
 use crate::level::Side;
-use crate::random::Random;
 
 /// Maximum number of paths: the active one, the fallback, and two more.
 pub const MAX_PATHS: usize = 4;
@@ -232,34 +231,13 @@ impl Paths {
         Some(Event::Validated(answered))
     }
 
-    /// Returns a PATH_CHALLENGE that is due, and the path to send it on.
-    pub fn next_challenge(
-        &mut self,
-        now: Time,
-        pto: Duration,
-        random: &mut Random,
-    ) -> Option<(PathId, Challenge)> {
-        self.paths
-            .iter_mut()
-            .find_map(|(id, path)| path.next_challenge(now, pto, random).map(|challenge| (*id, challenge)))
-    }
-
-    /// Returns a waiting PATH_RESPONSE, and the path to send it on. The active path comes first.
-    pub fn next_response(&mut self) -> Option<(PathId, [u8; 8])> {
-        let active = self.active;
-        if let Some(data) = self.active_mut().next_response() {
-            return Some((active, data));
-        }
-        self.paths.iter_mut().find_map(|(id, path)| path.next_response().map(|data| (*id, data)))
-    }
-
     /// Returns the time of the next timeout.
     pub fn timer(&self) -> Time {
         self.paths.iter().map(|(_, path)| path.timer()).min().unwrap_or(Time::NEVER)
     }
 
-    /// Handles timeouts. Returns failed validations, one at a time.
-    /// [`next_challenge`](Self::next_challenge) returns challenges that are due.
+    /// Handles timeouts. Returns failed validations, one at a time. [`Path::next_challenge`] returns
+    /// challenges that are due.
     pub fn on_timer(&mut self, now: Time) -> Option<Event> {
         let failed = self.paths.iter_mut().find_map(|(id, path)| path.on_timer(now).then_some(*id))?;
         let path = self.get(failed)?;

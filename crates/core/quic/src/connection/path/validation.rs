@@ -76,11 +76,6 @@ impl Path {
         self.validated
     }
 
-    /// Reports whether a validation is in progress.
-    pub const fn is_challenging(&self) -> bool {
-        self.validation.is_some()
-    }
-
     /// Marks the peer's address as validated by other means (section 8.1).
     ///
     /// These are a packet with Handshake keys, a token, or a connection ID of this end with at

@@ -45,9 +45,8 @@ impl StreamTable {
     /// ends. The bytes take no memory. Returns `None` like [`open`](Self::open).
     pub fn open_pattern(&mut self, direction: Direction, bytes: u64) -> Option<StreamId> {
         let id = self.open(direction)?;
-        let grant = if direction == Direction::Bidirectional { self.grants[0] } else { self.grants[2] };
-        if let Some(stream) = self.streams.get_mut(id) {
-            stream.send = Some(SendStream::finished_pattern(grant, bytes));
+        if let Ok(send) = self.sending(id) {
+            *send = SendStream::finished_pattern(send.granted(), bytes);
         }
         self.queue(id);
         Some(id)
@@ -57,9 +56,8 @@ impl StreamTable {
     /// called.
     pub fn open_growing_pattern(&mut self, direction: Direction) -> Option<StreamId> {
         let id = self.open(direction)?;
-        let grant = if direction == Direction::Bidirectional { self.grants[0] } else { self.grants[2] };
-        if let Some(stream) = self.streams.get_mut(id) {
-            stream.send = Some(SendStream::open_pattern(grant, 0));
+        if let Ok(send) = self.sending(id) {
+            *send = SendStream::open_pattern(send.granted(), 0);
         }
         Some(id)
     }

@@ -18,9 +18,11 @@ impl StreamTable {
     pub fn on_frame(&mut self, now: Time, frame: &Frame<'_>) -> Result<bool, Error> {
         let kind = frame.frame_type();
         match *frame {
-            Frame::Stream(stream) => self.on_stream(now, &stream, kind)?,
+            Frame::Stream(StreamFrame { id, offset, data, fin, .. }) => {
+                self.receive(now, StreamId(id), kind, |stream| stream.on_stream(now, offset, data, fin))?;
+            }
             Frame::ResetStream { id, error, final_size } => {
-                self.on_reset(now, StreamId(id), error, final_size)?;
+                self.receive(now, StreamId(id), kind, |stream| stream.on_reset(now, error, final_size))?;
             }
             Frame::StopSending { id, error } => self.on_stop_sending(StreamId(id), error)?,
             Frame::MaxData(max) => self.credit.raise(max),
@@ -48,38 +50,26 @@ impl StreamTable {
         Ok(())
     }
 
-    fn on_stream(&mut self, now: Time, frame: &StreamFrame<'_>, kind: FrameType) -> Result<(), Error> {
-        let id = StreamId(frame.id);
+    /// Processes a frame with data or the end of a stream, which returns the rise of the highest
+    /// offset.
+    fn receive(
+        &mut self,
+        now: Time,
+        id: StreamId,
+        kind: FrameType,
+        process: impl FnOnce(&mut ReceiveStream) -> Result<u64, Error>,
+    ) -> Result<(), Error> {
         self.touch(id, kind)?;
-        let stream = self.streams.get_mut(id);
-        let Some(receive) = stream.and_then(|stream| stream.receive.as_mut()) else { return Ok(()) };
-        let grown = receive.on_stream(now, frame.offset, frame.data, frame.fin);
-        let grown = grown.map_err(|error| error.in_frame(kind.0))?;
-        self.window.on_received(now, grown).map_err(|error| error.in_frame(kind.0))?;
-        self.on_received(now, id);
-        Ok(())
-    }
-
-    fn on_reset(&mut self, now: Time, id: StreamId, error: u64, final_size: u64) -> Result<(), Error> {
-        let kind = FrameType::RESET_STREAM;
-        self.touch(id, kind)?;
-        let stream = self.streams.get_mut(id);
-        let Some(receive) = stream.and_then(|stream| stream.receive.as_mut()) else { return Ok(()) };
-        let grown = receive.on_reset(now, error, final_size).map_err(|error| error.in_frame(kind.0))?;
-        self.window.on_received(now, grown).map_err(|error| error.in_frame(kind.0))?;
-        self.on_received(now, id);
-        Ok(())
-    }
-
-    fn on_received(&mut self, now: Time, id: StreamId) {
-        if let Some(stream) = self.streams.get_mut(id)
-            && !stream.told_readable
-            && stream.receive.as_ref().is_some_and(ReceiveStream::is_readable)
-        {
+        let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
+        let Some(receive) = &mut stream.receive else { return Ok(()) };
+        let grown = process(receive).and_then(|grown| self.window.on_received(now, grown));
+        grown.map_err(|error| error.in_frame(kind.0))?;
+        if !stream.told_readable && receive.is_readable() {
             stream.told_readable = true;
             self.events.push_back(StreamEvent::Readable(id));
         }
         self.update_credit(now, id);
+        Ok(())
     }
 
     fn on_stop_sending(&mut self, id: StreamId, error: u64) -> Result<(), Error> {

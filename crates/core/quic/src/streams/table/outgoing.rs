@@ -132,34 +132,29 @@ impl StreamTable {
             let id = self.ready.pop_front()?;
             let credit = self.credit.available();
             let stream = self.streams.get_mut(id);
-            let Some((stream, send)) = stream.and_then(|s| Some((&mut s.queued, s.send.as_mut()?))) else {
+            let Some((queued, send)) = stream.and_then(|s| Some((&mut s.queued, s.send.as_mut()?))) else {
                 continue;
             };
-            if !send.has_pending(credit) {
-                // Held back by the credit of the connection or stream, or without data.
-                *stream = send.has_pending(u64::MAX);
-                if *stream {
-                    self.ready.push_back(id);
-                } else {
-                    self.control.insert(id);
+            let mut next = None;
+            // Otherwise held back by the credit of the connection or stream, or without data.
+            if send.has_pending(credit) {
+                let header = header(id, send.next_offset(), room, fixed);
+                if room < header + MIN_DATA {
+                    self.ready.push_front(id);
+                    return None;
                 }
-                continue;
+                next = send.next(room - header, credit);
             }
-            let header = header(id, send.next_offset(), room, fixed);
-            if room < header + MIN_DATA {
-                self.ready.push_front(id);
-                return None;
-            }
-            let next = send.next(room - header, credit);
-            *stream = send.has_pending(u64::MAX);
-            if *stream {
+            *queued = send.has_pending(u64::MAX);
+            if *queued {
                 self.ready.push_back(id);
             } else {
                 self.control.insert(id);
             }
-            let (chunk, new) = next?;
-            self.credit.consume(new);
-            return Some((id, chunk));
+            if let Some((chunk, new)) = next {
+                self.credit.consume(new);
+                return Some((id, chunk));
+            }
         }
         None
     }

@@ -53,6 +53,7 @@ pub struct TableConfig {
 }
 
 /// One stream, with the parts that it has.
+#[derive(Default)]
 pub(super) struct Stream {
     pub(super) send: Option<SendStream>,
     pub(super) receive: Option<ReceiveStream>,
@@ -167,17 +168,7 @@ impl StreamTable {
         let send = id.sends(self.side).then(|| SendStream::new(grant, self.config.send_buffer));
         let receives = id.sends(self.side.peer());
         let receive = receives.then(|| ReceiveStream::new(self.config.stream_window, self.config.keep));
-        let stream = Stream {
-            send,
-            receive,
-            queued: false,
-            told_readable: false,
-            waits_for_room: false,
-            max_data: false,
-            told_stopped: false,
-            told_finished: false,
-        };
-        self.streams.insert(id, stream);
+        self.streams.insert(id, Stream { send, receive, ..Stream::default() });
     }
 
     /// Queues a stream if it has something to send.
