@@ -44,6 +44,7 @@ fn read_case(
         let refuse = |wrong| o.at.problem(root.file(), &o.path.join("."), wrong, "");
         document.set(&o.path, &o.at, &o.value).map_err(refuse)?;
     }
+    mirror_delay(&mut document);
     let setup = Setup::read(&root.over(&document).table(Run::known())?)?;
     groups.add(setup.present().map(|flow| flow.config.group.as_str()));
     add_new(&mut groups.links, setup.link_names.iter().chain(&setup.reverse_names).map(String::as_str));
@@ -59,6 +60,27 @@ fn read_case(
         setup: Arc::new(setup),
         overrides,
     })
+}
+
+/// Lets steps of a single link's delay apply in both directions, by a return link that only delays.
+/// Otherwise a delay that steps from 20 to 100 ms would be an RTT of 40 and then of 120 ms.
+fn mirror_delay(document: &mut Node) {
+    const NO_WAIT: &str = "1000 Gbit/s";
+    let value = |step: &Node| match &step.value {
+        Value::Array(pair) => pair.get(1).map(Node::to_toml),
+        _ => None,
+    };
+    let changes = |delay: &&Node| match &delay.value {
+        Value::Array(steps) => steps.windows(2).any(|pair| value(&pair[0]) != value(&pair[1])),
+        _ => false,
+    };
+    let delay = document.get("link").and_then(|link| link.get("delay")).filter(changes);
+    let Some(delay) = delay.filter(|_| document.get("reverse").is_none()) else { return };
+    let (at, delay) = (delay.at.clone(), delay.clone());
+    for (key, value) in [("delay", delay), ("rate", Node::text(at.clone(), NO_WAIT))] {
+        // The whole file is a table, so nothing is in the way.
+        let _ = document.set(&["reverse".to_owned(), key.to_owned()], &at, &value);
+    }
 }
 
 /// Refuses two cases with the same name, because results are found by name.

@@ -20,7 +20,7 @@ fn during<'a>(outcome: &'a Outcome, column: &'a [f64], from: f64, to: f64) -> im
 /// A fixed window that leaves the queue empty, so that its RTT is that of the path.
 const QUIET: &str = "controller = { name = \"fixed-window\", window = 4 }";
 
-/// The base RTT of 50 ms is that of the first step, and the return path keeps its share of it.
+/// Steps change both directions: the RTT is twice the delay.
 #[test]
 fn the_rtt_moves_at_the_step() {
     let file = |delay: &str| {
@@ -33,7 +33,7 @@ fn the_rtt_moves_at_the_step() {
     let outcome = run(&stepped);
     let rtt = &outcome.series.flows[0].latest_rtt_ms.to_vec();
     // In addition to the path: four packets of about 1.2 ms each, and the receiver's ACK delay.
-    for (from, to, path) in [(2.0, 20.0, 50.0), (20.2, 40.0, 105.0), (40.2, 60.0, 35.0)] {
+    for (from, to, path) in [(2.0, 20.0, 50.0), (20.3, 40.0, 160.0), (40.3, 60.0, 20.0)] {
         let all: Vec<f64> = during(&outcome, rtt, from, to).collect();
         let within = |r: &f64| (path..path + 6.0).contains(r);
         assert!(all.len() > 150 && all.iter().all(within), "from {from} s: {path} ms and {all:?}");
@@ -41,7 +41,24 @@ fn the_rtt_moves_at_the_step() {
     let constant = scenario(&file("\"25 ms\""), 0);
     let (before, unchanged) = (during(&outcome, rtt, 0.0, 20.0), run(&constant));
     let rtt = unchanged.series.flows[0].latest_rtt_ms.to_vec();
-    assert!(before.eq(during(&unchanged, &rtt, 0.0, 20.0)));
+    // An acknowledgement takes a nanosecond on the return link, which a constant delay has not.
+    assert!(before.zip(during(&unchanged, &rtt, 0.0, 20.0)).all(|(a, b)| (a - b).abs() < 1e-5));
+}
+
+/// A `[reverse]` states the other direction, so that the steps are of one direction.
+#[test]
+fn the_return_path_can_stay() {
+    let text = "[[\"0 s\", \"25 ms\"], [\"20 s\", \"80 ms\"]]\nqueue = \"2 BDP\"\n\n\
+                [reverse]\nrate = \"1 Gbit/s\"\ndelay = \"25 ms\"\n[[flow]]\n";
+    let file = small(
+        "\"25 ms\"\nqueue = \"2 BDP\"\n\n[[flow]]\ncontroller = \"cubic\"\n",
+        &format!("{text}{QUIET}\n"),
+    );
+    let stepped = scenario(&file.unwrap(), 0);
+    assert!(stepped.reverse[0].delay_steps.is_empty());
+    let outcome = run(&stepped);
+    let rtt = &outcome.series.flows[0].latest_rtt_ms.to_vec();
+    assert!(during(&outcome, rtt, 20.3, 60.0).all(|rtt| (105.0..111.0).contains(&rtt)));
 }
 
 /// All steps use the first flow's BDP. Packets that wait when the queue shrinks are sent, not

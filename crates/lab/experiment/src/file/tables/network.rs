@@ -48,7 +48,8 @@ table! {
         /// Size of the token bucket. Default 0, a plain serialiser.
         burst: Bytes = Bytes(0);
         /// One-way propagation delay, or steps `[["0 s", "20 ms"], ["30 s", "80 ms"]]`. The base
-        /// RTT is twice this delay, unless there is a `[reverse]` or the flow has an `rtt`.
+        /// RTT is twice this delay, unless there is a `[reverse]` or the flow has an `rtt`. Steps of
+        /// a single `[link]` change both directions, unless there is a `[reverse]`.
         delay: Changing<Duration> = Changing::Never(Duration::ZERO) => later;
         /// Twice the propagation delay, as an alternative to `delay`.
         rtt: Option<Duration> = None => later;
