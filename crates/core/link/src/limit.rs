@@ -11,7 +11,8 @@
 //! picoquic's simulator. So a limit of `24 packets` allows 25 in queue and transmission. A packet
 //! that finds a queue of `1 BDP` nearly full waits for 1 BDP and the remaining transmission of the
 //! packet ahead. A packet is checked against the limit even if the queue is empty, so a packet
-//! larger than the limit is dropped (Linux: such a fifo may not be bypassed).
+//! larger than the limit is dropped (Linux: such a fifo may not be bypassed). Only behind a token
+//! bucket a packet that finds its tokens passes any limit, because it does not wait.
 //!
 //! A token bucket has no packet in transmission: the first packet waits for its tokens in the queue
 //! and counts. (Linux' sch_tbf peeks at it there and takes it when it may leave at once.)

@@ -290,6 +290,12 @@ impl Server {
         Rate(self.now.segment.rate)
     }
 
+    /// Reports whether a packet that arrives now finds tokens for all of its bytes.
+    pub(crate) fn has_tokens(&self, size: u32) -> bool {
+        let full = self.frontier.max(self.now.work).saturating_add(u128::from(size) * BYTE);
+        full.saturating_sub(self.depth) <= self.now.work
+    }
+
     /// Returns the departure of a packet that arrives now.
     #[inline]
     pub(crate) fn depart(&mut self, size: u32) -> Departure {

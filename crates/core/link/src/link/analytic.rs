@@ -1,6 +1,6 @@
 //! A FIFO whose departures are known at arrival: drop-tail and RED.
 
-use units::{Bytes, Ecn, Rate, Rng, Time};
+use units::{Bytes, Ecn, Rng, Time};
 
 use crate::aqm::Aqm;
 use crate::aqm::red::{Red, Verdict};
@@ -8,6 +8,7 @@ use crate::backlog::{Count, Occupancy};
 use crate::config::LinkConfig;
 use crate::counters::{DropReason, QueueTime};
 use crate::limit::{Capacity, LimitCounts};
+use crate::rate::Server;
 use crate::steps::Stepper;
 
 /// Queue before the server.
@@ -54,13 +55,23 @@ impl Analytic {
         }
     }
 
-    /// Decides about a packet that arrives while `counted` packets count towards the limit.
+    /// Decides about a packet that arrives while `counted` packets count towards the limit. A
+    /// packet that finds its tokens does not wait, so it passes even a queue of nothing: a policer.
     #[inline]
-    pub(crate) fn verdict(&mut self, now: Time, counted: Count, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
-        let fits = self.capacity.at(now).admits(counted, size);
+    pub(crate) fn verdict(
+        &mut self,
+        now: Time,
+        counted: Count,
+        size: u32,
+        ecn: Ecn,
+        server: &Server,
+    ) -> Verdict {
+        let waits = self.transmits || self.window.is_some() || counted.packets > 0;
+        let passes = || !waits && server.has_tokens(size);
+        let fits = self.capacity.at(now).admits(counted, size) || passes();
         // RED averages over every arrival, even one that does not fit.
         let managed = match &mut self.red {
-            Some(red) => red.verdict(now, counted, size, ecn, rate),
+            Some(red) => red.verdict(now, counted, size, ecn, server.rate()),
             None => Verdict::Pass,
         };
         if fits { managed } else { Verdict::Drop(DropReason::QueueFull) }

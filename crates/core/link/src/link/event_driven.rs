@@ -77,7 +77,10 @@ impl<P: Packet> EventDriven<P> {
         self.run(now, wire, totals);
         wire.server.advance(now);
         let lost = wire.drop_reason(now, losses);
-        if let Some(reason) = lost.or_else(|| self.drop_reason(now, &mut packet, totals)) {
+        let passes = !self.transmits && self.waiting().packets == 0 && wire.server.has_tokens(packet.size());
+        let full = |reason: &DropReason| passes && *reason == DropReason::QueueFull;
+        let refused = || self.drop_reason(now, &mut packet, totals).filter(|reason| !full(reason));
+        if let Some(reason) = lost.or_else(refused) {
             totals.drop_at_arrival(packet.size(), reason);
             return Err(Dropped { packet, reason });
         }

@@ -225,7 +225,7 @@ fn take<P: Packet>(
     wire.server.advance(now);
     let counted = analytic.drain(now);
     let verdict = match wire.drop_reason(now, losses) {
-        None => analytic.verdict(now, counted, size, ecn, wire.server.rate()),
+        None => analytic.verdict(now, counted, size, ecn, &wire.server),
         Some(lost) => Verdict::Drop(lost),
     };
     let marked = verdict == Verdict::Mark;

@@ -195,6 +195,25 @@ fn what_passes_on_tokens_was_never_in_the_backlog() {
     assert_eq!(l.counters(Time(5)).max_backlog, count(1, 1500));
 }
 
+/// A queue of nothing behind a bucket is a policer: ten packets pass at once, then as many as the
+/// rate fills in, and none ever waits. Without a bucket nothing passes.
+#[test]
+fn a_bucket_without_a_queue_polices() {
+    for limit in [Limit::Packets(0), Limit::Bytes(Bytes(0))] {
+        let mut l = link(&LinkConfig { burst: Bytes(15_000), ..config(12, limit, 0) });
+        let passed = (0..20).filter(|i| l.push(Time::ZERO, Pkt(*i, 1500)).is_ok()).count();
+        assert_eq!((passed, l.backlog(Time::ZERO)), (10, count(0, 0)));
+        // 12 Mbit/s fill the bucket by one packet each millisecond; four arrive in each.
+        let passes =
+            |l: &mut Link<Pkt>, ms: u64, nth| l.push(Time(ms * 1_000_000 + nth), Pkt(0, 1500)).is_ok();
+        let passed = (1..=100).flat_map(|ms| (0..4).map(move |nth| (ms, nth)));
+        assert_eq!(passed.filter(|&(ms, nth)| passes(&mut l, ms, nth)).count(), 100);
+        assert!(!passes(&mut l, 100, 999_999) && passes(&mut l, 101, 0));
+        assert_eq!(l.counters(Time(101_000_000)).max_backlog, count(0, 0));
+        assert!(link(&config(12, limit, 0)).push(Time::ZERO, Pkt(0, 1500)).is_err());
+    }
+}
+
 #[test]
 fn reordering_overtakes_with_each_kth() {
     let mut config = config(12, Limit::Unlimited, 20);

@@ -1,6 +1,6 @@
 //! Reads a `[link]` table.
 
-use link::{Limit, LinkConfig, Steps};
+use link::{Limit, LimitCounts, LinkConfig, Steps};
 use units::{Duration, Rate};
 
 use crate::diagnostic::Diagnostic;
@@ -73,11 +73,18 @@ impl Link {
         let limits = self.limits(fields, traffic.rtt)?;
         link.queue = limits.map(Queue::Limit);
         (config.limit, config.limit_steps) = (limits.first(), limits.later());
+        let polices = u64::from(packet) <= self.burst.0 && self.limit_counts == LimitCounts::Queue;
+        let needs_room = !polices || fields.get("aqm").is_some();
         let too_small = |limit: &Limit| queue::bytes(*limit, packet).is_some_and(|b| b < u64::from(packet));
-        if let Some(limit) = config.limit_steps.values(config.limit).find(too_small) {
+        if let Some(limit) = config.limit_steps.values(config.limit).find(too_small).filter(|_| needs_room) {
             let wrong = format!("a queue of {limit} drops every full packet");
             let at = fields.need("queue", "")?;
-            return Err(at.problem(wrong, format!("at least one packet of {packet} bytes must fit")));
+            return Err(at.problem(
+                wrong,
+                format!(
+                    "at least one packet of {packet} bytes must fit, or `burst` must hold one (a policer)"
+                ),
+            ));
         }
         if let Some(aqm_at) = fields.get("aqm") {
             link.aqm = aqm::read(&aqm_at, config.limit)?;
