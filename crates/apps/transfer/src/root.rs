@@ -157,7 +157,7 @@ impl Root {
         let number = open.next;
         open.next += 1;
         open.put(number, file);
-        Ok(Served { root: self.clone(), name, number, version: Version::of(&metadata) })
+        Ok(Served { root: self.clone(), name, number, version: version(&metadata) })
     }
 }
 
@@ -237,20 +237,11 @@ pub fn decode_name(name: &str) -> Result<Vec<u8>, Refusal> {
     }
 }
 
-/// Identity of a file, its length, and its modification time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Version {
-    device: u64,
-    inode: u64,
-    len: u64,
-    modified: (i64, i64),
-}
+/// Identity of a file (device and inode), its length, and its modification time.
+type Version = (u64, u64, u64, i64, i64);
 
-impl Version {
-    fn of(file: &Metadata) -> Self {
-        let modified = (file.mtime(), file.mtime_nsec());
-        Self { device: file.dev(), inode: file.ino(), len: file.len(), modified }
-    }
+fn version(file: &Metadata) -> Version {
+    (file.dev(), file.ino(), file.len(), file.mtime(), file.mtime_nsec())
 }
 
 /// A file to serve, as it was at the time of the request.
@@ -265,12 +256,12 @@ pub struct Served {
 impl Served {
     /// Returns the length at the time of the request, in bytes.
     pub const fn len(&self) -> u64 {
-        self.version.len
+        self.version.2
     }
 
     /// Reports whether the file is empty.
     pub const fn is_empty(&self) -> bool {
-        self.version.len == 0
+        self.version.2 == 0
     }
 
     /// Reads `out.len()` bytes at `offset`.
@@ -285,14 +276,11 @@ impl Served {
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Refusal> {
         let broken = |_: io::Error| Refusal::Broken;
         let open = self.root.0.open.borrow_mut().take(self.number);
-        let file = match open.map_or_else(|| self.root.0.open(&self.name), Ok) {
-            Err(Refusal::Busy) => return Err(Refusal::Busy),
-            Err(_) => return Err(Refusal::Broken),
-            Ok(file) => file,
-        };
+        let file = open.map_or_else(|| self.root.0.open(&self.name), Ok);
+        let file = file.map_err(|why| if why == Refusal::Busy { why } else { Refusal::Broken })?;
         file.read_exact_at(out, offset).map_err(broken)?;
         // Check after reading, so that a change before or during the read is noticed.
-        let now = Version::of(&file.metadata().map_err(broken)?);
+        let now = version(&file.metadata().map_err(broken)?);
         self.root.0.open.borrow_mut().put(self.number, file);
         if now == self.version { Ok(()) } else { Err(Refusal::Broken) }
     }
