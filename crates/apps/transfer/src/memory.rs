@@ -8,7 +8,7 @@ const LEAST: usize = 4 << 10;
 /// Half of it is guaranteed: each connection has an equal part. The other half goes to those who
 /// need more. Each may take as much of it as it leaves free, so that something is left for the next
 /// one (A. K. Choudhury, E. L. Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet
-/// Switches", 1998). So a single connection can use most of it, and the sum never exceeds the whole.
+/// Switches", 1998). The sum never exceeds the whole.
 #[derive(Debug)]
 pub(crate) struct Memory {
     guaranteed: usize,

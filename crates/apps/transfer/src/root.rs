@@ -7,7 +7,8 @@
 //!
 //! If the kernel lacks or forbids the call, names are opened one by one and no links are followed.
 //!
-//! A bounded number of files stays open, those read last. Others are opened again for the next read.
+//! A bounded number of files stays open, those read last. Others are opened again when they are
+//! read.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

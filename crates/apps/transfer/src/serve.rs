@@ -31,9 +31,9 @@ const WINDOW: u64 = 128 << 10;
 /// Largest number of unidirectional streams of a client. HTTP/3 needs three, and more for tests of
 /// unknown types (RFC 9114 section 6.2).
 const UNIDIRECTIONAL: u64 = 8;
-/// Largest memory of a connection besides requests and file data, in bytes: received data (128 KiB,
-/// and a page of 4 KiB for each of 108 streams), control frames of HTTP/3 (256 KiB), measurements of
-/// the path (320 KiB), and the state of QUIC, of TLS and of each stream.
+/// Largest memory of a connection besides requests and file data, in bytes: received data (128
+/// KiB, and a page of 4 KiB for each of 108 streams), control frames of HTTP/3 (256 KiB),
+/// measurements of the path (320 KiB), and the state of QUIC, of TLS and of each stream.
 const PER_CONNECTION: u64 = 2 << 20;
 
 /// Settings of a server.

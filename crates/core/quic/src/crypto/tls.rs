@@ -94,6 +94,7 @@ fn provider(ciphers: Ciphers) -> Arc<CryptoProvider> {
 /// Reason phrase for a certificate whose time has not begun.
 pub const NOT_VALID_YET: &str = "the certificate is not valid yet";
 
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
 fn refused(error: rustls::Error) -> Error {
     let reason = match error {
         rustls::Error::InconsistentKeys(_) => "the key is not that of the first certificate",

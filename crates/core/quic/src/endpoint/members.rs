@@ -32,8 +32,8 @@ impl Member {
 /// All connections of an endpoint.
 pub(super) type Members = SmallMap<Handle, Member>;
 
-/// Returns what counts as one host: an IPv4 address, or the network of an IPv6 address, since a host
-/// has all addresses of a /64 (RFC 4291 section 2.5.4).
+/// Returns the key of a host: an IPv4 address, or the network of an IPv6 address, since a host has
+/// all addresses of a /64 (RFC 4291 section 2.5.4).
 pub(super) fn host(address: SocketAddr) -> IpAddr {
     match address.ip().to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),

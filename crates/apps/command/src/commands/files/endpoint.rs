@@ -77,8 +77,8 @@ pub(crate) fn too_large(host: IpAddr, bytes: usize) -> String {
     )
 }
 
-/// Resolves a host name. Returns its addresses in the order of the system, IPv4-mapped ones as IPv4:
-/// so their datagrams arrive.
+/// Resolves a host name. Returns its addresses in the order of the system. IPv4-mapped ones become
+/// IPv4 addresses, because that is how their datagrams arrive.
 pub(crate) fn resolve(url: &Url) -> Result<Vec<SocketAddr>, Error> {
     let found = (url.host.as_str(), url.port).to_socket_addrs();
     let found = found.map_err(|error| Error::bad(format!("cannot resolve {}: {error}", url.host)))?;
