@@ -354,6 +354,16 @@ mod tests {
         assert_eq!(fs::metadata(folder.private()).unwrap().uid(), 0);
     }
 
+    /// Stacks append their secrets to logs that exist already, for the user of the run alone.
+    #[test]
+    fn key_logs_are_private() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::below(parent.path(), &Identity::own()).unwrap();
+        let flow = folder.flow(0, 10, Some(1)).unwrap();
+        assert!(flow.keys.iter().all(|keys| fs::metadata(keys).unwrap().mode() & 0o777 == 0o600));
+        assert!(flow.key_log().is_empty());
+    }
+
     /// A process of the run, or its user, may replace files and folders by links and pipes. Links
     /// are not followed, and opening a pipe does not block.
     #[test]
