@@ -7,6 +7,7 @@ use quic::Side;
 use quic::config::{Config, EndpointConfig};
 use quic::connection::{Close, Ended, Event, State, Tap};
 use quic::crypto::ClientCrypto;
+use quic::crypto::tls::NOT_VALID_YET;
 use quic::endpoint::{ConnectError, Endpoint, Handle, Program};
 use units::{Duration, Time};
 
@@ -51,9 +52,10 @@ pub enum FetchError {
 }
 
 /// Descriptions of TLS alerts that a client can meet (RFC 8446 section 6).
-const ALERTS: [(u8, &str); 7] = [
+const ALERTS: [(u8, &str); 8] = [
     (40, "no cryptographic parameters in common"),
     (42, "the server's certificate is invalid or for another name"),
+    (43, "the server's certificate is of an unsupported kind, or not for servers"),
     (45, "the server's certificate has expired"),
     (46, "the server's certificate is not accepted"),
     (48, "this machine does not trust the issuer of the server's certificate"),
@@ -89,7 +91,7 @@ fn ended(f: &mut fmt::Formatter<'_>, who: &str, close: &Close) -> fmt::Result {
             let known =
                 ALERTS.iter().find(|(alert, _)| Some(*alert) == code.alert()).map(|(_, words)| *words);
             let reason = String::from_utf8_lossy(reason);
-            let words = known.unwrap_or(&reason);
+            let words = if reason == NOT_VALID_YET { &reason } else { known.unwrap_or(&reason) };
             write!(f, "{who} closed the connection: {code}")?;
             if words.is_empty() { Ok(()) } else { write!(f, ", {words}") }
         }
@@ -271,7 +273,7 @@ impl Program for Fetch {
             }
             let connection = endpoint.connection_mut(self.handle);
             let is_open = connection.as_ref().is_some_and(|connection| connection.state() == State::Open);
-            if connection.is_some_and(|connection| self.session.pump(now, connection, usize::MAX)) {
+            if connection.is_some_and(|connection| self.session.pump(now, connection, true)) {
                 continue;
             }
             if is_open || self.progress.is_idle() && self.ended.is_some() {
@@ -302,5 +304,24 @@ impl Program for Fetch {
         if self.connected.is_none() && host == self.config.addresses.1.ip() {
             self.give_up(now, endpoint, FetchError::Unreachable);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quic::Code;
+
+    use super::*;
+
+    /// The same alert has two meanings, which the reason tells apart.
+    #[test]
+    fn faults_of_certificates() {
+        let said = |alert, reason: &str| {
+            let (code, reason) = (Code::crypto(alert), reason.as_bytes().to_vec());
+            FetchError::Ended(Ended::Local(Close::Transport { code, frame: 0, reason })).to_string()
+        };
+        assert!(said(45, NOT_VALID_YET).ends_with("the certificate is not valid yet"));
+        assert!(said(45, "TLS failed").ends_with("the server's certificate has expired"));
+        assert!(said(43, "TLS failed").ends_with("of an unsupported kind, or not for servers"));
     }
 }

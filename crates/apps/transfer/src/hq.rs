@@ -58,7 +58,7 @@ async fn answer(mut stream: Stream, job: &Job) {
 
 async fn send(stream: &mut Stream, path: &str, job: &Job, sent: &mut u64) -> Result<(), Refusal> {
     let mut pieces = Pieces::whole(job.root.file(path)?);
-    while let Some(piece) = pieces.next()? {
+    while let Some(piece) = pieces.next(&job.session).await? {
         let len = piece.len() as u64;
         if stream.write(piece).await.is_err() {
             // The client is gone or sent STOP_SENDING. This is not an error of the server.

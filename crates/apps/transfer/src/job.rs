@@ -14,9 +14,8 @@ use crate::root::{Refusal, Root, Served};
 use crate::session::Session;
 use crate::tasks::{Signal, Spawner};
 
-/// Bytes per read from a file. Each stream holds this much in addition to the buffers of session
-/// and connection.
-const PIECE: u64 = 32 << 10;
+/// Largest number of bytes per read from a file.
+const PIECE: usize = 32 << 10;
 /// Largest number of entries in a log.
 const MAX_LINES: usize = 1000;
 /// H3_INTERNAL_ERROR (RFC 9114 section 8.1).
@@ -58,7 +57,7 @@ impl Log {
 pub(crate) struct Job {
     pub(crate) session: Session,
     pub(crate) peer: SocketAddr,
-    pub(crate) root: Rc<Root>,
+    pub(crate) root: Root,
     pub(crate) stop: Signal,
     pub(crate) spawner: Spawner,
     pub(crate) log: Log,
@@ -110,15 +109,20 @@ impl Pieces {
         Self { file, left }
     }
 
-    /// Reads the next piece. Returns `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<Bytes>, Refusal> {
-        let len = PIECE.min(self.left.end.saturating_sub(self.left.start));
+    /// Reads the next piece, once the session may hold it. Returns `None` at the end of the file or
+    /// of the connection.
+    pub(crate) async fn next(&mut self, session: &Session) -> Result<Option<Bytes>, Refusal> {
+        let left = self.left.end.saturating_sub(self.left.start);
+        if left == 0 {
+            return Ok(None);
+        }
+        let len = session.room(usize::try_from(left).unwrap_or(PIECE).min(PIECE)).await;
         if len == 0 {
             return Ok(None);
         }
-        let mut piece = vec![0; len as usize];
+        let mut piece = vec![0; len];
         self.file.read(self.left.start, &mut piece)?;
-        self.left.start += len;
+        self.left.start += len as u64;
         Ok(Some(piece.into()))
     }
 }

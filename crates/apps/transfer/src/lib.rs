@@ -6,6 +6,7 @@ pub mod fetch;
 pub mod h3;
 pub mod hq;
 mod job;
+mod memory;
 pub mod meter;
 pub mod progress;
 pub mod root;

@@ -11,9 +11,9 @@ use quic::wire::{Frame, StampFormat};
 use units::{Duration, Ecn, Time};
 
 /// Largest number of values kept for percentiles. At this number, every second value is dropped.
-const MAX_VALUES: usize = 1 << 16;
+const MAX_VALUES: usize = 1 << 12;
 /// Largest number of packets whose departure times are kept for one-way delays.
-const MAX_DEPARTURES: usize = 1 << 16;
+const MAX_DEPARTURES: usize = 1 << 14;
 
 /// Largest number of receive times in an ACK frame.
 const MAX_STAMPS: u64 = 32;
@@ -290,7 +290,8 @@ mod tests {
         (0..1_000_000).for_each(|value| samples.put(value));
         assert!(samples.kept.len() < MAX_VALUES);
         let p95 = samples.spread(0).unwrap().p95.0;
-        assert!(p95.abs_diff(950_000) < 100, "{p95}");
+        // Every 256th or 512th value is kept.
+        assert!(p95.abs_diff(950_000) <= 512, "{p95}");
     }
 
     #[test]

@@ -6,21 +6,30 @@
 //! even if it is created late.
 //!
 //! If the kernel lacks or forbids the call, names are opened one by one and no links are followed.
+//!
+//! A bounded number of files stays open, those read last. Others are opened again when they are
+//! read.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
+use std::rc::Rc;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat, openat2};
 use rustix::io::Errno;
 
 /// Longest accepted path, in bytes before decoding.
 pub const MAX_PATH: usize = 4096;
+/// Largest number of files that are open at once, over all requests. It is well below the usual
+/// limit of 1024 descriptors of a process.
+pub const MAX_OPEN: usize = 256;
 
 /// Reason for not serving a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +43,8 @@ pub enum Refusal {
     Forbidden,
     /// Reading failed, or the file has changed since it was opened.
     Broken,
+    /// The process or the system has no file descriptor left.
+    Busy,
 }
 
 impl Refusal {
@@ -45,6 +56,7 @@ impl Refusal {
             Self::Forbidden => 403,
             Self::NotFound => 404,
             Self::Broken => 500,
+            Self::Busy => 503,
         }
     }
 }
@@ -56,6 +68,7 @@ impl fmt::Display for Refusal {
             Self::NotFound => "no such file",
             Self::Forbidden => "not a readable regular file",
             Self::Broken => "the file cannot be read or has changed",
+            Self::Busy => "too many open files",
         })
     }
 }
@@ -69,17 +82,43 @@ impl From<Errno> for Refusal {
             Errno::NOENT | Errno::NOTDIR | Errno::XDEV | Errno::LOOP => Self::NotFound,
             Errno::ACCESS | Errno::PERM | Errno::NXIO | Errno::ISDIR | Errno::NODEV => Self::Forbidden,
             Errno::NAMETOOLONG | Errno::INVAL => Self::Bad,
+            Errno::MFILE | Errno::NFILE => Self::Busy,
             _ => Self::Broken,
         }
     }
 }
 
-/// A folder whose files are served.
+/// A folder whose files are served. Clones share the same open files.
+#[derive(Clone, Debug)]
+pub struct Root(Rc<Folder>);
+
 #[derive(Debug)]
-pub struct Root {
+struct Folder {
     folder: OwnedFd,
     /// True to resolve paths with `openat2`.
     beneath: bool,
+    open: RefCell<OpenFiles>,
+}
+
+/// Open files with their numbers, the one read last at the end.
+#[derive(Debug, Default)]
+struct OpenFiles {
+    files: VecDeque<(u64, File)>,
+    next: u64,
+}
+
+impl OpenFiles {
+    fn take(&mut self, number: u64) -> Option<File> {
+        let at = self.files.iter().position(|(known, _)| *known == number)?;
+        self.files.remove(at).map(|(_, file)| file)
+    }
+
+    fn put(&mut self, number: u64, file: File) {
+        if self.files.len() >= MAX_OPEN {
+            self.files.pop_front();
+        }
+        self.files.push_back((number, file));
+    }
 }
 
 impl Root {
@@ -89,15 +128,18 @@ impl Root {
     /// An error if it is not a folder or cannot be opened.
     pub fn open(folder: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self { folder: open(folder, flags, Mode::empty())?, beneath: true })
+        let folder = open(folder, flags, Mode::empty())?;
+        Ok(Self(Rc::new(Folder { folder, beneath: true, open: RefCell::default() })))
     }
 
     /// Disables `openat2`, as on kernels before 5.6. No symbolic links are followed, not even
     /// inside the folder.
-    #[must_use]
-    pub fn without_links(mut self) -> Self {
-        self.beneath = false;
-        self
+    ///
+    /// # Errors
+    /// An error if no descriptor is left.
+    pub fn without_links(&self) -> io::Result<Self> {
+        let folder = self.0.folder.try_clone()?;
+        Ok(Self(Rc::new(Folder { folder, beneath: false, open: RefCell::default() })))
     }
 
     /// Opens the file at a request's path. The path begins with `/`; a query or fragment is
@@ -107,13 +149,28 @@ impl Root {
     /// The reason for not serving it.
     pub fn file(&self, path: &str) -> Result<Served, Refusal> {
         let name = decode(path)?;
-        let file = File::from(self.resolve(&name)?);
+        let file = self.0.open(&name)?;
         let metadata = file.metadata().map_err(|_| Refusal::Broken)?;
         if !metadata.is_file() {
             return Err(Refusal::Forbidden);
         }
-        let modified = (metadata.mtime(), metadata.mtime_nsec());
-        Ok(Served { file, len: metadata.len(), modified })
+        let mut open = self.0.open.borrow_mut();
+        let number = open.next;
+        open.next += 1;
+        open.put(number, file);
+        Ok(Served { root: self.clone(), name, number, version: version(&metadata) })
+    }
+}
+
+impl Folder {
+    /// Opens a file. If no descriptor is left, others of this folder are closed for it.
+    fn open(&self, name: &[u8]) -> Result<File, Refusal> {
+        loop {
+            match self.resolve(name) {
+                Err(Refusal::Busy) if self.open.borrow_mut().files.pop_front().is_some() => {}
+                opened => return opened.map(File::from),
+            }
+        }
     }
 
     fn resolve(&self, name: &[u8]) -> Result<OwnedFd, Refusal> {
@@ -181,40 +238,58 @@ pub fn decode_name(name: &str) -> Result<Vec<u8>, Refusal> {
     }
 }
 
-/// An open file and its length at the time of opening.
+/// Identity of a file (device and inode), its length, and its modification time.
+type Version = (u64, u64, u64, i64, i64);
+
+fn version(file: &Metadata) -> Version {
+    (file.dev(), file.ino(), file.len(), file.mtime(), file.mtime_nsec())
+}
+
+/// A file to serve, as it was at the time of the request.
 #[derive(Debug)]
 pub struct Served {
-    file: File,
-    len: u64,
-    modified: (i64, i64),
+    root: Root,
+    name: Vec<u8>,
+    number: u64,
+    version: Version,
 }
 
 impl Served {
-    /// Returns the length at the time of opening, in bytes.
+    /// Returns the length at the time of the request, in bytes.
     pub const fn len(&self) -> u64 {
-        self.len
+        self.version.2
     }
 
     /// Reports whether the file is empty.
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.version.2 == 0
     }
 
     /// Reads `out.len()` bytes at `offset`.
     ///
     /// A file that was removed, or replaced by another file of the same name, can still be read to
-    /// its end. A file that was modified, truncated or extended cannot. Its length and modification
-    /// time show the change.
+    /// its end while it is open: until [`MAX_OPEN`] others were read. A file that was modified,
+    /// truncated or extended cannot. Its length and modification time show the change.
     ///
     /// # Errors
-    /// [`Refusal::Broken`] if the file has changed or cannot be read.
+    /// [`Refusal::Broken`] if the file has changed or cannot be read, [`Refusal::Busy`] if it cannot
+    /// be opened again.
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Refusal> {
-        let broken = |_| Refusal::Broken;
-        self.file.read_exact_at(out, offset).map_err(broken)?;
+        let broken = |_: io::Error| Refusal::Broken;
+        let open = self.root.0.open.borrow_mut().take(self.number);
+        let file = open.map_or_else(|| self.root.0.open(&self.name), Ok);
+        let file = file.map_err(|why| if why == Refusal::Busy { why } else { Refusal::Broken })?;
+        file.read_exact_at(out, offset).map_err(broken)?;
         // Check after reading, so that a change before or during the read is noticed.
-        let now = self.file.metadata().map_err(broken)?;
-        let same = (now.len(), now.mtime(), now.mtime_nsec()) == (self.len, self.modified.0, self.modified.1);
-        if same { Ok(()) } else { Err(Refusal::Broken) }
+        let now = version(&file.metadata().map_err(broken)?);
+        self.root.0.open.borrow_mut().put(self.number, file);
+        if now == self.version { Ok(()) } else { Err(Refusal::Broken) }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.root.0.open.borrow_mut().take(self.number);
     }
 }
 

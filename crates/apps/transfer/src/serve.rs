@@ -1,7 +1,7 @@
 //! The server: accepts connections, bounds their memory, and shuts down.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use quic::Side;
 use quic::config::{Config, EndpointConfig, RetryPolicy};
-use quic::connection::{Event, State, Tap};
+use quic::connection::{Connection, Event, State, Tap};
 use quic::endpoint::{Endpoint, Handle, Program};
 use quic::streams::WindowConfig;
 use units::{Bytes, Duration, Time};
@@ -18,27 +18,39 @@ use units::{Bytes, Duration, Time};
 use crate::h3::server as http3;
 use crate::hq;
 use crate::job::{Job, Log};
+use crate::memory::Memory;
 use crate::meter::{Meter, TapPair, with_receive_times};
 use crate::root::Root;
-use crate::session::Session;
+use crate::session::{Ringing, Session};
 use crate::tasks::{Pool, Signal};
 
 /// Interval between two checks for a shutdown request.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Smallest share of unacknowledged data per connection, in bytes, for any number of connections.
-const MIN_SHARE: usize = 128 << 10;
+/// Window of a connection for received data, in bytes. Requests are short.
+const WINDOW: u64 = 128 << 10;
+/// Largest number of unidirectional streams of a client. HTTP/3 needs three, and more for tests of
+/// unknown types (RFC 9114 section 6.2).
+const UNIDIRECTIONAL: u64 = 8;
+/// Largest memory of a connection besides requests and file data, in bytes: received data (128
+/// KiB, and a page of 4 KiB for each of 108 streams), control frames of HTTP/3 (256 KiB),
+/// measurements of the path (320 KiB), and the state of QUIC, of TLS and of each stream.
+const PER_CONNECTION: u64 = 2 << 20;
 
 /// Settings of a server.
 #[derive(Clone, Debug)]
 pub struct ServeConfig {
     /// Largest number of connections. Further clients are refused.
     pub connections: usize,
+    /// Largest number of connections of one host: an IPv4 address, or a /64 of IPv6. Further ones
+    /// are refused.
+    pub connections_per_host: usize,
     /// Policy for Retry packets. [`RetryPolicy::From`] counts incomplete handshakes.
     pub retry: RetryPolicy,
-    /// Unacknowledged file data that all connections together may hold. Each may hold at least 128
-    /// KiB. In addition, up to 96 KiB wait on each stream, with at most a hundred streams per
-    /// connection.
+    /// Memory that all connections together may use for requests and for file data that is not
+    /// acknowledged. Each connection may use at least 4 KiB.
     pub memory: Bytes,
+    /// Time after which a handshake that is not complete is given up.
+    pub handshake: Duration,
     /// Time after which a connection without progress is closed, even if its client is alive.
     pub patience: Duration,
     /// Time that running requests have to finish after a shutdown request.
@@ -49,8 +61,10 @@ impl Default for ServeConfig {
     fn default() -> Self {
         Self {
             connections: 100,
+            connections_per_host: 50,
             retry: RetryPolicy::From(25),
             memory: Bytes(256 << 20),
+            handshake: Duration::from_secs(10),
             patience: Duration::from_secs(60),
             grace: Duration::from_secs(10),
         }
@@ -64,17 +78,26 @@ impl ServeConfig {
         let window = |initial, max| WindowConfig { initial, max };
         EndpointConfig {
             connection: Config {
-                data_window: window(1 << 20, 1 << 20),
+                data_window: window(WINDOW, WINDOW),
                 stream_window: window(64 << 10, 64 << 10),
+                unidirectional_streams: UNIDIRECTIONAL,
                 ..with_receive_times(connection)
             },
             alpn: vec![http3::ALPN.to_vec(), hq::ALPN.to_vec()],
             accepts: true,
             retry: self.retry,
             connections: Some(self.connections),
+            connections_per_host: Some(self.connections_per_host),
             unaccepted: self.connections.clamp(1, 1 << 16),
             ..EndpointConfig::default()
         }
+    }
+
+    /// Returns the largest amount of memory that all connections together use, even of hostile
+    /// clients.
+    pub fn memory_bound(&self) -> Bytes {
+        let data = Memory::new(self.memory.0, self.connections).bound(self.connections);
+        Bytes((data as u64).saturating_add(PER_CONNECTION.saturating_mul(self.connections as u64)))
     }
 }
 
@@ -99,26 +122,47 @@ type MakeTap = Box<dyn Fn(SocketAddr) -> Box<dyn Tap>>;
 struct Client {
     session: Session,
     running: Rc<Cell<usize>>,
+    stop: Signal,
     /// Time at which data was last read, written or acknowledged.
     moved: Time,
     /// Amount of unacknowledged data at that time, in bytes.
+    unacknowledged: usize,
+    /// Memory that counts for the connection, in bytes.
     held: usize,
     /// Error code for a close without an error.
     no_error: u64,
 }
 
+/// Stage of the server's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Serving,
+    /// Running requests may finish until the given time.
+    Finishing(Time),
+    Over,
+}
+
 /// Serves files, as a [`Program`] over an endpoint that accepts connections.
+///
+/// A pass of the loop only looks at connections that have something to do: those with an event, an
+/// ACK, a task that went on, or a time that has come.
 pub struct Server {
     config: ServeConfig,
-    root: Rc<Root>,
+    root: Root,
     pool: Pool,
     clients: BTreeMap<Handle, Client>,
     /// Meters of connections whose handshake is incomplete. They count from the first packet.
     handshakes: BTreeMap<Handle, Meter>,
-    stop: Signal,
+    /// Clients that have something to do.
+    ringing: Ringing,
+    /// Time at which a handshake must be complete, or a client must have moved. Those of
+    /// connections that have ended stay until then.
+    deadlines: BTreeSet<(Time, Handle)>,
+    memory: Memory,
+    /// Number of times that a client was looked at.
+    looks: u64,
     shutdown: ShutdownHandle,
-    /// Deadline of running requests, after a shutdown request.
-    deadline: Option<Time>,
+    stage: Stage,
     log: Log,
     tap: Option<MakeTap>,
     due: Time,
@@ -134,14 +178,17 @@ impl Server {
     /// Creates a server of the files below `root`.
     pub fn new(config: ServeConfig, root: Root) -> Self {
         Self {
+            memory: Memory::new(config.memory.0, config.connections),
             config,
-            root: Rc::new(root),
+            root,
             pool: Pool::default(),
             clients: BTreeMap::new(),
             handshakes: BTreeMap::new(),
-            stop: Signal::default(),
+            ringing: Ringing::default(),
+            deadlines: BTreeSet::new(),
+            looks: 0,
             shutdown: ShutdownHandle::default(),
-            deadline: None,
+            stage: Stage::Serving,
             log: Log::default(),
             tap: None,
             due: Time::ZERO,
@@ -165,6 +212,16 @@ impl Server {
         &self.log
     }
 
+    /// Returns how often a client was looked at so far.
+    pub const fn looks(&self) -> u64 {
+        self.looks
+    }
+
+    /// Returns the memory that counts against [`ServeConfig::memory`], in bytes.
+    pub const fn held(&self) -> usize {
+        self.memory.held()
+    }
+
     fn connected(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle) {
         endpoint.accept(handle);
         let Some(connection) = endpoint.connection_mut(handle) else { return };
@@ -172,17 +229,20 @@ impl Server {
         let http3 = connection.session().alpn() != Some(hq::ALPN);
         let (no_error, abandoned) =
             if http3 { (http3::NO_ERROR, http3::CANCELLED) } else { (hq::NO_ERROR, hq::NO_ERROR) };
-        let session = Session::new(Side::Server, abandoned, Some(http3::MAX_REQUEST));
-        let running = Rc::new(Cell::new(0));
+        let bell = self.ringing.bell(handle);
+        let session = Session::new(Side::Server, abandoned, Some(http3::MAX_REQUEST)).with_bell(bell.clone());
+        let (running, stop) = (Rc::new(Cell::new(0)), Signal::default());
         let meter = self.handshakes.remove(&handle).unwrap_or_default();
-        if let Some(tap) = &self.tap {
-            connection.set_tap(Box::new(TapPair(meter.tap(), tap(peer))));
+        let mut tap: Box<dyn Tap> = Box::new(TapPair(meter.tap(), Box::new(bell)));
+        if let Some(make) = &self.tap {
+            tap = Box::new(TapPair(tap, make(peer)));
         }
+        connection.set_tap(tap);
         let job = Job {
             session: session.clone(),
             peer,
-            root: Rc::clone(&self.root),
-            stop: self.stop.clone(),
+            root: self.root.clone(),
+            stop: stop.clone(),
             spawner: self.pool.spawner(),
             log: self.log.clone(),
             meter: meter.clone(),
@@ -192,83 +252,138 @@ impl Server {
             true => job.task(http3::serve(job.clone())),
             false => job.task(hq::serve(job.clone())),
         }
-        self.clients.insert(handle, Client { session, running, moved: now, held: 0, no_error });
+        self.deadlines.insert((now + self.config.patience, handle));
+        let (unacknowledged, held) = (0, 0);
+        let client = Client { session, running, stop, moved: now, unacknowledged, held, no_error };
+        self.clients.insert(handle, client);
+        self.ringing.add(handle);
     }
 
-    /// Runs tasks and pumps connections until none can proceed. Each connection gets an equal share
-    /// of the memory.
+    /// Runs tasks, and pumps connections that have something to do, until there are none.
     fn move_all(&mut self, now: Time, endpoint: &mut Endpoint) {
-        let share = usize::try_from(self.config.memory.0).unwrap_or(usize::MAX) / self.clients.len().max(1);
         loop {
             self.pool.run();
-            let mut moved = false;
-            self.clients.retain(|handle, client| match endpoint.connection_mut(*handle) {
-                Some(connection) => {
-                    let news = client.session.pump(now, connection, share.max(MIN_SHARE));
-                    let held = connection.streams().unacknowledged();
-                    // On a slow link, data written long ago may still be in flight.
-                    if news || std::mem::replace(&mut client.held, held) != held {
-                        client.moved = now;
-                    } else if now >= client.moved + self.config.patience {
-                        client.session.close(client.no_error, b"nothing moves");
-                    }
-                    moved |= news;
-                    true
-                }
-                None => {
-                    client.session.on_gone();
-                    moved = true;
-                    false
-                }
-            });
-            if !moved {
+            let ringing = self.ringing.take();
+            if ringing.is_empty() {
                 return;
+            }
+            for handle in ringing {
+                self.look_at(now, endpoint, handle);
+            }
+        }
+    }
+
+    fn look_at(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle) {
+        let Some(client) = self.clients.get_mut(&handle) else { return };
+        self.looks += 1;
+        let connection = endpoint.connection_mut(handle);
+        let Some(connection) = connection.filter(|connection| connection.state() == State::Open) else {
+            client.session.on_gone();
+            self.memory.change(client.held, 0);
+            self.clients.remove(&handle);
+            return;
+        };
+        let over = match self.stage {
+            Stage::Serving => false,
+            Stage::Finishing(_) => client.running.get() == 0 && client.session.sending() == 0,
+            Stage::Over => true,
+        };
+        if over {
+            client.session.close(client.no_error, b"the server ends");
+            // It is looked at once more, and removed.
+            self.ringing.add(handle);
+        }
+        client.pump(now, connection, &mut self.memory);
+    }
+
+    /// Closes connections whose time has come: incomplete handshakes, and clients that do not move.
+    fn expire(&mut self, now: Time, endpoint: &mut Endpoint) {
+        while let Some((_, handle)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now) {
+            self.deadlines.pop_first();
+            if self.handshakes.contains_key(&handle) {
+                close_handshake(now, endpoint, handle);
+            }
+            let Some(client) = self.clients.get_mut(&handle) else { continue };
+            // On a slow link, data written long ago may still be in flight.
+            let due = client.moved + self.config.patience;
+            if due <= now {
+                client.session.close(client.no_error, b"nothing moves");
+            } else {
+                self.deadlines.insert((due, handle));
             }
         }
     }
 
     /// Performs a requested shutdown: running requests may finish, and new connections are closed.
     fn shut_down(&mut self, now: Time, endpoint: &mut Endpoint) {
-        if self.shutdown.times() > 0 && self.deadline.is_none() {
-            self.deadline = Some(now + self.config.grace);
-            self.stop.send();
+        let stage = match (self.shutdown.times(), self.stage) {
+            (0, stage) => stage,
+            (1, Stage::Serving) => Stage::Finishing(now + self.config.grace),
+            (1, Stage::Finishing(deadline)) if now < deadline => Stage::Finishing(deadline),
+            _ => Stage::Over,
+        };
+        if std::mem::replace(&mut self.stage, stage) == stage {
+            return;
         }
-        let Some(deadline) = self.deadline else { return };
-        let hurry = now >= deadline || self.shutdown.times() > 1;
-        for client in self.clients.values() {
-            if hurry || (client.running.get() == 0 && client.session.sending() == 0) {
-                client.session.close(client.no_error, b"the server ends");
-            }
+        for (handle, client) in &self.clients {
+            client.stop.send();
+            self.ringing.add(*handle);
         }
-        // Incomplete handshakes.
-        let handshakes: Vec<Handle> =
-            endpoint.handles().filter(|handle| !self.clients.contains_key(handle)).collect();
-        for handle in handshakes {
-            if let Some(connection) = endpoint.connection_mut(handle) {
-                connection.close(now, 0, b"");
-            }
+        for handle in self.handshakes.keys() {
+            close_handshake(now, endpoint, *handle);
         }
+    }
+}
+
+impl Client {
+    fn pump(&mut self, now: Time, connection: &mut Connection, memory: &mut Memory) {
+        let news = self.session.pump(now, connection, memory.room(self.held) > 0);
+        let unacknowledged = connection.streams().unacknowledged();
+        if news || unacknowledged != self.unacknowledged {
+            (self.moved, self.unacknowledged) = (now, unacknowledged);
+        }
+        let held = self.session.held(connection);
+        memory.change(std::mem::replace(&mut self.held, held), held);
+        self.session.grant(memory.room(held));
+    }
+}
+
+fn close_handshake(now: Time, endpoint: &mut Endpoint, handle: Handle) {
+    if let Some(connection) = endpoint.connection_mut(handle) {
+        connection.close(now, 0, b"");
     }
 }
 
 impl Program for Server {
     fn on_event(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
-        if event == Event::Incoming {
-            let meter = Meter::default();
-            if let Some(connection) = endpoint.connection_mut(handle) {
-                connection.set_tap(meter.tap());
+        match event {
+            Event::Incoming => {
+                let meter = Meter::default();
+                if let Some(connection) = endpoint.connection_mut(handle) {
+                    connection.set_tap(meter.tap());
+                }
+                self.handshakes.insert(handle, meter);
+                self.deadlines.insert((now + self.config.handshake, handle));
+                if self.stage != Stage::Serving {
+                    close_handshake(now, endpoint, handle);
+                }
             }
-            self.handshakes.insert(handle, meter);
-        } else if event == Event::Connected {
-            self.connected(now, endpoint, handle);
-        } else if let Some(client) = self.clients.get(&handle) {
-            client.session.on_event(&event);
+            Event::Connected => self.connected(now, endpoint, handle),
+            event => {
+                if let Event::Ended(_) = event {
+                    self.handshakes.remove(&handle);
+                }
+                if let Some(client) = self.clients.get(&handle) {
+                    client.session.on_event(&event);
+                    self.ringing.add(handle);
+                }
+            }
         }
     }
 
     fn run(&mut self, now: Time, endpoint: &mut Endpoint) {
-        self.handshakes.retain(|handle, _| endpoint.connection(*handle).is_some());
         self.shut_down(now, endpoint);
+        self.expire(now, endpoint);
         self.move_all(now, endpoint);
         self.due = now + POLL_INTERVAL;
     }
@@ -277,8 +392,7 @@ impl Program for Server {
         self.due
     }
 
-    fn is_done(&self, endpoint: &Endpoint) -> bool {
-        let is_open = |handle| endpoint.connection(handle).is_some_and(|c| c.state() == State::Open);
-        self.deadline.is_some() && !endpoint.handles().any(is_open)
+    fn is_done(&self, _: &Endpoint) -> bool {
+        self.stage != Stage::Serving && self.clients.is_empty() && self.handshakes.is_empty()
     }
 }

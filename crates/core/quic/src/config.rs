@@ -345,6 +345,9 @@ pub struct EndpointConfig {
     pub used_tokens: usize,
     /// Maximum number of connections. Further clients are refused. `None` sets no limit.
     pub connections: Option<usize>,
+    /// Maximum number of connections of one host: an IPv4 address, or a /64 of IPv6. Further ones
+    /// are refused. `None` sets no limit.
+    pub connections_per_host: Option<usize>,
     /// Maximum number of connections that wait to be accepted; 1 to 65 536.
     pub unaccepted: usize,
     /// Limit of received datagrams for each connection that is not accepted yet; at least 1200 B.
@@ -368,6 +371,7 @@ impl Default for EndpointConfig {
             tokens: 1,
             used_tokens: 4096,
             connections: None,
+            connections_per_host: None,
             unaccepted: 1024,
             unaccepted_bytes: Bytes(100 << 10),
             answers_per_second: 100,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Parser;
 use experiment::printable::printable;
 use quic::crypto::tls::Ciphers;
-use units::Duration;
+use units::{Bytes, Duration};
 
 use super::fetch::{ClientOptions, FetchArgs, fetch};
 use super::files::controller::ControllerArgs;
@@ -141,7 +141,10 @@ fn server(case: Case) -> Result<u8, Error> {
         fingerprint_file: None,
         retry: case.retry,
         qlog: variable("QLOGDIR").map(PathBuf::from),
+        qlog_limit: Bytes(u64::MAX),
         max_connections: CONNECTIONS,
+        // All clients of the runner have one address.
+        max_per_host: Some(CONNECTIONS),
         quiet: false,
     };
     serve(&args, case.ciphers)

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use congestion::Algorithm;
@@ -11,16 +12,18 @@ use quic::connection::{Event, Tap};
 use quic::crypto::ServerCrypto;
 use quic::crypto::tls::{Ciphers, Identity, ServerConfig, fingerprint};
 use quic::endpoint::{Endpoint, EndpointSettings, Handle, Program};
-use transfer::{Download, Root, ServeConfig, Server};
-use units::Time;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use transfer::root::MAX_OPEN;
+use transfer::{Download, LogEntry, Root, ServeConfig, Server};
+use units::{Bytes, Time};
 
 use super::arguments::integer;
 use super::files::controller::{ControllerArgs, settings};
 use super::files::endpoint::DatagramArgs;
-use super::files::listeners::{End, KeyLog, Qlog};
+use super::files::listeners::{End, KeyLog, Qlog, QlogLimit};
 use super::files::{endpoint, keys, listeners};
 use crate::interrupt::on_interrupt;
-use crate::output::tell;
+use crate::output::{Background, tell};
 use crate::status::{Error, HOLDS, complain, print};
 
 #[derive(Debug, Args)]
@@ -61,9 +64,19 @@ pub(crate) struct ServeArgs {
     /// Write a qlog file for each connection to this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) qlog: Option<PathBuf>,
+    /// Set the maximum size of all qlog files together.
+    ///
+    /// When it is reached, the logs end and transfers go on.
+    #[arg(long, value_name = "SIZE", default_value = QLOG_LIMIT, requires = "qlog")]
+    pub(crate) qlog_limit: Bytes,
     /// Set the maximum number of connections; further clients are refused.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = integer(1_u32, 65_536))]
     pub(crate) max_connections: u32,
+    /// Set the maximum number of connections of one host: an IPv4 address, or a /64 of IPv6.
+    ///
+    /// The default is half of all connections.
+    #[arg(long, value_name = "N", value_parser = integer(1_u32, 65_536))]
+    pub(crate) max_per_host: Option<u32>,
     /// Print only errors and warnings, without a line for each request.
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -72,6 +85,11 @@ pub(crate) struct ServeArgs {
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "write address and port, like 0.0.0.0:4433 or [::]:4433".to_owned())
 }
+
+/// Default limit of all qlog files.
+pub(crate) const QLOG_LIMIT: &str = "1 GB";
+/// Largest number of characters of a path in a line about a request.
+const MAX_SHOWN: usize = 200;
 
 /// Names in a certificate that the server creates.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
@@ -84,6 +102,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Error> {
 
 /// Serves with these ciphers only.
 pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
+    raise_open_files();
     let algorithm = args.controller.algorithm()?;
     let root = Root::open(&args.root)
         .map_err(|error| Error::bad(format!("cannot serve {}: {error}", args.root.display())))?;
@@ -98,7 +117,7 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
     let certificate = identity.chain.first().map(|own| keys::hex(&fingerprint(own)));
     let config = serve_config(args);
     let mut secrets = KeyLog::from_environment()?;
-    let endpoint = config.endpoint(&args.datagram.config());
+    let (endpoint, bounds) = (config.endpoint(&args.datagram.config()), bounds(&config));
     let settings = endpoint_settings(endpoint, identity, &algorithm, ciphers, secrets.is_some())?;
     // Before the socket listens: `ackclock link` starts the client as soon as it does.
     if let (Some(file), Some(certificate)) = (&args.fingerprint_file, &certificate) {
@@ -107,7 +126,7 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
     let (mut engine, local) = endpoint::bind(args.listen, settings, args.datagram)?;
     let mut server = Server::new(config, root);
     if let Some(folder) = &args.qlog {
-        server = server.with_tap(listener(folder.clone(), algorithm));
+        server = server.with_tap(listener(folder.clone(), algorithm, args.qlog_limit));
     }
     let shutdown = server.shutdown_handle();
     on_interrupt(move || shutdown.shut_down())?;
@@ -116,9 +135,28 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
         print(&format!("SHA-256 fingerprint of its certificate: {certificate}\n"));
         print(&how_to_fetch(local, &certificate));
     }
+    print(&bounds);
+    // A stranger chooses when lines are printed. They must not hold up the server.
+    let _background = Background::start();
     let mut program = ServerProgram { server, secrets: secrets.take(), quiet: args.quiet };
     engine.run(&mut program).map_err(|error| Error::bad(format!("the socket failed: {error}")))?;
     Ok(HOLDS)
+}
+
+/// Raises the limit of open files to what is allowed.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // Never refused: the hard limit stays.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// Returns a line with the bounds of what clients can take.
+fn bounds(config: &ServeConfig) -> String {
+    let megabytes = config.memory_bound().0.div_ceil(1_000_000);
+    format!(
+        "at most {} connections, {} of them from one host, {megabytes} MB of memory, {MAX_OPEN} open files\n",
+        config.connections, config.connections_per_host
+    )
 }
 
 /// Writes a line to a file, in one step. Refuses to replace anything but a regular file.
@@ -154,7 +192,8 @@ fn serve_config(args: &ServeArgs) -> ServeConfig {
     // address.
     let unvalidated = (connections / 4).max(1);
     let retry = if args.retry { RetryPolicy::Always } else { RetryPolicy::From(unvalidated) };
-    ServeConfig { connections, retry, ..ServeConfig::default() }
+    let connections_per_host = args.max_per_host.map_or(connections.div_ceil(2), |most| most as usize);
+    ServeConfig { connections, connections_per_host, retry, ..ServeConfig::default() }
 }
 
 fn endpoint_settings(
@@ -166,7 +205,7 @@ fn endpoint_settings(
 ) -> Result<EndpointSettings, Error> {
     let alpn: Vec<&[u8]> = endpoint.alpn.iter().map(Vec::as_slice).collect();
     let tls = ServerConfig::new(identity, &alpn, ciphers)
-        .map_err(|error| Error::bad(format!("cannot use the certificate and its key: {error}")))?;
+        .map_err(|error| Error::bad(format!("cannot use the certificate and its key: {}", error.reason)))?;
     let crypto = Some(ServerCrypto::Tls(tls));
     let endpoint = EndpointConfig { key_log, ..endpoint };
     Ok(EndpointSettings { config: endpoint, connection: settings(algorithm), crypto })
@@ -177,12 +216,15 @@ fn no_qlog(folder: &Path, error: &std::io::Error) -> String {
 }
 
 /// Returns a function that creates a qlog file for each connection, named by its peer and a number.
-fn listener(folder: PathBuf, algorithm: Algorithm) -> impl Fn(SocketAddr) -> Box<dyn Tap> {
-    let number = std::cell::Cell::new(0_u64);
+fn listener(folder: PathBuf, algorithm: Algorithm, limit: Bytes) -> impl Fn(SocketAddr) -> Box<dyn Tap> {
+    let (number, limit) = (std::cell::Cell::new(0_u64), Arc::new(QlogLimit::new(limit)));
     move |peer| {
+        if limit.is_reached() {
+            return Box::new(NullTap);
+        }
         number.set(number.get() + 1);
         match Qlog::create(&folder, (number.get(), peer), &algorithm, End::Sender) {
-            Ok(qlog) => Box::new(qlog),
+            Ok(qlog) => Box::new(qlog.within(&limit)),
             Err(error) => {
                 complain(&no_qlog(&folder, &error));
                 Box::new(NullTap)
@@ -196,6 +238,13 @@ struct NullTap;
 
 impl Tap for NullTap {
     fn on(&mut self, _: Time, _: &quic::connection::Observation<'_>) {}
+}
+
+/// Returns the line about a request. Its path is cut, since a stranger chooses it.
+fn shown(line: &LogEntry) -> String {
+    let end = line.path.char_indices().nth(MAX_SHOWN);
+    let cut = end.map_or(line.path.clone(), |(end, _)| format!("{}...", &line.path[..end]));
+    format!("{} {} {} {} bytes", line.peer, line.status, printable(&cut), line.bytes)
 }
 
 /// The server, with a line for each request.
@@ -217,8 +266,7 @@ impl Program for ServerProgram {
         self.server.run(now, endpoint);
         while let Some(line) = self.server.log().take() {
             if !self.quiet {
-                let path = printable(&line.path).into_owned();
-                tell(&format!("{} {} {path} {} bytes", line.peer, line.status, line.bytes));
+                tell(&shown(&line));
             }
         }
     }
@@ -246,6 +294,18 @@ mod tests {
         for wrong in ["foo", "127.0.0.1", "localhost:4433"] {
             assert!(address(wrong).unwrap_err().contains("like 0.0.0.0:4433"), "{wrong}");
         }
+    }
+
+    /// A long path is cut between characters.
+    #[test]
+    fn long_paths_are_cut() {
+        let line = |path: String| {
+            shown(&LogEntry { peer: "192.0.2.1:1".parse().unwrap(), path, status: 404, bytes: 0 })
+        };
+        assert_eq!(line("/a".to_owned()), "192.0.2.1:1 404 /a 0 bytes");
+        let cut = format!("192.0.2.1:1 404 {}... 0 bytes", "é".repeat(200));
+        assert_eq!((line("é".repeat(201)), line("é".repeat(4000))), (cut.clone(), cut));
+        assert!(!line("é".repeat(200)).contains("..."));
     }
 
     #[test]

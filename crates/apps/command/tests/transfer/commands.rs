@@ -2,7 +2,7 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
-use std::os::unix::fs::{FileTypeExt, symlink};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -19,6 +19,8 @@ struct Server {
     fingerprint: String,
     /// The command that it prints for fetching a file.
     command: String,
+    /// The line with its bounds.
+    bounds: String,
 }
 
 impl Drop for Server {
@@ -30,11 +32,15 @@ impl Drop for Server {
 
 impl Server {
     fn start(more: &[&str]) -> Self {
+        Self::start_as(ackclock().arg("serve").arg("--quiet"), more)
+    }
+
+    fn start_as(command: &mut Command, more: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("www")).unwrap();
         fs::create_dir(dir.path().join("dl")).unwrap();
-        let mut child = ackclock()
-            .args(["serve", "--listen", "127.0.0.1:0", "--quiet", "--root"])
+        let mut child = command
+            .args(["--listen", "127.0.0.1:0", "--root"])
             .arg(dir.path().join("www"))
             .args(more)
             .stdout(Stdio::piped())
@@ -48,7 +54,8 @@ impl Server {
         let address = after(" at ");
         let mut if_made = |mark| if more.contains(&"--cert") { String::new() } else { after(mark) };
         let (fingerprint, command) = (if_made(": "), if_made("fetch a file with: "));
-        Self { dir, child, address, fingerprint, command }
+        let bounds = after("at most ");
+        Self { dir, child, address, fingerprint, command, bounds }
     }
 
     fn www(&self, name: &str) -> PathBuf {
@@ -363,7 +370,92 @@ fn logs() {
         let text = fs::read_to_string(&log).unwrap();
         assert!(text.lines().count() > 100 && text.contains("packet_received"), "{}", log.display());
     }
-    assert!(fs::read_to_string(secrets).unwrap().contains("CLIENT_TRAFFIC_SECRET_0"));
+    assert!(fs::read_to_string(&secrets).unwrap().contains("CLIENT_TRAFFIC_SECRET_0"));
+    assert_eq!(fs::metadata(&secrets).unwrap().permissions().mode() & 0o777, 0o600);
+    let link = dir.path().join("link");
+    symlink(&secrets, &link).unwrap();
+    let output = server.fetch("a", &[]).env("SSLKEYLOGFILE", &link).output().unwrap();
+    assert!(output.status.code() == Some(2) && says(&output).contains("symbolic link"), "{}", says(&output));
+}
+
+/// All logs of a server together have a limit. Transfers go on without them.
+#[test]
+fn logs_have_a_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let qlog = dir.path().join("qlog");
+    let mut command = ackclock();
+    let command = command.args(["serve", "--quiet", "--qlog-limit", "100 kB", "--qlog"]).arg(&qlog);
+    let mut server = Server::start_as(command.stderr(Stdio::piped()), &[]);
+    fs::write(server.www("a"), noise(3_000_000)).unwrap();
+    for _ in 0..2 {
+        let output = server.fetch("a", &[]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", says(&output));
+    }
+    interrupt(&server.child);
+    assert_eq!(patient(&mut server.child, LONG), Some(0));
+    let bytes: u64 = fs::read_dir(&qlog).unwrap().map(|log| log.unwrap().metadata().unwrap().len()).sum();
+    assert!((10_000..=100_000).contains(&bytes), "{bytes}");
+    let said = std::io::read_to_string(server.child.stderr.take().unwrap()).unwrap();
+    assert_eq!(said.matches("reached 100 kB (--qlog-limit)").count(), 1, "{said}");
+}
+
+/// A server whose standard error nobody reads goes on, and ends at Ctrl-C.
+#[test]
+fn nobody_reads() {
+    let mut server = Server::start_as(ackclock().arg("serve").stderr(Stdio::piped()), &[]);
+    fs::write(server.www("a"), "alpha").unwrap();
+    // More lines than a pipe and the queue hold. Without files nothing is left in the folder.
+    let names: Vec<String> = (0..700).map(|n| format!("{n}{}", "x".repeat(200))).collect();
+    let urls = names.iter().skip(1).map(|name| server.url(name));
+    let output = server.fetch(&names[0], &["--hq"]).args(urls).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", says(&output));
+    assert_eq!(says(&output).matches("the server answered 404").count(), 700);
+    let output = server.fetch("a", &[]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", says(&output));
+    interrupt(&server.child);
+    assert_eq!(patient(&mut server.child, LONG), Some(0));
+}
+
+/// A server says what clients can take, and raises the number of its files to what is allowed.
+#[test]
+fn what_clients_can_take() {
+    let shell = format!("ulimit -S -n 100 && exec {} serve --quiet \"$@\"", env!("CARGO_BIN_EXE_ackclock"));
+    let server =
+        Server::start_as(Command::new("sh").args(["-c", &shell, "sh"]), &["--max-connections", "10"]);
+    assert_eq!(server.bounds, "10 connections, 5 of them from one host, 290 MB of memory, 256 open files");
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.child.id())).unwrap();
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let words: Vec<&str> = files.split_whitespace().collect();
+    assert_eq!(words[3], words[4], "{files}");
+    let server = Server::start(&["--max-per-host", "7"]);
+    assert!(server.bounds.starts_with("100 connections, 7 of them from one host, "), "{}", server.bounds);
+}
+
+/// Keys that do not fit the certificate, and kinds that are not supported.
+#[test]
+fn keys_that_do_not_fit() {
+    let dir = tempfile::tempdir().unwrap();
+    if !certificate_by_openssl(dir.path()) {
+        println!("skipped: this machine has no openssl");
+        return;
+    }
+    let openssl = |args: &str| {
+        let made = Command::new("openssl").args(args.split(' ')).current_dir(dir.path()).output();
+        assert!(made.is_ok_and(|output| output.status.success()), "{args}");
+    };
+    openssl("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out other.key");
+    openssl("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-521 -out large.key");
+    fs::write(dir.path().join("damaged.key"), pem("PRIVATE KEY", &[1, 2, 3])).unwrap();
+    for (key, why) in [
+        ("other.key", "the key is not that of the first certificate"),
+        ("large.key", "the key is damaged or of an unsupported kind; supported: RSA of 2048"),
+        ("damaged.key", "the key is damaged or of an unsupported kind"),
+        ("/dev/zero", "cannot read the key in /dev/zero: not a regular file"),
+    ] {
+        let args = ["serve", "--root", "/", "--listen", "192.0.2.1:1", "--cert", "cert.pem", "--key", key];
+        let output = ackclock().current_dir(dir.path()).args(args).output().unwrap();
+        assert!(output.status.code() == Some(2) && says(&output).contains(why), "{key}: {}", says(&output));
+    }
 }
 
 /// The printed command fetches a file as it is, and scripts read the fingerprint from a file.

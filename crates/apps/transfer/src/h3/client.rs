@@ -178,15 +178,20 @@ fn length(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
     let mut fields = headers.get_all(header::CONTENT_LENGTH).iter();
     let Some(field) = fields.next() else { return Ok(None) };
     let wrong = || Failure::Protocol("invalid Content-Length".to_owned());
-    let len = field.to_str().ok().and_then(|text| text.parse().ok()).ok_or_else(wrong)?;
+    let len = field.to_str().ok().and_then(number).ok_or_else(wrong)?;
     if fields.any(|other| other != field) { Err(wrong()) } else { Ok(Some(len)) }
+}
+
+/// Parses `1*DIGIT`. A sign is not allowed (RFC 9110 section 8.6).
+fn number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Returns the length of a `Content-Range` such as `bytes 2-4/10`.
 fn part_len(field: &str) -> Option<u64> {
     let (first, rest) = field.strip_prefix("bytes ")?.split_once('-')?;
     let (last, _) = rest.split_once('/')?;
-    let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+    let (first, last) = (number(first)?, number(last)?);
     last.checked_sub(first)?.checked_add(1)
 }
 
@@ -235,6 +240,9 @@ mod tests {
             (206, &[("content-range", "bytes 0-18446744073709551615/*")], Some("bytes=0-")),
             (200, &[len, ("content-length", "4")], None),
             (200, &[("content-length", "-1")], None),
+            (200, &[("content-length", "+10")], None),
+            (200, &[("content-length", "")], None),
+            (206, &[("content-range", "bytes +2-4/10")], Some("bytes=2-4")),
             (404, &[len], None),
             (301, &[], None),
             (204, &[], None),

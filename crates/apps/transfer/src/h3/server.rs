@@ -118,7 +118,7 @@ async fn respond(
     }
     let (status, response, pieces) = describe(file, asked);
     stream.send_response(built(response)).await?;
-    if !head && let Err(refusal) = send(stream, pieces, sent).await? {
+    if !head && let Err(refusal) = send(stream, pieces, job, sent).await? {
         // Fewer bytes than announced: the client must not take them for the file.
         stream.stop_stream(Code::H3_INTERNAL_ERROR);
         return Ok(status_of(refusal));
@@ -150,10 +150,11 @@ fn describe(file: Served, asked: ByteRange) -> (StatusCode, http::response::Buil
 async fn send(
     stream: &mut Requests,
     mut pieces: Pieces,
+    job: &Job,
     sent: &mut u64,
 ) -> Result<Result<(), Refusal>, StreamError> {
     loop {
-        match pieces.next() {
+        match pieces.next(&job.session).await {
             Ok(Some(piece)) => {
                 let len = piece.len() as u64;
                 stream.send_data(piece).await?;

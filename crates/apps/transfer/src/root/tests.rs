@@ -50,7 +50,7 @@ fn files_below_the_root_alone() {
 fn links_inside() {
     let (_dir, root) = world();
     assert_eq!(text(&root, "/inside"), Ok("beta".to_owned()));
-    let root = root.without_links();
+    let root = root.without_links().unwrap();
     assert_eq!(text(&root, "/sub/b c"), Ok("beta".to_owned()));
     for path in ["/inside", "/out", "/absolute", "/up/secret", "/loop"] {
         assert_eq!(text(&root, path), Err(Refusal::NotFound), "{path}");
@@ -88,5 +88,41 @@ fn files_that_change_while_they_are_read() {
         let later = before + std::time::Duration::from_secs(4);
         fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
         assert_eq!(file.read(0, &mut out), Err(Refusal::Broken), "{changed}");
+    }
+}
+
+/// A thousand requests hold few files open, and all can be read to the end, again and again. A file
+/// that is replaced while it is not open is not mixed with the new one.
+#[test]
+fn a_thousand_requests_hold_few_files() {
+    let (dir, root) = world();
+    let path = dir.path().join("root/a");
+    let opened = || {
+        let all = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        all.filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| to.starts_with(&path))).count()
+    };
+    let files: Vec<Served> = (0..1000).map(|_| root.file("/a").unwrap()).collect();
+    let mut out = [0; 5];
+    for _ in 0..2 {
+        for file in &files {
+            file.read(0, &mut out).unwrap();
+            assert_eq!(&out, b"alpha");
+        }
+        assert!(opened() <= MAX_OPEN, "{}", opened());
+    }
+    fs::write(dir.path().join("root/b"), "bravo").unwrap();
+    fs::rename(dir.path().join("root/b"), &path).unwrap();
+    assert_eq!(files[0].read(0, &mut out), Err(Refusal::Broken));
+    files[999].read(0, &mut out).unwrap();
+    assert_eq!(&out, b"alpha");
+    drop(files);
+    assert_eq!(opened(), 0);
+}
+
+/// Without descriptors the answer is that the server is busy, not that it is broken.
+#[test]
+fn no_descriptors() {
+    for errno in [Errno::MFILE, Errno::NFILE] {
+        assert_eq!((Refusal::from(errno), Refusal::from(errno).status()), (Refusal::Busy, 503));
     }
 }

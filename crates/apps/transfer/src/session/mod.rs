@@ -8,6 +8,7 @@
 //! The buffers of each stream are bounded. When they are full, tasks wait and the peer gets no more
 //! flow control credit.
 
+mod bell;
 mod pipe;
 mod pump;
 mod stream;
@@ -15,20 +16,24 @@ mod stream;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
+use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use quic::Side;
-use quic::connection::Ended;
+use quic::connection::{Connection, Ended};
 use quic::streams::StreamId;
 use quic::wire::Direction;
 
+pub(crate) use self::bell::{Bell, Ringing};
 use self::pipe::Pipe;
 pub use self::stream::Stream;
 
 /// Largest number of bytes that a peer may send on a unidirectional stream. Those of HTTP/3 carry
 /// settings and hints.
-const UNIDIRECTIONAL_LIMIT: u64 = 1 << 20;
+const UNIDIRECTIONAL_LIMIT: u64 = 256 << 10;
+/// Smallest part of a file that is worth reading, in bytes.
+const LEAST_ROOM: usize = 2 << 10;
 
 /// Error that ends the use of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,8 +71,13 @@ struct State {
     openers: [Vec<Waker>; 2],
     /// Streams to pump.
     dirty: BTreeSet<StreamId>,
-    /// Streams with bytes to send that wait for the budget of [`pump`](Session::pump).
-    starved: BTreeSet<StreamId>,
+    /// Streams with bytes to read that wait until the session may hold more.
+    unread: BTreeSet<StreamId>,
+    /// Number of bytes of files that tasks may push.
+    room: usize,
+    /// Tasks that wait for room.
+    starved: Vec<Waker>,
+    bell: Option<Bell>,
     close: Option<(u64, Vec<u8>)>,
     ended: Option<Ended>,
 }
@@ -83,9 +93,13 @@ impl State {
         Pipe { receives, sends, limit, ..Pipe::default() }
     }
 
+    fn ring(&self) {
+        self.bell.iter().for_each(Bell::ring);
+    }
+
     fn wake_all(&mut self) {
         self.pipes.values_mut().for_each(Pipe::wake);
-        let waiting = self.acceptors.iter_mut().chain(&mut self.openers);
+        let waiting = self.acceptors.iter_mut().chain(&mut self.openers).chain([&mut self.starved]);
         waiting.flat_map(std::mem::take).for_each(Waker::wake);
     }
 }
@@ -119,10 +133,20 @@ impl Session {
             acceptors: [Vec::new(), Vec::new()],
             openers: [Vec::new(), Vec::new()],
             dirty: BTreeSet::new(),
-            starved: BTreeSet::new(),
+            unread: BTreeSet::new(),
+            room: usize::MAX,
+            starved: Vec::new(),
+            bell: None,
             close: None,
             ended: None,
         })))
+    }
+
+    /// Adds a bell that rings when a task needs [`pump`](Self::pump).
+    #[must_use]
+    pub(crate) fn with_bell(self, bell: Bell) -> Self {
+        self.0.borrow_mut().bell = Some(bell);
+        self
     }
 
     /// Returns the next stream that the peer opened.
@@ -156,12 +180,48 @@ impl Session {
             return Poll::Ready(Ok(Stream::new(self.clone(), id)));
         }
         wait(&mut state.openers[direction as usize], cx);
+        state.ring();
         Poll::Pending
     }
 
     /// Closes the connection with an application error code and a reason phrase.
     pub fn close(&self, code: u64, reason: &[u8]) {
-        self.0.borrow_mut().close.get_or_insert_with(|| (code, reason.to_vec()));
+        let mut state = self.0.borrow_mut();
+        state.close.get_or_insert_with(|| (code, reason.to_vec()));
+        state.ring();
+    }
+
+    /// Waits until the session may hold more, and returns how many bytes of a file may be pushed
+    /// now, at most `most`. Returns 0 once the connection has ended.
+    pub async fn room(&self, most: usize) -> usize {
+        poll_fn(|cx| {
+            let mut state = self.0.borrow_mut();
+            if state.ended.is_some() {
+                return Poll::Ready(0);
+            }
+            if state.room < most.min(LEAST_ROOM) {
+                wait(&mut state.starved, cx);
+                return Poll::Pending;
+            }
+            let taken = state.room.min(most);
+            state.room -= taken;
+            Poll::Ready(taken)
+        })
+        .await
+    }
+
+    /// Sets how much more the session may hold, and wakes as many tasks as this is enough for.
+    pub fn grant(&self, room: usize) {
+        let state = &mut *self.0.borrow_mut();
+        state.room = room;
+        let tasks = state.starved.len().min(room / LEAST_ROOM);
+        state.starved.drain(..tasks).for_each(Waker::wake);
+    }
+
+    /// Returns the memory of requests and of data that is not acknowledged, in bytes.
+    pub fn held(&self, connection: &mut Connection) -> usize {
+        let pipes: usize = self.0.borrow().pipes.values().map(Pipe::held).sum();
+        pipes + connection.streams().memory_to_send()
     }
 
     /// Returns how the connection ended, or `None` while it is open.

@@ -93,6 +93,14 @@ impl Pipe {
         self.reader.take().into_iter().chain(self.writer.take()).for_each(Waker::wake);
     }
 
+    /// Returns the memory of the data, in bytes, besides what the connection holds. Until the end
+    /// of a request, its task may hold all that has arrived.
+    pub(super) fn held(&self) -> usize {
+        let is_incomplete = self.sends && self.end.is_none() && !self.dropped;
+        let request = if is_incomplete { self.received as usize } else { self.inbox_len };
+        self.outbox_len + request
+    }
+
     /// Reports whether the stream can be removed.
     pub(super) fn is_over(&self) -> bool {
         let read = !self.receives || self.end.is_some() || self.stop == Command::Sent;

@@ -36,6 +36,9 @@ impl Session {
             }
             _ => {}
         }
+        if let Event::Stream(StreamEvent::Stopped(..)) = event {
+            state.starved.drain(..).for_each(std::task::Waker::wake);
+        }
     }
 
     /// Handles the removal of the connection. Nothing more can be read.
@@ -48,26 +51,27 @@ impl Session {
 
     /// Moves bytes and commands in both directions. Reports whether a task may be able to continue.
     ///
-    /// The connection holds at most `budget` bytes until they are
-    /// acknowledged, whatever the buffers of its streams allow.
-    pub fn pump(&self, now: Time, connection: &mut Connection, budget: usize) -> bool {
+    /// Unless `reads`, received data stays in the connection, whose windows bound it.
+    pub fn pump(&self, now: Time, connection: &mut Connection, reads: bool) -> bool {
         let state = &mut *self.0.borrow_mut();
         if let Some((code, reason)) = state.close.take() {
             connection.close(now, code, &reason);
         }
         let is_open = state.ended.is_none();
         let mut moved = is_open && (state.open(connection) | state.accept(connection));
-        let mut room = budget.saturating_sub(connection.streams().unacknowledged());
-        state.dirty.append(&mut state.starved);
+        if reads {
+            state.dirty.append(&mut state.unread);
+        }
         let mut buf = Vec::new();
         while let Some(id) = state.dirty.pop_first() {
             let Some(pipe) = state.pipes.get_mut(&id) else { continue };
             // Data received before the end can still be read.
-            moved |= is_open && pipe.send(now, connection, id, &mut room);
-            if pipe.outbox_len > 0 && room == 0 {
-                state.starved.insert(id);
+            moved |= is_open && pipe.send(now, connection, id);
+            if reads {
+                moved |= pipe.receive(now, connection, id, &mut buf);
+            } else if pipe.readable {
+                state.unread.insert(id);
             }
-            moved |= pipe.receive(now, connection, id, &mut buf);
             if pipe.limit.is_some_and(|limit| pipe.received > limit) {
                 connection.close(now, EXCESSIVE_LOAD, b"more than a request");
             }
@@ -130,7 +134,7 @@ impl State {
 
 impl Pipe {
     /// Moves data and commands of the task to the transport.
-    fn send(&mut self, now: Time, connection: &mut Connection, id: StreamId, room: &mut usize) -> bool {
+    fn send(&mut self, now: Time, connection: &mut Connection, id: StreamId) -> bool {
         // Errors mean that the stream is unknown: it is over and needs nothing.
         if let Some(code) = self.reset.take()
             && self.finish != Finish::Sent
@@ -142,9 +146,7 @@ impl Pipe {
         }
         let before = self.outbox_len;
         while let Some(bytes) = self.outbox.front_mut() {
-            let len = bytes.len().min(*room);
-            let taken = if len == 0 { 0 } else { connection.write(id, &bytes[..len]).unwrap_or(0) };
-            *room -= taken;
+            let taken = connection.write(id, &bytes[..]).unwrap_or(0);
             self.outbox_len -= taken;
             bytes.advance(taken);
             if !bytes.is_empty() {

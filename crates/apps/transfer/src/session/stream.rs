@@ -39,6 +39,7 @@ impl Stream {
         let (result, look) = change(state.pipes.get_mut(&self.id)?);
         if look {
             state.dirty.insert(self.id);
+            state.ring();
         }
         Some(result)
     }

@@ -5,12 +5,16 @@ use std::rc::Rc;
 
 use ackclock_transfer::{FetchRequest, Protocol, ServeConfig};
 use quic::config::RetryPolicy;
+use quic::config::{Config, EndpointConfig};
 use quic::connection::{Close, Ended, Event};
+use quic::connection::{Settings, State};
 use quic::crypto::ClientCrypto;
+use quic::endpoint::EndpointSettings;
 use quic::endpoint::{Endpoint, Handle, Program};
+use quic::streams::WindowConfig;
 use quic::streams::{StreamEvent, StreamId};
 use quic::wire::Direction;
-use units::{Bytes, Time};
+use units::{Bytes, Duration, Time};
 
 use crate::world::*;
 
@@ -25,6 +29,149 @@ fn a_full_server() {
     assert_eq!(done, 2);
     let trouble = clients.iter().find_map(|client| world.clients[*client].error()).unwrap();
     assert!(trouble.to_string().contains("CONNECTION_REFUSED"), "{trouble}");
+}
+
+/// A host has at most its number of connections, whatever the others leave free.
+#[test]
+fn a_host_with_many_connections() {
+    let config = ServeConfig { connections_per_host: 2, ..ServeConfig::default() };
+    let mut world = World::new(&[("a", &noise(3_000_000, 1))], config);
+    let clients = [(); 3].map(|()| world.fetch(Protocol::Http3, &["/a"]));
+    assert!(world.finish(ms(20_000)));
+    let done = |world: &World| clients.iter().filter(|client| world.ends_of(**client) == ["done"]).count();
+    assert_eq!(done(&world), 2);
+    let trouble = clients.iter().find_map(|client| world.clients[*client].error()).unwrap();
+    assert!(trouble.to_string().contains("CONNECTION_REFUSED"), "{trouble}");
+    // Their places are free again.
+    assert!(world.run(ms(40_000), |world| world.ends[1].is_empty()));
+    let later = world.fetch(Protocol::Http3, &["/a"]);
+    assert!(world.finish(ms(60_000)));
+    assert_eq!(world.ends_of(later), ["done"]);
+}
+
+fn connect(world: &mut World) -> Handle {
+    let ends = ("10.0.0.1:4000".parse().unwrap(), "10.0.0.2:443".parse().unwrap());
+    let crypto = ClientCrypto::Plain { tag_len: 16 };
+    world.ends[0].connect(world.now, &crypto, "server", ends, b"").unwrap()
+}
+
+/// Each of many clients at once is served or refused. No answer is lost.
+#[test]
+fn a_crowd() {
+    let config = ServeConfig { connections: 50, connections_per_host: 50, ..ServeConfig::default() };
+    let mut world = World::new(&[("a", b"alpha")], config);
+    let clients: Vec<usize> = (0..200).map(|_| world.fetch(Protocol::Hq, &["/a"])).collect();
+    assert!(world.finish(ms(5000)));
+    assert_eq!(world.ends[1].dropped().dropped, 0);
+    let done = clients.iter().filter(|client| world.ends_of(**client) == ["done"]).count();
+    assert!((50..200).contains(&done), "{done}");
+    let errors = clients.iter().filter_map(|client| world.clients[*client].error());
+    let errors: Vec<String> = errors.map(ToString::to_string).collect();
+    assert_eq!(done + errors.len(), 200);
+    assert!(errors.iter().all(|error| error.contains("CONNECTION_REFUSED")), "{errors:?}");
+}
+
+/// A handshake that does not end loses its place after ten seconds, though its client is alive.
+#[test]
+fn a_handshake_without_end() {
+    let mut world = World::new(&[], ServeConfig::default());
+    connect(&mut world);
+    assert!(world.run(ms(1000), |world| world.ends[1].len() == 1));
+    world.loss = 1.0;
+    let open = |world: &World| {
+        let handle = world.ends[1].handles().next();
+        let connection = handle.and_then(|handle| world.ends[1].connection(handle));
+        connection.is_some_and(|connection| connection.state() == State::Open)
+    };
+    world.run(ms(9900), |_| false);
+    assert!(open(&world));
+    world.run(ms(10_200), |_| false);
+    assert!(!open(&world));
+}
+
+/// The server looks at a client as often whether it is alone or beside idle ones.
+#[test]
+fn idle_clients_cost_nothing() {
+    let looks = |idle: usize| {
+        let config = ServeConfig { connections: 200, connections_per_host: 200, ..ServeConfig::default() };
+        let mut world = World::new(&[("a", &noise(300_000, 1))], config);
+        (0..idle).for_each(|_| {
+            connect(&mut world);
+        });
+        world.run(ms(2000), |_| false);
+        let before = world.server.looks();
+        let client = world.fetch(Protocol::Http3, &["/a"]);
+        assert!(world.finish(ms(10_000)));
+        assert_eq!(world.ends_of(client), ["done"]);
+        assert_eq!(world.ends[1].len(), idle + 1);
+        world.server.looks() - before
+    };
+    assert_eq!(looks(0), looks(100));
+}
+
+/// Requests many files on each connection, and allows one byte of each.
+struct Staller {
+    requests: usize,
+}
+
+impl Program for Staller {
+    fn on_event(&mut self, _: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
+        if event != Event::Connected {
+            return;
+        }
+        let Some(connection) = endpoint.connection_mut(handle) else { return };
+        for _ in 0..self.requests {
+            let id = connection.open(Direction::Bidirectional).unwrap();
+            connection.write(id, b"GET /a\r\n").unwrap();
+            connection.finish(id).unwrap();
+        }
+    }
+
+    fn run(&mut self, _: Time, _: &mut Endpoint) {}
+
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn is_done(&self, _: &Endpoint) -> bool {
+        false
+    }
+}
+
+/// Clients that stall their requests, one after another, do not hold more than the memory of all
+/// together. A client that comes later is served.
+#[test]
+fn memory_of_many_who_stall() {
+    const MEMORY: usize = 1 << 20;
+    let config = ServeConfig { memory: Bytes(MEMORY as u64), connections: 9, ..ServeConfig::default() };
+    let mut world = World::new(&[("a", &noise(600_000, 1)), ("b", &noise(100_000, 2))], config);
+    let window = WindowConfig { initial: 1, max: 1 };
+    let connection = Config { stream_window: window, ..Config::default() };
+    let settings = EndpointSettings {
+        config: EndpointConfig { connection, ..EndpointConfig::default() },
+        connection: Settings::default(),
+        crypto: None,
+    };
+    world.ends[0] = Endpoint::new(settings, 1).unwrap();
+    world.others[0] = Some(Box::new(Staller { requests: 10 }));
+    for _ in 0..8 {
+        connect(&mut world);
+        let until = world.now + Duration::from_millis(200);
+        world.run(until, |_| false);
+    }
+    let handles: Vec<Handle> = world.ends[1].handles().collect();
+    let mut held = |handle| world.ends[1].connection_mut(handle).map_or(0, |c| c.streams().unacknowledged());
+    let held: usize = handles.into_iter().map(&mut held).sum();
+    assert!((MEMORY / 2..=MEMORY).contains(&held), "{held}");
+    assert!((held..=MEMORY).contains(&world.server.held()), "{}", world.server.held());
+    world.ends[0] = client_endpoint(Protocol::Http3);
+    world.others[0] = None;
+    let client = world.fetch(Protocol::Http3, &["/b"]);
+    assert!(world.finish(world.now + Duration::from_secs(10)));
+    assert_eq!(world.ends_of(client), ["done"]);
+    // All goes with the connections.
+    assert!(world.run(ms(200_000), |world| world.ends[1].is_empty()));
+    assert_eq!(world.server.held(), 0);
 }
 
 /// Retry for every client, and for every client beyond one incomplete handshake.

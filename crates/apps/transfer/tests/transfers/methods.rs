@@ -71,7 +71,7 @@ impl Program for Asker {
         loop {
             self.pool.run();
             let connection = self.handle.and_then(|handle| endpoint.connection_mut(handle));
-            if !connection.is_some_and(|connection| self.session.pump(now, connection, usize::MAX)) {
+            if !connection.is_some_and(|connection| self.session.pump(now, connection, true)) {
                 return;
             }
         }

@@ -91,8 +91,21 @@ fn provider(ciphers: Ciphers) -> Arc<CryptoProvider> {
     Arc::new(provider)
 }
 
-fn refused(_: rustls::Error) -> Error {
-    Error::new(Code::INTERNAL_ERROR, "TLS rejected the configuration")
+/// Reason phrase for a certificate whose time has not begun.
+pub const NOT_VALID_YET: &str = "the certificate is not valid yet";
+
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+fn refused(error: rustls::Error) -> Error {
+    let reason = match error {
+        rustls::Error::InconsistentKeys(_) => "the key is not that of the first certificate",
+        rustls::Error::InvalidCertificate(_) => "a certificate cannot be read",
+        // rustls tries each kind of key, and says no more than that none fits.
+        rustls::Error::General(_) => {
+            "the key is damaged or of an unsupported kind; supported: RSA of 2048 to 8192 bits, P-256, P-384, Ed25519"
+        }
+        _ => "TLS rejected the configuration",
+    };
+    Error::new(Code::INTERNAL_ERROR, reason)
 }
 
 /// Configuration shared by sessions.
@@ -282,9 +295,15 @@ impl Tls {
     }
 
     fn fail(&mut self, error: rustls::Error) -> Error {
+        use rustls::CertificateError::{NotValidYet, NotValidYetContext};
+        // The alert is the same for a certificate that has expired.
+        let early =
+            matches!(error, rustls::Error::InvalidCertificate(NotValidYet | NotValidYetContext { .. }));
         self.failure = Some(error);
         match self.connection.alert() {
-            Some(alert) => Error::new(Code::crypto(alert.into()), "TLS failed"),
+            Some(alert) => {
+                Error::new(Code::crypto(alert.into()), if early { NOT_VALID_YET } else { "TLS failed" })
+            }
             None => Error::new(Code::PROTOCOL_VIOLATION, "TLS failed without an alert"),
         }
     }

@@ -1,9 +1,9 @@
 //! The endpoint: creation, connections, and their events.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::mem;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use units::Time;
 
@@ -77,6 +77,8 @@ pub struct Endpoint {
     pub(super) reset_key: ResetKey,
     pub(super) random: Random,
     pub(super) connections: Members,
+    /// Number of clients of each host.
+    pub(super) hosts: BTreeMap<IpAddr, usize>,
     pub(super) events: VecDeque<(Handle, Event)>,
     /// Answers that belong to no connection.
     pub(super) answers: VecDeque<(Transmit, Vec<u8>)>,
@@ -123,6 +125,7 @@ impl Endpoint {
             random,
             settings,
             connections: Members::default(),
+            hosts: BTreeMap::new(),
             events: VecDeque::new(),
             answers: VecDeque::new(),
             sending: VecDeque::new(),
@@ -349,6 +352,15 @@ impl Endpoint {
     /// Removes a connection. Its unread events remain.
     pub(super) fn forget(&mut self, handle: Handle) {
         self.set_timer(handle, None);
+        let host = self.connections.get(handle).and_then(|member| member.host);
+        if let Some(host) = host
+            && let Some(clients) = self.hosts.get_mut(&host)
+        {
+            *clients -= 1;
+            if *clients == 0 {
+                self.hosts.remove(&host);
+            }
+        }
         self.connections.remove(handle);
         self.routing.forget(handle);
     }

@@ -6,13 +6,14 @@ use units::{Ecn, Time};
 use crate::connection::{Arrival, Connection, ConnectionInit, HandshakeIds, Transmit};
 use crate::endpoint::admission::{self, Admission, First};
 use crate::endpoint::driver::Endpoint;
-use crate::endpoint::members::Member;
+use crate::endpoint::members::{Member, host};
 use crate::endpoint::routing::{Handle, Routed};
 use crate::level::Side;
 use crate::random::Random;
 
-/// Maximum number of queued answers that belong to no connection.
-const MAX_ANSWERS: usize = 64;
+/// Maximum number of queued answers that belong to no connection: those to the datagrams that a
+/// server reads before it sends.
+const MAX_ANSWERS: usize = 1024;
 
 /// Outcome of a datagram, without its bytes.
 enum Outcome {
@@ -87,7 +88,9 @@ impl Endpoint {
 
     fn on_first(&mut self, now: Time, first: &First<'_>, arrival: &Arrival<'_>) -> Outcome {
         let config = &self.settings.config;
-        let full = config.connections.is_some_and(|most| self.connections.len() >= most);
+        let of_host = self.hosts.get(&host(first.from)).copied().unwrap_or(0);
+        let full = config.connections.is_some_and(|most| self.connections.len() >= most)
+            || config.connections_per_host.is_some_and(|most| of_host >= most);
         // If the endpoint is full, no client may wait either.
         let (retry, most) = (config.retry, if full { 0 } else { config.unaccepted });
         let unaccepted = self.routing.unaccepted();
@@ -127,11 +130,13 @@ impl Endpoint {
 
     fn begin(&mut self, now: Time, handle: Handle, init: ConnectionInit) -> Outcome {
         let (alpn, crypto) = (&self.settings.config.alpn, &self.settings.crypto);
+        let host = host(init.addresses.1);
         let Some(crypto) = crypto else { return Outcome::Dropped };
         let start = |parameters: &_| crypto.start(parameters, alpn);
         match Connection::new(now, &self.settings.connection, init, start) {
             Ok(connection) => {
-                self.connections.insert(handle, Member::new(connection));
+                *self.hosts.entry(host).or_default() += 1;
+                self.connections.insert(handle, Member { host: Some(host), ..Member::new(connection) });
                 Outcome::New(handle)
             }
             Err(_) => {

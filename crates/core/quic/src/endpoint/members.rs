@@ -1,5 +1,7 @@
 //! The connections of an endpoint.
 
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
 use units::Time;
 
 use crate::connection::Connection;
@@ -17,13 +19,24 @@ pub(super) struct Member {
     pub(super) stale: bool,
     /// The time of its entry in `timers`.
     pub(super) due: Option<Time>,
+    /// Host that the client came from. It counts there until it is forgotten.
+    pub(super) host: Option<IpAddr>,
 }
 
 impl Member {
     pub(super) const fn new(connection: Connection) -> Self {
-        Self { connection, touched: false, sending: false, stale: false, due: None }
+        Self { connection, touched: false, sending: false, stale: false, due: None, host: None }
     }
 }
 
 /// All connections of an endpoint.
 pub(super) type Members = SmallMap<Handle, Member>;
+
+/// Returns the key of a host: an IPv4 address, or the network of an IPv6 address, since a host has
+/// all addresses of a /64 (RFC 4291 section 2.5.4).
+pub(super) fn host(address: SocketAddr) -> IpAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),
+        ip @ IpAddr::V4(_) => ip,
+    }
+}

@@ -29,9 +29,10 @@ impl Chunk {
 /// Source of the bytes.
 #[derive(Clone, Debug)]
 enum Source {
-    /// Bytes written by the application. They are stored from the first unacknowledged byte on, at
-    /// most `capacity` bytes.
-    Written { held: VecDeque<u8>, capacity: usize },
+    /// Pieces that the application has written, with the offset of each, at most `capacity` bytes.
+    /// A piece is stored until all of it is acknowledged. So the memory follows the bytes, where
+    /// one buffer for all of them would keep its largest size.
+    Written { held: VecDeque<(u64, Box<[u8]>)>, capacity: usize },
     /// Bytes of the [`pattern`], which are not stored.
     Pattern,
 }
@@ -73,15 +74,13 @@ impl Outbox {
     /// Appends as many bytes as fit, and returns their number. A pattern takes no bytes: see
     /// [`offer`](Self::offer).
     pub fn write(&mut self, data: &[u8]) -> usize {
-        let taken = match &mut self.source {
-            Source::Written { held, capacity } => {
-                let taken = data.len().min(capacity.saturating_sub(held.len()));
-                held.extend(&data[..taken]);
-                taken
-            }
-            Source::Pattern => 0,
-        };
-        self.end += taken as u64;
+        let taken = data.len().min(self.room());
+        if let Source::Written { held, .. } = &mut self.source
+            && taken > 0
+        {
+            held.push_back((self.end, data[..taken].into()));
+            self.end += taken as u64;
+        }
         taken
     }
 
@@ -96,15 +95,24 @@ impl Outbox {
     /// Returns the number of bytes that [`write`](Self::write) would take.
     pub fn room(&self) -> usize {
         match &self.source {
-            Source::Written { held, capacity } => capacity.saturating_sub(held.len()),
+            Source::Written { capacity, .. } => capacity.saturating_sub(self.held()),
             Source::Pattern => 0,
         }
     }
 
-    /// Returns the number of stored bytes; 0 for a pattern.
-    pub fn held(&self) -> usize {
+    /// Returns the number of written bytes that are not acknowledged; 0 for a pattern.
+    pub const fn held(&self) -> usize {
         match &self.source {
-            Source::Written { held, .. } => held.len(),
+            Source::Written { .. } => (self.end - self.base) as usize,
+            Source::Pattern => 0,
+        }
+    }
+
+    /// Returns the number of stored bytes: [`held`](Self::held), and the acknowledged part of the
+    /// first piece.
+    pub fn memory(&self) -> usize {
+        match &self.source {
+            Source::Written { held, .. } => held.front().map_or(0, |(start, _)| (self.end - start) as usize),
             Source::Pattern => 0,
         }
     }
@@ -164,13 +172,18 @@ impl Outbox {
         match &self.source {
             Source::Pattern => pattern::fill(offset, out),
             Source::Written { held, .. } => {
-                let from = (offset - self.base) as usize;
-                let (front, back) = held.as_slices();
-                let in_front = front.len().saturating_sub(from).min(out.len());
-                let (first, second) = out.split_at_mut(in_front);
-                first.copy_from_slice(&front[from.min(front.len())..][..in_front]);
-                let from = from.saturating_sub(front.len());
-                second.copy_from_slice(&back[from..][..second.len()]);
+                let first = held.partition_point(|(start, _)| *start <= offset).saturating_sub(1);
+                let mut from = held.get(first).map_or(0, |(start, _)| (offset - start) as usize);
+                let mut left = out;
+                for (_, piece) in held.range(first..) {
+                    let (now, later) = left.split_at_mut(left.len().min(piece.len() - from));
+                    now.copy_from_slice(&piece[from..][..now.len()]);
+                    (from, left) = (0, later);
+                    if left.is_empty() {
+                        return;
+                    }
+                }
+                assert!(left.is_empty(), "only written bytes are copied");
             }
         }
     }
@@ -194,7 +207,9 @@ impl Outbox {
     /// Discards bytes below `end`, which are all acknowledged.
     fn release(&mut self, end: u64) {
         if let Source::Written { held, .. } = &mut self.source {
-            held.drain(..(end - self.base) as usize);
+            while held.front().is_some_and(|(start, piece)| start + piece.len() as u64 <= end) {
+                held.pop_front();
+            }
         }
         self.base = end;
     }

@@ -121,9 +121,14 @@ impl SendStream {
         self.outbox.room()
     }
 
-    /// Returns the number of written bytes that are stored until they are acknowledged.
-    pub fn held(&self) -> usize {
+    /// Returns the number of written bytes that are not acknowledged.
+    pub const fn held(&self) -> usize {
         self.outbox.held()
+    }
+
+    /// Returns the memory of written bytes: see [`Outbox::memory`].
+    pub fn memory(&self) -> usize {
+        self.outbox.memory()
     }
 
     /// Finishes the stream after the bytes written so far.

@@ -211,6 +211,15 @@ fn what_is_held() {
     assert_eq!(stream.held(), 20);
     stream.on_acked(chunk);
     assert_eq!((stream.held(), stream.room()), (5, 15));
+    // What is stored are pieces as they were written.
+    assert_eq!((stream.memory(), stream.write(&[1; 3])), (20, Ok(3)));
+    assert_eq!((stream.held(), stream.memory()), (8, 23));
+    let (rest, _) = stream.next(8, 100).unwrap();
+    let mut copied = [0; 8];
+    stream.copy(rest.offset, &mut copied);
+    assert_eq!(copied, [1; 8]);
+    stream.on_acked(Chunk { len: 6, ..rest });
+    assert_eq!((stream.held(), stream.memory()), (2, 3));
     stream.reset(0);
-    assert_eq!((stream.held(), SendStream::finished_pattern(9, 9).held()), (0, 0));
+    assert_eq!((stream.held(), stream.memory(), SendStream::finished_pattern(9, 9).held()), (0, 0, 0));
 }

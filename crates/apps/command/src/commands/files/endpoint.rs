@@ -77,15 +77,23 @@ pub(crate) fn too_large(host: IpAddr, bytes: usize) -> String {
     )
 }
 
-/// Resolves a host name. Returns its addresses in the order of the system.
+/// Resolves a host name. Returns its addresses in the order of the system. IPv4-mapped ones become
+/// IPv4 addresses, because that is how their datagrams arrive.
 pub(crate) fn resolve(url: &Url) -> Result<Vec<SocketAddr>, Error> {
     let found = (url.host.as_str(), url.port).to_socket_addrs();
-    let found: Vec<SocketAddr> =
-        found.map_err(|error| Error::bad(format!("cannot resolve {}: {error}", url.host)))?.collect();
+    let found = found.map_err(|error| Error::bad(format!("cannot resolve {}: {error}", url.host)))?;
+    let found: Vec<SocketAddr> = found.map(unmapped).collect();
     if found.is_empty() {
         return Err(Error::bad(format!("{} has no address", url.host)));
     }
     Ok(found)
+}
+
+fn unmapped(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V4(ip) => SocketAddr::new(ip.into(), address.port()),
+        IpAddr::V6(_) => address,
+    }
 }
 
 /// Returns the local address that the routing table selects for a remote one, with port 0.
@@ -113,6 +121,16 @@ mod tests {
             "{why}"
         );
         assert!(too_large(Ipv6Addr::LOCALHOST.into(), 1453).contains("below 1501;"));
+    }
+
+    /// A mapped address is that of IPv4. Others keep their scope.
+    #[test]
+    fn mapped_addresses() {
+        let url = |host: &str| Url::parse(&format!("https://{host}:4433/a")).unwrap();
+        let found = |host: &str| resolve(&url(host)).unwrap_or_default();
+        assert_eq!(found("[::ffff:127.0.0.1]"), found("127.0.0.1"));
+        let scoped = std::net::SocketAddrV6::new("fe80::1".parse().unwrap(), 1, 0, 7);
+        assert_eq!(unmapped(scoped.into()), scoped.into());
     }
 
     #[test]

@@ -3,15 +3,21 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use congestion::Algorithm;
 use quic::Level;
 use quic::connection::{Observation, SentFrame, Tap};
 use quic::wire::Frame;
 use results::qlog::{Format, Log, Meta, Transport};
+use rustix::fs::OFlags;
 use scenario::trace::{Ack, Event, Metrics};
-use units::{Duration, Ecn, Time};
+use units::{Bytes, Duration, Ecn, Time};
+
+use crate::status::complain;
 
 /// Number of events that are collected before they are written.
 const BATCH: usize = 256;
@@ -52,10 +58,44 @@ fn fresh(folder: &Path, extension: &str, names: impl Iterator<Item = String>) ->
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
+/// Limit of the size of all logs of a command.
+#[derive(Debug)]
+pub(crate) struct QlogLimit {
+    limit: Bytes,
+    left: AtomicU64,
+    reached: AtomicBool,
+}
+
+impl QlogLimit {
+    pub(crate) fn new(limit: Bytes) -> Self {
+        Self { limit, left: AtomicU64::new(limit.0), reached: AtomicBool::new(false) }
+    }
+
+    /// Reports whether the limit was reached. From then on no log grows.
+    pub(crate) fn is_reached(&self) -> bool {
+        self.reached.load(Ordering::Relaxed)
+    }
+
+    /// Takes so many bytes of what is left. Says once that the limit is reached.
+    fn take(&self, bytes: usize) -> bool {
+        let order = Ordering::Relaxed;
+        let taken = self.left.fetch_update(order, order, |left| left.checked_sub(bytes as u64)).is_ok();
+        let enough = taken && !self.is_reached();
+        if !enough && !self.reached.swap(true, order) {
+            complain(&format!(
+                "the qlog files have reached {} (--qlog-limit) and end here; transfers go on",
+                self.limit
+            ));
+        }
+        enough
+    }
+}
+
 /// Writes the 1-RTT packets of a connection as a qlog file.
 pub(crate) struct Qlog {
     log: Option<Log>,
     file: File,
+    limit: Option<Arc<QlogLimit>>,
     end: End,
     events: Vec<(Time, Event)>,
     /// Offset and length of the first stream data in the packet that is being read.
@@ -92,10 +132,19 @@ impl Qlog {
             End::Receiver => Log::for_receiver(format, &meta)?,
         };
         let (events, min_rtt) = (Vec::new(), Duration::MAX);
-        Ok(Self { log: Some(log), file, end, events, data: (0, 0), acks: 0, min_rtt })
+        Ok(Self { log: Some(log), file, limit: None, end, events, data: (0, 0), acks: 0, min_rtt })
+    }
+
+    /// Ends the log when all logs together reach the limit.
+    pub(crate) fn within(mut self, limit: &Arc<QlogLimit>) -> Self {
+        self.limit = Some(Arc::clone(limit));
+        self
     }
 
     fn put(&mut self, now: Time, event: Event) {
+        if self.log.is_none() {
+            return;
+        }
         self.events.push((now, event));
         if self.events.len() >= BATCH {
             self.flush();
@@ -105,14 +154,23 @@ impl Qlog {
     /// Writes the collected events. A full disk ends the log, but not the transfer.
     fn flush(&mut self) {
         let events = std::mem::take(&mut self.events);
-        let written = match &mut self.log {
-            Some(log) => log.add(&events).and_then(|bytes| self.file.write_all(&bytes)),
-            None => Ok(()),
-        };
-        if let Err(error) = written {
-            self.log = None;
-            crate::status::complain(&format!("a qlog file is incomplete: {error}"));
+        if let Some(mut log) = self.log.take() {
+            let bytes = log.add(&events);
+            self.log = self.write(bytes).then_some(log);
         }
+    }
+
+    /// Writes bytes of the log. Returns false if the log ends here.
+    fn write(&mut self, bytes: io::Result<Vec<u8>>) -> bool {
+        let within = |bytes: &Vec<u8>| self.limit.as_ref().is_none_or(|limit| limit.take(bytes.len()));
+        if bytes.as_ref().is_ok_and(|bytes| !within(bytes)) {
+            return false;
+        }
+        let written = bytes.and_then(|bytes| self.file.write_all(&bytes));
+        if let Err(error) = &written {
+            complain(&format!("a qlog file is incomplete: {error}"));
+        }
+        written.is_ok()
     }
 
     fn ack(&mut self, ranges: Vec<(u64, u64)>, delay: Duration) -> Ack {
@@ -125,9 +183,8 @@ impl Qlog {
 impl Drop for Qlog {
     fn drop(&mut self) {
         self.flush();
-        let rest = self.log.take().map(|log| log.finish().and_then(|bytes| self.file.write_all(&bytes)));
-        if let Some(Err(error)) = rest {
-            crate::status::complain(&format!("a qlog file is incomplete: {error}"));
+        if let Some(log) = self.log.take() {
+            self.write(log.finish());
         }
     }
 }
@@ -201,9 +258,12 @@ impl KeyLog {
             return Ok(None);
         };
         let path = PathBuf::from(path);
-        let opened = File::options().create(true).append(true).open(&path);
-        let cannot = |error| {
-            crate::status::Error::bad(format!("cannot write SSLKEYLOGFILE {}: {error}", path.display()))
+        // The secrets are for nobody else, and a link could lead to a file that others read.
+        let (mode, links) = (0o600, OFlags::NOFOLLOW.bits().cast_signed());
+        let opened = File::options().create(true).append(true).mode(mode).custom_flags(links).open(&path);
+        let cannot = |error: io::Error| {
+            let why = if path.is_symlink() { "it is a symbolic link".to_owned() } else { error.to_string() };
+            crate::status::Error::bad(format!("cannot write SSLKEYLOGFILE {}: {why}", path.display()))
         };
         opened.map(Self).map(Some).map_err(cannot)
     }

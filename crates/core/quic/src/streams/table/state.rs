@@ -152,10 +152,14 @@ impl StreamTable {
         self.streams.values().filter_map(|stream| stream.receive.as_ref()).map(ReceiveStream::memory).sum()
     }
 
-    /// Returns the number of written bytes, on all streams, that are stored until they are
-    /// acknowledged.
+    /// Returns the number of written bytes, on all streams, that are not acknowledged.
     pub fn unacknowledged(&self) -> usize {
         self.streams.values().filter_map(|stream| stream.send.as_ref()).map(SendStream::held).sum()
+    }
+
+    /// Returns the memory used by written data, in bytes.
+    pub fn memory_to_send(&self) -> usize {
+        self.streams.values().filter_map(|stream| stream.send.as_ref()).map(SendStream::memory).sum()
     }
 
     pub(super) fn create(&mut self, id: StreamId) {

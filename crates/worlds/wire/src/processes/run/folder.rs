@@ -9,7 +9,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::io::{BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
@@ -116,6 +116,12 @@ impl Folder {
         let [keys, qlog] =
             ["keys", "qlog"].map(|name| ["client", "server"].map(|end| flow.join(end).join(name)));
         [&root, &downloads, &qlog[0], &qlog[1]].into_iter().try_for_each(|path| make(path))?;
+        // Each end appends to its log. The secrets are for no other user.
+        let touch = |path: &PathBuf| {
+            let made = File::options().append(true).create_new(true).mode(0o600).open(path);
+            made.map(drop).map_err(|e| Error::system(format_args!("make {}", path.display()), e))
+        };
+        keys.iter().try_for_each(touch)?;
         let written = write_file(&root.join(FILE), size, seed);
         written.map_err(|e| Error::system(format_args!("write a file of {size} bytes"), e))?;
         Ok(FlowFolder { root, downloads, keys, qlog, run: Arc::clone(&self.opened), name, size })
@@ -348,6 +354,16 @@ mod tests {
         assert_eq!(fs::metadata(folder.private()).unwrap().uid(), 0);
     }
 
+    /// Stacks append their secrets to logs that exist already, for the user of the run alone.
+    #[test]
+    fn key_logs_are_private() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::below(parent.path(), &Identity::own()).unwrap();
+        let flow = folder.flow(0, 10, Some(1)).unwrap();
+        assert!(flow.keys.iter().all(|keys| fs::metadata(keys).unwrap().mode() & 0o777 == 0o600));
+        assert!(flow.key_log().is_empty());
+    }
+
     /// A process of the run, or its user, may replace files and folders by links and pipes. Links
     /// are not followed, and opening a pipe does not block.
     #[test]
@@ -369,6 +385,7 @@ mod tests {
         symlink(&secret, links.out()).unwrap();
         fs::write(outside.path().join("keys"), format!("SERVER_TRAFFIC_SECRET_0 {0} {0}", "ab".repeat(32)))
             .unwrap();
+        fs::remove_file(&links.keys[0]).unwrap();
         symlink(outside.path().join("keys"), &links.keys[0]).unwrap();
         symlink(&secret, links.qlog[0].join("a.sqlog")).unwrap();
         // A folder replaced by a link.
@@ -378,8 +395,10 @@ mod tests {
         symlink(outside.path(), links.qlog[1].parent().unwrap()).unwrap();
         let pipes = folder.flow(1, 10, Some(1)).unwrap();
         pipe(&pipes.out());
-        pipe(&pipes.keys[0]);
-        pipe(&pipes.keys[1]);
+        for keys in &pipes.keys {
+            fs::remove_file(keys).unwrap();
+            pipe(keys);
+        }
         pipe(&pipes.qlog[0].join("a.sqlog"));
         fs::write(pipes.qlog[1].join("b.sqlog"), "plain").unwrap();
         let (tell, told) = mpsc::channel();
