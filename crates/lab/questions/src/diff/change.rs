@@ -79,26 +79,6 @@ impl Change {
     pub(super) fn case(&self) -> String {
         join([&self.variant, self.row.as_str(), self.metric.as_str()])
     }
-
-    #[cfg(test)]
-    pub(super) fn example(before: f64, after: f64) -> Self {
-        use super::evidence::Method;
-        Self {
-            experiment: "e".to_owned(),
-            variant: String::new(),
-            row: "r".into(),
-            metric: "loss".into(),
-            before,
-            after,
-            evidence: Evidence {
-                method: Method::Pairs(5),
-                ratio: None,
-                is_beyond_spread: true,
-                smallest: Some([0.0, 0.0]),
-            },
-            rulings: Vec::new(),
-        }
-    }
 }
 
 fn join(words: [&str; 3]) -> String {

@@ -18,6 +18,8 @@ pub(super) type Samples = BTreeMap<u64, f64>;
 pub enum Method {
     /// The differences of this number of runs with the same seed.
     Pairs(u32),
+    /// This number of runs with the same seed, which are equal in pairs: nothing has changed.
+    Equal(u32),
     /// The means of these numbers of runs, since their seeds differ.
     Means([u32; 2]),
     /// None: a side has a single run, so the spread is unknown and every difference counts.
@@ -65,13 +67,17 @@ impl Sides<'_> {
         if n[0] < 2 || n[1] < 2 {
             return Method::Single;
         }
-        if before.keys().eq(after.keys()) { Method::Pairs(n[0]) } else { Method::Means(n) }
+        match before.keys().eq(after.keys()) {
+            true if before == after => Method::Equal(n[0]),
+            true => Method::Pairs(n[0]),
+            false => Method::Means(n),
+        }
     }
 
     /// Returns the error of the difference, with each side divided by its scale.
     fn error(&self, method: Method, scale: [f64; 2]) -> Option<StandardError> {
         match method {
-            Method::Pairs(_) => Some(self.of_pairs(scale)),
+            Method::Pairs(_) | Method::Equal(_) => Some(self.of_pairs(scale)),
             Method::Means(n) => Some(self.of_means(scale, n)),
             Method::Single => None,
         }
@@ -91,12 +97,12 @@ impl Sides<'_> {
         StandardError::of_means([0, 1].map(variance), n)
     }
 
-    /// Returns the smallest changes that the runs show. If every pair is equal, nothing has changed,
-    /// and the pairs do not tell how far a change would spread. Then the spreads of both sides do.
+    /// Returns the smallest changes that the runs show. Equal pairs do not tell how far a change
+    /// would spread them. Then the spreads of both sides are a bound.
     fn smallest(&self, method: Method) -> Option<[f64; 2]> {
         let [before, after] = self.cells.map(|cell| cell.mean);
         let method = match method {
-            Method::Pairs(n) if self.samples[0] == self.samples[1] => Method::Means([n, n]),
+            Method::Equal(n) => Method::Means([n, n]),
             method => method,
         };
         let error = |scale: [f64; 2]| self.error(method, scale);
@@ -164,7 +170,7 @@ mod tests {
         let runs = [9.0, 10.0, 11.0];
         let same = judge((0, &runs), (0, &runs));
         let other = judge((0, &runs), (1, &runs));
-        assert_eq!((same.method, same.is_beyond_spread), (Method::Pairs(3), false));
+        assert_eq!((same.method, same.is_beyond_spread), (Method::Equal(3), false));
         assert_eq!(same.smallest, other.smallest);
         assert!(same.smallest.unwrap()[0] > 0.1);
         assert_eq!(judge((0, &[5.0; 3]), (0, &[5.0; 3])).smallest, Some([0.0, 0.0]));

@@ -3,7 +3,7 @@
 use experiment::metric::Metric;
 
 use super::change::{Change, Ruling};
-use super::evidence::ALIKE;
+use super::evidence::{ALIKE, Method};
 
 /// Chance with which the smallest change is seen.
 pub(super) const POWER: &str = "four times out of five";
@@ -91,11 +91,13 @@ impl Rule {
     /// Judges a number. Returns `None` if the rule is about another metric.
     pub(super) fn judge(&self, change: &Change) -> Option<Ruling> {
         let smallest = self.smallest(change);
+        let is_equal = matches!(change.evidence.method, Method::Equal(_));
+        let is_finer = |smallest| !is_equal && smallest > self.bound.abs().max(ALIKE);
         (self.metric == change.metric).then(|| Ruling {
             rule: self.text.clone(),
             is_broken: self.is_broken_by(change),
             smallest,
-            is_too_fine: smallest.is_some_and(|smallest| smallest > self.bound.abs().max(ALIKE)),
+            is_too_fine: smallest.is_some_and(is_finer),
             sees: self.words(smallest),
         })
     }
@@ -152,7 +154,15 @@ mod tests {
     use crate::diff::evidence::Evidence;
 
     fn change(before: f64, after: f64) -> Change {
-        Change { metric: "goodput".into(), ..Change::example(before, after) }
+        let evidence = Evidence {
+            method: Method::Pairs(5),
+            ratio: None,
+            is_beyond_spread: true,
+            smallest: Some([0.0; 2]),
+        };
+        let (experiment, variant, rulings) = ("e".to_owned(), String::new(), Vec::new());
+        let (row, metric) = ("r".into(), "goodput".into());
+        Change { experiment, variant, row, metric, before, after, evidence, rulings }
     }
 
     fn with(evidence: Evidence) -> Change {
@@ -194,6 +204,9 @@ mod tests {
         assert_eq!(judge("goodput -0.001 %", Some([0.0, 0.0])), (false, any.to_owned()));
         assert_eq!(judge("goodput -0 %", Some([0.0, 0.0])), (false, any.to_owned()));
         assert_eq!(judge("goodput +5 %", Some([f64::INFINITY, 1.0])), (true, "no rise from 0".to_owned()));
+        let equal = with(Evidence { method: Method::Equal(5), smallest: noise, ..change(0.0, 0.0).evidence });
+        let ruling = Rule::read("goodput -3 %").unwrap().judge(&equal).unwrap();
+        assert!(!ruling.is_too_fine && ruling.sees.starts_with("a fall of 4.9 %"), "nothing has changed");
         let (is_too_fine, sees) = judge("goodput -3 %", None);
         assert!(!is_too_fine && sees.contains("single run"), "{sees}");
     }

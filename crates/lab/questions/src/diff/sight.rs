@@ -18,7 +18,10 @@ pub(super) fn lines(comparison: &Comparison, rules: &[Rule]) -> Vec<String> {
 fn method(comparison: &Comparison) -> Option<String> {
     let count = |is: fn(Method) -> bool| comparison.changes.iter().filter(|c| is(c.evidence.method)).count();
     let all = [
-        (count(|method| matches!(method, Method::Pairs(_))), "run by run with the same seed"),
+        (
+            count(|method| matches!(method, Method::Pairs(_) | Method::Equal(_))),
+            "run by run with the same seed",
+        ),
         (count(|method| matches!(method, Method::Means(_))), "by their means, because their seeds differ"),
         (count(|method| method == Method::Single), "by single runs, so that every difference counts"),
     ];
@@ -72,6 +75,7 @@ pub(super) fn too_fine(change: &Change, ruling: &Ruling) -> String {
 fn runs(change: &Change) -> String {
     match change.evidence.method {
         Method::Pairs(n) => format!("{n} pairs of runs"),
+        Method::Equal(n) => format!("{n} equal pairs of runs, so that nothing has changed"),
         Method::Means([before, after]) => format!("{before} and {after} runs"),
         Method::Single => "one run on a side".to_owned(),
     }
