@@ -70,9 +70,8 @@ fn verdicts_decide_the_exit_status() {
     };
     let (code, said) = ask(&["--out", "right", "--fail-if", "deviates"]);
     assert_eq!(code, 0, "{said}");
-    let (code, said) = ask(&["--controller", WRONG, "--json"]);
-    assert_eq!(code, 0, "{said}");
-    std::fs::write(dir.path().join("wrong.json"), said).unwrap();
+    let wrong = json(dir.path(), &["ackclock", "--controller", WRONG]);
+    std::fs::write(dir.path().join("wrong.json"), wrong.to_string()).unwrap();
     assert_eq!(ask(&["--controller", WRONG, "--fail-if", "deviates"]).0, 1);
 
     let (code, said) = ask(&["--controller", WRONG, "--baseline", "right"]);
@@ -91,8 +90,10 @@ fn verdicts_decide_the_exit_status() {
         said.contains("New deviations since the baseline: none. Gone: ") && said.contains("Known: 0."),
         "{said}"
     );
-    let (_, said) = ask(&["--controller", WRONG, "--baseline", "right", "--json"]);
+    let (code, said, _) =
+        status(dir.path(), &["ackclock", "--controller", WRONG, "--baseline", "right", "--json"]);
     let answer: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(code, 1);
     assert_eq!(answer["since"]["new"][0]["measure"], "window");
 
     for (args, why) in [
