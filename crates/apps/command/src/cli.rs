@@ -70,12 +70,13 @@ enum Command {
     ///
     /// Example: `ackclock conform quinn --controller cubic`
     ///
-    /// See docs/src/reference/conformance.md for the method. Exit status: 0 whatever the verdict, 2
-    /// for errors.
+    /// See docs/src/reference/conformance.md for the method. Exit status: 0, 1 if --fail-if or
+    /// --baseline finds a deviation, 2 for errors.
     Conform(ConformArgs),
     /// Show what changed between two sets of results.
     ///
-    /// A change is reported if it is larger than the spread between runs.
+    /// A change is reported if it is larger than the spread between runs. Runs with the same seed
+    /// are compared with each other.
     ///
     /// Example:
     /// `ackclock diff results-main results-branch --fail-if "goodput -3 %" --junit out.xml --markdown`

@@ -4,12 +4,17 @@ use std::path::Path;
 use std::process::Command;
 
 fn conform(dir: &Path, args: &[&str]) -> (bool, String, String) {
+    let (status, said, why) = status(dir, args);
+    (status == 0, said, why)
+}
+
+fn status(dir: &Path, args: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ackclock"));
     let output =
         command.arg("conform").args(args).args(["--quick", "--repeat", "1"]).current_dir(dir).output();
     let output = output.unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (output.status.success(), text(&output.stdout), text(&output.stderr))
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
 
 fn json(dir: &Path, args: &[&str]) -> serde_json::Value {
@@ -52,6 +57,81 @@ fn a_wrong_beta_is_found() {
             "{stored}"
         );
     }
+}
+
+/// Only new deviations fail against a baseline, and every deviation with `--fail-if`.
+#[test]
+fn verdicts_decide_the_exit_status() {
+    const WRONG: &str = "{ name = 'cubic', beta = 0.5 }";
+    let dir = tempfile::tempdir().unwrap();
+    let ask = |args: &[&str]| {
+        let (code, said, why) = status(dir.path(), &[&["ackclock"], args].concat());
+        (code, said.replace("\n  ", " ") + &why)
+    };
+    let (code, said) = ask(&["--out", "right", "--fail-if", "deviates"]);
+    assert_eq!(code, 0, "{said}");
+    let wrong = json(dir.path(), &["ackclock", "--controller", WRONG]);
+    std::fs::write(dir.path().join("wrong.json"), wrong.to_string()).unwrap();
+    assert_eq!(ask(&["--controller", WRONG, "--fail-if", "deviates"]).0, 1);
+
+    let (code, said) = ask(&["--controller", WRONG, "--baseline", "right"]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("\nNew deviations since the baseline: window at 20 Mbit/s, "), "{said}");
+    assert!(
+        said.contains("; window at 20 Mbit/s, 10 ms, 1 BDP;") && said.contains("Gone: none. Known: 0."),
+        "{said}"
+    );
+    let (code, said) = ask(&["--controller", WRONG, "--baseline", "wrong.json"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("New deviations since the baseline: none. Gone: none. Known: "), "{said}");
+    let (code, said) = ask(&["--baseline", "wrong.json", "--fail-if", "deviates"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains("New deviations since the baseline: none. Gone: ") && said.contains("Known: 0."),
+        "{said}"
+    );
+    let (code, said, _) =
+        status(dir.path(), &["ackclock", "--controller", WRONG, "--baseline", "right", "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(code, 1);
+    assert_eq!(answer["since"]["new"][0]["measure"], "window");
+
+    for (args, why) in [
+        (
+            &["--controller", "new-reno", "--baseline", "right/report/conform/ackclock-cubic/answer.json"][..],
+            "it is about cubic",
+        ),
+        (
+            &["--controller", "new-reno", "--baseline", "right"],
+            "--baseline right/report/conform/ackclock-new-reno/answer.json: No such file",
+        ),
+        (&["--baseline", "none.json"], "--baseline none.json: No such file"),
+        (
+            &["--baseline", "/dev/zero"],
+            "--baseline /dev/zero: not a regular file; give a folder written by `ackclock conform --out`",
+        ),
+    ] {
+        let (code, said) = ask(args);
+        assert!(code == 2 && said.contains(why), "{said}");
+    }
+    std::fs::write(dir.path().join("broken.json"), "{}").unwrap();
+    let (code, said) = ask(&["--baseline", "broken.json"]);
+    assert!(code == 2 && said.contains("missing field"), "{said}");
+}
+
+/// A baseline of all networks is none for four of them.
+#[test]
+fn a_baseline_has_the_same_networks() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut answer = json(dir.path(), &["ackclock"]);
+    let cell = serde_json::json!({ "variant": "delay = 1 s", "deviates_in": [] });
+    answer["cells"].as_array_mut().unwrap().push(cell);
+    std::fs::write(dir.path().join("more.json"), answer.to_string()).unwrap();
+    let (code, _, why) = status(dir.path(), &["ackclock", "--baseline", "more.json"]);
+    assert!(
+        code == 2 && why.contains("--baseline: it has other networks; ask both questions with --quick"),
+        "{why}"
+    );
 }
 
 /// quinn's CUBIC has the curve of RFC 8312. Our controller inside quinn shows that the cause is the

@@ -51,7 +51,7 @@ const CODE_BUDGET: [(&str, usize); 19] = [
     ("experiment", 7_329),
     ("results", 5_063),
     ("study", 1_079),
-    ("questions", 3_478),
+    ("questions", 3_805),
     ("stability", 1_529),
     ("report", 6_725),
     ("transfer", 2_684),

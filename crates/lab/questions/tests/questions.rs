@@ -7,7 +7,6 @@ use ackclock_questions::compare::Asked;
 use ackclock_questions::{Content, Failure, Lab, Question, compare, conform, diff, stability};
 use congestion::Registry;
 use experiment::place::Place;
-use results::store;
 use scenario::Watch;
 use sim::Simulator;
 use stack::{Stack, VirtualTime};
@@ -97,15 +96,13 @@ fn controllers_are_compared_and_results_differ() {
     assert!(ran > 0 && studies.0.load(Ordering::Relaxed) > ran);
     let set = |answer: &compare::Answer, name: &str| diff::Set {
         name: name.to_owned(),
-        results: answer.results.iter().map(|of| (of.id.clone(), store::load(&of.path).unwrap())).collect(),
+        results: answer.results.iter().map(|of| diff::Measured::load(&of.path).unwrap()).collect(),
     };
     let rules = vec!["goodput -3 %", "goodput +3 %"].into_iter().map(|rule| diff::Rule::read(rule).unwrap());
     let (before, after, rules) = (set(&answer, "five"), set(&slower.0, "half"), rules.collect());
     let lab = Lab { options: &options, progress: &studies, watch: &Watch::default() };
     let (changes, text, page) = answered(&diff::Question { before, after, rules }, &lab);
-    assert!(
-        changes.broken().count() > 0 && changes.broken().all(|c| c.broken.as_deref() == Some("goodput -3 %"))
-    );
+    assert!(changes.broken().count() > 0 && changes.broken().all(|c| c.broken() == Some("goodput -3 %")));
     assert!(text.contains("break") && page.is_none(), "{text}");
     assert!(changes.junit().contains("<failure"));
 }

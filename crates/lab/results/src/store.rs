@@ -38,7 +38,6 @@ pub(crate) use self::sums::hex;
 use self::tables::{ControllerInfo, Keys, Samples, Tables};
 use self::unfinished::{Unfinished, remove_abandoned};
 use crate::columns;
-use crate::measure::Values;
 pub use crate::run_row::{Audit, RunRow};
 use crate::states::States;
 use crate::summary::{Results, Summary, Track};
@@ -300,11 +299,11 @@ pub fn tracks(dir: &Path, columns: &[&str]) -> io::Result<Vec<Track>> {
     })
 }
 
-/// Reads the metrics and the audit of every run, in the order of `runs.csv`.
+/// Reads every run, in the order of `runs.csv`.
 ///
 /// # Errors
 /// Fails if the file cannot be read. Sums are not checked.
-pub fn measured(dir: &Path) -> io::Result<Vec<(Values, Option<Audit>)>> {
+pub fn measured(dir: &Path) -> io::Result<Vec<RunRow>> {
     named("runs.csv", || text::measured(open_regular(&dir.join("runs.csv"))?))
 }
 

@@ -103,10 +103,10 @@ impl<'a> Plan<'a> {
         let Some(measured) = store::measured(old).ok().filter(|all| all.len() == self.jobs().count()) else {
             return Ok(None);
         };
-        let rows: Vec<RunRow> =
-            self.jobs().zip(measured).map(|(job, values)| run_row(self.exp, &job, values)).collect();
+        let jobs = self.jobs().zip(measured);
+        let rows = jobs.map(|(job, run)| run_row(self.exp, &job, (run.values, run.audit)));
         let folder = self.take_folder()?;
-        folder.fill_from(old, &self.summary(&rows))?;
+        folder.fill_from(old, &self.summary(&rows.collect::<Vec<_>>()))?;
         let results = Box::new(folder.results()?);
         let path = folder.publish()?;
         self.runs.discard();

@@ -20,9 +20,9 @@ pub(super) struct View {
     pub(super) verbose: bool,
 }
 
-/// Answers a question with results and page below `out`. `name` is that of the command. Returns the
-/// exit status.
-pub(super) fn ask<Q>(name: &str, question: &Q, out: &Path, view: &View) -> Result<u8, Error>
+/// Answers a question with results and page below `out`, and prints the answer. `name` is that of
+/// the command.
+pub(super) fn ask<Q>(name: &str, question: &Q, out: &Path, view: &View) -> Result<Q::Answer, Error>
 where
     Q: Question<Answer: Serialize>,
 {
@@ -34,7 +34,13 @@ where
         tell(&format!("{name}: takes about {} on one core{}", cost::time(work.seconds), work.covers));
     }
     let answer = question.answer(&lab)?;
-    show(question, &answer, view, |folder| folder.iter().fold(out.join("report"), |dir, name| dir.join(name)))
+    show(question, &answer, view, |folder| page_dir(out, folder))?;
+    Ok(answer)
+}
+
+/// Returns the folder of a page with these names, below that of the results.
+pub(super) fn page_dir(out: &Path, folder: &[String]) -> PathBuf {
+    folder.iter().fold(out.join("report"), |dir, name| dir.join(name))
 }
 
 /// Writes the page of an answer to the folder that `dir` returns for its names, and prints the

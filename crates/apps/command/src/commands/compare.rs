@@ -11,7 +11,7 @@ use crate::commands::arguments::repetitions;
 use crate::commands::ask::{View, ask};
 use crate::commands::worlds::{backends, stacks, worlds};
 use crate::controllers::controllers;
-use crate::status::Error;
+use crate::status::{Error, HOLDS};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -96,7 +96,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
         stacks,
         registry: controllers().clone(),
     })?;
-    ask("compare", &question, &args.out, &View { json: args.json, verbose: false })
+    ask("compare", &question, &args.out, &View { json: args.json, verbose: false })?;
+    Ok(HOLDS)
 }
 
 #[cfg(test)]

@@ -1,17 +1,20 @@
 //! `ackclock conform`: checks whether a stack's own congestion control follows its specification.
 
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use experiment::input::open_regular;
 use experiment::place::Place;
-use questions::conform::{Asked, Question};
+use questions::conform::{Answer, Asked, Baseline, Question};
 
 use crate::commands::arguments::repetitions;
-use crate::commands::ask::{View, ask};
+use crate::commands::ask::{View, ask, page_dir};
 use crate::commands::worlds::{backends, stacks, worlds};
 use crate::controllers::controllers;
 use crate::places;
-use crate::status::Error;
+use crate::status::{Error, HOLDS, MISS};
 
 #[derive(Debug, Args)]
 pub(crate) struct ConformArgs {
@@ -43,6 +46,17 @@ pub(crate) struct ConformArgs {
     /// The default is 3.
     #[arg(long, allow_negative_numbers = true, value_parser = repetitions)]
     repeat: Option<u32>,
+    /// Fail if the stack deviates on a network, or if a network has no valid run.
+    #[arg(long, value_name = "VERDICT")]
+    fail_if: Option<FailIf>,
+    /// Compare with the verdicts of an earlier answer, and fail if a deviation is new or a network
+    /// has no valid run.
+    ///
+    /// A folder written by `conform --out`, or a file with the output of `conform --json`. A
+    /// deviation is new if the baseline has none on this network in this measure: window,
+    /// reductions or envelope.
+    #[arg(long, value_name = "FOLDER|FILE")]
+    baseline: Option<PathBuf>,
     /// Write results and report to this folder.
     #[arg(long, default_value = "results")]
     out: PathBuf,
@@ -55,6 +69,16 @@ pub(crate) struct ConformArgs {
     #[arg(long)]
     json: bool,
 }
+
+/// Verdicts that fail.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FailIf {
+    /// The stack deviates from its specification on at least one network.
+    Deviates,
+}
+
+/// Name of the file with the answer, beside the page.
+const ANSWER: &str = "answer.json";
 
 /// Worlds that run other stacks.
 const WORLDS: [Place; 2] = [Place::STACK, Place::WIRE];
@@ -75,7 +99,7 @@ pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
         ..error
     };
     let found = backends(args.on, std::slice::from_ref(&args.stack)).map_err(named)?;
-    let question = Question::new(&Asked {
+    let mut question = Question::new(&Asked {
         stack: args.stack.clone(),
         place: found.first().copied().unwrap_or(args.on),
         controller: args.controller.clone(),
@@ -87,5 +111,38 @@ pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
     if args.on == Place::WIRE || args.kernel {
         places::prepare_wire()?;
     }
-    ask("conform", &question, &args.out, &View { json: args.json, verbose: args.verbose })
+    if let Some(path) = &args.baseline {
+        question.baseline = Some(baseline(path, &question)?);
+    }
+    let answer = ask("conform", &question, &args.out, &View { json: args.json, verbose: args.verbose })?;
+    keep(&answer, &page_dir(&args.out, &question.folder()).join(ANSWER))?;
+    Ok(if passes(args, &answer) { HOLDS } else { MISS })
+}
+
+/// Reads the verdicts of an earlier answer from its file, or from the folder of its results.
+fn baseline(path: &Path, question: &Question) -> Result<Baseline, Error> {
+    let file = match path.is_dir() {
+        true => page_dir(path, &question.folder()).join(ANSWER),
+        false => path.to_owned(),
+    };
+    let text = open_regular(&file).and_then(io::read_to_string);
+    let wrong = |why: &dyn Display| {
+        let right = "give a folder written by `ackclock conform --out`, or a file with the output of `ackclock conform --json`";
+        Error::bad(format!("--baseline {}: {why}; {right}", file.display()))
+    };
+    serde_json::from_str(&text.map_err(|e| wrong(&e))?).map_err(|e| wrong(&e))
+}
+
+/// Writes the answer to a file.
+fn keep(answer: &Answer, file: &Path) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(answer).map_err(Error::bad)? + "\n";
+    fs::write(file, text).map_err(|e| Error::bad(format!("cannot write {}: {e}", file.display())))
+}
+
+/// Reports whether the verdict is accepted. A network that was not measured must not pass.
+fn passes(args: &ConformArgs, answer: &Answer) -> bool {
+    let deviates = args.fail_if.is_some() && !answer.conforms;
+    let is_new = answer.since.as_ref().is_some_and(|since| !since.new.is_empty());
+    let is_gate = args.fail_if.is_some() || args.baseline.is_some();
+    !(deviates || is_new || is_gate && answer.left_out > 0)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use questions::Question as _;
-use questions::diff::{Question, Rule, Set};
+use questions::diff::{Measured, Question, Rule, Set};
 
 use crate::commands::folders;
 use crate::status::{Error, HOLDS, MISS, print};
@@ -20,7 +20,8 @@ pub(crate) struct DiffArgs {
     ///
     /// Write a relative change like "goodput -3 %" or "rtt_mean +5 %". Write an absolute one with
     /// the unit of the metric, like "goodput -3 Mbit/s". Metrics in percent, as in "loss +0.1", and
-    /// those without a unit take a plain number.
+    /// those without a unit take a plain number. A rule also fails if it is finer than the smallest
+    /// change that the runs show, which depends on their spread and number.
     #[arg(long = "fail-if", value_name = "RULE", value_parser = Rule::read, allow_hyphen_values = true)]
     rules: Vec<Rule>,
     /// Write the results of the rules to a JUnit file, with one test case for each row that has a
@@ -35,7 +36,7 @@ pub(crate) struct DiffArgs {
     verbose: bool,
 }
 
-/// Compares the results. The exit status is 1 if a rule is broken or has no number to compare.
+/// Compares the results. The exit status is 1 if a rule is broken or could not be checked.
 pub(crate) fn run(args: &DiffArgs) -> Result<u8, Error> {
     let question =
         Question { before: set(&args.before)?, after: set(&args.after)?, rules: args.rules.clone() };
@@ -48,12 +49,10 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8, Error> {
         std::fs::write(file, answer.junit())
             .map_err(|e| Error::bad(format!("cannot write {}: {e}", file.display())))?;
     }
-    // A rule that was not checked must not count as kept.
-    let fails = answer.broken().next().is_some() || !answer.unused.is_empty();
-    Ok(if fails { MISS } else { HOLDS })
+    Ok(if answer.passes() { HOLDS } else { MISS })
 }
 
 fn set(folder: &Path) -> Result<Set, Error> {
-    let results = folders::load_with_ids(&[folder.to_owned()])?;
+    let results = folders::each(&[folder.to_owned()], Measured::load)?;
     Ok(Set { name: folder.display().to_string(), results })
 }

@@ -4,18 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::status::Error;
-use questions::id;
 use results::store;
 use results::summary::{Results, Summary};
 
 /// Loads the newest results of each experiment below these folders.
 pub(crate) fn load(dirs: &[PathBuf]) -> Result<Vec<Results>, Error> {
-    Ok(load_with_ids(dirs)?.into_iter().map(|(_, results)| results).collect())
-}
-
-/// Loads the same results, each with its id.
-pub(crate) fn load_with_ids(dirs: &[PathBuf]) -> Result<Vec<(String, Results)>, Error> {
-    each(dirs, |folder| Ok((id(folder), store::load(folder)?)))
+    each(dirs, store::load)
 }
 
 /// Loads their summaries only.
@@ -24,7 +18,7 @@ pub(crate) fn load_summaries(dirs: &[PathBuf]) -> Result<Vec<Summary>, Error> {
 }
 
 /// Applies `read` to the newest results folder of each experiment below these folders.
-fn each<T>(dirs: &[PathBuf], read: impl Fn(&Path) -> io::Result<T>) -> Result<Vec<T>, Error> {
+pub(crate) fn each<T>(dirs: &[PathBuf], read: impl Fn(&Path) -> io::Result<T>) -> Result<Vec<T>, Error> {
     let mut all = Vec::new();
     for dir in dirs {
         for folder in store::newest(dir).map_err(|e| unlisted(dir, &e))? {

@@ -6,6 +6,7 @@ use experiment::row::RowLabel;
 use results::summary::Results;
 use serde::Serialize;
 
+use super::baseline::Since;
 use super::distance::{mean, relative, tempo, wasserstein};
 use super::hull::conformance;
 use super::question::Question;
@@ -18,7 +19,7 @@ use crate::Stored;
 pub(super) const WINDOW_LIMIT: f64 = 0.05;
 /// Largest difference in the number of reductions, beyond the one that the measured interval may
 /// cut off.
-pub(super) const TEMPO_LIMIT: f64 = 0.1;
+const TEMPO_LIMIT: f64 = 0.1;
 /// Smallest conformance of the envelopes. Decides where the windows are unknown.
 const CONFORMANCE_LIMIT: f64 = 0.5;
 /// Share of the distance that a rule must remove to explain a deviation.
@@ -73,6 +74,8 @@ pub struct Cell {
     /// Share of the samples of delay and throughput that lie in both envelopes, 0..1.
     pub conformance: Option<f64>,
     pub deviates: bool,
+    /// Measures beyond their limit: `window`, `reductions`, or `envelope` if no window is known.
+    pub deviates_in: Vec<&'static str>,
 }
 
 impl Cell {
@@ -81,16 +84,29 @@ impl Cell {
         let conformance = conformance(&subject.points, &reference.points);
         let spread = reference.spread();
         let tempo = tempo_of(subject, reference, reference);
-        let deviates = match distance {
-            Some(distance) => {
-                distance > WINDOW_LIMIT.max(spread) || tempo.is_some_and(|tempo| tempo > TEMPO_LIMIT)
-            }
-            None => conformance.is_some_and(|share| share < CONFORMANCE_LIMIT),
-        };
+        let is_outside = conformance.is_some_and(|share| share < CONFORMANCE_LIMIT);
+        let beyond = [
+            ("window", distance.is_some_and(|distance| distance > WINDOW_LIMIT.max(spread))),
+            ("reductions", distance.is_some() && tempo.is_some_and(|tempo| tempo > TEMPO_LIMIT)),
+            ("envelope", distance.is_none() && is_outside),
+        ];
+        let deviates_in: Vec<&str> = beyond.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+        let deviates = !deviates_in.is_empty();
         let measured = [reference, subject].map(Measured::new);
         let [reference, subject] = measured;
         let variant = variant.to_owned();
-        Self { variant, network, reference, subject, distance, tempo, spread, conformance, deviates }
+        Self {
+            variant,
+            network,
+            reference,
+            subject,
+            distance,
+            tempo,
+            spread,
+            conformance,
+            deviates,
+            deviates_in,
+        }
     }
 
     /// Returns the larger of the known differences, as [`difference`] does.
@@ -247,6 +263,8 @@ pub struct Answer {
     /// Number of networks without a valid run.
     pub left_out: usize,
     pub cells: Vec<Cell>,
+    /// Comparison with an earlier answer, with `--baseline`.
+    pub since: Option<Since>,
     /// Comparison with the kernel's TCP, with `--kernel`.
     pub kernel: Option<Vec<Cell>>,
     /// Explanation, if the stack deviates.
@@ -273,6 +291,10 @@ impl Answer {
             controller: question.name.clone(),
             conforms: cells.iter().all(|cell| !cell.deviates),
             explained_by: cause.as_ref().and_then(Cause::explained).map(|rule| rule.name.clone()),
+            since: question.baseline.as_ref().map(|baseline| {
+                let now = cells.iter().map(|cell| (cell.variant.as_str(), &cell.deviates_in[..]));
+                Since::new(baseline, &now.collect())
+            }),
             cells,
             kernel: None,
             cause,
@@ -310,6 +332,10 @@ mod tests {
     fn what_deviates() {
         let same = cell(&samples(70.0, 41.0, 0.5));
         assert_eq!((same.deviates, same.distance, same.tempo), (false, Some(0.0), Some(0.0)));
+        assert_eq!(
+            (&same.deviates_in[..], &cell(&samples(50.0, 34.0, 0.5)).deviates_in[..]),
+            (&[][..], &["window", "reductions"][..])
+        );
         assert_eq!((same.subject.kept, same.subject.window), (Some([0.7, 0.7]), Some(85.0)));
         // The means are 85 and 75, and every quantile differs in the same direction.
         let deeper = cell(&samples(50.0, 40.0, 0.5));
@@ -347,6 +373,7 @@ mod tests {
             (near.deviates, near.distance, near.tempo, near.conformance),
             (false, None, None, Some(1.0))
         );
+        assert_eq!(far.deviates_in, ["envelope"]);
         assert_eq!((far.deviates, far.conformance, far.difference()), (true, Some(0.0), 1.0));
         assert_eq!(difference(&silent(0.5), &silent(0.8), &samples(70.0, 40.0, 0.5)), Some(1.0));
     }

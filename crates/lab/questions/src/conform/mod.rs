@@ -6,6 +6,7 @@
 //! controller inside the stack. Windows and envelopes of the time series (`samples.rs`) are
 //! compared (`distance.rs`, `hull.rs`) and judged (`judge.rs`), for the screen and the page.
 
+mod baseline;
 mod distance;
 mod hull;
 mod judge;
@@ -14,6 +15,7 @@ mod question;
 mod samples;
 mod screen;
 
+pub use self::baseline::{Baseline, Deviation, Since};
 pub use self::judge::{Answer, Cause, Cell, Closest, Measured, Rule};
 pub use self::question::{Asked, KERNEL, Question};
 pub use self::samples::Network;
@@ -32,6 +34,9 @@ impl crate::Question for Question {
 
     fn check(&self, lab: &Lab<'_>) -> Result<Cost, Failure> {
         let (grid, options) = (self.grid()?, self.beside(lab.options));
+        let variants = grid.cases().into_iter().map(|case| case.variant).collect();
+        let mismatch = self.baseline.as_ref().and_then(|baseline| baseline.mismatch(&self.name, &variants));
+        mismatch.map_or(Ok(()), |why| Err(Failure::Field("baseline", why)))?;
         match self.on {
             // The grid has the plain controller too, which every stack can run.
             Place::STACK => study::check_all(&grid, &options)?,
@@ -70,7 +75,7 @@ impl crate::Question for Question {
         let title = format!("{} compared with {}", self.subject(), self.document());
         let blocks = page::blocks(self, answer, &answer.grid);
         let content = Content::Answer { title, blocks, results: &answer.runs };
-        Some(Page { folder: vec!["conform".to_owned(), format!("{}-{}", self.stack, self.name)], content })
+        Some(Page { folder: self.folder(), content })
     }
 }
 

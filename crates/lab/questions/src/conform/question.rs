@@ -10,6 +10,7 @@ use experiment::place::Place;
 use experiment::row::RowLabel;
 use toml::{Table, Value};
 
+use super::baseline::Baseline;
 use crate::Failure;
 
 /// Controllers with a reference implementation here, and their specifications.
@@ -61,6 +62,8 @@ pub struct Question {
     pub(super) name: String,
     /// Whether the stack is also compared with the kernel's TCP.
     pub(super) kernel: bool,
+    /// Verdicts of an earlier answer to compare with.
+    pub baseline: Option<Baseline>,
     quick: bool,
     repeat: Option<u32>,
     registry: Registry,
@@ -76,7 +79,14 @@ impl Question {
         let name = controller.get("name").unwrap_or(&controller).as_str().unwrap_or_default().to_owned();
         let Asked { stack, place: backend, kernel, quick, repeat, registry, .. } = asked.clone();
         refuse(asked, &controller, &name).map_or(Ok(()), Err)?;
-        Ok(Self { stack, on: backend.world(), backend, controller, name, kernel, quick, repeat, registry })
+        let on = backend.world();
+        let baseline = None;
+        Ok(Self { stack, on, backend, controller, name, kernel, baseline, quick, repeat, registry })
+    }
+
+    /// Returns the names of the folders of its page, one below the other.
+    pub fn folder(&self) -> Vec<String> {
+        vec!["conform".to_owned(), format!("{}-{}", self.stack, self.name)]
     }
 
     /// Reports whether the stack is the kernel's TCP.

@@ -3,8 +3,9 @@
 
 use std::fmt::Write as _;
 
+use super::baseline::{Deviation, Since};
 use super::hull;
-use super::judge::{Answer, Cause, Cell, Closest, Measured, TEMPO_LIMIT, WINDOW_LIMIT};
+use super::judge::{Answer, Cause, Cell, Closest, Measured, WINDOW_LIMIT};
 use super::question::Question;
 
 /// Width of the screen.
@@ -40,6 +41,7 @@ pub(super) fn sentences(question: &Question, answer: &Answer) -> Vec<String> {
     let kernel = answer.kernel.as_deref().map(|cells| beside_kernel(question, cells));
     let all = [
         Some(verdict(question, answer)),
+        answer.since.as_ref().map(|since| changed(answer, since)),
         furthest,
         cause,
         others,
@@ -71,6 +73,20 @@ pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
     let rest = differences(&near).map(|clause| format!("; on the others {clause}")).unwrap_or_default();
     let differences = differences(&far).map(|clause| format!(": {clause}")).unwrap_or_default();
     format!("{subject} deviates from {document} on {} of {all} networks{differences}{rest}.", far.len())
+}
+
+/// Says which deviations are new since the baseline, and which are gone.
+fn changed(answer: &Answer, since: &Since) -> String {
+    let list = |word: &str, all: &[Deviation]| {
+        let each = all.iter().filter_map(|deviation| {
+            let cell = answer.cells.iter().find(|cell| cell.variant == deviation.variant)?;
+            Some(format!("{} at {}", deviation.measure, place(cell)))
+        });
+        let each: Vec<String> = each.collect();
+        if each.is_empty() { format!("{word}: none") } else { format!("{word}: {}", each.join("; ")) }
+    };
+    let (new, gone) = (list("New deviations since the baseline", &since.new), list("Gone", &since.gone));
+    format!("{new}. {gone}. Known: {}.", since.known.len())
 }
 
 /// Describes the differences in window and number of reductions on these networks, in a clause.
@@ -216,13 +232,12 @@ pub(super) fn row(cell: &Cell) -> [String; 10] {
         let one = |measured| value(measured).map_or("-".to_owned(), |value| format!("{value:.digits$}"));
         format!("{} / {}", one(&cell.subject), one(&cell.reference))
     };
-    let sign = |share: Option<f64>, most: f64| if share.is_some_and(|share| share > most) { "!" } else { "" };
-    let hull = if cell.distance.is_none() && cell.deviates { "!" } else { "" };
+    let sign = |measure: &str| if cell.deviates_in.contains(&measure) { "!" } else { "" };
     [
         place(cell),
-        percent(cell.distance) + sign(cell.distance, WINDOW_LIMIT.max(cell.spread)),
-        percent(cell.tempo) + sign(cell.tempo, TEMPO_LIMIT),
-        percent(cell.conformance) + hull,
+        percent(cell.distance) + sign("window"),
+        percent(cell.tempo) + sign("reductions"),
+        percent(cell.conformance) + sign("envelope"),
         both(|m| m.goodput, 2),
         both(|m| m.queue_wait, 1),
         both(|m| m.loss, 3),

@@ -4,7 +4,7 @@ use experiment::metric::Metric;
 use experiment::row::RowLabel;
 use serde::Serialize;
 
-use crate::ratio::Ratio;
+use super::evidence::Evidence;
 
 /// Metrics that are listed first, in this order. All others follow by name.
 const FIRST: [&str; 9] = [
@@ -28,14 +28,24 @@ pub struct Change {
     pub metric: Metric,
     pub before: f64,
     pub after: f64,
-    /// Ratio of after to before with its interval, if both are above 0.
-    pub ratio: Option<Ratio>,
-    /// Whether the change is larger than the spread between runs.
-    pub is_beyond_spread: bool,
-    /// Whether a rule is about this metric.
-    pub is_ruled: bool,
-    /// Text of the rule that the change breaks.
-    pub broken: Option<String>,
+    pub evidence: Evidence,
+    /// Outcome of each rule about this metric.
+    pub rulings: Vec<Ruling>,
+}
+
+/// Outcome of a rule for one number.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ruling {
+    /// The rule as it was written.
+    pub rule: String,
+    pub is_broken: bool,
+    /// Smallest change that the runs show, as a share or in the unit of the metric. `None` if the
+    /// spread is unknown.
+    pub smallest: Option<f64>,
+    /// Whether the rule accepts less than that, so that the runs cannot check it.
+    pub is_too_fine: bool,
+    /// The smallest change in words, as in `a fall of 1.2 % or more, four times out of five`.
+    pub sees: String,
 }
 
 impl Change {
@@ -52,22 +62,25 @@ impl Change {
 
     /// Returns the size of the change, for sorting. A change from or to 0 is the largest.
     pub(super) fn distance(&self) -> f64 {
-        self.ratio.map_or(f64::INFINITY, |ratio| libm::log(ratio.value).abs())
+        self.evidence.ratio.map_or(f64::INFINITY, |ratio| libm::log(ratio.value).abs())
     }
 
-    #[cfg(test)]
-    pub(super) fn example(before: f64, after: f64) -> Self {
-        Self {
-            experiment: "e".to_owned(),
-            variant: String::new(),
-            row: "r".into(),
-            metric: "loss".into(),
-            before,
-            after,
-            ratio: None,
-            is_beyond_spread: false,
-            is_ruled: false,
-            broken: None,
-        }
+    /// Returns the first rule that the change breaks.
+    pub fn broken(&self) -> Option<&str> {
+        self.rulings.iter().find(|ruling| ruling.is_broken).map(|ruling| ruling.rule.as_str())
     }
+
+    /// Names experiment, variant and row.
+    pub(super) fn place(&self) -> String {
+        join([self.experiment.as_str(), &self.variant, self.row.as_str()])
+    }
+
+    /// Names variant, row and metric.
+    pub(super) fn case(&self) -> String {
+        join([&self.variant, self.row.as_str(), self.metric.as_str()])
+    }
+}
+
+fn join(words: [&str; 3]) -> String {
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }

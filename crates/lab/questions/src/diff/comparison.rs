@@ -1,20 +1,18 @@
 //! Compares two sets of results, number by number.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use experiment::metric::Metric;
 use experiment::place::Place;
 use experiment::row::RowLabel;
-use results::summary::{Cell, Results, Summary, Verdict};
+use results::summary::{Cell, Summary, Verdict};
 use serde::Serialize;
 
 use super::change::Change;
+use super::evidence::Sides;
 use super::pairs;
 use super::rule::Rule;
-use crate::ratio::{Ratio, means_differ};
-
-/// Largest relative difference between equal numbers: rounding in a file causes as much.
-const ALIKE: f64 = 1e-9;
+use super::set::{Measured, samples};
 
 /// A claim whose verdict changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,15 +36,16 @@ pub struct Comparison {
     /// Number of rows and metrics of common experiments in one set only.
     pub unmatched: usize,
     pub experiments: usize,
+    /// Metrics of the tables, in order.
+    pub metrics: Vec<Metric>,
     /// Rules without a number to compare.
     pub unused: Vec<String>,
 }
 
 impl Comparison {
-    /// Compares results, given with their ids.
-    pub(super) fn new(before: &[(String, Results)], after: &[(String, Results)], rules: &[Rule]) -> Self {
+    pub(super) fn new(before: &[Measured], after: &[Measured], rules: &[Rule]) -> Self {
         let mut all = Self::default();
-        let name = |results: &Results| results.summary.experiment.clone();
+        let name = |results: &Measured| results.summary.experiment.clone();
         for pair in pairs::match_up(before, after) {
             match pair {
                 (Some(one), Some(other)) => {
@@ -67,16 +66,18 @@ impl Comparison {
         all
     }
 
-    fn add(&mut self, before: &Results, after: &Results, rules: &[Rule]) {
+    fn add(&mut self, before: &Measured, after: &Measured, rules: &[Rule]) {
         self.experiments += 1;
-        let ([old, new], [old_runs, new_runs]) =
-            ([before, after].map(|r| cells(&r.summary)), [before, after].map(repetitions));
+        let is_new = |metric: &&Metric| !self.metrics.contains(metric);
+        let new: Vec<Metric> = after.summary.metrics.iter().filter(is_new).cloned().collect();
+        self.metrics.extend(new);
+        let [old, new] = [before, after].map(|results| cells(&results.summary));
+        let runs = [before, after].map(Measured::counted);
         self.unmatched += old.keys().filter(|key| !new.contains_key(*key)).count();
         self.unmatched += new.keys().filter(|key| !old.contains_key(*key)).count();
         for ((variant, row, metric), one) in &old {
             let Some(other) = new.get(&(*variant, *row, *metric)) else { continue };
-            let n = [&old_runs, &new_runs].map(|runs| runs.get(&(*variant, *row)).copied().unwrap_or(1));
-            let ratio = Ratio::with_repetitions(other, one, [n[1], n[0]]);
+            let samples = runs.each_ref().map(|runs| samples(runs, (variant, row), metric));
             let mut change = Change {
                 experiment: before.summary.experiment.clone(),
                 variant: (*variant).to_owned(),
@@ -84,13 +85,10 @@ impl Comparison {
                 metric: (*metric).clone(),
                 before: one.value(),
                 after: other.value(),
-                ratio,
-                is_beyond_spread: is_beyond_spread(one, other, ratio, n),
-                is_ruled: rules.iter().any(|rule| rule.metric == **metric),
-                broken: None,
+                evidence: Sides { cells: [*one, *other], samples }.evidence(),
+                rulings: Vec::new(),
             };
-            change.broken =
-                rules.iter().find(|rule| rule.is_broken_by(&change)).map(|rule| rule.text.clone());
+            change.rulings = rules.iter().filter_map(|rule| rule.judge(&change)).collect();
             self.changes.push(change);
         }
         self.claims.extend(changed_verdicts(&before.summary, &after.summary));
@@ -98,12 +96,19 @@ impl Comparison {
 
     /// Returns the changes that are larger than the spread between runs.
     pub fn beyond(&self) -> impl Iterator<Item = &Change> {
-        self.changes.iter().filter(|change| change.is_beyond_spread)
+        self.changes.iter().filter(|change| change.evidence.is_beyond_spread)
     }
 
     /// Returns the changes that break a rule.
     pub fn broken(&self) -> impl Iterator<Item = &Change> {
-        self.changes.iter().filter(|change| change.broken.is_some())
+        self.changes.iter().filter(|change| change.broken().is_some())
+    }
+
+    /// Reports whether every rule was checked and holds. A rule that the runs cannot check does not
+    /// count as kept.
+    pub fn passes(&self) -> bool {
+        let fails = |change: &Change| change.rulings.iter().any(|r| r.is_broken || r.is_too_fine);
+        self.unused.is_empty() && !self.changes.iter().any(fails)
     }
 }
 
@@ -118,29 +123,6 @@ fn cells(summary: &Summary) -> BTreeMap<CellKey<'_>, &Cell> {
         row.cells.iter().map(move |(metric, cell)| ((variant, &row.label, metric), cell))
     })
     .collect()
-}
-
-/// Returns the number of runs behind each row.
-fn repetitions(results: &Results) -> BTreeMap<(&str, &RowLabel), u32> {
-    let mut runs: BTreeMap<(&str, &RowLabel), BTreeSet<u32>> = BTreeMap::new();
-    for flow in &results.flows {
-        runs.entry((&flow.variant, &flow.row)).or_default().insert(flow.repetition);
-    }
-    runs.into_iter().map(|(place, runs)| (place, runs.len() as u32)).collect()
-}
-
-/// Reports whether a change is larger than the spread between runs. With a single run every
-/// difference counts, because the same program gives the same number.
-fn is_beyond_spread(one: &Cell, other: &Cell, ratio: Option<Ratio>, n: [u32; 2]) -> bool {
-    let (before, after) = (one.value(), other.value());
-    if (before - after).abs() <= ALIKE * before.abs().max(after.abs()) {
-        return false;
-    }
-    match ratio {
-        _ if n[0] < 2 || n[1] < 2 => true,
-        Some(ratio) => ratio.differs(),
-        None => means_differ(one, other, n),
-    }
 }
 
 fn changed_verdicts(before: &Summary, after: &Summary) -> Vec<ChangedVerdict> {

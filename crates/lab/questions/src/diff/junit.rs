@@ -4,18 +4,19 @@ use maud::{Markup, PreEscaped, html};
 
 use super::change::Change;
 use super::comparison::Comparison;
+use super::sight::too_fine;
 
 /// First line of the file.
 const DECLARATION: PreEscaped<&str> = PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 /// Message for a rule whose metric is in neither or only one of the tables.
 const UNUSED: &str = "no number to compare: no table in both results has this metric";
 
-/// A test case: its name, and a message if it failed.
-type Case = (String, Option<String>);
+/// A test case: its name, a message if it failed, and what its rules see.
+type Case = (String, Option<String>, String);
 
 /// Returns the report: a suite per experiment, a case per number that a rule is about.
 pub(super) fn report(comparison: &Comparison) -> String {
-    let ruled = || comparison.changes.iter().filter(|change| change.is_ruled);
+    let ruled = || comparison.changes.iter().filter(|change| !change.rulings.is_empty());
     let mut names: Vec<&str> = ruled().map(|change| change.experiment.as_str()).collect();
     names.sort_unstable();
     names.dedup();
@@ -28,7 +29,8 @@ pub(super) fn report(comparison: &Comparison) -> String {
         suites.push((name, changes.into_iter().map(case).collect()));
     }
     if !comparison.unused.is_empty() {
-        let unused = comparison.unused.iter().map(|rule| (rule.clone(), Some(UNUSED.to_owned())));
+        let unused = comparison.unused.iter();
+        let unused = unused.map(|rule| (rule.clone(), Some(UNUSED.to_owned()), String::new()));
         suites.push(("rules", unused.collect()));
     }
     let cases = || suites.iter().flat_map(|(_, cases)| cases);
@@ -46,13 +48,14 @@ pub(super) fn report(comparison: &Comparison) -> String {
 }
 
 fn failures<'a>(cases: impl IntoIterator<Item = &'a Case>) -> usize {
-    cases.into_iter().filter(|(_, failure)| failure.is_some()).count()
+    cases.into_iter().filter(|(_, failure, _)| failure.is_some()).count()
 }
 
-fn element((name, failure): &Case) -> Markup {
+fn element((name, failure, output): &Case) -> Markup {
     html! {
         testcase name=(xml(name)) {
             @if let Some(message) = failure { failure message=(xml(message)) {} }
+            @if !output.is_empty() { system-out { (xml(output)) } }
         }
     }
 }
@@ -65,12 +68,14 @@ fn xml(text: &str) -> String {
 }
 
 fn case(change: &Change) -> Case {
-    let failure = change.broken.as_ref().map(|rule| {
+    let broken = change.broken().map(|rule| {
         let unit = change.metric.unit();
         format!("{} -> {} {unit} breaks \"{rule}\"", change.before, change.after)
     });
-    let place = [change.variant.as_str(), change.row.as_str(), change.metric.as_str()];
-    (place.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", "), failure)
+    let fine = change.rulings.iter().find(|ruling| ruling.is_too_fine);
+    let fine = || fine.map(|fine| format!("\"{}\" is too fine: {}", fine.rule, too_fine(change, fine)));
+    let sees = change.rulings.iter().map(|ruling| format!("\"{}\" sees {}", ruling.rule, ruling.sees));
+    (change.case(), broken.or_else(fine), sees.collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]
@@ -79,11 +84,12 @@ mod tests {
 
     #[test]
     fn values_are_escaped() {
-        let case = ("a < \"b\" & c\u{1}".to_owned(), Some("1 -> 2 breaks \"goodput -3 %\"".to_owned()));
+        let failure = Some("1 -> 2 breaks \"goodput -3 %\"".to_owned());
+        let case = ("a < \"b\" & c\u{1}".to_owned(), failure, "<".to_owned());
         assert_eq!(
             element(&case).into_string(),
             "<testcase name=\"a &lt; &quot;b&quot; &amp; c\u{fffd}\"><failure message=\"1 -&gt; 2 breaks \
-             &quot;goodput -3 %&quot;\"></failure></testcase>"
+             &quot;goodput -3 %&quot;\"></failure><system-out>&lt;</system-out></testcase>"
         );
     }
 }

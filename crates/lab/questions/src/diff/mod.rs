@@ -2,16 +2,19 @@
 
 mod change;
 mod comparison;
+mod evidence;
 mod junit;
 mod pairs;
 mod rule;
+mod set;
+mod sight;
 mod text;
 
-pub use self::change::Change;
+pub use self::change::{Change, Ruling};
 pub use self::comparison::{ChangedVerdict, Comparison};
+pub use self::evidence::{Evidence, Method};
 pub use self::rule::Rule;
-
-use results::summary::Results;
+pub use self::set::{Measured, Set};
 
 use crate::{Cost, Failure, Lab, Page};
 
@@ -22,15 +25,6 @@ pub struct Question {
     pub after: Set,
     /// Largest changes that are accepted.
     pub rules: Vec<Rule>,
-}
-
-/// A set of results.
-#[derive(Debug)]
-pub struct Set {
-    /// Name in texts: its folder.
-    pub name: String,
-    /// Results with their ids.
-    pub results: Vec<(String, Results)>,
 }
 
 impl crate::Question for Question {

@@ -2,7 +2,14 @@
 
 use experiment::metric::Metric;
 
-use super::change::Change;
+use super::change::{Change, Ruling};
+use super::evidence::{ALIKE, Method};
+
+/// Chance with which the smallest change is seen.
+pub(super) const POWER: &str = "four times out of five";
+
+/// Largest change in any unit. A larger one is a mistake, since it accepts everything.
+const LARGEST: f64 = 1e9;
 
 /// A metric, and the largest fall or rise that is accepted.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +71,9 @@ impl Rule {
                 ));
             }
         };
+        if size > LARGEST || (sign == "-" && relative && size >= 100.0) {
+            return Err(format!("`{text}` accepts every change; {RIGHT}"));
+        }
         let bound = if sign == "-" { -size } else { size };
         Ok(Self {
             text: text.to_owned(),
@@ -73,25 +83,90 @@ impl Rule {
         })
     }
 
+    /// Reports whether the rule is about a fall. A bound of 0 has a sign too.
+    fn is_fall(&self) -> bool {
+        self.bound.is_sign_negative()
+    }
+
+    /// Judges a number. Returns `None` if the rule is about another metric.
+    pub(super) fn judge(&self, change: &Change) -> Option<Ruling> {
+        let smallest = self.smallest(change);
+        let is_equal = matches!(change.evidence.method, Method::Equal(_));
+        let is_finer = |smallest| !is_equal && smallest > self.bound.abs().max(ALIKE);
+        (self.metric == change.metric).then(|| Ruling {
+            rule: self.text.clone(),
+            is_broken: self.is_broken_by(change),
+            smallest,
+            is_too_fine: smallest.is_some_and(is_finer),
+            sees: self.words(smallest),
+        })
+    }
+
+    /// Returns the smallest change in the rule's direction that the runs show, as a share or in the
+    /// unit of the metric.
+    fn smallest(&self, change: &Change) -> Option<f64> {
+        let [logarithm, absolute] = change.evidence.smallest?;
+        Some(match (self.relative, self.is_fall()) {
+            (false, _) => absolute,
+            (true, true) => -libm::expm1(-logarithm),
+            (true, false) => libm::expm1(logarithm),
+        })
+    }
+
+    /// Describes the smallest change that is seen.
+    fn words(&self, smallest: Option<f64>) -> String {
+        let direction = if self.is_fall() { "fall" } else { "rise" };
+        let (scale, unit) = if self.relative { (100.0, "%") } else { (1.0, self.metric.unit()) };
+        let size = |smallest| format!("{} {unit}", two_digits(scale * smallest)).trim_end().to_owned();
+        match smallest {
+            None => "every difference, because a side has a single run".to_owned(),
+            Some(smallest @ ALIKE..f64::INFINITY) => {
+                format!("a {direction} of {} or more, {POWER}", size(smallest))
+            }
+            Some(f64::INFINITY) => format!("no {direction} from 0"),
+            Some(_) => format!("any {direction}, because its runs have no spread"),
+        }
+    }
+
     /// Reports whether the change is larger than allowed, and larger than the spread between runs.
-    pub(super) fn is_broken_by(&self, change: &Change) -> bool {
-        if self.metric != change.metric || !change.is_beyond_spread {
+    fn is_broken_by(&self, change: &Change) -> bool {
+        if !change.evidence.is_beyond_spread {
             return false;
         }
         let step = change.after - change.before;
         // A change from 0 is larger than any share.
         let share = || change.relative().unwrap_or(f64::INFINITY.copysign(step));
         let by = if self.relative { share() } else { step };
-        if self.bound < 0.0 { by < self.bound } else { by > self.bound }
+        if self.is_fall() { by < self.bound } else { by > self.bound }
     }
+}
+
+/// Formats a positive number with two significant digits, rounded up so that it is not too small.
+pub(super) fn two_digits(value: f64) -> String {
+    let place = 1 - libm::log10(value).floor() as i32;
+    let scale = libm::pow(10.0, f64::from(place));
+    format!("{:.*}", usize::try_from(place).unwrap_or(0), (value * scale - ALIKE).ceil() / scale)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diff::evidence::Evidence;
 
     fn change(before: f64, after: f64) -> Change {
-        Change { metric: "goodput".into(), is_beyond_spread: true, ..Change::example(before, after) }
+        let evidence = Evidence {
+            method: Method::Pairs(5),
+            ratio: None,
+            is_beyond_spread: true,
+            smallest: Some([0.0; 2]),
+        };
+        let (experiment, variant, rulings) = ("e".to_owned(), String::new(), Vec::new());
+        let (row, metric) = ("r".into(), "goodput".into());
+        Change { experiment, variant, row, metric, before, after, evidence, rulings }
+    }
+
+    fn with(evidence: Evidence) -> Change {
+        Change { evidence, ..change(100.0, 90.0) }
     }
 
     #[test]
@@ -106,9 +181,40 @@ mod tests {
         assert!(rule("goodput -3Mbit/s").is_broken_by(&change(100.0, 96.0)));
         assert!(!rule("goodput -3 Mbit/s").is_broken_by(&change(100.0, 98.0)));
         assert!(!rule("goodput -5 %").is_broken_by(&change(0.0, 1.0)));
-        assert!(!rule("loss -3 %").is_broken_by(&change(100.0, 50.0)), "another metric");
-        let noise = Change { is_beyond_spread: false, ..change(100.0, 90.0) };
+        assert_eq!(rule("loss -3 %").judge(&change(100.0, 50.0)), None, "another metric");
+        let noise = with(Evidence { is_beyond_spread: false, ..change(0.0, 0.0).evidence });
         assert!(!rule("goodput -3 %").is_broken_by(&noise));
+    }
+
+    /// exp(-0.05) - 1 is -4.88 %, exp(0.05) - 1 is 5.13 %.
+    #[test]
+    fn rules_that_the_runs_cannot_check() {
+        let judge = |text: &str, smallest| {
+            let change = with(Evidence { smallest, ..change(0.0, 0.0).evidence });
+            let ruling = Rule::read(text).unwrap().judge(&change).unwrap();
+            (ruling.is_too_fine, ruling.sees.replace(" or more, four times out of five", ""))
+        };
+        let noise = Some([0.05, 0.4]);
+        assert_eq!(judge("goodput -3 %", noise), (true, "a fall of 4.9 %".to_owned()));
+        assert_eq!(judge("goodput -4.9 %", noise), (false, "a fall of 4.9 %".to_owned()));
+        assert_eq!(judge("goodput +5 %", noise), (true, "a rise of 5.2 %".to_owned()));
+        assert_eq!(judge("goodput -0.3 Mbit/s", noise), (true, "a fall of 0.40 Mbit/s".to_owned()));
+        assert!(!judge("goodput -0.5 Mbit/s", noise).0);
+        let any = "any fall, because its runs have no spread";
+        assert_eq!(judge("goodput -0.001 %", Some([0.0, 0.0])), (false, any.to_owned()));
+        assert_eq!(judge("goodput -0 %", Some([0.0, 0.0])), (false, any.to_owned()));
+        assert_eq!(judge("goodput +5 %", Some([f64::INFINITY, 1.0])), (true, "no rise from 0".to_owned()));
+        let equal = with(Evidence { method: Method::Equal(5), smallest: noise, ..change(0.0, 0.0).evidence });
+        let ruling = Rule::read("goodput -3 %").unwrap().judge(&equal).unwrap();
+        assert!(!ruling.is_too_fine && ruling.sees.starts_with("a fall of 4.9 %"), "nothing has changed");
+        let (is_too_fine, sees) = judge("goodput -3 %", None);
+        assert!(!is_too_fine && sees.contains("single run"), "{sees}");
+    }
+
+    #[test]
+    fn digits() {
+        let digits = [0.0123, 1.0, 1.21, 12.0, 99.5, 1234.0].map(two_digits);
+        assert_eq!(digits, ["0.013", "1.0", "1.3", "12", "100", "1300"]);
     }
 
     /// A metric of some flows, or in a window, has spaces in it.
@@ -141,6 +247,11 @@ mod tests {
             ("goodput -x", "not a number"),
             ("goodput -nan %", "not a number"),
             ("goodput -inf %", "not a number"),
+            ("goodput -%", "not a number"),
+            ("goodput -1e308 %", "`e308 %` is not the unit of goodput"),
+            ("goodput -100 %", "accepts every change"),
+            ("goodput +99999999999 Mbit/s", "accepts every change"),
+            ("loss +1e99", "`e99` is not the unit of loss"),
             ("goodput 3 Mbit/s", "a rise (+) or a fall"),
             ("goodput -3 kbit/s", "write Mbit/s, or %"),
             ("jain -0.1 ms", "write \"jain -0.1\""),

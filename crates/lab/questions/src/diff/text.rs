@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::Question;
 use super::change::Change;
 use super::comparison::{ChangedVerdict, Comparison};
+use super::sight;
 
 /// Largest number of changes on a screen.
 const MOST: usize = 10;
@@ -34,6 +35,10 @@ pub(super) fn report(comparison: &Comparison, question: &Question, shown: Shown)
     if !question.rules.is_empty() {
         let verb = if broken == 1 { "breaks" } else { "break" };
         let _ = writeln!(out, "{broken} of them {verb} a rule");
+    }
+    let mark = if shown.markdown { "* " } else { "" };
+    for line in sight::lines(comparison, &question.rules) {
+        let _ = writeln!(out, "{mark}{line}");
     }
     for rule in &comparison.unused {
         let _ = writeln!(out, "\"{rule}\" was not checked: no table in both results has this metric");
@@ -95,7 +100,7 @@ fn metrics(out: &mut String, comparison: &Comparison, shown: Shown) {
 
 /// Appends the changes, those that break a rule first.
 fn changes(out: &mut String, comparison: &Comparison, shown: Shown) {
-    let others = comparison.beyond().filter(|change| change.broken.is_none());
+    let others = comparison.beyond().filter(|change| change.broken().is_none());
     let all: Vec<&Change> = comparison.broken().chain(others).collect();
     let most = if shown.all { all.len() } else { MOST };
     if all.is_empty() {
@@ -117,18 +122,18 @@ fn changes(out: &mut String, comparison: &Comparison, shown: Shown) {
 }
 
 fn line(change: &Change, markdown: bool) -> String {
-    let place = [change.experiment.as_str(), &change.variant, change.row.as_str()];
-    let place = place.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
+    let place = change.place();
     let number = |value: f64| format!("{value:.*}", change.metric.decimals(value).max(2));
     let by = change.relative().map_or_else(|| "from 0".to_owned(), |by| format!("{:+.1} %", by * 100.0));
     let range = change
+        .evidence
         .ratio
         .filter(|ratio| ratio.high.is_finite() && ratio.low < ratio.high)
         .map_or_else(String::new, |ratio| {
             format!("{:+.1} to {:+.1} %", (ratio.low - 1.0) * 100.0, (ratio.high - 1.0) * 100.0)
         });
     let (before, after, unit) = (number(change.before), number(change.after), change.metric.unit());
-    let rule = change.broken.as_ref().map_or_else(String::new, |rule| format!("breaks \"{rule}\""));
+    let rule = change.broken().map_or_else(String::new, |rule| format!("breaks \"{rule}\""));
     if markdown {
         return format!(
             "| {} | {} {unit} | {before} | {after} | {by} | {range} | {rule} |\n",

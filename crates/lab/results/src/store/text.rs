@@ -6,10 +6,10 @@ use std::io;
 
 use serde::Serialize;
 
-use super::tables::{AUDIT, SEED};
+use super::tables::{AUDIT, KEYS, SEED};
 use crate::columns::{Column, Named, Table};
 use crate::measure::Values;
-use crate::run_row::Audit;
+use crate::run_row::{Audit, RunRow};
 
 /// First characters that a spreadsheet reads as a formula.
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
@@ -45,11 +45,17 @@ fn safe(word: &str) -> String {
     if word.starts_with(FORMULA) { format!("'{word}") } else { word.to_owned() }
 }
 
-/// Reads the metrics and the audit of every run from a table that [`csv`] wrote.
-pub(super) fn measured(csv: impl io::Read) -> io::Result<Vec<(Values, Option<Audit>)>> {
+/// Removes the apostrophe of [`safe`].
+fn unprotected(word: &str) -> &str {
+    word.strip_prefix('\'').filter(|rest| rest.starts_with(FORMULA)).unwrap_or(word)
+}
+
+/// Reads every run from a table that [`csv`] wrote.
+pub(super) fn measured(csv: impl io::Read) -> io::Result<Vec<RunRow>> {
     let mut csv = csv::Reader::from_reader(csv);
     let names = csv.headers()?.clone();
     let seed = names.iter().position(|known| known == SEED);
+    let seed = seed.filter(|at| *at > KEYS.len());
     let seed = seed.ok_or_else(|| io::Error::other(format!("no column {SEED}")))?;
     // Before the seed, a key of the experiment may have this name.
     let audit = Some(seed + 1).filter(|at| names.get(*at) == Some(AUDIT));
@@ -58,10 +64,22 @@ pub(super) fn measured(csv: impl io::Read) -> io::Result<Vec<(Values, Option<Aud
         let metrics = names.iter().zip(&record).skip(first).filter(|(_, value)| !value.is_empty());
         let values = metrics.map(|(name, value)| {
             let number = value.parse().map_err(|_| io::Error::other(format!("{name} = {value}")));
-            Ok((name.into(), number?))
+            Ok((unprotected(name).into(), number?))
         });
-        let audit = audit.and_then(|at| Audit::from_verdict(&record[at]));
-        Ok((values.collect::<io::Result<Values>>()?, audit))
+        let values = values.collect::<io::Result<Values>>()?;
+        let whole = |at: usize| {
+            let wrong = |_| io::Error::other(format!("{} = {}", &names[at], &record[at]));
+            record[at].parse::<i64>().map_err(wrong)
+        };
+        Ok(RunRow {
+            variant: unprotected(&record[0]).to_owned(),
+            row: unprotected(&record[1]).into(),
+            // The column before that of the seed.
+            repetition: whole(seed - 1)? as u32,
+            seed: whole(seed)?.cast_unsigned(),
+            values,
+            audit: audit.and_then(|at| Audit::from_verdict(&record[at])),
+        })
     };
     csv.into_records().map(|record| of_run(record?)).collect()
 }
@@ -86,6 +104,7 @@ pub(super) fn columns(tables: &[(&str, &Table)]) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::tables::runs_table;
 
     #[test]
     fn cells_are_no_formulas_and_no_number_is_empty() {
@@ -99,5 +118,23 @@ mod tests {
         assert_eq!(text, "row,x,n\n'=1+1,-0.5,\n'-x,,-3\n'@a,1,0\na=b,2,1\n");
         let about: serde_json::Value = serde_json::from_str(&columns(&[("t", &table)]).unwrap()).unwrap();
         assert_eq!((&about["t"][1]["name"], &about["t"][1]["unit"]), (&"x".into(), &"ms".into()));
+    }
+
+    #[test]
+    fn runs_are_read_as_they_were() {
+        let run = |variant: &str, repetition, value| RunRow {
+            variant: variant.to_owned(),
+            row: "-x (stack)".into(),
+            repetition,
+            seed: u64::MAX - u64::from(repetition),
+            values: [("goodput".into(), value), ("loss of =a".into(), 0.1 + 0.2)].into(),
+            audit: Some(Audit { invalid_reasons: vec!["late".to_owned()], repeated: 0 }),
+        };
+        let runs = [run("queue = 1 BDP", 0, 1.5), run("=a", 1, -2.0)];
+        let csv = csv(&runs_table(&runs)).unwrap();
+        assert_eq!(format!("{:?}", measured(&csv[..]).unwrap()), format!("{runs:?}"));
+        let text = String::from_utf8(csv).unwrap();
+        assert!(measured(text.replace("seed", "sad").as_bytes()).is_err());
+        assert!(measured(text.replace(",-1,", ",one,").as_bytes()).is_err());
     }
 }
