@@ -166,7 +166,7 @@ mod tests {
              \"80 ms\"]] }",
         );
         assert_eq!(found.capacity, [(0.0, 10.0), (3.0, 2.0)]);
-        assert_eq!(found.base_rtt, [[(0.0, 40.0), (5.0, 100.0)]]);
+        assert_eq!(found.base_rtt, [[(0.0, 40.0), (5.0, 160.0)]]);
         assert!(found.buffer.is_empty(), "unlimited");
     }
 
