@@ -112,6 +112,7 @@ mod tests {
             published: None,
             reason: None,
             open: false,
+            path_unknown: false,
             without: 0,
         }
     }
