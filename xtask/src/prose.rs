@@ -8,8 +8,8 @@ use crate::{Checked, summaries};
 use experiment::file::Experiment;
 use experiment::library::Library;
 
-/// Lists the numbers. Returns those that have no origin, are no longer printed, or break the bound of
-/// their sentence.
+/// Lists the numbers. Returns those that have no origin, are no longer printed, or break the bound
+/// of their sentence.
 pub(crate) fn check(dirs: &[PathBuf]) -> Checked {
     let register = numbers::register()?;
     let summaries = summaries(dirs)?;

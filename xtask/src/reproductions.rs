@@ -108,7 +108,7 @@ fn page(source: &Source, summaries: &[Summary]) -> String {
     out
 }
 
-/// Writes the section of an experiment of this project: its note, and its claims with their verdicts.
+/// Writes the section of an experiment of this project: its note, and its claims with verdicts.
 fn ours(out: &mut String, summary: &Summary) {
     let _ = writeln!(out, "\n## {}\n", summary.title);
     wrapped(out, &format!("`{}`. {}", summary.experiment, escaped(&summary.note)), "", "");

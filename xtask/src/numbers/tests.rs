@@ -76,7 +76,8 @@ fn numbers_are_compared_at_their_own_precision() {
     assert!(stale(&known, &[]).is_empty(), "without results");
 }
 
-/// A statement of a source counts once: no two files of a source count the same words or the same id.
+/// A statement of a source counts once: no two claims of a source that count have the same words or
+/// the same id.
 #[test]
 fn statements_count_once() {
     let mut seen = BTreeSet::new();
