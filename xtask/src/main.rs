@@ -26,7 +26,8 @@ enum Task {
     /// Check the hand-written numbers in the texts of the shipped experiments.
     ///
     /// Lists each number that a run does not fill in, with the command that prints it. With
-    /// --results, reports each number that its command no longer prints.
+    /// --results, reports each number that its command no longer prints, and each number of a run
+    /// that breaks the bound of its sentence (`{row: metric > 0.95}`).
     Prose {
         /// Check the numbers against the results in this folder (repeatable).
         #[arg(long, value_name = "DIR")]

@@ -98,6 +98,17 @@ fn is_shown(number: &str, mut values: impl Iterator<Item = f64>) -> bool {
     values.any(|value| format!("{value:.decimals$}") == number)
 }
 
+/// Returns the sentences with a number of the run that breaks the bound of its sentence.
+pub(crate) fn broken_bounds(summary: &Summary) -> Vec<String> {
+    let variants = || summary.variants.iter();
+    let cells = variants().flat_map(|v| &v.rows).flat_map(|row| row.cells.values().map(|cell| &cell.reason));
+    let biases = variants().flat_map(|v| &v.biases).map(|bias| &bias.reason);
+    let reasons = summary.claims.iter().map(|claim| &claim.reason).chain(cells).chain(biases).flatten();
+    let texts: BTreeSet<&String> = reasons.chain([&summary.note, &summary.why_reference]).collect();
+    let broken = texts.into_iter().filter(|text| text.contains(prose::BROKEN));
+    broken.map(|text| format!("{}: {text}", summary.experiment)).collect()
+}
+
 /// Returns a complaint about each bound of a claim that equals its rows' values to three or more
 /// digits. It was copied from our output and proves nothing. Bounds near a closed form are left
 /// out, because they may be that form.

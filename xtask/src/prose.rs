@@ -8,7 +8,8 @@ use crate::{Checked, summaries};
 use experiment::file::Experiment;
 use experiment::library::Library;
 
-/// Lists the numbers. Returns those that have no origin or are no longer printed.
+/// Lists the numbers. Returns those that have no origin, are no longer printed, or break the bound
+/// of their sentence.
 pub(crate) fn check(dirs: &[PathBuf]) -> Checked {
     let register = numbers::register()?;
     let summaries = summaries(dirs)?;
@@ -19,6 +20,7 @@ pub(crate) fn check(dirs: &[PathBuf]) -> Checked {
         let own = summaries.iter().find(|summary| summary.experiment == exp.name);
         wrong.extend(own.into_iter().flat_map(|own| numbers::self_derived_bounds(&exp, own)));
     }
+    wrong.extend(summaries.iter().flat_map(numbers::broken_bounds));
     let mut out = std::io::stdout();
     for Entry { place, by, numbers } in &register {
         let list: Vec<&str> = numbers.iter().map(String::as_str).collect();

@@ -66,9 +66,11 @@ fn index(sources: &[Source]) -> String {
         &mut out,
         "Each row is a source: first its claims by verdict, then its published numbers by their \
          difference from ours. Only variants that the source describes count. A claim holds if it is \
-         true in them by more than the spread between runs. A claim has an unknown cause if it does not \
-         hold and the reason is not known. A number has an unknown cause if it differs by more than \
-         10 % and the reason is not known. `cargo xtask reproductions results` generates these pages \
+         true in them by more than the spread between runs. A statement of a source counts once. A claim \
+         has an unknown cause if it does not hold and the reason is not known. A number has an unknown \
+         cause if it differs by more than 10 % and the reason is not known. It is of an unknown path if \
+         it differs by more than 10 % and the source measured on a path that is not known, such as the \
+         Internet. Such numbers are not comparable. `cargo xtask reproductions results` generates these pages \
          from the results of all shipped experiments.",
     );
     out.push_str(&ledger::markdown(sources));
@@ -101,8 +103,22 @@ fn page(source: &Source, summaries: &[Summary]) -> String {
     for (verdict, heading) in HEADINGS {
         claims(&mut out, heading, &own, |claim| !claim.ours && claim.verdict == verdict);
     }
+    own.iter().filter(|summary| summary.source.starts_with("our ")).for_each(|own| ours(&mut out, own));
     differences(&mut out, source);
     out
+}
+
+/// Writes the section of an experiment of this project: its note, and its claims with verdicts.
+fn ours(out: &mut String, summary: &Summary) {
+    let _ = writeln!(out, "\n## {}\n", summary.title);
+    wrapped(out, &format!("`{}`. {}", summary.experiment, escaped(&summary.note)), "", "");
+    out.push('\n');
+    for claim in &summary.claims {
+        let says = sentence(&escaped(&claim.says));
+        let reason = claim.reason.as_ref().filter(|_| claim.verdict != Verdict::Holds);
+        let reason = reason.map_or_else(String::new, |reason| format!(" {}", escaped(reason)));
+        item(out, &format!("`{}`, {}: {says}{reason}", claim.id, claim.verdict.words()));
+    }
 }
 
 fn claims(out: &mut String, heading: &str, own: &[&Summary], which: impl Fn(&ClaimResult) -> bool) {

@@ -75,3 +75,39 @@ fn numbers_are_compared_at_their_own_precision() {
     assert_eq!(stale(&known, &[0.0591, 1.2]), ["0.060"]);
     assert!(stale(&known, &[]).is_empty(), "without results");
 }
+
+/// A statement of a source counts once: no two claims of a source that count have the same words or
+/// the same id.
+#[test]
+fn statements_count_once() {
+    let mut seen = BTreeSet::new();
+    for exp in shipped() {
+        let source = exp.name.split('/').next().unwrap_or_default();
+        for claim in exp.claims.iter().filter(|claim| !claim.ours) {
+            for name in [&claim.id, &claim.says] {
+                assert!(seen.insert(format!("{source}: {name}")), "{}: {name} counts already", exp.name);
+            }
+        }
+    }
+}
+
+/// A reason whose number breaks its bound is reported; others are not.
+#[test]
+fn broken_bounds_are_reported() {
+    let summary = |reason: &str| -> Summary {
+        let claim = serde_json::json!({
+            "id": "S4-01", "says": "", "parts": [], "verdict": "missed", "reason": reason,
+        });
+        serde_json::from_value(serde_json::json!({
+            "experiment": "a/b", "title": "", "source": "", "note": "", "metrics": [], "variants": [],
+            "claims": [claim], "charts": [],
+        }))
+        .unwrap()
+    };
+    let filled = |value: f64| prose::fill("fair ({D*: jain > 0.95})", |place| Some(place.shown(value)));
+    assert_eq!(
+        broken_bounds(&summary(&filled(0.795))),
+        ["a/b: fair (0.795 (the sentence expects more than 0.95))"]
+    );
+    assert!(broken_bounds(&summary(&filled(0.99))).is_empty());
+}

@@ -5,16 +5,23 @@
 //! {row: metric}                     our number, with the table's decimals
 //! {row: published metric}           the source's number
 //! {row: metric | variant}           in another variant: a pattern with `*`, the first that matches
+//! {row: metric > 0.95}              with the bound that the sentence around it asserts, or `< 0.95`
 //! ```
 //!
 //! Without a variant, the number comes from the table above the sentence, or from the first
-//! reference variant.
+//! reference variant. A number beyond its bound is followed by [`BROKEN`], which `cargo xtask prose`
+//! reports.
+
+use std::cmp::Ordering;
 
 use crate::metric::Metric;
 use crate::row::RowLabel;
 
+/// Mark after a number that breaks the bound of its sentence.
+pub const BROKEN: &str = "(the sentence expects ";
+
 /// A number that a sentence refers to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Place<'t> {
     pub row: RowLabel,
     pub metric: Metric,
@@ -22,6 +29,22 @@ pub struct Place<'t> {
     pub published: bool,
     /// Pattern of the variant, if it is another one.
     pub variant: Option<&'t str>,
+    /// Side and limit that the sentence asserts: greater or less than a number.
+    pub bound: Option<(Ordering, f64)>,
+}
+
+impl Place<'_> {
+    /// Returns the value with its decimals, followed by a mark if it breaks the bound.
+    pub fn shown(&self, value: f64) -> String {
+        let text = format!("{value:.*}", self.metric.decimals(value));
+        match self.bound {
+            Some((side, limit)) if value.partial_cmp(&limit) != Some(side) => {
+                let word = if side == Ordering::Less { "less" } else { "more" };
+                format!("{text} {BROKEN}{word} than {limit})")
+            }
+            _ => text,
+        }
+    }
 }
 
 /// A piece of a sentence.
@@ -46,8 +69,17 @@ fn place(inside: &str) -> Option<Place<'_>> {
     let (what, variant) = inside.split_once(" | ").map_or((inside, None), |(what, v)| (what, Some(v.trim())));
     let (row, metric) = what.rsplit_once(": ")?;
     let published = metric.strip_prefix("published ");
-    let metric = published.unwrap_or(metric).trim();
-    Some(Place { row: row.trim().into(), metric: metric.into(), published: published.is_some(), variant })
+    let (metric, bound) = bound(published.unwrap_or(metric))?;
+    let (row, metric) = (row.trim().into(), metric.trim().into());
+    Some(Place { row, metric, published: published.is_some(), variant, bound })
+}
+
+/// Splits a metric from its bound. Returns `None` for a bound without a number.
+fn bound(metric: &str) -> Option<(&str, Option<(Ordering, f64)>)> {
+    let sides = [(" > ", Ordering::Greater), (" < ", Ordering::Less)];
+    let found = sides.into_iter().find_map(|(sign, side)| Some((metric.split_once(sign)?, side)));
+    let Some(((metric, limit), side)) = found else { return Some((metric, None)) };
+    Some((metric, Some((side, limit.trim().parse().ok()?))))
 }
 
 /// Returns the literal parts of a sentence, between its placeholders.
@@ -88,5 +120,20 @@ mod tests {
         assert_eq!(fill("nothing to fill, 5 ms", number), "nothing to fill, 5 ms");
         assert_eq!(fill("{A: loss} and {x}", number), "(no value) and {x}");
         assert_eq!(places("a {x} {r: m}").filter(Result::is_err).count(), 1);
+    }
+
+    /// A word like "fair" has a bound, so that a number that contradicts it is marked.
+    #[test]
+    fn a_number_beyond_its_bound_is_marked() {
+        let text = |value: f64, text: &str| fill(text, |place| Some(place.shown(value)));
+        assert_eq!(text(0.99, "fair ({D*: jain > 0.95 | path = a})"), "fair (0.990)");
+        assert_eq!(
+            text(0.795, "fair ({D*: jain > 0.95 | path = a})"),
+            "fair (0.795 (the sentence expects more than 0.95))"
+        );
+        assert!(text(0.5, "{D*: published jain < 0.5}").contains(BROKEN), "equal is not less");
+        assert!(!text(0.4, "{D*: published jain < 0.5}").contains(BROKEN));
+        assert!(text(f64::NAN, "{D*: jain > 0}").contains(BROKEN));
+        assert_eq!(places("{D*: jain > much} {D*: jain}").filter(Result::is_err).count(), 1);
     }
 }

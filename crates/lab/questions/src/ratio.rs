@@ -133,6 +133,7 @@ mod tests {
             published: None,
             reason: None,
             open: false,
+            path_unknown: false,
             without: 0,
         }
     }

@@ -127,6 +127,7 @@ fn variant(name: &str, shift: f64) -> Variant {
                 published: None,
                 reason: None,
                 open: false,
+                path_unknown: false,
                 without: 0,
             },
         )
@@ -170,6 +171,7 @@ fn row(index: usize, line: &str, shift: f64) -> Row {
             published: Some(published),
             reason,
             open: false,
+            path_unknown: false,
             without: 0,
         }
     };
@@ -392,6 +394,7 @@ pub(super) fn odd() -> Vec<Results> {
         published: [None, Some(values[(i + 3) % 8])][i % 2],
         reason: [None, Some(evil.to_owned()), Some(long.clone())][i % 3].clone(),
         open: false,
+        path_unknown: false,
         without: 0,
     };
     let row = |(i, label): (usize, &&str)| {

@@ -18,7 +18,7 @@ pub(super) fn draw(sources: &[Source]) -> Markup {
             }
             section {
                 h2 { "Published numbers" }
-                p.note { "Numbers of the reference variants. Cause unknown: it differs by more than 10 %, and the reason is not known." }
+                p.note { "Numbers of the reference variants. Cause unknown: it differs by more than 10 %, and the reason is not known. Path unknown: it differs by more than 10 %, and is not comparable, because the source measured on a path that is not known." }
                 (cells(sources))
             }
             @for Source { name, largest, zeros, .. } in sources {
@@ -41,9 +41,9 @@ fn claims(sources: &[Source]) -> Markup {
 fn cells(sources: &[Source]) -> Markup {
     let within = LIMITS.iter().map(|limit| format!("within {limit} %"));
     let head = ["source", "numbers"].map(str::to_owned).into_iter().chain(within);
-    let head: Vec<String> = head.chain(["cause unknown".to_owned()]).collect();
+    let head: Vec<String> = head.chain(["cause unknown", "path unknown"].map(str::to_owned)).collect();
     let row = |Source { name, cells, .. }: &Source| {
-        counts(name, &[&[cells.all], &cells.within[..], &[cells.open]].concat())
+        counts(name, &[&[cells.all], &cells.within[..], &[cells.open, cells.path_unknown]].concat())
     };
     table("Numbers by source", &head, sources.iter().map(row))
 }

@@ -116,7 +116,7 @@ fn strip(experiments: &[Results]) -> Markup {
             @if experiments.iter().any(|e| section::has_published(&e.summary)) {
                 li {
                     b { (outliers.open) }
-                    span { "of " (outliers.all) " numbers that differ by more than 10 % have no known cause; " (outliers.unexplained) " have no explanation" }
+                    span { "of " (outliers.all) " numbers that differ by more than 10 % have no known cause; " (outliers.unexplained) " have no explanation" @if outliers.path_unknown > 0 { "; " (outliers.path_unknown) " are of an unknown path" } }
                 }
             }
         }
@@ -139,7 +139,7 @@ fn overview(sections: &[Section<'_>]) -> Markup {
         div.scroll tabindex="0" role="region" aria-label="Experiments" {
             table.overview {
                 thead {
-                    tr { th { "experiment" } th { "verdicts" } th { "off by > 10 %" } th { "cause unknown" } th { "charts" } }
+                    tr { th { "experiment" } th { "verdicts" } th { "off by > 10 %" } th { "cause unknown" } th { "path unknown" } th { "charts" } }
                 }
                 tbody {
                     @for s in sections {
@@ -151,6 +151,7 @@ fn overview(sections: &[Section<'_>]) -> Markup {
                             td { (verdicts(s)) }
                             td.count { (outliers.all) }
                             td.count { (outliers.open) }
+                            td.count { (outliers.path_unknown) }
                             td.count { (s.charts.len()) }
                         }
                     }

@@ -277,7 +277,17 @@ mod tests {
     use super::*;
 
     fn cell(mean: f64, published: Option<f64>) -> Cell {
-        Cell { mean, spread: None, runs: None, shown: None, published, reason: None, open: false, without: 0 }
+        Cell {
+            mean,
+            spread: None,
+            runs: None,
+            shown: None,
+            published,
+            reason: None,
+            open: false,
+            path_unknown: false,
+            without: 0,
+        }
     }
 
     #[test]

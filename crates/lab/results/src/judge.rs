@@ -74,7 +74,7 @@ fn number(place: &prose::Place<'_>, here: &Variant, all: &[Variant]) -> Option<S
     };
     let cell = variant?.rows.iter().find(|row| row.label == place.row)?.cells.get(&place.metric)?;
     let value = if place.published { cell.published? } else { cell.value() };
-    Some(format!("{value:.*}", place.metric.decimals(value)))
+    Some(place.shown(value))
 }
 
 /// Returns the names of each controller's states, and the variables in its series.
@@ -149,6 +149,7 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
             published: exp.published(&label, name),
             reason: miss.map(|miss| miss.reason.clone()),
             open: miss.is_some_and(|miss| miss.open),
+            path_unknown: miss.is_some_and(|miss| miss.path_unknown),
             without: without as u32,
         };
         Some((name.clone(), cell))
@@ -248,7 +249,7 @@ everywhere = true
             "[reference]\nvariants = [\"rate = 2 Mbit/s\"]\nwhy = \"the source says so\"\n[[claim]]";
         let file = FILE.replacen("[[claim]]", reference, 1);
         assert_eq!(verdicts(&file, [1.0, 2.0]), [Verdict::Holds, Verdict::Partly]);
-        assert_eq!(verdicts(&file, [2.0, 1.0]), [Verdict::Partly, Verdict::Partly]);
+        assert_eq!(verdicts(&file, [2.0, 1.0]), [Verdict::Missed, Verdict::Partly]);
         assert_eq!(verdicts(&file, [1.6, 2.0]), [Verdict::Holds, Verdict::Holds]);
         assert_eq!(verdicts(&file, [1.0, 1.0]), [Verdict::Missed, Verdict::Missed]);
         assert_eq!(verdicts(FILE, [1.0, 2.0]), [Verdict::Partly, Verdict::Partly]);

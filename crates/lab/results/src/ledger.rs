@@ -78,8 +78,10 @@ pub struct Cells {
     pub all: usize,
     /// Cells within each of [`LIMITS`].
     pub within: [usize; LIMITS.len()],
-    /// Reports whether the numbers differ by more than 10 % without a known cause.
+    /// Numbers that differ by more than 10 % without a known cause.
     pub open: usize,
+    /// Numbers that differ by more than 10 % because the source's path is not known.
+    pub path_unknown: usize,
 }
 
 /// A cell compared with its published number.
@@ -104,6 +106,8 @@ pub enum State {
     Explained,
     /// The cause is not known. A reason says what was tried.
     Open,
+    /// The source's path is not known, so the numbers are not comparable.
+    PathUnknown,
     /// No reason is recorded.
     Unexplained,
 }
@@ -213,15 +217,17 @@ impl Cells {
             *count += usize::from(found.distance() <= 1.0 + limit / 100.0);
         }
         self.open += usize::from(found.is_open());
+        self.path_unknown += usize::from(found.is_of_unknown_path());
     }
 }
 
 impl State {
     fn from_cell(cell: &Cell) -> Self {
-        match (&cell.reason, cell.open) {
-            (None, _) => Self::Unexplained,
-            (Some(_), true) => Self::Open,
-            (Some(_), false) => Self::Explained,
+        match &cell.reason {
+            None => Self::Unexplained,
+            Some(_) if cell.path_unknown => Self::PathUnknown,
+            Some(_) if cell.open => Self::Open,
+            Some(_) => Self::Explained,
         }
     }
 
@@ -230,6 +236,7 @@ impl State {
         match self {
             Self::Explained => "explained",
             Self::Open => "cause unknown",
+            Self::PathUnknown => "path unknown",
             Self::Unexplained => "unexplained",
         }
     }
@@ -263,7 +270,12 @@ impl Difference {
 
     /// Reports whether the numbers differ by more than 10 % without a known cause.
     pub fn is_open(&self) -> bool {
-        self.is_far() && self.state != State::Explained
+        self.is_far() && matches!(self.state, State::Open | State::Unexplained)
+    }
+
+    /// Reports whether the numbers differ by more than 10 % because the source's path is not known.
+    fn is_of_unknown_path(&self) -> bool {
+        self.is_far() && self.state == State::PathUnknown
     }
 }
 
@@ -274,6 +286,8 @@ pub struct Outliers {
     pub all: usize,
     /// Outliers without a known cause, including `unexplained`.
     pub open: usize,
+    /// Outliers of a path that is not known, which are not comparable.
+    pub path_unknown: usize,
     /// Outliers without a recorded reason.
     pub unexplained: usize,
 }
@@ -285,6 +299,7 @@ impl Outliers {
         for found in summaries.into_iter().flat_map(differences).filter(Difference::is_far) {
             outliers.all += 1;
             outliers.open += usize::from(found.is_open());
+            outliers.path_unknown += usize::from(found.is_of_unknown_path());
             outliers.unexplained += usize::from(found.state == State::Unexplained);
         }
         outliers
@@ -294,14 +309,14 @@ impl Outliers {
 /// Returns the table of the README as Markdown.
 pub fn markdown(sources: &[Source]) -> String {
     let mut out = String::from(
-        "| source | claims | hold | partly | within the spread | missed | not judged | claims with unknown cause | numbers | within 2 % | 5 % | 10 % | 25 % | numbers with unknown cause |\n\
-         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        "| source | claims | hold | partly | within the spread | missed | not judged | claims with unknown cause | numbers | within 2 % | 5 % | 10 % | 25 % | numbers with unknown cause | numbers of unknown path |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for Source { name, claims: c, cells, .. } in sources {
         let [two, five, ten, quarter] = cells.within;
         let _ = writeln!(
             out,
-            "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {two} | {five} | {ten} | {quarter} | {} |",
+            "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {two} | {five} | {ten} | {quarter} | {} | {} |",
             c.all(),
             c.holds,
             c.partly,
@@ -310,7 +325,8 @@ pub fn markdown(sources: &[Source]) -> String {
             c.not_judged,
             c.open,
             cells.all,
-            cells.open
+            cells.open,
+            cells.path_unknown
         );
     }
     out
@@ -341,8 +357,8 @@ pub fn text(sources: &[Source]) -> String {
             let within = within.collect::<Vec<_>>().join(", ");
             let _ = writeln!(
                 out,
-                "  {} published numbers: {within}; {} differ by more than 10 % without a known cause",
-                cells.all, cells.open
+                "  {} published numbers: {within}; {} differ by more than 10 % without a known cause, {} for an unknown path",
+                cells.all, cells.open, cells.path_unknown
             );
         }
         if biases.all > 0 {
@@ -405,6 +421,7 @@ mod tests {
             published: Some(published),
             reason,
             open,
+            path_unknown: false,
             without: 0,
         }
     }
@@ -465,7 +482,7 @@ mod tests {
         ];
         let [source] = &by_source([&summary(true, cells)].into_iter())[..] else { panic!() };
         assert_eq!((source.name.as_str(), source.experiments), ("paper", 1));
-        assert_eq!(source.cells, Cells { all: 6, within: [2, 3, 3, 3], open: 2 });
+        assert_eq!(source.cells, Cells { all: 6, within: [2, 3, 3, 3], open: 2, path_unknown: 0 });
         let largest: Vec<_> = source.largest.iter().take(3).map(|d| (d.row.as_str(), d.state)).collect();
         let expected =
             [("row 5", State::Unexplained), ("row 2", State::Explained), ("row 1", State::Unexplained)];
@@ -476,6 +493,22 @@ mod tests {
         let apart = "zero only in ours or only in the source: 1\n    paper/table-1 row 3: loss 0.000 for 1.000 (cause unknown)";
         assert!(shown.contains(apart), "{shown}");
         assert!(markdown(std::slice::from_ref(source)).contains("| paper | 0 |"));
+    }
+
+    /// A number of an unknown path is neither explained nor open, and it cannot be biased.
+    #[test]
+    fn unknown_paths_are_counted_apart() {
+        let mut cells = vec![cell(2.0, 1.0, Some("a model"), false), cell(1.01, 1.0, Some("a model"), false)];
+        cells.iter_mut().for_each(|cell| cell.path_unknown = true);
+        let summary = summary(true, cells);
+        let sources = by_source([&summary].into_iter());
+        assert_eq!((sources[0].cells.open, sources[0].cells.path_unknown), (0, 1));
+        assert_eq!(sources[0].largest[0].state.word(), "path unknown");
+        let outliers = Outliers::count([&summary]);
+        assert_eq!((outliers.all, outliers.open, outliers.path_unknown), (1, 0, 1));
+        assert!(
+            markdown(&sources).contains("| 0 | 1 |\n") && text(&sources).contains(", 1 for an unknown path")
+        );
     }
 
     /// The distance is the mean over comparable rows.

@@ -129,6 +129,9 @@ pub struct Cell {
     /// The cause is not known. The reason says what was tried.
     #[serde(default, skip_serializing_if = "is_false")]
     pub open: bool,
+    /// The source's path is not known, so the two numbers are not comparable.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub path_unknown: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
@@ -195,7 +198,7 @@ pub enum Verdict {
     /// Every part holds in every reference variant that it refers to, by more than the spread of
     /// the runs.
     Holds,
-    /// Some parts hold there, or all parts hold in some variant, but not all in all.
+    /// Some parts hold there, or all parts hold in some reference variant, but not all in all.
     Partly,
     /// The difference is smaller than the spread of the runs, so the claim may or may not hold.
     WithinSpread,

@@ -30,6 +30,9 @@ table! {
         reason: String => "write the reason for the difference", |at| read_prose(at, labels);
         /// Whether the cause is unknown. The reason then lists what was tried.
         open: bool = false;
+        /// Whether the source measured on a path that is not known, so that the numbers are not
+        /// comparable. Not together with `open`.
+        path_unknown: bool = false;
     }
 }
 
@@ -61,7 +64,11 @@ impl Miss {
     pub(crate) fn read_whole(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
         let fields = cursor.table(Self::known())?;
         let on = read_world(&fields)?;
-        Ok(Self { on, ..Self::read(&fields, &labels.on(on))? })
+        let miss = Self { on, ..Self::read(&fields, &labels.on(on))? };
+        match fields.get("path-unknown").filter(|_| miss.open && miss.path_unknown) {
+            Some(at) => Err(at.problem("not allowed together with `open`", "remove one of the two")),
+            None => Ok(miss),
+        }
     }
 
     /// Reports whether the reason applies to this cell.

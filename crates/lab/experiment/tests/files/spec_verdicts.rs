@@ -91,6 +91,32 @@ fn published_numbers_in_sentences_are_there() {
     assert!(note.contains(":3: note: no published loss for `cubic`"), "{note}");
 }
 
+/// A number of an unknown path is not comparable, so its cause is not open.
+#[test]
+fn open_or_of_an_unknown_path() {
+    let said = |keys: &str| {
+        parse(&GOOD.replacen("reason = \"headers", &format!("{keys}\nreason = \"headers"), 1))
+            .map(|exp| (exp.misses[0].open, exp.misses[0].path_unknown))
+            .map_err(|problem| problem.to_string())
+    };
+    assert_eq!(said("path-unknown = true"), Ok((false, true)));
+    assert_eq!(said("path-unknown = false\nopen = true"), Ok((true, false)));
+    let both = said("path-unknown = true\nopen = true").unwrap_err();
+    assert!(both.contains("miss.0.path-unknown: not allowed together with `open`"), "{both}");
+}
+
+/// The bound of a number is a number.
+#[test]
+fn bounds_in_sentences_are_read() {
+    let said = |sentence: &str| {
+        parse(&GOOD.replacen("reason = \"headers", &format!("reason = \"{sentence} headers"), 1))
+            .map_err(|problem| problem.to_string())
+    };
+    assert!(said("{Cubic: jain > 0.95}").is_ok() && said("{Cubic: published loss < 2}").is_ok());
+    let wrong = said("{Cubic: jain > fair}").unwrap_err();
+    assert!(wrong.contains("invalid placeholder `{Cubic: jain > fair}`"), "{wrong}");
+}
+
 /// ` (wire)` is the suffix of rows of `run --on wire`.
 #[test]
 fn labels_of_the_wire() {

@@ -232,6 +232,10 @@ fn open_questions(out: &mut Lines, all: &[&Summary]) {
         let numbers =
             format!("{} of the {} numbers that differ by more than 10 %", outliers.open, outliers.all);
         out.line("");
-        out.put("", &format!("open questions: {claims} claims, {biases} biased columns, {numbers}"));
+        let paths = match outliers.path_unknown {
+            0 => String::new(),
+            count => format!("; {count} of an unknown path"),
+        };
+        out.put("", &format!("open questions: {claims} claims, {biases} biased columns, {numbers}{paths}"));
     }
 }

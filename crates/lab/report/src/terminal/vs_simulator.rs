@@ -96,6 +96,7 @@ mod tests {
             published: None,
             reason: None,
             open: false,
+            path_unknown: false,
             without: 0,
         };
         let cells = values.iter().map(|(name, value)| (Metric::from(*name), cell(*value))).collect();

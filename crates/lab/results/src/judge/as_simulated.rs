@@ -36,7 +36,7 @@ pub(super) fn inherit_reasons(variant: &mut Variant) {
                 && are_alike(cell, cell_beside)
             {
                 cell.reason = Some(format!("{AS_SIMULATED}{reason}"));
-                cell.open = cell_beside.open;
+                (cell.open, cell.path_unknown) = (cell_beside.open, cell_beside.path_unknown);
             }
         }
     }
@@ -63,6 +63,7 @@ mod tests {
             published: Some(10.0),
             reason: reason.map(str::to_owned),
             open: reason.is_some(),
+            path_unknown: false,
             without: 0,
         };
         Row {

@@ -13,11 +13,11 @@ const LEAST: f64 = 0.01;
 const BY_ROW: &str = "see the reasons of its rows";
 
 /// Returns the biased columns of a variant. All rows differ in the same direction, and their
-/// standard deviation is below the mean difference.
+/// standard deviation is below the mean difference. Rows of an unknown path are not compared.
 pub(super) fn find(exp: &Experiment, variant: &Variant) -> Vec<BiasFound> {
     let found = exp.metrics.iter().filter_map(|metric| {
         let cells = || variant.rows.iter().filter_map(|row| trusted_cell(variant, &row.label, metric));
-        let compared = || cells().filter(|cell| cell.difference().is_some());
+        let compared = || cells().filter(|cell| cell.difference().is_some() && !cell.path_unknown);
         let differences: Vec<f64> = compared().filter_map(Cell::difference).collect();
         let (mean, range) = of_column(&differences)?;
         let of_file = exp.biases.iter().find(|b| b.explains(&variant.name, metric));

@@ -59,28 +59,31 @@ fn judge_part(claim: &Claim, part: &Part, variant: &Variant) -> Judged {
     }
 }
 
-/// Combines the parts of a claim, which must hold together in the reference. A claim that refers to
-/// no reference variant holds in part at best.
+/// Combines the parts of a claim, which must hold together in the reference. Other variants do not
+/// count, so a claim that refers to no reference variant is not judged.
 fn verdict(parts: &[PartResult]) -> Verdict {
-    let all = || parts.iter().flat_map(|part| &part.variants);
-    let in_reference = all().any(|judged| judged.reference);
-    let counted = || all().filter(|judged| judged.reference || !in_reference);
+    let counted = || parts.iter().flat_map(PartResult::in_reference);
     let any = |outcome| counted().any(|judged| judged.outcome == outcome);
     if !any(Outcome::Missed) {
         return match () {
             () if counted().next().is_none() || any(Outcome::NotJudged) => Verdict::NotJudged,
             () if any(Outcome::WithinSpread) => Verdict::WithinSpread,
-            () if in_reference => Verdict::Holds,
-            () => Verdict::Partly,
+            () => Verdict::Holds,
         };
     }
     let part_holds = |part: &PartResult| {
-        let mut counted = part.variants.iter().filter(|judged| judged.reference || !in_reference).peekable();
-        counted.peek().is_some() && counted.all(|judged| judged.outcome == Outcome::Holds)
+        let mut own = part.in_reference().peekable();
+        own.peek().is_some() && own.all(|judged| judged.outcome == Outcome::Holds)
     };
-    let whole_in = |name: &str| all().filter(|j| j.variant == name).all(|j| j.outcome == Outcome::Holds);
-    let somewhere = parts.iter().any(part_holds) || all().any(|judged| whole_in(&judged.variant));
+    let whole_in = |name: &str| counted().filter(|j| j.variant == name).all(|j| j.outcome == Outcome::Holds);
+    let somewhere = parts.iter().any(part_holds) || counted().any(|judged| whole_in(&judged.variant));
     if somewhere { Verdict::Partly } else { Verdict::Missed }
+}
+
+impl PartResult {
+    fn in_reference(&self) -> impl Iterator<Item = &Judged> {
+        self.variants.iter().filter(|judged| judged.reference)
+    }
 }
 
 #[cfg(test)]
@@ -111,13 +114,13 @@ mod tests {
     fn the_reference_decides() {
         let judged = |outcomes: &[(Outcome, bool)]| verdict(&[part(outcomes)]);
         assert_eq!(judged(&[(Holds, true), (Missed, false)]), Verdict::Holds);
-        assert_eq!(judged(&[(Missed, true), (Holds, false)]), Verdict::Partly);
+        assert_eq!(judged(&[(Missed, true), (Holds, false)]), Verdict::Missed, "it holds elsewhere only");
         assert_eq!(judged(&[(Missed, true), (WithinSpread, false)]), Verdict::Missed);
         assert_eq!(judged(&[(WithinSpread, true), (Holds, false)]), Verdict::WithinSpread);
         assert_eq!(judged(&[(Holds, true), (Missed, true)]), Verdict::Partly);
         assert_eq!(judged(&[(Holds, true), (WithinSpread, true)]), Verdict::WithinSpread);
         assert_eq!(judged(&[(NotJudged, true), (Holds, false)]), Verdict::NotJudged);
-        assert_eq!(judged(&[(Holds, false)]), Verdict::Partly, "it speaks of no variant of the reference");
+        assert_eq!(judged(&[(Holds, false)]), Verdict::NotJudged, "it refers to no reference variant");
         assert_eq!(judged(&[]), Verdict::NotJudged);
     }
 
@@ -129,6 +132,9 @@ mod tests {
         let crossed = [part(&[(Missed, true), (Holds, false), (Missed, false)])];
         let other = part(&[(Missed, true), (Missed, false), (Holds, false)]);
         assert_eq!(verdict(&[crossed[0].clone(), other]), Verdict::Missed, "no variant has both");
+        let elsewhere =
+            [part(&[(Missed, true), (Holds, false)]), part(&[(WithinSpread, true), (Holds, false)])];
+        assert_eq!(verdict(&elsewhere), Verdict::Missed, "both hold together, but not in the reference");
         let both = [part(&[(Holds, true)]), part(&[(Holds, true)])];
         assert_eq!(verdict(&both), Verdict::Holds);
     }
