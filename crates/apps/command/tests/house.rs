@@ -49,13 +49,13 @@ const CODE_BUDGET: [(&str, usize); 19] = [
     ("stack", 3_215),
     ("wire", 8_050),
     ("experiment", 7_413),
-    ("results", 5_077),
+    ("results", 5_093),
     ("study", 1_079),
     ("questions", 3_825),
     ("stability", 1_529),
-    ("report", 6_731),
+    ("report", 6_733),
     ("transfer", 2_684),
-    ("ackclock", 3_974),
+    ("ackclock", 3_983),
     (TASKS, 354),
 ];
 

@@ -107,7 +107,7 @@ impl Trust {
 }
 
 /// A number of the table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     pub mean: f64,
     /// Sample standard deviation over the repetitions (n - 1); `None` for one run.

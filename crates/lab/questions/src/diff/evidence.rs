@@ -126,7 +126,7 @@ mod tests {
         let mean = samples.values().sum::<f64>() / n;
         let squares: f64 = samples.values().map(|value| (value - mean) * (value - mean)).sum();
         let spread = (n > 1.0).then(|| (squares / (n - 1.0)).sqrt());
-        Cell { mean, spread, runs: None, shown: None, published: None, reason: None, open: false, without: 0 }
+        Cell { mean, spread, ..Cell::default() }
     }
 
     /// Judges values, of which the first has this seed and the others the next ones.
