@@ -2,7 +2,7 @@
 //! the formulas.
 
 use link::{Aqm, Limit, RateModel};
-use scenario::Scenario;
+use scenario::{FlowConfig, Scenario, Transport};
 use units::Duration;
 
 use super::closed_form::Path;
@@ -20,6 +20,8 @@ pub(super) struct Network {
     /// Whether goodput can be given as a share of the capacity of `path`: rates are constant, and
     /// data flow forward.
     pub(super) has_capacity: bool,
+    /// Packets and handshake of the flows, in a sentence: defaults that decide the numbers.
+    pub(super) packets: String,
     /// Random elements that differ between repetitions, without the start times of the flows.
     pub(super) random: Vec<&'static str>,
 }
@@ -47,6 +49,7 @@ impl Network {
             beyond_one_link: beyond_one_link(scenario),
             has_capacity: scenario.forward().all(|link| matches!(link.rate, RateModel::Constant(_)))
                 && flow.route.first < scenario.first_reverse(),
+            packets: packets(flow),
             random: random(scenario),
         }
     }
@@ -55,6 +58,18 @@ impl Network {
     pub(super) fn is_one_link(&self) -> bool {
         self.beyond_one_link.is_empty()
     }
+}
+
+fn packets(flow: &FlowConfig) -> String {
+    let (name, payload) = match flow.transport {
+        Transport::Quic { .. } => ("QUIC", flow.transport.payload()),
+        Transport::Tcp { .. } => ("TCP", flow.transport.payload()),
+    };
+    let with = if flow.handshake { "with" } else { "without" };
+    let size = flow.transport.wire_bytes(payload);
+    format!(
+        "{name} packets of {size} bytes carry {payload} of the data; connections begin {with} a handshake."
+    )
 }
 
 fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
@@ -126,6 +141,9 @@ mod tests {
     fn one_drop_tail_link_and_others() {
         let plain = "[link]\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\n";
         assert!(network(plain).is_one_link() && network(plain).random.is_empty());
+        let quic =
+            "QUIC packets of 1294 bytes carry 1215 of the data; connections begin without a handshake.";
+        assert_eq!(network(plain).packets, quic);
         for (link, says) in [
             (format!("{plain}aqm = \"codel\"\n"), "`codel` in its queue"),
             (format!("{plain}blackhole = [[\"1 s\", \"2 s\"]]\n"), "scheduled losses"),

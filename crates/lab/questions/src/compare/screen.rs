@@ -59,8 +59,12 @@ pub(super) fn foot(question: &Question, answer: &Answer) -> String {
     };
     let limit =
         if question.network.buffer.is_none() { " No queue size is given, so it is unlimited." } else { "" };
+    let reads_clock = question.controllers.iter().any(|controller| controller.algorithm == "dccc");
+    let clock =
+        if reads_clock { " dccc compares its own clock with the receiver's; here they agree." } else { "" };
+    let packets = &question.network.packets;
     format!(
-        "{length} {varies} Ranges are 95 % intervals, +- is the standard deviation over the seeds.{limit}"
+        "{length} {varies} Ranges are 95 % intervals, +- is the standard deviation over the seeds. {packets}{clock}{limit}"
     )
 }
 
