@@ -99,9 +99,13 @@ pub(crate) fn read(cursor: Option<&Cursor<'_>>) -> Result<Vec<Varied>, Diagnosti
     collect(cursor, "", &mut all)?;
     let cases = all.iter().try_fold(1_usize, |n, v: &Varied| n.checked_mul(v.choices.len()));
     if cases.is_none_or(|n| n > MAX_CASES) {
-        return Err(cursor.problem("too many combinations", format!("at most {MAX_CASES} in one experiment")));
+        return Err(too_many(cursor));
     }
     Ok(all)
+}
+
+fn too_many(cursor: &Cursor<'_>) -> Diagnostic {
+    cursor.problem("too many combinations", format!("at most {MAX_CASES} in one experiment"))
 }
 
 /// Collects varied keys. They are dotted names in quotes; without quotes, TOML turns them into
@@ -112,6 +116,10 @@ fn collect(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Varied>) -> Result<()
         if matches!(entry.node.value, Value::Table(_)) {
             collect(&below, &key, all)?;
             continue;
+        }
+        // Before the values are read, which takes a while.
+        if matches!(&entry.node.value, Value::Array(list) if list.len() > MAX_CASES) {
+            return Err(too_many(&below));
         }
         let choices = if is_axis(&key, &below) {
             read_axis(&below)?
