@@ -86,6 +86,14 @@ impl Metric {
     pub fn decimals(&self, value: f64) -> usize {
         self.quantity().map_or(3, |quantity| quantity.decimals(value))
     }
+
+    /// Returns the number of decimals of a published value: those that its source printed, and at
+    /// least those of the quantity.
+    pub fn published_decimals(&self, value: f64) -> usize {
+        const MOST: usize = 12;
+        let printed = format!("{value}").split_once('.').map_or(0, |(_, digits)| digits.len());
+        self.quantity().map_or(3, |quantity| quantity.decimals).max(printed.min(MOST))
+    }
 }
 
 /// Parses a text of a file or a stored table. Any text is a metric; callers must check that its
@@ -170,6 +178,9 @@ mod tests {
         }
         assert_eq!(shown("rtt_mean of BBR", 0.030_17), "0.0302");
         assert_eq!([shown("goodput", 0.001), shown("no such", 0.001)], ["0.00100", "0.001"]);
+        let printed = [0.45, 1.03, 12.0, 0.000_34]
+            .map(|published| format!("{published:.*}", Metric::new("loss").published_decimals(published)));
+        assert_eq!(printed, ["0.450", "1.030", "12.000", "0.00034"], "those of the column, or its own");
         let counts = [253.0, 253.4, 5.25, 0.0].map(|count| shown("declared_lost", count));
         assert_eq!(counts, ["253", "253", "5.25", "0"]);
         assert_eq!([shown("completion", 0.014), shown("jain", -0.000_12)], ["0.0140", "-0.000120"]);

@@ -36,7 +36,9 @@ pub struct Place<'t> {
 impl Place<'_> {
     /// Returns the value with its decimals, followed by a mark if it breaks the bound.
     pub fn shown(&self, value: f64) -> String {
-        let text = format!("{value:.*}", self.metric.decimals(value));
+        let decimals =
+            if self.published { self.metric.published_decimals(value) } else { self.metric.decimals(value) };
+        let text = format!("{value:.decimals$}");
         match self.bound {
             Some((side, limit)) if value.partial_cmp(&limit) != Some(side) => {
                 let word = if side == Ordering::Less { "less" } else { "more" };

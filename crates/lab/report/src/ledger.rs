@@ -72,15 +72,16 @@ fn counts(name: &str, counts: &[usize]) -> Markup {
 }
 
 fn line(d: &Difference) -> Markup {
-    let shown = |value: f64| number::fixed(value, d.metric.decimals(value));
+    let ours = number::fixed(d.ours, d.metric.decimals(d.ours));
+    let published = number::fixed(d.published, d.metric.published_decimals(d.published));
     html! {
         tr {
             th scope="row" { (d.experiment) }
             td { (d.variant) }
             td { (d.row) }
             td { (d.metric) }
-            td.first { (shown(d.ours)) }
-            td.published { (shown(d.published)) }
+            td.first { (ours) }
+            td.published { (published) }
             td { (d.state.word()) }
         }
     }

@@ -374,16 +374,17 @@ pub fn text(sources: &[Source]) -> String {
 }
 
 fn line_of(out: &mut String, d: &Difference) {
-    let shown = |value: f64| format!("{value:.*}", d.metric.decimals(value));
     let _ = writeln!(
         out,
-        "    {} {}{}: {} {} for {} ({})",
+        "    {} {}{}: {} {:.*} for {:.*} ({})",
         d.experiment,
         d.row,
         behind(&d.variant),
         d.metric,
-        shown(d.ours),
-        shown(d.published),
+        d.metric.decimals(d.ours),
+        d.ours,
+        d.metric.published_decimals(d.published),
+        d.published,
         d.state.word()
     );
 }

@@ -3,8 +3,6 @@
 use experiment::metric::Metric;
 use results::summary::{BiasFound, Cell, Row};
 
-use crate::number::{MOST_DECIMALS, printed_decimals};
-
 /// Relative difference above which a reason is expected.
 const NOTABLE: f64 = 0.10;
 
@@ -38,8 +36,7 @@ pub(super) fn number(metric: &Metric, value: f64) -> String {
 
 /// Formats a published value with the digits that its source has, and at least those of the column.
 pub(super) fn published(metric: &Metric, value: f64) -> String {
-    let decimals = printed_decimals(std::iter::once(value), MOST_DECIMALS).max(metric.decimals(0.0));
-    format!("{value:.decimals$}")
+    format!("{value:.*}", metric.published_decimals(value))
 }
 
 /// Formats a difference: `+12 % [1]`. The number refers to its reason, which is added to `reasons`.

@@ -3,12 +3,11 @@
 //!
 //! A single experiment shows its table. Several experiments with claims show one line each.
 
-use experiment::metric::Metric;
 use experiment::row::RowLabel;
 use results::ledger::{self, Claims, Difference, Outliers};
 use results::summary::{ClaimResult, Summary, Verdict};
 
-use super::cells::{mark, number};
+use super::cells::{mark, number, published as printed};
 use super::lines::{Lines, colour, paint, short};
 use super::{brief, vs_simulator};
 
@@ -211,16 +210,13 @@ fn in_words(found: &Difference) -> String {
     let Difference { experiment, variant, row, metric, ours, published, state } = found;
     let row: &RowLabel = row;
     let place = if variant.is_empty() { String::new() } else { format!(" ({variant})") };
+    let with_unit = |number: String| format!("{number} {}", metric.unit()).trim_end().to_owned();
     format!(
         "{experiment} {row}{place}: {metric} {}, published {} ({})",
-        with_unit(metric, *ours),
-        with_unit(metric, *published),
+        with_unit(number(metric, *ours)),
+        with_unit(printed(metric, *published)),
         state.word()
     )
-}
-
-fn with_unit(metric: &Metric, value: f64) -> String {
-    format!("{} {}", number(metric, value), metric.unit()).trim_end().to_owned()
 }
 
 fn open_questions(out: &mut Lines, all: &[&Summary]) {
