@@ -13,6 +13,9 @@ use crate::wire::varint;
 
 /// Largest possible UDP payload, in bytes (RFC 9000 section 18.2, `max_udp_payload_size`).
 pub const MAX_UDP_PAYLOAD: u64 = 65_527;
+/// Smallest `initial_datagram_size`, in bytes: header, tag, and the largest frame that cannot be
+/// divided. That is an ACK of one range with ECN counts.
+pub const MIN_PACKET_SIZE: usize = 1 + ConnectionId::MAX_LEN + 4 + 16 + 56;
 /// Largest number of the peer's connection IDs that this end stores.
 pub const MAX_CONNECTION_IDS: u64 = 8;
 /// A window that no run exhausts. It never moves, so no MAX_DATA is ever sent.
@@ -139,9 +142,14 @@ pub struct Config {
     pub connection_id_len: usize,
     /// Number of the peer's connection IDs that this end stores; 2 to 8.
     pub active_connection_id_limit: u64,
-    /// Size of UDP payloads, 1200 B to 65 527 B. There is no path MTU discovery.
+    /// Size of UDP payloads, 97 B to 65 527 B. There is no path MTU discovery.
+    ///
+    /// A size below 1200 B is that of 1-RTT packets. Datagrams of the handshake and of path
+    /// validation still have up to 1200 B, as sections 8.2.1 and 14.1 require. They may exceed the
+    /// congestion window by the difference.
     pub initial_datagram_size: Bytes,
-    /// Largest UDP payload that this end accepts; from `initial_datagram_size` to 65 527 B.
+    /// Largest UDP payload that this end accepts; from `initial_datagram_size`, or 1200 B
+    /// if that is more, to 65 527 B.
     pub max_datagram_size: Bytes,
     /// Asks the peer not to migrate deliberately to another address (section 18.2).
     pub disable_active_migration: bool,
@@ -228,14 +236,14 @@ impl Config {
                 "2 to 8",
             ),
             (
-                (MIN_INITIAL_DATAGRAM as u64..=MAX_UDP_PAYLOAD).contains(&first),
+                (MIN_PACKET_SIZE as u64..=MAX_UDP_PAYLOAD).contains(&first),
                 "initial_datagram_size",
-                "1200 B to 65527 B",
+                "97 B to 65527 B",
             ),
             (
-                (first..=MAX_UDP_PAYLOAD).contains(&most),
+                (first.max(MIN_INITIAL_DATAGRAM as u64)..=MAX_UDP_PAYLOAD).contains(&most),
                 "max_datagram_size",
-                "from `initial_datagram_size` to 65527 B",
+                "from `initial_datagram_size`, and at least 1200 B, to 65527 B",
             ),
             (
                 whole_ms(self.max_ack_delay) && self.max_ack_delay < ACK_DELAY_LIMIT,

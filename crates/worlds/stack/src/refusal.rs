@@ -2,13 +2,11 @@
 
 use std::fmt;
 
-use quic::config::Invalid;
+use quic::config::{Invalid, MIN_PACKET_SIZE};
 use recovery::{Clock, Exit, Timeout};
 use scenario::{Application, FlowConfig, Transport};
 use units::Duration;
 
-/// Smallest UDP payload that a QUIC path must carry (RFC 9000 section 14), in bytes.
-const LEAST_DATAGRAM: u32 = 1200;
 /// Largest UDP payload, in bytes.
 const MOST_DATAGRAM: u32 = 65_527;
 /// Largest `max_ack_delay` that a transport parameter can hold: below 2^14 ms (RFC 9000 section
@@ -77,8 +75,8 @@ pub fn check(flow: &FlowConfig) -> Result<(), Refusal> {
             "its max_ack_delay is longer than the 16383 ms that RFC 9000 section 18.2 allows",
         ),
         (
-            datagram >= LEAST_DATAGRAM,
-            "its datagrams are smaller than the 1200 bytes that RFC 9000 section 14 requires",
+            datagram as usize >= MIN_PACKET_SIZE,
+            "its datagrams are smaller than the 97 bytes that a QUIC packet may need",
         ),
         (flow.ack.jitter == Duration::ZERO, "its ACKs have jitter"),
         (flow.clock == Clock::default(), "its clock has an offset, a drift or a granularity"),
@@ -113,7 +111,7 @@ mod tests {
         let bulk = FlowConfig::default();
         assert_eq!(check(&bulk), Ok(()));
         let tcp = Transport::Tcp { mss: 1448, overhead: 52 };
-        let small = Transport::Quic { datagram: 1199, header: 37, overhead: 42 };
+        let small = Transport::Quic { datagram: 96, header: 37, overhead: 42 };
         let large = Transport::Quic { datagram: 65_528, header: 37, overhead: 42 };
         let with = |recovery| FlowConfig { recovery, ..bulk.clone() };
         let quic = Config::quic();

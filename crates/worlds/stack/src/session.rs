@@ -175,20 +175,34 @@ impl Session {
     }
 
     /// Performs the handshake of a flow without `handshake`. It crosses no links, takes no time,
-    /// and is unknown to congestion control.
+    /// and is unknown to congestion control, even if its flights exceed the window of small packets.
     fn establish(&mut self, now: Time) {
+        let large = self.spec.flow.transport.mds() as usize >= LEAST_DATAGRAM;
+        let mut was_reset = false;
         for _ in 0..MOST_FLIGHTS {
             let sent = [End::Sender, End::Receiver].map(|from| self.hand_over(now, from));
             self.server.serve();
-            if sent == [false; 2] {
+            let silent = sent == [false; 2];
+            if silent && (large || was_reset) {
                 break;
             }
+            if silent {
+                self.reset_path_state(now);
+                self.client.on_time(now);
+                self.server.on_time(now);
+            }
+            was_reset = silent;
         }
+        self.reset_path_state(now);
         for endpoint in [&mut self.client, &mut self.server] {
-            endpoint.reset_path_state(now);
             // The handshake is also left out of the log.
             endpoint.take_events(&mut self.events);
         }
+    }
+
+    fn reset_path_state(&mut self, now: Time) {
+        self.client.reset_path_state(now);
+        self.server.reset_path_state(now);
     }
 
     /// Delivers all datagrams of one endpoint to the other at once. Reports whether there were any.

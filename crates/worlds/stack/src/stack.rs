@@ -9,6 +9,9 @@ use crate::aioquic::{Host, names};
 use crate::builtin_cc;
 use crate::refusal::{self, Refusal};
 
+/// Smallest datagrams of quinn, noq and aioquic, in bytes: those that every QUIC path must carry
+/// (RFC 9000 section 14).
+const LEAST_OF_OTHERS: u32 = 1200;
 /// Largest datagram with which handshakes of quinn 0.11 and noq 1.4 complete, in bytes. With 11 600
 /// bytes they do not. The limit was found by trial, and its cause is unknown.
 const MOST_OF_OTHERS: u32 = 11_500;
@@ -90,6 +93,10 @@ impl Stack {
         if !self.is_built_in() {
             return Err(Refusal::NotBuiltIn(self.word()));
         }
+        if self != Self::Ackclock && flow.transport.mds() < LEAST_OF_OTHERS {
+            let why = format!("{} cannot send datagrams below {LEAST_OF_OTHERS} bytes", self.word());
+            return Err(Refusal::Stack(why));
+        }
         if self == Self::Aioquic {
             refusal::check_bulk(flow)?;
         }
@@ -150,6 +157,11 @@ mod tests {
     fn who_can_run_what() {
         for stack in Stack::ALL.into_iter().filter(|stack| stack.is_built_in()) {
             assert_eq!(stack.check(&flow("cubic")), Ok(()));
+            let mut small = flow("cubic");
+            small.transport = Transport::Quic { datagram: 1199, header: 37, overhead: 42 };
+            let small = stack.check(&small).err().map(|refusal| refusal.to_string());
+            let why = format!("{} cannot send datagrams below 1200 bytes", stack.word());
+            assert_eq!(small, (stack != Stack::Ackclock).then_some(why));
             let runs_bbr3 = stack.check(&flow("bbr3")).is_ok();
             let obeys_rates = matches!(stack, Stack::Ackclock | Stack::Noq);
             assert_eq!(runs_bbr3, obeys_rates, "{stack:?}");

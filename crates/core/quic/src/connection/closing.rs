@@ -53,9 +53,9 @@ impl Connection {
         let (addresses, room) = self.room(path, buf.len())?;
         let keys = LEVELS.map(|level| self.keys.has(level));
         let levels = close_levels(self.side, keys, self.is_confirmed());
-        self.assemble(now, &mut buf[..room], (path, addresses), levels, |_, level, out| {
+        self.assemble(now, (&mut buf[..room], room), (path, addresses), levels, |_, level, out| {
             // If it does not fit, this level is skipped.
-            let _ = close.frame(level).encode(&mut out.w);
+            let _ = close.frame(level, out.w.remaining()).encode(&mut out.w);
             WrittenFrames::default()
         })
     }

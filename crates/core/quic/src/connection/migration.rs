@@ -97,7 +97,8 @@ impl Connection {
             self.skip_challenge(now, path);
             return None;
         };
-        self.assemble(now, &mut buf[..room], (path, addresses), [Level::OneRtt], |connection, _, out| {
+        let buf = (&mut buf[..room], room);
+        self.assemble(now, buf, (path, addresses), [Level::OneRtt], |connection, _, out| {
             let before = out.w.position();
             let expand = connection.write_path_frames(now, path, out);
             WrittenFrames { eliciting: out.w.position() > before, expand }

@@ -92,8 +92,10 @@ impl Connection {
             self.note_limit(pending);
             return None;
         }
-        let (may, room) = (allowed.is_some(), allowed.map_or(room, |most| room.min(most)));
-        let transmit = self.assemble(now, &mut buf[..room], (path, addresses), LEVELS, |this, level, out| {
+        let (may, most) = (allowed.is_some(), allowed.unwrap_or(usize::MAX));
+        let room = room.min(most.max(MIN_INITIAL_DATAGRAM));
+        let buf = (&mut buf[..room], most);
+        let transmit = self.assemble(now, buf, (path, addresses), LEVELS, |this, level, out| {
             // An ACK-eliciting Initial of a server fills a datagram, or waits.
             let full = level != Level::Initial || room >= MIN_INITIAL_DATAGRAM;
             this.write_frames(now, level, may && full, out)
@@ -130,13 +132,18 @@ impl Connection {
             || self.keys.one_rtt.as_ref().is_some_and(OneRtt::wants_update)
     }
 
-    /// Returns the addresses of a path, and the maximum size of a datagram on it now.
+    /// Returns the addresses of a path, and the maximum size of a datagram on it now. That is at
+    /// least the size of an Initial, even if 1-RTT packets are smaller.
     pub(super) fn room(&self, path: PathId, most: usize) -> Option<(Addresses, usize)> {
         let known = self.paths.get(path)?;
         let budget = usize::try_from(known.budget()).unwrap_or(usize::MAX);
-        let size = usize::try_from(self.loss.path.max_datagram_size).unwrap_or(usize::MAX);
-        let room = budget.min(size).min(most);
+        let room = budget.min(self.packet_size().max(MIN_INITIAL_DATAGRAM)).min(most);
         (room >= MIN_ROOM).then(|| (known.addresses(), room))
+    }
+
+    /// Returns the maximum size of a 1-RTT packet that is not padded.
+    fn packet_size(&self) -> usize {
+        usize::try_from(self.loss.path.max_datagram_size).unwrap_or(usize::MAX)
     }
 
     /// Returns the maximum size of an ACK-eliciting datagram that may be sent now, or `None` if it
@@ -176,17 +183,21 @@ impl Connection {
 
     /// Writes, seals and records a datagram with a packet of each of these levels for which there
     /// are keys and space, and for which `fill` writes anything.
+    ///
+    /// A 1-RTT packet alone in its datagram has at most `most` bytes before it is padded.
     pub(super) fn assemble(
         &mut self,
         now: Time,
-        buf: &mut [u8],
+        (buf, most): (&mut [u8], usize),
         path: (PathId, Addresses),
         levels: impl IntoIterator<Item = Level>,
         mut fill: impl FnMut(&mut Self, Level, &mut FrameWriter<'_>) -> WrittenFrames,
     ) -> Option<Transmit> {
         let mut datagram = Datagram::new(mem::take(&mut self.items));
+        let alone = buf.len().min(most).min(self.packet_size());
         for level in levels {
-            if let Some(draft) = self.draft(now, level, buf, &mut datagram, &mut fill) {
+            let room = if level == Level::OneRtt && datagram.is_empty() { alone } else { buf.len() };
+            if let Some(draft) = self.draft(now, level, &mut buf[..room], &mut datagram, &mut fill) {
                 datagram.push(draft);
             }
         }

@@ -10,6 +10,7 @@ mod laboratory;
 mod link;
 mod many;
 mod pressure;
+mod small;
 mod transfers;
 #[allow(dead_code, unreachable_pub, reason = "a module of this program alone")]
 mod world;

@@ -59,6 +59,8 @@ pub struct World {
     /// Hash of everything that was sent: time, direction, bytes.
     pub trace: u64,
     pub sent: [u64; 2],
+    /// Sender, first byte and size of every datagram.
+    pub datagrams: Vec<(usize, u8, usize)>,
     /// Datagrams and bytes that reached the server, and that left it.
     pub crossed: [u64; 2],
     pub flying: BTreeMap<(Time, u64), Flying>,
@@ -133,6 +135,7 @@ impl World {
             last_of_server: Vec::new(),
             trace: 0,
             sent: [0; 2],
+            datagrams: Vec::new(),
             crossed: [0; 2],
             flying: BTreeMap::new(),
             lanes: [Lane::default(), Lane::default()],
@@ -245,6 +248,7 @@ impl World {
                 self.bursts.1 = self.bursts.1.max(transmit.len.div_ceil(size));
                 for bytes in buf[..transmit.len].chunks(size) {
                     self.sent[n] += 1;
+                    self.datagrams.push((n, bytes[0], bytes.len()));
                     let bytes = bytes.to_vec();
                     self.send(n, Flying { from, to: transmit.to, ecn: transmit.ecn, bytes });
                 }

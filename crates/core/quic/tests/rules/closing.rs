@@ -59,7 +59,7 @@ fn one_answer_and_then_nothing() {
     life.on_peer_close(Time::ZERO, PTO);
     assert_eq!((life.state(), life.timer()), (State::Draining, Time::ZERO + PTO * 3));
     let no_error = Frame::ConnectionClose { code: Code::NO_ERROR, frame_type: 0, reason: &[] };
-    assert_eq!(life.next_close().map(|close| close.frame(Level::OneRtt)), Some(no_error));
+    assert_eq!(life.next_close().map(|close| close.frame(Level::OneRtt, 1000)), Some(no_error));
     (0..100).for_each(|_| life.on_packet());
     life.on_peer_close(Time::from_millis(200), PTO);
     assert_eq!((life.timer(), life.next_close()), (Time::ZERO + PTO * 3, None));
@@ -120,19 +120,24 @@ fn levels_that_the_peer_can_read() {
 #[test]
 fn the_applications_reason_is_for_the_peer_alone() {
     let hidden = Frame::ConnectionClose { code: Code::APPLICATION_ERROR, frame_type: 0, reason: &[] };
-    assert_eq!(application().frame(Level::Initial), hidden);
-    assert_eq!(application().frame(Level::Handshake), hidden);
+    assert_eq!(application().frame(Level::Initial, 1000), hidden);
+    assert_eq!(application().frame(Level::Handshake, 1000), hidden);
     let told = Frame::ApplicationClose { error: 7, reason: b"enough" };
-    assert_eq!(application().frame(Level::OneRtt), told);
+    assert_eq!(application().frame(Level::OneRtt, 1000), told);
     let close = Close::from(Error::new(Code::STREAM_LIMIT_ERROR, "too many").in_frame(8));
     let told = Frame::ConnectionClose { code: Code::STREAM_LIMIT_ERROR, frame_type: 8, reason: b"too many" };
-    assert_eq!((close.frame(Level::Initial), close.frame(Level::OneRtt)), (told, told));
+    assert_eq!((close.frame(Level::Initial, 1000), close.frame(Level::OneRtt, 1000)), (told, told));
     let long = Close::Application { error: 1, reason: vec![b'x'; 5000] };
-    assert!(long.frame(Level::OneRtt).size() < MAX_REASON + 8);
+    assert!(long.frame(Level::OneRtt, 1000).size() < MAX_REASON + 8);
     // Cut between characters.
     let umlauts = Close::Application { error: 1, reason: format!("x{}", "\u{fc}".repeat(200)).into_bytes() };
-    let Frame::ApplicationClose { reason, .. } = umlauts.frame(Level::OneRtt) else { unreachable!() };
+    let Frame::ApplicationClose { reason, .. } = umlauts.frame(Level::OneRtt, 1000) else { unreachable!() };
     assert_eq!(std::str::from_utf8(reason).map(str::len), Ok(MAX_REASON - 1));
+    // Cut so that the frame fits.
+    for room in [0, 20, 21, 22, 100] {
+        let size = umlauts.frame(Level::OneRtt, room).size();
+        assert!(size <= room.max(8), "{size} in {room}");
+    }
 }
 
 #[test]

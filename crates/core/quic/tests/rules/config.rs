@@ -2,11 +2,13 @@
 
 use ackclock_quic::Side;
 use ackclock_quic::config::{
-    AckFrequencyConfig, AckRequest, Config, DatagramConfig, ENDLESS, EndpointConfig, TimestampConfig,
+    AckFrequencyConfig, AckRequest, Config, DatagramConfig, ENDLESS, EndpointConfig, MIN_PACKET_SIZE,
+    TimestampConfig,
 };
+use ackclock_quic::endpoint::token::MAX_TOKEN;
 use ackclock_quic::streams::WindowConfig;
 use ackclock_quic::units::{Bytes, Duration};
-use ackclock_quic::wire::{ConnectionId, StampFormat, TransportParameters};
+use ackclock_quic::wire::{AckToSend, ConnectionId, EcnCounts, Frame, StampFormat, TransportParameters};
 
 fn full() -> Config {
     Config {
@@ -57,10 +59,14 @@ fn what_is_wrong_is_named() {
         ("connection_id_len", Box::new(|c| c.connection_id_len = 21)),
         ("active_connection_id_limit", Box::new(|c| c.active_connection_id_limit = 1)),
         ("active_connection_id_limit", Box::new(|c| c.active_connection_id_limit = 9)),
-        ("initial_datagram_size", Box::new(|c| c.initial_datagram_size = Bytes(1199))),
+        ("initial_datagram_size", Box::new(|c| c.initial_datagram_size = Bytes(96))),
         ("initial_datagram_size", Box::new(|c| c.initial_datagram_size = Bytes(65_528))),
         ("max_datagram_size", Box::new(|c| c.max_datagram_size = Bytes(1199))),
         ("max_datagram_size", Box::new(|c| c.max_datagram_size = Bytes(65_528))),
+        (
+            "max_datagram_size",
+            Box::new(|c| (c.initial_datagram_size, c.max_datagram_size) = (Bytes(300), Bytes(1199))),
+        ),
         ("max_ack_delay", Box::new(|c| c.max_ack_delay = Duration::from_millis(1 << 14))),
         ("max_ack_delay", Box::new(|c| c.max_ack_delay = Duration::from_micros(1))),
         ("ack_delay_exponent", Box::new(|c| c.ack_delay_exponent = 21)),
@@ -90,6 +96,25 @@ fn what_is_wrong_is_named() {
         "`stream_window` must be `ENDLESS` with `fixed_sizes`"
     );
     assert_eq!(Config::exact().data_window, ENDLESS);
+    let tiny = Config { initial_datagram_size: Bytes(96), ..Config::default() };
+    assert_eq!(tiny.check().unwrap_err().to_string(), "`initial_datagram_size` must be 97 B to 65527 B");
+}
+
+/// A small packet holds every frame that cannot be divided. The announced limit stays that of RFC
+/// 9000 section 18.2.
+#[test]
+fn the_least_packet() {
+    let least = Config { initial_datagram_size: Bytes(97), max_datagram_size: Bytes(1200), ..full() };
+    assert_eq!((MIN_PACKET_SIZE, least.check()), (97, Ok(())));
+    let room = MIN_PACKET_SIZE - (1 + ConnectionId::MAX_LEN + 4 + 16);
+    let (id, most) = (ConnectionId::new(&[5; ConnectionId::MAX_LEN]).unwrap(), (1 << 62) - 1);
+    let new_id = Frame::NewConnectionId { sequence: most, retire_prior_to: most, id, reset_token: [0; 16] };
+    let ecn = Some(EcnCounts { ect0: most, ect1: most, ce: most });
+    let ack = AckToSend { ranges: &[(0, most)], delay: most, ecn, stamps: None };
+    // A token for a later connection: all but the port and the connection IDs of a Retry.
+    let token = Frame::NewToken(&[0; MAX_TOKEN - 2 - 2 * (1 + ConnectionId::MAX_LEN)]);
+    assert!([new_id.size(), ack.size(), token.size()].into_iter().all(|size| size <= room));
+    assert_eq!(least.parameters(id).max_udp_payload_size, 1200);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use units::{Duration, Ecn};
 use crate::feasibility::{self, FLOW_PORT, Limits, MTU, UDP_HEADERS};
 
 /// Largest number of flows in a run. Each has two threads.
-pub const MAX_FLOWS: usize = 64;
+pub const MAX_FLOWS: usize = 128;
 /// Largest numbers of a run. All its packets stay in memory until its end.
 const LIMITS: Limits = Limits { flows: MAX_FLOWS, packets: 5_000_000 };
 /// Smallest segment payload of the kernel, in bytes (`TCP_MIN_MSS`).
@@ -90,7 +90,11 @@ fn controller(algorithm: &Algorithm) -> Result<&'static str, String> {
         "tcp-reno" | "fixed-window" => Ok("reno"),
         "cubic" => Ok("cubic"),
         "bbr1" => Ok("bbr"),
-        other => Err(format!("the kernel has no {other}; use tcp-reno, cubic, bbr1 or fixed-window")),
+        "vegas" => Ok("vegas"),
+        "westwood-plus" => Ok("westwood"),
+        other => Err(format!(
+            "the kernel has no {other}; use tcp-reno, cubic, bbr1, vegas, westwood-plus or fixed-window"
+        )),
     }
 }
 
@@ -147,6 +151,34 @@ mod tests {
     use units::{Rate, Time};
 
     use super::*;
+
+    fn scenario(count: usize, name: &str, transport: Transport) -> Scenario {
+        let link = LinkConfig { delay: Duration::from_millis(25), ..LinkConfig::plain(Rate(10_000_000)) };
+        let algorithm = Algorithm::all().into_iter().find(|a| a.name() == name).unwrap();
+        let flow = FlowConfig::new(name, algorithm, transport, Duration::from_millis(50));
+        Scenario::new(link, vec![flow; count], Duration::from_secs(10))
+    }
+
+    #[test]
+    fn the_kernels_controllers() {
+        let tcp = Transport::Tcp { mss: 1448, overhead: 52 };
+        let names =
+            [("vegas", "vegas"), ("westwood-plus", "westwood"), ("tcp-reno", "reno"), ("bbr1", "bbr")];
+        for (ours, kernels) in names {
+            let feasible = Feasibility::check(&scenario(1, ours, tcp)).unwrap();
+            assert_eq!(feasible.flows[0].as_ref().unwrap().controller, kernels);
+        }
+        let why = Feasibility::check(&scenario(1, "hstcp", tcp)).unwrap_err();
+        assert!(why.contains("no hstcp") && why.contains("vegas, westwood-plus"), "{why}");
+    }
+
+    #[test]
+    fn many_flows_of_small_datagrams() {
+        let small = Transport::Quic { datagram: 549, header: 37, overhead: 28 };
+        assert!(Feasibility::check(&scenario(128, "cubic", small)).unwrap().guests_only());
+        let why = Feasibility::check(&scenario(129, "cubic", small)).unwrap_err();
+        assert_eq!(why, "it has more than 128 flows");
+    }
 
     /// Timed changes move from the run's clock to the emulator's, which started earlier.
     #[test]

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crate::emu::{Error, Rig, Side, privilege};
-use crate::udp::{Clock, Socket, wait};
+use crate::udp::{Clock, Socket, wait_each};
 use scenario::Guest;
 use scenario::Scenario;
 use units::{Duration, Time};
@@ -136,9 +136,12 @@ fn run(
     let Some(mut late) = lateness() else { return GuestResults::default() };
     let mut ticks = Ticks::new(scenario.series);
     let mut error = None;
+    let mut ready = vec![true; guest_sockets.len()];
     while !over.load(Ordering::Relaxed) && error.is_none() {
-        let turned =
-            guest_sockets.iter_mut().try_for_each(|guest_socket| guest_socket.turn(&clock, &mut late));
+        let now = clock.now();
+        let mut turning =
+            guest_sockets.iter_mut().zip(&ready).filter(|(guest, ready)| **ready || guest.next() <= now);
+        let turned = turning.try_for_each(|(guest_socket, _)| guest_socket.turn(&clock, &mut late));
         let now = clock.now();
         while ticks.is_due(now) {
             guest_sockets.iter_mut().for_each(|guest_socket| guest_socket.sample(now));
@@ -147,10 +150,10 @@ fn run(
             guest_sockets.iter().filter(|guest_socket| !guest_socket.is_done()).count(),
             Ordering::Relaxed,
         );
-        error = turned
-            .and_then(|()| rest(&guest_sockets, &ticks, &clock))
-            .err()
-            .map(|e| format!("a socket failed: {e}"));
+        match turned.and_then(|()| rest(&guest_sockets, &ticks, &clock)) {
+            Ok(these) => ready = these,
+            Err(why) => error = Some(format!("a socket failed: {why}")),
+        }
     }
     let lateness = Lateness { p99: Duration(late.value_at_quantile(0.99)), max: Duration(late.max()) };
     GuestResults {
@@ -160,16 +163,25 @@ fn run(
     }
 }
 
-/// Waits for a datagram or for the next action.
-fn rest(guest_sockets: &[GuestSocket], ticks: &Ticks, clock: &Clock) -> std::io::Result<()> {
+/// Waits for a datagram or for the next action. Returns which guests have a socket that is ready,
+/// so that a datagram costs no system calls for the sockets of others.
+fn rest(guest_sockets: &[GuestSocket], ticks: &Ticks, clock: &Clock) -> std::io::Result<Vec<bool>> {
     let next = guest_sockets.iter().map(GuestSocket::next).fold(ticks.next, Time::min);
     let (mut read, mut write): (Vec<&Socket>, Vec<&Socket>) = (Vec::new(), Vec::new());
-    for guest_socket in guest_sockets {
+    let (mut readers, mut writers) = (Vec::new(), Vec::new());
+    for (guest, guest_socket) in guest_sockets.iter().enumerate() {
         let (reads, writes) = guest_socket.sockets();
+        readers.extend(reads.iter().map(|_| guest));
+        writers.extend(writes.iter().map(|_| guest));
         read.extend(reads);
         write.extend(writes);
     }
-    wait(&read, &write, Some(next.min(clock.now() + POLL_INTERVAL)), clock).map(drop)
+    let waited = wait_each(&read, &write, next.min(clock.now() + POLL_INTERVAL), clock)?;
+    let mut ready = vec![false; guest_sockets.len()];
+    for (guest, _) in readers.iter().chain(&writers).zip(waited).filter(|(_, is)| *is) {
+        ready[*guest] = true;
+    }
+    Ok(ready)
 }
 
 /// Sampling times of the series.

@@ -13,4 +13,5 @@ pub use engine::{Counters, Engine, MAX_BURST};
 pub use quic;
 pub use socket::{Incoming, MAX_PAYLOAD, Outgoing, Sent, Socket};
 pub use units;
+pub(crate) use wait::wait_each;
 pub use wait::{Ready, wait};

@@ -30,7 +30,19 @@ pub enum Ready {
 /// The error of the system call.
 pub fn wait(read: &[&Socket], write: &[&Socket], deadline: Option<Time>, clock: &Clock) -> io::Result<Ready> {
     let read = read.iter().map(|socket| socket.as_fd());
-    wait_for(read, write.iter().map(|socket| socket.as_fd()), deadline, clock)
+    wait_for(read, write.iter().map(|socket| socket.as_fd()), deadline, clock).map(|(ready, _)| ready)
+}
+
+/// Waits like [`wait`]. Returns which sockets are ready, those of `read` first.
+pub(crate) fn wait_each(
+    read: &[&Socket],
+    write: &[&Socket],
+    deadline: Time,
+    clock: &Clock,
+) -> io::Result<Vec<bool>> {
+    let read = read.iter().map(|socket| socket.as_fd());
+    let waited = wait_for(read, write.iter().map(|socket| socket.as_fd()), Some(deadline), clock)?;
+    Ok(waited.1.iter().map(|fd| fd.any().unwrap_or(true)).collect())
 }
 
 fn wait_for<'a>(
@@ -38,16 +50,16 @@ fn wait_for<'a>(
     write: impl Iterator<Item = BorrowedFd<'a>>,
     deadline: Option<Time>,
     clock: &Clock,
-) -> io::Result<Ready> {
+) -> io::Result<(Ready, Vec<PollFd<'a>>)> {
     let read = read.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-    let mut all: Vec<PollFd<'_>> = read.chain(write.map(|fd| PollFd::new(fd, PollFlags::POLLOUT))).collect();
+    let mut all: Vec<PollFd<'a>> = read.chain(write.map(|fd| PollFd::new(fd, PollFlags::POLLOUT))).collect();
     let timeout = deadline
         .filter(|at| *at != Time::NEVER)
         .map(|at| TimeSpec::from_duration(std::time::Duration::from_nanos(ahead(clock, at).0)));
     match ppoll(&mut all, timeout, None) {
-        Ok(0) => Ok(Ready::Time),
-        Ok(_) => Ok(Ready::Socket),
-        Err(Errno::EINTR) => Ok(Ready::Signal),
+        Ok(0) => Ok((Ready::Time, all)),
+        Ok(_) => Ok((Ready::Socket, all)),
+        Err(Errno::EINTR) => Ok((Ready::Signal, all)),
         Err(error) => Err(error.into()),
     }
 }

@@ -9,7 +9,7 @@ mod interop;
 
 use ackclock_wire::emu::testing::{timing, turn};
 use ackclock_wire::emu::validity::LATE_MAX;
-use ackclock_wire::endpoints::{Feasibility, MakeGuests, Measured, run};
+use ackclock_wire::endpoints::{Feasibility, MAX_FLOWS, MakeGuests, Measured, run};
 use congestion::Registry;
 use link::{Limit, LinkConfig, Steps};
 use recovery::{Pacing, Style};
@@ -142,6 +142,17 @@ fn beside_the_kernels_tcp() {
         let said = || format!("{tcp} and {quic}, {:?}", windows().collect::<Vec<_>>());
         (invalid_reasons, holds.then_some(()).ok_or_else(said))
     });
+}
+
+/// As many flows as a run may have, with datagrams below those of a handshake: every byte arrives.
+#[test]
+fn many_flows_of_small_datagrams() {
+    let Some(_turn) = turn("many_flows_of_small_datagrams") else { return };
+    let transport = Transport::Quic { datagram: 549, header: 35, overhead: 28 };
+    let small = FlowConfig { transport, transfer: Some(20_000), ..flow("new-reno") };
+    let Measured { outcome, .. } = on_wire(&scenario(vec![small; MAX_FLOWS], 60));
+    let delivered: Vec<u64> = outcome.flows.iter().map(|flow| flow.delivered).collect();
+    assert_eq!(delivered, [20_000; MAX_FLOWS]);
 }
 
 #[test]

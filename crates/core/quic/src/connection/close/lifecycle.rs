@@ -10,8 +10,10 @@ use crate::wire::frame::Frame;
 /// Duration of the closing and draining states, in PTOs.
 const PTOS: u64 = 3;
 
-/// Maximum length of a reason phrase that is sent, in bytes. It must fit into any packet.
+/// Maximum length of a reason phrase that is sent, in bytes.
 pub const MAX_REASON: usize = 256;
+/// Maximum size of CONNECTION_CLOSE without its reason: type, code, type of a frame, length.
+const HEADER: usize = 1 + 8 + 8 + 2;
 
 /// Reason for closing a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,23 +42,25 @@ impl From<Error> for Close {
     }
 }
 
-/// Truncates a reason to [`MAX_REASON`] bytes, without splitting a character.
-fn shortened(reason: &[u8]) -> &[u8] {
+/// Truncates a reason to [`MAX_REASON`] bytes, and to a frame that fits into `room`, without
+/// splitting a character.
+fn shortened(reason: &[u8], room: usize) -> &[u8] {
+    let most = MAX_REASON.min(room.saturating_sub(HEADER));
     let is_start = |at: &usize| reason.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
-    let end = (0..=reason.len().min(MAX_REASON)).rev().find(is_start).unwrap_or(0);
+    let end = (0..=reason.len().min(most)).rev().find(is_start).unwrap_or(0);
     &reason[..end]
 }
 
 impl Close {
-    /// Returns the frame for a packet of this level. Initial and Handshake packets do not reveal
+    /// Returns the frame for a packet of this level with this much space. Initial and Handshake packets do not reveal
     /// the application's reason, since their reader may not be the peer (section 10.2.3).
-    pub fn frame(&self, level: Level) -> Frame<'_> {
+    pub fn frame(&self, level: Level, room: usize) -> Frame<'_> {
         match self {
             Self::Transport { code, frame, reason } => {
-                Frame::ConnectionClose { code: *code, frame_type: *frame, reason: shortened(reason) }
+                Frame::ConnectionClose { code: *code, frame_type: *frame, reason: shortened(reason, room) }
             }
             Self::Application { error, reason } if matches!(level, Level::OneRtt | Level::ZeroRtt) => {
-                Frame::ApplicationClose { error: *error, reason: shortened(reason) }
+                Frame::ApplicationClose { error: *error, reason: shortened(reason, room) }
             }
             Self::Application { .. } => {
                 Frame::ConnectionClose { code: Code::APPLICATION_ERROR, frame_type: 0, reason: &[] }

@@ -47,12 +47,13 @@ pub(crate) fn read(
     scenario: &Scenario,
     config: &FlowConfig,
     samples: &Samples,
-    packets: &[Packet],
+    packets: &[&Packet],
     port: u16,
     end: Time,
 ) -> FlowLog {
     let until = config.stop.unwrap_or(end).min(end);
-    let mine: Vec<&Packet> = packets.iter().filter(|p| belongs(p, port) && p.sent <= until).collect();
+    let mine: Vec<&Packet> =
+        packets.iter().copied().filter(|p| belongs(p, port) && p.sent <= until).collect();
     let mut moments = Vec::with_capacity(mine.len() * 2);
     for (i, packet) in mine.iter().enumerate() {
         let data = packet.row.from == 0;

@@ -12,7 +12,7 @@ use crate::log::{Packet, Ticks, UDP, queue_time};
 pub(crate) fn read(
     result: &mut GuestResult,
     flow: &FlowConfig,
-    packets: &[Packet],
+    packets: &[&Packet],
     port: u16,
     end: Time,
 ) -> Option<Duration> {
@@ -39,9 +39,10 @@ pub(crate) fn read(
 /// It contains system calls, the path between socket and device at both ends, and any disagreement
 /// between time stamps and log. The nth arrival in the log is matched with the nth arrival at the
 /// receiver.
-fn owd_error(result: &GuestResult, packets: &[Packet], port: u16) -> Option<Duration> {
+fn owd_error(result: &GuestResult, packets: &[&Packet], port: u16) -> Option<Duration> {
     let came = |packet: &&Packet| packet.row.from == 0 && !packet.dropped && packet.end < Time::NEVER;
-    let mut link: Vec<&Packet> = packets.iter().filter(|packet| belongs(packet, port)).filter(came).collect();
+    let mine = packets.iter().copied().filter(|packet| belongs(packet, port));
+    let mut link: Vec<&Packet> = mine.filter(came).collect();
     link.sort_by_key(|packet| packet.end);
     let error = |(packet, (_, measured)): (&&Packet, &(Time, Duration))| {
         measured.0.abs_diff((packet.end - packet.sent).0)

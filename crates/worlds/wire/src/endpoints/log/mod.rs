@@ -22,7 +22,7 @@ mod series;
 use std::collections::BTreeMap;
 
 use crate::emu::{Report, Side};
-use crate::log::{Log, Ticks};
+use crate::log::{Log, Packet, Ticks};
 use scenario::{Outcome, Scenario};
 use units::{Duration, Time};
 
@@ -42,7 +42,7 @@ pub(crate) fn outcome(
 ) -> (Outcome, Option<Duration>) {
     let end = seen.end.min(Time::ZERO + scenario.duration);
     let log = Log::read(&report.packets, Side::Client, origin, end);
-    let packets = &log.packets;
+    let (packets, of_port) = (&log.packets, by_port(&log.packets));
     let mut guests: BTreeMap<usize, GuestResult> =
         std::mem::take(&mut seen.guests.guests).into_iter().map(|result| (result.flow, result)).collect();
     let ticks = scenario.series.map(|interval| Ticks::new(interval, end));
@@ -50,6 +50,7 @@ pub(crate) fn outcome(
     for (number, ((config, samples), port)) in
         scenario.flows.iter().zip(&seen.samples).zip(FLOW_PORT..).enumerate()
     {
+        let packets = of_port.get(&port).map_or(&[][..], Vec::as_slice);
         if let Some(mut result) = guests.remove(&number) {
             owd_error = owd_error.max(guest::read(&mut result, config, packets, port, end));
             flows.extend(ticks.as_ref().map(|ticks| guest::series(&result, ticks)));
@@ -74,6 +75,16 @@ pub(crate) fn outcome(
         ..log.outcome(scenario, counters, series, records)
     };
     (outcome, owd_error)
+}
+
+/// Groups packets by the port of the server, so that each flow reads only its own.
+fn by_port(packets: &[Packet]) -> BTreeMap<u16, Vec<&Packet>> {
+    let mut groups: BTreeMap<u16, Vec<&Packet>> = BTreeMap::new();
+    for (packet, segment) in packets.iter().filter_map(|packet| Some((packet, packet.row.segment?))) {
+        let port = if packet.row.from == 0 { segment.destination } else { segment.source };
+        groups.entry(port).or_default().push(packet);
+    }
+    groups
 }
 
 #[cfg(test)]

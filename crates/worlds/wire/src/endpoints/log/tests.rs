@@ -97,7 +97,14 @@ fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
     let end = Time(60 * MS);
     let log = Log::read(rows, Side::Client, ORIGIN, end);
     let (ticks, samples) = (Ticks::new(scenario.series.unwrap(), end), Samples::default());
-    let flow = flow::read(&scenario, &scenario.flows[0], &samples, &log.packets, FLOW_PORT, end);
+    let flow = flow::read(
+        &scenario,
+        &scenario.flows[0],
+        &samples,
+        &log.packets.iter().collect::<Vec<_>>(),
+        FLOW_PORT,
+        end,
+    );
     let flows = vec![ticks.flow(&flow, |tick| series::kernel_state(&samples, tick))];
     let series = series::build(&ticks, None, &log, flows, &[]);
     let outcome = log.outcome(&scenario, Default::default(), series, vec![flow.record]);
