@@ -47,7 +47,7 @@ const CODE_BUDGET: [(&str, usize); 19] = [
     ("scenario", 2_191),
     ("sim", 2_898),
     ("stack", 3_232),
-    ("wire", 8_082),
+    ("wire", 8_081),
     ("experiment", 7_030),
     ("results", 5_063),
     ("study", 1_079),
