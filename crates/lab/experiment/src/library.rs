@@ -137,7 +137,8 @@ impl Library {
         let shipped = self.shipped();
         let prefixes = shipped.iter().filter_map(|s| s.name.split_once('/')).map(|(prefix, _)| prefix);
         let mut known: Vec<&str> = shipped.iter().map(|s| s.name.as_str()).chain(prefixes).collect();
-        known.sort_unstable();
+        // A folder comes before the files that contain its name.
+        known.sort_unstable_by_key(|name| (name.contains('/'), *name));
         known.dedup();
         let right = format!("{}`ackclock list` shows the shipped experiments", question(name, &known));
         let name = if name.is_empty() { "\"\"" } else { name };

@@ -6,6 +6,7 @@ use ackclock_quic::Level;
 use ackclock_quic::connection::{Connection, Observation, SentFrame, Tap};
 use ackclock_quic::crypto::tls::Ciphers;
 use ackclock_quic::units::{Bytes, Duration, Time};
+use proptest::prelude::*;
 
 use crate::world::*;
 
@@ -107,4 +108,25 @@ fn a_long_reason() {
     world.run(ms(10_000), |_| false);
     let reason = format!("{:?}", world.ended()[1].unwrap());
     assert!(reason.contains("error: 7"), "{reason}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Any size, any loss: all data arrives, and only datagrams with a long header or a path frame
+    /// are larger. A client from another port is validated.
+    #[test]
+    fn any_size(size in 97_u64..1200, seed in 0_u64..1000, loss in 0.0..0.05_f64, moves: bool) {
+        let mut world = small(size, Link { loss, ..Link::default() }, seed);
+        world.connect(&[100_000]);
+        prop_assert!(world.run(ms(30_000), |world| world.requests.values().any(|it| it.received > 0)));
+        let packets = [Packets::of(world.client_connection()), Packets::of(world.server_connection())];
+        if moves {
+            world.nat = Some("10.0.0.1:4001".parse().unwrap());
+            world.client_connection().ping();
+        }
+        let end = world.now + Duration::from_secs(100);
+        prop_assert!(world.finish(end), "{:?}", world.client_events);
+        packets.iter().for_each(|packets| drop(packets.check(size)));
+    }
 }

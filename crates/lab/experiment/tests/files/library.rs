@@ -138,6 +138,7 @@ fn numbers_in_names() {
     assert_eq!(names("thesis/figure-23/"), ["thesis/figure-22-23-24-25"]);
     assert_eq!(names("dccc/figure-19"), ["dccc/figure-12-18-19"]);
     assert_eq!(names("dstar/figure-3"), ["dstar/figure-3-table-1"]);
+    assert_eq!(names("dstar/figure-2"), ["dstar/figure-2"]);
     assert_eq!(names("dstar/table-1"), ["dstar/figure-3-table-1", "dstar/table-1-10gbit"]);
     assert_eq!(names("dccc/table-2"), ["dccc/table-2-sensitivity", "dccc/table-2-stability"]);
     // An exact name wins: `thesis/table-1` is not in `thesis/table-11-12-13`, nor `dccc/figure-13`
