@@ -22,7 +22,7 @@ use crate::segment::Segment;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "slots"))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SlotModel {
-    /// Length of a slot; at least 1 ms, default 15 s.
+    /// Length of a slot; at least 100 us, default 15 s.
     #[serde(default = "SlotModel::default_period")]
     pub period: Duration,
     /// Time of a boundary within the first period, default 12 s. A shorter slot precedes it.
@@ -49,7 +49,8 @@ pub struct SlotModel {
     pub outage: Duration,
 }
 
-const MIN_PERIOD: Duration = Duration::from_millis(1);
+/// Shortest slot. Those of 5G NR last 125 us or more at subcarrier spacings up to 120 kHz.
+const MIN_PERIOD: Duration = Duration::from_micros(100);
 
 impl SlotModel {
     /// Returns a model on the default grid with a constant rate, no extra delay and no outage.
@@ -73,7 +74,7 @@ impl SlotModel {
     pub(crate) fn check(&self) -> Result<(), String> {
         let [low, high] = self.extra_delay;
         let rules = [
-            (self.period >= MIN_PERIOD, "`period` must be at least 1 ms"),
+            (self.period >= MIN_PERIOD, "`period` must be at least 100 us"),
             (self.sigma >= 0.0 && self.sigma.is_finite(), "`sigma` must be a number of at least 0"),
             (self.min >= Rate(1), "`min` must be at least 1 bit/s"),
             (self.min <= self.max, "`min` must not be above `max`"),

@@ -241,7 +241,7 @@ fn bad_input_is_refused() {
         (vec!["run", &file, "--set", "link.quue=1 BDP"], "did you mean \"queue\""),
         (vec!["run", &file, "--set", "link.rate=-3 Mbit/s"], "negative"),
         (vec!["run", &file, "--set", "link.rate"], "no value"),
-        (vec!["run", &file, "--set", "link.rate=99999999 Gbit/s"], "at most 1000 Gbit/s"),
+        (vec!["run", &file, "--set", "link.rate=99999999 Gbit/s"], "at most 10000 Gbit/s"),
         (
             vec!["run", &file, "--set", "flow.recovery={packet-threshold='off', time-threshold='off'}"],
             "no loss would ever",

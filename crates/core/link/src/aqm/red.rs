@@ -102,8 +102,8 @@ impl Params {
             return Err("`min` and `max` in % need a queue with a limit".to_owned());
         };
         first_broken(&[
-            (unit == same, "`min` and `max` must be both in packets or both in bytes"),
-            (min <= max, "`min` must not be above `max`"),
+            (unit == same, "`min` and `max` must be both in packets or both in bytes; set both"),
+            (min <= max, "`min` must not be above `max`, by default 15 packets"),
             (is_probability(self.max_p), "`max-p` must be a probability from 0 to 1"),
             (is_probability(self.weight) && self.weight > 0.0, "`weight` must be above 0 and at most 1"),
             (self.mean_packet > Bytes(0), "`mean-packet` must be larger than 0 B"),

@@ -42,7 +42,8 @@ pub fn link(
             let fields = Cursor::root(name, &controllers, &document).table(&unnamed_keys())?;
             let link = Link::read_whole(&fields)?;
             let traffic = Traffic { rtt: Some(rtt(link.delay.first())), packet };
-            link.resolve(&fields, traffic).map(|(_, config)| config)
+            let (_, config) = link.resolve(&fields, traffic)?;
+            link.check_room(&fields, &config, packet).map(|()| config)
         };
         Some(read())
     })

@@ -29,6 +29,7 @@ pub(crate) fn read(root: &Fields<'_>, counted: &Cell<usize>) -> Result<(Vec<Case
     };
     let cases: Vec<Case> =
         vary::combinations(&varied, rows).into_iter().map(read).collect::<Result<_, _>>()?;
+    check_room(&cases)?;
     root.get("vary").map_or(Ok(()), |vary_at| check_names(&cases, &vary_at))?;
     Ok((cases, groups))
 }
@@ -80,6 +81,15 @@ fn mirror_delay(document: &mut Node) {
     for (key, value) in [("delay", delay), ("rate", Node::text(at.clone(), NO_WAIT))] {
         // The whole file is a table, so nothing is in the way.
         let _ = document.set(&["reverse".to_owned(), key.to_owned()], &at, &value);
+    }
+}
+
+/// Refuses queues that no full packet fits into, unless some cases have larger ones. In a grid of
+/// rates and queues, a corner delivers nothing, and the rest is a study.
+fn check_room(cases: &[Case]) -> Result<(), Diagnostic> {
+    match cases.first().and_then(|case| case.setup.no_room.clone()) {
+        Some(problem) if cases.iter().all(|case| case.setup.no_room.is_some()) => Err(problem),
+        _ => Ok(()),
     }
 }
 

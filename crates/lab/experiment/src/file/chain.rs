@@ -145,6 +145,16 @@ impl<'a> Chain<'a> {
         Ok((single.map_or(Links::Chain(tables), |link| Links::One(Box::new(link))), configs))
     }
 
+    /// Refuses queues, once resolved, that no full packet fits into.
+    pub(crate) fn check_room(
+        &self,
+        configs: &[LinkConfig],
+        traffic: impl Fn(usize) -> Traffic,
+    ) -> Result<(), Diagnostic> {
+        let mut all = (self.first..).zip(self.links.iter().zip(configs));
+        all.try_for_each(|(i, ((fields, link), config))| link.check_room(fields, config, traffic(i).packet))
+    }
+
     /// Returns the usable buffer as a time, if there is a single link. Several links, or steps,
     /// have no single buffer.
     pub(crate) fn buffer(&self, configs: &[LinkConfig], packet: u32) -> Option<Duration> {

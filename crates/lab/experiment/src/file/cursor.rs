@@ -3,6 +3,7 @@
 
 use congestion::Registry;
 use serde::de::DeserializeOwned;
+use units::split_number;
 
 use crate::diagnostic::{Diagnostic, Reach, did_you_mean};
 use crate::file::node::{Entry, Node, Origin, Value, join};
@@ -168,9 +169,11 @@ impl<'a> Cursor<'a> {
 
     /// Deserialises the value.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Diagnostic> {
-        let found = || self.node.to_toml();
-        T::deserialize(found())
-            .map_err(|e| self.invalid(without_unit::<T>(&found()).unwrap_or_else(|| error_text(&e)), ""))
+        let read = |value| T::deserialize(value).map_err(|e| error_text(&e));
+        read(self.node.to_toml()).map_err(|wrong| {
+            let (wrong, right) = explain(&self.node.to_toml(), wrong, |value| read(value).map(drop));
+            self.invalid(wrong, right.unwrap_or_default())
+        })
     }
 
     /// Returns the elements of a list. Refuses an empty list.
@@ -285,13 +288,36 @@ fn found_in_words(found: &str) -> String {
     }
 }
 
-/// Returns the message of the unit's own parser, for a bare number that needs a unit.
-fn without_unit<T: DeserializeOwned>(value: &toml::Value) -> Option<String> {
+/// Units of numbers that files write without a unit.
+const NO_UNITS: [&str; 4] = ["", "packet", "packets", "RTT"];
+
+/// Explains why `read` refused a value: returns a message, `wrong` unless there is a better one, and
+/// advice. For a value without quotes, the parser of texts explains better: it knows units and
+/// words.
+pub(crate) fn explain(
+    value: &toml::Value,
+    wrong: String,
+    read: impl Fn(toml::Value) -> Result<(), String>,
+) -> (String, Option<String>) {
+    let is_bare = value.is_integer() || value.is_float() || value.is_bool();
+    let of_text = if is_bare { read(toml::Value::String(value.to_string())).err() } else { None };
+    let wrong = of_text.filter(|message| !message.starts_with("must be ")).unwrap_or(wrong);
+    let plain = plain_numbers(value).into_iter().find(|number| read(number.clone()).is_ok());
+    (wrong, plain.map(|number| format!("write {number}")))
+}
+
+/// Returns the number of `"1000 packets"`, `"70 %"` or `3.0`, as an integer and with decimals.
+fn plain_numbers(value: &toml::Value) -> Vec<toml::Value> {
     let number = match value {
-        toml::Value::Integer(n) => n.to_string(),
-        toml::Value::Float(n) => n.to_string(),
-        _ => return None,
+        toml::Value::Float(number) => Some(*number),
+        toml::Value::String(text) => match split_number(text) {
+            Ok((number, "%")) => Some(number / 100.0),
+            Ok((number, unit)) if NO_UNITS.contains(&unit) => Some(number),
+            _ => None,
+        },
+        _ => None,
     };
-    let error = T::deserialize(toml::Value::String(number)).err()?;
-    Some(error_text(&error)).filter(|_| !error.message().starts_with("invalid"))
+    let Some(number) = number else { return Vec::new() };
+    let whole = (number.fract() == 0.0).then_some(toml::Value::Integer(number as i64));
+    whole.into_iter().chain([toml::Value::Float(number)]).collect()
 }

@@ -121,20 +121,21 @@ fn check_stop(fields: &Fields<'_>, flow: &Flow) -> Result<(), Diagnostic> {
             Err(fields.at("lasts").problem(wrong, "remove one of them"))
         }
         (Some(stop), None) if stop <= start => {
-            Err(fields.at("stop").problem(format!("stops at {stop}, but starts at {start}"), ""))
+            let wrong = format!("stops at {stop}, but starts at {start}");
+            Err(fields.at("stop").problem(wrong, "must be later than the start"))
         }
         _ => Ok(()),
     }
 }
 
-/// Refuses flows that start after the end.
+/// Refuses flows that start after the end, unless the case has none of them.
 fn check_start(fields: &Fields<'_>, flow: &Flow, duration: Duration) -> Result<(), Diagnostic> {
     let last = flow.last_start();
     let (end, ends) = match flow.stop {
         Some(stop) if stop < duration => (stop, "the flows stop"),
         _ => (duration, "the run ends"),
     };
-    if last < end {
+    if last < end || flow.count == 0 {
         return Ok(());
     }
     let keys = ["stagger", "start", "start-jitter"];
@@ -212,7 +213,8 @@ fn rules<const N: usize>(rules: [(bool, &str); N]) -> Result<(), String> {
 
 fn read_rebind(fields: &Fields<'_>, tcp: bool) -> Result<Vec<(Duration, Rebind)>, Diagnostic> {
     let Some(cursor) = fields.get("rebind") else { return Ok(Vec::new()) };
-    let all: Vec<(Duration, Rebind)> = cursor.read()?;
+    let right = r#"write [["5 s", "port"], ["9 s", "address"]]"#;
+    let all: Vec<(Duration, Rebind)> = cursor.read().map_err(|problem| problem.with_right(right))?;
     let rules = [
         (!tcp || all.is_empty(), "a NAT rebinding breaks a TCP connection", "use transport = \"quic\""),
         (all.len() <= MAX_REBINDINGS, "too many rebindings", "at most 200 per flow"),

@@ -69,29 +69,33 @@ impl Link {
         traffic: Traffic,
     ) -> Result<(Self, LinkConfig), Diagnostic> {
         let (mut link, mut config) = (self.clone(), self.config());
-        let packet = traffic.packet;
         let limits = self.limits(fields, traffic.rtt)?;
         link.queue = limits.map(Queue::Limit);
         (config.limit, config.limit_steps) = (limits.first(), limits.later());
-        let polices = u64::from(packet) <= self.burst.0 && self.limit_counts == LimitCounts::Queue;
-        let needs_room = !polices || fields.get("aqm").is_some();
-        let too_small = |limit: &Limit| queue::bytes(*limit, packet).is_some_and(|b| b < u64::from(packet));
-        if let Some(limit) = config.limit_steps.values(config.limit).find(too_small).filter(|_| needs_room) {
-            let wrong = format!("a queue of {limit} drops every full packet");
-            let at = fields.need("queue", "")?;
-            return Err(at.problem(
-                wrong,
-                format!(
-                    "at least one packet of {packet} bytes must fit, or `burst` must hold one (a policer)"
-                ),
-            ));
-        }
         if let Some(aqm_at) = fields.get("aqm") {
             link.aqm = aqm::read(&aqm_at, config.limit)?;
             config.aqm = link.aqm.clone();
             config.check().map_err(|wrong| aqm_at.problem(wrong, ""))?;
         }
         Ok((link, config))
+    }
+
+    /// Refuses a queue, once resolved, that no full packet fits into.
+    pub(crate) fn check_room(
+        &self,
+        fields: &Fields<'_>,
+        config: &LinkConfig,
+        packet: u32,
+    ) -> Result<(), Diagnostic> {
+        let polices = u64::from(packet) <= self.burst.0 && self.limit_counts == LimitCounts::Queue;
+        if polices && fields.get("aqm").is_none() {
+            return Ok(());
+        }
+        let too_small = |limit: &Limit| queue::bytes(*limit, packet).is_some_and(|b| b < u64::from(packet));
+        let Some(limit) = config.limit_steps.values(config.limit).find(too_small) else { return Ok(()) };
+        let right =
+            format!("at least one packet of {packet} bytes must fit, or `burst` must hold one (a policer)");
+        Err(fields.at("queue").problem(format!("a queue of {limit} drops every full packet"), right))
     }
 
     /// Returns the queue limits. All steps use the same BDP.
@@ -113,6 +117,9 @@ pub(crate) fn read_delay(fields: &Fields<'_>) -> Result<Changing<Duration>, Diag
         (Some(rtt), Some(_)) => {
             let wrong = "`rtt` and `delay` cannot be combined";
             Err(rtt.problem(wrong, "remove one of them; `rtt` is twice the delay"))
+        }
+        (Some(rtt), None) if rtt.list().is_ok() => {
+            Err(rtt.invalid("`rtt` cannot have steps", "write `delay` in steps, each half of the RTT"))
         }
         (Some(rtt), None) => Ok(Changing::Never(rtt.read::<Duration>()? / 2)),
         (None, Some(delay)) => values::changing(&delay, "delay", "\"80 ms\""),

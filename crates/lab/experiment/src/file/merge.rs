@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::diagnostic::{Diagnostic, Reach};
-use crate::file::cursor::{Cursor, error_text};
+use crate::file::cursor::{Cursor, error_text, explain};
 use crate::file::node::{Entry, Value};
 
 /// A key of the file and the destination of its value.
@@ -65,9 +65,14 @@ fn unreadable<T>(
     read: impl Fn(toml::Table) -> Result<T, String>,
 ) -> Option<Diagnostic> {
     overlays.iter().find_map(|overlay| {
-        let mut alone = base.clone();
-        put(&mut alone, overlay);
-        read(alone).err().map(|wrong| overlay.cursor.invalid(wrong, usual(base, &overlay.path)))
+        let with = |value| {
+            let mut alone = base.clone();
+            put_at(&mut alone, &overlay.path, value);
+            read(alone).map(drop)
+        };
+        let found = overlay.cursor.node().to_toml();
+        let (wrong, right) = explain(&found, with(found.clone()).err()?, with);
+        Some(overlay.cursor.invalid(wrong, right.unwrap_or_else(|| usual(base, &overlay.path))))
     })
 }
 

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::network::{Network, Way};
 use crate::file::tables::define::{Needs, table};
-use crate::file::values::{MS, at_least, packet_size};
+use crate::file::values::{US, at_least, packet_size};
 
 table! {
     /// `[probe]`.
@@ -19,7 +19,7 @@ table! {
         back_route: Option<Vec<String>> = way.back_route.clone() => later;
         /// Time between probes, default 200 ms.
         interval: Duration = Duration::from_millis(200),
-            at_least(MS, |interval| format!("an interval of {interval} is too short"));
+            at_least(US, |interval| format!("an interval of {interval} is too short"));
         /// Size on the wire, default 84 bytes, as for `ping`.
         size: Bytes = Bytes(84), packet_size;
         /// Base RTT, default as for a flow.

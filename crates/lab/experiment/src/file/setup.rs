@@ -78,6 +78,8 @@ pub(crate) struct Setup {
     pub(crate) link_names: Vec<String>,
     /// Names of the return links, one each.
     pub(crate) reverse_names: Vec<String>,
+    /// Problem of a queue that no full packet fits into. A corner of a grid may have one.
+    pub(crate) no_room: Option<Diagnostic>,
 }
 
 impl Setup {
@@ -91,14 +93,21 @@ impl Setup {
         let (link, forward) = network.forward.resolve(|link| run.traffic(link))?;
         let reverse = network.reverse.as_ref().map(|chain| chain.resolve(|link| run.traffic(link)));
         let (reverse_link, reverse) = reverse.transpose()?.unzip();
+        let reverse = reverse.unwrap_or_default();
+        let traffic = |link| run.traffic(link);
+        let back = || network.reverse.as_ref().map_or(Ok(()), |chain| chain.check_room(&reverse, traffic));
+        let no_room = network.forward.check_room(&forward, traffic).and_then(|()| back()).err();
         (run.link, run.reverse) = (link, reverse_link);
         let first = run.flow.iter().find(|flow| flow.direction.is_none()).unwrap_or(&run.flow[0]);
         let buffer = network.forward.buffer(&forward, first.wire_bytes());
-        resolve_shares(root, &mut run.flow, &forward, buffer)?;
+        // The queue is at fault, not the share of it.
+        resolve_shares(root, &mut run.flow, &forward, buffer)
+            .map_err(|wrong| no_room.clone().unwrap_or(wrong))?;
         Ok(Self {
             run,
             forward,
-            reverse: reverse.unwrap_or_default(),
+            reverse,
+            no_room,
             link_names: network.forward.names(),
             reverse_names: network.reverse.as_ref().map_or(Vec::new(), Chain::names),
         })
@@ -171,7 +180,8 @@ impl Run {
         let crossing = || self.flow.iter().filter(|flow| largest_packet(flow, link).is_some());
         // Flows with a count of 0 are skipped, unless all have it.
         let first = crossing().find(|flow| flow.count > 0).or_else(|| crossing().next());
-        let flows = self.flow.iter().filter_map(|flow| largest_packet(flow, link));
+        let present = self.flow.iter().filter(|flow| flow.count > 0);
+        let flows = present.filter_map(|flow| largest_packet(flow, link));
         let crosses = |route: Option<Route>| route.is_some_and(|route| route.crosses(link));
         let probe = self.probe.iter().map(|probe| probe.config);
         let pings = probe.filter(|p| p.route.crosses(link) || crosses(p.back)).map(|p| p.size);
@@ -266,7 +276,7 @@ fn read_series(root: &Fields<'_>, duration: Duration) -> Result<Option<Duration>
     let cursor = root.get("series");
     let interval = match &cursor {
         Some(cursor) if cursor.node().as_str() == Some("off") => return Ok(None),
-        Some(cursor) => cursor.read()?,
+        Some(cursor) => cursor.read().map_err(|problem| problem.with_right(right))?,
         None => Duration::from_millis(100),
     };
     if duration.0.checked_div(interval.0).is_some_and(|samples| samples <= MAX_SAMPLES) {

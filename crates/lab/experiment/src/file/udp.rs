@@ -8,7 +8,11 @@ use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::network::{Network, Way};
 use crate::file::tables::define::{Needs, table};
-use crate::file::values::{self, MAX_RATE, MS, at_least, packet_size};
+use crate::file::values::{self, MAX_RATE, US, at_least, packet_size};
+
+/// Shortest time between two packets, ten times the simulator's resolution. A full packet at 1000
+/// Gbit/s takes 12 ns.
+const SHORTEST_GAP: Duration = Duration(10);
 
 table! {
     /// `[[udp]]`.
@@ -62,7 +66,7 @@ fn udp_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
         }
     };
     match steps.iter().find(|step| step.1 > MAX_RATE) {
-        Some((_, rate)) => Err(cursor.invalid(format!("{rate} is too high"), "must be at most 1000 Gbit/s")),
+        Some((_, rate)) => Err(values::too_high(cursor, *rate)),
         None => Ok(RateModel::Steps(steps)),
     }
 }
@@ -71,14 +75,14 @@ table! {
     /// `on-off` of `[[udp]]`.
     #[schemars(rename = "udp-on-off", transform = Needs("on off"))]
     pub(crate) Phases {
-        /// Length of a sending period, at least 1 ms.
+        /// Length of a sending period, at least 1 us.
         on: Duration =>
             "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods",
-            at_least(MS, |span| format!("{span} is too short"));
-        /// Length of a silent period, at least 1 ms.
+            at_least(US, |span| format!("{span} is too short"));
+        /// Length of a silent period, at least 1 us.
         off: Duration =>
             "write on-off as { on = \"5 s\", off = \"10 s\" }, with random = true for exponential periods",
-            at_least(MS, |span| format!("{span} is too short"));
+            at_least(US, |span| format!("{span} is too short"));
         /// Whether the lengths are means of exponential distributions, default false.
         random: bool = false;
     }
@@ -94,11 +98,11 @@ pub(crate) fn read(
     let source = Udp::read(&fields, &network.way(&fields)?)?;
     let fastest = source.config.rate.iter().map(|step| step.1).max().unwrap_or_default();
     let apart = fastest.time_for(source.size.0);
-    if apart < Duration::from_micros(1) {
+    if apart < SHORTEST_GAP {
         let wrong = format!("{fastest} in packets of {} sends one every {apart}", source.size);
         return Err(fields
             .at("rate")
-            .problem(wrong, "use a lower rate or larger packets, at least 1 us apart"));
+            .problem(wrong, format!("use a lower rate or larger packets, at least {SHORTEST_GAP} apart")));
     }
     check_times(&fields, &source, duration).map(|()| source)
 }
@@ -111,7 +115,8 @@ fn check_times(fields: &Fields<'_>, table: &Udp, duration: Duration) -> Result<(
     }
     match table.stop {
         Some(stop) if stop <= start => {
-            Err(fields.at("stop").problem(format!("stops at {stop}, but starts at {start}"), ""))
+            let wrong = format!("stops at {stop}, but starts at {start}");
+            Err(fields.at("stop").problem(wrong, "must be later than the start"))
         }
         _ => Ok(()),
     }

@@ -13,11 +13,12 @@ use crate::file::cursor::Cursor;
 use crate::file::merge::merge;
 use crate::file::node::Value;
 
-/// Highest rate. A packet then takes 12 ns, close to the simulator's resolution of 1 ns.
-pub(crate) const MAX_RATE: Rate = Rate(1_000_000_000_000);
+/// Highest rate. A packet then takes 1.2 ns, close to the simulator's resolution of 1 ns.
+pub(crate) const MAX_RATE: Rate = Rate(10_000_000_000_000);
 
-/// Shortest interval of packets and of phases.
-pub(crate) const MS: Duration = Duration::from_millis(1);
+/// Shortest interval of probes, of phases and of idle times. Bursts in data centres last a few
+/// microseconds.
+pub(crate) const US: Duration = Duration::from_micros(1);
 
 /// Most runs of a case.
 pub(crate) const MAX_REPETITIONS: i64 = 10_000;
@@ -58,6 +59,11 @@ pub(crate) fn packet_size(cursor: &Cursor<'_>) -> Result<Bytes, Diagnostic> {
     within(|size: &Bytes| (1..=65_535).contains(&size.0), wrong, "must be between 1 and 65 535 bytes")(cursor)
 }
 
+/// Creates the problem with a rate above [`MAX_RATE`].
+pub(crate) fn too_high(cursor: &Cursor<'_>, rate: Rate) -> Diagnostic {
+    cursor.invalid(format!("{rate} is too high"), format!("must be at most {MAX_RATE}"))
+}
+
 /// Reads the number of bytes to send, at least one.
 pub(crate) fn transfer(cursor: &Cursor<'_>) -> Result<Option<Bytes>, Diagnostic> {
     match cursor.read()? {
@@ -95,8 +101,10 @@ pub(crate) fn steps<T: DeserializeOwned>(
 ) -> Result<Vec<(Time, T)>, Diagnostic> {
     let mut all = Vec::new();
     for step in cursor.filled_list()? {
-        let [at, value] = &step.list()?[..] else {
-            let right = format!("write a step as [\"30 s\", {like}]: its time and its {key}");
+        let [at, value] = &step.list().unwrap_or_default()[..] else {
+            let right = format!(
+                "write a step as [\"30 s\", {like}]: its time and its {key}; values to compare go into [vary]"
+            );
             return Err(step.invalid("invalid step", right));
         };
         all.push((Time::ZERO + at.read()?, value.read()?));

@@ -11,6 +11,7 @@ mod spec;
 mod spec_acks;
 mod spec_all_errors;
 mod spec_errors;
+mod spec_honest;
 mod spec_mutations;
 mod spec_reverse;
 mod spec_stack;

@@ -41,7 +41,7 @@ fn when_it_acknowledges() {
     refused("ack.ack-every = []", "flow.0.ack.ack-every: `ack-every` has no steps");
     refused("ack.ack-every = [[\"2 s\", 2], [\"1 s\", 3]]", "flow.0.ack.ack-every: the step times of");
     refused("ack.ack-every = \"2\"", "flow.0.ack.ack-every: must be ");
-    refused("ack.jitter = 3", "flow.0.ack.jitter: must be a string with a number and a unit");
+    refused("ack.jitter = 3", "flow.0.ack.jitter: `3` has no unit");
 }
 
 /// A list of steps is a value of `[vary]` like any other.

@@ -112,7 +112,7 @@ fn mistakes_are_told() {
             "link.delay.1: invalid step; write a step as [\"30 s\", \"80 ms\"]",
         ),
         ("\"2 BDP\"", "[[\"0 s\", \"5\"]]", "link.queue.0.1: `5` has no unit"),
-        ("\"25 ms\"", "[\"5 ms\"]", "link.delay.0: expected a list"),
+        ("\"25 ms\"", "[\"5 ms\"]", "link.delay.0: invalid step; write a step as"),
         (
             "\"2 BDP\"",
             "[[\"0 s\", \"1 BDP\"], [\"9 s\", \"0 BDP\"]]",

@@ -14,10 +14,7 @@ use crate::file::network::Way;
 use crate::file::packet::Packet;
 use crate::file::tables::define::{Needs, table};
 use crate::file::tables::network::NameOr;
-use crate::file::values::{self, MAX_RATE, Share, at_least, whole, within};
-
-/// Shortest mean idle time. Nobody means more objects per second than this allows.
-const SHORTEST_IDLE: Duration = Duration::from_millis(1);
+use crate::file::values::{self, MAX_RATE, Share, US, at_least, whole, within};
 
 table! {
     /// `[[flow]]`. Keys that a run uses unchanged come from [`FlowConfig`].
@@ -184,7 +181,7 @@ table! {
         object: (Bytes, Bytes) = (Bytes(30_000), Bytes(50_000)), sizes;
         /// Mean of the exponentially distributed idle time. Default 10 s.
         idle: Duration = Duration::from_secs(10),
-            at_least(SHORTEST_IDLE, |idle| format!("an idle time of {idle} is too short"));
+            at_least(US, |idle| format!("an idle time of {idle} is too short"));
         /// Start of the flow: `"on"` (default) with an object, `"off"` with an idle time.
         begins: &'static str = "on", |at: &Cursor<'_>| at.word("begins", &[("on", "on"), ("off", "off")]);
         /// Connection that carries an object.
@@ -200,9 +197,7 @@ table! {
 fn encoder_rate(cursor: &Cursor<'_>) -> Result<Rate, Diagnostic> {
     match cursor.read()? {
         Rate(0) => Err(cursor.invalid("the encoder's rate is 0", "must be above 0, like \"150 kbit/s\"")),
-        rate if rate > MAX_RATE => {
-            Err(cursor.invalid(format!("{rate} is too high"), "must be at most 1000 Gbit/s"))
-        }
+        rate if rate > MAX_RATE => Err(values::too_high(cursor, rate)),
         rate => Ok(rate),
     }
 }

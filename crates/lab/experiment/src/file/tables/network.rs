@@ -94,10 +94,12 @@ table! {
 fn link_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     let model = values::rate(cursor)?;
     match model.nominal() {
-        Rate(0) => Err(cursor.invalid("the rate is 0", "must be above 0, like \"10 Mbit/s\"")),
-        rate if rate > MAX_RATE => {
-            Err(cursor.invalid(format!("{rate} is too high"), "must be at most 1000 Gbit/s"))
+        Rate(0) if matches!(&model, RateModel::Steps(steps) if steps.len() > 1) => {
+            let right = "begin with the rate that a BDP refers to, and write 0 from \"1 ns\" on";
+            Err(cursor.invalid("the first rate is 0", right))
         }
+        Rate(0) => Err(cursor.invalid("the rate is 0", "must be above 0, like \"10 Mbit/s\"")),
+        rate if rate > MAX_RATE => Err(values::too_high(cursor, rate)),
         _ => Ok(model),
     }
 }
