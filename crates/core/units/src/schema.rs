@@ -17,7 +17,7 @@ use crate::{Bytes, Duration, Percent, Rate};
 /// schema can, with better messages.
 fn pattern(units: impl Iterator<Item = &'static str>) -> String {
     let units = units.collect::<Vec<_>>().join("|");
-    format!(r"^\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)\s*({units})\s*$")
+    format!(r"^\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*({units})\s*$")
 }
 
 macro_rules! with_units {

@@ -13,22 +13,35 @@ use core::str::FromStr;
 
 use crate::{Bytes, Duration, Rate};
 
-/// Splits `"12.5 ms"` into a number and a unit. The number is finite and not negative.
+/// Splits `"12.5 ms"` or `"1e-3 %"` into a number and a unit. The number is finite and not
+/// negative.
 ///
 /// # Errors
-/// Returns a message if the text does not start with a number or the number is negative.
+/// Returns a message if the text does not start with a number, and if the number is negative or too
+/// large.
 pub fn split_number(text: &str) -> Result<(f64, &str), String> {
     let text = text.trim();
     let end = text
         .char_indices()
         .find(|&(i, c)| !(c.is_ascii_digit() || c == '.' || (i == 0 && (c == '+' || c == '-'))))
         .map_or(text.len(), |(i, _)| i);
-    let (number, unit) = text.split_at(end);
+    let (number, unit) = text.split_at(end + exponent_len(&text[end..]));
     let value: f64 = number.parse().map_err(|_| format!("`{text}` does not begin with a number"))?;
     if value < 0.0 {
         return Err(format!("`{text}` is negative"));
     }
+    if value.is_infinite() {
+        return Err(format!("`{text}` is too large"));
+    }
     Ok((value, unit.trim()))
+}
+
+/// Returns the length of an exponent, `e-3`, at the start of a text.
+fn exponent_len(text: &str) -> usize {
+    let Some(power) = text.strip_prefix(['e', 'E']) else { return 0 };
+    let digits = power.strip_prefix(['+', '-']).unwrap_or(power);
+    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+    if count == 0 { 0 } else { text.len() - digits.len() + count }
 }
 
 /// Parses a number with one of these units. Units in `aliases` are accepted, but error messages do
@@ -145,6 +158,10 @@ mod tests {
         }
         assert_eq!("1gbit".parse(), Ok(Rate(1_000_000_000)));
         assert_eq!("20mbit".parse::<Rate>().unwrap().to_string(), "20 Mbit/s");
+        assert_eq!("1e3 kbit/s".parse(), Ok(Rate(1_000_000)));
+        assert_eq!("2.5E-3s".parse(), Ok(Duration::from_micros(2500)));
+        assert_eq!("1e+3B".parse(), Ok(Bytes(1000)));
+        assert_eq!(split_number("1e-6 %"), Ok((1e-6, "%")));
         assert!("10 mbps".parse::<Rate>().is_err(), "megabytes in tc, megabits elsewhere");
     }
 
@@ -153,6 +170,9 @@ mod tests {
         assert!("25".parse::<Duration>().unwrap_err().contains("has no unit"));
         assert!("-3 Mbit/s".parse::<Rate>().unwrap_err().contains("negative"));
         assert!("3 Mb".parse::<Rate>().unwrap_err().contains("Mbit/s"));
+        assert!("1e400 bit/s".parse::<Rate>().unwrap_err().contains("too large"));
+        assert_eq!(split_number("1 e"), Ok((1.0, "e")), "an exponent has digits");
+        assert_eq!(split_number("1e-"), Ok((1.0, "e-")));
         assert!("fast".parse::<Rate>().unwrap_err().contains("number"));
     }
 

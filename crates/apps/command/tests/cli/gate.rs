@@ -125,7 +125,7 @@ fn rules_need_numbers_and_units() {
         ("goodput -nan %", "`-nan %` is not a number"),
         ("goodput -inf %", "`-inf %` is not a number"),
         ("goodput -%", "`-%` is not a number"),
-        ("goodput -1e308 %", "`e308 %` is not the unit of goodput"),
+        ("goodput -1e308 %", "accepts every change"),
         ("goodput -100 %", "accepts every change"),
     ] {
         let (status, said) = diff(dir.path(), "b", &["--fail-if", rule]);

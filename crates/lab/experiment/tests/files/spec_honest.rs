@@ -57,6 +57,14 @@ fn fast_networks() {
     }
 }
 
+/// Loss ratios of optical links are written with an exponent.
+#[test]
+fn numbers_with_an_exponent() {
+    for text in ["queue = \"2 BDP\"\nloss = \"1e-6 %\"", "queue = \"1e2 packets\"", "queue = \"5e-1 BDP\""] {
+        assert_eq!(said("queue = \"2 BDP\"", text), "accepted", "{text}");
+    }
+}
+
 /// Each refusal says what to write instead.
 #[test]
 fn remedies() {

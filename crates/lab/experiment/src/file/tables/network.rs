@@ -160,7 +160,8 @@ impl JsonSchema for QueueText {
         json_schema!({ "anyOf": [
             generator.subschema_for::<Duration>(),
             generator.subschema_for::<Bytes>(),
-            { "type": "string", "pattern": r"^\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)\s*(BDP|bdp|packets?)\s*$" },
+            { "type": "string", "pattern":
+                r"^\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*(BDP|bdp|packets?)\s*$" },
             { "type": "string", "pattern": r"^\s*unlimited\s*$" },
         ] })
     }
