@@ -175,7 +175,8 @@ impl Session {
     }
 
     /// Performs the handshake of a flow without `handshake`. It crosses no links, takes no time,
-    /// and is unknown to congestion control, even if its flights exceed the window of small packets.
+    /// and is unknown to congestion control, even if its flights exceed the window of small
+    /// packets.
     fn establish(&mut self, now: Time) {
         let large = self.spec.flow.transport.mds() as usize >= LEAST_DATAGRAM;
         let mut was_reset = false;

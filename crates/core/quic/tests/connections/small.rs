@@ -25,7 +25,7 @@ impl Tap for Packets {
 }
 
 impl Packets {
-    fn of(connection: &mut Connection) -> Self {
+    fn tap(connection: &mut Connection) -> Self {
         let packets = Self::default();
         connection.set_tap(Box::new(packets.clone()));
         packets
@@ -68,14 +68,14 @@ fn loss_and_corruption() {
         let mut world = small(size, link, seed);
         world.connect(&[1_000_000]);
         assert!(world.run(ms(10_000), |world| world.accepted.is_some()));
-        let packets = Packets::of(world.server_connection());
+        let packets = Packets::tap(world.server_connection());
         assert!(world.finish(ms(120_000)), "{size}: {:?}", world.client_events);
         assert!(packets.check(size).is_empty());
     }
 }
 
 /// A client that comes from another port or address. Path validation shows that the path carries
-/// 1200 bytes (RFC 9000 section 8.2.1), unless the amplification limit forbids a datagram that large.
+/// 1200 bytes (RFC 9000 section 8.2.1), unless the amplification limit forbids such a datagram.
 #[test]
 fn migration() {
     for to in ["10.0.0.1:4001", "10.0.0.77:4000"] {
@@ -84,7 +84,7 @@ fn migration() {
             world.connect(&[1_000_000]);
             let started = |world: &mut World| world.requests.values().any(|request| request.received > 0);
             assert!(world.run(ms(10_000), started));
-            let packets = [Packets::of(world.client_connection()), Packets::of(world.server_connection())];
+            let packets = [Packets::tap(world.client_connection()), Packets::tap(world.server_connection())];
             world.nat = Some(to.parse().unwrap());
             world.client_connection().ping();
             let end = world.now + Duration::from_secs(60);
@@ -120,7 +120,7 @@ proptest! {
         let mut world = small(size, Link { loss, ..Link::default() }, seed);
         world.connect(&[100_000]);
         prop_assert!(world.run(ms(30_000), |world| world.requests.values().any(|it| it.received > 0)));
-        let packets = [Packets::of(world.client_connection()), Packets::of(world.server_connection())];
+        let packets = [Packets::tap(world.client_connection()), Packets::tap(world.server_connection())];
         if moves {
             world.nat = Some("10.0.0.1:4001".parse().unwrap());
             world.client_connection().ping();

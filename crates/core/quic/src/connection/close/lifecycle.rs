@@ -52,8 +52,9 @@ fn shortened(reason: &[u8], room: usize) -> &[u8] {
 }
 
 impl Close {
-    /// Returns the frame for a packet of this level with this much space. Initial and Handshake packets do not reveal
-    /// the application's reason, since their reader may not be the peer (section 10.2.3).
+    /// Returns the frame for a packet of this level with this much space. Initial and Handshake
+    /// packets do not reveal the application's reason, since their reader may not be the peer
+    /// (section 10.2.3).
     pub fn frame(&self, level: Level, room: usize) -> Frame<'_> {
         match self {
             Self::Transport { code, frame, reason } => {
