@@ -132,3 +132,37 @@ fn rules_need_numbers_and_units() {
         assert!(status == 2 && said.contains(why), "{rule}: {said}");
     }
 }
+
+/// A transfer that no longer finishes has no completion time. That breaks a rule about it, and so
+/// does an experiment that is gone.
+#[test]
+fn a_value_that_is_gone_breaks_its_rule() {
+    let dir = tempfile::tempdir().unwrap();
+    let never: &[&str] = &["--set", "flow.transfer=1 GB"];
+    let text = |label: &str| {
+        format!(
+            "title = \"t\"\nduration = \"2 s\"\nlink = {{ rate = \"10 Mbit/s\", delay = \"9 ms\", queue = \"1 BDP\" }}\n\
+             [[flow]]\ncontroller = \"cubic\"\nlabel = \"{label}\"\ntransfer = \"100 kB\"\n\
+             [table]\nmetrics = [\"completion\", \"goodput\"]\n"
+        )
+    };
+    for (folder, name, more) in [("a", "x", &[][..]), ("never", "x", never), ("renamed", "y", &[])] {
+        let file = dir.path().join("x.toml");
+        fs::write(&file, text(name)).unwrap();
+        let out = dir.path().join(folder);
+        let run = ["run", file.to_str().unwrap(), "--out", out.to_str().unwrap()];
+        assert_eq!(ackclock(&[&run, more].concat()).status.code(), Some(0));
+    }
+    let junit = dir.path().join("gate.xml");
+    let gate = |rule: &str, b: &str| {
+        let found = diff(dir.path(), b, &["--fail-if", rule, "--junit", junit.to_str().unwrap()]);
+        (found, fs::read_to_string(&junit).unwrap())
+    };
+    let ((status, said), xml) = gate("completion +50 %", "never");
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("x x: completion: a value before, none after, which breaks the rule"), "{said}");
+    assert!(xml.contains("failure message=\"a value before, none after\""), "{xml}");
+    assert_eq!(gate("goodput +5000 %", "never").0.0, 0, "a rule about another metric");
+    let ((status, said), _) = gate("goodput -50 %", "renamed");
+    assert_eq!(status, 1, "{said}");
+}

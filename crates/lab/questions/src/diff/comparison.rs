@@ -40,6 +40,8 @@ pub struct Comparison {
     pub metrics: Vec<Metric>,
     /// Rules without a number to compare.
     pub unused: Vec<String>,
+    /// Numbers and experiments of the first set that a rule is about and that the second lacks.
+    pub gone: Vec<String>,
 }
 
 impl Comparison {
@@ -63,6 +65,8 @@ impl Comparison {
         all.changes.sort_by(|a, b| a.rank().cmp(&b.rank()).then_with(|| farther(a, b)));
         let is_unused = |rule: &&Rule| all.changes.iter().all(|change| change.metric != rule.metric);
         all.unused = rules.iter().filter(is_unused).map(|rule| rule.text.clone()).collect();
+        let experiments = all.alone.iter().filter(|(.., is_new)| !is_new && !rules.is_empty());
+        all.gone.extend(experiments.map(|(name, world, _)| format!("{name} ({})", world.word())));
         all
     }
 
@@ -76,7 +80,14 @@ impl Comparison {
         self.unmatched += old.keys().filter(|key| !new.contains_key(*key)).count();
         self.unmatched += new.keys().filter(|key| !old.contains_key(*key)).count();
         for ((variant, row, metric), one) in &old {
-            let Some(other) = new.get(&(*variant, *row, *metric)) else { continue };
+            let Some(other) = new.get(&(*variant, *row, *metric)) else {
+                if rules.iter().any(|rule| rule.metric == **metric) {
+                    let (name, place) =
+                        (&before.summary.experiment, if variant.is_empty() { "" } else { ", " });
+                    self.gone.push(format!("{name} {row}{place}{variant}: {metric}"));
+                }
+                continue;
+            };
             let samples = runs.each_ref().map(|runs| samples(runs, (variant, row), metric));
             let mut change = Change {
                 experiment: before.summary.experiment.clone(),
@@ -108,7 +119,7 @@ impl Comparison {
     /// count as kept.
     pub fn passes(&self) -> bool {
         let fails = |change: &Change| change.rulings.iter().any(|r| r.is_broken || r.is_too_fine);
-        self.unused.is_empty() && !self.changes.iter().any(fails)
+        self.unused.is_empty() && self.gone.is_empty() && !self.changes.iter().any(fails)
     }
 }
 

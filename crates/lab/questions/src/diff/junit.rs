@@ -11,6 +11,9 @@ const DECLARATION: PreEscaped<&str> = PreEscaped("<?xml version=\"1.0\" encoding
 /// Message for a rule whose metric is in neither or only one of the tables.
 const UNUSED: &str = "no number to compare: no table in both results has this metric";
 
+/// Message for a number that has no counterpart.
+pub(super) const GONE: &str = "a value before, none after";
+
 /// A test case: its name, a message if it failed, and what its rules see.
 type Case = (String, Option<String>, String);
 
@@ -32,6 +35,10 @@ pub(super) fn report(comparison: &Comparison) -> String {
         let unused = comparison.unused.iter();
         let unused = unused.map(|rule| (rule.clone(), Some(UNUSED.to_owned()), String::new()));
         suites.push(("rules", unused.collect()));
+    }
+    if !comparison.gone.is_empty() {
+        let gone = comparison.gone.iter().map(|what| (what.clone(), Some(GONE.to_owned()), String::new()));
+        suites.push(("missing", gone.collect()));
     }
     let cases = || suites.iter().flat_map(|(_, cases)| cases);
     let report = html! {

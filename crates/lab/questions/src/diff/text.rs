@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::Question;
 use super::change::Change;
 use super::comparison::{ChangedVerdict, Comparison};
+use super::junit::GONE;
 use super::sight;
 
 /// Largest number of changes on a screen.
@@ -39,6 +40,9 @@ pub(super) fn report(comparison: &Comparison, question: &Question, shown: Shown)
     let mark = if shown.markdown { "* " } else { "" };
     for line in sight::lines(comparison, &question.rules) {
         let _ = writeln!(out, "{mark}{line}");
+    }
+    for gone in &comparison.gone {
+        let _ = writeln!(out, "{mark}{gone}: {GONE}, which breaks the rule");
     }
     for rule in &comparison.unused {
         let _ = writeln!(out, "\"{rule}\" was not checked: no table in both results has this metric");

@@ -25,10 +25,17 @@ struct Times {
     max: Duration,
 }
 
+/// Time in the queue of a packet that never leaves: beyond that of any run.
+const NEVER: Duration = Duration(1 << 63);
+
 impl QueueDelay {
-    /// Adds a packet that has left a link.
+    /// Adds a packet that has left a link. One that never leaves, because the rate stays 0, has no
+    /// time.
     #[inline]
     pub fn add(&mut self, link: usize, queue_time: QueueTime) {
+        if queue_time.total >= NEVER {
+            return;
+        }
         let one = Times {
             count: 1,
             sum: queue_time.total.0 as f64,
@@ -101,6 +108,10 @@ mod tests {
             delay.add(link, QueueTime { wait: total - Duration::from_millis(2), total });
         }
         assert_eq!((delay.mean_ms(), delay.mean_wait_ms(), delay.max_ms()), (20.0, 16.0, 25.0));
+        // A packet that never leaves has no time in the queue.
+        let forever = Duration::MAX - Duration::from_secs(9);
+        delay.add(0, QueueTime { wait: forever, total: forever });
+        assert_eq!(delay.max_ms(), 25.0);
         let mut twice = delay.clone();
         twice.merge(&delay);
         assert_eq!((twice.mean_ms(), twice.max_ms()), (20.0, 25.0));
