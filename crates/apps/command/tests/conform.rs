@@ -107,6 +107,10 @@ fn verdicts_decide_the_exit_status() {
         ),
         (&["--baseline", "none.json"], "--baseline none.json: No such file"),
         (
+            &["--controller", WRONG, "--baseline", "results"],
+            "--baseline results/report/conform/ackclock-cubic/answer.json: this run writes that file; keep the baseline",
+        ),
+        (
             &["--baseline", "/dev/zero"],
             "--baseline /dev/zero: not a regular file; give a folder written by `ackclock conform --out`",
         ),

@@ -81,7 +81,8 @@ fn bound(metric: &str) -> Option<(&str, Option<(Ordering, f64)>)> {
     let sides = [(" > ", Ordering::Greater), (" < ", Ordering::Less)];
     let found = sides.into_iter().find_map(|(sign, side)| Some((metric.split_once(sign)?, side)));
     let Some(((metric, limit), side)) = found else { return Some((metric, None)) };
-    Some((metric, Some((side, limit.trim().parse().ok()?))))
+    let limit: f64 = limit.trim().parse().ok()?;
+    limit.is_finite().then_some((metric, Some((side, limit))))
 }
 
 /// Returns the literal parts of a sentence, between its placeholders.
@@ -99,7 +100,10 @@ pub fn places(text: &str) -> impl Iterator<Item = Result<Place<'_>, &str>> {
 pub fn fill(text: &str, number: impl Fn(&Place<'_>) -> Option<String>) -> String {
     let shown = |piece| match piece {
         Piece::Text(text) => text.to_owned(),
-        Piece::Number(Ok(place)) => number(&place).unwrap_or_else(|| "(no value)".to_owned()),
+        Piece::Number(Ok(place)) => number(&place).unwrap_or_else(|| match place.bound {
+            Some((_, limit)) => format!("(no value) {BROKEN}one beyond {limit})"),
+            None => "(no value)".to_owned(),
+        }),
         // Checked files have no invalid placeholders, but a note that quotes `--set` may contain
         // braces.
         Piece::Number(Err(inside)) => format!("{{{inside}}}"),
@@ -136,6 +140,8 @@ mod tests {
         assert!(text(0.5, "{D*: published jain < 0.5}").contains(BROKEN), "equal is not less");
         assert!(!text(0.4, "{D*: published jain < 0.5}").contains(BROKEN));
         assert!(text(f64::NAN, "{D*: jain > 0}").contains(BROKEN));
+        assert!(fill("{A: completion > 0.95}", |_| None).contains(BROKEN), "no value keeps no bound");
+        assert_eq!(places("{A: jain > nan}{A: jain < -1e400}").filter(Result::is_err).count(), 2);
         assert_eq!(places("{D*: jain > much} {D*: jain}").filter(Result::is_err).count(), 1);
     }
 }

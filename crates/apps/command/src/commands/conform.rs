@@ -1,6 +1,7 @@
 //! `ackclock conform`: checks whether a stack's own congestion control follows its specification.
 
 use std::fmt::Display;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -77,6 +78,9 @@ enum FailIf {
     Deviates,
 }
 
+/// Largest baseline that is read, in bytes.
+const MOST_BASELINE: u64 = 64 << 20;
+
 /// Name of the file with the answer, beside the page.
 const ANSWER: &str = "answer.json";
 
@@ -111,21 +115,39 @@ pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
     if args.on == Place::WIRE || args.kernel {
         places::prepare_wire()?;
     }
+    let kept = page_dir(&args.out, &question.folder()).join(ANSWER);
     if let Some(path) = &args.baseline {
-        question.baseline = Some(baseline(path, &question)?);
+        let file = baseline_file(path, &question);
+        // A second try would compare the answer with itself.
+        if is_same_file(&file, &kept) {
+            let right = "keep the baseline elsewhere, or give another --out";
+            return Err(Error::bad(format!(
+                "--baseline {}: this run writes that file; {right}",
+                file.display()
+            )));
+        }
+        question.baseline = Some(baseline(&file)?);
     }
     let answer = ask("conform", &question, &args.out, &View { json: args.json, verbose: args.verbose })?;
-    keep(&answer, &page_dir(&args.out, &question.folder()).join(ANSWER))?;
+    keep(&answer, &kept)?;
     Ok(if passes(args, &answer) { HOLDS } else { MISS })
 }
 
-/// Reads the verdicts of an earlier answer from its file, or from the folder of its results.
-fn baseline(path: &Path, question: &Question) -> Result<Baseline, Error> {
-    let file = match path.is_dir() {
+/// Returns the file of a baseline, which can be given as the folder of its results.
+fn baseline_file(path: &Path, question: &Question) -> PathBuf {
+    match path.is_dir() {
         true => page_dir(path, &question.folder()).join(ANSWER),
         false => path.to_owned(),
-    };
-    let text = open_regular(&file).and_then(io::read_to_string);
+    }
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    fs::canonicalize(a).is_ok_and(|a| fs::canonicalize(b).is_ok_and(|b| a == b))
+}
+
+/// Reads the verdicts of an earlier answer.
+fn baseline(file: &Path) -> Result<Baseline, Error> {
+    let text = open_regular(file).and_then(|file| io::read_to_string(file.take(MOST_BASELINE)));
     let wrong = |why: &dyn Display| {
         let right = "give a folder written by `ackclock conform --out`, or a file with the output of `ackclock conform --json`";
         Error::bad(format!("--baseline {}: {why}; {right}", file.display()))
@@ -133,10 +155,18 @@ fn baseline(path: &Path, question: &Question) -> Result<Baseline, Error> {
     serde_json::from_str(&text.map_err(|e| wrong(&e))?).map_err(|e| wrong(&e))
 }
 
-/// Writes the answer to a file.
+/// Writes the answer to a file. What stands in its place, be it a link or a pipe, is removed.
 fn keep(answer: &Answer, file: &Path) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(answer).map_err(Error::bad)? + "\n";
-    fs::write(file, text).map_err(|e| Error::bad(format!("cannot write {}: {e}", file.display())))
+    let removed = match fs::remove_file(file) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    };
+    let create = || fs::File::options().write(true).create_new(true).open(file);
+    removed
+        .and_then(|()| create())
+        .and_then(|mut new| new.write_all(text.as_bytes()))
+        .map_err(|e| Error::bad(format!("cannot write {}: {e}", file.display())))
 }
 
 /// Reports whether the verdict is accepted. A network that was not measured must not pass.
