@@ -273,7 +273,7 @@ fn says_what_cannot_go() {
             "controller = \"cubic\"\npacket = { overhead = \"28 bytes\" }\nack = { jitter = \"1 ms\" }",
             "its receiver has jitter",
         ),
-        ("{ name = \"fixed-window\", window = 42 }", "\"vegas\"", "the kernel has no vegas; use tcp-reno"),
+        ("{ name = \"fixed-window\", window = 42 }", "\"dstar\"", "the kernel has no dstar; use tcp-reno"),
         ("\"52 bytes\"", "\"40 bytes\"", "40 bytes of headers, but need at least 52"),
         ("\"1448 bytes\"", "\"1460 bytes\"", "a segment must have 88 to 1448 bytes, not 1460"),
         ("duration = \"4 s\"", "duration = \"11 min\"", "more than 600 s of real time"),
