@@ -125,17 +125,7 @@ mod tests {
     use super::*;
 
     fn cell(mean: f64, spread: f64) -> Cell {
-        Cell {
-            mean,
-            spread: Some(spread),
-            runs: None,
-            shown: None,
-            published: None,
-            reason: None,
-            open: false,
-            path_unknown: false,
-            without: 0,
-        }
+        Cell { mean, spread: Some(spread), ..Cell::default() }
     }
 
     /// Five runs each of 10 +- 1 and 5 +- 0.5. Both have a spread of 10 %, which gives 8 degrees of

@@ -116,22 +116,7 @@ fn variant(name: &str, shift: f64) -> Variant {
     let (_, table) = experiment::library::published("shipped:", "quic-dc-table1.csv").unwrap();
     let mut rows: Vec<Row> = table.lines().skip(1).enumerate().map(|(i, line)| row(i, line, shift)).collect();
     let cells = METRICS.iter().zip([9.19, 9.24, 1.312, 101.2, 24.1]);
-    let cells = cells.map(|(m, mean)| {
-        (
-            (*m).into(),
-            Cell {
-                mean,
-                spread: Some(0.02),
-                runs: None,
-                shown: None,
-                published: None,
-                reason: None,
-                open: false,
-                path_unknown: false,
-                without: 0,
-            },
-        )
-    });
+    let cells = cells.map(|(m, mean)| ((*m).into(), Cell { mean, spread: Some(0.02), ..Cell::default() }));
     rows.push(Row {
         label: "BBRv1".into(),
         algorithm: "bbr1".to_owned(),
@@ -167,12 +152,9 @@ fn row(index: usize, line: &str, shift: f64) -> Row {
             mean: published * skew,
             spread: Some(published * 0.004),
             runs: Some(runs),
-            shown: None,
             published: Some(published),
             reason,
-            open: false,
-            path_unknown: false,
-            without: 0,
+            ..Cell::default()
         }
     };
     let cells = METRICS.iter().zip(COLUMNS).enumerate().map(|(i, (m, c))| ((*m).into(), cell(i, c)));
@@ -389,13 +371,9 @@ pub(super) fn odd() -> Vec<Results> {
     let cell = |i: usize| Cell {
         mean: values[i % 8],
         spread: Some(values[(i / 2) % 8]),
-        runs: None,
-        shown: None,
         published: [None, Some(values[(i + 3) % 8])][i % 2],
         reason: [None, Some(evil.to_owned()), Some(long.clone())][i % 3].clone(),
-        open: false,
-        path_unknown: false,
-        without: 0,
+        ..Cell::default()
     };
     let row = |(i, label): (usize, &&str)| {
         let count = if *label == "no cells" { 0 } else { 5 };

@@ -277,17 +277,7 @@ mod tests {
     use super::*;
 
     fn cell(mean: f64, published: Option<f64>) -> Cell {
-        Cell {
-            mean,
-            spread: None,
-            runs: None,
-            shown: None,
-            published,
-            reason: None,
-            open: false,
-            path_unknown: false,
-            without: 0,
-        }
+        Cell { mean, published, ..Cell::default() }
     }
 
     #[test]

@@ -414,17 +414,7 @@ mod tests {
 
     fn cell(ours: f64, published: f64, reason: Option<&str>, open: bool) -> Cell {
         let reason = reason.map(str::to_owned);
-        Cell {
-            mean: ours,
-            spread: None,
-            runs: None,
-            shown: None,
-            published: Some(published),
-            reason,
-            open,
-            path_unknown: false,
-            without: 0,
-        }
+        Cell { mean: ours, published: Some(published), reason, open, ..Cell::default() }
     }
 
     fn summary(reference: bool, cells: Vec<Cell>) -> Summary {

@@ -25,11 +25,11 @@ impl PacedRelease {
     /// Returns the pacing rate in bytes per second, or `None` if this sender does not pace (yet).
     #[inline(always)] // once per packet: a call would cost 1 %
     fn rate(&mut self, config: &Config, control: &Control, rtt: &Rtt) -> Option<f64> {
-        if let Some(rate) = control.pacing_rate.filter(|_| config.paced != Paced::Never) {
+        if let Some(rate) = own_rate(config, control) {
             return Some(rate.bytes_per_sec());
         }
-        if config.paced != Paced::Always || !rtt.is_sampled() {
-            return None; // RFC 9002 section 7.7: the initial window can be sent at once
+        if !has_window_rate(config, rtt) {
+            return None;
         }
         let from = (control.cwnd, control.ssthresh, rtt.smoothed());
         if self.window_rate.0 != from {
@@ -85,11 +85,21 @@ impl PacedRelease {
 
 /// Returns the pacing rate, or `None` if this sender does not pace (yet).
 pub(super) fn rate(config: &Config, control: &Control, rtt: &Rtt) -> Option<Rate> {
-    match control.pacing_rate.filter(|_| config.paced != Paced::Never) {
-        None if config.paced != Paced::Always || !rtt.is_sampled() => None,
-        None => Some(Rate::from_bytes_per_sec(rate_of_window(config, control, rtt.smoothed()))),
-        set => set,
-    }
+    let of_window = || Rate::from_bytes_per_sec(rate_of_window(config, control, rtt.smoothed()));
+    own_rate(config, control).or_else(|| has_window_rate(config, rtt).then(of_window))
+}
+
+/// Returns the controller's own rate, if it is used.
+#[inline]
+fn own_rate(config: &Config, control: &Control) -> Option<Rate> {
+    control.pacing_rate.filter(|_| config.paced != Paced::Never)
+}
+
+/// Reports whether packets are paced at the rate of the window. Before the first RTT sample, the
+/// initial window can be sent at once (RFC 9002 section 7.7).
+#[inline]
+fn has_window_rate(config: &Config, rtt: &Rtt) -> bool {
+    config.paced == Paced::Always && rtt.is_sampled()
 }
 
 /// Returns a multiple of `cwnd / smoothed_rtt`.

@@ -88,17 +88,7 @@ mod tests {
     use super::*;
 
     fn row(label: &str, values: &[(&str, f64)]) -> Row {
-        let cell = |value: f64| Cell {
-            mean: value,
-            spread: None,
-            runs: None,
-            shown: None,
-            published: None,
-            reason: None,
-            open: false,
-            path_unknown: false,
-            without: 0,
-        };
+        let cell = |value: f64| Cell { mean: value, ..Cell::default() };
         let cells = values.iter().map(|(name, value)| (Metric::from(*name), cell(*value))).collect();
         Row { label: label.into(), algorithm: String::new(), cells, trust: None }
     }

@@ -57,14 +57,10 @@ mod tests {
     fn row(on: Place, goodput: f64, reason: Option<&str>) -> Row {
         let cell = Cell {
             mean: goodput,
-            spread: None,
-            runs: None,
-            shown: None,
             published: Some(10.0),
             reason: reason.map(str::to_owned),
             open: reason.is_some(),
-            path_unknown: false,
-            without: 0,
+            ..Cell::default()
         };
         Row {
             label: RowLabel::new("TCP", on),

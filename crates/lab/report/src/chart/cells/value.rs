@@ -62,17 +62,7 @@ mod tests {
     use super::*;
 
     fn cell(mean: f64, spread: Option<f64>) -> Cell {
-        Cell {
-            mean,
-            spread,
-            runs: None,
-            shown: None,
-            published: None,
-            reason: None,
-            open: false,
-            path_unknown: false,
-            without: 0,
-        }
+        Cell { mean, spread, ..Cell::default() }
     }
 
     #[test]
