@@ -41,7 +41,7 @@ const CODE_BUDGET: [(&str, usize); 19] = [
     ("units", 575),
     ("congestion", 9_476),
     ("link", 2_674),
-    ("recovery", 4_821),
+    ("recovery", 4_826),
     ("quic", 9_148),
     ("adapters", 535),
     ("scenario", 2_195),
