@@ -341,9 +341,11 @@ pub fn text(sources: &[Source]) -> String {
         if c.all() > 0 {
             let _ = writeln!(
                 out,
-                "  {} claims: {} hold, {} partly, {} within the spread, {} missed, {} not judged; {} without a known cause",
+                "  {} {}: {} {}, {} partly, {} within the spread, {} missed, {} not judged; {} without a known cause",
                 c.all(),
+                if c.all() == 1 { "claim" } else { "claims" },
                 c.holds,
+                if c.holds == 1 { "holds" } else { "hold" },
                 c.partly,
                 c.within_spread,
                 c.missed,
@@ -362,7 +364,8 @@ pub fn text(sources: &[Source]) -> String {
             );
         }
         if biases.all > 0 {
-            let _ = writeln!(out, "  {} biased columns, {} without a known cause", biases.all, biases.open);
+            let word = if biases.all == 1 { "column" } else { "columns" };
+            let _ = writeln!(out, "  {} biased {word}, {} without a known cause", biases.all, biases.open);
         }
         largest.iter().filter(|d| d.distance() > FAR).for_each(|d| line_of(&mut out, d));
         if !zeros.is_empty() {

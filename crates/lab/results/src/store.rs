@@ -345,26 +345,28 @@ fn named<T>(file: &str, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     read().map_err(|e| sums::named(file, &e))
 }
 
+/// Newest results folder of each experiment and world.
+pub type Newest = BTreeMap<(PathBuf, Place), (std::time::SystemTime, PathBuf)>;
+
 /// Returns the newest results folder of every experiment and world under `root`.
 ///
 /// # Errors
 /// Fails if the file system refuses.
-pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut best: BTreeMap<(PathBuf, Place), (std::time::SystemTime, PathBuf)> = BTreeMap::new();
+pub fn newest(root: &Path) -> io::Result<Newest> {
+    let mut best = Newest::new();
     walk(root, &mut |dir| {
         let summary = dir.join(SUMMARY);
         if !summary.is_file() {
             return Ok(true);
         }
         let found = (fs::metadata(&summary)?.modified()?, dir.to_owned());
-        let parent = dir.parent().unwrap_or(dir).to_owned();
-        let slot = best.entry((parent, world_of(&summary))).or_insert_with(|| found.clone());
+        let slot = best.entry(experiment_of(&summary)).or_insert_with(|| found.clone());
         if found > *slot {
             *slot = found;
         }
         Ok(false)
     })?;
-    Ok(best.into_values().map(|(_, dir)| dir).collect())
+    Ok(best)
 }
 
 /// Visits a folder and those below it while `visit` returns `true`. Names with a leading dot are
@@ -397,15 +399,17 @@ fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Returns the world of a summary. An unreadable summary becomes an error when it is loaded.
-fn world_of(summary: &Path) -> Place {
+/// Returns experiment and world of a summary. An unreadable summary becomes an error when it is
+/// loaded; until then its folder stands for the experiment.
+fn experiment_of(summary: &Path) -> (PathBuf, Place) {
     #[derive(Deserialize)]
     struct Only {
+        experiment: PathBuf,
         #[serde(default)]
         world: Place,
     }
     let read = fs::read(summary).ok().and_then(|bytes| serde_json::from_slice::<Only>(&bytes).ok());
-    read.map_or(Place::SIM, |only| only.world)
+    read.map_or_else(|| (summary.to_owned(), Place::SIM), |only| (only.experiment, only.world))
 }
 
 /// Creates or replaces a file in one step.

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::status::Error;
-use results::store;
+use crate::status::{Error, complain};
+use results::store::{self, Newest};
 use results::summary::{Results, Summary};
 
 /// Loads the newest results of each experiment below these folders.
@@ -17,21 +17,28 @@ pub(crate) fn load_summaries(dirs: &[PathBuf]) -> Result<Vec<Summary>, Error> {
     each(dirs, store::load_summary)
 }
 
-/// Applies `read` to the newest results folder of each experiment below these folders.
+/// Applies `read` to the newest results folder of each experiment below these folders. Says which
+/// folders have older results of it.
 pub(crate) fn each<T>(dirs: &[PathBuf], read: impl Fn(&Path) -> io::Result<T>) -> Result<Vec<T>, Error> {
-    let mut all = Vec::new();
+    let mut newest = Newest::new();
     for dir in dirs {
-        for folder in store::newest(dir).map_err(|e| unlisted(dir, &e))? {
-            let wrong =
-                |e: io::Error| Error::bad(format!("{}: damaged results: {e}; {AGAIN}", folder.display()));
-            all.push(read(&folder).map_err(wrong)?);
+        for (experiment, found) in store::newest(dir).map_err(|e| unlisted(dir, &e))? {
+            let slot = newest.entry(experiment).or_insert_with(|| found.clone());
+            let (older, newer) = if found > *slot { (&*slot, &found) } else { (&found, &*slot) };
+            if older.1 != newer.1 {
+                let (older, newer) = (older.1.display(), newer.1.display());
+                complain(&format!("{older}: left out; {newer} has newer results of the same experiment"));
+            }
+            *slot = newer.clone();
         }
     }
-    if all.is_empty() {
+    if newest.is_empty() {
         let dirs: Vec<_> = dirs.iter().map(|d| d.display().to_string()).collect();
         return Err(Error::bad(format!("{}: {NO_RESULTS}", dirs.join(", "))));
     }
-    Ok(all)
+    let wrong =
+        |dir: &Path, e: &io::Error| Error::bad(format!("{}: damaged results: {e}; {AGAIN}", dir.display()));
+    newest.into_values().map(|(_, dir)| read(&dir).map_err(|e| wrong(&dir, &e))).collect()
 }
 
 /// Advice for damaged results.

@@ -388,6 +388,26 @@ fn broken_results_name_the_file() {
     }
 }
 
+/// An experiment counts once, by its newest results, however many folders have it.
+#[test]
+fn an_experiment_of_two_folders_counts_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = small(dir.path(), "0.1");
+    let [first, second] = ["first", "second"].map(|out| dir.path().join(out).to_str().unwrap().to_owned());
+    for out in [&first, &second] {
+        assert!(ackclock(&["run", &file, "--out", out]).status.success());
+    }
+    let once = text(&ackclock(&["ledger", &second]).stdout);
+    assert!(once.contains(": 1 experiment\n  1 claim: 1 holds, "), "{once}");
+    for dirs in [[&first, &second], [&second, &first]] {
+        let both = ackclock(&["ledger", dirs[0], dirs[1]]);
+        assert_eq!(text(&both.stdout), once);
+        let said = text(&both.stderr);
+        assert!(said.contains(&format!("{first}/small/")) && said.contains(": left out; "), "{said}");
+    }
+    assert_eq!(text(&ackclock(&["ledger", &second, &second]).stderr), "");
+}
+
 /// The index has a line for complete results, results without checksums, damaged ones, and an
 /// unfinished study, also as JSON.
 #[test]

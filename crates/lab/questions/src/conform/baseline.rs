@@ -2,11 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use experiment::place::Place;
 use serde::{Deserialize, Serialize};
+
+use super::question::Question;
 
 /// Verdicts of an earlier answer, as its JSON has them.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Baseline {
+    stack: String,
+    on: Place,
     controller: String,
     left_out: usize,
     cells: Vec<Verdict>,
@@ -38,13 +43,17 @@ pub struct Since {
 }
 
 impl Baseline {
-    /// Returns the reason why the baseline does not answer the question about this controller on
-    /// these networks.
-    pub(super) fn mismatch(&self, controller: &str, variants: &BTreeSet<String>) -> Option<String> {
+    /// Returns the reason why the baseline does not answer this question on these networks.
+    pub(super) fn mismatch(&self, question: &Question, variants: &BTreeSet<String>) -> Option<String> {
         let is_known = |cell: &Verdict| variants.contains(&cell.variant);
         let is_whole = variants.len().checked_sub(self.cells.len()) == Some(self.left_out);
-        if self.controller != controller {
-            return Some(format!(": it is about {}, and this question about {controller}", self.controller));
+        let subject = |controller: &str, stack: &str, on: Place| {
+            format!("{controller} in {stack} (--on {})", on.word())
+        };
+        let then = subject(&self.controller, &self.stack, self.on);
+        let now = subject(&question.name, &question.stack, question.on);
+        if then != now {
+            return Some(format!(": it is about {then}, and this question about {now}"));
         }
         let why = ": it has other networks; ask both questions with --quick, or both without";
         (!is_whole || !self.cells.iter().all(is_known)).then(|| why.to_owned())
@@ -75,6 +84,7 @@ fn all<M: AsRef<str>>(variant: &str, measures: &[M]) -> impl Iterator<Item = Dev
 
 #[cfg(test)]
 mod tests {
+    use super::super::question::Asked;
     use super::*;
 
     fn baseline() -> Baseline {
@@ -83,7 +93,13 @@ mod tests {
             deviates_in: measures.iter().map(|measure| (*measure).to_owned()).collect(),
         };
         let cells = vec![cell("a", &["reductions"]), cell("b", &["window"]), cell("c", &["window"])];
-        Baseline { controller: "cubic".to_owned(), left_out: 1, cells }
+        Baseline {
+            stack: "ackclock".to_owned(),
+            on: Place::STACK,
+            controller: "cubic".to_owned(),
+            left_out: 1,
+            cells,
+        }
     }
 
     #[test]
@@ -98,10 +114,40 @@ mod tests {
         assert_eq!(words(&since.gone), ["b window"], "c was not measured");
     }
 
+    fn question(stack: &str, place: Place, controller: &str) -> Question {
+        Question::new(&Asked {
+            stack: stack.to_owned(),
+            place,
+            controller: controller.to_owned(),
+            kernel: false,
+            quick: false,
+            repeat: None,
+            registry: congestion::Registry::default(),
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn of_the_same_stack_place_and_controller() {
+        let networks = ["a", "b", "c", "d"].map(str::to_owned).into();
+        let why = |question: &Question| baseline().mismatch(question, &networks);
+        assert_eq!(why(&question("ackclock", Place::STACK, "cubic")), None);
+        for (other, named) in [
+            (question("quinn", Place::QUINN, "cubic"), "cubic in quinn (--on stack)"),
+            (question("ackclock", Place::WIRE, "cubic"), "cubic in ackclock (--on wire)"),
+            (question("ackclock", Place::STACK, "new-reno"), "new-reno in ackclock (--on stack)"),
+        ] {
+            let right =
+                format!(": it is about cubic in ackclock (--on stack), and this question about {named}");
+            assert_eq!(why(&other), Some(right));
+        }
+    }
+
     #[test]
     fn of_the_same_networks() {
+        let asked = question("ackclock", Place::STACK, "cubic");
         let covers = |names: &[&str]| {
-            baseline().mismatch("cubic", &names.iter().map(|name| (*name).to_owned()).collect()).is_none()
+            baseline().mismatch(&asked, &names.iter().map(|name| (*name).to_owned()).collect()).is_none()
         };
         assert!(covers(&["a", "b", "c", "d"]), "one was left out");
         assert!(

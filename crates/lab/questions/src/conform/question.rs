@@ -86,7 +86,8 @@ impl Question {
 
     /// Returns the names of the folders of its page, one below the other.
     pub fn folder(&self) -> Vec<String> {
-        vec!["conform".to_owned(), format!("{}-{}", self.stack, self.name)]
+        let on = if self.on == Place::STACK { String::new() } else { format!("-on-{}", self.on.word()) };
+        vec!["conform".to_owned(), format!("{}-{}{on}", self.stack, self.name)]
     }
 
     /// Reports whether the stack is the kernel's TCP.
