@@ -1,0 +1,190 @@
+//! The agent: a controller in this process for connections of the kernel.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration as StdDuration;
+
+use congestion::{Algorithm, Control, PathInfo};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBufferBuilder};
+use units::{Duration, Time};
+
+use crate::error::Error;
+use crate::flow::Flow;
+use crate::program::{Program, Registered};
+use crate::record::{Record, SLOTS, kind};
+
+/// The compiled program.
+const OBJECT: &[u8] = include_bytes!("../objects/agent.o");
+/// Interval between two looks at the records. At 200 us the answers take a processor's time like
+/// wake-ups do, and the kernel spends a tenth on each record.
+const INTERVAL: StdDuration = StdDuration::from_micros(200);
+/// Segment size for the first window, before a connection has one. Bytes.
+const SEGMENT: u64 = 1448;
+/// Positions of the program's counters.
+const LOST_RECORDS: usize = 0;
+const REFUSED_FLOWS: usize = 1;
+const FALLBACKS: usize = 2;
+
+/// A controller that TCP sockets can choose by name, decided by this process.
+pub struct Agent {
+    algorithm: Algorithm,
+    paced: bool,
+    registered: Registered,
+    slots: MapHandle,
+}
+
+/// Observations of an agent, for the audit of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Number of records.
+    pub records: u64,
+    /// Number of records that found the ring buffer full.
+    pub lost_records: u64,
+    /// Number of connections beyond the [limit](SLOTS), which ran as Reno.
+    pub refused_flows: u64,
+    /// Number of times a connection continued as Reno, because no answer came.
+    pub fallbacks: u64,
+    /// Time from a record to its answer: the median, 99 % and the longest.
+    pub answer_time: [Duration; 3],
+}
+
+/// Connections by slot, and what is counted of them.
+struct Connections<'a> {
+    agent: &'a Agent,
+    flows: BTreeMap<u32, Flow>,
+    /// Slots whose answer is outdated.
+    changed: Vec<u32>,
+    records: u64,
+    /// Times of records without an answer yet, in ns.
+    waiting: Vec<u64>,
+    answer_times: Vec<u32>,
+}
+
+impl Agent {
+    /// Registers a controller under this name.
+    ///
+    /// # Errors
+    /// A name that is wrong or taken, a kernel that refuses the program, missing privileges.
+    pub fn register(algorithm: Algorithm, name: &str) -> Result<Self, Error> {
+        let path = PathInfo { max_datagram_size: SEGMENT, paced: false, seed: 0 };
+        let Control { cwnd, pacing_rate, .. } = algorithm.build(path).control();
+        let paced = pacing_rate.is_some();
+        let mut program = Program::open(OBJECT, name)?;
+        program.set("initial_cwnd", (cwnd / SEGMENT).max(1))?;
+        program.set("paced", u64::from(paced))?;
+        let registered = program.register()?;
+        let wrong = |e: libbpf_rs::Error| Error::from_library(&format!("prepare `{name}`"), &e);
+        let vacant = map(&registered, "vacant")?;
+        for slot in 0..SLOTS as u32 {
+            vacant.update(&[], &slot.to_ne_bytes(), MapFlags::ANY).map_err(wrong)?;
+        }
+        let slots = map(&registered, "slots")?;
+        Ok(Self { algorithm, paced, registered, slots })
+    }
+
+    /// Answers the kernel until `stop` is set. Returns what was observed.
+    ///
+    /// # Errors
+    /// The kernel refuses the ring buffer.
+    pub fn run(&self, stop: &AtomicBool) -> Result<Report, Error> {
+        let connections = RefCell::new(Connections {
+            agent: self,
+            flows: BTreeMap::new(),
+            changed: Vec::new(),
+            records: 0,
+            waiting: Vec::new(),
+            answer_times: Vec::new(),
+        });
+        let records = map(&self.registered, "records")?;
+        let wrong = |e: libbpf_rs::Error| Error::from_library("read the records of the kernel", &e);
+        let mut builder = RingBufferBuilder::new();
+        let take = |bytes: &[u8]| {
+            connections.borrow_mut().on_bytes(bytes);
+            0
+        };
+        builder.add(&records, take).map_err(wrong)?;
+        let ring = builder.build().map_err(wrong)?;
+        while !stop.load(Ordering::Relaxed) {
+            ring.consume().map_err(wrong)?;
+            connections.borrow_mut().answer();
+            thread::sleep(INTERVAL);
+        }
+        drop(ring);
+        Ok(self.report(connections.into_inner()))
+    }
+
+    fn report(&self, connections: Connections<'_>) -> Report {
+        let Connections { records, mut answer_times, .. } = connections;
+        answer_times.sort_unstable();
+        let at = |part: f64| {
+            let index = (answer_times.len() as f64 * part) as usize;
+            let time = answer_times.get(index.min(answer_times.len().saturating_sub(1)));
+            Duration::from_nanos(time.map_or(0, |time| u64::from(*time)))
+        };
+        Report {
+            records,
+            lost_records: self.registered.counter(LOST_RECORDS),
+            refused_flows: self.registered.counter(REFUSED_FLOWS),
+            fallbacks: self.registered.counter(FALLBACKS),
+            answer_time: [at(0.5), at(0.99), at(1.0)],
+        }
+    }
+}
+
+fn map(registered: &Registered, name: &str) -> Result<MapHandle, Error> {
+    let map = registered.object.maps().find(|map| map.name() == name);
+    let map = map.ok_or_else(|| Error::new(format!("the program has no map `{name}`")))?;
+    MapHandle::try_from(&map).map_err(|e| Error::from_library(&format!("open the map `{name}`"), &e))
+}
+
+impl Connections<'_> {
+    fn on_bytes(&mut self, bytes: &[u8]) {
+        let Some(record) = Record::read(bytes).filter(|record| record.slot < SLOTS as u32) else { return };
+        self.records += 1;
+        if record.kind == kind::CLOSE {
+            self.flows.remove(&record.slot);
+            return;
+        }
+        // A lost record may have been the end of a connection, or the beginning of the next.
+        let is_other = |flow: &Flow| flow.last().seq >> 32 != record.seq >> 32;
+        if self.flows.get(&record.slot).is_none_or(is_other) {
+            let flow = Flow::new(&self.agent.algorithm, &record, self.agent.paced);
+            self.flows.insert(record.slot, flow);
+        }
+        if let Some(flow) = self.flows.get_mut(&record.slot) {
+            flow.on_record(&record);
+            self.changed.push(record.slot);
+            self.waiting.push(record.ktime_ns);
+        }
+    }
+
+    /// Answers the newest record of each connection, and calls timers that are due.
+    fn answer(&mut self) {
+        let now = monotonic();
+        for (slot, flow) in &mut self.flows {
+            if flow.on_time(Time(now)) {
+                self.changed.push(*slot);
+            }
+        }
+        self.changed.sort_unstable();
+        self.changed.dedup();
+        for slot in self.changed.drain(..) {
+            let Some(flow) = self.flows.get(&slot) else { continue };
+            let answer = flow.answer();
+            // It fails for a slot that does not exist, which was checked.
+            let _ = self.agent.slots.update(&slot.to_ne_bytes(), bytemuck::bytes_of(&answer), MapFlags::ANY);
+        }
+        let now = monotonic();
+        let times =
+            self.waiting.drain(..).map(|at| u32::try_from(now.saturating_sub(at)).unwrap_or(u32::MAX));
+        self.answer_times.extend(times);
+    }
+}
+
+/// Returns the time of the kernel's clock, in ns.
+fn monotonic() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
