@@ -43,6 +43,10 @@ fn with_wire(places: Places) -> Places {
     let check = |scenario: &_| Stack::Ackclock.check_scenario(scenario).map_err(|why| format!("flow: {why}"));
     let guests = |scenario: &_| stack::guests(scenario, &Profile::default()).map_err(|why| why.to_string());
     let mut places = places.with(Place::WIRE, Endpoints { check, guests });
+    #[cfg(feature = "kernel")]
+    {
+        places = places.with(Place::KERNEL, wire::Kernel);
+    }
     for stack in processes::shipped() {
         if let Some(place) = Place::for_stack(Place::WIRE, stack.name()) {
             places = places.with(place, Processes(stack));

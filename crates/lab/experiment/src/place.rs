@@ -55,6 +55,9 @@ places! {
     /// The simulator's virtual time, with TLS: our QUIC endpoints, or other stacks (--stack).
     /// Includes the simulator's rows
     STACK: "stack", "stack", "the stack", Some("ackclock");
+    /// Real time, through the emulator (Linux, root): the kernel's TCP with our controllers. Includes
+    /// the simulator's rows
+    KERNEL: "kernel", "kernel", "the kernel", Some("ackclock");
     /// noq with our controllers, in the simulator's virtual time
     NOQ: "noq", "stack", "noq", Some("noq");
     /// quinn with our controllers, in the simulator's virtual time
@@ -77,7 +80,7 @@ places! {
 
 impl Place {
     /// The worlds in which a whole experiment can run.
-    pub const WORLDS: [Self; 3] = [Self::SIM, Self::WIRE, Self::STACK];
+    pub const WORLDS: [Self; 4] = [Self::SIM, Self::WIRE, Self::STACK, Self::KERNEL];
 
     /// Makes a place of a program's own, which no stored result names yet.
     pub const fn new(row: &'static Row) -> Self {

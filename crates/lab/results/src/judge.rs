@@ -91,8 +91,9 @@ fn controller_info(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<St
             let is_kernels = |flow: &FlowConfig| matches!(flow.transport, Transport::Tcp { .. });
             match (scenario.series, case.on) {
                 (None, _) => {}
-                (Some(_), Place::WIRE) if scenario.flows.iter().any(is_kernels) => {
-                    variables.entry(format!("{name} (wire)")).or_insert_with(variables::for_kernel);
+                (Some(_), on @ (Place::WIRE | Place::KERNEL)) if scenario.flows.iter().any(is_kernels) => {
+                    let name = format!("{name} ({})", on.word());
+                    variables.entry(name).or_insert_with(variables::for_kernel);
                 }
                 // Processes do not show their controllers' variables.
                 (Some(_), on) if on.world() == Place::WIRE && on != Place::WIRE => {}

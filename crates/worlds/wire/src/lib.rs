@@ -4,9 +4,13 @@
 pub mod emu;
 pub mod endpoints;
 mod feasibility;
+#[cfg(feature = "kernel")]
+mod kernel;
 mod log;
 pub mod processes;
 pub mod udp;
 mod world;
 
+#[cfg(feature = "kernel")]
+pub use self::kernel::Kernel;
 pub use world::{Endpoints, Processes};

@@ -171,10 +171,11 @@ fn wanted(args: &RunArgs) -> Result<Vec<Place>, Error> {
 
 /// Runs the experiments. Returns the exit status.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
-    if args.pcap && args.on != Place::WIRE {
+    let is_emulated = [Place::WIRE, Place::KERNEL].contains(&args.on);
+    if args.pcap && !is_emulated {
         return Err(Error::bad("--pcap: the simulator has no packets to capture; use --on wire"));
     }
-    if args.on == Place::WIRE {
+    if is_emulated {
         places::prepare_wire()?;
     }
     let pool = match args.jobs.and_then(|jobs| jobs.0) {

@@ -23,6 +23,9 @@ pub(crate) const UDP_PORT: u16 = 5000;
 /// Port of the probe at both ends.
 pub(crate) const PING_PORT: u16 = 4998;
 
+/// Returns the name of a TCP controller in the kernel, or why there is none.
+pub(crate) type Name<'a> = dyn Fn(&Algorithm) -> Result<String, String> + 'a;
+
 /// The kernel's settings for a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feasibility {
@@ -37,26 +40,13 @@ pub struct Feasibility {
 }
 
 impl Feasibility {
-    /// Checks that a scenario can run on the wire.
+    /// Checks that a scenario can run on the wire, with the kernel's own controllers.
     ///
     /// # Errors
     /// The reason it cannot, as a clause such as `it has several links in a row`.
     pub fn check(scenario: &Scenario) -> Result<Self, String> {
-        let overhead = feasibility::check(scenario, LIMITS)?;
-        if scenario.flows.iter().any(|flow| flow.ack.jitter > Duration::ZERO) {
-            return Err("its receiver has jitter, but the kernel's acknowledges at once".to_owned());
-        }
-        let mut flows = Vec::new();
-        for (flow, port) in scenario.flows.iter().zip(FLOW_PORT..) {
-            flows.push(match flow.transport {
-                Transport::Tcp { .. } => Some(connection(flow, port)?),
-                Transport::Quic { datagram, .. } => check_datagram(datagram).map(|()| None)?,
-            });
-        }
         let kernels = || scenario.flows.iter().filter(|flow| is_tcp(flow));
-        if kernels().any(|flow| Some(flow.recovery.ecn) != kernels().next().map(|first| first.recovery.ecn)) {
-            return Err("its TCP flows differ in ECN, which is a single kernel setting".to_owned());
-        }
+        let found = Self::check_with(scenario, &|algorithm| controller(algorithm).map(str::to_owned))?;
         let mut windows: Vec<u32> = kernels().filter_map(|flow| window(&flow.algorithm)).collect();
         windows.dedup();
         let window = match (windows.as_slice(), kernels().all(|flow| window(&flow.algorithm).is_some())) {
@@ -64,7 +54,32 @@ impl Feasibility {
             ([window], true) => Some(*window),
             _ => return Err("a fixed window must be the same for all its TCP flows".to_owned()),
         };
-        Ok(Self { flows, overhead, ecn: kernels().any(|flow| flow.recovery.ecn != Ecn::NotEct), window })
+        Ok(Self { window, ..found })
+    }
+
+    /// Checks that a scenario can run on the wire. `name` returns the name of a TCP controller in
+    /// the kernel.
+    ///
+    /// # Errors
+    /// The reason it cannot, as a clause such as `it has several links in a row`.
+    pub(crate) fn check_with(scenario: &Scenario, name: &Name<'_>) -> Result<Self, String> {
+        let overhead = feasibility::check(scenario, LIMITS)?;
+        if scenario.flows.iter().any(|flow| flow.ack.jitter > Duration::ZERO) {
+            return Err("its receiver has jitter, but the kernel's acknowledges at once".to_owned());
+        }
+        let mut flows = Vec::new();
+        for (flow, port) in scenario.flows.iter().zip(FLOW_PORT..) {
+            flows.push(match flow.transport {
+                Transport::Tcp { .. } => Some(connection(flow, port, name)?),
+                Transport::Quic { datagram, .. } => check_datagram(datagram).map(|()| None)?,
+            });
+        }
+        let kernels = || scenario.flows.iter().filter(|flow| is_tcp(flow));
+        if kernels().any(|flow| Some(flow.recovery.ecn) != kernels().next().map(|first| first.recovery.ecn)) {
+            return Err("its TCP flows differ in ECN, which is a single kernel setting".to_owned());
+        }
+        let ecn = kernels().any(|flow| flow.recovery.ecn != Ecn::NotEct);
+        Ok(Self { flows, overhead, ecn, window: None })
     }
 
     /// Reports whether guests carry all flows.
@@ -108,7 +123,7 @@ fn is_tcp(flow: &FlowConfig) -> bool {
 }
 
 /// Returns the kernel's settings for a TCP flow.
-fn connection(flow: &FlowConfig, port: u16) -> Result<Options, String> {
+fn connection(flow: &FlowConfig, port: u16, name: &Name<'_>) -> Result<Options, String> {
     let mss = flow.transport.payload();
     if !(MIN_MSS..=MTU - HEADERS).contains(&mss) {
         return Err(format!("a segment must have {MIN_MSS} to {} bytes, not {mss}", MTU - HEADERS));
@@ -119,7 +134,7 @@ fn connection(flow: &FlowConfig, port: u16) -> Result<Options, String> {
     if !matches!(flow.application, Application::Bulk) || !flow.pauses.is_empty() {
         return Err("its TCP flows must be bulk transfers without pauses".to_owned());
     }
-    Ok(Options { controller: controller(&flow.algorithm)?.to_owned(), mss, port })
+    Ok(Options { controller: name(&flow.algorithm)?, mss, port })
 }
 
 fn check_datagram(datagram: u32) -> Result<(), String> {
