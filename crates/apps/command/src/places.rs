@@ -42,10 +42,11 @@ fn with_wire(places: Places) -> Places {
 
     let check = |scenario: &_| Stack::Ackclock.check_scenario(scenario).map_err(|why| format!("flow: {why}"));
     let guests = |scenario: &_| stack::guests(scenario, &Profile::default()).map_err(|why| why.to_string());
-    let mut places = places.with(Place::WIRE, Endpoints { check, guests });
+    let endpoints = Endpoints { check, guests };
+    let mut places = places.with(Place::WIRE, endpoints);
     #[cfg(feature = "kernel")]
     {
-        places = places.with(Place::KERNEL, wire::Kernel);
+        places = places.with(Place::KERNEL, wire::Kernel(endpoints));
     }
     for stack in processes::shipped() {
         if let Some(place) = Place::for_stack(Place::WIRE, stack.name()) {

@@ -8,11 +8,12 @@ use std::thread::JoinHandle;
 
 use congestion::{Algorithm, PathInfo};
 use kernel::{Agent, Error, Report};
-use scenario::{Ran, Recorder, Scenario, Transport, Watch, World};
+use scenario::{FlowConfig, Ran, Recorder, Scenario, Transport, Watch, World};
 use units::Duration;
 
 use crate::emu::privilege;
-use crate::endpoints::{self, Feasibility, Measured};
+use crate::endpoints::{self, Feasibility};
+use crate::world::Endpoints;
 
 /// Priority of an agent, in steps below the emulator's.
 const BELOW: u8 = 1;
@@ -23,9 +24,9 @@ const NOTE: &str = "Rows on the kernel are Linux TCP with these controllers: its
                     acknowledgements. A controller in this process answers each record of the kernel, some \
                     0.1 ms after its ACK.";
 
-/// The kernel's TCP, with controllers that answer in this process.
+/// The kernel's TCP, with controllers that answer in this process. QUIC flows run as on the wire.
 #[derive(Clone, Copy, Debug)]
-pub struct Kernel;
+pub struct Kernel(pub Endpoints);
 
 /// The agents of a run: one for each algorithm with its parameters.
 struct Agents {
@@ -34,13 +35,11 @@ struct Agents {
 }
 
 impl Kernel {
-    fn fit(scenario: &Scenario, prefix: &str) -> Result<(Feasibility, Vec<Algorithm>), String> {
-        let is_quic = |flow: &scenario::FlowConfig| matches!(flow.transport, Transport::Quic { .. });
-        if scenario.flows.iter().any(is_quic) {
-            return Err("it has QUIC flows, and the kernel runs TCP; use --on wire for both".to_owned());
-        }
+    /// Returns the kernel's settings, and the algorithms of the TCP flows, each once.
+    fn fit(&self, scenario: &Scenario, prefix: &str) -> Result<(Feasibility, Vec<Algorithm>), String> {
+        let is_tcp = |flow: &&FlowConfig| matches!(flow.transport, Transport::Tcp { .. });
         let mut all: Vec<Algorithm> = Vec::new();
-        for flow in &scenario.flows {
+        for flow in scenario.flows.iter().filter(is_tcp) {
             check(&flow.algorithm)?;
             if !all.contains(&flow.algorithm) {
                 all.push(flow.algorithm.clone());
@@ -50,7 +49,14 @@ impl Kernel {
             let number = all.iter().position(|known| known == algorithm);
             Ok(name(prefix, number.unwrap_or_default()))
         };
-        Ok((Feasibility::check_with(scenario, &name)?, all))
+        let fit = Feasibility::check_with(scenario, &name)?;
+        if all.is_empty() {
+            return Err("it has no TCP flow; use --on wire for QUIC".to_owned());
+        }
+        if fit.flows.iter().any(Option::is_none) {
+            (self.0.check)(scenario)?;
+        }
+        Ok((fit, all))
     }
 }
 
@@ -72,7 +78,7 @@ fn name(prefix: &str, number: usize) -> String {
 
 impl World for Kernel {
     fn check(&self, scenario: &Scenario) -> Result<(), String> {
-        Self::fit(scenario, "").map(drop)
+        self.fit(scenario, "").map(drop)
     }
 
     fn find(&self) -> Result<(), String> {
@@ -87,15 +93,14 @@ impl World for Kernel {
         _: Option<&mut dyn Recorder>,
     ) -> Result<Option<Ran>, String> {
         let prefix = format!("ack{}", std::process::id());
-        let (fit, algorithms) = Self::fit(scenario, &prefix)?;
+        let (fit, algorithms) = self.fit(scenario, &prefix)?;
         let agents = Agents::start(algorithms, &prefix)?;
-        let measured = endpoints::run(scenario, &fit, None, pcap.map(Path::to_owned), watch);
+        let mut ran = self.0.run_as(scenario, &fit, pcap, watch)?;
         let reasons = agents.finish();
-        let Some(Measured { outcome, mut invalid_reasons, .. }) = measured.map_err(|e| e.to_string())? else {
-            return Ok(None);
-        };
-        invalid_reasons.extend(reasons);
-        Ok(Some(Ran { outcome, invalid_reasons }))
+        if let Some(ran) = &mut ran {
+            ran.invalid_reasons.extend(reasons);
+        }
+        Ok(ran)
     }
 
     fn untold(&self, scenario: &Scenario) -> &'static [&'static str] {

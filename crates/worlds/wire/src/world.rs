@@ -28,6 +28,25 @@ impl Endpoints {
         }
         Ok(fit)
     }
+
+    /// Runs a scenario that fits.
+    pub(crate) fn run_as(
+        &self,
+        scenario: &Scenario,
+        fit: &Feasibility,
+        pcap: Option<&Path>,
+        watch: &Watch,
+    ) -> Result<Option<Ran>, String> {
+        let make = fit.flows.iter().any(Option::is_none).then(|| -> MakeGuests {
+            let (make, scenario) = (self.guests, scenario.clone());
+            Box::new(move || make(&scenario))
+        });
+        let measured = endpoints::run(scenario, fit, make, pcap.map(Path::to_owned), watch);
+        let Some(Measured { outcome, invalid_reasons, .. }) = measured.map_err(|e| e.to_string())? else {
+            return Ok(None);
+        };
+        Ok(Some(Ran { outcome, invalid_reasons }))
+    }
 }
 
 impl World for Endpoints {
@@ -42,16 +61,7 @@ impl World for Endpoints {
         watch: &Watch,
         _: Option<&mut dyn Recorder>,
     ) -> Result<Option<Ran>, String> {
-        let fit = self.fit(scenario)?;
-        let make = fit.flows.iter().any(Option::is_none).then(|| -> MakeGuests {
-            let (make, scenario) = (self.guests, scenario.clone());
-            Box::new(move || make(&scenario))
-        });
-        let measured = endpoints::run(scenario, &fit, make, pcap.map(Path::to_owned), watch);
-        let Some(Measured { outcome, invalid_reasons, .. }) = measured.map_err(|e| e.to_string())? else {
-            return Ok(None);
-        };
-        Ok(Some(Ran { outcome, invalid_reasons }))
+        self.run_as(scenario, &self.fit(scenario)?, pcap, watch)
     }
 
     fn untold(&self, scenario: &Scenario) -> &'static [&'static str] {
