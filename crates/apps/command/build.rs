@@ -9,11 +9,12 @@ fn git(args: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Sets `cfg(wire)` and `cfg(transfer)` for the crate and its tests: each needs
-/// Linux and its feature.
+/// Sets `cfg(kernel)`, `cfg(wire)` and `cfg(transfer)` for the crate and its tests: each needs Linux
+/// and its feature.
 fn set_linux_features() {
     let is_linux = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux");
-    for (name, feature) in [("wire", "CARGO_FEATURE_WIRE"), ("transfer", "CARGO_FEATURE_TRANSFER")] {
+    for name in ["kernel", "transfer", "wire"] {
+        let feature = format!("CARGO_FEATURE_{}", name.to_uppercase());
         println!("cargo::rustc-check-cfg=cfg({name})");
         if is_linux && env::var_os(feature).is_some() {
             println!("cargo::rustc-cfg={name}");

@@ -14,6 +14,7 @@ use crate::commands::digest::{self, DigestArgs};
 use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::fetch::{self, FetchArgs};
 use crate::commands::interop::{self, InteropArgs};
+use crate::commands::kernel::{self, KernelArgs};
 use crate::commands::ledger::LedgerArgs;
 use crate::commands::link::{self, LinkArgs};
 use crate::commands::list::ListArgs;
@@ -132,6 +133,10 @@ enum Command {
     ///
     /// Exit status: 0 if every measurement is accurate and valid, 1 if not.
     Doctor(DoctorArgs),
+    /// Run congestion controllers inside Linux TCP (needs CAP_BPF and CAP_PERFMON).
+    ///
+    /// Example: `sudo ackclock kernel run bbr3 --name my_bbr3`, then `iperf3 -C my_bbr3 -c HOST`
+    Kernel(KernelArgs),
     /// Serve the files of a folder over QUIC, with any congestion controller.
     ///
     /// Speaks HTTP/3 and hq-interop. The first Ctrl-C waits for the transfers in progress, the
@@ -215,6 +220,7 @@ pub(crate) fn main(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
         Command::Stability(args) => stability::run(&args),
         Command::Link(args) => link::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Kernel(args) => kernel::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Fetch(args) => fetch::run(&args),
         Command::Interop(args) => interop::run(&args),

@@ -44,7 +44,7 @@ fn with_wire(places: Places) -> Places {
     let guests = |scenario: &_| stack::guests(scenario, &Profile::default()).map_err(|why| why.to_string());
     let endpoints = Endpoints { check, guests };
     let mut places = places.with(Place::WIRE, endpoints);
-    #[cfg(feature = "kernel")]
+    #[cfg(kernel)]
     {
         places = places.with(Place::KERNEL, wire::Kernel(endpoints));
     }

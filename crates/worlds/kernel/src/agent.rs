@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration as StdDuration;
 
 use congestion::{Algorithm, Control, PathInfo};
+use hdrhistogram::Histogram;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBufferBuilder};
 use units::{Duration, Time};
 
@@ -22,6 +23,8 @@ const OBJECT: &[u8] = include_bytes!("../objects/agent.o");
 const INTERVAL: StdDuration = StdDuration::from_micros(200);
 /// Segment size for the first window, before a connection has one. Bytes.
 const SEGMENT: u64 = 1448;
+/// Significant digits of times to answers.
+const DIGITS: u8 = 2;
 /// Positions of the program's counters.
 const LOST_RECORDS: usize = 0;
 const REFUSED_FLOWS: usize = 1;
@@ -38,6 +41,8 @@ pub struct Agent {
 /// Observations of an agent, for the audit of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
+    /// Number of connections.
+    pub connections: u64,
     /// Number of records.
     pub records: u64,
     /// Number of records that found the ring buffer full.
@@ -56,10 +61,12 @@ struct Connections<'a> {
     flows: BTreeMap<u32, Flow>,
     /// Slots whose answer is outdated.
     changed: Vec<u32>,
+    seen: u64,
     records: u64,
     /// Times of records without an answer yet, in ns.
     waiting: Vec<u64>,
-    answer_times: Vec<u32>,
+    /// Times to the answers, in ns.
+    answer_times: Histogram<u64>,
 }
 
 impl Agent {
@@ -93,9 +100,10 @@ impl Agent {
             agent: self,
             flows: BTreeMap::new(),
             changed: Vec::new(),
+            seen: 0,
             records: 0,
             waiting: Vec::new(),
-            answer_times: Vec::new(),
+            answer_times: Histogram::new(DIGITS).map_err(|e| Error::new(e.to_string()))?,
         });
         let records = map(&self.registered, "records")?;
         let wrong = |e: libbpf_rs::Error| Error::from_library("read the records of the kernel", &e);
@@ -116,14 +124,10 @@ impl Agent {
     }
 
     fn report(&self, connections: Connections<'_>) -> Report {
-        let Connections { records, mut answer_times, .. } = connections;
-        answer_times.sort_unstable();
-        let at = |part: f64| {
-            let index = (answer_times.len() as f64 * part) as usize;
-            let time = answer_times.get(index.min(answer_times.len().saturating_sub(1)));
-            Duration::from_nanos(time.map_or(0, |time| u64::from(*time)))
-        };
+        let Connections { seen, records, answer_times, .. } = connections;
+        let at = |part: f64| Duration::from_nanos(answer_times.value_at_quantile(part));
         Report {
+            connections: seen,
             records,
             lost_records: self.registered.counter(LOST_RECORDS),
             refused_flows: self.registered.counter(REFUSED_FLOWS),
@@ -152,6 +156,7 @@ impl Connections<'_> {
         if self.flows.get(&record.slot).is_none_or(is_other) {
             let flow = Flow::new(&self.agent.algorithm, &record, self.agent.paced);
             self.flows.insert(record.slot, flow);
+            self.seen += 1;
         }
         if let Some(flow) = self.flows.get_mut(&record.slot) {
             flow.on_record(&record);

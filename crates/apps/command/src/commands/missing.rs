@@ -42,3 +42,17 @@ pub(crate) mod transfer {
         Err(Error::bad(features::missing_on_linux("file transfer", "transfer")))
     }
 }
+
+/// `kernel`.
+#[cfg(not(kernel))]
+pub(crate) mod kernel {
+    use super::Anything;
+    use crate::features;
+    use crate::status::Error;
+
+    pub(crate) type KernelArgs = Anything;
+
+    pub(crate) fn run(_: &Anything) -> Result<u8, Error> {
+        Err(Error::bad(features::missing_on_linux("controllers inside the kernel", "kernel")))
+    }
+}

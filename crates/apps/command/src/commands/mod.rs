@@ -8,6 +8,8 @@ pub(crate) mod compare;
 pub(crate) mod conform;
 pub(crate) mod diff;
 pub(crate) mod digest;
+#[cfg(any(kernel, transfer))]
+mod controller;
 #[cfg(wire)]
 pub(crate) mod doctor;
 #[cfg(transfer)]
@@ -18,11 +20,13 @@ mod folders;
 pub(crate) mod index;
 #[cfg(transfer)]
 pub(crate) mod interop;
+#[cfg(kernel)]
+pub(crate) mod kernel;
 pub(crate) mod ledger;
 #[cfg(wire)]
 pub(crate) mod link;
 pub(crate) mod list;
-#[cfg(not(all(wire, transfer)))]
+#[cfg(not(all(kernel, wire, transfer)))]
 mod missing;
 pub(crate) mod new;
 pub(crate) mod plan;
@@ -36,6 +40,8 @@ mod sources;
 pub(crate) mod stability;
 mod worlds;
 
+#[cfg(not(kernel))]
+pub(crate) use self::missing::kernel;
 #[cfg(not(transfer))]
 pub(crate) use self::missing::{transfer as fetch, transfer as interop, transfer as serve};
 #[cfg(not(wire))]
