@@ -23,6 +23,8 @@ const OBJECT: &[u8] = include_bytes!("../objects/agent.o");
 const INTERVAL: StdDuration = StdDuration::from_micros(200);
 /// Segment size for the first window, before a connection has one. Bytes.
 const SEGMENT: u64 = 1448;
+/// Longest time to an answer that is told from longer ones, in ns.
+const LONGEST: u64 = 60_000_000_000;
 /// Significant digits of times to answers.
 const DIGITS: u8 = 2;
 /// Positions of the program's counters.
@@ -103,7 +105,7 @@ impl Agent {
             seen: 0,
             records: 0,
             waiting: Vec::new(),
-            answer_times: Histogram::new(DIGITS).map_err(|e| Error::new(e.to_string()))?,
+            answer_times: Histogram::new_with_max(LONGEST, DIGITS).map_err(|e| Error::new(e.to_string()))?,
         });
         let records = map(&self.registered, "records")?;
         let wrong = |e: libbpf_rs::Error| Error::from_library("read the records of the kernel", &e);
