@@ -3,8 +3,10 @@
 
 #[cfg(feature = "load")]
 mod agent;
+pub mod constants;
 #[cfg(feature = "load")]
 mod error;
+pub mod event;
 pub mod flow;
 #[cfg(feature = "load")]
 mod program;
