@@ -9,6 +9,10 @@ mod error;
 pub mod event;
 pub mod flow;
 #[cfg(feature = "load")]
+mod loaded;
+#[cfg(feature = "load")]
+mod native;
+#[cfg(feature = "load")]
 mod program;
 pub mod record;
 
@@ -16,3 +20,7 @@ pub mod record;
 pub use self::agent::{Agent, Report};
 #[cfg(feature = "load")]
 pub use self::error::{Error, check};
+#[cfg(feature = "load")]
+pub use self::loaded::{Lifetime, Loaded, loaded, unload};
+#[cfg(feature = "load")]
+pub use self::native::{Events, Native};
