@@ -1,6 +1,6 @@
 //! Events of the native programs. The layout is that of `bpf/event.h`.
 
-use bytemuck::AnyBitPattern;
+use bytemuck::{AnyBitPattern, NoUninit};
 
 /// Kind of an event.
 pub mod kind {
@@ -23,7 +23,7 @@ pub mod kind {
 }
 
 /// An event of a connection, with the state after it. Windows and counts are in packets.
-#[derive(Clone, Copy, Debug, AnyBitPattern)]
+#[derive(Clone, Copy, Debug, AnyBitPattern, NoUninit)]
 #[repr(C)]
 pub struct Event {
     /// Time of the event, in us (`tcp_mstamp`).
@@ -74,5 +74,10 @@ impl Event {
     /// Reads an event. Returns `None` if it is too short.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         bytes.get(..size_of::<Self>()).map(bytemuck::pod_read_unaligned)
+    }
+
+    /// Returns the event as the kernel wrote it.
+    pub fn to_bytes(&self) -> [u8; size_of::<Self>()] {
+        bytemuck::cast(*self)
     }
 }
