@@ -18,12 +18,19 @@
  *             if bdp did not grow, or on loss or mark: DRAIN, and slow start ends
  *             entered at the start, and again when the flow sends after an idle RTO (RFC 2861): bdp, RTTmin reset
  *
- * The decisions are those of the controller `dstar` in ackclock-congestion, whose documentation
- * gives the reasons for each rule. Times are in us, windows in packets.
+ * RTT is the latest sample and includes the ACK delay. Every "longer" is strict and is tested when
+ * an ACK arrives: there is no timer. Outside of slow start neither losses nor marks change the
+ * window. Times are in us, windows in packets.
+ *
+ * Deviations from tcp_davis.c, which are those of the controller `dstar` in ackclock-congestion:
+ * slow start is a mode, not cwnd < ssthresh. A loss ends it at once, as in the paper. A spurious
+ * event is undone: GAIN 1 follows with the previous window and estimates. An idle time restarts slow
+ * start; the module's hook for that is not connected. Products have 64 bits; the module's 32 bits
+ * overflow at 43 000 packets and 100 ms.
  *
  * Deviations from that controller: factors are multiples of 1/256. An undo starts GAIN 1 at the
- * time of the undo, not of the signal before it. There is neither persistent congestion nor an idle
- * time other than the retransmission timeout.
+ * time of the undo, not of the signal before it. There is neither persistent congestion nor a limit
+ * of idle time other than the retransmission timeout.
  *
  * The file is compiled for the kernel and, for a test, for user space.
  */
@@ -41,6 +48,7 @@ struct dstar_params {
 	u64 rtt_timeout;                     /* us */
 };
 
+/* A test changes it. */
 #ifndef DSTAR_GAIN
 #define DSTAR_GAIN 512
 #endif

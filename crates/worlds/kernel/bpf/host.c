@@ -114,6 +114,14 @@ static void reno_spurious(void)
 	k.has_undo = k.is_open = k.timed_out = false;
 }
 
+/* tcp_cwnd_restart() after one RTO, which leaves the window. */
+static void reno_idle(void)
+{
+	u32 kept = (u64)k.cwnd * 3 / 4;
+	k.ssthresh = kept > k.ssthresh ? kept : k.ssthresh;
+	reno_restarted(&r);
+}
+
 static void reno_signal(const struct signal *s)
 {
 	if (s->kind == ACK) {
@@ -124,6 +132,8 @@ static void reno_signal(const struct signal *s)
 		reno_congestion(s);
 	} else if (s->kind == UNDO) {
 		reno_spurious();
+	} else if (s->kind == IDLE) {
+		reno_idle();
 	}
 }
 

@@ -116,7 +116,10 @@ u32 BPF_PROG(reno_ssthresh, struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	if (!flow->ready)
 		return tp->snd_ssthresh;
-	/* What was in flight before losses were marked. */
+	/*
+	 * What was in flight before losses were marked. A packet that duplicate ACKs released is as
+	 * much more as the SACKed one is less: RFC 5681 section 3.2 step 2 does not count it.
+	 */
 	u32 flight = tp->packets_out - tp->sacked_out;
 	return reno_reduce(&flow->rules, &params, tp->snd_cwnd, flight);
 }

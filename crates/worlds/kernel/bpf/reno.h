@@ -32,6 +32,7 @@ struct reno_params {
 	u32 min_window;
 };
 
+/* A test changes it. */
 #ifndef RENO_BETA
 #define RENO_BETA 128
 #endif

@@ -6,7 +6,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 pub mod kind {
     /// The connection chose the controller.
     pub const OPEN: u8 = 0;
-    /// It ended, or chose another controller.
+    /// The connection ended, or chose another controller.
     pub const CLOSE: u8 = 1;
     /// The first packet leaves. D* only.
     pub const BEGIN: u8 = 2;

@@ -101,10 +101,13 @@ impl Program {
         let begins_at = 1 + below(rng, 4) as usize;
         let (mut time, mut delivered) = (1 + below(rng, 1 << 40), below(rng, 1 << 32));
         let base = 100 + below(rng, 200_000);
+        // Coarse times meet limits exactly.
+        let tick = [1, 10_000][below(rng, 2) as usize];
+        time -= time % tick;
         let (noise, bits) = (1 + below(rng, base), below(rng, 12));
         (0..SIGNALS)
             .map(|step| {
-                time += below(rng, base / 4 + 1);
+                time += below(rng, base / 4 / tick + 2) * tick;
                 let mut signal = Signal { time, cause: below(rng, 3) as u32, ..Signal::zeroed() };
                 signal.flight = below(rng, 16 << bits) as u32;
                 signal.kind = match below(rng, 1000) {
@@ -112,10 +115,9 @@ impl Program {
                     _ if step == begins_at => kind::BEGIN,
                     0..6 if step > begins_at => kind::CONGESTION,
                     6..9 if step > begins_at => kind::UNDO,
-                    // The kernel restarts Reno's window itself.
-                    9 if self == Self::Dstar => kind::IDLE,
+                    9 => kind::IDLE,
                     10 => {
-                        time += below(rng, 12_000_000);
+                        time += below(rng, 12_000_000 / tick) * tick;
                         kind::ACK
                     }
                     _ => kind::ACK,
@@ -157,7 +159,7 @@ fn dstar_params(rng: &mut Rng) -> dstar::Params {
         drain_rtts: below(rng, 4),
         gain_1_rtts: 1 + below(rng, 4),
         gain_2_rtts: 1 + below(rng, 4),
-        rtt_timeout: Duration::from_micros(below(rng, 20_000_000)),
+        rtt_timeout: Duration::from_millis(10 * below(rng, 1000)),
         ignore_app_limited: below(rng, 2) == 0,
         timeout: restart[below(rng, 3) as usize],
         idle_restart: if below(rng, 2) == 0 { IdleRestart::Off } else { IdleRestart::Rto },
@@ -210,7 +212,8 @@ impl Rust {
                 self.controller.on_spurious();
             }
             kind::IDLE => {
-                let [idle, rto] = [1000, 200].map(Duration::from_millis);
+                // After one RTO, Reno's window stays. Halves of it are the kernel's, in whole packets.
+                let [idle, rto] = [200, 200].map(Duration::from_millis);
                 self.controller.on_idle(&Idle { now, idle, rto });
             }
             _ => {}

@@ -127,7 +127,7 @@ fn parameters_reach_the_program() {
     assert!(events.iter().all(|event| event.kind != kind::ACK));
 }
 
-/// It stays without its process, is listed with its sockets, and ends with the last of them.
+/// A loaded controller is listed with its sockets, and ends with the last of them.
 #[test]
 fn loaded_until_unloaded() {
     if !can_load() {
