@@ -174,6 +174,31 @@ fn one_of_a_process_is_listed_but_not_unloaded() {
     wait_until(|| find(&name).is_none());
 }
 
+/// The controller of a connection changes while packets are in flight, and back.
+#[test]
+fn controllers_that_change_under_way() {
+    if !can_load() {
+        return;
+    }
+    for (algorithm, last) in natives().iter().zip(["x", "y"]) {
+        let name = own_name(last);
+        let native = Native::register_reporting(algorithm, &name).unwrap();
+        let events = native.events().unwrap();
+        let (mut client, mut server) = connect("reno");
+        let reader = thread::spawn(move || std::io::copy(&mut server, &mut std::io::sink()).unwrap());
+        let chunk = vec![7; 1 << 16];
+        for controller in ["reno", &name, "reno", &name] {
+            setsockopt(&client, sockopt::TcpCongestion, &controller.into()).unwrap();
+            (0..64).for_each(|_| client.write_all(&chunk).unwrap());
+        }
+        drop(client);
+        assert_eq!(reader.join().unwrap(), 16 << 20);
+        let events = events.take().unwrap();
+        let count = |kind| events.iter().filter(|event| event.kind == kind).count();
+        assert!(count(kind::OPEN) == 2 && count(kind::CLOSE) >= 1 && count(kind::ACK) > 2, "{events:?}");
+    }
+}
+
 #[test]
 fn what_the_programs_do_not_have() {
     let cubic = congestion::Registry::default().get("cubic").unwrap().algorithm();
