@@ -46,7 +46,7 @@ struct sock_common {
 };
 struct sock {
 	struct sock_common __sk_common;
-	unsigned long sk_pacing_rate;
+	unsigned long sk_pacing_rate, sk_max_pacing_rate;
 	u32 sk_pacing_status;
 };
 struct inet_sock {
@@ -69,7 +69,7 @@ struct tcp_options_received {
 };
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
-	u32 snd_cwnd, snd_ssthresh, snd_cwnd_cnt, prior_cwnd;
+	u32 snd_cwnd, snd_ssthresh, snd_cwnd_cnt, snd_cwnd_clamp, prior_cwnd;
 	u32 packets_out, sacked_out, lost_out, retrans_out, max_packets_out;
 	u32 snd_una, snd_nxt;
 	u32 srtt_us, mdev_us, rttvar_us;

@@ -54,14 +54,26 @@ pub fn check() -> Result<(), Error> {
             "this kernel does not describe its types (/sys/kernel/btf/vmlinux); it needs CONFIG_DEBUG_INFO_BTF",
         ));
     }
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let held = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    let has = |capability: u64| held & (capability | CAP_SYS_ADMIN) != 0;
-    if !(has(CAP_PERFMON) && has(CAP_BPF)) {
+    if !(holds(CAP_PERFMON) && holds(CAP_BPF)) {
         return Err(Error::new("loading programs into the kernel needs CAP_BPF and CAP_PERFMON; use sudo"));
     }
     Ok(())
+}
+
+/// Checks that this process may look for programs of others.
+pub(crate) fn check_search() -> Result<(), Error> {
+    if !holds(CAP_SYS_ADMIN) {
+        return Err(Error::new("listing the programs in the kernel needs CAP_SYS_ADMIN; use sudo"));
+    }
+    Ok(())
+}
+
+/// Reports whether this process holds a capability, or the one that contains all of them.
+fn holds(capability: u64) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let held = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    held & (capability | CAP_SYS_ADMIN) != 0
 }
 
 /// Keeps the messages of the library for errors, instead of printing them.

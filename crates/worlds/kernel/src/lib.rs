@@ -3,9 +3,15 @@
 
 #[cfg(feature = "load")]
 mod agent;
+pub mod constants;
 #[cfg(feature = "load")]
 mod error;
+pub mod event;
 pub mod flow;
+#[cfg(feature = "load")]
+mod loaded;
+#[cfg(feature = "load")]
+mod native;
 #[cfg(feature = "load")]
 mod program;
 pub mod record;
@@ -14,3 +20,7 @@ pub mod record;
 pub use self::agent::{Agent, Report};
 #[cfg(feature = "load")]
 pub use self::error::{Error, check};
+#[cfg(feature = "load")]
+pub use self::loaded::{Lifetime, Loaded, loaded, unload};
+#[cfg(feature = "load")]
+pub use self::native::{Events, Native};

@@ -2,7 +2,9 @@
 
 use libbpf_rs::btf::types::{DataSec, Int, MemberAttr, Struct, Var};
 use libbpf_rs::btf::{Btf, BtfType, ReferencesType};
-use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, MapType, Object, ObjectBuilder, OpenMapMut, OpenObject};
+use libbpf_rs::{
+    ErrorKind, Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenMapMut, OpenObject,
+};
 
 use crate::error::{self, Error};
 
@@ -41,13 +43,13 @@ impl Program {
     fn rename(&mut self) -> Result<(), Error> {
         let ops: Option<Struct<'_>> = self.btf.type_by_name("tcp_congestion_ops");
         let at = ops.and_then(|ops| offset(&ops, "name"));
-        let map = self.open.maps_mut().find(|map| map.map_type() == MapType::StructOps);
-        let missing = || Error::new("the program is no TCP controller");
-        let (at, mut map) = at.zip(map).ok_or_else(missing)?;
+        let at = at.ok_or_else(not_a_controller)?;
+        let name = self.name.clone();
+        let mut map = self.struct_ops()?;
         let field = map.initial_value_mut().and_then(|value| value.get_mut(at..=at + MAX_NAME));
-        let field = field.ok_or_else(missing)?;
+        let field = field.ok_or_else(not_a_controller)?;
         field.fill(0);
-        field[..self.name.len()].copy_from_slice(self.name.as_bytes());
+        field[..name.len()].copy_from_slice(name.as_bytes());
         Ok(())
     }
 
@@ -65,22 +67,48 @@ impl Program {
 
     /// Loads the programs and registers the controller.
     pub(crate) fn register(self) -> Result<Registered, Error> {
+        let (object, link) = self.attach()?;
+        Ok(Registered { object, _link: link })
+    }
+
+    /// Loads the programs and registers the controller until it is [unloaded](crate::unload).
+    pub(crate) fn install(mut self) -> Result<(), Error> {
+        // Without a link, the registration belongs to the map.
+        self.struct_ops()?.set_map_flags(0).map_err(|e| Error::from_library("prepare the program", &e))?;
+        let (_, mut link) = self.attach()?;
+        link.disconnect();
+        Ok(())
+    }
+
+    fn struct_ops(&mut self) -> Result<OpenMapMut<'_>, Error> {
+        let map = self.open.maps_mut().find(|map| map.map_type() == MapType::StructOps);
+        map.ok_or_else(not_a_controller)
+    }
+
+    fn attach(self) -> Result<(Object, Link), Error> {
         let Self { name, open, .. } = self;
         let wrong = |tried: &str, e: &libbpf_rs::Error| Error::from_library(&format!("{tried} `{name}`"), e);
         let mut object = open.load().map_err(|e| wrong("load the program of", &e))?;
         let map = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
-        let mut map = map.ok_or_else(|| Error::new("the program is no TCP controller"))?;
+        let mut map = map.ok_or_else(not_a_controller)?;
         let link = map.attach_struct_ops().map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => {
                 Error::new(format!("the kernel has a TCP controller `{name}` already; choose another name"))
             }
             _ => wrong("register the TCP controller", &e),
         })?;
-        Ok(Registered { object, _link: link })
+        Ok((object, link))
     }
 }
 
 impl Registered {
+    /// Opens a map of the program.
+    pub(crate) fn map(&self, name: &str) -> Result<MapHandle, Error> {
+        let map = self.object.maps().find(|map| map.name() == name);
+        let map = map.ok_or_else(|| Error::new(format!("the program has no map `{name}`")))?;
+        MapHandle::try_from(&map).map_err(|e| Error::from_library(&format!("open the map `{name}`"), &e))
+    }
+
     /// Returns the value of a counter of the program.
     pub(crate) fn counter(&self, index: usize) -> u64 {
         let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
@@ -88,6 +116,10 @@ impl Registered {
         let bytes = value.as_deref().and_then(|value| value.get(index * 8..index * 8 + 8));
         bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes)
     }
+}
+
+fn not_a_controller() -> Error {
+    Error::new("the program is no TCP controller")
 }
 
 /// Checks a name of a TCP controller.
@@ -120,7 +152,7 @@ fn locate(btf: &Btf<'_>, constant: &str) -> Option<(usize, usize)> {
 }
 
 /// Returns the offset of a member, in bytes.
-fn offset(structure: &Struct<'_>, member: &str) -> Option<usize> {
+pub(crate) fn offset(structure: &Struct<'_>, member: &str) -> Option<usize> {
     let field = structure.iter().find(|field| field.name.is_some_and(|name| name == member))?;
     match field.attr {
         MemberAttr::Normal { offset } => Some(offset as usize / 8),

@@ -1,0 +1,207 @@
+//! Native controllers inside this kernel. They need CAP_BPF and CAP_PERFMON; without, the tests say
+//! so.
+#![cfg(all(target_os = "linux", feature = "load"))]
+// Connections take real time.
+#![allow(clippy::disallowed_methods)]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::thread;
+use std::time::Duration;
+
+use ackclock_kernel::constants::natives;
+use ackclock_kernel::event::kind;
+use ackclock_kernel::{Lifetime, Loaded, Native, loaded, unload};
+use congestion::Algorithm;
+use congestion::algorithms::delay::dstar;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, setsockopt, socket, sockopt};
+
+/// Returns whether this machine can load programs, or says why it cannot.
+fn can_load() -> bool {
+    let able = ackclock_kernel::check();
+    if let Err(why) = &able {
+        eprintln!("skipped: {why}");
+    }
+    able.is_ok()
+}
+
+fn own_name(last: &str) -> String {
+    format!("ack{}_{last}", std::process::id())
+}
+
+/// Connects over the loopback interface with this controller.
+fn connect(controller: &str) -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).unwrap();
+    setsockopt(&client, sockopt::TcpCongestion, &controller.into()).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    nix::sys::socket::connect(client.as_raw_fd(), &SockaddrIn::new(127, 0, 0, 1, port)).unwrap();
+    (TcpStream::from(client), listener.accept().unwrap().0)
+}
+
+/// Sends this many bytes, and returns the number that arrived.
+fn transfer((mut client, mut server): (TcpStream, TcpStream), bytes: usize) -> usize {
+    let sender = thread::spawn(move || {
+        let chunk = vec![7; 1 << 16];
+        (0..bytes / chunk.len()).for_each(|_| client.write_all(&chunk).unwrap());
+    });
+    let (mut chunk, mut arrived) = (vec![0; 1 << 16], 0);
+    while let Ok(count @ 1..) = server.read(&mut chunk) {
+        arrived += count;
+    }
+    sender.join().unwrap();
+    arrived
+}
+
+fn available() -> String {
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap()
+}
+
+fn find(name: &str) -> Option<Loaded> {
+    loaded().unwrap().into_iter().find(|loaded| loaded.name == name)
+}
+
+/// Unloads a controller, also if its test fails.
+struct Unloaded<'a>(&'a str);
+
+impl Drop for Unloaded<'_> {
+    fn drop(&mut self) {
+        let _ = unload(self.0);
+    }
+}
+
+/// Waits until the kernel has no more references of closed sockets.
+fn wait_until(is_so: impl Fn() -> bool) {
+    for _ in 0..200 {
+        if is_so() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("not after 10 s");
+}
+
+fn registers(algorithm: &Algorithm, last: &str) {
+    let name = own_name(last);
+    let native = Native::register_reporting(algorithm, &name).unwrap();
+    assert!(available().contains(&name));
+    let taken = Native::register(algorithm, &name).err().map(|why| why.to_string());
+    assert_eq!(taken, Some(format!("the kernel has a TCP controller `{name}` already; choose another name")));
+    let events = native.events().unwrap();
+    assert_eq!(transfer(connect(&name), 16 << 20), 16 << 20);
+    let events = events.take().unwrap();
+    let count = |kind| events.iter().filter(|event| event.kind == kind).count();
+    assert_eq!((count(kind::OPEN), events[0].kind), (1, kind::OPEN));
+    assert!(count(kind::ACK) > 10 && events.iter().all(|event| event.cwnd > 0), "{}", count(kind::ACK));
+    assert_eq!(native.lost_events(), 0);
+    drop(native);
+    assert!(!available().contains(&name));
+}
+
+#[test]
+fn both_register_and_leave_nothing() {
+    if !can_load() {
+        return;
+    }
+    for (algorithm, last) in natives().iter().zip(["d", "r"]) {
+        registers(algorithm, last);
+    }
+}
+
+/// Parameters reach the program: the first window is the smallest one of D*.
+#[test]
+fn parameters_reach_the_program() {
+    if !can_load() {
+        return;
+    }
+    let name = own_name("p");
+    let params = dstar::Params { min_cwnd: 23, ..dstar::Params::default() };
+    let native = Native::register(&params.into(), &name).unwrap();
+    let events = native.events().unwrap();
+    assert_eq!(transfer(connect(&name), 1 << 20), 1 << 20);
+    let events = events.take().unwrap();
+    let first = events.iter().find(|event| event.kind == kind::OPEN).unwrap();
+    assert_eq!((first.cwnd, first.bdp, first.gain_cwnd, first.slow_start), (23, 23, 4, 1));
+    assert!(events.iter().any(|event| event.kind == kind::MODE));
+    assert!(events.iter().all(|event| event.kind != kind::ACK));
+}
+
+/// A loaded controller is listed with its sockets, and ends with the last of them.
+#[test]
+fn loaded_until_unloaded() {
+    if !can_load() {
+        return;
+    }
+    let name = own_name("l");
+    let [dstar, _] = natives();
+    Native::load(&dstar, &name).unwrap();
+    let _unloaded = Unloaded(&name);
+    let expected =
+        |lifetime, sockets| Some(Loaded { name: name.clone(), program: "dstar".into(), lifetime, sockets });
+    assert_eq!(find(&name), expected(Lifetime::Unlimited, 0));
+    let taken = Native::load(&dstar, &name).err().map(|why| why.to_string());
+    assert_eq!(taken, Some(format!("the kernel has a TCP controller `{name}` already; choose another name")));
+    let connections = [connect(&name), connect(&name)];
+    assert_eq!(find(&name), expected(Lifetime::Unlimited, 2));
+    unload(&name).unwrap();
+    assert!(!available().contains(&name));
+    assert_eq!(find(&name), expected(Lifetime::Over, 2));
+    for connection in connections {
+        assert_eq!(transfer(connection, 1 << 20), 1 << 20);
+    }
+    wait_until(|| find(&name).is_none());
+    let why = unload(&name).unwrap_err().to_string();
+    assert!(why.starts_with(&format!("no native controller `{name}` is loaded; loaded: ")), "{why}");
+}
+
+#[test]
+fn one_of_a_process_is_listed_but_not_unloaded() {
+    if !can_load() {
+        return;
+    }
+    let name = own_name("o");
+    let [_, reno] = natives();
+    let native = Native::register(&reno, &name).unwrap();
+    let connection = connect(&name);
+    let Loaded { program, lifetime, sockets, .. } = find(&name).unwrap();
+    assert_eq!((program.as_str(), lifetime, sockets), ("reno", Lifetime::Process, 1));
+    let why = unload(&name).unwrap_err().to_string();
+    assert_eq!(why, format!("`{name}` belongs to a process that runs; end that process"));
+    drop(native);
+    assert_eq!(find(&name).map(|loaded| loaded.lifetime), Some(Lifetime::Over));
+    drop(connection);
+    wait_until(|| find(&name).is_none());
+}
+
+/// The controller of a connection changes while packets are in flight, and back.
+#[test]
+fn controllers_that_change_under_way() {
+    if !can_load() {
+        return;
+    }
+    for (algorithm, last) in natives().iter().zip(["x", "y"]) {
+        let name = own_name(last);
+        let native = Native::register_reporting(algorithm, &name).unwrap();
+        let events = native.events().unwrap();
+        let (mut client, mut server) = connect("reno");
+        let reader = thread::spawn(move || std::io::copy(&mut server, &mut std::io::sink()).unwrap());
+        let chunk = vec![7; 1 << 16];
+        for controller in ["reno", &name, "reno", &name] {
+            setsockopt(&client, sockopt::TcpCongestion, &controller.into()).unwrap();
+            (0..64).for_each(|_| client.write_all(&chunk).unwrap());
+        }
+        drop(client);
+        assert_eq!(reader.join().unwrap(), 16 << 20);
+        let events = events.take().unwrap();
+        let count = |kind| events.iter().filter(|event| event.kind == kind).count();
+        assert!(count(kind::OPEN) == 2 && count(kind::CLOSE) >= 1 && count(kind::ACK) > 2, "{events:?}");
+    }
+}
+
+#[test]
+fn what_the_programs_do_not_have() {
+    let cubic = congestion::Registry::default().get("cubic").unwrap().algorithm();
+    let why = Native::register(&cubic, "any").err().map(|why| why.to_string()).unwrap();
+    assert!(why.starts_with("`cubic` has no native program"), "{why}");
+}
