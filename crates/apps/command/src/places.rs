@@ -45,8 +45,12 @@ fn with_wire(places: Places) -> Places {
     let endpoints = Endpoints { check, guests };
     let mut places = places.with(Place::WIRE, endpoints);
     #[cfg(kernel)]
-    {
-        places = places.with(Place::KERNEL, wire::Kernel(endpoints));
+    for (place, controllers) in [
+        (Place::KERNEL, wire::Controllers::Agents),
+        (Place::KERNEL_NATIVE, wire::Controllers::Native),
+        (Place::KERNEL_OWN, wire::Controllers::Own),
+    ] {
+        places = places.with(place, wire::Kernel { controllers, endpoints });
     }
     for stack in processes::shipped() {
         if let Some(place) = Place::for_stack(Place::WIRE, stack.name()) {

@@ -58,6 +58,10 @@ places! {
     /// Real time, through the emulator (Linux, root): the kernel's TCP with our controllers. Includes
     /// the simulator's rows
     KERNEL: "kernel", "kernel", "the kernel", Some("ackclock");
+    /// The kernel's TCP with D* and Reno as eBPF programs
+    KERNEL_NATIVE: "kernel-native", "kernel", "the kernel with native programs", Some("native");
+    /// The kernel's TCP with its own controllers
+    KERNEL_OWN: "kernel-own", "kernel", "the kernel with its own controllers", Some("own");
     /// noq with our controllers, in the simulator's virtual time
     NOQ: "noq", "stack", "noq", Some("noq");
     /// quinn with our controllers, in the simulator's virtual time

@@ -91,7 +91,10 @@ fn controller_info(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<St
             let is_kernels = |flow: &FlowConfig| matches!(flow.transport, Transport::Tcp { .. });
             match (scenario.series, case.on) {
                 (None, _) => {}
-                (Some(_), on @ (Place::WIRE | Place::KERNEL)) if scenario.flows.iter().any(is_kernels) => {
+                (Some(_), on)
+                    if (on == Place::WIRE || on.world() == Place::KERNEL)
+                        && scenario.flows.iter().any(is_kernels) =>
+                {
                     let name = format!("{name} ({})", on.word());
                     variables.entry(name).or_insert_with(variables::for_kernel);
                 }

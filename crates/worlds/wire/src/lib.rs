@@ -12,5 +12,5 @@ pub mod udp;
 mod world;
 
 #[cfg(feature = "kernel")]
-pub use self::kernel::Kernel;
+pub use self::kernel::{Controllers, Kernel};
 pub use world::{Endpoints, Processes};

@@ -18,7 +18,12 @@ const FILE: &str = "title = \"t\"\nsource = \"s\"\nduration = \"60 s\"\n\n[link]
 /// Returns the controller of this name for a transport, `quic` or `tcp`, after checking its
 /// parameters (`beta=0.8`). `flag` is what the user wrote before the name: `--controller `, or
 /// nothing.
-pub(crate) fn algorithm(flag: &str, name: &str, sets: &[String], transport: &str) -> Result<Algorithm, Error> {
+pub(crate) fn algorithm(
+    flag: &str,
+    name: &str,
+    sets: &[String],
+    transport: &str,
+) -> Result<Algorithm, Error> {
     let entry = find(controllers(), name)
         .ok_or_else(|| Error::bad(format!("{flag}{name}: {}", unknown(controllers(), name))))?;
     let mut overrides = Vec::new();
@@ -32,7 +37,8 @@ pub(crate) fn algorithm(flag: &str, name: &str, sets: &[String], transport: &str
     }
     let name = toml::Value::from(entry.name).to_string();
     let text = FILE.replace("NAME", &name).replace("TRANSPORT", transport);
-    let mut experiment = Experiment::parse_with(controllers(), "controller", Path::new("--controller"), &text)?;
+    let mut experiment =
+        Experiment::parse_with(controllers(), "controller", Path::new("--controller"), &text)?;
     if !overrides.is_empty() {
         experiment = experiment.with_overrides(&overrides, false).map_err(without_path)?;
     }

@@ -84,7 +84,10 @@ pub(crate) fn run(args: &KernelArgs) -> Result<u8, Error> {
         Action::Load(named) => {
             let (algorithm, name) = named.read()?;
             Native::load(&algorithm, &name).map_err(Error::bad)?;
-            print(&format!("{name} is loaded. {}\nunload it: ackclock kernel unload {name}\n", chosen(&name)));
+            print(&format!(
+                "{name} is loaded. {}\nunload it: ackclock kernel unload {name}\n",
+                chosen(&name)
+            ));
         }
         Action::List => print(&list(&kernel::loaded().map_err(Error::bad)?)),
         Action::Unload { name } => {
@@ -112,7 +115,11 @@ fn list(all: &[Loaded]) -> String {
         let word = if *sockets == 1 { "socket" } else { "sockets" };
         out += &format!("{name:15}  {program:5}  {sockets} {word}  {until}\n");
     }
-    if out.is_empty() { "no module is loaded; load one with: ackclock kernel load dstar\n".to_owned() } else { out }
+    if out.is_empty() {
+        "no module is loaded; load one with: ackclock kernel load dstar\n".to_owned()
+    } else {
+        out
+    }
 }
 
 /// Answers the kernel until Ctrl-C, and says what happened.

@@ -6,10 +6,10 @@ mod ask;
 pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod conform;
-pub(crate) mod diff;
-pub(crate) mod digest;
 #[cfg(any(kernel, transfer))]
 mod controller;
+pub(crate) mod diff;
+pub(crate) mod digest;
 #[cfg(wire)]
 pub(crate) mod doctor;
 #[cfg(transfer)]

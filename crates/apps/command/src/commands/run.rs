@@ -50,7 +50,7 @@ pub(crate) struct RunArgs {
     /// With --on wire, other stacks run as processes with their own controllers. `ackclock` runs our
     /// QUIC endpoints and, for TCP flows, the kernel's TCP; `linux-tcp` is the same. If a stack is
     /// not installed, the message names the command that installs it.
-    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Place::STACK, Place::WIRE]))]
+    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Place::STACK, Place::WIRE, Place::KERNEL]))]
     stacks: Vec<String>,
     /// Change a value in every experiment, as in `--set link.rate=20Mbit/s` (repeatable).
     #[arg(long = "set", value_name = "KEY=VALUE")]

@@ -31,27 +31,32 @@ fn stack_names(worlds: &[Place]) -> BTreeSet<&'static str> {
 }
 
 /// Returns the backends of the rows next to the simulator's: the named stacks, each once, or ours
-/// by default.
+/// by default. On the kernel, all of them are the default.
 ///
 /// # Errors
 /// A stack that is not available in this world, or not installed on this machine.
 pub(super) fn backends(on: Place, named: &[String]) -> Result<Vec<Place>, Error> {
     if on == Place::SIM && !named.is_empty() {
-        return Err(Error::bad("--stack: requires --on stack or --on wire"));
+        return Err(Error::bad("--stack: requires --on stack, --on wire or --on kernel"));
     }
     let mut backends: Vec<Place> = Vec::new();
     for name in named {
         let stack = if name == KERNEL && on == Place::WIRE { "ackclock" } else { name };
         let found = Place::for_stack(on, stack);
-        let elsewhere = if on == Place::WIRE { Place::STACK } else { Place::WIRE };
-        let backend =
-            found.ok_or_else(|| Error::bad(format!("--stack {name}: needs --on {}", elsewhere.word())))?;
+        let elsewhere = || {
+            let place = Place::ALL.into_iter().find(|place| place.stack() == Some(stack));
+            Error::bad(format!("--stack {name}: needs --on {}", place.map_or(on, Place::world).word()))
+        };
+        let backend = found.ok_or_else(elsewhere)?;
         if !backends.contains(&backend) {
             places::find(backend).map_err(|why| Error::bad(format!("--stack {name}: {why}")))?;
             backends.push(backend);
         }
     }
-    if backends.is_empty() && on != Place::SIM {
+    if backends.is_empty() && on == Place::KERNEL {
+        places::find(on).map_err(|why| Error::bad(format!("--on {}: {why}", on.word())))?;
+        backends.extend(Place::ALL.into_iter().filter(|place| place.world() == on));
+    } else if backends.is_empty() && on != Place::SIM {
         backends.push(on);
     }
     Ok(backends)
