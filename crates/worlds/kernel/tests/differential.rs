@@ -257,38 +257,55 @@ impl Rust {
     }
 }
 
-/// Compiles the rules. Returns `None` where there is no C compiler.
-fn compile(folder: &str, flags: &[&str]) -> Option<PathBuf> {
-    let folder = std::env::temp_dir().join(format!("ackclock-kernel-{folder}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let program = folder.join("host");
-    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/host.c");
-    let mut command = Command::new(&compiler);
-    command.args(["-O1", "-Wall", source, "-o"]).arg(&program).args(flags);
-    let Ok(output) = command.output() else {
-        eprintln!("skipped: no C compiler (`{}`)", compiler.display());
-        return None;
-    };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Some(program)
+/// The rules for user space, in a folder of their own that goes with them.
+struct Host {
+    folder: PathBuf,
 }
 
-/// Signals by index, and sequences that decide alike, until the first one that does not.
-fn compare(program: Program, host: &PathBuf, sequences: u64) -> Result<u64, String> {
-    let mut host = Command::new(host).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let to = BufWriter::new(host.stdin.take().unwrap());
-    let mut from = BufReader::new(host.stdout.take().unwrap());
-    let result = thread::scope(|scope| {
-        scope.spawn(move || write(program, to, sequences));
-        let result = (0..sequences).map(|seed| sequence(program, seed, &mut from)).sum();
-        // The writer ends with its pipe.
-        drop(from);
+impl Host {
+    /// Compiles the rules. Returns `None` where there is no C compiler.
+    fn compile(folder: &str, flags: &[&str]) -> Option<Self> {
+        let folder = std::env::temp_dir().join(format!("ackclock-kernel-{folder}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let host = Self { folder };
+        let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/host.c");
+        let mut command = Command::new(&compiler);
+        command.args(["-O1", "-Wall", source, "-o"]).arg(host.program()).args(flags);
+        let Ok(output) = command.output() else {
+            eprintln!("skipped: no C compiler (`{}`)", compiler.display());
+            return None;
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some(host)
+    }
+
+    fn program(&self) -> PathBuf {
+        self.folder.join("host")
+    }
+
+    /// Compares sequences. Returns the number of signals, or the first difference.
+    fn compare(&self, program: Program, sequences: u64) -> Result<u64, String> {
+        let mut host = Command::new(self.program());
+        let mut host = host.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let to = BufWriter::new(host.stdin.take().unwrap());
+        let mut from = BufReader::new(host.stdout.take().unwrap());
+        let result = thread::scope(|scope| {
+            scope.spawn(move || write(program, to, sequences));
+            let result = (0..sequences).map(|seed| sequence(program, seed, &mut from)).sum();
+            // The writer ends with its pipe.
+            drop(from);
+            result
+        });
+        host.wait().unwrap();
         result
-    });
-    host.kill().unwrap();
-    host.wait().unwrap();
-    result
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
 }
 
 fn write(program: Program, mut to: impl Write, sequences: u64) {
@@ -327,21 +344,19 @@ fn describe(place: &impl Debug, algorithm: &Algorithm, signal: &Signal, [c, rust
 
 #[test]
 fn a_million_signals_decide_alike() {
-    let Some(host) = compile("alike", &[]) else { return };
+    let Some(host) = Host::compile("alike", &[]) else { return };
     for program in [Program::Dstar, Program::Reno] {
-        let signals = compare(program, &host, SEQUENCES).unwrap_or_else(|why| panic!("{why}"));
+        let signals = host.compare(program, SEQUENCES).unwrap_or_else(|why| panic!("{why}"));
         assert_eq!(signals, 1_000_000);
     }
-    std::fs::remove_dir_all(host.parent().unwrap()).unwrap();
 }
 
 /// One part of 256 more in one constant.
 #[test]
 fn another_constant_is_noticed() {
     for (program, flag) in [(Program::Dstar, "-DDSTAR_GAIN=513"), (Program::Reno, "-DRENO_BETA=129")] {
-        let Some(host) = compile("other", &[flag]) else { return };
-        let why = compare(program, &host, SEQUENCES).unwrap_err();
+        let Some(host) = Host::compile("other", &[flag]) else { return };
+        let why = host.compare(program, SEQUENCES).unwrap_err();
         assert!(why.contains("Rust State"), "{why}");
-        std::fs::remove_dir_all(host.parent().unwrap()).unwrap();
     }
 }
