@@ -1,4 +1,6 @@
 //! The agent: a controller in this process for connections of the kernel.
+// It answers in real time.
+#![allow(clippy::disallowed_methods)]
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -85,11 +87,11 @@ impl Agent {
         program.set("paced", u64::from(paced))?;
         let registered = program.register()?;
         let wrong = |e: libbpf_rs::Error| Error::from_library(&format!("prepare `{name}`"), &e);
-        let vacant = map(&registered, "vacant")?;
+        let vacant = registered.map("vacant")?;
         for slot in 0..SLOTS as u32 {
             vacant.update(&[], &slot.to_ne_bytes(), MapFlags::ANY).map_err(wrong)?;
         }
-        let slots = map(&registered, "slots")?;
+        let slots = registered.map("slots")?;
         Ok(Self { algorithm, paced, registered, slots })
     }
 
@@ -107,7 +109,7 @@ impl Agent {
             waiting: Vec::new(),
             answer_times: Histogram::new_with_max(LONGEST, DIGITS).map_err(|e| Error::new(e.to_string()))?,
         });
-        let records = map(&self.registered, "records")?;
+        let records = self.registered.map("records")?;
         let wrong = |e: libbpf_rs::Error| Error::from_library("read the records of the kernel", &e);
         let mut builder = RingBufferBuilder::new();
         let take = |bytes: &[u8]| {
@@ -137,12 +139,6 @@ impl Agent {
             answer_time: [at(0.5), at(0.99), at(1.0)],
         }
     }
-}
-
-fn map(registered: &Registered, name: &str) -> Result<MapHandle, Error> {
-    let map = registered.object.maps().find(|map| map.name() == name);
-    let map = map.ok_or_else(|| Error::new(format!("the program has no map `{name}`")))?;
-    MapHandle::try_from(&map).map_err(|e| Error::from_library(&format!("open the map `{name}`"), &e))
 }
 
 impl Connections<'_> {
@@ -184,9 +180,9 @@ impl Connections<'_> {
             let _ = self.agent.slots.update(&slot.to_ne_bytes(), bytemuck::bytes_of(&answer), MapFlags::ANY);
         }
         let now = monotonic();
-        let times =
-            self.waiting.drain(..).map(|at| u32::try_from(now.saturating_sub(at)).unwrap_or(u32::MAX));
-        self.answer_times.extend(times);
+        for at in self.waiting.drain(..) {
+            self.answer_times.saturating_record(now.saturating_sub(at));
+        }
     }
 }
 

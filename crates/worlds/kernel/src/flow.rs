@@ -58,6 +58,8 @@ pub struct Flow {
     round_end: u32,
     /// Time of the last reduction.
     reduced: Option<Time>,
+    /// Time of the last call of the controller's timer.
+    served: Option<Time>,
     /// State of the kernel's loss recovery.
     state: u8,
     /// State of recovery whose reduction the next ACK reports.
@@ -86,6 +88,7 @@ impl Flow {
             round: 0,
             round_end: 0,
             reduced: None,
+            served: None,
             state: state::OPEN,
             pending: None,
             known_lost: first.lost,
@@ -126,8 +129,12 @@ impl Flow {
 
     /// Calls the controller if its timer is due. Returns whether it was.
     pub fn on_time(&mut self, now: Time) -> bool {
-        let is_due = self.controller.control().wake <= now;
+        let wake = self.controller.control().wake;
+        // A time that was served stays served. Otherwise a controller that names a past time would
+        // be called forever.
+        let is_due = wake <= now && self.served.is_none_or(|served| wake > served);
         if is_due {
+            self.served = Some(now);
             self.controller.on_timer(now);
         }
         is_due
