@@ -1,6 +1,7 @@
 //! Generates and checks pages of this repository. `cargo xtask help` lists the tasks.
 
 mod numbers;
+mod programs;
 mod prose;
 mod reproductions;
 
@@ -47,12 +48,19 @@ enum Task {
     },
     /// Write docs/src/reference/keys.md, the keys of experiment files.
     Keys,
+    /// Compile the programs for the kernel, with clang.
+    Bpf {
+        /// Compare them with the objects in the sources instead, if the same clang made those.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Prose { results } => prose::check(&results),
         Task::Reproductions { results, book, check } => reproductions::run(&results, &book, check),
+        Task::Bpf { check } => programs::run(check),
         Task::Keys => write(Path::new(KEYS), &experiment::schema::reference()).map(|()| Vec::new()),
     };
     let (complaints, status) = match done {

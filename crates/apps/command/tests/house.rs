@@ -20,7 +20,7 @@ const LAYERS: [&[&str]; 10] = [
     &["congestion", "link"],
     &["recovery"],
     &["scenario", "quic", "adapters"],
-    &["sim", "experiment", "transfer"],
+    &["sim", "experiment", "kernel", "transfer"],
     &["results", "stability", "stack", "wire"],
     &["report", "study"],
     &["questions"],
@@ -37,7 +37,7 @@ const MOST_OF_A_CONTROLLER: usize = 260;
 
 /// Largest number of lines of code of each crate, without tests, comments and blank lines. A number
 /// only grows with a new part of the product, and then with the reason in the commit.
-const CODE_BUDGET: [(&str, usize); 19] = [
+const CODE_BUDGET: [(&str, usize); 20] = [
     ("units", 575),
     ("congestion", 9_476),
     ("link", 2_674),
@@ -47,6 +47,7 @@ const CODE_BUDGET: [(&str, usize); 19] = [
     ("scenario", 2_195),
     ("sim", 2_898),
     ("stack", 3_232),
+    ("kernel", 800),
     ("wire", 8_086),
     ("experiment", 7_413),
     ("results", 5_094),
