@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use congestion::Algorithm;
 use experiment::printable::printable;
-use quic::config::{EndpointConfig, RetryPolicy};
+use quic::config::EndpointConfig;
 use quic::connection::{Event, Tap};
 use quic::crypto::ServerCrypto;
 use quic::crypto::tls::{Ciphers, Identity, ServerConfig, fingerprint};
@@ -58,7 +58,8 @@ pub(crate) struct ServeArgs {
     pub(crate) fingerprint_file: Option<PathBuf>,
     /// Validate the address of every client with a Retry packet.
     ///
-    /// Without this flag, the server does so only while many handshakes are in progress.
+    /// Without this flag, the server does so only while handshakes in progress take a quarter of all
+    /// connections, or of those of the client's host.
     #[arg(long)]
     pub(crate) retry: bool,
     /// Write a qlog file for each connection to this folder.
@@ -188,12 +189,8 @@ fn how_to_fetch(local: SocketAddr, certificate: &str) -> String {
 
 fn serve_config(args: &ServeArgs) -> ServeConfig {
     let connections = args.max_connections as usize;
-    // Up to a quarter of the connections may be unvalidated before every client has to validate its
-    // address.
-    let unvalidated = (connections / 4).max(1);
-    let retry = if args.retry { RetryPolicy::Always } else { RetryPolicy::From(unvalidated) };
     let connections_per_host = args.max_per_host.map_or(connections.div_ceil(2), |most| most as usize);
-    ServeConfig { connections, connections_per_host, retry, ..ServeConfig::default() }
+    ServeConfig { connections, connections_per_host, retry: args.retry, ..ServeConfig::default() }
 }
 
 fn endpoint_settings(
