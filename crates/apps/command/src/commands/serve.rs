@@ -89,6 +89,9 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Default limit of all qlog files.
 pub(crate) const QLOG_LIMIT: &str = "1 GB";
+/// Open files besides logs and served files: standard ones, those of signals, the socket, the
+/// folder and its parts, and some that the shell leaves open.
+const OWN_FILES: usize = 16;
 /// Largest number of characters of a path in a line about a request.
 const MAX_SHOWN: usize = 200;
 
@@ -103,9 +106,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Error> {
 
 /// Serves with these ciphers only.
 pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
-    raise_open_files();
+    let files = open_files(args)?;
     let algorithm = args.controller.algorithm()?;
-    let root = Root::open(&args.root)
+    let root = Root::open(&args.root, files)
         .map_err(|error| Error::bad(format!("cannot serve {}: {error}", args.root.display())))?;
     if let Some(folder) = &args.qlog {
         // Report the error now, not when the first client connects.
@@ -118,7 +121,7 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
     let certificate = identity.chain.first().map(|own| keys::hex(&fingerprint(own)));
     let config = serve_config(args);
     let mut secrets = KeyLog::from_environment()?;
-    let (endpoint, bounds) = (config.endpoint(&args.datagram.config()), bounds(&config));
+    let (endpoint, bounds) = (config.endpoint(&args.datagram.config()), bounds(&config, files));
     let settings = endpoint_settings(endpoint, identity, &algorithm, ciphers, secrets.is_some())?;
     // Before the socket listens: `ackclock link` starts the client as soon as it does.
     if let (Some(file), Some(certificate)) = (&args.fingerprint_file, &certificate) {
@@ -144,18 +147,32 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
     Ok(HOLDS)
 }
 
-/// Raises the limit of open files to what is allowed.
-fn raise_open_files() {
+/// Raises the limit of open files to what is allowed. Returns how many served files may be open.
+fn open_files(args: &ServeArgs) -> Result<usize, Error> {
     let limit = getrlimit(Resource::Nofile);
     // Never refused: the hard limit stays.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let most = limit.maximum.map_or(usize::MAX, |most| most as usize);
+    let (logs, lower) = match args.qlog {
+        Some(_) => (args.max_connections as usize, ", or lower --max-connections, since each has a log"),
+        None => (0, ""),
+    };
+    match most.saturating_sub(OWN_FILES + logs) {
+        0 => {
+            let needed = OWN_FILES + logs + 1;
+            Err(Error::bad(format!(
+                "the server needs {needed} open files and may have {most}: allow them with `ulimit -n {needed}`{lower}"
+            )))
+        }
+        files => Ok(files.min(MAX_OPEN)),
+    }
 }
 
 /// Returns a line with the bounds of what clients can take.
-fn bounds(config: &ServeConfig) -> String {
+fn bounds(config: &ServeConfig, files: usize) -> String {
     let megabytes = config.memory_bound().0.div_ceil(1_000_000);
     format!(
-        "at most {} connections, {} of them from one host, {megabytes} MB of memory, {MAX_OPEN} open files\n",
+        "at most {} connections, {} of them from one host, {megabytes} MB of memory, {files} open files\n",
         config.connections, config.connections_per_host
     )
 }
@@ -220,8 +237,8 @@ fn listener(folder: PathBuf, algorithm: Algorithm, limit: Bytes) -> impl Fn(Sock
             return Box::new(NullTap);
         }
         number.set(number.get() + 1);
-        match Qlog::create(&folder, (number.get(), peer), &algorithm, End::Sender) {
-            Ok(qlog) => Box::new(qlog.within(&limit)),
+        match Qlog::create(&folder, (number.get(), peer), &algorithm, End::Sender, Some(&limit)) {
+            Ok(qlog) => Box::new(qlog),
             Err(error) => {
                 complain(&no_qlog(&folder, &error));
                 Box::new(NullTap)
