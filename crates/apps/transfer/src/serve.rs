@@ -121,8 +121,8 @@ impl ShutdownHandle {
     }
 }
 
-/// Constructor of a tap for the connection of a peer.
-type MakeTap = Box<dyn Fn(SocketAddr) -> Box<dyn Tap>>;
+/// Constructor of a tap for the connection of a peer, if it gets one.
+type MakeTap = Box<dyn Fn(SocketAddr) -> Option<Box<dyn Tap>>>;
 
 struct Client {
     session: Session,
@@ -200,9 +200,9 @@ impl Server {
         }
     }
 
-    /// Adds a tap to every connection, from the completion of its handshake.
+    /// Adds a tap to connections, from the completion of their handshakes.
     #[must_use]
-    pub fn with_tap(mut self, tap: impl Fn(SocketAddr) -> Box<dyn Tap> + 'static) -> Self {
+    pub fn with_tap(mut self, tap: impl Fn(SocketAddr) -> Option<Box<dyn Tap>> + 'static) -> Self {
         self.tap = Some(Box::new(tap));
         self
     }
@@ -239,8 +239,8 @@ impl Server {
         let (running, stop) = (Rc::new(Cell::new(0)), Signal::default());
         let meter = self.handshakes.remove(&handle).unwrap_or_default();
         let mut tap: Box<dyn Tap> = Box::new(TapPair(meter.tap(), Box::new(bell)));
-        if let Some(make) = &self.tap {
-            tap = Box::new(TapPair(tap, make(peer)));
+        if let Some(more) = self.tap.as_ref().and_then(|make| make(peer)) {
+            tap = Box::new(TapPair(tap, more));
         }
         connection.set_tap(tap);
         let job = Job {

@@ -58,8 +58,8 @@ pub(crate) struct ServeArgs {
     pub(crate) fingerprint_file: Option<PathBuf>,
     /// Validate the address of every client with a Retry packet.
     ///
-    /// Without this flag, the server does so only while handshakes in progress take a quarter of all
-    /// connections, or of those of the client's host.
+    /// Without this flag, the server does so only while handshakes in progress take a quarter of
+    /// all connections, or of those of the client's host.
     #[arg(long)]
     pub(crate) retry: bool,
     /// Write a qlog file for each connection to this folder.
@@ -153,19 +153,14 @@ fn open_files(args: &ServeArgs) -> Result<usize, Error> {
     // Never refused: the hard limit stays.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     let most = limit.maximum.map_or(usize::MAX, |most| most as usize);
-    let (logs, lower) = match args.qlog {
-        Some(_) => (args.max_connections as usize, ", or lower --max-connections, since each has a log"),
-        None => (0, ""),
-    };
-    match most.saturating_sub(OWN_FILES + logs) {
-        0 => {
-            let needed = OWN_FILES + logs + 1;
-            Err(Error::bad(format!(
-                "the server needs {needed} open files and may have {most}: allow them with `ulimit -n {needed}`{lower}"
-            )))
-        }
-        files => Ok(files.min(MAX_OPEN)),
+    let logs = args.qlog.as_ref().map_or(0, |_| args.max_connections as usize);
+    let needed = OWN_FILES + logs + 1;
+    if most < needed {
+        return Err(Error::bad(format!(
+            "the server needs {needed} open files ({logs} for --qlog) and may have {most}: run `ulimit -n {needed}` first, or lower --max-connections"
+        )));
     }
+    Ok((most - needed + 1).min(MAX_OPEN))
 }
 
 /// Returns a line with the bounds of what clients can take.
@@ -229,29 +224,23 @@ fn no_qlog(folder: &Path, error: &std::io::Error) -> String {
     format!("cannot write qlog files to {}: {error}", folder.display())
 }
 
-/// Returns a function that creates a qlog file for each connection, named by its peer and a number.
-fn listener(folder: PathBuf, algorithm: Algorithm, limit: Bytes) -> impl Fn(SocketAddr) -> Box<dyn Tap> {
+/// Returns a function that creates a qlog file for each connection, named by its peer and a number,
+/// until all files together reach the limit.
+fn listener(
+    folder: PathBuf,
+    algorithm: Algorithm,
+    limit: Bytes,
+) -> impl Fn(SocketAddr) -> Option<Box<dyn Tap>> {
     let (number, limit) = (std::cell::Cell::new(0_u64), Arc::new(QlogLimit::new(limit)));
     move |peer| {
         if limit.is_reached() {
-            return Box::new(NullTap);
+            return None;
         }
         number.set(number.get() + 1);
-        match Qlog::create(&folder, (number.get(), peer), &algorithm, End::Sender, Some(&limit)) {
-            Ok(qlog) => Box::new(qlog),
-            Err(error) => {
-                complain(&no_qlog(&folder, &error));
-                Box::new(NullTap)
-            }
-        }
+        let made = Qlog::create(&folder, (number.get(), peer), &algorithm, End::Sender, Some(&limit));
+        let qlog = made.inspect_err(|error| complain(&no_qlog(&folder, error))).ok()?;
+        Some(Box::new(qlog))
     }
-}
-
-/// Observer that ignores everything, for connections whose log cannot be written.
-struct NullTap;
-
-impl Tap for NullTap {
-    fn on(&mut self, _: Time, _: &quic::connection::Observation<'_>) {}
 }
 
 /// Returns the line about a request. Its path is cut, since a stranger chooses it.

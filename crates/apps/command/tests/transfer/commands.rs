@@ -400,8 +400,8 @@ fn logs_have_a_limit() {
     assert_eq!(said.matches("reached 100 kB (--qlog-limit): server-1-127.0.0.1-").count(), 1, "{said}");
 }
 
-/// Short logs are written as long as they fit, with whole records. A header that does not fit leaves
-/// no file.
+/// Short logs are written as long as they fit, with whole records. A header that does not fit
+/// leaves no file.
 #[test]
 fn short_logs_have_a_limit() {
     let dir = tempfile::tempdir().unwrap();
@@ -481,7 +481,7 @@ fn few_open_files() {
     assert!(server.bounds.ends_with(" 14 open files"), "{}", server.bounds);
     let output = sh().args(["--root", "/", "--listen", "127.0.0.1:0"]).args(logs).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let why = "the server needs 117 open files and may have 40: allow them with `ulimit -n 117`, or lower --max-connections";
+    let why = "the server needs 117 open files (100 for --qlog) and may have 40: run `ulimit -n 117` first, or lower --max-connections";
     assert!(says(&output).contains(why), "{}", says(&output));
 }
 

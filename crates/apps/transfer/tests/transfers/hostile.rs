@@ -41,11 +41,14 @@ fn a_host_with_many_connections() {
     assert_eq!(done(&world), 2);
     let trouble = clients.iter().find_map(|client| world.clients[*client].error()).unwrap();
     assert!(trouble.to_string().contains("CONNECTION_REFUSED"), "{trouble}");
-    // Their places are free again.
-    assert!(world.run(ms(40_000), |world| world.ends[1].is_empty()));
-    let later = world.fetch(Protocol::Http3, &["/a"]);
-    assert!(world.finish(ms(60_000)));
-    assert_eq!(world.ends_of(later), ["done"]);
+    // Their places are free at once, though the state of closing connections stays for a while.
+    for _ in 0..5 {
+        assert!((1..=2).contains(&world.ends[1].len()));
+        let later = world.fetch(Protocol::Http3, &["/a"]);
+        assert!(world.finish(world.now + Duration::from_secs(5)));
+        assert_eq!(world.ends_of(later), ["done"]);
+    }
+    assert!(world.run(ms(60_000), |world| world.ends[1].is_empty()));
 }
 
 fn connect(world: &mut World) -> Handle {

@@ -78,7 +78,7 @@ pub struct Endpoint {
     pub(super) random: Random,
     pub(super) connections: Members,
     pub(super) hosts: BTreeMap<IpAddr, Clients>,
-    /// Clients' connections that are closing or draining and have nothing to send. A new client may
+    /// Clients' connections that are draining, or are closing and have sent that. A new client may
     /// take their place.
     pub(super) leaving: BTreeSet<(IpAddr, Handle)>,
     pub(super) events: VecDeque<(Handle, Event)>,
@@ -315,10 +315,10 @@ impl Endpoint {
             return self.forget(handle);
         }
         let wanted = connection.ids_wanted();
-        if let Some(host) = member.host
-            && connection.state() != State::Open
-            && !member.sending
-        {
+        // Only a connection that closes has to send something.
+        let (state, sent) = (connection.state(), !member.sending);
+        let is_leaving = state == State::Draining || (state == State::Closing && sent);
+        if let Some(host) = member.host.filter(|_| is_leaving) {
             self.accept(handle);
             self.leaving.insert((host, handle));
         }

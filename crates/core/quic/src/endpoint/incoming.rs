@@ -89,6 +89,10 @@ impl Endpoint {
     }
 
     fn on_first(&mut self, now: Time, first: &First<'_>, arrival: &Arrival<'_>) -> Outcome {
+        if self.settings.config.connections.is_some() {
+            // The datagram before this one may have closed a connection.
+            self.process_touched();
+        }
         let config = &self.settings.config;
         let of_host = self.hosts.get(&host(first.from)).copied().unwrap_or_default();
         let place = self.place(host(first.from), of_host.all);
