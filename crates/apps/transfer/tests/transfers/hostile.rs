@@ -73,6 +73,20 @@ fn a_crowd() {
     assert!(errors.iter().all(|error| error.contains("CONNECTION_REFUSED")), "{errors:?}");
 }
 
+/// A first datagram that closes its connection leaves nothing behind. The server can end.
+#[test]
+fn a_close_in_the_first_datagram() {
+    let mut world = World::new(&[("a", b"alpha")], ServeConfig::default());
+    for _ in 0..30 {
+        let (handle, now) = (connect(&mut world), world.now);
+        world.ends[0].connection_mut(handle).unwrap().close(now, 0, b"");
+    }
+    world.run(ms(100), |_| false);
+    assert!(!world.ends[1].is_empty());
+    world.server.shutdown_handle().shut_down();
+    assert!(world.run(ms(12_000), |world| world.server.is_done(&world.ends[1])));
+}
+
 /// A handshake that does not end loses its place after ten seconds, though its client is alive.
 #[test]
 fn a_handshake_without_end() {
