@@ -1,8 +1,8 @@
 //! Measurable quantities: the names that metrics are made of.
 //!
-//! By default, rates, losses, RTTs, queue delays, frames and objects are measured inside the
-//! measuring window. Counters of the sender (retransmissions, losses by rule, reductions) and
-//! `utilization` cover the whole run. A metric with a window ([`crate::metric`]) is measured in
+//! By default, rates, losses, RTTs, queue delays, `utilization`, frames and objects are measured
+//! inside the measuring window. Counters of the sender (retransmissions, losses by rule, reductions)
+//! cover the whole run. A metric with a window ([`crate::metric`]) is measured in
 //! that window, unless [`Quantity::has_windows`] is false.
 
 /// A quantity that can be measured for a flow or a run.
@@ -128,9 +128,11 @@ quantities! {
     /// 95th percentile of the time from a packet's arrival to its in-order delivery, over the
     /// packets of all flows
     delivery_delay_p95: "ms", 1;
-    /// share of the bottleneck's capacity that was used; of the first link if there are several.
-    /// The capacity is the integral of the rate over the window
-    utilization: "%", 2, subject = Subject::Links;
+    /// share of the bottleneck's capacity that was used in the window; of the first link if there
+    /// are several. The capacity is the integral of the rate over the window. Behind a token bucket,
+    /// the share may exceed 100 %: the tokens that the bucket holds when the window begins are not
+    /// recorded, so they do not count as capacity
+    utilization: "%", 2, subject = Subject::Links, max = None;
     /// share of all newly arrived stream bytes of the window that belongs to the flows with label
     /// X, whether or not they ran; only as `share of X`
     share: "%", 1, subject = Subject::SomeFlows;

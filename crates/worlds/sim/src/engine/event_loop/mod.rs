@@ -251,7 +251,7 @@ impl World {
         self.shared.links.take_touched().for_each(|link| self.on_outcomes(now, link));
         let (probe, probe_inside) = self.probe.map(Ping::into_records).unzip();
         let (udp, udp_inside) = self.udp.into_iter().map(Udp::into_records).unzip();
-        let windows =
+        let (windows, carried) =
             self.windows.finish(now, &mut self.flows, &mut self.shared.links, probe_inside, udp_inside);
         if cfg!(debug_assertions) {
             self.shared.links.check();
@@ -259,6 +259,19 @@ impl World {
         let flows = self.flows.into_iter().map(|flow| flow.record).collect();
         let link = counters.remove(0);
         let (seconds, beyond) = (self.seconds, counters);
-        Outcome { flows, probe, udp, link, beyond, reverse, windows, series, seconds, end: now, events }
+        Outcome {
+            flows,
+            probe,
+            udp,
+            link,
+            beyond,
+            reverse,
+            carried,
+            windows,
+            series,
+            seconds,
+            end: now,
+            events,
+        }
     }
 }
