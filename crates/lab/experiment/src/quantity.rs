@@ -254,10 +254,10 @@ impl Quantity {
         self.decimals.max(significant_decimals(value))
     }
 
-    /// Returns why a run may have no value.
-    pub fn why_absent(&self) -> &'static str {
+    /// Returns why a run may have no value, unless it is for want of packets that arrived.
+    pub fn why_absent(&self) -> Option<&'static str> {
         let word = |words: &[&str]| words.iter().any(|word| self.name.starts_with(word));
-        match self.name {
+        Some(match self.name {
             "completion" => "a transfer did not finish (`finished` has the share), or there is none",
             "finished" => "no flow has a `transfer`",
             "jain_1s" | "goodput_time_std" => "needs `series`, and at least two seconds",
@@ -273,8 +273,8 @@ impl Quantity {
             _ if word(&["object"]) => "no on-off flow, or no object was completed",
             _ if self.name.ends_with("flow_std") => "needs at least two flows",
             _ if word(&["rtt", "pto", "reo"]) => "no ACK gave an RTT sample",
-            _ => "no packet of these flows in the window",
-        }
+            _ => return None,
+        })
     }
 }
 
