@@ -306,7 +306,8 @@ pub(crate) fn explain(
     (wrong, plain.map(|number| format!("write {number}")))
 }
 
-/// Returns the number of `"1000 packets"`, `"70 %"` or `3.0`, as an integer and with decimals.
+/// Returns the number of `"1000 packets"`, `"70 %"` or `3.0`, as an integer and with decimals, and the
+/// integer nearest to `29.97`.
 fn plain_numbers(value: &toml::Value) -> Vec<toml::Value> {
     let number = match value {
         toml::Value::Float(number) => Some(*number),
@@ -319,5 +320,6 @@ fn plain_numbers(value: &toml::Value) -> Vec<toml::Value> {
     };
     let Some(number) = number else { return Vec::new() };
     let whole = (number.fract() == 0.0).then_some(toml::Value::Integer(number as i64));
-    whole.into_iter().chain([toml::Value::Float(number)]).collect()
+    let nearest = value.is_float().then(|| toml::Value::Integer(number.round() as i64));
+    whole.into_iter().chain([toml::Value::Float(number)]).chain(nearest).collect()
 }
