@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use units::split_number;
 
 use crate::diagnostic::{Diagnostic, Reach, did_you_mean};
+use crate::file::missing;
 use crate::file::node::{Entry, Node, Origin, Value, join};
 
 /// A value and its key path.
@@ -110,7 +111,8 @@ impl<'a> Cursor<'a> {
         };
         match entries.iter().find(|e| !known.contains(&e.key.as_str())) {
             Some(e) => {
-                let right = did_you_mean(&e.key, known.iter().copied());
+                let similar = || did_you_mean(&e.key, known.iter().copied());
+                let right = missing::instead(&e.key).map_or_else(similar, str::to_owned);
                 Err(self.key_problem(&e.key, &e.at, "unknown key", right).reaching(Reach::Value))
             }
             None => Ok(Fields { cursor: self.clone(), entries }),

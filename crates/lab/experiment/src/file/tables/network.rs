@@ -7,6 +7,7 @@ use units::{Bytes, Duration, Percent, Rate};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
+use crate::file::missing::BURSTS;
 use crate::file::queue::Queue;
 use crate::file::tables::define::{Needs, table};
 use crate::file::values::{self, Changing, MAX_RATE, Share};
@@ -113,6 +114,9 @@ fn counts(cursor: &Cursor<'_>) -> Result<LimitCounts, Diagnostic> {
 }
 
 fn probability(cursor: &Cursor<'_>) -> Result<Share, Diagnostic> {
+    if cursor.node().is_table() {
+        return Err(cursor.invalid("expected a probability", BURSTS));
+    }
     let share = cursor.read::<Percent>()?.0 / 100.0;
     if share > 1.0 {
         let right = "must be between \"0 %\" and \"100 %\"";
