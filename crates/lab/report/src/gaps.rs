@@ -31,7 +31,11 @@ fn of_metric(all: &[&Row], metric: &Metric) -> Vec<String> {
     let without = |row: &Row| row.cells.get(metric).map_or(0, |cell| cell.without);
     let partly = all.iter().filter(|row| without(row) > 0).map(|row| {
         let label = &row.label;
-        format!("{metric} of {label}: the mean leaves out {} runs without one: {}", without(row), why(&[row]))
+        let runs = match without(row) {
+            1 => "1 run".to_owned(),
+            runs => format!("{runs} runs"),
+        };
+        format!("{metric} of {label}: the mean leaves out {runs} without one: {}", why(&[row]))
     });
     let none = (!lacking.is_empty()).then(|| format!("no {metric}{rows}: {}", why(&lacking)));
     none.into_iter().chain(partly).collect()
@@ -109,5 +113,8 @@ mod tests {
         ] {
             assert!(says(&rows, metric).ends_with(end), "{}", says(&rows, metric));
         }
+        let mut partly = row("a", &[("rtt_mean", 1.0)]);
+        partly.cells.values_mut().for_each(|cell| cell.without = 1);
+        assert!(says(&[partly], "rtt_mean").contains("the mean leaves out 1 run without one"));
     }
 }

@@ -510,7 +510,7 @@ fn candidates() {
     assert_eq!(tried.cases().iter().map(|c| c.row.clone()).collect::<Vec<_>>(), ["nada", "D"]);
     let [general] = &tried.claims[..] else { panic!("{:?}", tried.claims) };
     assert_eq!((general.id.as_str(), general.everywhere, &general.reason), ("general", true, &None));
-    assert!(tried.note.contains("1 claims that name other controllers"), "{}", tried.note);
+    assert!(tried.note.contains("1 claim that names other controllers is left out"), "{}", tried.note);
     for (key, value) in [("seed", "40"), ("repetitions", "3"), ("series", "off")] {
         let again = tried.with_overrides(&set(key, value), false).unwrap();
         let [claim] = &again.claims[..] else { panic!("{key}: {:?}", again.claims) };

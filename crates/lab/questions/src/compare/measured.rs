@@ -62,7 +62,7 @@ impl Long {
     /// Says why there is no RTT, if no data arrived.
     pub(super) fn why_nothing(&self) -> Option<&'static str> {
         let why = if self.loss.is_some() { "sent packets, but none arrived" } else { "sent no packet" };
-        (self.goodput <= 0.0).then_some(why)
+        (self.goodput <= 0.0 && self.rtt_mean.is_none()).then_some(why)
     }
 }
 

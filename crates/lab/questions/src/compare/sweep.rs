@@ -10,7 +10,7 @@ use super::question::Question;
 use super::screen::{or_dash, put, significant};
 use super::varied::Varied;
 use crate::ratio::Ratio;
-use crate::text::cut;
+use crate::text::{self, cut};
 
 /// Width of the screen.
 const SCREEN: usize = 79;
@@ -60,7 +60,7 @@ pub(super) fn foot(question: &Question, seeds: u32) -> String {
     let flows = format!(
         "Share and competitor: a flow that shares the link with one of {against}. Others: a flow alone."
     );
-    format!("{flows} {seeds} seeds of {to} each; the first {from} are not counted.")
+    format!("{flows} {} of {to} each; the first {from} are not counted.", text::seeds(seeds))
 }
 
 /// Width of a heading.
