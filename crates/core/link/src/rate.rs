@@ -42,8 +42,8 @@ pub enum RateModel {
 }
 
 impl RateModel {
-    /// Returns the rate that BDP and buffer time refer to: the first step's above 0, or the median of
-    /// the slots.
+    /// Returns the rate that BDP and buffer time refer to: the first step's above 0, or the median
+    /// of the slots.
     pub fn nominal(&self) -> Rate {
         match self {
             Self::Constant(rate) => *rate,

@@ -1,9 +1,9 @@
 //! Measurable quantities: the names that metrics are made of.
 //!
 //! By default, rates, losses, RTTs, queue delays, `utilization`, frames and objects are measured
-//! inside the measuring window. Counters of the sender (retransmissions, losses by rule, reductions)
-//! cover the whole run. A metric with a window ([`crate::metric`]) is measured in
-//! that window, unless [`Quantity::has_windows`] is false.
+//! inside the measuring window. Counters of the sender (retransmissions, losses by rule,
+//! reductions) cover the whole run. A metric with a window ([`crate::metric`]) is measured in that
+//! window, unless [`Quantity::has_windows`] is false.
 
 /// A quantity that can be measured for a flow or a run.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use crate::file::queue::Queue;
 use crate::file::tables::define::{Needs, table};
 use crate::file::values::{self, Changing, MAX_RATE, Share};
 
-/// Largest token bucket: 100 ms at 800 Gbit/s. A full bucket takes no time to pass, so that a larger
-/// one would only make the run long.
+/// Largest token bucket: 100 ms at 800 Gbit/s. A full bucket takes no time to pass, so that a
+/// larger one would only make the run long.
 const MAX_BURST: Bytes = Bytes(10_000_000_000);
 
 /// A queue without a limit.
