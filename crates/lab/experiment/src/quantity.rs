@@ -129,9 +129,9 @@ quantities! {
     /// packets of all flows
     delivery_delay_p95: "ms", 1;
     /// share of the bottleneck's capacity that was used in the window; of the first link if there
-    /// are several. The capacity is the integral of the rate over the window. Behind a token bucket,
-    /// the share may exceed 100 %: the tokens that the bucket holds when the window begins are not
-    /// recorded, so they do not count as capacity
+    /// are several. The capacity is the integral of the rate over the window. The share may exceed
+    /// 100 %: by a packet that leaves as the window begins, and by the tokens that a bucket holds
+    /// then, which are not recorded
     utilization: "%", 2, subject = Subject::Links, max = None;
     /// share of all newly arrived stream bytes of the window that belongs to the flows with label
     /// X, whether or not they ran; only as `share of X`

@@ -160,7 +160,8 @@ fn buffer(exp: &Experiment) -> Option<f64> {
     params.threshold.map(Duration::as_millis_f64)
 }
 
-/// BDP and buffer time refer to the first rate above 0 of the steps, the slots' median, and the first flow's RTT.
+/// BDP and buffer time refer to the first rate above 0 of the steps, the slots' median, and the
+/// first flow's RTT.
 #[test]
 fn bandwidth_delay_products() {
     let limit = |from: &str, to: &str| {

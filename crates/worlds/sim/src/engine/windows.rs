@@ -76,8 +76,8 @@ impl Windows {
         self.next = self.due();
     }
 
-    /// Closes every open window at the end of the run. Returns the results of the other windows, and
-    /// the bytes that left each link inside the measuring window.
+    /// Closes every open window at the end of the run. Returns the results of the other windows,
+    /// and the bytes that left each link inside the measuring window.
     pub(crate) fn finish(
         self,
         end: Time,
