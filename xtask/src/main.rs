@@ -88,7 +88,7 @@ fn summaries(dirs: &[PathBuf]) -> Result<Vec<Summary>, String> {
         if folders.is_empty() {
             return Err(format!("{}: no results; `ackclock run --out` writes some", dir.display()));
         }
-        for folder in folders {
+        for (_, folder) in folders.into_values() {
             let damaged = |e| format!("{}: damaged results: {e}", folder.display());
             all.push(store::load_summary(&folder).map_err(damaged)?);
         }

@@ -28,6 +28,13 @@ pub(crate) fn forget() {
     *ACTION.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
+/// Lets writes beyond the limit of file sizes (`ulimit -f`) fail, so that the command can say which
+/// file it is. Otherwise a signal ends the process.
+pub(crate) fn survive_large_files() {
+    #[cfg(unix)]
+    let _ = nix::sys::signal::SigSet::from(nix::sys::signal::Signal::SIGXFSZ).thread_block();
+}
+
 /// Returns a watch that every interrupt stops.
 pub(crate) fn watch() -> Result<Arc<Watch>, Error> {
     let watch = Arc::new(Watch::default());

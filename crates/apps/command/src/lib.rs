@@ -26,6 +26,8 @@ use congestion::{Entry, Registry};
 /// }
 /// ```
 pub fn main_with(controllers: impl IntoIterator<Item = Entry>) -> ExitCode {
+    // Threads inherit it.
+    interrupt::survive_large_files();
     let registry = controllers.into_iter().fold(Registry::default(), Registry::with);
     match controllers::set(registry) {
         Ok(()) => ExitCode::from(main_from(std::env::args_os())),

@@ -27,8 +27,8 @@ use rustix::io::Errno;
 
 /// Longest accepted path, in bytes before decoding.
 pub const MAX_PATH: usize = 4096;
-/// Largest number of files that are open at once, over all requests. It is well below the usual
-/// limit of 1024 descriptors of a process.
+/// Largest number of files that a server keeps open at once, over all requests. It is well below
+/// the usual limit of 1024 descriptors of a process.
 pub const MAX_OPEN: usize = 256;
 
 /// Reason for not serving a file.
@@ -97,6 +97,8 @@ struct Folder {
     folder: OwnedFd,
     /// True to resolve paths with `openat2`.
     beneath: bool,
+    /// Largest number of files that are open at once.
+    most: usize,
     open: RefCell<OpenFiles>,
 }
 
@@ -113,8 +115,9 @@ impl OpenFiles {
         self.files.remove(at).map(|(_, file)| file)
     }
 
-    fn put(&mut self, number: u64, file: File) {
-        if self.files.len() >= MAX_OPEN {
+    /// Adds a file. At most so many are open.
+    fn put(&mut self, number: u64, file: File, most: usize) {
+        if self.files.len() >= most {
             self.files.pop_front();
         }
         self.files.push_back((number, file));
@@ -122,14 +125,15 @@ impl OpenFiles {
 }
 
 impl Root {
-    /// Opens the folder. Its files are still served if it is moved later.
+    /// Opens the folder, of which at most `most` files are open at once. Its files are still served
+    /// if it is moved later.
     ///
     /// # Errors
     /// An error if it is not a folder or cannot be opened.
-    pub fn open(folder: &Path) -> io::Result<Self> {
+    pub fn open(folder: &Path, most: usize) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = open(folder, flags, Mode::empty())?;
-        Ok(Self(Rc::new(Folder { folder, beneath: true, open: RefCell::default() })))
+        Ok(Self(Rc::new(Folder { folder, beneath: true, most, open: RefCell::default() })))
     }
 
     /// Disables `openat2`, as on kernels before 5.6. No symbolic links are followed, not even
@@ -139,7 +143,7 @@ impl Root {
     /// An error if no descriptor is left.
     pub fn without_links(&self) -> io::Result<Self> {
         let folder = self.0.folder.try_clone()?;
-        Ok(Self(Rc::new(Folder { folder, beneath: false, open: RefCell::default() })))
+        Ok(Self(Rc::new(Folder { folder, beneath: false, most: self.0.most, open: RefCell::default() })))
     }
 
     /// Opens the file at a request's path. The path begins with `/`; a query or fragment is
@@ -157,7 +161,7 @@ impl Root {
         let mut open = self.0.open.borrow_mut();
         let number = open.next;
         open.next += 1;
-        open.put(number, file);
+        open.put(number, file, self.0.most);
         Ok(Served { root: self.clone(), name, number, version: version(&metadata) })
     }
 }
@@ -268,7 +272,7 @@ impl Served {
     /// Reads `out.len()` bytes at `offset`.
     ///
     /// A file that was removed, or replaced by another file of the same name, can still be read to
-    /// its end while it is open: until [`MAX_OPEN`] others were read. A file that was modified,
+    /// its end while it is open: until `most` others were read. A file that was modified,
     /// truncated or extended cannot. Its length and modification time show the change.
     ///
     /// # Errors
@@ -282,7 +286,7 @@ impl Served {
         file.read_exact_at(out, offset).map_err(broken)?;
         // Check after reading, so that a change before or during the read is noticed.
         let now = version(&file.metadata().map_err(broken)?);
-        self.root.0.open.borrow_mut().put(self.number, file);
+        self.root.0.open.borrow_mut().put(self.number, file, self.root.0.most);
         if now == self.version { Ok(()) } else { Err(Refusal::Broken) }
     }
 }

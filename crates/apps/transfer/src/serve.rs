@@ -44,8 +44,9 @@ pub struct ServeConfig {
     /// Largest number of connections of one host: an IPv4 address, or a /64 of IPv6. Further ones
     /// are refused.
     pub connections_per_host: usize,
-    /// Policy for Retry packets. [`RetryPolicy::From`] counts incomplete handshakes.
-    pub retry: RetryPolicy,
+    /// True to validate the address of every client with a Retry packet. Otherwise the server does
+    /// so while incomplete handshakes take a quarter of all connections, or of a host's.
+    pub retry: bool,
     /// Memory that all connections together may use for requests and for file data that is not
     /// acknowledged. Each connection may use at least 4 KiB.
     pub memory: Bytes,
@@ -62,7 +63,7 @@ impl Default for ServeConfig {
         Self {
             connections: 100,
             connections_per_host: 50,
-            retry: RetryPolicy::From(25),
+            retry: false,
             memory: Bytes(256 << 20),
             handshake: Duration::from_secs(10),
             patience: Duration::from_secs(60),
@@ -76,6 +77,10 @@ impl ServeConfig {
     /// short.
     pub fn endpoint(&self, connection: &Config) -> EndpointConfig {
         let window = |initial, max| WindowConfig { initial, max };
+        // Anybody can send first packets in the name of a host. They take at most a quarter of its
+        // places, and the others are for clients that answer a Retry. A quarter of fewer than four
+        // is none.
+        let busy = RetryPolicy::From { all: self.connections / 4, of_host: self.connections_per_host / 4 };
         EndpointConfig {
             connection: Config {
                 data_window: window(WINDOW, WINDOW),
@@ -85,7 +90,7 @@ impl ServeConfig {
             },
             alpn: vec![http3::ALPN.to_vec(), hq::ALPN.to_vec()],
             accepts: true,
-            retry: self.retry,
+            retry: if self.retry { RetryPolicy::Always } else { busy },
             connections: Some(self.connections),
             connections_per_host: Some(self.connections_per_host),
             unaccepted: self.connections.clamp(1, 1 << 16),
@@ -116,8 +121,8 @@ impl ShutdownHandle {
     }
 }
 
-/// Constructor of a tap for the connection of a peer.
-type MakeTap = Box<dyn Fn(SocketAddr) -> Box<dyn Tap>>;
+/// Constructor of a tap for the connection of a peer, if it gets one.
+type MakeTap = Box<dyn Fn(SocketAddr) -> Option<Box<dyn Tap>>>;
 
 struct Client {
     session: Session,
@@ -195,9 +200,9 @@ impl Server {
         }
     }
 
-    /// Adds a tap to every connection, from the completion of its handshake.
+    /// Adds a tap to connections, from the completion of their handshakes.
     #[must_use]
-    pub fn with_tap(mut self, tap: impl Fn(SocketAddr) -> Box<dyn Tap> + 'static) -> Self {
+    pub fn with_tap(mut self, tap: impl Fn(SocketAddr) -> Option<Box<dyn Tap>> + 'static) -> Self {
         self.tap = Some(Box::new(tap));
         self
     }
@@ -234,8 +239,8 @@ impl Server {
         let (running, stop) = (Rc::new(Cell::new(0)), Signal::default());
         let meter = self.handshakes.remove(&handle).unwrap_or_default();
         let mut tap: Box<dyn Tap> = Box::new(TapPair(meter.tap(), Box::new(bell)));
-        if let Some(make) = &self.tap {
-            tap = Box::new(TapPair(tap, make(peer)));
+        if let Some(more) = self.tap.as_ref().and_then(|make| make(peer)) {
+            tap = Box::new(TapPair(tap, more));
         }
         connection.set_tap(tap);
         let job = Job {
@@ -276,7 +281,9 @@ impl Server {
     fn look_at(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle) {
         let Some(client) = self.clients.get_mut(&handle) else { return };
         self.looks += 1;
-        let connection = endpoint.connection_mut(handle);
+        let mut connection = endpoint.connection_mut(handle);
+        // The state of a closing connection stays for a while. Its data does not count any more.
+        connection.iter_mut().for_each(|connection| connection.discard_streams());
         let Some(connection) = connection.filter(|connection| connection.state() == State::Open) else {
             client.session.on_gone();
             self.memory.change(client.held, 0);

@@ -42,12 +42,12 @@ pub enum RateModel {
 }
 
 impl RateModel {
-    /// Returns the rate that BDP and buffer time refer to: that of the first step, or the median of
-    /// the slots.
+    /// Returns the rate that BDP and buffer time refer to: the first step's above 0, or the median
+    /// of the slots.
     pub fn nominal(&self) -> Rate {
         match self {
             Self::Constant(rate) => *rate,
-            Self::Steps(steps) => steps.first().map_or(Rate(0), |step| step.1),
+            Self::Steps(steps) => steps.iter().map(|step| step.1).find(|rate| rate.0 > 0).unwrap_or_default(),
             Self::Slots(slots) => slots.median,
         }
     }

@@ -323,8 +323,15 @@ pub enum RetryPolicy {
     /// Never. The amplification limit applies in any case.
     #[default]
     Never,
-    /// When at least this many connections are not accepted yet.
-    From(usize),
+    /// When at least so many connections are not accepted yet: of all clients, or of the client's
+    /// host. If the application accepts complete handshakes only, no more than these belong to
+    /// addresses that are not validated.
+    From {
+        /// Number of connections of all clients. 0 sends Retry to every client.
+        all: usize,
+        /// Number of connections of one host. 0 sends Retry to every client.
+        of_host: usize,
+    },
     /// Always, unless the client presents a valid token.
     Always,
 }

@@ -88,8 +88,8 @@ pub(crate) const SIZES: &[(&str, f64)] = &[
     ("MiB", 1_048_576.0),
     ("GiB", 1_073_741_824.0),
 ];
-/// Sizes of disks, not of queues and transfers.
-pub(crate) const MORE_SIZES: &[(&str, f64)] = &[("TB", 1e12), ("TiB", 1_099_511_627_776.0)];
+/// The singular, and sizes of disks, not of queues and transfers.
+pub(crate) const MORE_SIZES: &[(&str, f64)] = &[("byte", 1.0), ("TB", 1e12), ("TiB", 1_099_511_627_776.0)];
 
 impl FromStr for Duration {
     type Err = String;
@@ -149,6 +149,7 @@ mod tests {
         assert_eq!("0.5s".parse(), Ok(Duration::from_millis(500)));
         assert_eq!("10 Mbit/s".parse(), Ok(Rate(10_000_000)));
         assert_eq!("100 MB".parse(), Ok(Bytes(100_000_000)));
+        assert_eq!(["1 byte", "1 bytes"].map(str::parse), [Ok(Bytes(1)), Ok(Bytes(1))]);
         assert_eq!("1TB".parse(), Ok(Bytes(1_000_000_000_000)));
         assert_eq!("0.5 TiB".parse(), Ok(Bytes(1 << 39)));
         for text in

@@ -1,9 +1,9 @@
 //! Measurable quantities: the names that metrics are made of.
 //!
-//! By default, rates, losses, RTTs, queue delays, frames and objects are measured inside the
-//! measuring window. Counters of the sender (retransmissions, losses by rule, reductions) and
-//! `utilization` cover the whole run. A metric with a window ([`crate::metric`]) is measured in
-//! that window, unless [`Quantity::has_windows`] is false.
+//! By default, rates, losses, RTTs, queue delays, `utilization`, frames and objects are measured
+//! inside the measuring window. Counters of the sender (retransmissions, losses by rule,
+//! reductions) cover the whole run. A metric with a window ([`crate::metric`]) is measured in that
+//! window, unless [`Quantity::has_windows`] is false.
 
 /// A quantity that can be measured for a flow or a run.
 #[derive(Debug)]
@@ -128,9 +128,11 @@ quantities! {
     /// 95th percentile of the time from a packet's arrival to its in-order delivery, over the
     /// packets of all flows
     delivery_delay_p95: "ms", 1;
-    /// share of the bottleneck's capacity that was used; of the first link if there are several.
-    /// The capacity is the integral of the rate over the window
-    utilization: "%", 2, subject = Subject::Links;
+    /// share of the bottleneck's capacity that was used in the window; of the first link if there
+    /// are several. The capacity is the integral of the rate over the window. The share may exceed
+    /// 100 %: by a packet that leaves as the window begins, and by the tokens that a bucket holds
+    /// then, which are not recorded
+    utilization: "%", 2, subject = Subject::Links, max = None;
     /// share of all newly arrived stream bytes of the window that belongs to the flows with label
     /// X, whether or not they ran; only as `share of X`
     share: "%", 1, subject = Subject::SomeFlows;
@@ -252,10 +254,10 @@ impl Quantity {
         self.decimals.max(significant_decimals(value))
     }
 
-    /// Returns why a run may have no value.
-    pub fn why_absent(&self) -> &'static str {
+    /// Returns why a run may have no value, unless it is for want of packets that arrived.
+    pub fn why_absent(&self) -> Option<&'static str> {
         let word = |words: &[&str]| words.iter().any(|word| self.name.starts_with(word));
-        match self.name {
+        Some(match self.name {
             "completion" => "a transfer did not finish (`finished` has the share), or there is none",
             "finished" => "no flow has a `transfer`",
             "jain_1s" | "goodput_time_std" => "needs `series`, and at least two seconds",
@@ -271,8 +273,8 @@ impl Quantity {
             _ if word(&["object"]) => "no on-off flow, or no object was completed",
             _ if self.name.ends_with("flow_std") => "needs at least two flows",
             _ if word(&["rtt", "pto", "reo"]) => "no ACK gave an RTT sample",
-            _ => "no packet of these flows in the window",
-        }
+            _ => return None,
+        })
     }
 }
 

@@ -8,6 +8,11 @@ pub fn cut(line: &str, width: usize) -> String {
     }
 }
 
+/// Formats a number of seeds: `1 seed`, `5 seeds`.
+pub(crate) fn seeds(count: u32) -> String {
+    if count == 1 { "1 seed".to_owned() } else { format!("{count} seeds") }
+}
+
 /// Joins names, as in `a, b and c`.
 pub(crate) fn join(names: &[&str]) -> String {
     match names {
@@ -18,4 +23,12 @@ pub(crate) fn join(names: &[&str]) -> String {
 
 pub(crate) fn join_all(sentences: &[String]) -> String {
     join(&sentences.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn one_seed_and_several() {
+        assert_eq!([1, 5].map(super::seeds), ["1 seed", "5 seeds"]);
+    }
 }

@@ -1,5 +1,7 @@
 //! Values that a table lacks, and why.
 
+use std::collections::BTreeSet;
+
 use experiment::metric::Metric;
 use experiment::place::Place;
 use results::measure::mean;
@@ -17,7 +19,8 @@ fn of_metric(all: &[&Row], metric: &Metric) -> Vec<String> {
             return format!("{share:.1} % of the transfers finished");
         }
         let elsewhere = rows.iter().any(|row| row.label.backend() != Place::SIM);
-        format!("{}{}", quantity.why_absent(), if elsewhere { ", or this place cannot tell" } else { "" })
+        let why = quantity.why_absent().unwrap_or_else(|| packets(rows, metric));
+        format!("{why}{}", if elsewhere { ", or this place cannot tell" } else { "" })
     };
     let lacking: Vec<&Row> = all.iter().copied().filter(|row| !row.cells.contains_key(metric)).collect();
     let rows = match lacking.as_slice() {
@@ -28,16 +31,90 @@ fn of_metric(all: &[&Row], metric: &Metric) -> Vec<String> {
     let without = |row: &Row| row.cells.get(metric).map_or(0, |cell| cell.without);
     let partly = all.iter().filter(|row| without(row) > 0).map(|row| {
         let label = &row.label;
-        format!("{metric} of {label}: the mean leaves out {} runs without one: {}", without(row), why(&[row]))
+        let runs = match without(row) {
+            1 => "1 run".to_owned(),
+            runs => format!("{runs} runs"),
+        };
+        format!("{metric} of {label}: the mean leaves out {runs} without one: {}", why(&[row]))
     });
     let none = (!lacking.is_empty()).then(|| format!("no {metric}{rows}: {}", why(&lacking)));
     none.into_iter().chain(partly).collect()
 }
 
+/// Says what became of the packets of these rows, since none arrived. A throughput of 0 means that
+/// none was sent, and no throughput that no flow ran.
+fn packets(rows: &[&Row], metric: &Metric) -> &'static str {
+    let sent = like(metric, "throughput");
+    let sent = rows.iter().map(|row| row.cells.get(&sent).map(|cell| cell.mean > 0.0));
+    let sent: BTreeSet<Option<bool>> = sent.collect();
+    match sent.into_iter().collect::<Vec<_>>()[..] {
+        [Some(true)] => "these flows sent packets in the window, but none arrived",
+        [Some(false)] => "these flows sent no packet in the window",
+        [None] => "these flows did not run in the window",
+        _ => "no packet of these flows arrived in the window",
+    }
+}
+
+/// Returns another quantity of the same flows in the same window.
+fn like(metric: &Metric, word: &str) -> Metric {
+    let all = Metric::new(word);
+    let labelled = match metric.scope() {
+        Some(label) => all.for_label(label),
+        None => all,
+    };
+    match metric.window() {
+        Some(window) => labelled.inside(window),
+        None => labelled,
+    }
+}
+
 /// Returns the share of the transfers of these rows that finished, in percent, if there are any.
 fn finished(rows: &[&Row], completion: &Metric) -> Option<f64> {
-    let label = completion.scope();
-    let finished = label.map_or(Metric::new("finished"), |label| Metric::new("finished").for_label(label));
+    let finished = like(completion, "finished");
     let shares: Vec<f64> = rows.iter().filter_map(|row| Some(row.cells.get(&finished)?.mean)).collect();
     (!shares.is_empty()).then(|| mean(&shares))
+}
+
+#[cfg(test)]
+mod tests {
+    use experiment::row::RowLabel;
+    use results::summary::Cell;
+
+    use super::*;
+
+    fn row(label: &str, cells: &[(&str, f64)]) -> Row {
+        let cell =
+            |(metric, mean): &(&str, f64)| (Metric::from(*metric), Cell { mean: *mean, ..Cell::default() });
+        let label = RowLabel::new(label, Place::SIM);
+        Row { label, algorithm: "cubic".to_owned(), cells: cells.iter().map(cell).collect(), trust: None }
+    }
+
+    fn says(rows: &[Row], metric: &str) -> String {
+        of_rows(&rows.iter().collect::<Vec<_>>(), &[Metric::from(metric)]).join("\n")
+    }
+
+    /// Flows that sent in vain, flows that sent nothing, and flows that did not run, each in the
+    /// window of the metric.
+    #[test]
+    fn what_became_of_the_packets() {
+        let lost = || row("a", &[("throughput", 1.0), ("throughput of x @ late", 0.0)]);
+        let idle = || row("b", &[("throughput", 0.0)]);
+        for (rows, metric, end) in [
+            (
+                vec![lost()],
+                "owd_mean",
+                "no owd_mean: these flows sent packets in the window, but none arrived",
+            ),
+            (vec![idle()], "loss", "no loss: these flows sent no packet in the window"),
+            (vec![idle()], "goodput @ late", "no goodput @ late: these flows did not run in the window"),
+            (vec![lost()], "owd_mean of x @ late", "these flows sent no packet in the window"),
+            (vec![lost(), idle()], "jain", "no jain: no packet of these flows arrived in the window"),
+            (vec![lost()], "rtt_mean", "no rtt_mean: no ACK gave an RTT sample"),
+        ] {
+            assert!(says(&rows, metric).ends_with(end), "{}", says(&rows, metric));
+        }
+        let mut partly = row("a", &[("rtt_mean", 1.0)]);
+        partly.cells.values_mut().for_each(|cell| cell.without = 1);
+        assert!(says(&[partly], "rtt_mean").contains("the mean leaves out 1 run without one"));
+    }
 }

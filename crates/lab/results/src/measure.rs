@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use experiment::metric::Metric;
-use link::{Counters, LinkConfig, RateModel};
+use link::{LinkConfig, RateModel};
 use recovery::Stats;
 use scenario::{
     FlowConfig, FlowInWindow, Histogram, MediaTotals, ObjectTotals, Outcome, ProbeRecord, QueueDelay, Record,
-    Scenario, Totals, UdpConfig, UdpRecord, WindowOutcome,
+    Scenario, Totals, UdpConfig, UdpRecord, Window, WindowOutcome,
 };
 use units::{Duration, Time};
 
@@ -120,12 +120,12 @@ struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// Returns the measuring window. The bytes that left the links cover the whole run.
+    /// Returns the measuring window.
     fn main(scenario: &Scenario, outcome: &'a Outcome) -> Self {
-        let links = std::iter::once(&outcome.link).chain(&outcome.beyond).chain(&outcome.reverse);
+        let Window { from, to } = scenario.window();
         Self {
             parts: outcome.flows.iter().map(|record| Part::main(record, outcome.end)).collect(),
-            carried: (links.map(Counters::carried).collect(), [Time::ZERO, outcome.end]),
+            carried: (outcome.carried.clone(), [from, to.min(outcome.end)]),
             probe: outcome.probe.as_ref(),
             udp: &outcome.udp,
             window: scenario.measure,

@@ -25,6 +25,8 @@ pub struct Outcome {
     pub beyond: Vec<Counters>,
     /// Counters of the links in the other direction.
     pub reverse: Vec<Counters>,
+    /// Bytes that left each link inside the measuring window, forward links first.
+    pub carried: Vec<u64>,
     /// Results in the scenario's other windows, in their order.
     pub windows: Vec<WindowOutcome>,
     /// Time series, empty unless requested. Samples taken by a [`Recorder`](crate::Recorder) are

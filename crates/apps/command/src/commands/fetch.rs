@@ -142,7 +142,7 @@ fn once(
     let fetch = Fetch::begin(now, &mut engine.endpoint, config, requests).map_err(Error::bad)?;
     if let Some(folder) = &args.qlog {
         let cannot = |error| Error::bad(format!("cannot write qlog files to {}: {error}", folder.display()));
-        let qlog = Qlog::create(folder, (1, remote), algorithm, End::Receiver).map_err(cannot)?;
+        let qlog = Qlog::create(folder, (1, remote), algorithm, End::Receiver, None).map_err(cannot)?;
         fetch.add_tap(&mut engine.endpoint, Box::new(qlog));
     }
     let bar = if args.quiet { ProgressBar::hidden() } else { bar() };

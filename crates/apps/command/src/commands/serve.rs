@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use congestion::Algorithm;
 use experiment::printable::printable;
-use quic::config::{EndpointConfig, RetryPolicy};
+use quic::config::EndpointConfig;
 use quic::connection::{Event, Tap};
 use quic::crypto::ServerCrypto;
 use quic::crypto::tls::{Ciphers, Identity, ServerConfig, fingerprint};
@@ -58,7 +58,8 @@ pub(crate) struct ServeArgs {
     pub(crate) fingerprint_file: Option<PathBuf>,
     /// Validate the address of every client with a Retry packet.
     ///
-    /// Without this flag, the server does so only while many handshakes are in progress.
+    /// Without this flag, the server does so only while handshakes in progress take a quarter of
+    /// all connections, or of those of the client's host.
     #[arg(long)]
     pub(crate) retry: bool,
     /// Write a qlog file for each connection to this folder.
@@ -88,6 +89,9 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Default limit of all qlog files.
 pub(crate) const QLOG_LIMIT: &str = "1 GB";
+/// Open files besides logs and served files: standard ones, those of signals, the socket, the
+/// folder and its parts, and some that the shell leaves open.
+const OWN_FILES: usize = 16;
 /// Largest number of characters of a path in a line about a request.
 const MAX_SHOWN: usize = 200;
 
@@ -102,9 +106,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Error> {
 
 /// Serves with these ciphers only.
 pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
-    raise_open_files();
+    let files = open_files(args)?;
     let algorithm = args.controller.algorithm()?;
-    let root = Root::open(&args.root)
+    let root = Root::open(&args.root, files)
         .map_err(|error| Error::bad(format!("cannot serve {}: {error}", args.root.display())))?;
     if let Some(folder) = &args.qlog {
         // Report the error now, not when the first client connects.
@@ -117,7 +121,7 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
     let certificate = identity.chain.first().map(|own| keys::hex(&fingerprint(own)));
     let config = serve_config(args);
     let mut secrets = KeyLog::from_environment()?;
-    let (endpoint, bounds) = (config.endpoint(&args.datagram.config()), bounds(&config));
+    let (endpoint, bounds) = (config.endpoint(&args.datagram.config()), bounds(&config, files));
     let settings = endpoint_settings(endpoint, identity, &algorithm, ciphers, secrets.is_some())?;
     // Before the socket listens: `ackclock link` starts the client as soon as it does.
     if let (Some(file), Some(certificate)) = (&args.fingerprint_file, &certificate) {
@@ -143,18 +147,27 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
     Ok(HOLDS)
 }
 
-/// Raises the limit of open files to what is allowed.
-fn raise_open_files() {
+/// Raises the limit of open files to what is allowed. Returns how many served files may be open.
+fn open_files(args: &ServeArgs) -> Result<usize, Error> {
     let limit = getrlimit(Resource::Nofile);
     // Never refused: the hard limit stays.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let most = limit.maximum.map_or(usize::MAX, |most| most as usize);
+    let logs = args.qlog.as_ref().map_or(0, |_| args.max_connections as usize);
+    let needed = OWN_FILES + logs + 1;
+    if most < needed {
+        return Err(Error::bad(format!(
+            "the server needs {needed} open files ({logs} for --qlog) and may have {most}: run `ulimit -n {needed}` first, or lower --max-connections"
+        )));
+    }
+    Ok((most - needed + 1).min(MAX_OPEN))
 }
 
 /// Returns a line with the bounds of what clients can take.
-fn bounds(config: &ServeConfig) -> String {
+fn bounds(config: &ServeConfig, files: usize) -> String {
     let megabytes = config.memory_bound().0.div_ceil(1_000_000);
     format!(
-        "at most {} connections, {} of them from one host, {megabytes} MB of memory, {MAX_OPEN} open files\n",
+        "at most {} connections, {} of them from one host, {megabytes} MB of memory, {files} open files\n",
         config.connections, config.connections_per_host
     )
 }
@@ -188,12 +201,8 @@ fn how_to_fetch(local: SocketAddr, certificate: &str) -> String {
 
 fn serve_config(args: &ServeArgs) -> ServeConfig {
     let connections = args.max_connections as usize;
-    // Up to a quarter of the connections may be unvalidated before every client has to validate its
-    // address.
-    let unvalidated = (connections / 4).max(1);
-    let retry = if args.retry { RetryPolicy::Always } else { RetryPolicy::From(unvalidated) };
     let connections_per_host = args.max_per_host.map_or(connections.div_ceil(2), |most| most as usize);
-    ServeConfig { connections, connections_per_host, retry, ..ServeConfig::default() }
+    ServeConfig { connections, connections_per_host, retry: args.retry, ..ServeConfig::default() }
 }
 
 fn endpoint_settings(
@@ -215,29 +224,23 @@ fn no_qlog(folder: &Path, error: &std::io::Error) -> String {
     format!("cannot write qlog files to {}: {error}", folder.display())
 }
 
-/// Returns a function that creates a qlog file for each connection, named by its peer and a number.
-fn listener(folder: PathBuf, algorithm: Algorithm, limit: Bytes) -> impl Fn(SocketAddr) -> Box<dyn Tap> {
+/// Returns a function that creates a qlog file for each connection, named by its peer and a number,
+/// until all files together reach the limit.
+fn listener(
+    folder: PathBuf,
+    algorithm: Algorithm,
+    limit: Bytes,
+) -> impl Fn(SocketAddr) -> Option<Box<dyn Tap>> {
     let (number, limit) = (std::cell::Cell::new(0_u64), Arc::new(QlogLimit::new(limit)));
     move |peer| {
         if limit.is_reached() {
-            return Box::new(NullTap);
+            return None;
         }
         number.set(number.get() + 1);
-        match Qlog::create(&folder, (number.get(), peer), &algorithm, End::Sender) {
-            Ok(qlog) => Box::new(qlog.within(&limit)),
-            Err(error) => {
-                complain(&no_qlog(&folder, &error));
-                Box::new(NullTap)
-            }
-        }
+        let made = Qlog::create(&folder, (number.get(), peer), &algorithm, End::Sender, Some(&limit));
+        let qlog = made.inspect_err(|error| complain(&no_qlog(&folder, error))).ok()?;
+        Some(Box::new(qlog))
     }
-}
-
-/// Observer that ignores everything, for connections whose log cannot be written.
-struct NullTap;
-
-impl Tap for NullTap {
-    fn on(&mut self, _: Time, _: &quic::connection::Observation<'_>) {}
 }
 
 /// Returns the line about a request. Its path is cut, since a stranger chooses it.

@@ -95,6 +95,48 @@ fn compares_on_other_networks() {
     );
 }
 
+/// Without an arrived packet there is no RTT, no formula and no share, and the verdict says what to
+/// change. On a link with steps the share of the link is that of the integral of its rate.
+#[test]
+fn compares_where_nothing_arrives_and_on_steps() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let on = |link: &str, more: &[&str]| {
+        let args =
+            ["compare", "cubic", "bbr", "--link", link, "--time", "9 s", "--repeat", "2", "--out", out];
+        let done = ackclock(&[&args, more].concat());
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        text(&done.stdout)
+    };
+    let lost = "rate=10 Mbps rtt=40 ms queue=1 BDP loss=100 %";
+    let screen = on(lost, &[]).replace("\n  ", " ");
+    let verdict =
+        format!("No data arrives from 3 s to 9 s on a link with {lost}: `loss` is 100 %; lower it.");
+    assert!(screen.starts_with(&verdict), "{screen}");
+    let row = "cubic              0   0 %       -       - 100.000       -      -      -\n";
+    assert!(screen.contains(row) && screen.contains("bbr3               0         0   -, -\n"), "{screen}");
+    assert!(screen.contains("bbr3: sent packets, but none arrived, so there is no RTT\n"), "{screen}");
+    assert!(!screen.contains("Closed form") && !screen.contains("BDP in flight"), "{screen}");
+    let json: serde_json::Value = serde_json::from_str(&on(lost, &["--json"])).unwrap();
+    let [best, beside] = [&json["ranking"][0]["long"], &json["ranking"][0]["beside"]];
+    assert!(best["rtt_mean"].is_null() && beside["share"].is_null() && best["loss"] == 100.0, "{json}");
+    let swept = on("rate=10 Mbps rtt=40 ms queue=1 BDP", &["--vary", "loss=1, 100 %"]).replace("\n  ", " ");
+    assert!(swept.contains("none (no packet arrives) at 100 %."), "{swept}");
+    assert!(swept.contains(" 100 %           0       0           -       - "), "{swept}");
+
+    let steps = "rate=[['0 s','10 Mbit/s'],['5 s','2 Mbit/s']] rtt=40 ms queue=1 BDP";
+    let json: serde_json::Value = serde_json::from_str(&on(steps, &["--json"])).unwrap();
+    let long = &json["ranking"][0]["long"];
+    // 2.02 s of 10 Mbit/s and 3.98 s of 2 Mbit/s arrive, with 1215 of 1294 bytes of data.
+    let capacity = (2.02 * 10.0 + 3.98 * 2.0) / 6.0 * 1215.0 / 1294.0;
+    let share = long["goodput"].as_f64().unwrap() / capacity;
+    assert!((long["of_link"].as_f64().unwrap() - share).abs() < 1e-9 && share <= 1.0, "{json}");
+    assert!(on(steps, &[]).contains(" 100 %   "), "its share on the screen");
+    let policer = on("rate=10 Mbps rtt=40 ms burst=30 kB queue=0 packets", &[]).replace("\n  ", " ");
+    assert!(policer.contains("the bucket has no queue and drops what is above its rate"), "{policer}");
+    assert!(!policer.contains("the queue overflows"), "{policer}");
+}
+
 /// A comparison on real endpoints: screen and page name the stacks, and each stack has its own
 /// rows.
 #[test]

@@ -2,6 +2,7 @@
 
 mod compare;
 mod gate;
+mod limits;
 mod stability;
 
 use std::fs;

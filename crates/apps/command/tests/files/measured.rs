@@ -96,6 +96,30 @@ fn utilization_of_steps() {
     }
 }
 
+/// `utilization` covers the measuring window, as every rate does. The link idles before it.
+#[test]
+fn utilization_in_the_measuring_window() {
+    let text = |measure: &str| {
+        format!(
+            "title = \"t\"\nsource = \"s\"\nduration = \"8 s\"\nseries = \"off\"\n{measure}\
+             link = {{ rate = \"8 Mbit/s\", delay = \"9 ms\", queue = \"20 kB\" }}\n\
+             reverse = {{ rate = \"8 Mbit/s\", delay = \"9 ms\" }}\n\
+             [[flow]]\ncontroller = \"cubic\"\nstart = \"4 s\"\n\
+             [table]\nmetrics = [\"utilization @ measure\", \"utilization @ run\"]\n"
+        )
+    };
+    let whole = values(&parse(&text("")).unwrap(), 0);
+    assert_eq!([&whole["utilization @ measure"], &whole["utilization @ run"]], [&whole["utilization"]; 2]);
+    let late = values(&parse(&text("measure = { from = \"4 s\" }\n")).unwrap(), 0);
+    for link in ["utilization", "utilization of reverse"] {
+        assert_eq!(late[link], late[format!("{link} @ measure").as_str()]);
+        assert_eq!(late[format!("{link} @ run").as_str()], whole[link]);
+        assert!((late[link] / whole[link] - 2.0).abs() < 1e-2, "{link}: {late:?}");
+    }
+    let past = values(&parse(&text("measure = { from = \"2 s\", to = \"3 s\" }\n")).unwrap(), 0);
+    assert_eq!(past["utilization"], 0.0);
+}
+
 #[test]
 fn links_in_a_row() {
     let exp = parse(CHAIN).unwrap();

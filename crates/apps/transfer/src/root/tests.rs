@@ -17,7 +17,7 @@ fn world() -> (tempfile::TempDir, Root) {
     symlink("..", root.join("up")).unwrap();
     symlink("sub/b c", root.join("inside")).unwrap();
     symlink("loop", root.join("loop")).unwrap();
-    (Root::open(&root).map(|open| (dir, open))).unwrap()
+    (Root::open(&root, 20).map(|open| (dir, open))).unwrap()
 }
 
 fn text(root: &Root, path: &str) -> Result<String, Refusal> {
@@ -108,7 +108,7 @@ fn a_thousand_requests_hold_few_files() {
             file.read(0, &mut out).unwrap();
             assert_eq!(&out, b"alpha");
         }
-        assert!(opened() <= MAX_OPEN, "{}", opened());
+        assert!(opened() <= 20, "{}", opened());
     }
     fs::write(dir.path().join("root/b"), "bravo").unwrap();
     fs::rename(dir.path().join("root/b"), &path).unwrap();

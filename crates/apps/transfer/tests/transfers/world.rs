@@ -5,6 +5,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use ackclock_transfer::root::MAX_OPEN;
 use ackclock_transfer::{Fetch, FetchConfig, FetchRequest, Protocol, Root, ServeConfig, Server};
 use quic::config::Config;
 use quic::connection::{Arrival, Settings};
@@ -63,7 +64,7 @@ impl World {
             connection: Settings::default(),
             crypto: Some(ServerCrypto::Plain { tag_len: 16 }),
         };
-        let root = Root::open(&dir.path().join("www")).unwrap();
+        let root = Root::open(&dir.path().join("www"), MAX_OPEN).unwrap();
         Self {
             now: Time::ZERO,
             ends: [client_endpoint(Protocol::Http3), Endpoint::new(server, 2).unwrap()],

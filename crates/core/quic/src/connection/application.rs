@@ -225,6 +225,7 @@ impl Connection {
 
     /// Reports the incoming connection of a client to the application.
     pub(crate) fn announce(&mut self) {
-        self.events.push_back(Event::Incoming);
+        // The first datagram may have ended the connection, which comes after.
+        self.events.push_front(Event::Incoming);
     }
 }

@@ -204,6 +204,13 @@ impl Connection {
         Ok(connection)
     }
 
+    /// Discards the data of all streams, if the connection is over.
+    pub fn discard_streams(&mut self) {
+        if !self.lifecycle.is_open() {
+            self.streams = StreamTable::new(self.side, table_config(&self.settings));
+        }
+    }
+
     /// Installs the keys of Initial packets, which follow from a connection ID that a Retry changes
     /// (RFC 9001 section 5.2).
     pub(super) fn install_initial_keys(&mut self) {

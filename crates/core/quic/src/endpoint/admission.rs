@@ -60,11 +60,12 @@ pub enum Admission {
     Refuse(Code),
 }
 
-/// Decides on a first Initial, given the number of connections that are not accepted yet and its
-/// maximum. Uses up the client's token, unless the limit is reached.
+/// Decides on a first Initial, given the number of connections that are not accepted yet, of all
+/// clients and of its host, and the maximum of the former. Uses up the client's token, unless the
+/// limit is reached.
 pub fn decide(
     policy: RetryPolicy,
-    unaccepted: usize,
+    (unaccepted, of_host): (usize, usize),
     max: usize,
     tokens: &mut Tokens,
     now: Time,
@@ -75,7 +76,7 @@ pub fn decide(
     }
     let wants_proof = match policy {
         RetryPolicy::Never => false,
-        RetryPolicy::From(busy) => unaccepted >= busy,
+        RetryPolicy::From { all, of_host: one } => unaccepted >= all || of_host >= one,
         RetryPolicy::Always => true,
     };
     let original = first.destination;

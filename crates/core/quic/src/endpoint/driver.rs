@@ -10,7 +10,7 @@ use units::Time;
 use crate::config::{EndpointConfig, Invalid};
 use crate::connection::{Connection, ConnectionInit, Event, HandshakeIds, Settings, State, Transmit};
 use crate::crypto::start::{ClientCrypto, ServerCrypto};
-use crate::endpoint::members::{Member, Members};
+use crate::endpoint::members::{Clients, Member, Members};
 use crate::endpoint::reset::ResetKey;
 use crate::endpoint::routing::{Handle, Routing};
 use crate::endpoint::token::Tokens;
@@ -77,8 +77,10 @@ pub struct Endpoint {
     pub(super) reset_key: ResetKey,
     pub(super) random: Random,
     pub(super) connections: Members,
-    /// Number of clients of each host.
-    pub(super) hosts: BTreeMap<IpAddr, usize>,
+    pub(super) hosts: BTreeMap<IpAddr, Clients>,
+    /// Clients' connections that are draining, or are closing and have sent that. A new client may
+    /// take their place.
+    pub(super) leaving: BTreeSet<(IpAddr, Handle)>,
     pub(super) events: VecDeque<(Handle, Event)>,
     /// Answers that belong to no connection.
     pub(super) answers: VecDeque<(Transmit, Vec<u8>)>,
@@ -126,6 +128,7 @@ impl Endpoint {
             settings,
             connections: Members::default(),
             hosts: BTreeMap::new(),
+            leaving: BTreeSet::new(),
             events: VecDeque::new(),
             answers: VecDeque::new(),
             sending: VecDeque::new(),
@@ -201,7 +204,14 @@ impl Endpoint {
     /// Accepts the connection of a client. Its received datagrams are no longer bounded by the
     /// limit for unaccepted connections.
     pub fn accept(&mut self, handle: Handle) {
-        self.routing.accept(handle);
+        let of_host = self.host_of(handle).filter(|_| self.routing.accept(handle));
+        if let Some(clients) = of_host.and_then(|host| self.hosts.get_mut(&host)) {
+            clients.unaccepted -= 1;
+        }
+    }
+
+    fn host_of(&self, handle: Handle) -> Option<IpAddr> {
+        self.connections.get(handle).and_then(|member| member.host)
     }
 
     /// Returns the handles of all connections.
@@ -305,6 +315,13 @@ impl Endpoint {
             return self.forget(handle);
         }
         let wanted = connection.ids_wanted();
+        // Only a connection that closes has to send something.
+        let (state, sent) = (connection.state(), !member.sending);
+        let is_leaving = state == State::Draining || (state == State::Closing && sent);
+        if let Some(host) = member.host.filter(|_| is_leaving) {
+            self.accept(handle);
+            self.leaving.insert((host, handle));
+        }
         if connected {
             self.wake(handle);
         }
@@ -352,12 +369,13 @@ impl Endpoint {
     /// Removes a connection. Its unread events remain.
     pub(super) fn forget(&mut self, handle: Handle) {
         self.set_timer(handle, None);
-        let host = self.connections.get(handle).and_then(|member| member.host);
-        if let Some(host) = host
+        self.accept(handle);
+        if let Some(host) = self.host_of(handle)
             && let Some(clients) = self.hosts.get_mut(&host)
         {
-            *clients -= 1;
-            if *clients == 0 {
+            self.leaving.remove(&(host, handle));
+            clients.all -= 1;
+            if clients.all == 0 {
                 self.hosts.remove(&host);
             }
         }

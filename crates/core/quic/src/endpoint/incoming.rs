@@ -1,6 +1,8 @@
 //! Datagrams received by an endpoint: delivered to a connection, to a new connection, or answered
 //! without one.
 
+use std::net::IpAddr;
+
 use units::{Ecn, Time};
 
 use crate::connection::{Arrival, Connection, ConnectionInit, HandshakeIds, Transmit};
@@ -87,13 +89,16 @@ impl Endpoint {
     }
 
     fn on_first(&mut self, now: Time, first: &First<'_>, arrival: &Arrival<'_>) -> Outcome {
+        if self.settings.config.connections.is_some() {
+            // The datagram before this one may have closed a connection.
+            self.process_touched();
+        }
         let config = &self.settings.config;
-        let of_host = self.hosts.get(&host(first.from)).copied().unwrap_or(0);
-        let full = config.connections.is_some_and(|most| self.connections.len() >= most)
-            || config.connections_per_host.is_some_and(|most| of_host >= most);
+        let of_host = self.hosts.get(&host(first.from)).copied().unwrap_or_default();
+        let place = self.place(host(first.from), of_host.all);
         // If the endpoint is full, no client may wait either.
-        let (retry, most) = (config.retry, if full { 0 } else { config.unaccepted });
-        let unaccepted = self.routing.unaccepted();
+        let (retry, most) = (config.retry, if place.is_none() { 0 } else { config.unaccepted });
+        let unaccepted = (self.routing.unaccepted(), of_host.unaccepted);
         match admission::decide(retry, unaccepted, most, &mut self.tokens, now, first) {
             Admission::Refuse(code) => {
                 let source = self.draw_server_id();
@@ -104,6 +109,9 @@ impl Endpoint {
                 Outcome::Answer(admission::write_retry(&self.tokens, now, first, source, &mut self.random))
             }
             Admission::Accept { original, retry, validated } => {
+                if let Some(Some(leaving)) = place {
+                    self.forget(leaving);
+                }
                 let handle = self.routing.admit(first, arrival.bytes.len());
                 let id = self.draw_server_id();
                 if !self.routing.add_id(handle, id) {
@@ -124,6 +132,23 @@ impl Endpoint {
         }
     }
 
+    /// Finds a place for a client of a host that has so many connections. Returns `None` if all are
+    /// taken, and otherwise the connection whose place it is, if any.
+    ///
+    /// A connection that is closing keeps its state for three PTOs (RFC 9000 section 10.2), unless
+    /// its place is needed. After that, late packets to it get a stateless reset.
+    fn place(&self, host: IpAddr, of_host: usize) -> Option<Option<Handle>> {
+        let config = &self.settings.config;
+        let leaving = if config.connections_per_host.is_some_and(|most| of_host >= most) {
+            self.leaving.range((host, Handle(0))..=(host, Handle(u64::MAX))).next()
+        } else if config.connections.is_some_and(|most| self.connections.len() >= most) {
+            self.leaving.first()
+        } else {
+            return Some(None);
+        };
+        leaving.map(|(_, handle)| Some(*handle))
+    }
+
     fn draw_server_id(&mut self) -> crate::wire::connection_id::ConnectionId {
         self.draw_id(self.settings.config.connection.connection_id_len)
     }
@@ -135,7 +160,8 @@ impl Endpoint {
         let start = |parameters: &_| crypto.start(parameters, alpn);
         match Connection::new(now, &self.settings.connection, init, start) {
             Ok(connection) => {
-                *self.hosts.entry(host).or_default() += 1;
+                let clients = self.hosts.entry(host).or_default();
+                (clients.all, clients.unaccepted) = (clients.all + 1, clients.unaccepted + 1);
                 self.connections.insert(handle, Member { host: Some(host), ..Member::new(connection) });
                 Outcome::New(handle)
             }

@@ -29,6 +29,14 @@ impl Member {
     }
 }
 
+/// Numbers of connections of a host's clients.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Clients {
+    pub(super) all: usize,
+    /// Number of those that are not accepted yet.
+    pub(super) unaccepted: usize,
+}
+
 /// All connections of an endpoint.
 pub(super) type Members = SmallMap<Handle, Member>;
 

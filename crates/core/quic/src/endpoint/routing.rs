@@ -153,9 +153,9 @@ impl Routing {
         handle
     }
 
-    /// Marks a connection as accepted by the application.
-    pub fn accept(&mut self, handle: Handle) {
-        self.unaccepted.remove(&handle);
+    /// Marks a connection as accepted by the application. Returns `false` if it was before.
+    pub fn accept(&mut self, handle: Handle) -> bool {
+        self.unaccepted.remove(&handle).is_some()
     }
 
     /// Returns the number of connections that wait to be accepted.

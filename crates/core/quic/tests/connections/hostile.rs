@@ -1,8 +1,8 @@
 //! Peers that break the rules, and attackers on the path that write arbitrary packets.
 
 use ackclock_quic::Code;
-use ackclock_quic::config::EndpointConfig;
-use ackclock_quic::connection::{Arrival, Close, Connection, Ended};
+use ackclock_quic::config::{EndpointConfig, RetryPolicy};
+use ackclock_quic::connection::{Arrival, Close, Connection, Ended, State};
 use ackclock_quic::crypto::tls::Ciphers;
 use ackclock_quic::endpoint::{Endpoint, EndpointSettings};
 use ackclock_quic::recovery::SpaceId;
@@ -292,6 +292,136 @@ fn strangers() {
     assert!(world.server.dropped().dropped >= 10 * 100 && world.server.dropped().answered >= 30);
     // The idle timeout frees their slots.
     assert!(world.run(ms(60_000), |world| world.server.is_empty()));
+}
+
+/// Returns the first datagram of a client in the name of this address.
+fn first_datagram(address: &str, seed: u64) -> (Endpoint, Vec<u8>) {
+    let connection = ackclock_quic::connection::Settings::default();
+    let settings = EndpointSettings { config: EndpointConfig::default(), connection, crypto: None };
+    let mut client = Endpoint::new(settings, seed).unwrap();
+    let ends = (address.parse().unwrap(), SERVER.parse().unwrap());
+    client.connect(ms(0), &plain().0, "server", ends, b"").unwrap();
+    let mut buf = [0; 1500];
+    let sent = client.poll_transmit(ms(0), &mut buf).unwrap();
+    (client, buf[..sent.len].to_vec())
+}
+
+/// Returns a server whose hosts have so many places, a quarter of them without a Retry.
+fn with_places(all: usize, of_host: usize) -> World {
+    with_retry(all, of_host, RetryPolicy::From { all: all / 4, of_host: of_host / 4 })
+}
+
+fn with_retry(all: usize, of_host: usize, retry: RetryPolicy) -> World {
+    let server = EndpointConfig {
+        accepts: true,
+        connections: Some(all),
+        connections_per_host: Some(of_host),
+        retry,
+        ..EndpointConfig::default()
+    };
+    World::new(Plan { server, ..Plan::default() })
+}
+
+/// First packets in the name of a host take a quarter of its places. The host itself is served.
+#[test]
+fn spoofed_first_packets_lock_no_host_out() {
+    for of_host in [1, 3, 4, 9, 50] {
+        let mut world = with_places(100, of_host);
+        for n in 0..200 {
+            let (_, bytes) = first_datagram(&format!("10.0.0.1:{}", 5000 + n), n);
+            inject(&mut world, "10.0.0.1:6", bytes);
+            // A second hand in the name of the whole network does not help.
+            let (_, bytes) = first_datagram(&format!("10.0.0.1:{}", 6000 + n), 1000 + n);
+            inject(&mut world, &format!("[::ffff:10.0.0.1]:{}", 6000 + n), bytes);
+        }
+        assert_eq!(world.server.len(), of_host / 4);
+        world.connect(&[1000]);
+        assert!(world.finish(ms(2000)), "{of_host}: {:?}", world.client_events);
+    }
+}
+
+/// First packets in the names of many hosts take a quarter of all places.
+#[test]
+fn spoofed_hosts_lock_nobody_out() {
+    let mut world = with_places(20, 8);
+    for n in 0..200_u64 {
+        let address = format!("198.51.100.{n}:9");
+        inject(&mut world, &address, first_datagram(&address, n).1);
+        let address = format!("[2001:db8:0:{n:x}::1]:9");
+        inject(&mut world, &address, first_datagram(&address, 1000 + n).1);
+    }
+    assert_eq!(world.server.len(), 5);
+    world.connect(&[1000]);
+    assert!(world.finish(ms(2000)), "{:?}", world.client_events);
+}
+
+/// A Retry token is of no use at another address or port, and of none a second time.
+#[test]
+fn retry_tokens_of_others() {
+    let (mut world, mut buf) = (with_places(8, 3), [0; 1500]);
+    let (mut client, bytes) = first_datagram("10.0.0.1:4000", 1);
+    inject(&mut world, "10.0.0.1:4000", bytes);
+    let sent = world.server.poll_transmit(ms(0), &mut buf).unwrap();
+    let arrival = Arrival {
+        from: sent.from,
+        to: sent.to,
+        ecn: Ecn::NotEct,
+        arrived: ms(0),
+        bytes: &mut buf[..sent.len],
+    };
+    client.handle(ms(0), arrival);
+    let sent = client.poll_transmit(ms(0), &mut buf).unwrap();
+    for (from, places) in [("10.0.0.2:4000", 0), ("10.0.0.1:4001", 0), ("10.0.0.1:4000", 1)] {
+        inject(&mut world, from, buf[..sent.len].to_vec());
+        assert_eq!(world.server.len(), places, "{from}");
+    }
+    for port in 4001..4100 {
+        inject(&mut world, &format!("10.0.0.1:{port}"), buf[..sent.len].to_vec());
+    }
+    assert_eq!(world.server.len(), 1);
+}
+
+/// A closing connection gives up its place to a client, and not before it has sent its close. Its
+/// late packets then get a stateless reset.
+#[test]
+fn a_place_after_a_close() {
+    for (all, of_host) in [(1, 1), (1, 9), (9, 1)] {
+        for by_client in [true, false] {
+            let mut world = with_places(all, of_host);
+            world.connect(&[1000]);
+            assert!(world.finish(ms(1000)), "{:?}", world.client_events);
+            let (now, late) = (world.now, world.last.clone());
+            let first = world.server.handles().next().unwrap();
+            world.requests.clear();
+            world.client_events.clear();
+            let ends = (world.handle.unwrap(), world.accepted.unwrap());
+            match by_client {
+                true => world.client.connection_mut(ends.0).unwrap().close(now, 0, b""),
+                false => world.server.connection_mut(ends.1).unwrap().close(now, 0, b""),
+            }
+            world.run(now + Duration::from_millis(50), |_| false);
+            assert!(world.server.connection(first).unwrap().state() >= State::Closing);
+            world.connect(&[1000]);
+            assert!(world.finish(now + Duration::from_millis(500)), "{:?}", world.client_events);
+            assert_eq!((world.server.len(), world.server.connection(first).is_none()), (1, true));
+            let before = world.server.dropped().answered;
+            inject(&mut world, CLIENT, late);
+            assert_eq!(world.server.dropped().answered, before + 1);
+        }
+    }
+}
+
+/// A connection keeps its place while it is open or its close waits to be sent.
+#[test]
+fn a_place_before_the_close_is_sent() {
+    let mut world = with_retry(1, 1, RetryPolicy::Never);
+    world.connect(&[1000]);
+    assert!(world.finish(ms(1000)));
+    let (now, handle) = (world.now, world.accepted.unwrap());
+    world.server.connection_mut(handle).unwrap().close(now, 7, b"");
+    while world.server.poll_event().is_some() {}
+    inject(&mut world, "10.0.0.9:1", first_datagram("10.0.0.9:1", 9).1);
+    assert!(world.server.connection(handle).is_some());
 }
 
 /// Garbage and corrupted replays on an established connection with TLS are dropped.

@@ -88,15 +88,16 @@ fn who_gets_in() {
     let mut tokens = Tokens::new(&[1; 32], &config());
     let first = First { from: address("192.0.2.1:1000"), destination: id(1), source: id(2), token: &[] };
     let now = Time::from_millis(1);
-    let mut decide = |policy, unaccepted| admission::decide(policy, unaccepted, 10, &mut tokens, now, &first);
+    let mut decide = |policy, waiting| admission::decide(policy, waiting, 10, &mut tokens, now, &first);
     let accepted = Admission::Accept { original: id(1), retry: None, validated: false };
-    assert_eq!(decide(RetryPolicy::Never, 9), accepted);
-    assert_eq!(decide(RetryPolicy::Never, 10), Admission::Refuse(Code::CONNECTION_REFUSED));
-    assert_eq!(
-        (decide(RetryPolicy::From(5), 4), decide(RetryPolicy::From(5), 5)),
-        (accepted, Admission::Retry)
-    );
-    assert_eq!(decide(RetryPolicy::Always, 0), Admission::Retry);
+    assert_eq!(decide(RetryPolicy::Never, (9, 9)), accepted);
+    assert_eq!(decide(RetryPolicy::Never, (10, 0)), Admission::Refuse(Code::CONNECTION_REFUSED));
+    // Enough of all clients, or of the client's host.
+    let from = RetryPolicy::From { all: 5, of_host: 2 };
+    for (waiting, expected) in [((4, 1), accepted), ((5, 0), Admission::Retry), ((2, 2), Admission::Retry)] {
+        assert_eq!(decide(from, waiting), expected, "{waiting:?}");
+    }
+    assert_eq!(decide(RetryPolicy::Always, (0, 0)), Admission::Retry);
 
     // The Retry is genuine, and its token admits the next Initial.
     let answer = admission::write_retry(&tokens, now, &first, id(3), &mut random());
@@ -104,7 +105,7 @@ fn who_gets_in() {
     assert!(retry::is_genuine(&packet, &id(1)) && packet.destination == id(2) && packet.source == id(3));
     let second = First { destination: id(3), token: packet.token, ..first };
     let expected = Admission::Accept { original: id(1), retry: Some(id(3)), validated: true };
-    let mut decide = || admission::decide(RetryPolicy::Always, 0, 10, &mut tokens, now, &second);
+    let mut decide = || admission::decide(RetryPolicy::Always, (0, 0), 10, &mut tokens, now, &second);
     assert_eq!((decide(), decide()), (expected, Admission::Refuse(Code::INVALID_TOKEN)));
 }
 

@@ -66,10 +66,10 @@ impl Experiment {
     /// Drops reasons, which describe the file's own controllers. The note lists what is dropped.
     fn trial_of(mut self, file: &Self, candidates: &[String]) -> Self {
         let left_out = file.claims.len() - self.claims.len();
-        let without = if left_out == 0 {
-            String::new()
-        } else {
-            format!("; {left_out} claims that name other controllers are left out")
+        let without = match left_out {
+            0 => String::new(),
+            1 => "; 1 claim that names other controllers is left out".to_owned(),
+            _ => format!("; {left_out} claims that name other controllers are left out"),
         };
         self.note =
             format!("{} Candidates: {}{without}.", self.note, candidates.join(", ")).trim().to_owned();

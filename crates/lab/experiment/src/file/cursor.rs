@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use units::split_number;
 
 use crate::diagnostic::{Diagnostic, Reach, did_you_mean};
+use crate::file::missing;
 use crate::file::node::{Entry, Node, Origin, Value, join};
 
 /// A value and its key path.
@@ -110,7 +111,8 @@ impl<'a> Cursor<'a> {
         };
         match entries.iter().find(|e| !known.contains(&e.key.as_str())) {
             Some(e) => {
-                let right = did_you_mean(&e.key, known.iter().copied());
+                let similar = || did_you_mean(&e.key, known.iter().copied());
+                let right = missing::instead(&e.key).map_or_else(similar, str::to_owned);
                 Err(self.key_problem(&e.key, &e.at, "unknown key", right).reaching(Reach::Value))
             }
             None => Ok(Fields { cursor: self.clone(), entries }),
@@ -306,7 +308,8 @@ pub(crate) fn explain(
     (wrong, plain.map(|number| format!("write {number}")))
 }
 
-/// Returns the number of `"1000 packets"`, `"70 %"` or `3.0`, as an integer and with decimals.
+/// Returns the number of `"1000 packets"`, `"70 %"` or `3.0`, as an integer and with decimals, and the
+/// integer nearest to `29.97`.
 fn plain_numbers(value: &toml::Value) -> Vec<toml::Value> {
     let number = match value {
         toml::Value::Float(number) => Some(*number),
@@ -319,5 +322,6 @@ fn plain_numbers(value: &toml::Value) -> Vec<toml::Value> {
     };
     let Some(number) = number else { return Vec::new() };
     let whole = (number.fract() == 0.0).then_some(toml::Value::Integer(number as i64));
-    whole.into_iter().chain([toml::Value::Float(number)]).collect()
+    let nearest = value.is_float().then(|| toml::Value::Integer(number.round() as i64));
+    whole.into_iter().chain([toml::Value::Float(number)]).chain(nearest).collect()
 }

@@ -35,7 +35,8 @@ impl Link {
         Ok(link)
     }
 
-    /// Returns the rate used for BDP and buffer time: the first step's, or the slots' median.
+    /// Returns the rate used for BDP and buffer time: the first step's above 0, or the slots'
+    /// median.
     pub(crate) fn nominal_rate(&self) -> Rate {
         self.rate.nominal()
     }

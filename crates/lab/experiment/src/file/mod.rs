@@ -38,6 +38,7 @@ mod labels;
 mod link;
 mod merge;
 mod miss;
+mod missing;
 mod mistakes;
 mod network;
 mod node;

@@ -294,6 +294,10 @@ impl Node {
         matches!(self.value, Value::Gone)
     }
 
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.value, Value::Table(_))
+    }
+
     /// Returns the value of a key, if this is a table that has it.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         match &self.value {

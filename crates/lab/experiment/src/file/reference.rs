@@ -90,11 +90,17 @@ impl Reference {
         let names: Vec<String> = columns.iter().map(|(_, column)| column.clone()).collect();
         let numbers = table.csv.numbers(&rows, &names)?;
         if !known.iter().any(|row| numbers.rows.contains_key(row.in_file())) {
-            let rows = |keys: Vec<&str>| keys.join(", ");
+            let list = |keys: Vec<&str>| keys.join(", ");
             let wrong = format!("no row of {} matches a row of the experiment", table.name);
-            let ours = rows(known.iter().map(RowLabel::in_file).collect());
-            let theirs = rows(numbers.rows.keys().map(String::as_str).collect());
-            let right = format!("the table has: {theirs}; the experiment has: {ours}");
+            let ours = list(known.iter().map(RowLabel::in_file).collect());
+            let theirs: Vec<&str> = numbers.rows.keys().map(String::as_str).collect();
+            let by_label = match (&rows[..], &theirs[..]) {
+                ([_, _, ..], [label, ..]) => format!(
+                    "; rows match by label, so vary one axis of {{ label = \"{label}\", set = {{ ... }} }}"
+                ),
+                _ => String::new(),
+            };
+            let right = format!("the table has: {}; the experiment has: {ours}{by_label}", list(theirs));
             return Err(fields.at("rows").problem(wrong, right));
         }
         Ok(Self { table: table.name, columns, numbers })

@@ -57,8 +57,9 @@ table! {
         udp: Vec<Udp> = Vec::new(), |at: &Cursor<'_>| {
             at.tables()?.iter().map(|source| udp::read(source, network, duration)).collect::<Result<_, _>>()
         };
-        /// Measuring window. Rates, losses, RTTs, Jain's index and shares are measured only in this
-        /// window. Counters of loss recovery, `completion` and `utilization` cover the whole run.
+        /// Measuring window. Rates, losses, RTTs, `utilization`, Jain's index and shares are
+        /// measured only in this window. Counters of loss recovery and `completion` cover the whole
+        /// run.
         measure: Option<Window> = None, |at| read_window(at, duration).map(Some);
         /// Additional windows by name, for metrics like `goodput @ before`.
         #[schemars(with = "BTreeMap<String, Window>")]

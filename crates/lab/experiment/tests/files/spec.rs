@@ -160,7 +160,8 @@ fn buffer(exp: &Experiment) -> Option<f64> {
     params.threshold.map(Duration::as_millis_f64)
 }
 
-/// BDP and buffer time refer to the first step's rate, the slots' median, and the first flow's RTT.
+/// BDP and buffer time refer to the first rate above 0 of the steps, the slots' median, and the
+/// first flow's RTT.
 #[test]
 fn bandwidth_delay_products() {
     let limit = |from: &str, to: &str| {
@@ -175,6 +176,8 @@ fn bandwidth_delay_products() {
     assert_eq!(limit("[[flow]]", "[[flow]]\nrtt = \"100 ms\""), (bytes(250_000), Some(200.0)));
     let steps = "[[\"0 s\", \"20 Mbit/s\"], [\"9 s\", \"0 bit/s\"]]";
     assert_eq!(limit("\"10 Mbit/s\"", steps), (bytes(250_000), Some(100.0)));
+    let outage_first = "[[\"0 s\", \"0 bit/s\"], [\"1 s\", \"20 Mbit/s\"]]";
+    assert_eq!(limit("\"10 Mbit/s\"", outage_first), (bytes(250_000), Some(100.0)));
     let slots = "{ median = \"40 Mbit/s\", min = \"1 Mbit/s\" }";
     assert_eq!(limit("\"10 Mbit/s\"", slots), (bytes(500_000), Some(100.0)));
     // The bits times nanoseconds exceed 64 bits.
@@ -508,7 +511,7 @@ fn candidates() {
     assert_eq!(tried.cases().iter().map(|c| c.row.clone()).collect::<Vec<_>>(), ["nada", "D"]);
     let [general] = &tried.claims[..] else { panic!("{:?}", tried.claims) };
     assert_eq!((general.id.as_str(), general.everywhere, &general.reason), ("general", true, &None));
-    assert!(tried.note.contains("1 claims that name other controllers"), "{}", tried.note);
+    assert!(tried.note.contains("1 claim that names other controllers is left out"), "{}", tried.note);
     for (key, value) in [("seed", "40"), ("repetitions", "3"), ("series", "off")] {
         let again = tried.with_overrides(&set(key, value), false).unwrap();
         let [claim] = &again.claims[..] else { panic!("{key}: {:?}", again.claims) };

@@ -62,6 +62,18 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
     ("\"10 Mbit/s\"", "\"-10 Mbit/s\"", "rate =", &["link.rate: `-10 Mbit/s` is negative"]),
     ("\"10 Mbit/s\"", "-10", "rate =", &["link.rate: `-10` is negative", "Mbit/s"]),
     ("\"10 Mbit/s\"", "\"0 Mbit/s\"", "rate =", &["link.rate: the rate is 0"]),
+    (
+        "\"10 Mbit/s\"",
+        "[[\"0 s\", \"0 bit/s\"], [\"1 s\", \"0 bit/s\"]]",
+        "rate =",
+        &["link.rate: the rate is 0", "above 0"],
+    ),
+    (
+        "queue = ",
+        "burst = \"99999999999999999999 GB\"\nqueue = ",
+        "burst =",
+        &["link.burst: 18446744073.709553 GB is too large", "must be at most 10 GB"],
+    ),
     ("\"10 Mbit/s\"", "[[\"0 s\", \"10 Mbit/s\"], [\"9 s\"]]", "rate =", &["link.rate.1: invalid step"]),
     ("\"10 Mbit/s\"", "[[\"9 s\", \"1 Mbit/s\"], [\"1 s\", \"1 Mbit/s\"]]", "rate =", &["must increase"]),
     (
@@ -182,6 +194,12 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "application = { name = \"media\", fps = 0 }\ntransport =",
         "application =",
         &["flow.0.application.fps: 0 is out of range", "between 1 and 1000"],
+    ),
+    (
+        "transport =",
+        "application = { name = \"media\", fps = 29.97 }\ntransport =",
+        "application =",
+        &["flow.0.application.fps: must be an integer, not 29.97; write 30"],
     ),
     (
         "transport =",

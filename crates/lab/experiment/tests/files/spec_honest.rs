@@ -1,6 +1,8 @@
 //! No refusal forbids an experiment that the simulator computes correctly, and every refusal says
 //! what to write.
 
+use experiment::file::Experiment;
+
 use crate::common::{parse, small};
 
 const VARY: &str = "\"link.rate\" = [\"1 Mbit/s\", \"100 Mbit/s\"]\n";
@@ -87,7 +89,6 @@ fn remedies() {
         ("\"2 BDP\"", "[\"1 BDP\"]".to_owned(), "[\"30 s\", \"1 BDP\"]: its time and its queue"),
         ("\"2 BDP\"", "[\"1 BDP\"]".to_owned(), "values to compare go into [vary]"),
         ("delay = \"25 ms\"", "rtt = [[\"0 s\", \"50 ms\"]]".to_owned(), "write `delay` in steps"),
-        ("\"10 Mbit/s\"", "[[\"0 s\", \"0 bit/s\"], [\"5 s\", \"1 Mbit/s\"]]".to_owned(), "from \"1 ns\" on"),
         ("duration", "series = \"none\"\nduration".to_owned(), "or to \"off\""),
         (
             "queue",
@@ -98,6 +99,74 @@ fn remedies() {
         let said = said(from, &to);
         assert!(said.contains(parts), "{to}: {said}");
     }
-    let late = "[[\"0 s\", \"10 Mbit/s\"], [\"1 ns\", \"0 bit/s\"], [\"5 s\", \"10 Mbit/s\"]]";
-    assert_eq!(said("\"10 Mbit/s\"", late), "accepted");
+    for outage in [
+        "[[\"0 s\", \"0 bit/s\"], [\"5 s\", \"1 Mbit/s\"]]",
+        "[[\"0 s\", \"10 Mbit/s\"], [\"1 ns\", \"0 bit/s\"], [\"5 s\", \"10 Mbit/s\"]]",
+    ] {
+        assert_eq!(said("\"10 Mbit/s\"", outage), "accepted");
+    }
+}
+
+/// Keys that readers expect and that do not exist are answered with what to write today.
+#[test]
+fn keys_that_do_not_exist_yet() {
+    for (from, to, says) in [
+        (
+            "\"10 Mbit/s\"",
+            "{ trace = \"lte.down\" }",
+            "link.rate.trace: unknown key; recorded traces are not read",
+        ),
+        (
+            "queue",
+            "trace = \"lte.down\"\nqueue",
+            "rate = [[\"0 s\", \"5 Mbit/s\"], [\"100 ms\", \"3 Mbit/s\"]]",
+        ),
+        (
+            "queue",
+            "loss = { bad-time = \"16.7 ms\", good-time = \"635 ms\" }\nqueue",
+            "link.loss: expected a probability; `loss` is one probability for every packet",
+        ),
+        ("queue", "gilbert = { p = \"1 %\" }\nqueue", "blackhole = [[\"2 s\", \"2.017 s\"]]"),
+        (
+            "[[flow]]",
+            "[[flow]]\nrecovery = { max-pto = \"5 s\" }",
+            "recovery.max-pto: unknown key; the probe timeout has no upper bound",
+        ),
+    ] {
+        let said = said(from, to);
+        assert!(said.contains(says), "{to}: {said}");
+    }
+    // What the messages say to write.
+    for (from, to) in [
+        ("\"10 Mbit/s\"", "[[\"0 s\", \"5 Mbit/s\"], [\"100 ms\", \"3 Mbit/s\"]]"),
+        ("queue", "blackhole = [[\"2 s\", \"2.017 s\"]]\ndrop = [100, 101, 102]\nqueue"),
+    ] {
+        assert_eq!(said(from, to), "accepted");
+    }
+}
+
+/// A table with two keys matches rows by label.
+#[test]
+fn published_by_two_keys() {
+    let dir = tempfile::tempdir().unwrap();
+    let csv = "cc, loss_rate, goodput\ncubic, 0.01, 1.62\nbbr, 0.01, 85.37\n";
+    std::fs::create_dir(dir.path().join("published")).unwrap();
+    std::fs::write(dir.path().join("published/loss.csv"), csv).unwrap();
+    let file = dir.path().join("x.toml");
+    let read = |vary: &str| {
+        let published = "[published]\ntable = \"loss.csv\"\nrows = [\"cc\", \"loss_rate\"]\n\
+                         columns = { goodput = \"goodput\" }\n";
+        let text = format!(
+            "title = \"t\"\nsource = \"s\"\nduration = \"1 s\"\n[link]\nrate = \"10 Mbit/s\"\n\
+             delay = \"9 ms\"\n\
+             [[flow]]\ncontroller = \"cubic\"\n[vary]\n{vary}\n{published}"
+        );
+        std::fs::write(&file, &text).unwrap();
+        Experiment::parse("x", &file, &text).map(drop).map_err(|wrong| wrong.to_string())
+    };
+    let said = read("\"flow.controller\" = [\"cubic\", \"bbr1\"]").unwrap_err();
+    let says = "; rows match by label, so vary one axis of { label = \"bbr 0.01\", set = { ... } }";
+    assert!(said.contains(says), "{said}");
+    let axis = "case = [{ label = \"bbr 0.01\", set = { \"link.loss\" = \"1 %\" } }]";
+    assert_eq!(read(axis), Ok(()));
 }

@@ -34,7 +34,7 @@ pub(super) struct Path {
 
 /// Returns the goodput in Mbit/s, and the source of the formula.
 pub(super) fn goodput(algorithm: &str, path: &Path) -> Option<(f64, &'static str)> {
-    if path.loss == 0.0 {
+    if path.loss == 0.0 || path.loss >= 1.0 {
         return None;
     }
     let reno = (1.5 / path.loss).sqrt();
@@ -91,6 +91,7 @@ mod tests {
     fn no_more_than_the_link_and_nothing_without_loss() {
         assert_eq!(goodput("cubic", &Path { loss: 1e-9, ..PATH }), Some((100.0, "RFC 9438 section 5.1")));
         assert_eq!(goodput("cubic", &Path { loss: 0.0, ..PATH }), None);
+        assert_eq!(goodput("cubic", &Path { loss: 1.0, ..PATH }), None, "nothing arrives");
         assert_eq!(goodput("bbr3", &PATH), None);
     }
 

@@ -28,7 +28,7 @@ use study::Options;
 
 use self::question::Kind;
 use crate::lab::{Made, Stored};
-use crate::{Content, Cost, Failure, Lab, Page, cost};
+use crate::{Content, Cost, Failure, Lab, Page, cost, text};
 
 /// Repetitions of the long flows in the first sample. Its spread decides how many more are made.
 pub const FIRST_SEEDS: u32 = 5;
@@ -53,7 +53,8 @@ impl crate::Question for Question {
             None => format!(" (up to {MOST_SEEDS} if the runs scatter)"),
             Some(_) => String::new(),
         };
-        Ok(Cost { seconds, covers: format!(" for {seeds} seeds{more}; shorten it with --time or --repeat") })
+        let seeds = text::seeds(seeds);
+        Ok(Cost { seconds, covers: format!(" for {seeds}{more}; shorten it with --time or --repeat") })
     }
 
     fn answer(&self, lab: &Lab<'_>) -> Result<Answer, Failure> {

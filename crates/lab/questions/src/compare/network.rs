@@ -1,9 +1,9 @@
 //! The network of a comparison in numbers, and its differences from the single drop-tail link of
 //! the formulas.
 
-use link::{Aqm, Limit, RateModel};
+use link::{Aqm, Limit, LinkConfig, RateModel};
 use scenario::{FlowConfig, Scenario, Transport};
-use units::Duration;
+use units::{Bytes, Duration, Time};
 
 use super::closed_form::Path;
 
@@ -17,9 +17,13 @@ pub(super) struct Network {
     /// Differences from a single drop-tail link of constant rate, in words. With any of them no
     /// formula applies.
     pub(super) beyond_one_link: Vec<String>,
-    /// Whether goodput can be given as a share of the capacity of `path`: rates are constant, and
-    /// data flow forward.
-    pub(super) has_capacity: bool,
+    /// Whether the bucket of a single link has no queue, so that it drops what has no tokens.
+    pub(super) polices: bool,
+    /// Mean capacity for payload of the slowest link in the measured window, in bits per second.
+    /// `None` if it is zero or random, or if the data flow backward.
+    pub(super) capacity: Option<f64>,
+    /// Reason why no packet can arrive in the measured window, with what to change.
+    pub(super) obstacle: Option<&'static str>,
     /// Packets and handshake of the flows, in a sentence: defaults that decide the numbers.
     pub(super) packets: String,
     /// Random elements that differ between repetitions, without the start times of the flows.
@@ -47,17 +51,62 @@ impl Network {
             path: Path { capacity, rtt, payload: f64::from(payload) * 8.0, loss, queue },
             buffer: bytes.map(|bytes| Duration::from_secs_f64(bytes * 8.0 / rate.max(1) as f64)),
             beyond_one_link: beyond_one_link(scenario),
-            has_capacity: scenario.forward().all(|link| matches!(link.rate, RateModel::Constant(_)))
-                && flow.route.first < scenario.first_reverse(),
+            polices: bytes.is_some_and(|bytes| bytes < f64::from(on_wire)) && scenario.link.burst > Bytes(0),
+            capacity: None,
+            obstacle: None,
             packets: packets(flow),
             random: random(scenario),
         }
+    }
+
+    /// Adds what depends on the measured window.
+    pub(super) fn measured(self, scenario: &Scenario, window: [Time; 2]) -> Self {
+        Self { capacity: capacity(scenario, window), obstacle: obstacle(scenario, window), ..self }
     }
 
     /// Reports whether the formulas of a single drop-tail link apply.
     pub(super) fn is_one_link(&self) -> bool {
         self.beyond_one_link.is_empty()
     }
+}
+
+fn capacity(scenario: &Scenario, window: [Time; 2]) -> Option<f64> {
+    let flow = &scenario.flows[0];
+    let is_random = scenario.forward().any(|link| matches!(link.rate, RateModel::Slots(_)));
+    if is_random || flow.route.first >= scenario.first_reverse() {
+        return None;
+    }
+    // Data that arrive in the window left the link earlier by its delay.
+    let delay = scenario.delay(flow.route);
+    let slowest = mean_rates(scenario, window.map(|time| time - delay)).fold(f64::INFINITY, f64::min);
+    let payload = flow.transport.payload();
+    let capacity = slowest * f64::from(payload) / f64::from(flow.transport.wire_bytes(payload));
+    Some(capacity).filter(|capacity| *capacity > 0.0)
+}
+
+/// Returns the mean rate of each forward link in a window, in bits per second.
+fn mean_rates(scenario: &Scenario, window @ [from, to]: [Time; 2]) -> impl Iterator<Item = f64> {
+    scenario.forward().enumerate().map(move |(i, link)| match &link.rate {
+        RateModel::Constant(rate) => rate.0 as f64,
+        _ => {
+            let bytes = link.capacity_between(window, scenario.seed, &scenario.link_streams(i));
+            bytes * 8.0 / (to - from).as_secs_f64()
+        }
+    })
+}
+
+fn obstacle(scenario: &Scenario, window @ [from, to]: [Time; 2]) -> Option<&'static str> {
+    let covers = |span: &(Time, Time)| span.0 <= from && to <= span.1;
+    let of_link = |(link, rate): (&LinkConfig, f64)| match link {
+        _ if link.loss >= 1.0 => Some("`loss` is 100 %; lower it"),
+        _ if link.corrupt >= 1.0 => Some("`corrupt` is 100 %; lower it"),
+        _ if rate <= 0.0 => Some("`rate` is 0 all the time; raise it, or lengthen --time"),
+        _ if link.blackhole.iter().any(covers) => {
+            Some("`blackhole` covers all of it; shorten it, or lengthen --time")
+        }
+        _ => None,
+    };
+    scenario.forward().zip(mean_rates(scenario, window)).find_map(of_link)
 }
 
 fn packets(flow: &FlowConfig) -> String {
@@ -107,7 +156,7 @@ fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
 }
 
 fn random(scenario: &Scenario) -> Vec<&'static str> {
-    let any = |is: &dyn Fn(&link::LinkConfig) -> bool| scenario.links().any(is);
+    let any = |is: &dyn Fn(&LinkConfig) -> bool| scenario.links().any(is);
     let draws = |aqm: &Aqm| matches!(aqm, Aqm::Red(_) | Aqm::Pie(_) | Aqm::DualPi2(_));
     let is_random_udp = scenario.udp.iter().any(|udp| udp.on_off.is_some_and(|spans| spans.random));
     let all = [
@@ -129,12 +178,62 @@ mod tests {
 
     use super::*;
 
-    fn network(link: &str) -> Network {
+    fn scenario(link: &str) -> Scenario {
         let text = format!(
-            "title = \"t\"\nduration = \"1 s\"\n{link}\n[[flow]]\ncontroller = \"cubic\"\nrtt = \"40 ms\"\n"
+            "title = \"t\"\nduration = \"9 s\"\n{link}\n[[flow]]\ncontroller = \"cubic\"\nrtt = \"40 ms\"\n"
         );
         let file = Experiment::parse("t", FilePath::new("t"), &text).unwrap();
-        Network::new(&file.scenario(&file.cases()[0], 0))
+        file.scenario(&file.cases()[0], 0)
+    }
+
+    fn network(link: &str) -> Network {
+        let scenario = scenario(link);
+        Network::new(&scenario).measured(&scenario, [3000, 9000].map(Time::from_millis))
+    }
+
+    /// The capacity is the integral of the rate, of the link that carries least.
+    #[test]
+    fn capacity_in_the_window() {
+        let capacity = |link: &str| network(link).capacity.map(|bits| (bits / 1215.0 * 1294.0).round());
+        let link = |keys: &str| format!("[link]\n{keys}\n");
+        assert_eq!(capacity(&link("rate = \"10 Mbit/s\"\ndelay = \"5 ms\"")), Some(1e7));
+        // 5 s of 10 and 1 s of 4 Mbit/s arrive in the window.
+        let steps = "[[\"0 s\", \"10 Mbit/s\"], [\"7995 ms\", \"4 Mbit/s\"]]";
+        let stepped = format!("rate = {steps}\ndelay = \"5 ms\"\n");
+        assert_eq!(capacity(&link(&stepped)), Some(9e6));
+        let name = |name: &str, keys: &str| format!("[[link]]\nname = \"{name}\"\n{keys}\n");
+        let chain = name("a", "rate = \"9.5 Mbit/s\"") + &name("b", &stepped);
+        assert_eq!(capacity(&chain), Some(9e6));
+        let none = "[[\"0 s\", \"10 Mbit/s\"], [\"2 s\", \"0 bit/s\"]]";
+        assert_eq!(capacity(&link(&format!("rate = {none}"))), None);
+        assert_eq!(capacity(&link("rate = { median = \"9 Mbit/s\", sigma = 0.5 }")), None, "random");
+    }
+
+    #[test]
+    fn what_lets_nothing_arrive() {
+        let obstacle = |keys: &str| network(&format!("[link]\ndelay = \"5 ms\"\n{keys}\n")).obstacle;
+        let plain = |more: &str| obstacle(&format!("rate = \"1 Mbit/s\"\n{more}"));
+        for (found, says) in [
+            (plain("loss = \"100 %\""), "`loss` is 100 %; lower it"),
+            (plain("corrupt = \"100 %\""), "`corrupt` is 100 %; lower it"),
+            (plain("blackhole = [[\"1 s\", \"9 s\"]]"), "shorten it, or lengthen --time"),
+            (
+                obstacle("rate = [[\"0 s\", \"1 Mbit/s\"], [\"1 s\", \"0 bit/s\"]]"),
+                "`rate` is 0 all the time",
+            ),
+        ] {
+            assert!(found.is_some_and(|found| found.contains(says)), "{says}: {found:?}");
+        }
+        assert_eq!(plain("loss = \"99 %\"\nblackhole = [[\"1 s\", \"8 s\"]]"), None);
+    }
+
+    #[test]
+    fn policers() {
+        let polices =
+            |more: &str| network(&format!("[link]\nrate = \"1 Mbit/s\"\ndelay = \"5 ms\"\n{more}\n")).polices;
+        assert!(polices("burst = \"30 kB\"\nqueue = \"0 packets\""));
+        assert!(!polices("burst = \"30 kB\"\nqueue = \"1 packets\"") && !polices("queue = \"1 packets\""));
+        assert!(!polices("burst = \"30 kB\""), "no limit");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use results::summary::Results;
 
 use super::answer::{Answer, Ranked};
 use super::question::{Question, TRANSFERS};
-use super::screen::{self, significant};
+use super::screen::{self, or_dash, significant};
 use super::sweep;
 use super::varied::Varied;
 
@@ -14,7 +14,7 @@ use super::varied::Varied;
 pub(super) fn blocks(question: &Question, answer: &Answer) -> Vec<Block> {
     let mut blocks = vec![Block::Text(screen::verdict(question, answer))];
     blocks.extend(screen::place(question, answer).map(Block::Text));
-    blocks.push(alone(question, answer));
+    blocks.push(alone(answer));
     blocks.extend(beside(answer));
     let whys = answer.ranking.iter().map(|ranked| format!("{}: {}", ranked.label, ranked.why));
     let others = [screen::kept(answer), screen::closed_forms(question, answer), screen::network(question)];
@@ -49,19 +49,19 @@ fn line<'a>(name: impl Into<String>, value: impl Fn(&Ranked) -> String + 'a) -> 
     (name.into(), Box::new(value))
 }
 
-fn alone(question: &Question, answer: &Answer) -> Block {
+fn alone(answer: &Answer) -> Block {
     let mut lines = vec![line("goodput, Mbit/s", |r| significant(r.long.goodput))];
-    if question.network.has_capacity {
-        lines.push(line("share of the link, %", |r| format!("{:.0}", r.long.of_link * 100.0)));
+    if answer.ranking.iter().any(|r| r.long.of_link.is_some()) {
+        let share = |r: &Ranked| or_dash(r.long.of_link, |share| format!("{:.0}", share * 100.0));
+        lines.push(line("share of the link, %", share));
     }
-    lines.push(line("mean RTT, ms", |r| format!("{:.1}", r.long.rtt_mean)));
-    lines.push(line("95th percentile RTT, ms", |r| format!("{:.1}", r.long.rtt_p95)));
-    lines.push(line("loss, %", |r| format!("{:.3}", r.long.loss)));
+    let ms = |ms: f64| format!("{ms:.1}");
+    lines.push(line("mean RTT, ms", move |r| or_dash(r.long.rtt_mean, ms)));
+    lines.push(line("95th percentile RTT, ms", move |r| or_dash(r.long.rtt_p95, ms)));
+    lines.push(line("loss, %", |r| or_dash(r.long.loss, |loss| format!("{loss:.3}"))));
     let size = |(i, size): (usize, &&str)| {
-        line(format!("{size} transfer, s"), move |r| match r.completion.get(i).copied().flatten() {
-            Some(seconds) => format!("{seconds:.2}"),
-            None => "–".to_owned(),
-        })
+        let time = move |r: &Ranked| r.completion.get(i).copied().flatten();
+        line(format!("{size} transfer, s"), move |r| or_dash(time(r), |seconds| format!("{seconds:.2}")))
     };
     lines.extend(TRANSFERS.iter().enumerate().map(size));
     table(
@@ -80,7 +80,7 @@ fn beside(answer: &Answer) -> Option<Block> {
         line("own goodput, Mbit/s", cell(|b| significant(b.goodput))),
         line(format!("goodput of {}, Mbit/s", answer.against), cell(|b| significant(b.competitor))),
         line("own share, %", cell(screen::share)),
-        line("mean RTT, ms", cell(|b| format!("{:.0}", b.rtt_mean))),
+        line("mean RTT, ms", cell(|b| or_dash(b.rtt_mean, |ms| format!("{ms:.0}")))),
     ];
     let caption = format!("Sharing the link with one flow of {}", answer.against);
     (!ranking.is_empty()).then(|| table(caption, &ranking, &lines))

@@ -9,7 +9,7 @@ use experiment::library::{Library, NOT_FOUND};
 use experiment::place::Place;
 use experiment::row::RowLabel;
 use toml::{Table, Value};
-use units::{Duration, Rate};
+use units::{Duration, Rate, Time};
 
 use super::backends::Backends;
 use super::closed_form;
@@ -203,13 +203,14 @@ impl Question {
         let cases = experiment.cases();
         let networks: Vec<Network> =
             cases.iter().map(|case| Network::new(&experiment.scenario(case, 0))).collect();
-        self.network = networks[0].clone();
         let cycles = networks.iter().map(|network| closed_form::cubic_cycle(&network.path));
         let cycle = cycles.fold(0.0, f64::max);
-        let start = (100.0 * self.network.path.rtt).max(cycle).max(5.0).ceil();
+        let start = (100.0 * networks[0].path.rtt).max(cycle).max(5.0).ceil();
         let long = start + (5.0 * cycle).clamp(30.0, 300.0).ceil();
         self.to = time.unwrap_or(Duration::from_secs(long as u64));
         self.from = Duration::from_secs(start as u64).min(self.to / 3);
+        let window = [self.from, self.to].map(|time| Time::ZERO + time);
+        self.network = networks[0].clone().measured(&experiment.scenario(&cases[0], 0), window);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use super::answer::{Answer, Ranked};
 use super::measured::Beside;
 use super::question::{Question, TRANSFERS};
 use crate::ratio::Ratio;
-use crate::text::{cut, join, join_all};
+use crate::text::{cut, join, join_all, seeds};
 
 /// Smallest difference of mean queueing delays that is mentioned, in milliseconds and as a factor.
 const NOTABLE_WAIT: (f64, f64) = (1.0, 1.2);
@@ -19,7 +19,7 @@ pub(super) fn text(question: &Question, answer: &Answer) -> String {
     put(&mut out, "", &verdict(question, answer));
     put_some(&mut out, place(question, answer));
     out.push('\n');
-    table(&mut out, question, answer);
+    table(&mut out, answer);
     out.push('\n');
     beside(&mut out, answer);
     for ranked in &answer.ranking {
@@ -43,8 +43,8 @@ pub(super) fn network(question: &Question) -> Option<String> {
 /// Describes how the numbers were measured, and what the intervals cover.
 pub(super) fn foot(question: &Question, answer: &Answer) -> String {
     let [from, to] = answer.window;
-    let seeds = if answer.seeds == 1 { "seed" } else { "seeds" };
-    let length = format!("{} {seeds}, {to:.0} s each; the first {from:.0} s are not counted.", answer.seeds);
+    let seeds = seeds(answer.seeds);
+    let length = format!("{seeds}, {to:.0} s each; the first {from:.0} s are not counted.");
     let is_alike = |r: &Ranked| {
         [r.long.spread, r.beside.and_then(|beside| beside.spread)].iter().all(|s| *s == Some(0.0))
     };
@@ -84,7 +84,9 @@ pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
     let on = question.network();
     let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
     if best.long.goodput <= 0.0 {
-        return format!("No data gets through on {on}.");
+        let [from, to] = answer.window;
+        let why = question.network.obstacle.unwrap_or("lengthen --time, so that the flows can recover");
+        return format!("No data arrives from {from:.0} s to {to:.0} s on {on}: {why}.");
     }
     format!("{}{}", ranking(best, rest, &on), delay(answer))
 }
@@ -152,8 +154,9 @@ fn times(ratio: Ratio, other: &str) -> String {
 /// goodput.
 fn delay(answer: &Answer) -> String {
     let best = &answer.ranking[0];
-    let wait = |r: &Ranked| r.long.queue_wait;
-    let Some(least) = answer.ranking.iter().min_by(|a, b| wait(a).total_cmp(&wait(b))) else {
+    let wait = |r: &Ranked| r.long.queue_wait.unwrap_or(0.0);
+    let known = answer.ranking.iter().filter(|r| r.long.queue_wait.is_some());
+    let Some(least) = known.min_by(|a, b| wait(a).total_cmp(&wait(b))) else {
         return String::new();
     };
     let (apart, factor) = NOTABLE_WAIT;
@@ -169,7 +172,12 @@ fn delay(answer: &Answer) -> String {
     )
 }
 
-fn table(out: &mut String, question: &Question, answer: &Answer) {
+/// Formats a value, or a dash if there is none.
+pub(super) fn or_dash(value: Option<f64>, format: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), format)
+}
+
+fn table(out: &mut String, answer: &Answer) {
     let width = label_width(answer);
     let all = || answer.ranking.iter().flat_map(|ranked| ranked.completion.iter().flatten());
     // The shortest time must have digits.
@@ -184,22 +192,18 @@ fn table(out: &mut String, question: &Question, answer: &Answer) {
     let _ = writeln!(out, "{}", TRANSFERS.map(|size| format!("{size:>7}")).concat());
     for ranked in &answer.ranking {
         let long = &ranked.long;
-        let share = if question.network.has_capacity {
-            format!("{:.0} %", long.of_link * 100.0)
-        } else {
-            "-".to_owned()
-        };
+        let share = or_dash(long.of_link, |share| format!("{:.0} %", share * 100.0));
         let _ = write!(
             out,
-            "{:width$} {:>9} {share:>5} {:>7} {:>7} {:>6.3} ",
+            "{:width$} {:>9} {share:>5} {:>7} {:>7} {:>6} ",
             cut(&ranked.label, width),
             significant(long.goodput),
-            time(long.rtt_mean),
-            time(long.rtt_p95),
-            long.loss
+            or_dash(long.rtt_mean, time),
+            or_dash(long.rtt_p95, time),
+            or_dash(long.loss, |loss| format!("{loss:.3}"))
         );
         for completion in &ranked.completion {
-            let shown = completion.map_or_else(|| "-".to_owned(), |seconds| significant(seconds * factor));
+            let shown = or_dash(*completion, |seconds| significant(seconds * factor));
             let _ = write!(out, "{shown:>7}");
         }
         out.push('\n');
@@ -220,21 +224,25 @@ fn beside(out: &mut String, answer: &Answer) {
         let Some(beside) = ranked.beside else { continue };
         let _ = writeln!(
             out,
-            "{:width$} {:>9} {:>9}   {} %, {} ms",
+            "{:width$} {:>9} {:>9}   {}, {}",
             cut(&ranked.label, width),
             significant(beside.goodput),
             significant(beside.competitor),
-            share(&beside),
-            significant(beside.rtt_mean)
+            with_unit(share(&beside), "%"),
+            with_unit(or_dash(beside.rtt_mean, significant), "ms")
         );
     }
     put_some(out, kept(answer));
 }
 
+fn with_unit(shown: String, unit: &str) -> String {
+    if shown == "-" { shown } else { format!("{shown} {unit}") }
+}
+
 /// Formats the share of the total goodput in percent, as in `43 +-2`.
 pub(super) fn share(beside: &Beside) -> String {
     let spread = beside.spread.filter(|s| *s >= 0.5).map_or_else(String::new, |s| format!(" +-{s:.0}"));
-    format!("{:.0}{spread}", beside.share)
+    or_dash(beside.share, |share| format!("{share:.0}{spread}"))
 }
 
 /// Compares the competitor's goodput with what it has against another flow of its own kind.

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use experiment::row::RowLabel;
 use results::summary::{Results, Row, Variant};
 
-use super::measured::mean;
+use super::measured::{known, mean};
 use super::question::Question;
-use super::screen::{put, significant};
+use super::screen::{or_dash, put, significant};
 use super::varied::Varied;
 use crate::ratio::Ratio;
-use crate::text::cut;
+use crate::text::{self, cut};
 
 /// Width of the screen.
 const SCREEN: usize = 79;
@@ -60,7 +60,7 @@ pub(super) fn foot(question: &Question, seeds: u32) -> String {
     let flows = format!(
         "Share and competitor: a flow that shares the link with one of {against}. Others: a flow alone."
     );
-    format!("{flows} {seeds} seeds of {to} each; the first {from} are not counted.")
+    format!("{flows} {} of {to} each; the first {from} are not counted.", text::seeds(seeds))
 }
 
 /// Width of a heading.
@@ -84,12 +84,12 @@ fn table(
     for (i, value) in varied.values.iter().enumerate() {
         let row = |variants: &[Variant], label: &RowLabel, metric: &str| {
             let row = variants.get(i).and_then(|v| v.rows.iter().find(|row| row.label == *label));
-            row.map_or(0.0, |row| mean(row, metric))
+            row.and_then(|row| known(row, metric))
         };
         let line: String = block
             .iter()
             .map(|Quantity(_, variants, metric, shown)| {
-                cells(&|(_, label)| shown(row(variants, label, metric)))
+                cells(&|(_, label)| or_dash(row(variants, label, metric), shown))
             })
             .collect();
         let _ = writeln!(out, "{value:>VALUE$}{line}");
@@ -123,14 +123,14 @@ fn spans(varied: &Varied, variants: &[Variant], best: &dyn Fn(&Variant) -> Strin
     says.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the controller with the largest or smallest mean of a metric, and those that do not
-/// differ from it significantly.
+/// Returns the controller with the largest or smallest mean of a metric above 0, and those that do
+/// not differ from it significantly.
 fn best(question: &Question, variant: &Variant, (metric, least): (&str, bool), seeds: u32) -> String {
     let place = &question.place;
     let order = |a: &&Row, b: &&Row| mean(a, metric).total_cmp(&mean(b, metric));
-    let rows = || variant.rows.iter().filter(|row| place.compares(row));
+    let rows = || variant.rows.iter().filter(|row| place.compares(row) && mean(row, metric) > 0.0);
     let Some(best) = (if least { rows().min_by(order) } else { rows().max_by(order) }) else {
-        return String::new();
+        return "none (no packet arrives)".to_owned();
     };
     let ratio = |row: &Row| Ratio::new(best.cells.get(metric)?, row.cells.get(metric)?, seeds);
     let is = |row: &&Row, what: fn(Ratio) -> bool| row.label == best.label || ratio(row).is_some_and(what);

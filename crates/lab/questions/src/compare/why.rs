@@ -15,16 +15,21 @@ const FULL: f64 = 0.95;
 /// is given if its formulas apply.
 pub(super) fn sentence(algorithm: Option<&str>, long: &Long, network: &Network) -> String {
     let path = &network.path;
+    if let Some(why) = long.why_nothing() {
+        return format!("{why}, so there is no RTT");
+    }
+    let wait = long.queue_wait.unwrap_or(0.0);
     if !network.is_one_link() {
         let rate = count(long.reductions_per_minute);
-        return format!("{rate} window reductions per minute, {}", delay(long.queue_wait, None));
+        return format!("{rate} window reductions per minute, {}", delay(wait, None));
     }
-    let delay = delay(long.queue_wait, network.buffer);
-    if long.of_link >= FULL {
+    let delay = delay(wait, network.buffer);
+    let of_link = long.of_link.unwrap_or(0.0);
+    if of_link >= FULL {
         return format!("fills the link, {delay}");
     }
     // Data in flight as a share of the BDP: goodput x RTT over capacity x base RTT.
-    let held = long.of_link * long.rtt_mean * 1e-3 / path.rtt * 100.0;
+    let held = of_link * long.rtt_mean.unwrap_or(0.0) * 1e-3 / path.rtt * 100.0;
     let rate = format!("{} window reductions per minute", count(long.reductions_per_minute));
     if long.reductions_per_minute < 0.05 {
         return format!(
@@ -32,11 +37,16 @@ pub(super) fn sentence(algorithm: Option<&str>, long: &Long, network: &Network) 
         );
     }
     // Share of the losses that the link drops at random.
-    let random = (path.loss * 100.0 / long.loss).min(1.0);
+    let random = (path.loss * 100.0 / long.loss.unwrap_or(0.0)).min(1.0);
     if path.loss > 0.0 && random >= 0.5 {
         return format!(
             "{rate}, {:.0} % of the losses are random: {held:.0} % of a BDP in flight, {delay}",
             random * 100.0
+        );
+    }
+    if network.polices {
+        return format!(
+            "{rate}: the bucket has no queue and drops what is above its rate; {held:.0} % of a BDP in flight"
         );
     }
     match algorithm.and_then(|name| closed_form::after_reduction(name, path)) {
@@ -73,6 +83,17 @@ mod tests {
     /// 100 Mbit/s, 80 ms.
     const PATH: Path = Path { capacity: 1e8, rtt: 0.08, payload: 1e4, loss: 0.0, queue: Some(0.3) };
     const BUFFER: Option<Duration> = Some(Duration::from_millis(24));
+    /// A flow some of whose data arrived.
+    const ARRIVED: Long = Long {
+        goodput: 1.0,
+        spread: None,
+        of_link: None,
+        rtt_mean: None,
+        rtt_p95: None,
+        queue_wait: None,
+        loss: None,
+        reductions_per_minute: 0.0,
+    };
 
     fn why(algorithm: &str, long: Long, path: &Path) -> String {
         sentence(Some(algorithm), &long, &network(path, BUFFER))
@@ -84,16 +105,42 @@ mod tests {
 
     #[test]
     fn a_full_link() {
-        let long = Long { of_link: 0.95, queue_wait: 12.34, ..Long::default() };
+        let long = Long { of_link: Some(0.95), queue_wait: Some(12.34), ..ARRIVED };
         assert_eq!(why("cubic", long, &PATH), "fills the link, queueing delay 12.3 of 24 ms");
         let unlimited = sentence(Some("cubic"), &long, &network(&PATH, None));
         assert_eq!(unlimited, "fills the link, queueing delay 12.3 ms");
     }
 
+    #[test]
+    fn nothing_that_arrives() {
+        let long = Long { goodput: 0.0, loss: Some(100.0), ..ARRIVED };
+        assert_eq!(why("cubic", long, &PATH), "sent packets, but none arrived, so there is no RTT");
+        let long = Long { loss: None, ..long };
+        assert_eq!(why("cubic", long, &PATH), "sent no packet, so there is no RTT");
+    }
+
+    #[test]
+    fn a_bucket_without_a_queue() {
+        let path = Path { queue: Some(0.0), ..PATH };
+        let policer = Network { polices: true, ..network(&path, Some(Duration::ZERO)) };
+        let long = Long {
+            of_link: Some(0.92),
+            rtt_mean: Some(80.0),
+            loss: Some(0.4),
+            reductions_per_minute: 60.0,
+            ..ARRIVED
+        };
+        assert_eq!(
+            sentence(Some("cubic"), &long, &policer),
+            "60 window reductions per minute: the bucket has no queue and drops what is above its rate; \
+             92 % of a BDP in flight"
+        );
+    }
+
     /// With several links there is no share of the link, and no reduction into one queue.
     #[test]
     fn where_there_is_not_one_link() {
-        let long = Long { of_link: 1.0, reductions_per_minute: 3.0, queue_wait: 4.0, ..Long::default() };
+        let long = Long { of_link: None, reductions_per_minute: 3.0, queue_wait: Some(4.0), ..ARRIVED };
         let chain =
             Network { beyond_one_link: vec!["2 links in series".to_owned()], ..network(&PATH, BUFFER) };
         assert_eq!(
@@ -105,7 +152,7 @@ mod tests {
     /// Half of the rate at 1.5 times the base RTT is three quarters of a BDP.
     #[test]
     fn a_flow_that_asks_for_no_more() {
-        let long = Long { of_link: 0.5, rtt_mean: 120.0, ..Long::default() };
+        let long = Long { of_link: Some(0.5), rtt_mean: Some(120.0), ..ARRIVED };
         let says = why("vegas", long, &PATH);
         assert!(says.starts_with("no window reduction: keeps 75 % of a BDP in flight"), "{says}");
     }
@@ -113,11 +160,11 @@ mod tests {
     #[test]
     fn losses_at_random_and_of_the_queue() {
         let long = Long {
-            of_link: 0.2,
-            rtt_mean: 80.0,
+            of_link: Some(0.2),
+            rtt_mean: Some(80.0),
             reductions_per_minute: 30.0,
-            loss: 0.0125,
-            ..Long::default()
+            loss: Some(0.0125),
+            ..ARRIVED
         };
         let random = Path { loss: 1e-4, ..PATH };
         let says = why("cubic", long, &random);
@@ -127,11 +174,11 @@ mod tests {
         );
         // Four fifths of the losses come from the queue, which is too short for CUBIC: 0.7 * 1.3 =
         // 0.91 BDP.
-        let full = Long { loss: 0.05, of_link: 0.92, rtt_mean: 81.0, ..long };
+        let full = Long { loss: Some(0.05), of_link: Some(0.92), rtt_mean: Some(81.0), ..long };
         let says = why("cubic", full, &random);
         assert!(says.contains("when the queue overflows, each to 0.91 BDP"), "{says}");
         // The formula contradicts the measurement, or is for other parameters.
-        let says = why("cubic", Long { loss: 0.05, ..long }, &random);
+        let says = why("cubic", Long { loss: Some(0.05), ..long }, &random);
         assert!(
             says.ends_with("when the queue overflows: 20 % of a BDP in flight, so the link idles"),
             "{says}"

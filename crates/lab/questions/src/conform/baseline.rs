@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use experiment::place::Place;
 use serde::{Deserialize, Serialize};
 
-use super::question::Question;
-
 /// Verdicts of an earlier answer, as its JSON has them.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Baseline {
@@ -43,15 +41,18 @@ pub struct Since {
 }
 
 impl Baseline {
-    /// Returns the reason why the baseline does not answer this question on these networks.
-    pub(super) fn mismatch(&self, question: &Question, variants: &BTreeSet<String>) -> Option<String> {
+    /// Returns the reason why the baseline does not answer a question about this controller in this
+    /// stack and world, on these networks.
+    pub(super) fn mismatch(
+        &self,
+        (controller, stack, on): (&str, &str, Place),
+        variants: &BTreeSet<String>,
+    ) -> Option<String> {
         let is_known = |cell: &Verdict| variants.contains(&cell.variant);
         let is_whole = variants.len().checked_sub(self.cells.len()) == Some(self.left_out);
-        let subject = |controller: &str, stack: &str, on: Place| {
-            format!("{controller} in {stack} (--on {})", on.word())
-        };
-        let then = subject(&self.controller, &self.stack, self.on);
-        let now = subject(&question.name, &question.stack, question.on);
+        let subject = |controller, stack, on: Place| format!("{controller} in {stack} (--on {})", on.word());
+        let then = subject(&*self.controller, &*self.stack, self.on);
+        let now = subject(controller, stack, on);
         if then != now {
             return Some(format!(": it is about {then}, and this question about {now}"));
         }
@@ -84,7 +85,6 @@ fn all<M: AsRef<str>>(variant: &str, measures: &[M]) -> impl Iterator<Item = Dev
 
 #[cfg(test)]
 mod tests {
-    use super::super::question::Asked;
     use super::*;
 
     fn baseline() -> Baseline {
@@ -114,40 +114,27 @@ mod tests {
         assert_eq!(words(&since.gone), ["b window"], "c was not measured");
     }
 
-    fn question(stack: &str, place: Place, controller: &str) -> Question {
-        Question::new(&Asked {
-            stack: stack.to_owned(),
-            place,
-            controller: controller.to_owned(),
-            kernel: false,
-            quick: false,
-            repeat: None,
-            registry: congestion::Registry::default(),
-        })
-        .unwrap()
-    }
-
     #[test]
     fn of_the_same_stack_place_and_controller() {
         let networks = ["a", "b", "c", "d"].map(str::to_owned).into();
-        let why = |question: &Question| baseline().mismatch(question, &networks);
-        assert_eq!(why(&question("ackclock", Place::STACK, "cubic")), None);
+        let why = |asked| baseline().mismatch(asked, &networks);
+        assert_eq!(why(("cubic", "ackclock", Place::STACK)), None);
         for (other, named) in [
-            (question("quinn", Place::QUINN, "cubic"), "cubic in quinn (--on stack)"),
-            (question("ackclock", Place::WIRE, "cubic"), "cubic in ackclock (--on wire)"),
-            (question("ackclock", Place::STACK, "new-reno"), "new-reno in ackclock (--on stack)"),
+            (("cubic", "quinn", Place::STACK), "cubic in quinn (--on stack)"),
+            (("cubic", "ackclock", Place::WIRE), "cubic in ackclock (--on wire)"),
+            (("new-reno", "ackclock", Place::STACK), "new-reno in ackclock (--on stack)"),
         ] {
             let right =
                 format!(": it is about cubic in ackclock (--on stack), and this question about {named}");
-            assert_eq!(why(&other), Some(right));
+            assert_eq!(why(other), Some(right));
         }
     }
 
     #[test]
     fn of_the_same_networks() {
-        let asked = question("ackclock", Place::STACK, "cubic");
+        let asked = ("cubic", "ackclock", Place::STACK);
         let covers = |names: &[&str]| {
-            baseline().mismatch(&asked, &names.iter().map(|name| (*name).to_owned()).collect()).is_none()
+            baseline().mismatch(asked, &names.iter().map(|name| (*name).to_owned()).collect()).is_none()
         };
         assert!(covers(&["a", "b", "c", "d"]), "one was left out");
         assert!(

@@ -35,7 +35,10 @@ impl crate::Question for Question {
     fn check(&self, lab: &Lab<'_>) -> Result<Cost, Failure> {
         let (grid, options) = (self.grid()?, self.beside(lab.options));
         let variants = grid.cases().into_iter().map(|case| case.variant).collect();
-        let mismatch = self.baseline.as_ref().and_then(|baseline| baseline.mismatch(self, &variants));
+        let mismatch = self
+            .baseline
+            .as_ref()
+            .and_then(|baseline| baseline.mismatch((&self.name, &self.stack, self.on), &variants));
         mismatch.map_or(Ok(()), |why| Err(Failure::Field("baseline", why)))?;
         match self.on {
             // The grid has the plain controller too, which every stack can run.

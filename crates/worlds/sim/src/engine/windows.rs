@@ -1,5 +1,5 @@
-//! Windows other than the measuring one. Each has its own counts. Cumulative counters are read at
-//! its start and at its end.
+//! The windows of a run. Cumulative counters are read at the start and at the end of each. Windows
+//! other than the measuring one also have their own counts.
 
 use recovery::Stats;
 use scenario::{FlowInWindow, ProbeRecord, Scenario, UdpRecord, Window, WindowOutcome};
@@ -38,13 +38,15 @@ impl Edges {
 /// Windows of a run.
 #[derive(Debug)]
 pub(crate) struct Windows {
+    /// Those of the other windows in their order, then that of the measuring window.
     edges: Vec<Edges>,
     next: Time,
 }
 
 impl Windows {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        let edges = scenario.other_windows().map(|window| Edges { window, before: None, after: None });
+        let windows = scenario.other_windows().chain([scenario.window()]);
+        let edges = windows.map(|window| Edges { window, before: None, after: None });
         let mut windows = Self { edges: edges.collect(), next: Time::NEVER };
         windows.next = windows.due();
         windows
@@ -74,7 +76,8 @@ impl Windows {
         self.next = self.due();
     }
 
-    /// Closes every open window at the end of the run.
+    /// Closes every open window at the end of the run. Returns the results of the other windows,
+    /// and the bytes that left each link inside the measuring window.
     pub(crate) fn finish(
         self,
         end: Time,
@@ -82,12 +85,18 @@ impl Windows {
         links: &mut Links,
         mut probe: Option<Vec<ProbeRecord>>,
         mut udp: Vec<Vec<UdpRecord>>,
-    ) -> Vec<WindowOutcome> {
+    ) -> (Vec<WindowOutcome>, Vec<u64>) {
         let last = CounterSnapshot::take(end + Duration(1), flows, links);
-        let mut insides = Vec::new();
+        let (mut insides, mut carried) = (Vec::new(), Vec::new());
+        let others = self.edges.len() - 1;
         for (number, edges) in self.edges.into_iter().enumerate().rev() {
             let after = edges.after.unwrap_or_else(|| last.clone());
             let before = edges.before.unwrap_or_else(|| last.clone());
+            let delivered = before.delivered.iter().zip(&after.delivered).map(|(b, a)| a - b).collect();
+            if number == others {
+                carried = delivered;
+                continue;
+            }
             let stats = before.stats.into_iter().zip(after.stats);
             let inside = |(flow, (before, after)): (&mut Flow, (Stats, Stats))| FlowInWindow {
                 measured: flow.record.measured_in(edges.window, end),
@@ -97,13 +106,13 @@ impl Windows {
             };
             insides.push(WindowOutcome {
                 flows: flows.iter_mut().zip(stats).map(inside).collect(),
-                delivered: before.delivered.iter().zip(&after.delivered).map(|(b, a)| a - b).collect(),
+                delivered,
                 probe: probe.as_mut().and_then(Vec::pop),
                 udp: udp.iter_mut().filter_map(Vec::pop).collect(),
             });
         }
         insides.reverse();
-        insides
+        (insides, carried)
     }
 }
 

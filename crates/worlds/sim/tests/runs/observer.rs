@@ -33,7 +33,7 @@ fn same(what: &str, a: &Outcome, b: &Outcome) {
         assert!(a.stats.sent > 5, "{what}: flow {i} sends {} packets", a.stats.sent);
         assert!(all(a) == all(b), "{what}: flow {i} differs when it is observed");
     }
-    assert_eq!(a.link, b.link, "{what}");
+    assert_eq!((&a.link, &a.carried), (&b.link, &b.carried), "{what}");
     assert_eq!(a.end, b.end, "{what}");
     for (a, b) in a.windows.iter().zip(&b.windows) {
         assert_eq!(format!("{a:?}"), format!("{b:?}"), "{what}");

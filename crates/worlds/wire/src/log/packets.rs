@@ -64,6 +64,14 @@ impl Log {
         self.packets.iter().filter(|packet| packet.row.from == self.sender as usize)
     }
 
+    /// Returns the bytes that left a side's link inside the measuring window.
+    fn carried(&self, scenario: &Scenario, from: usize) -> u64 {
+        let window = scenario.window();
+        let inside = |packet: &&Packet| window.holds(packet.end) && packet.end <= self.end;
+        let gone = self.packets.iter().filter(|packet| packet.row.from == from && !packet.dropped);
+        gone.filter(inside).map(|packet| u64::from(packet.row.size)).sum()
+    }
+
     /// Returns the packets and bytes delivered through the bottleneck during the run.
     fn delivered(&self) -> Backlog {
         let gone = self.bottleneck().filter(|packet| !packet.dropped && packet.end <= self.end);
@@ -83,7 +91,7 @@ impl Log {
         flows: Vec<Record>,
     ) -> Outcome {
         let way = self.sender as usize;
-        let back = (!scenario.reverse.is_empty()).then_some(counters[1 - way]);
+        let back = (!scenario.reverse.is_empty()).then_some(1 - way);
         Outcome {
             seconds: Seconds::from_series(scenario.series, &series),
             series,
@@ -92,7 +100,8 @@ impl Log {
             udp: Vec::new(),
             link: Counters { delivered: self.delivered(), ..counters[way] },
             beyond: Vec::new(),
-            reverse: back.into_iter().collect(),
+            reverse: back.iter().map(|back| counters[*back]).collect(),
+            carried: [way].into_iter().chain(back).map(|from| self.carried(scenario, from)).collect(),
             windows: Vec::new(),
             end: self.end,
             events: self.packets.len() as u64,

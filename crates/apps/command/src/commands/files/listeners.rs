@@ -76,18 +76,23 @@ impl QlogLimit {
         self.reached.load(Ordering::Relaxed)
     }
 
-    /// Takes so many bytes of what is left. Says once that the limit is reached.
-    fn take(&self, bytes: usize) -> bool {
-        let order = Ordering::Relaxed;
-        let taken = self.left.fetch_update(order, order, |left| left.checked_sub(bytes as u64)).is_ok();
-        let enough = taken && !self.is_reached();
-        if !enough && !self.reached.swap(true, order) {
+    /// Returns those of these records that are within the limit. Says once which log is the first
+    /// that ends.
+    fn within<'a>(&self, records: &'a [u8], log: &str) -> &'a [u8] {
+        let (order, wanted) = (Ordering::Relaxed, records.len() as u64);
+        let taken = self.left.fetch_update(order, order, |left| Some(left.saturating_sub(wanted)));
+        let left = taken.unwrap_or(0);
+        if wanted <= left {
+            return records;
+        }
+        if !self.reached.swap(true, order) {
             complain(&format!(
-                "the qlog files have reached {} (--qlog-limit) and end here; transfers go on",
+                "the qlog files have reached {} (--qlog-limit): {log} and other open logs end here, and later connections have none; transfers go on",
                 self.limit
             ));
         }
-        enough
+        let end = records[..left as usize].iter().rposition(|byte| *byte == b'\n');
+        &records[..end.map_or(0, |end| end + 1)]
     }
 }
 
@@ -95,6 +100,7 @@ impl QlogLimit {
 pub(crate) struct Qlog {
     log: Option<Log>,
     file: File,
+    name: String,
     limit: Option<Arc<QlogLimit>>,
     end: End,
     events: Vec<(Time, Event)>,
@@ -106,12 +112,14 @@ pub(crate) struct Qlog {
 
 impl Qlog {
     /// Creates a log in its own file in this folder, which is created too. Its name has the end,
-    /// the first free number from `first` on, and the peer.
+    /// the first free number from `first` on, and the peer. The log ends when all logs together
+    /// reach the limit. If there is no room for its header, there is no file.
     pub(crate) fn create(
         folder: &Path,
         (first, peer): (u64, SocketAddr),
         algorithm: &Algorithm,
         end: End,
+        limit: Option<&Arc<QlogLimit>>,
     ) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let format = Format::default();
@@ -120,25 +128,28 @@ impl Qlog {
         let (file, flow) = fresh(folder, format.extension(), (first..).map(name))?;
         let meta = Meta {
             title: "ackclock".to_owned(),
-            flow,
+            flow: flow.clone(),
             algorithm: algorithm.name().to_owned(),
             states: algorithm.states(),
             transport: Transport::Quic,
             seed: 0,
             start: Time::ZERO,
         };
-        let log = match end {
+        let mut log = match end {
             End::Sender => Log::for_sender(format, &meta)?,
             End::Receiver => Log::for_receiver(format, &meta)?,
         };
+        let path = folder.join(format!("{flow}{}", format.extension()));
         let (events, min_rtt) = (Vec::new(), Duration::MAX);
-        Ok(Self { log: Some(log), file, limit: None, end, events, data: (0, 0), acks: 0, min_rtt })
-    }
-
-    /// Ends the log when all logs together reach the limit.
-    pub(crate) fn within(mut self, limit: &Arc<QlogLimit>) -> Self {
-        self.limit = Some(Arc::clone(limit));
-        self
+        let header = log.add(&events)?;
+        let limit = limit.cloned();
+        let mut qlog =
+            Self { log: None, file, name: flow, limit, end, events, data: (0, 0), acks: 0, min_rtt };
+        match qlog.write(Ok(header)) {
+            true => qlog.log = Some(log),
+            false => fs::remove_file(path)?,
+        }
+        Ok(qlog)
     }
 
     fn put(&mut self, now: Time, event: Event) {
@@ -160,17 +171,17 @@ impl Qlog {
         }
     }
 
-    /// Writes bytes of the log. Returns false if the log ends here.
-    fn write(&mut self, bytes: io::Result<Vec<u8>>) -> bool {
-        let within = |bytes: &Vec<u8>| self.limit.as_ref().is_none_or(|limit| limit.take(bytes.len()));
-        if bytes.as_ref().is_ok_and(|bytes| !within(bytes)) {
-            return false;
-        }
-        let written = bytes.and_then(|bytes| self.file.write_all(&bytes));
-        if let Err(error) = &written {
-            complain(&format!("a qlog file is incomplete: {error}"));
-        }
-        written.is_ok()
+    /// Writes records of the log. Returns false if the log ends here.
+    fn write(&mut self, records: io::Result<Vec<u8>>) -> bool {
+        let written = records.and_then(|records| {
+            let limit = self.limit.as_ref();
+            let part = limit.map_or(&records[..], |limit| limit.within(&records, &self.name));
+            self.file.write_all(part).map(|()| part.len() == records.len())
+        });
+        written.unwrap_or_else(|error| {
+            complain(&format!("the qlog file {} is incomplete: {error}", self.name));
+            false
+        })
     }
 
     fn ack(&mut self, ranges: Vec<(u64, u64)>, delay: Duration) -> Ack {

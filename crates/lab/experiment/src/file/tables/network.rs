@@ -7,9 +7,14 @@ use units::{Bytes, Duration, Percent, Rate};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
+use crate::file::missing::BURSTS;
 use crate::file::queue::Queue;
 use crate::file::tables::define::{Needs, table};
 use crate::file::values::{self, Changing, MAX_RATE, Share};
+
+/// Largest token bucket: 100 ms at 800 Gbit/s. A full bucket takes no time to pass, so that a
+/// larger one would only make the run long.
+const MAX_BURST: Bytes = Bytes(10_000_000_000);
 
 /// A queue without a limit.
 const UNLIMITED: Queue = Queue::Limit(Limit::Unlimited);
@@ -45,8 +50,11 @@ table! {
         /// Mbit/s"], ["30 s", "5 Mbit/s"]]`, or slots `{ median = "100 Mbit/s", ... }` (as on
         /// Starlink).
         rate: RateModel = RateModel::Constant(Rate(0)), link_rate;
-        /// Size of the token bucket. Default 0, a plain serialiser.
-        burst: Bytes = Bytes(0);
+        /// Size of the token bucket, at most 10 GB. Default 0, a plain serialiser.
+        burst: Bytes = Bytes(0), |at| {
+            let right = format!("must be at most {MAX_BURST}");
+            values::within(|burst| *burst <= MAX_BURST, |burst: &Bytes| format!("{burst} is too large"), &right)(at)
+        };
         /// One-way propagation delay, or steps `[["0 s", "20 ms"], ["30 s", "80 ms"]]`. The base
         /// RTT is twice this delay, unless there is a `[reverse]` or the flow has an `rtt`. Steps of
         /// a single `[link]` change both directions, unless there is a `[reverse]`.
@@ -94,10 +102,6 @@ table! {
 fn link_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     let model = values::rate(cursor)?;
     match model.nominal() {
-        Rate(0) if matches!(&model, RateModel::Steps(steps) if steps.len() > 1) => {
-            let right = "begin with the rate that a BDP refers to, and write 0 from \"1 ns\" on";
-            Err(cursor.invalid("the first rate is 0", right))
-        }
         Rate(0) => Err(cursor.invalid("the rate is 0", "must be above 0, like \"10 Mbit/s\"")),
         rate if rate > MAX_RATE => Err(values::too_high(cursor, rate)),
         _ => Ok(model),
@@ -110,6 +114,9 @@ fn counts(cursor: &Cursor<'_>) -> Result<LimitCounts, Diagnostic> {
 }
 
 fn probability(cursor: &Cursor<'_>) -> Result<Share, Diagnostic> {
+    if cursor.node().is_table() {
+        return Err(cursor.invalid("expected a probability", BURSTS));
+    }
     let share = cursor.read::<Percent>()?.0 / 100.0;
     if share > 1.0 {
         let right = "must be between \"0 %\" and \"100 %\"";

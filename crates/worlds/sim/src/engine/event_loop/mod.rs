@@ -243,22 +243,22 @@ impl World {
         self.set_bound();
     }
 
-    fn finish(mut self, now: Time, events: u64) -> Outcome {
+    fn finish(mut self, end: Time, events: u64) -> Outcome {
         let series = self.take_series();
         self.guests.count(&mut self.flows);
-        self.flows.iter_mut().for_each(|flow| flow.conclude(now, &mut self.shared));
-        let (mut counters, reverse) = self.shared.links.counters(now);
-        self.shared.links.take_touched().for_each(|link| self.on_outcomes(now, link));
+        self.flows.iter_mut().for_each(|flow| flow.conclude(end, &mut self.shared));
+        let (mut counters, reverse) = self.shared.links.counters(end);
+        self.shared.links.take_touched().for_each(|link| self.on_outcomes(end, link));
         let (probe, probe_inside) = self.probe.map(Ping::into_records).unzip();
         let (udp, udp_inside) = self.udp.into_iter().map(Udp::into_records).unzip();
-        let windows =
-            self.windows.finish(now, &mut self.flows, &mut self.shared.links, probe_inside, udp_inside);
+        let (windows, carried) =
+            self.windows.finish(end, &mut self.flows, &mut self.shared.links, probe_inside, udp_inside);
         if cfg!(debug_assertions) {
             self.shared.links.check();
         }
         let flows = self.flows.into_iter().map(|flow| flow.record).collect();
         let link = counters.remove(0);
         let (seconds, beyond) = (self.seconds, counters);
-        Outcome { flows, probe, udp, link, beyond, reverse, windows, series, seconds, end: now, events }
+        Outcome { flows, probe, udp, link, beyond, reverse, carried, windows, series, seconds, end, events }
     }
 }

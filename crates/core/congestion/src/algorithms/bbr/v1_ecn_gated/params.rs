@@ -53,7 +53,7 @@ params! {
 /// The threshold N.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Marks {
-    /// A number of packets: `"1 packets"`.
+    /// A number of packets: `"1 packet"`.
     Packets(u64),
     /// A share of the acknowledged packets: `"5 %"`.
     Percent(f64),
@@ -66,9 +66,9 @@ impl FromStr for Marks {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match split_number(text)? {
-            (n, "packets") => Ok(Self::Packets(n as u64)),
+            (n, "packets" | "packet") => Ok(Self::Packets(n as u64)),
             (percent, "%") => Ok(Self::Percent(percent)),
-            _ => Err(format!("`{text}` is not a number of marks, like \"1 packets\" or \"5 %\"")),
+            _ => Err(format!("`{text}` is not a number of marks, like \"1 packet\" or \"5 %\"")),
         }
     }
 }

@@ -1,0 +1,26 @@
+//! Keys that readers expect from other tools and that do not exist, with what to write instead.
+
+/// Each missing key, and what comes closest to it.
+const INSTEAD: &[(&str, &str)] = &[
+    (
+        "trace",
+        "recorded traces are not read; write the rate as steps, each with its time: rate = \
+         [[\"0 s\", \"5 Mbit/s\"], [\"100 ms\", \"3 Mbit/s\"]]",
+    ),
+    (
+        "max-pto",
+        "the probe timeout has no upper bound and doubles each time (RFC 9002 section 6.2.1); `pto` \
+         chooses its formula, and `min-rto` is a lower bound of TCP's timeout",
+    ),
+    ("gilbert", BURSTS),
+];
+
+/// What to write for losses in bursts.
+pub(super) const BURSTS: &str = "`loss` is one probability for every packet, like \"0.1 %\"; for losses \
+     in bursts write their times, blackhole = [[\"2 s\", \"2.017 s\"]], or the numbers of the \
+     packets, drop = [100, 101, 102]; both are the same in every repetition";
+
+/// Returns what to write instead of a key that does not exist.
+pub(super) fn instead(key: &str) -> Option<&'static str> {
+    INSTEAD.iter().find(|(missing, _)| *missing == key).map(|(_, instead)| *instead)
+}
