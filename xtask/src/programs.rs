@@ -60,9 +60,11 @@ fn compile_all(objects: &Path, scratch: &Path, check: bool) -> Checked {
 
 /// Returns the names of the objects: `dstar.o` of `bpf/dstar.bpf.c`.
 fn programs() -> Result<Vec<String>, String> {
-    let listed = fs::read_dir(Path::new(KERNEL).join("bpf")).map_err(|e| format!("cannot list {KERNEL}/bpf: {e}"))?;
+    let listed =
+        fs::read_dir(Path::new(KERNEL).join("bpf")).map_err(|e| format!("cannot list {KERNEL}/bpf: {e}"))?;
     let names = listed.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut all: Vec<String> = names.filter_map(|name| Some(format!("{}.o", name.strip_suffix(".bpf.c")?))).collect();
+    let mut all: Vec<String> =
+        names.filter_map(|name| Some(format!("{}.o", name.strip_suffix(".bpf.c")?))).collect();
     all.sort();
     Ok(all)
 }

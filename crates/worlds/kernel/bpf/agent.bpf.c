@@ -328,7 +328,7 @@ u32 BPF_PROG(agent_min_tso_segs, struct sock *sk)
 }
 
 SEC(".struct_ops.link")
-struct tcp_congestion_ops agent = {
+struct tcp_congestion_ops ackclock_agent = {
 	.init = (void *)agent_init,
 	.release = (void *)agent_release,
 	.cong_control = (void *)agent_control,

@@ -25,6 +25,10 @@ use crate::record::{Answer, Record, kind, state};
 
 /// Largest window of an answer, in packets.
 const MAX_CWND: u64 = 1 << 20;
+/// Largest payload of a segment, bytes.
+const MAX_SEGMENT: u32 = 65_535;
+/// Largest time, in us: 35 years after the host has started.
+const MAX_TIME: u64 = 1 << 50;
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 /// Most packets between two records. More cannot leave before an ACK or timeout gives a record.
@@ -74,7 +78,7 @@ pub struct Flow {
 impl Flow {
     /// Creates a controller for a connection whose first record this is.
     pub fn new(algorithm: &Algorithm, first: &Record, paced: bool) -> Self {
-        let mss = u64::from(first.mss.max(1));
+        let mss = u64::from(first.mss.clamp(1, MAX_SEGMENT));
         let path = PathInfo { max_datagram_size: mss, paced, seed: first.seq >> 32 };
         let controller = algorithm.build(path);
         Self {
@@ -151,7 +155,9 @@ impl Flow {
 
     /// Records the packets that have left since the last record.
     fn on_sent(&mut self, record: &Record) {
+        let room = (MAX_CWND as usize).saturating_sub(self.packets.len());
         let count = record.data_segs_out.wrapping_sub(self.last.data_segs_out).min(MAX_SENT);
+        let count = count.min(room as u32);
         let now = time(&self.last);
         for left in (0..count).rev() {
             let bytes_in_flight = (self.packets.len() as u64 + 1) * self.mss;
@@ -310,5 +316,5 @@ impl Flow {
 }
 
 fn time(record: &Record) -> Time {
-    Time(record.time_us.saturating_mul(1000))
+    Time(record.time_us.min(MAX_TIME) * 1000)
 }

@@ -35,7 +35,7 @@ pub const SLOTS: usize = 1024;
 
 /// An event of a connection, as the kernel wrote it. Counts are in packets since the start of the
 /// connection, unless said otherwise.
-#[derive(Clone, Copy, Debug, AnyBitPattern)]
+#[derive(Clone, Copy, Debug, AnyBitPattern, NoUninit)]
 #[repr(C)]
 pub struct Record {
     /// Generation of the connection in the upper half, count of its records in the lower half.

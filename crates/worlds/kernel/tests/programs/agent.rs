@@ -1,0 +1,103 @@
+//! Controllers of a process.
+
+use std::env;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use ackclock_kernel::{Agent, Lifetime, loaded};
+use congestion::{Algorithm, Registry};
+
+use crate::sockets::{available, can_load, connect, own_name, transfer, wait_until};
+
+const NAME: &str = "ACKCLOCK_TEST_AGENT";
+
+fn algorithm(name: &str) -> Algorithm {
+    Registry::default().get(name).unwrap().algorithm()
+}
+
+#[test]
+fn it_decides_and_leaves_nothing() {
+    if !can_load() {
+        return;
+    }
+    let name = own_name("a");
+    let agent = Agent::register(algorithm("cubic"), &name).unwrap();
+    assert!(available().contains(&name));
+    let taken = Agent::register(algorithm("cubic"), &name).err().map(|why| why.to_string());
+    assert_eq!(taken, Some(format!("the kernel has a TCP controller `{name}` already; choose another name")));
+    let found = loaded().unwrap().into_iter().find(|loaded| loaded.name == name).unwrap();
+    assert_eq!((found.program.as_str(), found.lifetime), ("agent", Lifetime::Process));
+    let stop = AtomicBool::new(false);
+    let report = thread::scope(|scope| {
+        let running = scope.spawn(|| agent.run(&stop));
+        assert_eq!(transfer(connect(&name), 64 << 20), 64 << 20);
+        stop.store(true, Ordering::Relaxed);
+        running.join().unwrap()
+    });
+    let report = report.unwrap();
+    assert!(report.records > 100 && report.lost_records == 0 && report.refused_flows == 0, "{report:?}");
+    assert_eq!(report.connections, 1);
+    drop(agent);
+    assert!(!available().contains(&name));
+}
+
+/// Nobody answers: the connection goes on as Reno.
+#[test]
+fn a_connection_without_answers_continues() {
+    if !can_load() {
+        return;
+    }
+    let name = own_name("b");
+    let _agent = Agent::register(algorithm("bbr3"), &name).unwrap();
+    assert_eq!(transfer(connect(&name), 64 << 20), 64 << 20);
+}
+
+/// Kills the process that answers, also if its test fails.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[ignore = "the process that `a_killed_process_leaves_nothing` kills"]
+fn answers_until_it_is_killed() {
+    let Ok(name) = env::var(NAME) else { return };
+    let agent = Agent::register(algorithm("cubic"), &name).unwrap();
+    agent.run(&AtomicBool::new(false)).unwrap();
+}
+
+#[test]
+fn a_killed_process_leaves_nothing() {
+    if !can_load() {
+        return;
+    }
+    let name = own_name("k");
+    let mut child = Command::new(env::current_exe().unwrap());
+    child.args(["--exact", "agent::answers_until_it_is_killed", "--ignored"]).env(NAME, &name);
+    let child = Killed(child.spawn().unwrap());
+    wait_until(|| available().contains(&name));
+    let connection = connect(&name);
+    let sender = thread::spawn(move || transfer(connection, 512 << 20));
+    thread::sleep(Duration::from_millis(50));
+    drop(child);
+    wait_until(|| !available().contains(&name));
+    assert_eq!(sender.join().unwrap(), 512 << 20, "the connection goes on as Reno");
+    wait_until(|| loaded().unwrap().iter().all(|loaded| loaded.name != name));
+}
+
+#[test]
+fn names_that_the_kernel_refuses() {
+    for name in ["", "westwood-plus", "sixteen_letters_", "ä"] {
+        let why = Agent::register(algorithm("cubic"), name).err().map(|why| why.to_string()).unwrap();
+        assert!(
+            why.starts_with(&format!("`{name}` cannot be the name of a TCP controller; write up to 15")),
+            "{why}"
+        );
+    }
+}
