@@ -11,6 +11,9 @@ const CAP_SYS_ADMIN: u64 = 1 << 21;
 const CAP_PERFMON: u64 = 1 << 38;
 const CAP_BPF: u64 = 1 << 39;
 
+/// Oldest version of the kernel whose `cong_control` has these arguments.
+const OLDEST: (u32, u32) = (6, 10);
+
 /// Newest complaint of the verifier, which the library prints instead of returning it.
 static COMPLAINT: Mutex<String> = Mutex::new(String::new());
 
@@ -44,11 +47,21 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Checks that this process may load programs into this kernel.
+/// Checks that this process may load controllers into this kernel.
 ///
 /// # Errors
 /// The requirement that is not met.
 pub fn check() -> Result<(), Error> {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release.split('.').map_while(|part| part.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if version < OLDEST {
+        let (major, minor) = OLDEST;
+        return Err(Error::new(format!(
+            "controllers inside the kernel need Linux {major}.{minor}, and this is {}",
+            release.trim()
+        )));
+    }
     if !fs::exists("/sys/kernel/btf/vmlinux").unwrap_or(false) {
         return Err(Error::new(
             "this kernel does not describe its types (/sys/kernel/btf/vmlinux); it needs CONFIG_DEBUG_INFO_BTF",

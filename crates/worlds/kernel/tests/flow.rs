@@ -138,7 +138,7 @@ fn idle_times() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(4))]
 
     /// Numbers of the kernel may be anything: no controller panics, and each answer has a window.
     #[test]
