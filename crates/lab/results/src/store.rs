@@ -346,7 +346,11 @@ fn check_texts(value: &serde_json::Value) -> io::Result<()> {
     }
 }
 
-fn manifest(dir: &Path) -> io::Result<Manifest> {
+/// Reads only the manifest of a results folder. Sums are not checked.
+///
+/// # Errors
+/// Fails if the file cannot be read.
+pub fn manifest(dir: &Path) -> io::Result<Manifest> {
     named(MANIFEST, || {
         let text = io::read_to_string(open_regular(&dir.join(MANIFEST))?)?;
         toml::from_str(&text).map_err(io::Error::other)
