@@ -159,9 +159,7 @@ impl Folder {
         for entry in fs::read_dir(self.path())? {
             sync(&entry?.path())?;
         }
-        if self.target.exists() {
-            self.take_over(&self.target, |_| true)?;
-        }
+        if_there(self.take_over(&self.target, |_| true))?;
         self.partial.unlock();
         // One step, so that nobody finds the place empty. The old folder is then the unfinished one
         // and is deleted.

@@ -95,7 +95,7 @@ fn rows_without_a_valid_run_are_not_compared() {
     let rule = ["--fail-if", "goodput -99 %", "--junit", junit];
     let (status, said) = diff(dir.path(), "b", &rule);
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains("gate, cubic: no valid run after, so its rule was not checked\n"), "{said}");
+    assert!(said.contains("gate, cubic: no valid run after, not checked\n"), "{said}");
     assert!(said.starts_with("0 of 0 numbers in 1 experiment") && !said.contains("no table"), "{said}");
     let xml = fs::read_to_string(junit).unwrap();
     assert!(
@@ -114,7 +114,7 @@ fn rows_without_a_valid_run_are_not_compared() {
     assert!(status == 1 && said.contains("\"goodput of other -3 %\" was not checked"), "{said}");
     invalidate(&dir.path().join("a"));
     let (_, said) = diff(dir.path(), "b", &rule);
-    assert!(said.contains("no valid run on either side, so its rule"), "{said}");
+    assert!(said.contains("no valid run on either side, not checked"), "{said}");
 }
 
 /// A row whose flows could have a metric and have none on either side is not checked. Rows of other
@@ -136,10 +136,7 @@ fn rows_without_a_metric_are_named() {
     }
     let (status, said) = diff(dir.path(), "b", &["--fail-if", "completion +50 %"]);
     assert_eq!(status, 1, "{said}");
-    assert!(
-        said.contains("gate, long: completion: no value on either side, so its rule was not checked"),
-        "{said}"
-    );
+    assert!(said.contains("gate, long: completion: no value on either side, not checked"), "{said}");
     assert!(!said.contains("bulk: completion") && !said.contains("short: completion"), "{said}");
     for rule in ["completion of f +50 %", "goodput of f -50 %", "goodput -50 %"] {
         assert_eq!(diff(dir.path(), "b", &["--fail-if", rule]).0, 0, "{rule}");

@@ -27,7 +27,7 @@ impl Unchecked {
         let follows = match (self.metrics.is_empty(), self.why) {
             (true, _) => "not compared",
             (_, GONE) => "which breaks the rule",
-            _ => "so its rule was not checked",
+            _ => "not checked",
         };
         format!("{}: {}, {follows}", self.what, self.why)
     }
