@@ -25,9 +25,8 @@ pub(crate) fn stems<S: AsRef<str>>(labels: &[[S; 2]]) -> Vec<String> {
 /// Replaces the characters of a label that some file system refuses, and `~`, which marks the
 /// numbers. A dot at the beginning would hide the file.
 fn safe(label: &str) -> String {
-    let is_kept =
-        |(at, c): (usize, char)| c.is_ascii_alphanumeric() || "+-_#".contains(c) || c == '.' && at > 0;
-    label.chars().enumerate().map(|(at, c)| if is_kept((at, c)) { c } else { '_' }).collect()
+    let keep = |c: char| if c.is_ascii_alphanumeric() || "+-._#".contains(c) { c } else { '_' };
+    label.replacen('.', "_", usize::from(label.starts_with('.'))).chars().map(keep).collect()
 }
 
 /// Joins words to a name.

@@ -50,11 +50,8 @@ fn newest(mut all: Vec<(&PathBuf, Stored)>) -> Option<PathBuf> {
         if said.contains(&(root, title.clone())) {
             continue;
         }
-        let why = match title == said[0].1 {
-            true => "has newer results of the same experiment".to_owned(),
-            false => format!("has newer results of the same name, with the title \"{}\"", said[0].1),
-        };
-        complain(&format!("{}: left out; {} {why}", dir.display(), newest.dir.display()));
+        let (older, newer) = (dir.display(), newest.dir.display());
+        complain(&format!("{older}: left out; {newer} ({:?}) is newer and has the same name", said[0].1));
         said.push((root, title));
     }
     Some(newest.dir)

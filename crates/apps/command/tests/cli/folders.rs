@@ -77,7 +77,7 @@ fn two_experiments_of_one_name() {
     }
     let (_, said) = diff(&out, &out);
     assert_eq!(said.matches(": left out; ").count(), 2, "once for each side: {said}");
-    assert!(said.contains(" has newer results of the same name, with the title \"two\""), "{said}");
+    assert!(said.contains(" (\"two\") is newer and has the same name\n"), "{said}");
     let again = dir.path().join("again");
     [&[][..], &["--seed", "2"]].iter().for_each(|more| run(&one, &again, more));
     assert!(!diff(&again, &again).1.contains("left out"), "a seed changed");
