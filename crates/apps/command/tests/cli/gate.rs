@@ -257,6 +257,13 @@ fn a_value_that_is_gone_breaks_its_rule() {
     assert!(said.contains("x, x: completion: a value before, none after, which breaks the rule"), "{said}");
     assert!(xml.contains("failure message=\"a value before, none after\""), "{xml}");
     assert_eq!(gate("goodput +5000 %", "never").0.0, 0, "a rule about another metric");
+    fs::rename(dir.path().join("a"), dir.path().join("all")).unwrap();
+    fs::rename(dir.path().join("never"), dir.path().join("a")).unwrap();
+    let ((status, said), _) = gate("completion +50 %", "all");
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("x, x: completion: a value after, none before, not checked\n"), "{said}");
+    fs::rename(dir.path().join("a"), dir.path().join("never")).unwrap();
+    fs::rename(dir.path().join("all"), dir.path().join("a")).unwrap();
     let ((status, said), _) = gate("goodput -50 %", "renamed");
     assert_eq!(status, 1, "{said}");
 }

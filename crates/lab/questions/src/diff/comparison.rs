@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use experiment::metric::Metric;
 use experiment::place::Place;
 use experiment::row::RowLabel;
-use results::summary::{Row, Summary, Verdict};
+use results::summary::{Cell, Row, Summary, Verdict};
 use serde::Serialize;
 
 use super::change::{Change, join};
@@ -90,29 +90,18 @@ impl Comparison {
         let numbers = |rows: &Rows<'_>| rows.values().map(|row| row.cells.len()).sum::<usize>();
         let mut common = 0;
         let runs = [before, after].map(Measured::counted);
-        for (&(variant, label), row) in &old {
-            let now = new.get(&(variant, label)).copied();
-            let place = join([&before.summary.experiment, variant, label.as_str()]);
-            self.unchecked.extend(unchecked::of_row(&place, [Some(row), now], rules));
-            let both = now.iter().flat_map(|now| {
-                row.cells.iter().filter_map(|(metric, one)| Some((metric, [one, now.cells.get(metric)?])))
-            });
+        for (&place, row) in &old {
+            let now = new.get(&place).copied();
+            let name = join([&before.summary.experiment, place.0, place.1.as_str()]);
+            self.unchecked.extend(unchecked::of_row(&name, [Some(row), now], rules));
+            let Some(now) = now else { continue };
+            let both =
+                row.cells.iter().filter_map(|(metric, one)| Some((metric, [one, now.cells.get(metric)?])));
             common += both.clone().count();
-            let is_compared = row.is_trusted() && now.is_some_and(Row::is_trusted);
-            for (metric, cells) in both.filter(|_| is_compared) {
-                let samples = runs.each_ref().map(|runs| samples(runs, (variant, label), metric));
-                let mut change = Change {
-                    experiment: before.summary.experiment.clone(),
-                    variant: variant.to_owned(),
-                    row: label.clone(),
-                    metric: metric.clone(),
-                    before: cells[0].value(),
-                    after: cells[1].value(),
-                    evidence: Sides { cells, samples }.evidence(),
-                    rulings: Vec::new(),
-                };
-                change.rulings = rules.iter().filter_map(|rule| rule.judge(&change)).collect();
-                self.changes.push(change);
+            for (metric, cells) in both.filter(|_| row.is_trusted() && now.is_trusted()) {
+                let samples = runs.each_ref().map(|runs| samples(runs, place, metric));
+                let experiment = &before.summary.experiment;
+                self.changes.push(change(experiment, place, metric, &Sides { cells, samples }, rules));
             }
         }
         self.unmatched += numbers(&old) + numbers(&new) - 2 * common;
@@ -145,6 +134,29 @@ impl Comparison {
         let is_checked = self.unchecked.iter().all(|unchecked| unchecked.metrics.is_empty());
         self.unused.is_empty() && is_checked && !self.changes.iter().any(fails)
     }
+}
+
+/// Compares the two sides of a number, and judges it by the rules.
+fn change(
+    experiment: &str,
+    (variant, row): (&str, &RowLabel),
+    metric: &Metric,
+    sides: &Sides<'_>,
+    rules: &[Rule],
+) -> Change {
+    let [before, after] = sides.cells.map(Cell::value);
+    let mut change = Change {
+        experiment: experiment.to_owned(),
+        variant: variant.to_owned(),
+        row: row.clone(),
+        metric: metric.clone(),
+        before,
+        after,
+        evidence: sides.evidence(),
+        rulings: Vec::new(),
+    };
+    change.rulings = rules.iter().filter_map(|rule| rule.judge(&change)).collect();
+    change
 }
 
 /// Rows of a table by variant and label.
