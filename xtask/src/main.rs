@@ -5,6 +5,7 @@ mod programs;
 mod prose;
 mod reproductions;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -84,11 +85,13 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 fn summaries(dirs: &[PathBuf]) -> Result<Vec<Summary>, String> {
     let mut all = Vec::new();
     for dir in dirs {
-        let folders = store::newest(dir).map_err(|e| format!("cannot read {}: {e}", dir.display()))?;
+        let stored = store::stored(dir).map_err(|e| format!("cannot read {}: {e}", dir.display()))?;
+        let folders: BTreeMap<_, _> =
+            stored.into_iter().map(|found| ((found.experiment, found.world), found.dir)).collect();
         if folders.is_empty() {
             return Err(format!("{}: no results; `ackclock run --out` writes some", dir.display()));
         }
-        for (_, folder) in folders.into_values() {
+        for folder in folders.into_values() {
             let damaged = |e| format!("{}: damaged results: {e}", folder.display());
             all.push(store::load_summary(&folder).map_err(damaged)?);
         }

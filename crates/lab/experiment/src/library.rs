@@ -18,6 +18,10 @@ const SHIPPED: &str = "shipped:";
 /// Problem of a word that names no file, folder or shipped experiment.
 pub const NOT_FOUND: &str = "no such file, folder or shipped experiment";
 
+/// Beginnings of the names of unfinished folders in results. No part of an experiment's name has
+/// one, because readers skip these folders.
+pub const TEMPORARY: [&str; 2] = [".partial-", ".runs-"];
+
 /// Name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
@@ -72,13 +76,7 @@ impl Library {
         let (mut found, mut wrong): (Vec<Source>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
         for name in names {
             match self.resolve_one(name) {
-                Ok(sources) => {
-                    for source in sources {
-                        if found.iter().all(|f| f.file != source.file) {
-                            found.push(source);
-                        }
-                    }
-                }
+                Ok(sources) => sources.into_iter().for_each(|source| add(source, &mut found, &mut wrong)),
                 Err(problem) => wrong.push(problem),
             }
         }
@@ -146,6 +144,21 @@ impl Library {
     }
 }
 
+/// Adds a source that is not yet found. Another file of the same name is a problem, since the
+/// results of both would be in one folder and replace each other.
+fn add(source: Source, found: &mut Vec<Source>, wrong: &mut Vec<Diagnostic>) {
+    let place = |file: &Path| fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    match found.iter().find(|known| known.name == source.name) {
+        None => found.push(source),
+        Some(known) if place(&known.file) == place(&source.file) => {}
+        Some(known) => wrong.push(Diagnostic::new(
+            source.file.display().to_string(),
+            format!("this experiment and {} are both called `{}`", known.file.display(), source.name),
+            "rename one, or run each with its own --out",
+        )),
+    }
+}
+
 /// Reports whether a name starts with the requested one, which ends with a number.
 fn begins(name: &str, asked: &str) -> bool {
     asked.contains('/')
@@ -205,6 +218,9 @@ fn check_name(name: &str, file: &Path) -> Result<(), &'static str> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     match name {
         _ if stem.trim_matches('.').is_empty() => Err("the file name is empty"),
+        _ if name.split('/').any(|part| TEMPORARY.iter().any(|begin| part.starts_with(begin))) => {
+            Err("the name begins like that of an unfinished folder in results")
+        }
         _ if name.chars().any(|c| c.is_control() || is_terminal_control(c)) => {
             Err("the file name contains a control character")
         }

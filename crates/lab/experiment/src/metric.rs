@@ -24,7 +24,7 @@ pub struct Metric {
 /// Separator before the label.
 const OF: &str = " of ";
 /// Separator before the window. Names of windows do not contain it.
-const AT: &str = " @ ";
+pub(crate) const AT: &str = " @ ";
 
 impl Metric {
     /// Creates a metric of all flows in the default window.

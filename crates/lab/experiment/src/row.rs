@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
+use crate::metric::AT;
 use crate::place::Place;
 
 /// Label of a row. Rows with equal texts are equal: no label in a file may end like the row of
@@ -54,8 +55,12 @@ fn suffix(backend: Place) -> String {
     }
 }
 
-/// Returns the problem with a label that would be read as the row of another backend.
+/// Returns the problem with a label that would be read as the row of another backend, or as a label
+/// and a window.
 pub(crate) fn reserved(label: &str) -> Option<String> {
+    if label.contains(AT) {
+        return Some(format!("label `{label}` has `{AT}`, which precedes the window in `goodput{AT}window`"));
+    }
     let row = RowLabel::from(label.trim());
     let backend = Some(row.backend).filter(|backend| *backend != Place::SIM)?;
     let world = backend.world().word();

@@ -19,10 +19,10 @@ mod text;
 mod tracks;
 mod unfinished;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::Deserialize;
 
@@ -43,6 +43,7 @@ use crate::states::States;
 use crate::summary::{Results, Summary, Track};
 use experiment::file::SweepAxes;
 use experiment::input::open_regular;
+use experiment::library::TEMPORARY;
 use experiment::place::Place;
 use experiment::printable;
 
@@ -115,10 +116,15 @@ impl Folder {
     /// Fails if the file system refuses.
     pub fn fill_from(&self, old: &Path, summary: &Summary) -> io::Result<()> {
         self.write_summary(summary)?;
+        self.take_over(old, sums::is_written)
+    }
+
+    /// Takes the files that it lacks and that have such a name from another folder.
+    fn take_over(&self, old: &Path, is_wanted: fn(&Path) -> bool) -> io::Result<()> {
         for file in sums::files(old)? {
             let name = file.strip_prefix(old).map_err(io::Error::other)?;
             let to = self.path().join(name);
-            if to.exists() {
+            if to.exists() || !is_wanted(name) {
                 continue;
             }
             fs::create_dir_all(to.parent().unwrap_or(self.path()))?;
@@ -143,7 +149,8 @@ impl Folder {
         read(self.path())
     }
 
-    /// Moves the folder to its place. It replaces that of the same runs.
+    /// Moves the folder to its place. It replaces that of the same runs, and keeps the user's files
+    /// there.
     ///
     /// # Errors
     /// Fails if the file system refuses.
@@ -152,6 +159,7 @@ impl Folder {
         for entry in fs::read_dir(self.path())? {
             sync(&entry?.path())?;
         }
+        if_there(self.take_over(&self.target, |_| true))?;
         self.partial.unlock();
         // One step, so that nobody finds the place empty. The old folder is then the unfinished one
         // and is deleted.
@@ -218,7 +226,8 @@ pub enum Found {
 }
 
 /// Finds the results of a finished study: the same program and runs. `id` is that of the manifest.
-/// Returns `None` if there are none or they are damaged.
+/// Returns `None` if there are none or they are damaged. Results that are found whole become the
+/// newest of their experiment.
 pub fn find(out: &Path, manifest: &Manifest, id: &str) -> Option<Found> {
     let dir = out.join(&manifest.experiment).join(id);
     let known = self::manifest(&dir).ok()?;
@@ -231,10 +240,16 @@ pub fn find(out: &Path, manifest: &Manifest, id: &str) -> Option<Found> {
     }
     let results = read(&dir).ok()?;
     // Another program may have replaced the folder meanwhile, with another evaluation.
-    match self::manifest(&dir).is_ok_and(|now| now == known) {
+    match self::manifest(&dir).is_ok_and(|now| now == known) && renew(&dir).is_ok() {
         true => Some(Found::Same(Box::new(results), dir)),
         false => Some(Found::OtherReading(dir)),
     }
+}
+
+/// Makes results the newest of their experiment. Fails for files of another user.
+#[allow(clippy::disallowed_methods, reason = "the time of a run, which no number depends on")]
+fn renew(dir: &Path) -> io::Result<()> {
+    fs::File::open(dir.join(SUMMARY))?.set_modified(SystemTime::now())
 }
 
 /// Reads a results folder and checks its sums.
@@ -329,7 +344,11 @@ fn check_texts(value: &serde_json::Value) -> io::Result<()> {
     }
 }
 
-fn manifest(dir: &Path) -> io::Result<Manifest> {
+/// Reads only the manifest of a results folder. Sums are not checked.
+///
+/// # Errors
+/// Fails if the file cannot be read.
+pub fn manifest(dir: &Path) -> io::Result<Manifest> {
     named(MANIFEST, || {
         let text = io::read_to_string(open_regular(&dir.join(MANIFEST))?)?;
         toml::from_str(&text).map_err(io::Error::other)
@@ -345,32 +364,39 @@ fn named<T>(file: &str, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     read().map_err(|e| sums::named(file, &e))
 }
 
-/// Newest results folder of each experiment and world.
-pub type Newest = BTreeMap<(PathBuf, Place), (std::time::SystemTime, PathBuf)>;
+/// A results folder below a root.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    pub experiment: PathBuf,
+    pub world: Place,
+    pub title: String,
+    /// Time of the last run that gave these results.
+    pub time: SystemTime,
+    pub dir: PathBuf,
+}
 
-/// Returns the newest results folder of every experiment and world under `root`.
+/// Returns every results folder under `root`, the newest last.
 ///
 /// # Errors
 /// Fails if the file system refuses.
-pub fn newest(root: &Path) -> io::Result<Newest> {
-    let mut best = Newest::new();
+pub fn stored(root: &Path) -> io::Result<Vec<Stored>> {
+    let mut all = Vec::new();
     walk(root, &mut |dir| {
         let summary = dir.join(SUMMARY);
         if !summary.is_file() {
             return Ok(true);
         }
-        let found = (fs::metadata(&summary)?.modified()?, dir.to_owned());
-        let slot = best.entry(experiment_of(&summary)).or_insert_with(|| found.clone());
-        if found > *slot {
-            *slot = found;
-        }
+        let Head { experiment, world, title } = head(&summary);
+        let (time, dir) = (fs::metadata(&summary)?.modified()?, dir.to_owned());
+        all.push(Stored { experiment, world, title, time, dir });
         Ok(false)
     })?;
-    Ok(best)
+    all.sort_by(|a, b| (a.time, &a.dir).cmp(&(b.time, &b.dir)));
+    Ok(all)
 }
 
-/// Visits a folder and those below it while `visit` returns `true`. Names with a leading dot are
-/// skipped, and folders below the root that another program removes meanwhile.
+/// Visits a folder and those below it while `visit` returns `true`. Unfinished folders are skipped,
+/// and folders below the root that another program removes meanwhile.
 fn walk(root: &Path, visit: &mut impl FnMut(&Path) -> io::Result<bool>) -> io::Result<()> {
     let mut open = vec![root.to_owned()];
     while let Some(dir) = open.pop() {
@@ -382,7 +408,8 @@ fn walk(root: &Path, visit: &mut impl FnMut(&Path) -> io::Result<bool>) -> io::R
         for entry in entries.into_iter().flatten() {
             let entry = entry?;
             let is_dir = if_there(entry.file_type())?.is_some_and(|kind| kind.is_dir());
-            if is_dir && !entry.file_name().to_string_lossy().starts_with('.') {
+            let name = entry.file_name();
+            if is_dir && !TEMPORARY.iter().any(|begin| name.to_string_lossy().starts_with(begin)) {
                 open.push(entry.path());
             }
         }
@@ -399,17 +426,21 @@ fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Returns experiment and world of a summary. An unreadable summary becomes an error when it is
-/// loaded; until then its folder stands for the experiment.
-fn experiment_of(summary: &Path) -> (PathBuf, Place) {
-    #[derive(Deserialize)]
-    struct Only {
-        experiment: PathBuf,
-        #[serde(default)]
-        world: Place,
-    }
-    let read = fs::read(summary).ok().and_then(|bytes| serde_json::from_slice::<Only>(&bytes).ok());
-    read.map_or_else(|| (summary.to_owned(), Place::SIM), |only| (only.experiment, only.world))
+/// The beginning of a summary.
+#[derive(Deserialize)]
+struct Head {
+    experiment: PathBuf,
+    #[serde(default)]
+    world: Place,
+    #[serde(default)]
+    title: String,
+}
+
+/// Reads the beginning of a summary. An unreadable summary becomes an error when it is loaded; until
+/// then its folder stands for the experiment.
+fn head(summary: &Path) -> Head {
+    let read = fs::read(summary).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    read.unwrap_or_else(|| Head { experiment: summary.to_owned(), world: Place::SIM, title: String::new() })
 }
 
 /// Creates or replaces a file in one step.

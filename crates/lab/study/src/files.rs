@@ -23,10 +23,10 @@ pub(crate) fn stems<S: AsRef<str>>(labels: &[[S; 2]]) -> Vec<String> {
 }
 
 /// Replaces the characters of a label that some file system refuses, and `~`, which marks the
-/// numbers.
+/// numbers. A dot at the beginning would hide the file.
 fn safe(label: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || "+-._#".contains(c) { c } else { '_' };
-    label.chars().map(keep).collect()
+    label.replacen('.', "_", usize::from(label.starts_with('.'))).chars().map(keep).collect()
 }
 
 /// Joins words to a name.
@@ -52,6 +52,7 @@ mod tests {
     fn no_two_alike() {
         assert_eq!(row_stems(&["a/b", "c", "a?b"]), ["a_b~0", "c", "a_b~2"]);
         assert_eq!(row_stems(&["a", "A"]), ["a~0", "A~1"]);
+        assert_eq!(row_stems(&["..a", "_.a", ".b", "c.d"]), ["_.a~0", "_.a~1", "_b", "c.d"]);
         assert_eq!(row_stems(&["é", "ü", "_"]), ["_~0", "_~1", "_~2"]);
         // Pairs of labels that join to the same name, and a label that looks numbered.
         let joined = [["a", "b--c"], ["a--b", "c"], ["", "x"], ["", "x"], ["", "x~2"]];

@@ -41,6 +41,11 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8, Error> {
     let question =
         Question { before: set(&args.before)?, after: set(&args.after)?, rules: args.rules.clone() };
     let answer = question.comparison();
+    if let Some((rule, change)) = answer.accepts_all() {
+        let (metric, value) = (&change.metric, change.before);
+        let now = format!("{metric} is {value:.*} {}", metric.decimals(value), metric.unit());
+        return Err(Error::bad(format!("`{rule}` accepts every change: before, {}", now.trim_end())));
+    }
     print(&match args.markdown {
         true => question.markdown(&answer, args.verbose),
         false => question.text(&answer, args.verbose),

@@ -1,10 +1,12 @@
 //! Results folders: loading stored results, and naming the folder of a report.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::status::{Error, complain};
-use results::store::{self, Newest};
+use experiment::place::Place;
+use results::store::{self, Stored};
 use results::summary::{Results, Summary};
 
 /// Loads the newest results of each experiment below these folders.
@@ -18,27 +20,41 @@ pub(crate) fn load_summaries(dirs: &[PathBuf]) -> Result<Vec<Summary>, Error> {
 }
 
 /// Applies `read` to the newest results folder of each experiment below these folders. Says which
-/// folders have older results of it.
+/// others are left out.
 pub(crate) fn each<T>(dirs: &[PathBuf], read: impl Fn(&Path) -> io::Result<T>) -> Result<Vec<T>, Error> {
-    let mut newest = Newest::new();
-    for dir in dirs {
-        for (experiment, found) in store::newest(dir).map_err(|e| unlisted(dir, &e))? {
-            let slot = newest.entry(experiment).or_insert_with(|| found.clone());
-            let (older, newer) = if found > *slot { (&*slot, &found) } else { (&found, &*slot) };
-            if older.1 != newer.1 {
-                let (older, newer) = (older.1.display(), newer.1.display());
-                complain(&format!("{older}: left out; {newer} has newer results of the same experiment"));
-            }
-            *slot = newer.clone();
+    let mut experiments: BTreeMap<(PathBuf, Place), Vec<(&PathBuf, Stored)>> = BTreeMap::new();
+    for root in dirs {
+        for found in store::stored(root).map_err(|e| unlisted(root, &e))? {
+            let key = (found.experiment.clone(), found.world);
+            experiments.entry(key).or_default().push((root, found));
         }
     }
-    if newest.is_empty() {
+    if experiments.is_empty() {
         let dirs: Vec<_> = dirs.iter().map(|d| d.display().to_string()).collect();
         return Err(Error::bad(format!("{}: {NO_RESULTS}", dirs.join(", "))));
     }
     let wrong =
         |dir: &Path, e: &io::Error| Error::bad(format!("{}: damaged results: {e}; {AGAIN}", dir.display()));
-    newest.into_values().map(|(_, dir)| read(&dir).map_err(|e| wrong(&dir, &e))).collect()
+    let newest = experiments.into_values().filter_map(newest);
+    newest.map(|dir| read(&dir).map_err(|e| wrong(&dir, &e))).collect()
+}
+
+/// Returns the newest of an experiment's folders. Says which others are left out, unless the same
+/// root has newer results with the same title: then a changed experiment ran again.
+fn newest(mut all: Vec<(&PathBuf, Stored)>) -> Option<PathBuf> {
+    all.sort_by_key(|(_, stored)| stored.time);
+    let mut all = all.into_iter().rev();
+    let (root, newest) = all.next()?;
+    let mut said = vec![(root, newest.title)];
+    for (root, Stored { title, dir, .. }) in all.filter(|(_, older)| older.dir != newest.dir) {
+        if said.contains(&(root, title.clone())) {
+            continue;
+        }
+        let (older, newer) = (dir.display(), newest.dir.display());
+        complain(&format!("{older}: left out; {newer} ({:?}) is newer and has the same name", said[0].1));
+        said.push((root, title));
+    }
+    Some(newest.dir)
 }
 
 /// Advice for damaged results.

@@ -210,6 +210,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         paths.push(folder);
     }
     if all.is_empty() {
+        if args.json {
+            print("[]\n");
+        }
         return Ok(HOLDS);
     }
     let dir = args.out.join("report").join(slug(&args.experiments));

@@ -73,6 +73,100 @@ fn a_rule_that_is_too_fine_fails() {
     assert!(said.contains("(gate, cubic: 3 and 4 runs)"), "{said}");
 }
 
+/// Marks every row of a folder's summary as one without a valid run.
+fn invalidate(folder: &Path) {
+    let path = fs::read_dir(folder.join("gate")).unwrap().next().unwrap().unwrap().path();
+    fs::remove_file(path.join("SHA256SUMS")).unwrap();
+    let path = path.join("summary.json");
+    let mut summary: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let trust = serde_json::json!({ "valid": 0, "invalid": ["late", "late", "late"], "repeated": 0 });
+    summary["variants"][0]["rows"][0]["trust"] = trust;
+    fs::write(&path, summary.to_string()).unwrap();
+}
+
+/// No rule holds for a row without a valid run. It is named, also if there is no rule.
+#[test]
+fn rows_without_a_valid_run_are_not_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    runs(dir.path(), "", &[("a", &[]), ("b", &[])]);
+    invalidate(&dir.path().join("b"));
+    let junit = dir.path().join("gate.xml");
+    let junit = junit.to_str().unwrap();
+    let rule = ["--fail-if", "goodput -99 %", "--junit", junit];
+    let (status, said) = diff(dir.path(), "b", &rule);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("gate, cubic: no valid run after, not checked\n"), "{said}");
+    assert!(said.starts_with("0 of 0 numbers in 1 experiment") && !said.contains("no table"), "{said}");
+    let xml = fs::read_to_string(junit).unwrap();
+    assert!(
+        xml.contains("failures=\"1\"") && xml.contains("<failure message=\"no valid run after\">"),
+        "{xml}"
+    );
+    let (status, said) = diff(dir.path(), "b", &["--markdown", "--junit", junit]);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("\n* gate, cubic: no valid run after, not compared\n"), "{said}");
+    let xml = fs::read_to_string(junit).unwrap();
+    assert!(
+        xml.contains("failures=\"0\"") && xml.contains("<skipped message=\"no valid run after\">"),
+        "{xml}"
+    );
+    let (status, said) = diff(dir.path(), "b", &["--fail-if", "goodput of other -3 %"]);
+    assert!(status == 1 && said.contains("\"goodput of other -3 %\" was not checked"), "{said}");
+    invalidate(&dir.path().join("a"));
+    let (_, said) = diff(dir.path(), "b", &rule);
+    assert!(said.contains("no valid run on either side, not checked"), "{said}");
+}
+
+/// A row whose flows could have a metric and have none on either side is not checked. Rows of other
+/// kinds do not concern the rule.
+#[test]
+fn rows_without_a_metric_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("gate.toml");
+    let text = "title = \"t\"\nduration = \"1 s\"\nlink = { rate = \"10 Mbit/s\", delay = \"9 ms\" }\n\
+                [[flow]]\ncontroller = \"cubic\"\nlabel = \"g\"\n[[flow]]\ncontroller = \"cubic\"\n[vary]\n\
+                x = [{ label = \"short\", set = { \"flow.transfer\" = \"100 kB\", \"flow.0.label\" = \"f\" } }, \
+                { label = \"long\", set = { \"flow.transfer\" = \"1 GB\" } }, { label = \"bulk\", set = {} }]\n\
+                [table]\nrows = \"x\"\nmetrics = [\"completion\", \"goodput\"]\n";
+    fs::write(&file, text).unwrap();
+    for folder in ["a", "b"] {
+        let out = dir.path().join(folder);
+        let done = ackclock(&["run", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+        assert_eq!(done.status.code(), Some(0), "{}", self::text(&done.stderr));
+    }
+    let (status, said) = diff(dir.path(), "b", &["--fail-if", "completion +50 %"]);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("gate, long: completion: no value on either side, not checked"), "{said}");
+    assert!(!said.contains("bulk: completion") && !said.contains("short: completion"), "{said}");
+    for rule in ["completion of f +50 %", "goodput of f -50 %", "goodput -50 %"] {
+        assert_eq!(diff(dir.path(), "b", &["--fail-if", rule]).0, 0, "{rule}");
+    }
+}
+
+/// Networks that differ explain more than a controller does, so their keys are named.
+#[test]
+fn other_networks_are_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let beta: &[&str] = &["--set", "flow.controller.beta=0.5"];
+    let other: &[&str] = &["--set", "link.delay=20 ms", "--set", "duration=4 s", "--set", "link.jitter=1 ms"];
+    runs(dir.path(), "", &[("a", &[]), ("beta", beta), ("other", other)]);
+    assert!(!diff(dir.path(), "beta", &[]).1.contains("the runs differ"));
+    let (_, said) = diff(dir.path(), "other", &[]);
+    let words = "the runs differ in more than their controllers: duration, flow.rtt, link.delay and 2 more\n";
+    assert!(said.contains(words), "{said}");
+}
+
+/// A rule that no change could break guards nothing.
+#[test]
+fn a_fall_by_more_than_there_is_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    runs(dir.path(), "", &[("a", &[]), ("b", &[])]);
+    let (status, said) = diff(dir.path(), "b", &["--fail-if", "goodput -100 Mbit/s"]);
+    assert_eq!(status, 2, "{said}");
+    assert!(said.contains("`goodput -100 Mbit/s` accepts every change: before, goodput is 9."), "{said}");
+    assert_eq!(diff(dir.path(), "b", &["--fail-if", "goodput -3 Mbit/s"]).0, 0);
+}
+
 /// Without randomness every change is seen. A single run has no spread either, and that is said.
 #[test]
 fn runs_without_a_spread() {
@@ -160,9 +254,16 @@ fn a_value_that_is_gone_breaks_its_rule() {
     };
     let ((status, said), xml) = gate("completion +50 %", "never");
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains("x x: completion: a value before, none after, which breaks the rule"), "{said}");
+    assert!(said.contains("x, x: completion: a value before, none after, which breaks the rule"), "{said}");
     assert!(xml.contains("failure message=\"a value before, none after\""), "{xml}");
     assert_eq!(gate("goodput +5000 %", "never").0.0, 0, "a rule about another metric");
+    fs::rename(dir.path().join("a"), dir.path().join("all")).unwrap();
+    fs::rename(dir.path().join("never"), dir.path().join("a")).unwrap();
+    let ((status, said), _) = gate("completion +50 %", "all");
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("x, x: completion: a value after, none before, not checked\n"), "{said}");
+    fs::rename(dir.path().join("a"), dir.path().join("never")).unwrap();
+    fs::rename(dir.path().join("all"), dir.path().join("a")).unwrap();
     let ((status, said), _) = gate("goodput -50 %", "renamed");
     assert_eq!(status, 1, "{said}");
 }

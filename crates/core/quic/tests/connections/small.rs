@@ -126,8 +126,8 @@ proptest! {
         }
         let mut is_finished = false;
         for _ in 0..100 {
-            // A client that only receives must keep its new address alive: if the challenges are lost
-            // that three times a small datagram allow, the server can send it nothing more.
+            // A client that only receives must keep its new address alive. The server may send
+            // three times a small datagram; once that is spent and lost, both wait.
             if moves && !is_finished {
                 world.client_connection().ping();
             }

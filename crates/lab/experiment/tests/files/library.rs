@@ -120,12 +120,31 @@ fn names_of_files() {
         ("a\u{1b}[31m.toml", "a control character"),
         ("a\nb.toml", "a control character"),
         ("..toml", "file name is empty"),
+        (".runs-x.toml", "begins like that of an unfinished folder"),
+        ("experiments/.partial-x/y.toml", "begins like that of an unfinished folder"),
     ] {
         let path = dir.path().join(name);
-        std::fs::write(&path, "title = 'x'").unwrap();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "title = 'x'").unwrap();
         let said = Library.resolve(&[path.display().to_string()]).unwrap_err().to_string();
         assert!(said.contains(wrong), "{said}");
     }
+}
+
+/// The results of two experiments with one name would replace each other.
+#[test]
+fn two_files_of_one_name_are_refused() {
+    let files = ["one/x.toml", "two/x.toml", "experiments/quic-dc/table-1.toml"];
+    let dir = folder(&files.map(|name| (name, SMALL)));
+    let [one, two, shipped] = files.map(|name| dir.path().join(name).display().to_string());
+    let found =
+        |words: &[&str]| Library.resolve(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+    let said = found(&[&one, &two]).unwrap_err().to_string();
+    assert!(said.contains(&format!("{two}: this experiment and {one} are both called `x`")), "{said}");
+    assert!(said.contains("rename one, or run each with its own --out"), "{said}");
+    assert!(found(&["quic-dc/table-1", &shipped]).is_err());
+    let again = one.replace("one/", "two/../one/./");
+    assert_eq!(found(&[&one, &again]).unwrap().len(), 1, "the same file");
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn bounds_in_sentences_are_read() {
     assert!(wrong.contains("invalid placeholder `{Cubic: jain > fair}`"), "{wrong}");
 }
 
-/// ` (wire)` is the suffix of rows of `run --on wire`.
+/// ` (wire)` is the suffix of rows of `run --on wire`, and ` @ run` that of metrics of a window.
 #[test]
 fn labels_of_the_wire() {
     for (from, to) in [
@@ -131,6 +131,12 @@ fn labels_of_the_wire() {
         assert!(said.starts_with(&format!("{FILE}:")), "{said}");
     }
     assert!(small("controller = \"cubic\"", "label = \"a wire\"\ncontroller = \"cubic\"").is_ok());
+    let label = |label: &str| {
+        small("controller = \"cubic\"", &format!("label = \"{label}\"\ncontroller = \"cubic\""))
+    };
+    let said = label("a @ run").unwrap_err().to_string();
+    assert!(said.contains("label `a @ run` has ` @ `, which precedes the window"), "{said}");
+    assert!(label("a@run").is_ok());
 }
 
 /// `[[bias]]` may leave the cause open.

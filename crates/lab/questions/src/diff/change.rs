@@ -39,6 +39,8 @@ pub struct Ruling {
     /// The rule as it was written.
     pub rule: String,
     pub is_broken: bool,
+    /// Whether a change of this number could break it. A fall ends at 0, and a share at 100 %.
+    pub can_be_broken: bool,
     /// Smallest change that the runs show, as a share or in the unit of the metric. `None` if the
     /// spread is unknown.
     pub smallest: Option<f64>,
@@ -81,6 +83,7 @@ impl Change {
     }
 }
 
-fn join(words: [&str; 3]) -> String {
+/// Joins the words that are not empty.
+pub(super) fn join(words: [&str; 3]) -> String {
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }

@@ -1,18 +1,19 @@
 //! Compares two sets of results, number by number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use experiment::metric::Metric;
 use experiment::place::Place;
 use experiment::row::RowLabel;
-use results::summary::{Cell, Summary, Verdict};
+use results::summary::{Cell, Row, Summary, Verdict};
 use serde::Serialize;
 
-use super::change::Change;
+use super::change::{Change, join};
 use super::evidence::Sides;
-use super::pairs;
 use super::rule::Rule;
 use super::set::{Measured, samples};
+use super::unchecked::{self, GONE, Unchecked};
+use super::{pairs, settings};
 
 /// A claim whose verdict changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,8 +41,10 @@ pub struct Comparison {
     pub metrics: Vec<Metric>,
     /// Rules without a number to compare.
     pub unused: Vec<String>,
-    /// Numbers and experiments of the first set that a rule is about and that the second lacks.
-    pub gone: Vec<String>,
+    /// Rows without a valid run, and what a rule is about and one set lacks.
+    pub unchecked: Vec<Unchecked>,
+    /// Keys of the runs that differ, beside those of controllers.
+    pub settings: BTreeSet<String>,
 }
 
 impl Comparison {
@@ -63,10 +66,17 @@ impl Comparison {
         }
         let farther = |a: &Change, b: &Change| b.distance().total_cmp(&a.distance());
         all.changes.sort_by(|a, b| a.rank().cmp(&b.rank()).then_with(|| farther(a, b)));
-        let is_unused = |rule: &&Rule| all.changes.iter().all(|change| change.metric != rule.metric);
-        all.unused = rules.iter().filter(is_unused).map(|rule| rule.text.clone()).collect();
         let experiments = all.alone.iter().filter(|(.., is_new)| !is_new && !rules.is_empty());
-        all.gone.extend(experiments.map(|(name, world, _)| format!("{name} ({})", world.word())));
+        all.unchecked.extend(experiments.map(|(name, world, _)| Unchecked {
+            what: format!("{name} ({})", world.word()),
+            why: GONE,
+            metrics: rules.iter().map(|rule| rule.metric.clone()).collect(),
+        }));
+        let is_unused = |rule: &&Rule| {
+            all.changes.iter().all(|change| change.metric != rule.metric)
+                && all.unchecked.iter().all(|unchecked| !unchecked.metrics.contains(&rule.metric))
+        };
+        all.unused = rules.iter().filter(is_unused).map(|rule| rule.text.clone()).collect();
         all
     }
 
@@ -75,33 +85,26 @@ impl Comparison {
         let is_new = |metric: &&Metric| !self.metrics.contains(metric);
         let new: Vec<Metric> = after.summary.metrics.iter().filter(is_new).cloned().collect();
         self.metrics.extend(new);
-        let [old, new] = [before, after].map(|results| cells(&results.summary));
+        self.settings.extend(settings::differing([&before.manifest, &after.manifest]));
+        let [old, new] = [before, after].map(|results| rows(&results.summary));
+        let numbers = |rows: &Rows<'_>| rows.values().map(|row| row.cells.len()).sum::<usize>();
+        let mut common = 0;
         let runs = [before, after].map(Measured::counted);
-        self.unmatched += old.keys().filter(|key| !new.contains_key(*key)).count();
-        self.unmatched += new.keys().filter(|key| !old.contains_key(*key)).count();
-        for ((variant, row, metric), one) in &old {
-            let Some(other) = new.get(&(*variant, *row, *metric)) else {
-                if rules.iter().any(|rule| rule.metric == **metric) {
-                    let (name, place) =
-                        (&before.summary.experiment, if variant.is_empty() { "" } else { ", " });
-                    self.gone.push(format!("{name} {row}{place}{variant}: {metric}"));
-                }
-                continue;
-            };
-            let samples = runs.each_ref().map(|runs| samples(runs, (variant, row), metric));
-            let mut change = Change {
-                experiment: before.summary.experiment.clone(),
-                variant: (*variant).to_owned(),
-                row: (*row).clone(),
-                metric: (*metric).clone(),
-                before: one.value(),
-                after: other.value(),
-                evidence: Sides { cells: [*one, *other], samples }.evidence(),
-                rulings: Vec::new(),
-            };
-            change.rulings = rules.iter().filter_map(|rule| rule.judge(&change)).collect();
-            self.changes.push(change);
+        for (&place, row) in &old {
+            let now = new.get(&place).copied();
+            let name = join([&before.summary.experiment, place.0, place.1.as_str()]);
+            self.unchecked.extend(unchecked::of_row(&name, [Some(row), now], rules));
+            let Some(now) = now else { continue };
+            let both =
+                row.cells.iter().filter_map(|(metric, one)| Some((metric, [one, now.cells.get(metric)?])));
+            common += both.clone().count();
+            for (metric, cells) in both.filter(|_| row.is_trusted() && now.is_trusted()) {
+                let samples = runs.each_ref().map(|runs| samples(runs, place, metric));
+                let experiment = &before.summary.experiment;
+                self.changes.push(change(experiment, place, metric, &Sides { cells, samples }, rules));
+            }
         }
+        self.unmatched += numbers(&old) + numbers(&new) - 2 * common;
         self.claims.extend(changed_verdicts(&before.summary, &after.summary));
     }
 
@@ -115,25 +118,54 @@ impl Comparison {
         self.changes.iter().filter(|change| change.broken().is_some())
     }
 
+    /// Returns a rule that no change of the compared numbers could break, and one of the numbers.
+    pub fn accepts_all(&self) -> Option<(&str, &Change)> {
+        let rulings = || self.changes.iter().flat_map(|c| c.rulings.iter().map(move |ruling| (ruling, c)));
+        let is_useless =
+            |rule: &str| rulings().filter(|(ruling, _)| ruling.rule == rule).all(|(r, _)| !r.can_be_broken);
+        let found = rulings().find(|(ruling, _)| !ruling.can_be_broken && is_useless(&ruling.rule))?;
+        Some((&found.0.rule, found.1))
+    }
+
     /// Reports whether every rule was checked and holds. A rule that the runs cannot check does not
     /// count as kept.
     pub fn passes(&self) -> bool {
         let fails = |change: &Change| change.rulings.iter().any(|r| r.is_broken || r.is_too_fine);
-        self.unused.is_empty() && self.gone.is_empty() && !self.changes.iter().any(fails)
+        let is_checked = self.unchecked.iter().all(|unchecked| unchecked.metrics.is_empty());
+        self.unused.is_empty() && is_checked && !self.changes.iter().any(fails)
     }
 }
 
-type CellKey<'a> = (&'a str, &'a RowLabel, &'a Metric);
+/// Compares the two sides of a number, and judges it by the rules.
+fn change(
+    experiment: &str,
+    (variant, row): (&str, &RowLabel),
+    metric: &Metric,
+    sides: &Sides<'_>,
+    rules: &[Rule],
+) -> Change {
+    let [before, after] = sides.cells.map(Cell::value);
+    let mut change = Change {
+        experiment: experiment.to_owned(),
+        variant: variant.to_owned(),
+        row: row.clone(),
+        metric: metric.clone(),
+        before,
+        after,
+        evidence: sides.evidence(),
+        rulings: Vec::new(),
+    };
+    change.rulings = rules.iter().filter_map(|rule| rule.judge(&change)).collect();
+    change
+}
 
-fn cells(summary: &Summary) -> BTreeMap<CellKey<'_>, &Cell> {
-    let rows = summary
-        .variants
-        .iter()
-        .flat_map(|variant| variant.rows.iter().map(|row| (variant.name.as_str(), row)));
-    rows.flat_map(|(variant, row)| {
-        row.cells.iter().map(move |(metric, cell)| ((variant, &row.label, metric), cell))
-    })
-    .collect()
+/// Rows of a table by variant and label.
+type Rows<'a> = BTreeMap<(&'a str, &'a RowLabel), &'a Row>;
+
+fn rows(summary: &Summary) -> Rows<'_> {
+    let variants = summary.variants.iter();
+    let rows = variants.flat_map(|variant| variant.rows.iter().map(|row| (variant.name.as_str(), row)));
+    rows.map(|(variant, row)| ((variant, &row.label), row)).collect()
 }
 
 fn changed_verdicts(before: &Summary, after: &Summary) -> Vec<ChangedVerdict> {

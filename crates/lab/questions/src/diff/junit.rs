@@ -5,17 +5,23 @@ use maud::{Markup, PreEscaped, html};
 use super::change::Change;
 use super::comparison::Comparison;
 use super::sight::too_fine;
+use super::unchecked::Unchecked;
 
 /// First line of the file.
 const DECLARATION: PreEscaped<&str> = PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 /// Message for a rule whose metric is in neither or only one of the tables.
 const UNUSED: &str = "no number to compare: no table in both results has this metric";
 
-/// Message for a number that has no counterpart.
-pub(super) const GONE: &str = "a value before, none after";
+/// A test case: its name, its outcome, and what its rules see.
+type Case = (String, Outcome, String);
 
-/// A test case: its name, a message if it failed, and what its rules see.
-type Case = (String, Option<String>, String);
+/// Outcome of a test case, with a message.
+enum Outcome {
+    Passed,
+    /// No rule is about it.
+    Skipped(String),
+    Failed(String),
+}
 
 /// Returns the report: a suite per experiment, a case per number that a rule is about.
 pub(super) fn report(comparison: &Comparison) -> String {
@@ -33,12 +39,11 @@ pub(super) fn report(comparison: &Comparison) -> String {
     }
     if !comparison.unused.is_empty() {
         let unused = comparison.unused.iter();
-        let unused = unused.map(|rule| (rule.clone(), Some(UNUSED.to_owned()), String::new()));
+        let unused = unused.map(|rule| (rule.clone(), Outcome::Failed(UNUSED.to_owned()), String::new()));
         suites.push(("rules", unused.collect()));
     }
-    if !comparison.gone.is_empty() {
-        let gone = comparison.gone.iter().map(|what| (what.clone(), Some(GONE.to_owned()), String::new()));
-        suites.push(("missing", gone.collect()));
+    if !comparison.unchecked.is_empty() {
+        suites.push(("not checked", comparison.unchecked.iter().map(unchecked).collect()));
     }
     let cases = || suites.iter().flat_map(|(_, cases)| cases);
     let report = html! {
@@ -55,13 +60,22 @@ pub(super) fn report(comparison: &Comparison) -> String {
 }
 
 fn failures<'a>(cases: impl IntoIterator<Item = &'a Case>) -> usize {
-    cases.into_iter().filter(|(_, failure, _)| failure.is_some()).count()
+    cases.into_iter().filter(|(_, outcome, _)| matches!(outcome, Outcome::Failed(_))).count()
 }
 
-fn element((name, failure, output): &Case) -> Markup {
+fn unchecked(Unchecked { what, why, metrics }: &Unchecked) -> Case {
+    let outcome = if metrics.is_empty() { Outcome::Skipped } else { Outcome::Failed };
+    (what.clone(), outcome((*why).to_owned()), String::new())
+}
+
+fn element((name, outcome, output): &Case) -> Markup {
     html! {
         testcase name=(xml(name)) {
-            @if let Some(message) = failure { failure message=(xml(message)) {} }
+            @match outcome {
+                Outcome::Passed => {}
+                Outcome::Skipped(message) => { skipped message=(xml(message)) {} }
+                Outcome::Failed(message) => { failure message=(xml(message)) {} }
+            }
             @if !output.is_empty() { system-out { (xml(output)) } }
         }
     }
@@ -82,7 +96,11 @@ fn case(change: &Change) -> Case {
     let fine = change.rulings.iter().find(|ruling| ruling.is_too_fine);
     let fine = || fine.map(|fine| format!("\"{}\" is too fine: {}", fine.rule, too_fine(change, fine)));
     let sees = change.rulings.iter().map(|ruling| format!("\"{}\" sees {}", ruling.rule, ruling.sees));
-    (change.case(), broken.or_else(fine), sees.collect::<Vec<_>>().join("\n"))
+    (
+        change.case(),
+        broken.or_else(fine).map_or(Outcome::Passed, Outcome::Failed),
+        sees.collect::<Vec<_>>().join("\n"),
+    )
 }
 
 #[cfg(test)]
@@ -91,8 +109,8 @@ mod tests {
 
     #[test]
     fn values_are_escaped() {
-        let failure = Some("1 -> 2 breaks \"goodput -3 %\"".to_owned());
-        let case = ("a < \"b\" & c\u{1}".to_owned(), failure, "<".to_owned());
+        let failure = "1 -> 2 breaks \"goodput -3 %\"".to_owned();
+        let case = ("a < \"b\" & c\u{1}".to_owned(), Outcome::Failed(failure), "<".to_owned());
         assert_eq!(
             element(&case).into_string(),
             "<testcase name=\"a &lt; &quot;b&quot; &amp; c\u{fffd}\"><failure message=\"1 -&gt; 2 breaks \

@@ -7,14 +7,17 @@ mod junit;
 mod pairs;
 mod rule;
 mod set;
+mod settings;
 mod sight;
 mod text;
+mod unchecked;
 
 pub use self::change::{Change, Ruling};
 pub use self::comparison::{ChangedVerdict, Comparison};
 pub use self::evidence::{Evidence, Method};
 pub use self::rule::Rule;
 pub use self::set::{Measured, Set};
+pub use self::unchecked::Unchecked;
 
 use crate::{Cost, Failure, Lab, Page};
 

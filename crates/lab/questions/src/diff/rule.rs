@@ -96,21 +96,31 @@ impl Rule {
         (self.metric == change.metric).then(|| Ruling {
             rule: self.text.clone(),
             is_broken: self.is_broken_by(change),
+            can_be_broken: self.can_be_broken_from(change.before),
             smallest,
             is_too_fine: smallest.is_some_and(is_finer),
             sees: self.words(smallest),
         })
     }
 
+    /// Reports whether any number after this one could break the rule.
+    fn can_be_broken_from(&self, before: f64) -> bool {
+        let last = before + if self.relative { before * self.bound } else { self.bound };
+        let max = self.metric.quantity().and_then(|quantity| quantity.max).unwrap_or(f64::INFINITY);
+        if self.is_fall() { last > 0.0 || before < 0.0 } else { last < max }
+    }
+
     /// Returns the smallest change in the rule's direction that the runs show, as a share or in the
-    /// unit of the metric.
+    /// unit of the metric. A fall by all of the number is not shown.
     fn smallest(&self, change: &Change) -> Option<f64> {
         let [logarithm, absolute] = change.evidence.smallest?;
-        Some(match (self.relative, self.is_fall()) {
-            (false, _) => absolute,
-            (true, true) => -libm::expm1(-logarithm),
-            (true, false) => libm::expm1(logarithm),
-        })
+        let (smallest, all) = match (self.relative, self.is_fall()) {
+            (false, true) => (absolute, change.before.abs()),
+            (false, false) => (absolute, f64::INFINITY),
+            (true, true) => (-libm::expm1(-logarithm), 0.995),
+            (true, false) => (libm::expm1(logarithm), f64::INFINITY),
+        };
+        Some(if smallest > ALIKE && smallest >= all { f64::INFINITY } else { smallest })
     }
 
     /// Describes the smallest change that is seen.
@@ -123,7 +133,8 @@ impl Rule {
             Some(smallest @ ALIKE..f64::INFINITY) => {
                 format!("a {direction} of {} or more, {POWER}", size(smallest))
             }
-            Some(f64::INFINITY) => format!("no {direction} from 0"),
+            Some(f64::INFINITY) if self.is_fall() => "no fall, because its runs vary too much".to_owned(),
+            Some(f64::INFINITY) => "no rise from 0".to_owned(),
             Some(_) => format!("any {direction}, because its runs have no spread"),
         }
     }
@@ -209,6 +220,33 @@ mod tests {
         assert!(!ruling.is_too_fine && ruling.sees.starts_with("a fall of 4.9 %"), "nothing has changed");
         let (is_too_fine, sees) = judge("goodput -3 %", None);
         assert!(!is_too_fine && sees.contains("single run"), "{sees}");
+        let none = (true, "no fall, because its runs vary too much".to_owned());
+        assert_eq!(judge("goodput -99 %", Some([6.0, 1.0])), none);
+        let (is_too_fine, sees) = judge("goodput -99 Mbit/s", Some([1.0, 101.0]));
+        assert_eq!((is_too_fine, sees), none);
+        let (is_too_fine, sees) = judge("goodput -3 %", None);
+        assert!(!is_too_fine && sees.contains("single run"), "{sees}");
+    }
+
+    /// A fall cannot pass 0, and a rise not the largest value of its metric.
+    #[test]
+    fn rules_that_nothing_breaks() {
+        for (rule, before, can_be_broken) in [
+            ("goodput -100 Mbit/s", 3.0, false),
+            ("goodput -3 Mbit/s", 3.0, false),
+            ("goodput -2.9 Mbit/s", 3.0, true),
+            ("goodput -99 %", 3.0, true),
+            ("goodput -3 %", 0.0, false),
+            ("goodput +99 Mbit/s", 3.0, true),
+            ("owd_mean -3 ms", -1.0, true),
+            ("loss +0.5", 99.0, true),
+            ("loss +1", 99.0, false),
+            ("jain +30 %", 0.8, false),
+            ("jain +10 %", 0.8, true),
+        ] {
+            let rule = Rule::read(rule).unwrap();
+            assert_eq!(rule.can_be_broken_from(before), can_be_broken, "{rule:?} from {before}");
+        }
     }
 
     #[test]

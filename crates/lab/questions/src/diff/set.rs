@@ -6,7 +6,7 @@ use std::path::Path;
 
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
-use results::store::{self, RunRow};
+use results::store::{self, Manifest, RunRow};
 use results::summary::Summary;
 
 use super::evidence::Samples;
@@ -24,6 +24,7 @@ pub struct Set {
 pub struct Measured {
     pub id: String,
     pub summary: Summary,
+    pub manifest: Manifest,
     pub runs: Vec<RunRow>,
 }
 
@@ -36,18 +37,15 @@ impl Measured {
     /// # Errors
     /// Fails if it is not a results folder or a file is damaged.
     pub fn load(folder: &Path) -> io::Result<Self> {
-        let summary = store::load_summary(folder)?;
-        Ok(Self { id: crate::id(folder), summary, runs: store::measured(folder)? })
+        let (summary, manifest) = (store::load_summary(folder)?, store::manifest(folder)?);
+        Ok(Self { id: crate::id(folder), summary, manifest, runs: store::measured(folder)? })
     }
 
-    /// Returns the valid runs of each row, or all of them if none is valid.
+    /// Returns the valid runs of each row.
     pub(super) fn counted(&self) -> Counted<'_> {
         let mut all = Counted::new();
-        for run in &self.runs {
+        for run in self.runs.iter().filter(|run| run.is_valid()) {
             all.entry((run.variant.as_str(), &run.row)).or_default().push(run);
-        }
-        for runs in all.values_mut().filter(|runs| runs.iter().any(|run| run.is_valid())) {
-            runs.retain(|run| run.is_valid());
         }
         all
     }

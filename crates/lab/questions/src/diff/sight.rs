@@ -69,7 +69,8 @@ fn sight(comparison: &Comparison, rule: &str) -> Option<String> {
 /// Says what a row shows, for a rule that is finer, and what to do.
 pub(super) fn too_fine(change: &Change, ruling: &Ruling) -> String {
     let advice = "add repetitions, take noise out of the network, or allow more";
-    format!("{} show only {}; {advice}", runs(change), ruling.sees)
+    let only = if ruling.sees.starts_with("no ") { "" } else { "only " };
+    format!("{} show {only}{}; {advice}", runs(change), ruling.sees)
 }
 
 fn runs(change: &Change) -> String {

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::Question;
 use super::change::Change;
 use super::comparison::{ChangedVerdict, Comparison};
-use super::junit::GONE;
-use super::sight;
+use super::unchecked::Unchecked;
+use super::{settings, sight};
 
 /// Largest number of changes on a screen.
 const MOST: usize = 10;
@@ -18,6 +18,14 @@ const MOST_METRICS: usize = 16;
 pub(super) struct Shown {
     pub(super) markdown: bool,
     pub(super) all: bool,
+}
+
+impl Shown {
+    /// Returns a text as it is, or escaped for Markdown.
+    fn safe(self, text: &str) -> String {
+        let is_markup = |c: char| self.markdown && "\\`|<*[&~".contains(c);
+        text.chars().flat_map(|c| is_markup(c).then_some('\\').into_iter().chain([c])).collect()
+    }
 }
 
 pub(super) fn report(comparison: &Comparison, question: &Question, shown: Shown) -> String {
@@ -38,26 +46,9 @@ pub(super) fn report(comparison: &Comparison, question: &Question, shown: Shown)
         let _ = writeln!(out, "{broken} of them {verb} a rule");
     }
     let mark = if shown.markdown { "* " } else { "" };
-    for line in sight::lines(comparison, &question.rules) {
-        let _ = writeln!(out, "{mark}{line}");
+    for line in sight::lines(comparison, &question.rules).into_iter().chain(remarks(comparison, question)) {
+        let _ = writeln!(out, "{mark}{}", shown.safe(&line));
     }
-    for gone in &comparison.gone {
-        let _ = writeln!(out, "{mark}{gone}: {GONE}, which breaks the rule");
-    }
-    for rule in &comparison.unused {
-        let _ = writeln!(out, "\"{rule}\" was not checked: no table in both results has this metric");
-    }
-    for (before, after) in &comparison.renamed {
-        let _ = writeln!(out, "{before} is called {after} in {}", question.after.name);
-    }
-    for (name, world, is_new) in &comparison.alone {
-        let side = if *is_new { &question.after.name } else { &question.before.name };
-        let _ = writeln!(out, "{name} ({}): only in {}", world.word(), side);
-    }
-    if comparison.unmatched > 0 {
-        let _ = writeln!(out, "{} numbers have no counterpart", comparison.unmatched);
-    }
-    comparison.claims.iter().for_each(|claim| verdict(&mut out, claim, shown));
     if beyond > MOST {
         metrics(&mut out, comparison, shown);
     }
@@ -65,10 +56,30 @@ pub(super) fn report(comparison: &Comparison, question: &Question, shown: Shown)
     out
 }
 
-fn verdict(out: &mut String, changed: &ChangedVerdict, shown: Shown) {
-    let ChangedVerdict { experiment, claim, before, after } = changed;
-    let mark = if shown.markdown { "* " } else { "" };
-    let _ = writeln!(out, "{mark}{experiment} {claim}: {} -> {}", before.words(), after.words());
+/// Says what was not compared, what is new and which verdicts changed.
+fn remarks(comparison: &Comparison, question: &Question) -> Vec<String> {
+    let (before, after) = (&question.before.name, &question.after.name);
+    let mut all: Vec<String> = comparison.unchecked.iter().map(Unchecked::sentence).collect();
+    let unused = comparison.unused.iter();
+    all.extend(
+        unused.map(|rule| format!("\"{rule}\" was not checked: no table in both results has this metric")),
+    );
+    all.extend(settings::sentence(&comparison.settings));
+    all.extend(comparison.renamed.iter().map(|(old, new)| format!("{old} is called {new} in {after}")));
+    let side = |is_new: bool| if is_new { after } else { before };
+    let alone = comparison.alone.iter();
+    all.extend(
+        alone.map(|(name, world, is_new)| format!("{name} ({}): only in {}", world.word(), side(*is_new))),
+    );
+    if comparison.unmatched > 0 {
+        all.push(format!("{} numbers have no counterpart", comparison.unmatched));
+    }
+    all.extend(comparison.claims.iter().map(verdict));
+    all
+}
+
+fn verdict(ChangedVerdict { experiment, claim, before, after }: &ChangedVerdict) -> String {
+    format!("{experiment} {claim}: {} -> {}", before.words(), after.words())
 }
 
 /// Appends the number of changes of each metric, and their range.
@@ -93,7 +104,7 @@ fn metrics(out: &mut String, comparison: &Comparison, shown: Shown) {
         }
         let by = by.join(", ");
         let _ = match shown.markdown {
-            true => writeln!(out, "| {metric} | {n} of {total} | {by} |"),
+            true => writeln!(out, "| {} | {n} of {total} | {by} |", shown.safe(metric)),
             false => writeln!(out, "    {metric:width$}  {n:>4} of {total:<4}  {by}"),
         };
     }
@@ -118,14 +129,14 @@ fn changes(out: &mut String, comparison: &Comparison, shown: Shown) {
         out.push('\n');
     }
     for change in all.iter().take(most) {
-        out.push_str(&line(change, shown.markdown));
+        out.push_str(&line(change, shown));
     }
     if all.len() > most {
         let _ = writeln!(out, "and {} more; -v shows them", all.len() - most);
     }
 }
 
-fn line(change: &Change, markdown: bool) -> String {
+fn line(change: &Change, shown: Shown) -> String {
     let place = change.place();
     let number = |value: f64| format!("{value:.*}", change.metric.decimals(value).max(2));
     let by = change.relative().map_or_else(|| "from 0".to_owned(), |by| format!("{:+.1} %", by * 100.0));
@@ -138,15 +149,23 @@ fn line(change: &Change, markdown: bool) -> String {
         });
     let (before, after, unit) = (number(change.before), number(change.after), change.metric.unit());
     let rule = change.broken().map_or_else(String::new, |rule| format!("breaks \"{rule}\""));
-    if markdown {
-        return format!(
-            "| {} | {} {unit} | {before} | {after} | {by} | {range} | {rule} |\n",
-            place.replace('|', "\\|"),
-            change.metric
-        );
+    if shown.markdown {
+        let [place, metric, rule] = [&place, change.metric.as_str(), &rule].map(|text| shown.safe(text));
+        return format!("| {place} | {metric} {unit} | {before} | {after} | {by} | {range} | {rule} |\n");
     }
     let mark = if rule.is_empty() { "" } else { "! " };
     let range = if range.is_empty() { String::new() } else { format!(" ({range})") };
     format!("{mark}{place}\n    {} {before} -> {after} {unit}, {by}{range} {rule}\n", change.metric)
         .replace(" \n", "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_no_markup() {
+        let safe = |markdown| Shown { markdown, all: false }.safe("a|b `c` <d> rtt_mean");
+        assert_eq!([safe(false), safe(true)], ["a|b `c` <d> rtt_mean", "a\\|b \\`c\\` \\<d> rtt_mean"]);
+    }
 }

@@ -18,7 +18,7 @@ pub struct Entry {
     pub dir: PathBuf,
     /// Size of its files in bytes, without the list of checksums.
     pub bytes: u64,
-    /// Time of the last write.
+    /// Time of the last run that gave these results.
     pub modified: Option<SystemTime>,
     /// The manifest, if it can be read.
     pub manifest: Option<Manifest>,
@@ -96,13 +96,14 @@ fn entry(root: &Path, dir: &Path) -> io::Result<Entry> {
     }
     let parent = dir.parent().unwrap_or(root);
     let experiment = parent.strip_prefix(root).unwrap_or(parent);
+    let time = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified());
     let name = |path: &Path| path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
     Ok(Entry {
         experiment: name(experiment),
         id: dir.file_name().map(|id| name(Path::new(id))).unwrap_or_default(),
         dir: dir.to_owned(),
         bytes,
-        modified: fs::metadata(dir).and_then(|meta| meta.modified()).ok(),
+        modified: time(&dir.join(SUMMARY)).or_else(|_| time(dir)).ok(),
         manifest: None,
         summary: None,
         state: State::Unsummed,

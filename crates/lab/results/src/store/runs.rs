@@ -11,6 +11,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use experiment::input::open_regular;
+use experiment::library::TEMPORARY;
 use scenario::Histogram;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -24,7 +25,7 @@ use crate::store::recording::{self, Recorded, Recording};
 use crate::store::unfinished::{Unfinished, is_stale};
 use crate::summary::FlowRow;
 
-pub(super) const PREFIX: &str = ".runs-";
+pub(super) const PREFIX: &str = TEMPORARY[1];
 const DIGEST: usize = 32;
 
 /// A finished run.

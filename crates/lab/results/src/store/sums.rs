@@ -124,12 +124,15 @@ pub(super) fn check(dir: &Path) -> io::Result<bool> {
     }
 }
 
+/// Files of a results folder beside the list.
+const WRITTEN: &str =
+    "manifest.toml summary.json runs.csv columns.json series.parquet flows.parquet rtt_cdf.parquet";
+
 /// Reports whether a program writes a file of this name into results folders. Other files are the
 /// user's.
-fn is_written(name: &Path) -> bool {
-    let extensions = ["csv", "json", "parquet", "toml"];
-    let extension = name.extension().unwrap_or_default();
-    name.starts_with("qlog") || name.starts_with("pcap") || extensions.iter().any(|known| extension == *known)
+pub(super) fn is_written(name: &Path) -> bool {
+    let is_log = name.starts_with("qlog") || name.starts_with("pcap");
+    is_log || WRITTEN.split(' ').any(|known| name == Path::new(known))
 }
 
 /// Checks the logs of a list that is itself unchanged, and returns them.
@@ -220,20 +223,23 @@ mod tests {
     fn damage_is_seen() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("qlog")).unwrap();
-        for (name, text) in [("a.csv", "1,2"), ("qlog/b", "x")] {
+        for (name, text) in [("runs.csv", "1,2"), ("qlog/b", "x")] {
             fs::write(dir.path().join(name), text).unwrap();
         }
         assert!(!check(dir.path()).unwrap(), "no list yet");
         write(dir.path()).unwrap();
         assert!(check(dir.path()).unwrap());
         let list = fs::read_to_string(dir.path().join(NAME)).unwrap();
-        for (rest, unlisted) in [("", "a.csv"), (list.split_inclusive('\n').next().unwrap(), "qlog/b")] {
+        for (rest, unlisted) in [("", "qlog/b"), (list.split_inclusive('\n').next().unwrap(), "runs.csv")] {
             fs::write(dir.path().join(NAME), rest).unwrap();
             let problem = check(dir.path()).unwrap_err().to_string();
             assert_eq!(problem, format!("{unlisted} is not listed in SHA256SUMS"));
         }
         fs::write(dir.path().join(NAME), list).unwrap();
-        fs::write(dir.path().join("notes.txt"), "the user's").unwrap();
+        for own in ["notes.txt", "own.csv", "own/runs.csv"] {
+            fs::create_dir_all(dir.path().join("own")).unwrap();
+            fs::write(dir.path().join(own), "the user's").unwrap();
+        }
         assert!(check(dir.path()).unwrap());
         fs::write(dir.path().join("qlog/b"), "y").unwrap();
         assert!(check(dir.path()).unwrap_err().to_string().contains("qlog/b does not match"));

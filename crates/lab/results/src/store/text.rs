@@ -42,12 +42,18 @@ fn cells(column: &Column) -> Vec<String> {
 }
 
 fn safe(word: &str) -> String {
-    if word.starts_with(FORMULA) { format!("'{word}") } else { word.to_owned() }
+    if is_formula(word) { format!("'{word}") } else { word.to_owned() }
 }
 
 /// Removes the apostrophe of [`safe`].
 fn unprotected(word: &str) -> &str {
-    word.strip_prefix('\'').filter(|rest| rest.starts_with(FORMULA)).unwrap_or(word)
+    word.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(word)
+}
+
+/// Reports whether a word begins like a formula, perhaps after apostrophes. These are protected
+/// too, since the first one is removed.
+fn is_formula(word: &str) -> bool {
+    word.trim_start_matches('\'').starts_with(FORMULA)
 }
 
 /// Reads every run from a table that [`csv`] wrote.
@@ -130,7 +136,8 @@ mod tests {
             values: [("goodput".into(), value), ("loss of =a".into(), 0.1 + 0.2)].into(),
             audit: Some(Audit { invalid_reasons: vec!["late".to_owned()], repeated: 0 }),
         };
-        let runs = [run("queue = 1 BDP", 0, 1.5), run("=a", 1, -2.0)];
+        let runs =
+            [run("queue = 1 BDP", 0, 1.5), run("=a", 1, -2.0), run("'=a", 2, 0.0), run("''@'", 3, 0.0)];
         let csv = csv(&runs_table(&runs)).unwrap();
         assert_eq!(format!("{:?}", measured(&csv[..]).unwrap()), format!("{runs:?}"));
         let text = String::from_utf8(csv).unwrap();

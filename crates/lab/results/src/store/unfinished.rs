@@ -7,9 +7,10 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use experiment::library::TEMPORARY;
 use tempfile::TempDir;
 
-const PREFIX: &str = ".partial-";
+const PREFIX: &str = TEMPORARY[0];
 /// Name of the locked file.
 pub(super) const LOCK: &str = ".lock";
 /// Age at which a folder without a lock is removed.
