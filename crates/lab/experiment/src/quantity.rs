@@ -173,7 +173,7 @@ quantities! {
     /// paths on which ECN validation failed, so that the sender stopped marking (RFC 9000 section
     /// 13.4.2)
     ecn_failures: "paths", 0;
-    /// window reductions of any cause, per flow
+    /// congestion events of any cause after which the window was smaller, per flow
     reductions: "events", 1;
     /// largest window of a flow's first slow start; mean over flows
     slow_start_window: "kB", 1, has_windows = false;

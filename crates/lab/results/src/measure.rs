@@ -69,6 +69,8 @@ struct Part<'a> {
     objects: Option<&'a ObjectTotals>,
     /// The sender's counters at the beginning and at the end.
     stats: [Stats; 2],
+    /// Reductions of the window. In the measuring window they cover the whole run.
+    reductions: u64,
     /// Time for which the flow ran in the window.
     measured: Duration,
 }
@@ -81,6 +83,7 @@ impl<'a> Part<'a> {
             media: record.media.as_ref(),
             objects: record.objects.as_ref(),
             stats: [Stats::default(), record.stats.clone()],
+            reductions: record.reductions,
             measured: record.measured(end),
         }
     }
@@ -92,6 +95,7 @@ impl<'a> Part<'a> {
             media: flow.media.as_ref(),
             objects: flow.objects.as_ref(),
             stats: [flow.before.clone(), flow.after.clone()],
+            reductions: flow.totals.reductions,
             measured: flow.measured,
         }
     }
@@ -300,8 +304,7 @@ fn of_senders(words: &mut Words, flows: &[&Part<'_>]) {
     put("lost_by_timeout", total(|s| s.lost_by_timeout));
     put("ecn_failures", total(|s| s.ecn_failures));
     put("receive_times", 100.0 * total(|s| s.used_stamps) / total(|s| s.acked));
-    let reductions = |s: &Stats| s.loss_events + s.ecn_events + s.delay_events + s.collapses;
-    put("reductions", mean(&each(flows, |f| f.events(reductions))));
+    put("reductions", mean(&each(flows, |f| f.reductions as f64)));
 }
 
 /// Adds metrics of media flows.
