@@ -155,6 +155,7 @@ fn of_span(scenario: &Scenario, outcome: &Outcome, groups: &[String], span: &Spa
     let all: Vec<&Part<'_>> = span.parts.iter().collect();
     let mut words = of_flows(&all);
     put(&mut words, "total_goodput", total_goodput(&all, span.length));
+    put(&mut words, "ended", ended_before(scenario, outcome, span.carried.1[0]));
     let seconds = outcome.seconds.within(span.window);
     put(&mut words, "jain_1s", mean(&jain_by_second(&seconds)));
     put(&mut words, "goodput_time_std", spread_over_time(&seconds, |_| true));
@@ -183,6 +184,14 @@ fn of_span(scenario: &Scenario, outcome: &Outcome, groups: &[String], span: &Spa
         values.extend(of_label(of_group, group));
     }
     values
+}
+
+/// Returns the end of a run, in seconds, if that was before `from` because every transfer was
+/// complete.
+fn ended_before(scenario: &Scenario, outcome: &Outcome, from: Time) -> f64 {
+    let mut flows = scenario.flows.iter().zip(&outcome.flows);
+    let complete = flows.all(|(flow, record)| flow.complete(record.finished).is_some());
+    if complete && outcome.end < from { outcome.end.as_secs_f64() } else { f64::NAN }
 }
 
 /// Adds metrics without windows; see [`experiment::quantity::Quantity::has_windows`].
@@ -219,10 +228,9 @@ fn of_records(words: &mut Words, flows: &[(&FlowConfig, &Record)]) {
     }
 }
 
-/// Returns the time that a transfer took, in seconds, if it finished. The record of a flow that was
-/// stopped ends at that time.
+/// Returns the time that a transfer took, in seconds, if it finished.
 fn completion(flow: &FlowConfig, record: &Record) -> Option<f64> {
-    let end = record.finished.filter(|end| flow.stop.is_none_or(|stop| *end < stop))?;
+    let end = flow.complete(record.finished)?;
     Some((end - record.started).as_secs_f64())
 }
 
