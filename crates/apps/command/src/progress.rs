@@ -3,7 +3,7 @@
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use experiment::printable::printable;
+use experiment::printable::{counted, printable};
 use indicatif::{ProgressBar, ProgressStyle};
 use study::{Progress, State, with_updates};
 
@@ -49,7 +49,7 @@ impl Bar {
 
 impl Progress for Bar {
     fn update(&self, state: &State<'_>) {
-        let runs = format!("{} of {} runs", state.over, state.runs);
+        let runs = format!("{} of {}", state.over, counted(state.runs, ["run", "runs"]));
         let is_hidden = self.with(|bar| {
             bar.set_prefix(printable(state.name).into_owned());
             bar.set_position((state.share * PARTS as f64) as u64);
@@ -64,8 +64,9 @@ impl Progress for Bar {
     fn real_time(&self, runs: usize, time: units::Duration) {
         if time >= LONG {
             let minutes = time.0.div_ceil(60_000_000_000);
+            let runs = counted(runs, ["run", "runs"]);
             tell(&format!(
-                "{runs} runs in real time: up to {minutes} min, or longer if invalid runs are repeated"
+                "{runs} in real time: up to {minutes} min, or longer if invalid runs are repeated"
             ));
         }
     }

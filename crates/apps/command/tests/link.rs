@@ -385,3 +385,29 @@ fn open_to_all(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
+
+/// A log and a capture in the same file would destroy each other. Too few files for the emulator
+/// are the reason given, and damage and copies have their own counts.
+#[test]
+fn files_and_their_limit() {
+    if skipped("files_and_their_limit") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("log");
+    let log = log.to_str().unwrap();
+    let output = link(&[LINK, "--log", log, "--pcap", log, "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        errors(&output).contains(&format!("--pcap {log}: the same file as --log {log}")),
+        "{}",
+        errors(&output)
+    );
+    for files in [8, 10, 11, 12, 13] {
+        let script = format!("ulimit -n {files}; exec \"$0\" link -q 'rate=10 Mbit/s' -- true");
+        let output =
+            Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_ackclock")]).output().unwrap();
+        let errors = errors(&output);
+        assert!(errors.contains("EMFILE") || errors.contains("Too many open files"), "{files}: {errors}");
+    }
+}

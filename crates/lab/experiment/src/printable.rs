@@ -1,6 +1,7 @@
 //! Makes foreign text safe for a terminal, by replacing the characters that control it.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 /// Reports whether a character controls the terminal: a control character other than tab and line
 /// feed, or a mark that changes the text direction.
@@ -53,6 +54,13 @@ fn symbol_for(c: char) -> char {
         c if c.is_ascii() => char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER),
         _ => char::REPLACEMENT_CHARACTER,
     }
+}
+
+/// Formats a count with the words behind it, for one and for several.
+pub fn counted(count: impl Display, [one, several]: [&str; 2]) -> String {
+    let count = count.to_string();
+    let words = if count == "1" { one } else { several };
+    count + " " + words
 }
 
 #[cfg(test)]

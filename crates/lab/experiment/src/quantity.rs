@@ -2,8 +2,8 @@
 //!
 //! By default, rates, losses, RTTs, queue delays, `utilization`, frames and objects are measured
 //! inside the measuring window. Counters of the sender (retransmissions, losses by rule,
-//! reductions) cover the whole run. A metric with a window ([`crate::metric`]) is measured in that
-//! window, unless [`Quantity::has_windows`] is false.
+//! reductions) cover the whole run. A window ends with the run. A metric with a window
+//! ([`crate::metric`]) is measured in that window, unless [`Quantity::has_windows`] is false.
 
 /// A quantity that can be measured for a flow or a run.
 #[derive(Debug)]
@@ -173,7 +173,7 @@ quantities! {
     /// paths on which ECN validation failed, so that the sender stopped marking (RFC 9000 section
     /// 13.4.2)
     ecn_failures: "paths", 0;
-    /// window reductions of any cause, per flow
+    /// congestion events of any cause after which the window was smaller, per flow
     reductions: "events", 1;
     /// largest window of a flow's first slow start; mean over flows
     slow_start_window: "kB", 1, has_windows = false;
@@ -226,6 +226,8 @@ quantities! {
     completion: "s", 2, has_windows = false, needs_every_run = true;
     /// share of the transfers that were complete at the end of their flow
     finished: "%", 1, has_windows = false;
+    /// time at which a run ended because every transfer was complete, if the window begins after it
+    ended: "s", 1, subject = Subject::Run;
 }
 
 const fn quantity(name: &'static str, unit: &'static str, doc: &'static str, decimals: usize) -> Quantity {
@@ -260,7 +262,9 @@ impl Quantity {
         Some(match self.name {
             "completion" => "a transfer did not finish (`finished` has the share), or there is none",
             "finished" => "no flow has a `transfer`",
-            "jain_1s" | "goodput_time_std" => "needs `series`, and at least two seconds",
+            "ended" => "the run ended in the window or behind it",
+            "jain_1s" => "needs `series`, and a whole second in which data arrived",
+            "goodput_time_std" => "needs `series`, and at least two seconds",
             "time_threshold_share" => "nothing was declared lost",
             "least_window" => "the window was never reduced",
             "utilization" => "the link has rate 0",

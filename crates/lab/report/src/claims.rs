@@ -1,5 +1,6 @@
 //! The claims of an experiment and their verdicts.
 
+use experiment::printable::counted;
 use maud::{Markup, html};
 
 use crate::terminal::by_how_much;
@@ -122,7 +123,8 @@ fn outcome_counts(all: &[&Judged]) -> String {
     let outcomes = [Outcome::Holds, Outcome::WithinSpread, Outcome::Missed, Outcome::NotJudged];
     let count = |outcome: &Outcome| all.iter().filter(|judged| judged.outcome == *outcome).count();
     let parts = outcomes.iter().filter(|o| count(o) > 0).map(|o| format!("{} {}", count(o), sign(*o).1));
-    format!("{} in {} variants", parts.collect::<Vec<_>>().join(", "), all.len())
+    let variants = counted(all.len(), ["variant", "variants"]);
+    format!("{} in {variants}", parts.collect::<Vec<_>>().join(", "))
 }
 
 fn sign(outcome: Outcome) -> (&'static str, &'static str) {

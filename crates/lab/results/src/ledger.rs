@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::summary::{Cell, ClaimResult, Row, Summary, Variant, Verdict};
 use experiment::metric::Metric;
 use experiment::place::Place;
+use experiment::printable::counted;
 use experiment::row::RowLabel;
 
 /// Limits of the relative difference of a cell, in percent.
@@ -336,16 +337,13 @@ pub fn markdown(sources: &[Source]) -> String {
 pub fn text(sources: &[Source]) -> String {
     let mut out = String::new();
     for Source { name, experiments, claims: c, cells, largest, zeros, biases, columns: _ } in sources {
-        let word = if *experiments == 1 { "experiment" } else { "experiments" };
-        let _ = writeln!(out, "\n{name}: {experiments} {word}");
+        let _ = writeln!(out, "\n{name}: {}", counted(experiments, ["experiment", "experiments"]));
         if c.all() > 0 {
             let _ = writeln!(
                 out,
-                "  {} {}: {} {}, {} partly, {} within the spread, {} missed, {} not judged; {} without a known cause",
-                c.all(),
-                if c.all() == 1 { "claim" } else { "claims" },
-                c.holds,
-                if c.holds == 1 { "holds" } else { "hold" },
+                "  {}: {}, {} partly, {} within the spread, {} missed, {} not judged; {} without a known cause",
+                counted(c.all(), ["claim", "claims"]),
+                counted(c.holds, ["holds", "hold"]),
                 c.partly,
                 c.within_spread,
                 c.missed,
@@ -359,13 +357,15 @@ pub fn text(sources: &[Source]) -> String {
             let within = within.collect::<Vec<_>>().join(", ");
             let _ = writeln!(
                 out,
-                "  {} published numbers: {within}; {} differ by more than 10 % without a known cause, {} for an unknown path",
-                cells.all, cells.open, cells.path_unknown
+                "  {}: {within}; {} by more than 10 % without a known cause, {} for an unknown path",
+                counted(cells.all, ["published number", "published numbers"]),
+                counted(cells.open, ["differs", "differ"]),
+                cells.path_unknown
             );
         }
         if biases.all > 0 {
-            let word = if biases.all == 1 { "column" } else { "columns" };
-            let _ = writeln!(out, "  {} biased {word}, {} without a known cause", biases.all, biases.open);
+            let columns = counted(biases.all, ["biased column", "biased columns"]);
+            let _ = writeln!(out, "  {columns}, {} without a known cause", biases.open);
         }
         largest.iter().filter(|d| d.distance() > FAR).for_each(|d| line_of(&mut out, d));
         if !zeros.is_empty() {
@@ -405,7 +405,8 @@ pub fn columns(sources: &[Source], metric_word: &str) -> String {
         .flat_map(|s| &s.columns)
         .filter(|column| metric_word.is_empty() || column.metric.as_str() == metric_word)
     {
-        let _ = writeln!(out, "  {distance:.3}  {experiment} {metric}, {rows} rows{}", behind(variant));
+        let rows = counted(rows, ["row", "rows"]);
+        let _ = writeln!(out, "  {distance:.3}  {experiment} {metric}, {rows}{}", behind(variant));
     }
     out
 }

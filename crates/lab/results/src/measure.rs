@@ -69,6 +69,8 @@ struct Part<'a> {
     objects: Option<&'a ObjectTotals>,
     /// The sender's counters at the beginning and at the end.
     stats: [Stats; 2],
+    /// Reductions of the window. In the measuring window they cover the whole run.
+    reductions: u64,
     /// Time for which the flow ran in the window.
     measured: Duration,
 }
@@ -81,6 +83,7 @@ impl<'a> Part<'a> {
             media: record.media.as_ref(),
             objects: record.objects.as_ref(),
             stats: [Stats::default(), record.stats.clone()],
+            reductions: record.reductions,
             measured: record.measured(end),
         }
     }
@@ -92,6 +95,7 @@ impl<'a> Part<'a> {
             media: flow.media.as_ref(),
             objects: flow.objects.as_ref(),
             stats: [flow.before.clone(), flow.after.clone()],
+            reductions: flow.totals.reductions,
             measured: flow.measured,
         }
     }
@@ -151,6 +155,7 @@ fn of_span(scenario: &Scenario, outcome: &Outcome, groups: &[String], span: &Spa
     let all: Vec<&Part<'_>> = span.parts.iter().collect();
     let mut words = of_flows(&all);
     put(&mut words, "total_goodput", total_goodput(&all, span.length));
+    put(&mut words, "ended", ended_before(scenario, outcome, span.carried.1[0]));
     let seconds = outcome.seconds.within(span.window);
     put(&mut words, "jain_1s", mean(&jain_by_second(&seconds)));
     put(&mut words, "goodput_time_std", spread_over_time(&seconds, |_| true));
@@ -179,6 +184,14 @@ fn of_span(scenario: &Scenario, outcome: &Outcome, groups: &[String], span: &Spa
         values.extend(of_label(of_group, group));
     }
     values
+}
+
+/// Returns the end of a run, in seconds, if that was before `from` because every transfer was
+/// complete.
+fn ended_before(scenario: &Scenario, outcome: &Outcome, from: Time) -> f64 {
+    let mut flows = scenario.flows.iter().zip(&outcome.flows);
+    let complete = flows.all(|(flow, record)| flow.complete(record.finished).is_some());
+    if complete && outcome.end < from { outcome.end.as_secs_f64() } else { f64::NAN }
 }
 
 /// Adds metrics without windows; see [`experiment::quantity::Quantity::has_windows`].
@@ -215,10 +228,9 @@ fn of_records(words: &mut Words, flows: &[(&FlowConfig, &Record)]) {
     }
 }
 
-/// Returns the time that a transfer took, in seconds, if it finished. The record of a flow that was
-/// stopped ends at that time.
+/// Returns the time that a transfer took, in seconds, if it finished.
 fn completion(flow: &FlowConfig, record: &Record) -> Option<f64> {
-    let end = record.finished.filter(|end| flow.stop.is_none_or(|stop| *end < stop))?;
+    let end = flow.complete(record.finished)?;
     Some((end - record.started).as_secs_f64())
 }
 
@@ -300,8 +312,7 @@ fn of_senders(words: &mut Words, flows: &[&Part<'_>]) {
     put("lost_by_timeout", total(|s| s.lost_by_timeout));
     put("ecn_failures", total(|s| s.ecn_failures));
     put("receive_times", 100.0 * total(|s| s.used_stamps) / total(|s| s.acked));
-    let reductions = |s: &Stats| s.loss_events + s.ecn_events + s.delay_events + s.collapses;
-    put("reductions", mean(&each(flows, |f| f.events(reductions))));
+    put("reductions", mean(&each(flows, |f| f.reductions as f64)));
 }
 
 /// Adds metrics of media flows.

@@ -86,10 +86,8 @@ impl Setting {
         if rtt == Duration::ZERO {
             return Err("--rtt 0: give an RTT above zero, like --rtt 100ms".into());
         }
-        if !(gain > 0.0 && gain <= 10.0) {
-            return Err(format!(
-                "--gain {gain}: give k_r times RTT, above 0 and up to 10; the paper uses 0.4"
-            ));
+        if !(1e-6..=10.0).contains(&gain) {
+            return Err(format!("--gain {gain:?}: give k_r times RTT, 0.000001 to 10; the paper uses 0.4"));
         }
         if !(beta > 0.0 && beta <= 1.0) {
             return Err(format!("--beta {beta}: give a price above 0 and up to 1; the paper uses 0.1"));

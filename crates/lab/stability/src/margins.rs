@@ -274,6 +274,17 @@ mod tests {
         assert!(Margins::new(&open.with_gain(100.0)).is_stable());
     }
 
+    /// The smallest gain ends at rates up to the largest, and is stable.
+    #[test]
+    fn the_smallest_gain() {
+        for (price, slope) in [(1e-2, 0.09), (1e-19, 0.1), (1.0 - 1e-9, 1e-9), (1e-19, 1e-19)] {
+            for updates in [None, Some(1)] {
+                let open = OpenLoop { gain: 1e-6, slope, price, links: 1.0, updates };
+                assert!(Margins::new(&open).is_stable(), "{open:?}");
+            }
+        }
+    }
+
     /// The figures of docs/src/reference/stability.md are correct: 1 Mbit/s, defaults, RTT of 100
     /// ms.
     #[test]

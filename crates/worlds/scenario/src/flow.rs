@@ -122,6 +122,12 @@ impl FlowConfig {
             rebind: Vec::new(),
         }
     }
+
+    /// Returns the time at which the flow was complete, from the time at which it ended. A flow
+    /// that ends at its `stop` is not complete.
+    pub fn complete(&self, finished: Option<Time>) -> Option<Time> {
+        finished.filter(|end| self.stop.is_none_or(|stop| *end < stop))
+    }
 }
 
 /// UDP payload of a datagram with an Initial packet (RFC 9000 section 14.1).

@@ -14,7 +14,7 @@ use crate::window::{Window, Windowed};
 pub struct Scenario {
     /// Seed of every random stream.
     pub seed: u64,
-    /// Time at which the run ends at the latest.
+    /// Time at which the run ends, unless every flow is a transfer that is complete before.
     pub duration: Duration,
     /// The bottleneck, or the first link of the forward chain.
     pub link: LinkConfig,

@@ -3,10 +3,9 @@
 
 use std::collections::VecDeque;
 
-use congestion::{Cause, Control, Controller};
+use congestion::{Cause, Control};
 use quic::Level;
-use quic::connection::SentFrames;
-use recovery::{AckFrame, Reassembly, Sender, Stats};
+use recovery::{AckFrame, Reassembly, Stats};
 use scenario::trace::{self, Event, Handshake, Metrics};
 use scenario::{Record, SentPacket};
 use units::{Duration, Ecn, Time};
@@ -321,7 +320,7 @@ impl Accounting {
                 }
                 (&mut TapEvent::Congestion(cause), _) => reduced = Some(cause),
                 (&mut TapEvent::Metrics { latest_rtt }, Some(sender)) => {
-                    record_reaction(now, sender, reduced.take(), record);
+                    record.on_reaction(now, sender.control(), reduced.take());
                     if std::mem::take(&mut by_ack) {
                         let rtt = latest_rtt.map(|sample| (sample, sender.rtt().variation()));
                         record.on_acknowledged(now, rtt, &sender.timers());
@@ -331,34 +330,21 @@ impl Accounting {
                 (&mut TapEvent::LostSoFar(lost), _) => {
                     self.stats.lost_by_packet_threshold = self.lost_before + lost;
                 }
-                (&mut TapEvent::Controller(event), _) => self.on_controller(now, event, client, record),
+                (&mut TapEvent::Controller(event), _) => self.on_controller(now, event, record),
                 _ => {}
             }
         }
     }
 
     /// Records what another stack told its controller, or the controller's reaction.
-    fn on_controller(
-        &mut self,
-        now: Time,
-        event: ControllerEvent,
-        client: &dyn Endpoint,
-        record: &mut Record,
-    ) {
+    fn on_controller(&mut self, now: Time, event: ControllerEvent, record: &mut Record) {
         match event {
             ControllerEvent::Rtt(sample) => record.on_rtt_sample(now, sample),
-            ControllerEvent::AckProcessed(control) if record.awaits_end_of_slow_start() => {
-                record.on_slow_start(&control, false);
-            }
-            ControllerEvent::AckProcessed(_) => {}
+            ControllerEvent::AckProcessed(control) => record.on_reaction(now, &control, None),
             ControllerEvent::Undone => self.stats.undone += 1,
             ControllerEvent::Reduced(cause, cwnd) => {
                 self.count_reduction(cause);
-                record.on_reduced(now, cause, cwnd);
-                if record.awaits_end_of_slow_start() {
-                    let control = client.controller().map_or(Control::window(cwnd), Controller::control);
-                    record.on_slow_start(&control, true);
-                }
+                record.on_reaction(now, &Control::window(cwnd), Some(cause));
             }
         }
     }
@@ -407,16 +393,6 @@ fn packet_of(later: &[TapEvent]) -> Option<(Level, u64, u64)> {
 
 fn handshake(number: u64, bytes: u64) -> Handshake {
     Handshake { number, bytes: u32::try_from(bytes).unwrap_or(u32::MAX) }
-}
-
-/// Records the controller's reaction.
-fn record_reaction(now: Time, sender: &Sender<SentFrames>, reduced: Option<Cause>, record: &mut Record) {
-    if record.awaits_end_of_slow_start() {
-        record.on_slow_start(sender.control(), reduced.is_some());
-    }
-    if let Some(cause) = reduced {
-        record.on_reduced(now, cause, sender.control().cwnd);
-    }
 }
 
 /// Returns the offset of the first chunk, and the total length of all.

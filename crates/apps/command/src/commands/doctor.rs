@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
+use experiment::printable::counted;
 use serde::Serialize;
 use units::Rate;
 use wire::emu::privilege::{self, Way};
@@ -238,13 +239,13 @@ fn text(finding: &Finding) -> String {
     let verdicts = finding.links.iter().map(|row| format!("{} Mbit/s: {}\n", row.set_mbit_s, row.verdict()));
     format!(
         "privileges: {}; SCHED_FIFO: {}; /dev/net/tun and network namespaces: yes\n\
-         kernel {}, {} processors; TCP congestion controls: {}\n\
+         kernel {}, {}; TCP congestion controls: {}\n\
          1500-byte packets, {} one way; accurate: rate within {} %, p99 of the delay within {}\n{table}\n{}\
          a fixed window of {} packets at a median RTT of {:.3} ms: {:.4} Mbit/s, closed form {:.4} ({:+.3} %)\n",
         finding.privileges,
         if finding.real_time { "yes" } else { "no (packets will be late when the machine is busy)" },
         finding.kernel,
-        finding.processors,
+        counted(finding.processors, ["processor", "processors"]),
         finding.tcp_congestion_controls.join(", "),
         DELAY,
         RATE_ERROR * 100.0,

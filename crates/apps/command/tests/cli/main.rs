@@ -76,6 +76,25 @@ fn tree(dir: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
+/// An interrupted benchmark leaves nothing behind.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_bench() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ackclock"));
+    command.args(["bench", "--tries", "999", "1 flow, a study"]).env("TMPDIR", dir.path());
+    let bench = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let files = || fs::read_dir(dir.path()).unwrap().count();
+    while files() == 0 {
+        std::thread::yield_now();
+    }
+    let interrupt = format!("kill -INT {}", bench.id());
+    assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
+    let ended = bench.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), files()), (Some(130), 0), "{}", text(&ended.stderr));
+    assert!(text(&ended.stderr).ends_with("ackclock: interrupted\n"));
+}
+
 /// Same seed, same bytes: on one thread and two, and again.
 #[test]
 fn same_bytes_on_any_number_of_threads() {

@@ -78,6 +78,36 @@ fn transfers_that_do_not_finish() {
     }
 }
 
+/// A run whose flow stops goes on to its end, with UDP and windows. One whose transfers are
+/// complete ends, and windows behind that say when.
+#[test]
+fn the_end_of_a_run() {
+    let of = |flow: &str| {
+        let text = format!(
+            "title = \"t\"\nsource = \"s\"\nduration = \"10 s\"\n\
+             link = {{ rate = \"10 Mbit/s\", delay = \"20 ms\" }}\n\
+             [[flow]]\ncontroller = {{ name = \"fixed-window\", window = 10 }}\n{flow}\n\
+             [[udp]]\nrate = \"1 Mbit/s\"\nsize = \"1000 bytes\"\nstart = \"3 s\"\n\
+             [windows]\nlate = {{ from = \"4 s\", to = \"8 s\" }}\n\
+             [table]\nmetrics = [\"goodput @ run\"]\n"
+        );
+        values(&parse(&text).unwrap(), 0)
+    };
+    for flow in ["stop = \"2 s\"", "lasts = \"2 s\"", "stop = \"2 s\"\ntransfer = \"100 MB\""] {
+        let all = of(flow);
+        let near =
+            |metric: &str, expected: f64| assert!((all[metric] / expected - 1.0).abs() < 5e-3, "{all:?}");
+        near("utilization @ late", 10.0);
+        near("udp_throughput @ late", 1.0);
+        near("udp_throughput", 0.7);
+        near("total_goodput", all["goodput"] / 5.0);
+        assert!(!all.keys().any(|metric| metric.word() == "ended"), "{all:?}");
+    }
+    let all = of("transfer = \"10 kB\"");
+    assert_eq!(all["ended @ late"], all["completion"]);
+    assert!(!all.contains_key("ended") && !all.contains_key("utilization @ late"), "{all:?}");
+}
+
 /// The capacity of a link whose rate changes is the integral of its rate: 30 MB in 20 s.
 #[test]
 fn utilization_of_steps() {

@@ -29,8 +29,8 @@ const MAX_SAMPLES: u64 = 1_000_000;
 table! {
     /// Keys that a run needs. Keys that are resolved when the file is read stay empty.
     pub(crate) Run(network: &Network<'_>) {
-        /// Length of the run, required here or in `[vary]`. The run ends earlier if every transfer
-        /// is complete.
+        /// Length of the run, required here or in `[vary]`. The run ends earlier only if every flow
+        /// is a transfer that is complete. Windows then end with the run.
         duration: Duration => "write the length of the run, like \"60 s\"", |at| {
             let wrong = |_: &Duration| "the run lasts 0 s".to_owned();
             within(|time| *time > Duration::ZERO, wrong, "must be longer, like \"60 s\"")(at)

@@ -3,6 +3,7 @@
 //!
 //! A single experiment shows its table. Several experiments with claims show one line each.
 
+use experiment::printable::counted;
 use experiment::row::RowLabel;
 use results::ledger::{self, Claims, Difference, Outliers};
 use results::summary::{ClaimResult, Summary, Verdict};
@@ -184,7 +185,9 @@ fn untrusted(out: &mut Lines, all: &[&Summary]) {
     let (none, some) =
         (rows().filter(|row| !row.is_trusted()).count(), rows().filter(|row| mark(row) == " !").count());
     if none + some > 0 {
-        let text = format!("{none} rows have no valid run, {some} rows have some invalid runs (-v)");
+        let none = counted(none, ["row has no valid run", "rows have no valid run"]);
+        let some = counted(some, ["row has some invalid runs", "rows have some invalid runs"]);
+        let text = format!("{none}, {some} (-v)");
         out.line("");
         out.put("", &text);
     }
@@ -225,13 +228,15 @@ fn open_questions(out: &mut Lines, all: &[&Summary]) {
     let biases = references.flat_map(|v| &v.biases).filter(|b| b.open || b.reason.is_none()).count();
     let outliers = Outliers::count(all.iter().copied());
     if claims + biases + outliers.open > 0 {
-        let numbers =
-            format!("{} of the {} numbers that differ by more than 10 %", outliers.open, outliers.all);
+        let all = counted(outliers.all, ["number that differs", "numbers that differ"]);
+        let numbers = format!("{} of the {all} by more than 10 %", outliers.open);
         out.line("");
         let paths = match outliers.path_unknown {
             0 => String::new(),
             count => format!("; {count} of an unknown path"),
         };
-        out.put("", &format!("open questions: {claims} claims, {biases} biased columns, {numbers}{paths}"));
+        let claims = counted(claims, ["claim", "claims"]);
+        let biases = counted(biases, ["biased column", "biased columns"]);
+        out.put("", &format!("open questions: {claims}, {biases}, {numbers}{paths}"));
     }
 }

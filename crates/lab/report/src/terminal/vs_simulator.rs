@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use experiment::metric::Metric;
 use experiment::place::Place;
+use experiment::printable::counted;
 use results::summary::{Row, Summary, Variant};
 
 use super::lines::Lines;
@@ -50,7 +51,8 @@ pub(super) fn put(out: &mut Lines, all: &[&Summary]) {
 fn words(Distance { rows, close, furthest }: Distance) -> String {
     let furthest = furthest.filter(|(by, _)| by.abs() > CLOSE);
     let furthest = furthest.map(|(by, of)| format!("; largest difference: {of} {:+.0} %", 100.0 * by));
-    format!("{close} of {rows} rows within {:.0} %{}", 100.0 * CLOSE, furthest.unwrap_or_default())
+    let rows = counted(rows, ["row", "rows"]);
+    format!("{close} of {rows} within {:.0} %{}", 100.0 * CLOSE, furthest.unwrap_or_default())
 }
 
 fn add(found: &mut BTreeMap<Place, Distance>, variant: &Variant, what: &str) {
@@ -98,6 +100,8 @@ mod tests {
     fn in_a_line() {
         let close = Distance { rows: 2, close: 2, furthest: Some((0.02, "goodput of a".to_owned())) };
         assert_eq!(words(close), "2 of 2 rows within 3 %");
+        let alone = Distance { rows: 1, close: 1, furthest: None };
+        assert_eq!(words(alone), "1 of 1 row within 3 %");
         let far = Distance { rows: 2, close: 1, furthest: Some((-0.184, "rtt_mean of b".to_owned())) };
         assert_eq!(words(far), "1 of 2 rows within 3 %; largest difference: rtt_mean of b -18 %");
     }

@@ -51,6 +51,8 @@ pub struct Record {
     /// ECN marks that arrived with its packets, since the start.
     pub ecn: EcnCounts,
     slow_start_over: bool,
+    /// Window after the controller's last reaction, in bytes.
+    cwnd: u64,
     /// Counts inside the measuring window.
     pub totals: Totals,
     /// Time of the first packet.
@@ -63,6 +65,8 @@ pub struct Record {
     pub stats: Stats,
     /// Largest window of the first slow start, in bytes.
     pub slow_start_window: u64,
+    /// Number of reductions of the window, since the start.
+    pub reductions: u64,
     /// Smallest window after a reduction, in bytes.
     pub least_window: Option<u64>,
     /// Counts of a media source.
@@ -91,6 +95,8 @@ impl Record {
             totals: Totals::default(),
             stats: Stats::default(),
             slow_start_window: 0,
+            cwnd: u64::MAX,
+            reductions: 0,
             least_window: None,
             media,
             made: 0,
@@ -302,6 +308,7 @@ impl Record {
     pub fn on_reconnect(&mut self) {
         self.held.clear();
         self.filling.clear();
+        self.cwnd = u64::MAX;
     }
 
     /// Takes the one-way delay of the last packet that arrived since the previous call.
@@ -380,24 +387,33 @@ impl Record {
         self.log(now, || Event::Lost { pn, detection });
     }
 
-    /// Reports whether the window of the first slow start may still grow.
+    /// Notes the controller's state after an ACK or a timer, with the cause of a congestion event.
     #[inline]
-    pub fn awaits_end_of_slow_start(&self) -> bool {
-        !self.slow_start_over
+    pub fn on_reaction(&mut self, now: Time, control: &Control, event: Option<Cause>) {
+        if !self.slow_start_over {
+            self.on_slow_start(control, event.is_some());
+        }
+        if let Some(cause) = event {
+            self.on_congestion(now, cause, [self.cwnd, control.cwnd]);
+        }
+        self.cwnd = control.cwnd;
     }
 
-    /// Notes the controller's state after an ACK or a timer. `reduced` says whether that reduced
-    /// its window.
-    pub fn on_slow_start(&mut self, control: &Control, reduced: bool) {
-        self.slow_start_over = !control.in_slow_start() || reduced;
-        if !reduced {
+    fn on_slow_start(&mut self, control: &Control, ended: bool) {
+        self.slow_start_over = !control.in_slow_start() || ended;
+        if !ended {
             self.slow_start_window = self.slow_start_window.max(control.cwnd);
         }
     }
 
-    /// Notes a reduction of the window to `cwnd`.
-    pub fn on_reduced(&mut self, now: Time, cause: Cause, cwnd: u64) {
-        self.least_window = Some(self.least_window.map_or(cwnd, |least| least.min(cwnd)));
+    /// Notes a congestion event, with the window before and after it. It need not be a reduction:
+    /// a window may be fixed, or at its minimum, or a controller may ignore a CE mark.
+    pub fn on_congestion(&mut self, now: Time, cause: Cause, [before, after]: [u64; 2]) {
+        if after < before {
+            self.reductions += 1;
+            self.count(now, |totals| totals.reductions += 1);
+            self.least_window = Some(self.least_window.map_or(after, |least| least.min(after)));
+        }
         self.log(now, || Event::Reduced(cause));
     }
 

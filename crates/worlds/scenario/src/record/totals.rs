@@ -46,6 +46,8 @@ pub struct Totals {
     /// Retransmissions whose whole payload had already arrived when they were sent, unknown to the
     /// sender.
     pub redundant: u64,
+    /// Reductions of the window.
+    pub reductions: u64,
 }
 
 /// Delay of in-order delivery: how long data that had arrived waited for all bytes before it.

@@ -17,7 +17,8 @@ use scenario::guest::{Arrival, Datagram, Guest};
 enum Stage {
     Waiting,
     Running,
-    Done,
+    Complete,
+    Stopped,
     Failed,
 }
 
@@ -48,7 +49,11 @@ impl Hosted {
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        matches!(self.stage, Stage::Done | Stage::Failed)
+        matches!(self.stage, Stage::Complete | Stage::Stopped | Stage::Failed)
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.stage == Stage::Complete
     }
 
     pub(crate) fn has_failed(&self) -> bool {
@@ -67,7 +72,7 @@ impl Hosted {
                 let stop = self.stop.unwrap_or(Time::NEVER);
                 self.ways.iter().map(Way::next).fold(self.due.min(stop), Time::min)
             }
-            Stage::Done | Stage::Failed => Time::NEVER,
+            Stage::Complete | Stage::Stopped | Stage::Failed => Time::NEVER,
         }
     }
 
@@ -90,7 +95,7 @@ impl Hosted {
             self.due = self.due.max(now + Duration(1));
         }
         if self.stop.is_some_and(|stop| stop <= now) && !self.is_done() {
-            self.finish(now, record);
+            self.finish(now, Stage::Stopped, record);
         }
     }
 
@@ -165,13 +170,13 @@ impl Hosted {
             self.stage = Stage::Failed;
             record.broken = Some((now, why));
         } else if self.guest.is_done() {
-            self.finish(now, record);
+            self.finish(now, Stage::Complete, record);
         }
         self.due = self.guest.next().max(now);
     }
 
-    fn finish(&mut self, now: Time, record: &mut Record) {
-        self.stage = Stage::Done;
+    fn finish(&mut self, now: Time, stage: Stage, record: &mut Record) {
+        self.stage = stage;
         record.finished = Some(now);
     }
 }

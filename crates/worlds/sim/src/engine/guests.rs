@@ -14,8 +14,8 @@ use crate::packet::Data;
 pub(crate) struct Called {
     /// Number of the guest, from 0.
     pub(crate) index: usize,
-    /// Whether it is done now.
-    pub(crate) done: bool,
+    /// Whether it has ended by itself now.
+    pub(crate) complete: bool,
     /// Whether it has failed.
     pub(crate) failed: bool,
     /// Time of the next call.
@@ -50,7 +50,7 @@ impl Guests {
 
     fn called(&self, index: usize) -> Called {
         let guest = &self.0[index];
-        Called { index, done: guest.is_done(), failed: guest.has_failed(), next: guest.next() }
+        Called { index, complete: guest.is_complete(), failed: guest.has_failed(), next: guest.next() }
     }
 
     /// Runs a turn of a guest.

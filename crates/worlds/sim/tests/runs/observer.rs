@@ -22,7 +22,8 @@ const FINER: usize = 20;
 /// Returns everything known of a flow at the end, including its packet events.
 fn all(record: &Record) -> String {
     let Record { totals, trace, far_trace, delivered, ecn, stats, started, finished, .. } = record;
-    let windows = (record.slow_start_window, record.least_window, &record.media, &record.objects);
+    let windows =
+        (record.slow_start_window, record.reductions, record.least_window, &record.media, &record.objects);
     format!(
         "{totals:?} {trace:?} {far_trace:?} {delivered} {ecn:?} {stats:?} {started:?} {finished:?} {windows:?}"
     )

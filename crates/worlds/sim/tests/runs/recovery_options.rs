@@ -129,6 +129,28 @@ fn windows_of_the_first_slow_start() {
     assert!((quarter..quarter + 2 * 1252).contains(&least), "{least} of {quarter}");
 }
 
+/// A window that is fixed, or always at its minimum, is never reduced, whatever is lost. Half of
+/// these reductions are in each half of the run.
+#[test]
+fn reductions_are_those_of_the_window() {
+    let lossy = |controller: &str| {
+        let mut s = scenario(4.0, 20, vec![quic_flow(controller)]);
+        s.link.loss = 0.1;
+        let half = Time::from_millis(10_000);
+        s.windows = vec![("a".into(), Time::ZERO, half), ("b".into(), half + Duration(1), Time::NEVER)];
+        run(&s)
+    };
+    let fixed = lossy("name = 'fixed-window'\nwindow = 10");
+    let flow = &fixed.flows[0];
+    assert_eq!((flow.reductions, flow.least_window), (0, None));
+    assert!(flow.stats.loss_events > 100, "{:?}", flow.stats);
+    let out = lossy("name = 'new-reno'");
+    let (flow, windows) = (&out.flows[0], out.windows.iter().map(|w| w.flows[0].totals.reductions));
+    assert_eq!(windows.sum::<u64>(), flow.reductions);
+    let events = flow.stats.loss_events + flow.stats.collapses;
+    assert!((10..events).contains(&flow.reductions), "{} of {events}", flow.reductions);
+}
+
 /// Packets that arrive early make those they overtake look lost to a packet threshold of three.
 /// BBRv1's rate does not suffer, but its goodput does: two in five packets are retransmissions. A
 /// sender whose threshold adapts to late arrivals, as in google/quiche and lsquic, keeps both.

@@ -54,6 +54,24 @@ fn overload_fills_the_queue() {
     assert_eq!(out.link.dropped().packets + out.link.admitted.packets, 21_000);
 }
 
+/// A run ends early if every flow is a transfer that is complete. It goes on for UDP after a flow
+/// that was stopped, whether or not that was a transfer.
+#[test]
+fn a_run_goes_on_without_its_flows() {
+    let ends = |transfer, stop: Option<u64>| {
+        let flow = FlowConfig { transfer, stop: stop.map(Time::from_millis), ..window(10) };
+        let late = UdpConfig { start: Time::from_millis(3000), ..udp(1000, 1000) };
+        run(&Scenario { udp: vec![late], ..scenario(4.0, 10, vec![flow]) })
+    };
+    for out in [ends(None, Some(2000)), ends(Some(100_000_000), Some(2000)), ends(None, None)] {
+        assert_eq!((out.end, out.udp[0].sent), (Time::from_millis(10_000), 875));
+    }
+    for stop in [None, Some(2000)] {
+        let out = ends(Some(10_000), stop);
+        assert_eq!((out.flows[0].finished, out.udp[0].sent), (Some(out.end), 0));
+    }
+}
+
 /// Below the link's rate nothing queues, and exactly as many packets leave as the rate says.
 #[test]
 fn below_the_rate_it_is_alone_on_the_wire() {

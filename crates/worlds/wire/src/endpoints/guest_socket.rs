@@ -126,6 +126,11 @@ impl GuestSocket {
         matches!(self.stage, Stage::Done { .. })
     }
 
+    /// Reports whether the guest has ended by itself.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.stage == Stage::Done { by_itself: true }
+    }
+
     /// Returns the time of the next action, unless a datagram arrives earlier.
     pub(crate) fn next(&self) -> Time {
         match self.stage {
@@ -276,7 +281,7 @@ impl GuestSocket {
         if !self.is_done() {
             self.record.stats = self.guest.stats();
         }
-        let by_itself = self.stage == Stage::Done { by_itself: true };
+        let by_itself = self.is_complete();
         let is_whole = self.transfer.is_some_and(|bytes| self.record.delivered >= bytes);
         GuestResult {
             flow: self.flow,

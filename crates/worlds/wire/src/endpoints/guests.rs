@@ -48,7 +48,7 @@ pub(crate) struct Guests {
     begin: Sender<Instant>,
     thread: JoinHandle<GuestResults>,
     over: Arc<AtomicBool>,
-    running: Arc<AtomicUsize>,
+    incomplete: Arc<AtomicUsize>,
 }
 
 /// Creates the guests and their sockets. They wait for the run to begin.
@@ -66,9 +66,9 @@ pub(crate) fn prepare(
     let scenario = scenario.clone();
     let (begin, begins) = mpsc::channel();
     let (tell, told) = mpsc::channel();
-    let (over, running) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+    let (over, incomplete) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
     let thread = {
-        let (over, running) = (Arc::clone(&over), Arc::clone(&running));
+        let (over, incomplete) = (Arc::clone(&over), Arc::clone(&incomplete));
         spawn("guests", move || {
             let guest_sockets = make().and_then(|guests| {
                 let guest_socket = |(number, guest): (usize, Box<dyn Guest>)| {
@@ -80,19 +80,19 @@ pub(crate) fn prepare(
                 guests.into_iter().map(guest_socket).collect::<Result<Vec<_>, String>>()
             });
             let made = guest_sockets.as_ref().map_or_else(|why| Err(why.clone()), |_| Ok(()));
-            running.store(guest_sockets.as_ref().map_or(0, Vec::len), Ordering::Relaxed);
+            incomplete.store(guest_sockets.as_ref().map_or(0, Vec::len), Ordering::Relaxed);
             // The receiver is waiting below.
             let _ = tell.send(made);
             guest_sockets.map_or_else(
                 |_| GuestResults::default(),
-                |guest_sockets| run(guest_sockets, &scenario, &begins, &over, &running),
+                |guest_sockets| run(guest_sockets, &scenario, &begins, &over, &incomplete),
             )
         })?
     };
     let made =
         told.recv().unwrap_or_else(|_| Err("the thread of the QUIC endpoints ended unexpectedly".to_owned()));
     made.map_err(Error::new)?;
-    Ok(Guests { begin, thread, over, running })
+    Ok(Guests { begin, thread, over, incomplete })
 }
 
 impl Guests {
@@ -102,9 +102,9 @@ impl Guests {
         let _ = self.begin.send(origin);
     }
 
-    /// Reports whether all guests have ended.
-    pub(crate) fn have_ended(&self) -> bool {
-        self.running.load(Ordering::Relaxed) == 0 || self.thread.is_finished()
+    /// Reports whether all guests have ended by themselves.
+    pub(crate) fn are_complete(&self) -> bool {
+        self.incomplete.load(Ordering::Relaxed) == 0 || self.thread.is_finished()
     }
 
     /// Ends the guests and returns their results.
@@ -124,7 +124,7 @@ fn run(
     scenario: &Scenario,
     begins: &Receiver<Instant>,
     over: &AtomicBool,
-    running: &AtomicUsize,
+    incomplete: &AtomicUsize,
 ) -> GuestResults {
     privilege::real_time(1);
     let Ok(origin) = begins.recv() else { return GuestResults::default() };
@@ -146,8 +146,8 @@ fn run(
         while ticks.is_due(now) {
             guest_sockets.iter_mut().for_each(|guest_socket| guest_socket.sample(now));
         }
-        running.store(
-            guest_sockets.iter().filter(|guest_socket| !guest_socket.is_done()).count(),
+        incomplete.store(
+            guest_sockets.iter().filter(|guest_socket| !guest_socket.is_complete()).count(),
             Ordering::Relaxed,
         );
         match turned.and_then(|()| rest(&guest_sockets, &ticks, &clock)) {

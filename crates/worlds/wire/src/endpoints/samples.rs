@@ -60,8 +60,9 @@ impl Samples {
         largest
     }
 
-    /// Returns the starts of recovery periods: the time, the cause and the reduced window in bytes.
-    pub(crate) fn reductions(&self) -> impl Iterator<Item = (Time, Cause, u64)> + '_ {
+    /// Returns the starts of recovery periods: the time, the cause, and the window before and
+    /// after, in bytes.
+    pub(crate) fn reductions(&self) -> impl Iterator<Item = (Time, Cause, [u64; 2])> + '_ {
         let entered = |pair: &[Sample]| {
             let [before, after] = pair else { return None };
             let cause = cause(&after.info).filter(|new| cause(&before.info) != Some(*new))?;
@@ -69,7 +70,7 @@ impl Samples {
                 Cause::Timeout => after.info.cwnd,
                 _ => after.info.ssthresh.unwrap_or(after.info.cwnd),
             };
-            Some((after.at, cause, bytes(&after.info, left)))
+            Some((after.at, cause, [before.info.cwnd, left].map(|window| bytes(&after.info, window))))
         };
         self.0.windows(2).filter_map(entered)
     }
@@ -156,7 +157,11 @@ mod tests {
         let ms = Time::from_millis;
         assert_eq!(
             found,
-            [(ms(2), Cause::Loss, 20_000), (ms(4), Cause::Timeout, 1000), (ms(6), Cause::Ecn, 7000)]
+            [
+                (ms(2), Cause::Loss, [40_000, 20_000]),
+                (ms(4), Cause::Timeout, [30_000, 1000]),
+                (ms(6), Cause::Ecn, [10_000, 7000])
+            ]
         );
         assert_eq!(all.at(ms(3)).unwrap().cwnd, 30);
         assert_eq!((all.at(Time::ZERO), all.at(ms(99)).unwrap().cwnd), (None, 10));

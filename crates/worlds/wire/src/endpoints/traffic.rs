@@ -126,10 +126,10 @@ impl Traffic {
         }
     }
 
-    /// Reports whether the run's duration has passed or all flows have ended.
+    /// Reports whether the run's duration has passed or every transfer is complete.
     pub(crate) fn is_over(&self, scenario: &Scenario) -> bool {
-        let kernels = || self.flows.iter().all(|(_, flow)| flow.has_ended());
-        let guests = || self.guests.as_ref().is_none_or(Guests::have_ended);
+        let kernels = || self.flows.iter().all(|(_, flow)| flow.has_ended_by_itself());
+        let guests = || self.guests.as_ref().is_none_or(Guests::are_complete);
         self.now() >= Time::ZERO + scenario.duration || (kernels() && guests())
     }
 
@@ -176,12 +176,12 @@ impl Running {
 
     /// Reports whether an endless flow has ended without being stopped.
     fn is_cut_short(&self) -> bool {
-        self.endless && self.client.is_some() && self.has_ended()
+        self.endless && self.has_ended_by_itself()
     }
 
-    /// Reports whether all bytes have arrived or the flow was stopped.
-    fn has_ended(&self) -> bool {
-        self.receiver.is_finished()
+    /// Reports whether all bytes have arrived or the connection was lost.
+    fn has_ended_by_itself(&self) -> bool {
+        self.client.is_some() && self.receiver.is_finished()
     }
 
     fn abort(&mut self) {

@@ -1,5 +1,7 @@
 //! Measures one case.
 
+use std::sync::atomic::Ordering;
+
 use cpu_time::ProcessTime;
 use scenario::Watch;
 use serde::{Deserialize, Serialize};
@@ -7,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::cases::{Case, Work};
 use super::instructions::Counter;
 use crate::places;
-use crate::status::Error;
+use crate::status::{Error, INTERRUPTED};
 use study::{Options, Silent};
 
 /// Result of a case.
@@ -26,10 +28,14 @@ pub(super) struct Figure {
 }
 
 /// Runs a case `tries` times. Returns the fastest try, which other programs disturbed least.
-pub(super) fn measure(case: &Case, tries: u32) -> Result<Figure, Error> {
+pub(super) fn measure(case: &Case, tries: u32, watch: &Watch) -> Result<Figure, Error> {
     let mut best: Option<Figure> = None;
     for _ in 0..tries {
-        let figure = once(case)?;
+        let measured = once(case, watch);
+        if watch.stop.load(Ordering::Relaxed) {
+            return Err(Error { message: "interrupted".to_owned(), status: INTERRUPTED });
+        }
+        let figure = measured?;
         if best.as_ref().is_none_or(|b| figure.cpu_seconds < b.cpu_seconds) {
             best = Some(figure);
         }
@@ -37,12 +43,12 @@ pub(super) fn measure(case: &Case, tries: u32) -> Result<Figure, Error> {
     best.ok_or_else(|| Error::bad("no try"))
 }
 
-fn once(case: &Case) -> Result<Figure, Error> {
+fn once(case: &Case, watch: &Watch) -> Result<Figure, Error> {
     let experiment = case.experiment()?;
     let row = experiment.cases().remove(0);
-    let (scenario, watch) = (experiment.scenario(&row, 0), Watch::default());
+    let scenario = experiment.scenario(&row, 0);
     let out = tempfile::tempdir().map_err(Error::bad)?;
-    let simulated = || sim::run(&scenario, &watch).map(|outcome| outcome.link.delivered.packets);
+    let simulated = || sim::run(&scenario, watch).map(|outcome| outcome.link.delivered.packets);
     // A study does not report how many packets passed. A separate simulation, which is not
     // measured, counts them.
     let known = if matches!(case.work, Work::Study | Work::Qlog) { simulated() } else { None };
@@ -52,13 +58,13 @@ fn once(case: &Case) -> Result<Figure, Error> {
         Work::Simulation => simulated(),
         Work::Stack(cipher) => {
             let profile = stack::Profile { cipher, ..stack::Profile::default() };
-            let outcome = stack::run(&scenario, &profile, &watch, None).map_err(Error::bad)?;
+            let outcome = stack::run(&scenario, &profile, watch, None).map_err(Error::bad)?;
             outcome.map(|outcome| outcome.link.delivered.packets)
         }
         Work::Study | Work::Qlog => {
             let qlog = (case.work == Work::Qlog).then(Default::default);
             let options = Options { qlog, ..places::simulate(out.path().to_owned()) };
-            study::experiment(&experiment, &options, &Silent, &watch)?;
+            study::experiment(&experiment, &options, &Silent, watch)?;
             known
         }
     };

@@ -15,6 +15,7 @@ use experiment::diagnostic::question;
 use self::cases::{CASES, Case};
 use self::measure::Figure;
 use crate::commands::arguments::tries;
+use crate::interrupt;
 use crate::status::{Error, HOLDS, complain, print};
 
 #[derive(Debug, Args)]
@@ -46,9 +47,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8, Error> {
         let names: Vec<&str> = cases.iter().map(|case| case.name).collect();
         return against::run(other, args.tries, &names);
     }
-    let mut figures = Vec::new();
+    let (watch, mut figures) = (interrupt::watch()?, Vec::new());
     for case in cases {
-        let figure = measure::measure(case, args.tries)?;
+        let figure = measure::measure(case, args.tries, &watch)?;
         if !args.json {
             print(&line(&figure));
         }

@@ -6,7 +6,9 @@ pub(crate) mod show;
 mod text;
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{IsTerminal, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -125,11 +127,32 @@ pub(crate) fn run(args: &LinkArgs) -> Result<u8, Error> {
 }
 
 fn config(args: &LinkArgs) -> Result<Config, Error> {
+    if let (Some(log), Some(pcap)) = (&args.log, &args.pcap)
+        && are_same(log, pcap)
+    {
+        let (log, pcap) = (log.display(), pcap.display());
+        return Err(Error::bad(format!("--pcap {pcap}: the same file as --log {log}; give each its own")));
+    }
     let Pair { link, back } = pair(args)?;
     let back = back.unwrap_or_else(Config::delay);
     let (there, back) = if args.down { (back, link) } else { (link, back) };
     let log = wire::emu::capture::log::Files { csv: args.log.clone(), pcap: args.pcap.clone(), keep: false };
     Ok(Config { there, back, overhead: args.overhead, seed: args.seed, log })
+}
+
+/// Reports whether two paths lead to the same file, which need not exist yet. Devices such as
+/// /dev/null can be written twice.
+fn are_same(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok();
+        fs::canonicalize(path).ok().or(folder.zip(path.file_name()).map(|(folder, name)| folder.join(name)))
+    };
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(one), _) if one.file_type().is_char_device() => false,
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => one == other || whole(one).is_some_and(|one| whole(other) == Some(one)),
+    }
 }
 
 fn pair(args: &LinkArgs) -> Result<Pair, Error> {
@@ -281,5 +304,28 @@ impl Status {
         if self.on_terminal && !self.quiet {
             let _ = std::io::stderr().write_all(b"\x1b[2K\r");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file is the same by another path or link, whether or not it exists.
+    #[test]
+    fn the_same_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let other = dir.path().join(".").join("a");
+        assert!(are_same(&path("a"), &other) && !are_same(&path("a"), &path("b")));
+        fs::write(path("a"), "").unwrap();
+        fs::hard_link(path("a"), path("b")).unwrap();
+        std::os::unix::fs::symlink("a", path("c")).unwrap();
+        for same in [other, path("b"), path("c")] {
+            assert!(are_same(&path("a"), &same), "{}", same.display());
+        }
+        assert!(!are_same(&path("a"), &path("d")) && !are_same(&path("d"), &path("a")));
+        assert!(!are_same(Path::new("/dev/null"), Path::new("/dev/null")));
+        assert!(are_same(Path::new("/nowhere/a"), Path::new("/nowhere/a")));
     }
 }

@@ -1,5 +1,6 @@
 //! Formats the status and the summary of a running link.
 
+use experiment::printable::counted;
 use link::{Limit, LinkConfig, RateModel};
 use units::{Duration, Rate};
 use wire::emu::validity::Audit;
@@ -38,11 +39,16 @@ pub(crate) fn status(before: &Snapshot, now: &Snapshot, main: usize) -> String {
 pub(crate) fn direction(name: &str, side: &SideReport, elapsed: Duration) -> String {
     let c = &side.counters;
     let rate = Rate::from_delivery(c.delivered.bytes, elapsed).mbit_s();
+    let (sent, copies, damaged) = (c.pushed.packets, c.duplicated.packets, c.corrupted.packets);
+    let (left, dropped) = (c.delivered.packets, c.dropped().packets);
     let mut text = format!(
-        "{name}: {} packets sent, {} delivered ({rate:.3} Mbit/s on average), {} dropped",
-        c.pushed.packets,
-        c.delivered.packets,
-        c.dropped().packets,
+        "{name}: {}{}, {} delivered ({rate:.3} Mbit/s on average){}{}, {} dropped",
+        counted(sent, ["packet sent", "packets sent"]),
+        if_any(copies, ["copy", "copies"]),
+        left.saturating_sub(damaged),
+        if_any(damaged, ["damaged"; 2]),
+        if_any((sent + copies).saturating_sub(left + dropped), ["on the way"; 2]),
+        dropped,
     );
     let reasons = [
         ("queue full", c.dropped_full),
@@ -65,6 +71,11 @@ pub(crate) fn direction(name: &str, side: &SideReport, elapsed: Duration) -> Str
         mean.as_millis_f64(),
         c.max_backlog.bytes as f64 / 1e3
     )
+}
+
+/// Formats a count that is usually 0, as a further part of a list.
+fn if_any(count: u64, words: [&str; 2]) -> String {
+    if count == 0 { String::new() } else { format!(", {}", counted(count, words)) }
 }
 
 /// Formats the result of the self-audit in one line.
@@ -101,4 +112,32 @@ pub(crate) fn link(config: &LinkConfig) -> String {
     let more = |steps: usize| if steps > 0 { format!(" and {steps} more steps") } else { String::new() };
     let (delays, limits) = (more(config.delay_steps.0.len()), more(config.limit_steps.0.len()));
     format!("{rate}, {}{delays} one way, queue {limit}{limits}, {}", config.delay, config.aqm.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::emu::SideReport;
+
+    /// Sent packets and copies are delivered, damaged, dropped, or on the way.
+    #[test]
+    fn every_packet_is_somewhere() {
+        let of = |counts: [u64; 5]| {
+            let mut side = SideReport::default();
+            let c = &mut side.counters;
+            let all =
+                [&mut c.pushed, &mut c.duplicated, &mut c.delivered, &mut c.corrupted, &mut c.dropped_random];
+            all.into_iter().zip(counts).for_each(|(count, packets)| count.packets = packets);
+            direction("there", &side, Duration::from_secs(1))
+        };
+        let all = of([400, 190, 580, 201, 5]);
+        let words = "there: 400 packets sent, 190 copies, 379 delivered (0.000 Mbit/s on average), 201 damaged, 5 on the way, \
+                     5 dropped (random 5), ";
+        assert!(all.starts_with(words), "{all}");
+        let plain = of([1, 0, 1, 0, 0]);
+        assert!(
+            plain.starts_with("there: 1 packet sent, 1 delivered (0.000 Mbit/s on average), 0 dropped, "),
+            "{plain}"
+        );
+    }
 }

@@ -235,6 +235,11 @@ impl Flow {
         self.stage == Stage::Done
     }
 
+    /// Reports whether it has ended by itself, so that a run may end without it.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_done() && self.setup.config.complete(self.record.finished).is_some()
+    }
+
     /// Returns the time of the next event.
     pub(crate) fn next(&self) -> Time {
         match self.stage {

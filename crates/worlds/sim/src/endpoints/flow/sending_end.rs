@@ -241,12 +241,7 @@ impl Flow {
                 self.resend.push_back(chunk);
             }
         }
-        if self.record.awaits_end_of_slow_start() {
-            self.record.on_slow_start(self.sender.control(), effects.congestion.is_some());
-        }
-        if let Some(cause) = effects.congestion {
-            self.record.on_reduced(now, cause, self.sender.control().cwnd);
-        }
+        self.record.on_reaction(now, self.sender.control(), effects.congestion);
         if effects.probe && self.resend.is_empty() && self.fresh_chunk(now).is_none() {
             self.probe();
         }

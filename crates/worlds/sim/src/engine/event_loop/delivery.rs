@@ -115,7 +115,7 @@ impl World {
         let flow = &mut self.flows[flow];
         if !flow.is_done() {
             if flow.on_delivery(now, data, &mut self.shared) {
-                self.running -= usize::from(flow.is_done());
+                self.incomplete -= usize::from(flow.is_complete());
                 self.queue.set(actor, flow.next());
             }
         } else {

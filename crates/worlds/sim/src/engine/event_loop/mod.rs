@@ -45,7 +45,8 @@ struct World {
     windows: Windows,
     sampler: Option<Sampler>,
     seconds: Seconds,
-    running: usize,
+    /// Number of flows that are not complete. A stopped flow never is.
+    incomplete: usize,
     /// Whether a guest or a controller has failed, which ends the run.
     failed: bool,
     end: Time,
@@ -91,7 +92,7 @@ impl World {
             udp,
             first_flow,
             shared: Shared::new(links, flows.len()),
-            running: flows.len(),
+            incomplete: flows.len(),
             failed: false,
             sampler: scenario.series.map(|interval| Sampler::new(interval, flows.len())),
             flows,
@@ -171,7 +172,7 @@ impl World {
                 Some(flow) => {
                     flow.on_time(now, self.bound, &mut self.shared);
                     if flow.is_done() {
-                        self.running -= 1;
+                        self.incomplete -= usize::from(flow.is_complete());
                         self.failed |= flow.record.broken.is_some();
                     }
                     self.queue.set(actor, flow.next());
@@ -209,8 +210,8 @@ impl World {
     }
 
     /// Updates the queue after a call of a guest that was not done before.
-    fn after_guest(&mut self, Called { index, done, failed, next }: Called) {
-        self.running -= usize::from(done);
+    fn after_guest(&mut self, Called { index, complete, failed, next }: Called) {
+        self.incomplete -= usize::from(complete);
         self.failed |= failed;
         self.queue.set(self.first_flow + self.flows.len() + index, next);
     }

@@ -99,7 +99,7 @@ impl Simulation {
         world.read_windows(time);
         world.turn(time, actor);
         self.events += 1;
-        self.done = world.running == 0 || world.failed;
+        self.done = world.incomplete == 0 || world.failed;
         if actor != world.shared.links.len() + SAMPLER {
             self.work += 1;
             return;
@@ -131,8 +131,8 @@ impl Simulation {
         self.now
     }
 
-    /// Reports whether nothing more happens: the time is over, all flows are done, or a guest has
-    /// failed.
+    /// Reports whether nothing more happens: the time is over, every transfer is complete, or a
+    /// guest has failed.
     pub fn is_done(&self) -> bool {
         self.done
     }

@@ -4,6 +4,7 @@
 // Ioctls have no safe signature.
 #![allow(unsafe_code)]
 
+use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
@@ -12,6 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::thread;
 use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
@@ -131,7 +133,7 @@ fn configure(ipv4: Ipv4Addr, ipv6: Ipv6Addr) -> Result<(), Error> {
     };
     let mask = Ipv4Addr::from_bits(u32::MAX << (32 - IPV4_PREFIX));
     set(libc::__c_anonymous_ifr_ifru { ifru_mtu: MTU as i32 }, libc::SIOCSIFMTU, "set the MTU")?;
-    set_queue_length().map_err(|e| Error::system("set the queue's length", e))?;
+    set_queue_length(index()?).map_err(|e| Error::system("set the queue's length", e))?;
     set(address(ipv4), libc::SIOCSIFADDR, "give the TUN device its IPv4 address")?;
     set(address(mask), libc::SIOCSIFNETMASK, "give the TUN device its IPv4 mask")?;
     // Without IFF_MULTICAST nothing announces itself; without ARP no address is probed before use.
@@ -144,14 +146,21 @@ fn configure(ipv4: Ipv4Addr, ipv6: Ipv6Addr) -> Result<(), Error> {
 }
 
 fn watch(addresses: [IpAddr; 2]) -> Result<Watch, Error> {
-    let opened = nix::net::if_::if_nametoindex(NAME).and_then(|i| Watch::open(i, MTU as u32, addresses));
+    let opened = Watch::open(index()?, MTU as u32, addresses);
     opened.map_err(|e| Error::system("watch the TUN device", e))
+}
+
+/// Returns the device's number. libc's function reports ENOENT if no file can be opened.
+fn index() -> Result<u32, Error> {
+    let (inet, mut request) = (datagram(AddressFamily::Inet)?, request(NAME));
+    ioctl(&inet, libc::SIOCGIFINDEX, &mut request, "find the TUN device")?;
+    // SAFETY: the call has set this field of the union, and any bytes are a number.
+    Ok(unsafe { request.ifr_ifru.ifru_ifindex } as u32)
 }
 
 /// Sets the length of the device's queue by rtnetlink, because in a user namespace the kernel
 /// refuses the ioctl for this.
-fn set_queue_length() -> io::Result<()> {
-    let index = nix::net::if_::if_nametoindex(NAME)?;
+fn set_queue_length(index: u32) -> io::Result<()> {
     let header = netlink::interface_header(index, 0);
     let queue = QUEUE.to_ne_bytes();
     netlink::Request::new(libc::RTM_SETLINK, 0, &header).with(libc::IFLA_TXQLEN, &queue).send()
@@ -159,8 +168,11 @@ fn set_queue_length() -> io::Result<()> {
 
 /// Adds an IPv6 address. Does nothing if the kernel has no IPv6.
 fn add_ipv6(address: Ipv6Addr) -> Result<(), Error> {
-    let Ok(inet6) = datagram(AddressFamily::Inet6) else { return Ok(()) };
-    let index = nix::net::if_::if_nametoindex(NAME).map_err(|e| Error::system("find the TUN device", e))?;
+    let index = index()?;
+    let inet6 = match socket(AddressFamily::Inet6, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None) {
+        Err(Errno::EAFNOSUPPORT) => return Ok(()),
+        opened => opened.map_err(no_socket)?,
+    };
     let mut request = libc::in6_ifreq {
         ifr6_addr: libc::in6_addr { s6_addr: address.octets() },
         ifr6_prefixlen: IPV6_PREFIX,
@@ -169,17 +181,22 @@ fn add_ipv6(address: Ipv6Addr) -> Result<(), Error> {
     ioctl(&inet6, libc::SIOCSIFADDR, &mut request, "give the TUN device its IPv6 address")?;
     // The kernel takes the address into use a little later, on a thread of its own.
     for _ in 0..TRIES {
-        if UdpSocket::bind((address, 0)).is_ok() {
-            return Ok(());
+        match UdpSocket::bind((address, 0)) {
+            Err(e) if e.kind() == io::ErrorKind::AddrNotAvailable => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            bound => return bound.map(drop).map_err(no_socket),
         }
-        thread::sleep(Duration::from_millis(5));
     }
     Err(Error::new(format!("the kernel has not taken the IPv6 address {address} into use within 2 s")))
 }
 
 fn datagram(family: AddressFamily) -> Result<OwnedFd, Error> {
-    socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
-        .map_err(|e| Error::system("open a socket in the namespace", e))
+    socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None).map_err(no_socket)
+}
+
+fn no_socket(said: impl Display) -> Error {
+    Error::system("open a socket in the namespace", said)
 }
 
 fn request(name: &str) -> libc::ifreq {

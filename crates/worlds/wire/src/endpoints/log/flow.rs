@@ -225,13 +225,13 @@ impl Reader<'_> {
             record.finished = Some(until);
         }
         record.slow_start_window = self.samples.slow_start_window();
-        for (at, cause, left) in self.samples.reductions() {
+        for (at, cause, windows) in self.samples.reductions() {
             match cause {
                 congestion::Cause::Ecn => record.stats.ecn_events += 1,
                 congestion::Cause::Timeout => record.stats.collapses += 1,
                 _ => record.stats.loss_events += 1,
             }
-            record.on_reduced(at, cause, left);
+            record.on_congestion(at, cause, windows);
         }
         if let Some(trace) = &mut record.trace {
             let metrics = |s: &samples::Sample| (s.at, Event::Metrics(samples::metrics(&s.info)));
