@@ -9,6 +9,7 @@ pub mod flow;
 #[cfg(feature = "load")]
 mod program;
 pub mod record;
+pub mod trace;
 
 #[cfg(feature = "load")]
 pub use self::agent::{Agent, Report};

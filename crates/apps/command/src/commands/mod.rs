@@ -6,10 +6,10 @@ mod ask;
 pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod conform;
-pub(crate) mod diff;
-pub(crate) mod digest;
 #[cfg(any(kernel, transfer))]
 mod controller;
+pub(crate) mod diff;
+pub(crate) mod digest;
 #[cfg(wire)]
 pub(crate) mod doctor;
 #[cfg(transfer)]
@@ -38,10 +38,12 @@ pub(crate) mod serve;
 pub(crate) mod shell;
 mod sources;
 pub(crate) mod stability;
+#[cfg(kernel)]
+pub(crate) mod trace;
 mod worlds;
 
 #[cfg(not(kernel))]
-pub(crate) use self::missing::kernel;
+pub(crate) use self::missing::{kernel, kernel as trace};
 #[cfg(not(transfer))]
 pub(crate) use self::missing::{transfer as fetch, transfer as interop, transfer as serve};
 #[cfg(not(wire))]
