@@ -67,6 +67,7 @@ struct sock {
 };
 struct inet_sock {
 	struct sock sk;
+	__be16 inet_sport;
 };
 struct tcp_congestion_ops;
 struct inet_connection_sock {

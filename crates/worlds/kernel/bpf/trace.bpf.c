@@ -51,7 +51,9 @@ INLINE int put(const struct sock *traced, u8 kind, u8 state)
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp || (kind == TRACE_PROBE && !tp->packets_out))
 		return 0;
-	u16 port = sk->__sk_common.skc_num, peer = __builtin_bswap16(sk->__sk_common.skc_dport);
+	/* A socket that closes has given back skc_num already. */
+	u16 port = __builtin_bswap16(tp->inet_conn.icsk_inet.inet_sport);
+	u16 peer = __builtin_bswap16(sk->__sk_common.skc_dport);
 	if (filter.port && filter.port != port && filter.port != peer)
 		return 0;
 	u64 cookie = bpf_get_socket_cookie(sk);

@@ -72,7 +72,7 @@ pub struct Summary {
     pub started: Time,
     /// Time of the newest record.
     pub ended: Time,
-    /// Acknowledged payload.
+    /// Acknowledged payload in bytes, as the kernel counts: SYN and FIN are a byte each.
     pub bytes: u64,
     /// Smallest RTT.
     pub min_rtt: Option<Duration>,
@@ -118,8 +118,9 @@ impl Flow {
         let polled = first.kind == kind::POLLED;
         out.push((first.time(), Event::Remark(if polled { BY_POLLS } else { BY_RECORDS })));
         let mut last = *first;
-        if first.bytes_acked == 0 {
-            (last.lost, last.total_retrans) = (0, 0);
+        // The kernel counts the SYN as a byte.
+        if first.bytes_acked <= 1 {
+            (last.lost, last.total_retrans, last.bytes_acked) = (0, 0, 0);
         }
         let summary = Summary { started: first.time(), ..Summary::default() };
         Self {
@@ -182,7 +183,8 @@ impl Flow {
     fn count(&mut self, record: &TraceRecord) {
         let Self { last, summary, .. } = self;
         summary.ended = summary.ended.max(record.time());
-        summary.bytes += record.bytes_acked.saturating_sub(last.bytes_acked);
+        let acked = record.bytes_acked.saturating_sub(last.bytes_acked);
+        summary.bytes = summary.bytes.saturating_add(acked);
         summary.retransmissions += u64::from(rise(last.total_retrans, record.total_retrans));
         summary.tail_probes += u64::from(last.tlp_high_seq == 0 && record.tlp_high_seq != 0);
         if record.srtt_us > 0 {
@@ -250,9 +252,10 @@ impl Flow {
             INFINITE_SSTHRESH.. => f64::INFINITY,
             packets => bytes(packets) as f64,
         };
-        let mut inner = Vec::with_capacity(2 + self.inner.len());
+        let mut inner = Vec::with_capacity(3 + self.inner.len());
         inner.push(("ssthresh", ssthresh));
         inner.push(("app_limited", f64::from(u8::from(record.is_app_limited()))));
+        inner.push(("retransmitted", self.summary.retransmissions as f64));
         inner.extend(&self.inner);
         Metrics {
             cwnd: bytes(record.cwnd),
