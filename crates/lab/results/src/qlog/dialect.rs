@@ -47,7 +47,8 @@ impl Dialect {
             (Record::Metrics(_), Self::Current) => out.put(b"quic:recovery_metrics_updated\""),
             (Record::State(_), Self::V03) => out.put(b"recovery:congestion_state_updated\""),
             (Record::State(_), Self::Current) => out.put(b"quic:congestion_state_updated\""),
-            (Record::Remark(_), _) => out.put(b"loglevel:info\""),
+            (Record::Remark(_), Self::V03) => out.put(b"generic:message\""),
+            (Record::Remark(_), Self::Current) => out.put(b"loglevel:info\""),
         }
         match record {
             Record::Sent(packet) | Record::Received(packet) => self.packet(out, packet, packet.length),

@@ -112,7 +112,8 @@ impl Flows {
     fn begin(&mut self, record: &TraceRecord) -> bool {
         let addresses = record.addresses();
         let has_port = self.port.is_none_or(|port| addresses.iter().any(|address| address.port() == port));
-        if !has_port || record.packets_out == 0 || record.kind == kind::CLOSED {
+        let sends = record.packets_out > 0 || record.kind == kind::POLLED;
+        if !has_port || !sends || record.kind == kind::CLOSED {
             return false;
         }
         if self.running.len() >= MAX_FLOWS || self.ended.len() >= MAX_FILES {

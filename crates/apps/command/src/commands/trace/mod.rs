@@ -59,9 +59,9 @@ pub(crate) struct TraceArgs {
 
 /// Where records come from.
 enum Source {
-    /// The kernel's tracepoints, and the process whose sockets are listed.
-    Records(Box<Probe>, Option<Poll>),
-    /// Samples of the sockets of a process.
+    /// The kernel's tracepoints, the process whose sockets are listed, and memory for records.
+    Records(Box<Probe>, Option<Poll>, Vec<TraceRecord>),
+    /// Samples of the sockets of a process, and the time of the next.
     Samples(Poll, Instant),
 }
 
@@ -95,7 +95,7 @@ impl Source {
     fn open(args: &TraceArgs) -> Result<Self, Error> {
         let poll = args.pid.map(Poll::open).transpose().map_err(Error::bad)?;
         match (Probe::attach(args.port.unwrap_or(0), args.pid.is_some()), poll) {
-            (Ok(probe), poll) => Ok(Self::Records(Box::new(probe), poll)),
+            (Ok(probe), poll) => Ok(Self::Records(Box::new(probe), poll, Vec::new())),
             (Err(why), Some(poll)) => {
                 tell(&format!(
                     "the connections are polled every {INTERVAL} ms, and changes in between are not seen: {why}"
@@ -119,15 +119,14 @@ impl Source {
     /// Reads what happened since the last call. Returns false if nothing more can come.
     fn read(&mut self, flows: &mut Flows) -> Result<bool, Error> {
         match self {
-            Self::Records(probe, poll) => {
+            Self::Records(probe, poll, records) => {
                 if let Some(poll) = poll
                     && poll.look()
                 {
                     probe.list(poll.cookies()).map_err(Error::bad)?;
                 }
-                let mut records: Vec<TraceRecord> = Vec::new();
-                probe.read(&mut records).map_err(Error::bad)?;
-                records.iter().for_each(|record| flows.on_record(record, None));
+                probe.read(records).map_err(Error::bad)?;
+                records.drain(..).for_each(|record| flows.on_record(&record, None));
                 Ok(poll.as_ref().is_none_or(Poll::is_running))
             }
             Self::Samples(poll, next) => {
@@ -147,7 +146,7 @@ impl Source {
     /// Returns the number of records that were lost, if the source has records.
     fn lost_records(&self) -> Option<u64> {
         match self {
-            Self::Records(probe, _) => Some(probe.lost_records()),
+            Self::Records(probe, ..) => Some(probe.lost_records()),
             Self::Samples(..) => None,
         }
     }
