@@ -1,4 +1,5 @@
-//! inet_diag: the kernel's answers about single TCP sockets, without privileges (linux/inet_diag.h).
+//! inet_diag: the kernel tells the state of single TCP sockets, without privileges
+//! (linux/inet_diag.h).
 //!
 //! Numbers are in the byte order of the machine, except for addresses and ports.
 

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// Counters that are compared with those of the flows.
-pub(super) const NAMES: [&str; 5] =
-    ["RetransSegs", "TCPTimeouts", "TCPLossProbes", "TCPLossProbeRecovery", "TCPLostRetransmit"];
+pub(super) const NAMES: [&str; 4] = ["RetransSegs", "TCPTimeouts", "TCPLossProbes", "TCPLossProbeRecovery"];
 
 /// Counters by name.
 #[derive(Debug, Default)]

@@ -11,8 +11,6 @@ use results::qlog::{Format, Log, Meta, Transport};
 use scenario::trace::{Inner, Trace};
 use units::{Bytes, Duration, Time};
 
-use super::counters::Counters;
-use super::show;
 use crate::status::{Error, complain};
 
 /// Most connections at a time; each has an open file.
@@ -32,6 +30,8 @@ pub(super) struct Traced {
     /// Address of this end and of the peer, and the controller.
     pub(super) name: String,
     pub(super) file_name: String,
+    /// Whether it is in the network namespace of this process.
+    pub(super) is_here: bool,
     /// Time and acknowledged bytes when the flow was last shown.
     pub(super) shown: (Time, u64),
     events: Trace,
@@ -146,17 +146,15 @@ impl Flows {
         };
         let mut events = Trace::new();
         let flow = Flow::new(record, &mut events);
-        let has_variables = WITH_VARIABLES.contains(&algorithm.as_str()) && self.is_here(record);
+        let has_variables = WITH_VARIABLES.contains(&algorithm.as_str());
+        let is_here = record.netns == self.netns || record.netns == 0;
         let name = format!("{local} > {peer}  {algorithm}");
         let shown = (record.time(), 0);
-        self.running
-            .insert(record.cookie, Traced { flow, name, file_name, shown, events, log, has_variables });
+        self.running.insert(
+            record.cookie,
+            Traced { flow, name, file_name, is_here, shown, events, log, has_variables },
+        );
         true
-    }
-
-    /// Reports whether inet_diag of this process sees a connection.
-    fn is_here(&self, record: &TraceRecord) -> bool {
-        record.netns == self.netns || record.netns == 0
     }
 
     /// Polls what the tracepoints do not tell: connections that the sender has closed, and the
@@ -169,7 +167,7 @@ impl Flows {
         if is_time {
             self.next = newest + Duration(VARIABLES);
         }
-        for traced in self.running.values_mut().filter(|traced| traced.flow.last().netns == self.netns) {
+        for traced in self.running.values_mut().filter(|traced| traced.is_here) {
             let is_closing = traced.flow.is_closing();
             if !(is_closing || is_time && traced.has_variables) {
                 continue;
@@ -201,16 +199,12 @@ impl Flows {
         self.running.values_mut()
     }
 
-    /// Completes all files and returns the summary.
-    pub(super) fn finish(mut self, before: &Counters, lost_records: Option<u64>) -> String {
+    /// Completes all files. Returns the connections, and the number of those without a log.
+    pub(super) fn finish(mut self) -> (Vec<Traced>, usize) {
         for cookie in self.running.keys().copied().collect::<Vec<_>>() {
             self.end(cookie);
         }
-        let mut out: String = self.ended.iter().map(|traced| show::summary(traced, &self.folder)).collect();
-        out += &show::losses(lost_records, self.refused.len());
-        let here: Vec<_> = self.ended.iter().filter(|traced| self.is_here(traced.flow.last())).collect();
-        let others = self.ended.len() - here.len();
-        out + &show::check(&here, others, before, &Counters::read())
+        (self.ended, self.refused.len())
     }
 }
 
@@ -261,4 +255,30 @@ fn fresh(folder: &Path, end: &str, extension: &str) -> io::Result<(File, String)
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A link of somebody else under the name of the file is not followed.
+    #[test]
+    fn files_are_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        std::os::unix::fs::symlink(&target, folder.path().join("tcp-1-x.sqlog")).unwrap();
+        let (_, name) = fresh(folder.path(), "x", ".sqlog").unwrap();
+        assert_eq!((name.as_str(), target.exists()), ("tcp-2-x.sqlog", false));
+    }
+
+    /// At the limit of all files, each log ends. Nothing is written in part.
+    #[test]
+    fn logs_end_at_their_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, name) = fresh(folder.path(), "x", ".sqlog").unwrap();
+        let mut left = 10;
+        let put = |bytes: usize, left: &mut u64| put(&file, Ok(vec![0; bytes]), left, Bytes(10));
+        assert!(put(6, &mut left) && !put(5, &mut left) && !put(1, &mut left));
+        assert_eq!(fs::metadata(folder.path().join(name)).unwrap().len(), 6);
+    }
 }

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &TraceArgs) -> Result<u8, Error> {
     let mut source = Source::open(args)?;
     let (before, begin) = (Counters::read(), now());
     tell(&source.introduction(&args.qlog));
-    let mut screen = Screen::new(args.quiet);
+    let mut screen = Screen::new(args.quiet, begin);
     let end = args.duration.map(|span| begin + StdDuration::from_nanos(span.0));
     loop {
         // The last look comes after the end, so that nothing that happened before is missed.
@@ -82,12 +82,13 @@ pub(crate) fn run(args: &TraceArgs) -> Result<u8, Error> {
             break;
         }
         flows.look();
-        screen.show(&mut flows);
+        screen.show(&mut flows, now());
         pause();
     }
     screen.clear();
-    let lost = source.lost_records();
-    print(&flows.finish(&before, lost));
+    let (all, refused) = flows.finish();
+    print(&show::report(&all, &args.qlog, source.lost_records(), refused));
+    print(&show::check(&all, &before, &Counters::read()));
     Ok(HOLDS)
 }
 

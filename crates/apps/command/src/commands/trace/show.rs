@@ -4,12 +4,11 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration as StdDuration, Instant};
 
-use kernel::trace::LABELS;
+use kernel::trace::{LABELS, TAIL_LOSS_PROBE};
 use units::{Duration, Rate};
 
 use super::counters::{Counters, NAMES};
 use super::flows::{Flows, Traced};
-use super::now;
 use crate::output::tell;
 
 /// Interval between two updates on a terminal, and elsewhere.
@@ -28,15 +27,15 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    pub(super) fn new(is_quiet: bool) -> Self {
-        Self { is_quiet, on_terminal: std::io::stderr().is_terminal(), shown: now(), lines: 0 }
+    pub(super) fn new(is_quiet: bool, now: Instant) -> Self {
+        Self { is_quiet, on_terminal: std::io::stderr().is_terminal(), shown: now, lines: 0 }
     }
 
-    pub(super) fn show(&mut self, flows: &mut Flows) {
-        if self.is_quiet || self.shown.elapsed() < if self.on_terminal { REDRAW } else { REWRITE } {
+    pub(super) fn show(&mut self, flows: &mut Flows, now: Instant) {
+        if self.is_quiet || now - self.shown < if self.on_terminal { REDRAW } else { REWRITE } {
             return;
         }
-        self.shown = now();
+        self.shown = now;
         self.clear();
         let all = flows.running();
         let more = all.len().saturating_sub(MAX_SHOWN);
@@ -85,7 +84,7 @@ fn rounded(time: Duration) -> String {
 }
 
 /// Describes a connection that has ended.
-pub(super) fn summary(traced: &Traced, folder: &Path) -> String {
+fn summary(traced: &Traced, folder: &Path) -> String {
     let summary = traced.flow.summary();
     let span = summary.ended - summary.started;
     let shown = |rtt: Option<Duration>| rtt.map_or("unknown".to_owned(), rounded);
@@ -113,49 +112,37 @@ pub(super) fn summary(traced: &Traced, folder: &Path) -> String {
     out
 }
 
-/// Describes what is not in the logs.
-pub(super) fn losses(lost_records: Option<u64>, refused: usize) -> String {
-    let mut out = match lost_records {
-        Some(lost) => format!("records lost: {lost}\n"),
-        None => String::new(),
-    };
+/// Describes all connections, and what is not in the logs.
+pub(super) fn report(all: &[Traced], folder: &Path, lost_records: Option<u64>, refused: usize) -> String {
+    let mut out: String = all.iter().map(|traced| summary(traced, folder)).collect();
+    if let Some(lost) = lost_records {
+        out += &format!("records lost: {lost}\n");
+    }
     if refused > 0 {
         out += &format!("connections beyond the limits, without a log: {refused}\n");
     }
     out
 }
 
-/// Compares the counts of the flows in this network namespace with the kernel's. `others` are in
-/// other namespaces.
-pub(super) fn check(here: &[&Traced], others: usize, before: &Counters, after: &Counters) -> String {
-    let sum = |count: fn(&kernel::trace::Summary) -> Option<u64>| {
-        here.iter().map(|traced| count(traced.flow.summary())).sum::<Option<u64>>()
-    };
+/// Compares the counts of the flows in this network namespace with the kernel's.
+pub(super) fn check(all: &[Traced], before: &Counters, after: &Counters) -> String {
+    let here = || all.iter().filter(|traced| traced.is_here).map(|traced| traced.flow.summary());
     let ours = [
-        sum(|s| Some(s.retransmissions)),
-        sum(|s| Some(s.timeouts)),
-        sum(|s| Some(s.tail_probes)),
-        sum(|s| Some(s.losses[kernel::trace::TAIL_LOSS_PROBE])),
-        None,
+        here().map(|summary| summary.retransmissions).sum(),
+        here().map(|summary| summary.timeouts).sum(),
+        here().map(|summary| summary.tail_probes).sum(),
+        here().map(|summary| summary.losses[TAIL_LOSS_PROBE]).sum::<u64>(),
     ];
-    let mut found = Vec::new();
+    let mut out = "the kernel's counters for all connections of this network namespace:".to_owned();
     for (name, ours) in NAMES.iter().zip(ours) {
-        let Some(all) = after.since(before, name) else { continue };
-        found.push(match ours {
-            Some(ours) => format!("{name} {all} ({ours} here)"),
-            None => format!("{name} {all}"),
-        });
+        if let Some(all) = after.since(before, name) {
+            let sign = if ours > all { ", more than the kernel counted" } else { "" };
+            out += &format!("\n   {name} {all} (these connections: {ours}{sign})");
+        }
     }
-    let mut out = format!(
-        "the kernel's counters for all connections of this network namespace meanwhile: {}\n",
-        found.join(", ")
-    );
+    let others = all.iter().filter(|traced| !traced.is_here).count();
     if others > 0 {
-        out += &format!("not checked, in other network namespaces: {others} connections\n");
+        out += &format!("\n   not checked, in other network namespaces: {others} connections");
     }
-    let more = ours[0].zip(after.since(before, NAMES[0])).is_some_and(|(ours, all)| ours > all);
-    if more {
-        out += "warning: the flows have more retransmissions than the kernel counted\n";
-    }
-    out
+    out + "\n"
 }
