@@ -1,5 +1,7 @@
 //! Reads the logs of `ackclock trace` with Cloudflare's crates. The program traces this process:
 //! by the kernel's tracepoints if it may, and otherwise by polls.
+// Connections take real time.
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 
@@ -38,7 +40,15 @@ fn logs(format: &str) -> Option<Vec<Vec<Value>>> {
     };
     let folder = tempfile::tempdir().unwrap();
     let mut trace = Command::new(program);
-    trace.args(["trace", "--pid", &std::process::id().to_string(), "--duration", "2500 ms", "--format", format]);
+    trace.args([
+        "trace",
+        "--pid",
+        &std::process::id().to_string(),
+        "--duration",
+        "2500 ms",
+        "--format",
+        format,
+    ]);
     let running = trace.arg("--qlog").arg(folder.path()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     thread::sleep(Duration::from_millis(300));
     transfer();

@@ -131,6 +131,7 @@ fn connections_of_a_process_are_polled() {
     let mut trace = Trace::new();
     let mut flow = Flow::new(&samples[0].record, &mut trace);
     samples.iter().for_each(|sample| flow.on_record(&sample.record, &mut trace));
+    assert!(flow.is_polled());
     assert!(flow.summary().bytes > 1 << 20 && flow.summary().min_rtt.is_some());
     assert_eq!(poll.cookies().len(), poll.cookies().iter().filter(|cookie| **cookie != 0).count());
 }

@@ -44,10 +44,10 @@ fn the_counts_of_a_recording_are_the_kernels() {
             |event| matches!(event, Event::LostUnnumbered { detection, .. } if *detection == wanted),
         ) as u64
     };
-    let [rack, duplicates, timeout, probes, polled] = summary.losses;
+    let [rack, duplicates, timeout, probes, polled @ ..] = summary.losses;
     assert_eq!(rack + timeout, u64::from(last.lost), "what tail loss probes repair is not in `lost`");
     assert_eq!([lost(Detection::TimeThreshold), lost(Detection::Timeout)], [rack, timeout + probes]);
-    assert_eq!([duplicates, polled], [0, 0]);
+    assert_eq!((duplicates, polled), (0, [0, 0]));
     assert!(rack > 10 && timeout > 3 && probes > 0, "{:?}", summary.losses);
     let reduced = |wanted| count(&trace, |event| *event == Event::Reduced(wanted));
     let states =

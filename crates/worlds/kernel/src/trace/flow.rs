@@ -31,7 +31,7 @@ pub struct Label {
 }
 
 /// Reasons of losses, in the order of [`Summary::losses`].
-pub const LABELS: [Label; 5] = [
+pub const LABELS: [Label; 6] = [
     Label {
         name: "RACK",
         detection: Detection::TimeThreshold,
@@ -57,6 +57,11 @@ pub const LABELS: [Label; 5] = [
         detection: Detection::Timeout,
         basis: "by rule: retransmitted while recovery was in the state Loss",
     },
+    Label {
+        name: "retransmitted",
+        detection: Detection::TimeThreshold,
+        basis: "by rule: retransmitted outside the state Loss, by RACK or as a tail loss probe",
+    },
 ];
 const RACK: usize = 0;
 const DUPLICATE_ACKS: usize = 1;
@@ -64,6 +69,7 @@ const TIMEOUT: usize = 2;
 /// Index in [`LABELS`] of losses that a tail loss probe repaired.
 pub const TAIL_LOSS_PROBE: usize = 3;
 const POLLED_TIMEOUT: usize = 4;
+const POLLED: usize = 5;
 
 /// Counts of a connection while it was traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -144,6 +150,11 @@ impl Flow {
         self.closing
     }
 
+    /// Reports whether inet_diag alone tells its state, so that timeouts and probes are not seen.
+    pub fn is_polled(&self) -> bool {
+        self.polled
+    }
+
     /// Returns what was counted.
     pub fn summary(&self) -> &Summary {
         &self.summary
@@ -200,6 +211,7 @@ impl Flow {
     fn add_losses(&mut self, record: &TraceRecord, out: &mut Trace) {
         let label = match record {
             _ if self.polled && record.ca_state == state::LOSS => POLLED_TIMEOUT,
+            _ if self.polled => POLLED,
             // A smaller path MTU leads to this state, too.
             TraceRecord { kind: kind::STATE, state: state::LOSS, .. } => TIMEOUT,
             _ if record.has_sack() => RACK,

@@ -22,8 +22,9 @@ use crate::interrupt;
 use crate::output::tell;
 use crate::status::{Error, HOLDS, print};
 
-/// Interval between two looks at the kernel's records.
-const LOOK: StdDuration = StdDuration::from_millis(10);
+/// Interval between two looks at the kernel's records. More frequent looks find few records of each
+/// connection, and each of these takes twice the time because of cold caches.
+const LOOK: StdDuration = StdDuration::from_millis(50);
 
 #[derive(Debug, Args)]
 pub(crate) struct TraceArgs {
@@ -83,7 +84,7 @@ pub(crate) fn run(args: &TraceArgs) -> Result<u8, Error> {
         }
         flows.look();
         screen.show(&mut flows, now());
-        pause();
+        source.pause();
     }
     screen.clear();
     let (all, refused) = flows.finish();
@@ -131,10 +132,7 @@ impl Source {
                 Ok(poll.as_ref().is_none_or(Poll::is_running))
             }
             Self::Samples(poll, next) => {
-                if now() < *next {
-                    return Ok(true);
-                }
-                *next += StdDuration::from_millis(INTERVAL);
+                *next = now() + StdDuration::from_millis(INTERVAL);
                 let mut samples: Vec<Sample> = Vec::new();
                 poll.look();
                 poll.read(&mut samples);
@@ -142,6 +140,14 @@ impl Source {
                 Ok(poll.is_running())
             }
         }
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "connections take real time")]
+    fn pause(&self) {
+        thread::sleep(match self {
+            Self::Records(..) => LOOK,
+            Self::Samples(_, next) => next.saturating_duration_since(now()),
+        });
     }
 
     /// Returns the number of records that were lost, if the source has records.
@@ -156,9 +162,4 @@ impl Source {
 #[allow(clippy::disallowed_methods, reason = "connections take real time")]
 fn now() -> Instant {
     Instant::now()
-}
-
-#[allow(clippy::disallowed_methods, reason = "connections take real time")]
-fn pause() {
-    thread::sleep(LOOK);
 }
