@@ -23,4 +23,4 @@ pub use self::flow::{Flow, LABELS, Label, Summary, TAIL_LOSS_PROBE};
 pub use self::poll::{INTERVAL, Poll};
 #[cfg(feature = "load")]
 pub use self::probe::Probe;
-pub use self::record::{TraceRecord, kind, socket};
+pub use self::record::{TraceRecord, kind};

@@ -24,15 +24,13 @@ pub mod kind {
 }
 
 /// State of a socket (linux/tcp_states.h).
-pub mod socket {
+pub(super) mod socket {
     /// The sender has closed first.
-    pub const FIN_WAIT1: u8 = 4;
-    /// So has the peer.
-    pub const FIN_WAIT2: u8 = 5;
+    pub(crate) const FIN_WAIT1: u8 = 4;
     /// The sender has closed after its peer.
-    pub const LAST_ACK: u8 = 9;
+    pub(crate) const LAST_ACK: u8 = 9;
     /// Both have closed at a time.
-    pub const CLOSING: u8 = 11;
+    pub(crate) const CLOSING: u8 = 11;
 }
 
 /// Bits of [`TraceRecord::flags`].
