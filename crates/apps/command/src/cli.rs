@@ -22,6 +22,7 @@ use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
 use crate::commands::serve::{self, ServeArgs};
 use crate::commands::stability::StabilityArgs;
+use crate::commands::trace::{self, TraceArgs};
 use crate::commands::{algorithms, ledger, list, plan, report, run, schema, shell, stability};
 use crate::interrupt;
 use crate::status::{Error, HOLDS, complain, print};
@@ -137,6 +138,12 @@ enum Command {
     ///
     /// Example: `sudo ackclock kernel run bbr3 --name my_bbr3`, then `iperf3 -C my_bbr3 -c HOST`
     Kernel(KernelArgs),
+    /// Trace TCP connections of this host as qlog (needs CAP_BPF and CAP_PERFMON, or --pid).
+    ///
+    /// Example: `sudo ackclock trace --port 443 --qlog out`
+    ///
+    /// See docs/src/how-to/capture-and-qlog.md for the meaning of the logs.
+    Trace(TraceArgs),
     /// Serve the files of a folder over QUIC, with any congestion controller.
     ///
     /// Speaks HTTP/3 and hq-interop. The first Ctrl-C waits for the transfers in progress, the
@@ -221,6 +228,7 @@ pub(crate) fn main(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
         Command::Link(args) => link::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Kernel(args) => kernel::run(&args),
+        Command::Trace(args) => trace::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Fetch(args) => fetch::run(&args),
         Command::Interop(args) => interop::run(&args),

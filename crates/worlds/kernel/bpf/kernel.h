@@ -38,11 +38,27 @@ enum { BPF_RB_NO_WAKEUP = 1 };
 #include <bpf/bpf_tracing.h>
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct in6_addr {
+	union {
+		u8 u6_addr8[16];
+	} in6_u;
+};
+struct ns_common {
+	unsigned int inum;
+};
+struct net {
+	struct ns_common ns;
+};
+typedef struct {
+	struct net *net;
+} possible_net_t;
 struct sock_common {
 	__be32 skc_daddr, skc_rcv_saddr;
 	__be16 skc_dport;
 	u16 skc_num;
 	u16 skc_family;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
+	possible_net_t skc_net;
 };
 struct sock {
 	struct sock_common __sk_common;
@@ -51,9 +67,12 @@ struct sock {
 };
 struct inet_sock {
 	struct sock sk;
+	__be16 inet_sport;
 };
+struct tcp_congestion_ops;
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
+	const struct tcp_congestion_ops *icsk_ca_ops;
 	u32 icsk_rto;
 	u8 icsk_ca_state : 5;
 	u64 icsk_ca_priv[13];
@@ -66,6 +85,7 @@ struct minmax {
 };
 struct tcp_options_received {
 	u32 rcv_tsval, rcv_tsecr;
+	u16 sack_ok : 3;
 };
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
@@ -75,6 +95,8 @@ struct tcp_sock {
 	u32 srtt_us, mdev_us, rttvar_us;
 	u32 mss_cache, delivered, delivered_ce, lost, app_limited, lsndtime, total_retrans;
 	u32 tlp_high_seq;
+	u64 bytes_acked;
+	u8 tlp_retrans : 1;
 	u64 tcp_mstamp;
 	u32 data_segs_out, prr_out;
 	struct minmax rtt_min;

@@ -187,7 +187,7 @@ impl Connections<'_> {
 }
 
 /// Returns the time of the kernel's clock, in ns.
-fn monotonic() -> u64 {
+pub(crate) fn monotonic() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

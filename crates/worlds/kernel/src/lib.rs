@@ -15,6 +15,7 @@ mod native;
 #[cfg(feature = "load")]
 mod program;
 pub mod record;
+pub mod trace;
 
 #[cfg(feature = "load")]
 pub use self::agent::{Agent, Report};

@@ -26,8 +26,19 @@ pub enum Event {
         /// Rule that detected the loss.
         detection: Detection,
     },
+    /// Packet declared lost by a stack that does not say which.
+    LostUnnumbered {
+        /// Rule that detected the loss.
+        detection: Detection,
+        /// Source of the rule: an observation, or an inference.
+        basis: &'static str,
+    },
     /// Reduction of the window.
     Reduced(Cause),
+    /// End of the recovery period, if the stack reports it.
+    Recovered,
+    /// Remark about the log.
+    Remark(&'static str),
     /// State after an ACK.
     Metrics(Metrics),
     /// Handshake packet sent.

@@ -43,7 +43,7 @@ pub(crate) mod transfer {
     }
 }
 
-/// `kernel`.
+/// `kernel` and `trace`.
 #[cfg(not(kernel))]
 pub(crate) mod kernel {
     use super::Anything;
@@ -51,8 +51,9 @@ pub(crate) mod kernel {
     use crate::status::Error;
 
     pub(crate) type KernelArgs = Anything;
+    pub(crate) type TraceArgs = Anything;
 
     pub(crate) fn run(_: &Anything) -> Result<u8, Error> {
-        Err(Error::bad(features::missing_on_linux("controllers inside the kernel", "kernel")))
+        Err(Error::bad(features::missing_on_linux("view of the kernel's TCP", "kernel")))
     }
 }

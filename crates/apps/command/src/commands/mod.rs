@@ -38,10 +38,12 @@ pub(crate) mod serve;
 pub(crate) mod shell;
 mod sources;
 pub(crate) mod stability;
+#[cfg(kernel)]
+pub(crate) mod trace;
 mod worlds;
 
 #[cfg(not(kernel))]
-pub(crate) use self::missing::kernel;
+pub(crate) use self::missing::{kernel, kernel as trace};
 #[cfg(not(transfer))]
 pub(crate) use self::missing::{transfer as fetch, transfer as interop, transfer as serve};
 #[cfg(not(wire))]

@@ -6,6 +6,7 @@
 //! - Times count from the flow's start, which is `reference_time`.
 //! - `packet_lost` has the packet's `raw.length`, because qvis shows it.
 //! - A packet that arrived marked has `ecn` in its data.
+//! - A packet that is lost without a number has `basis` beside its data: where its rule is from.
 //! - `congestion_state_updated` into recovery has the cause of the reduction beside its data. The
 //!   cause is a `trigger` inside the data only if drafts and readers agree on the word, which is so
 //!   for `persistent_congestion`: some readers spell `ECN` differently, and they refuse `loss`.
@@ -16,7 +17,8 @@
 //!
 //! - Times count from the start of the run, in all its files.
 //! - Data without a field in the drafts are fields of the event beside `data`, where the drafts
-//!   allow any: `ecn` of a packet that arrived with a CE mark, and `cause` of a reduction.
+//!   allow any: `ecn` of a packet that arrived with a CE mark, `cause` of a reduction, and `basis` of
+//!   a loss without a number.
 //!   `congestion_state_updated` has a `trigger` only for causes that the crate knows,
 //!   `persistent_congestion` and `ecn`, because it refuses events with others. The reason for a
 //!   loss is the `trigger` of `packet_lost`.
@@ -39,16 +41,30 @@ impl Dialect {
             (Record::Sent(_), Self::Current) => out.put(b"quic:packet_sent\""),
             (Record::Received(_), Self::V03) => out.put(b"transport:packet_received\""),
             (Record::Received(_), Self::Current) => out.put(b"quic:packet_received\""),
-            (Record::Lost(_), Self::V03) => out.put(b"recovery:packet_lost\""),
-            (Record::Lost(_), Self::Current) => out.put(b"quic:packet_lost\""),
+            (Record::Lost(_) | Record::Unnumbered { .. }, Self::V03) => out.put(b"recovery:packet_lost\""),
+            (Record::Lost(_) | Record::Unnumbered { .. }, Self::Current) => out.put(b"quic:packet_lost\""),
             (Record::Metrics(_), Self::V03) => out.put(b"recovery:metrics_updated\""),
             (Record::Metrics(_), Self::Current) => out.put(b"quic:recovery_metrics_updated\""),
             (Record::State(_), Self::V03) => out.put(b"recovery:congestion_state_updated\""),
             (Record::State(_), Self::Current) => out.put(b"quic:congestion_state_updated\""),
+            (Record::Remark(_), Self::V03) => out.put(b"generic:message\""),
+            (Record::Remark(_), Self::Current) => out.put(b"loglevel:info\""),
         }
         match record {
             Record::Sent(packet) | Record::Received(packet) => self.packet(out, packet, packet.length),
             Record::Lost(packet) => self.packet(out, packet, packet.length.filter(|_| self == Self::V03)),
+            Record::Unnumbered { trigger, basis } => {
+                out.put(b",\"basis\":");
+                out.string(basis);
+                out.put(b",\"data\":{\"trigger\":");
+                out.string(trigger);
+                out.put(b"}");
+            }
+            Record::Remark(text) => {
+                out.put(b",\"data\":{\"message\":");
+                out.string(text);
+                out.put(b"}");
+            }
             Record::Metrics(metrics) => {
                 out.put(b",\"data\":");
                 metrics.write(out);

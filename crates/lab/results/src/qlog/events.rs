@@ -13,6 +13,12 @@ pub(super) enum Record<'a> {
     Sent(Packet<'a>),
     Received(Packet<'a>),
     Lost(Packet<'a>),
+    /// Loss of a packet without a number: its rule, and the source of the rule.
+    Unnumbered {
+        trigger: &'static str,
+        basis: &'static str,
+    },
+    Remark(&'static str),
     Metrics(Metrics<'a>),
     State(StateChange),
 }

@@ -8,11 +8,17 @@ use units::Time;
 use super::meta::VantagePoint;
 use super::{Dialect, Meta};
 
+/// Schemas of the events of a log with remarks.
+const WITH_REMARKS: &str =
+    r#"["urn:ietf:params:qlog:events:quic-12","urn:ietf:params:qlog:events:loglevel-13"]"#;
+
 /// Returns the header record.
 pub(super) fn header(dialect: Dialect, meta: &Meta, vantage_point: &VantagePoint<'_>) -> io::Result<String> {
     let description = format!("{} over {}, seed {}", meta.algorithm, meta.transport.name(), meta.seed);
     let [title, description] = [json(&meta.title)?, json(&description)?];
     let [name, algorithm, seed] = [json(vantage_point.name)?, json(&meta.algorithm)?, json(&meta.seed)?];
+    let schemas =
+        if vantage_point.remarks { WITH_REMARKS } else { r#"["urn:ietf:params:qlog:events:quic-12"]"# };
     let (vantage_point, protocols) = (json(vantage_point)?, json(&[meta.transport.name()])?);
     Ok(match dialect {
         Dialect::V03 => object(&[
@@ -64,7 +70,7 @@ pub(super) fn header(dialect: Dialect, meta: &Meta, vantage_point: &VantagePoint
                         ]),
                     ),
                     ("vantage_point", &vantage_point),
-                    ("event_schemas", r#"["urn:ietf:params:qlog:events:quic-12"]"#),
+                    ("event_schemas", schemas),
                 ]),
             ),
         ]),

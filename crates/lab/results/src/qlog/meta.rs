@@ -26,6 +26,9 @@ pub struct Meta {
 pub(super) struct VantagePoint<'a> {
     pub(super) name: &'a str,
     pub(super) r#type: &'static str,
+    /// The log may have remarks.
+    #[serde(skip)]
+    pub(super) remarks: bool,
 }
 
 /// Protocol of a flow.

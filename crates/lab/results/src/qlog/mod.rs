@@ -98,8 +98,20 @@ impl Log {
     /// # Errors
     /// Fails only on a bug.
     pub fn for_sender(format: Format, meta: &Meta) -> io::Result<Self> {
+        Self::sender(format, meta, false)
+    }
+
+    /// Creates the log of a sender that others observe, with their remarks.
+    ///
+    /// # Errors
+    /// Fails only on a bug.
+    pub fn for_observed(format: Format, meta: &Meta) -> io::Result<Self> {
+        Self::sender(format, meta, true)
+    }
+
+    fn sender(format: Format, meta: &Meta, remarks: bool) -> io::Result<Self> {
         // The peer that sends the data is the server, as in a download.
-        let out = Out::begin(format, meta, &VantagePoint { name: &meta.flow, r#type: "server" })?;
+        let out = Out::begin(format, meta, &VantagePoint { name: &meta.flow, r#type: "server", remarks })?;
         Ok(Self { out, end: End::Sender(Box::new(Sender::new(meta))) })
     }
 
@@ -109,7 +121,7 @@ impl Log {
     /// Fails only on a bug.
     pub fn for_receiver(format: Format, meta: &Meta) -> io::Result<Self> {
         let name = format!("{}, receiver", meta.flow);
-        let out = Out::begin(format, meta, &VantagePoint { name: &name, r#type: "client" })?;
+        let out = Out::begin(format, meta, &VantagePoint { name: &name, r#type: "client", remarks: false })?;
         Ok(Self { out, end: End::Receiver(Receiver::new(meta.transport)) })
     }
 

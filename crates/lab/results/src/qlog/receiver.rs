@@ -47,7 +47,10 @@ impl Receiver {
             Event::Sent { .. }
             | Event::Acked(_)
             | Event::Lost { .. }
+            | Event::LostUnnumbered { .. }
             | Event::Reduced(_)
+            | Event::Recovered
+            | Event::Remark(_)
             | Event::Metrics(_) => {}
         }
     }

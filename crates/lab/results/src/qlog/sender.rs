@@ -50,6 +50,11 @@ impl Sender {
                 packet.trigger = Some(trigger(*detection));
                 out.entry(time, &Record::Lost(packet));
             }
+            Event::LostUnnumbered { detection, basis } => {
+                out.entry(time, &Record::Unnumbered { trigger: trigger(*detection), basis });
+            }
+            Event::Recovered => self.recovery = None,
+            Event::Remark(text) => out.entry(time, &Record::Remark(text)),
             Event::Reduced(cause) => {
                 self.recovery = Some(match self.transport {
                     Transport::Quic => self.sent.next_pn,

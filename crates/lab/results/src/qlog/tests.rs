@@ -103,6 +103,53 @@ fn some_of_all() -> Trace {
     ]
 }
 
+/// A log of a connection that others observe: losses without numbers, the end of recovery, remarks.
+fn observed() -> Trace {
+    let at = Time(1_002_000_000);
+    let lost = |detection| (at, Event::LostUnnumbered { detection, basis: "by rule: RACK" });
+    vec![
+        (Time(1_000_000_000), Event::Remark("\"observed\"")),
+        lost(Detection::TimeThreshold),
+        (at, Event::Reduced(Cause::Loss)),
+        metrics(1_003_000_000, 5000, vec![("ssthresh", 4000.0)]),
+        lost(Detection::Timeout),
+        (Time(1_004_000_000), Event::Recovered),
+        metrics(1_004_000_000, 5000, vec![("ssthresh", 4000.0)]),
+        metrics(1_005_000_000, 5000, vec![("ssthresh", f64::INFINITY)]),
+    ]
+}
+
+fn observed_log(dialect: Dialect) -> Vec<Value> {
+    let mut out = Log::for_observed(Format { dialect, gzip: false }, &meta(Transport::Tcp)).unwrap();
+    let mut bytes = out.add(&observed()).unwrap();
+    bytes.extend(out.finish().unwrap());
+    records(&bytes)
+}
+
+#[test]
+fn losses_without_numbers_tell_where_their_rule_is_from() {
+    let names = [
+        (Dialect::V03, "recovery:packet_lost", "generic:message"),
+        (Dialect::Current, "quic:packet_lost", "loglevel:info"),
+    ];
+    for (dialect, lost, remark) in names {
+        let all = observed_log(dialect);
+        assert_eq!(
+            (&all[1]["name"], &all[1]["data"]),
+            (&json!(remark), &json!({ "message": "\"observed\"" }))
+        );
+        let losses: Vec<&Value> = all.iter().filter(|record| record["name"] == lost).collect();
+        assert_eq!(losses[0]["basis"], "by rule: RACK");
+        assert_eq!((losses[0]["data"]["trigger"].as_str(), losses.len()), (Some("time_threshold"), 2));
+        assert_eq!(losses[1]["data"], json!({ "trigger": "pto_expired" }));
+        let states: Vec<&Value> =
+            all.iter().map(|record| &record["data"]["new"]).filter(|new| !new.is_null()).collect();
+        assert_eq!(states, ["recovery", "congestion_avoidance", "slow_start"]);
+    }
+    let schemas = &observed_log(Dialect::Current)[0]["trace"]["event_schemas"];
+    assert_eq!(schemas[1], "urn:ietf:params:qlog:events:loglevel-13");
+}
+
 /// Existing readers must keep reading these files.
 #[test]
 fn qlog_0_3_to_the_byte() {
