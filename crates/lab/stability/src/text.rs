@@ -53,7 +53,7 @@ pub fn describe(s: &Setting) -> String {
 
 /// Rounds to 10 microseconds.
 fn rounded(time: Duration) -> Duration {
-    Duration((time.0 + 5_000) / 10_000 * 10_000)
+    Duration(time.0.saturating_add(5_000) / 10_000 * 10_000)
 }
 
 /// Describes the poles and the zero of the open loop of equation 46.

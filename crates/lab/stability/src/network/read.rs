@@ -44,7 +44,7 @@ fn one() -> u32 {
 
 /// Limits, because larger networks take minutes.
 const MOST_LINKS: usize = 20;
-const MOST_FLOWS: usize = 100;
+const MOST_FLOWS: u64 = 100;
 
 /// A mistake in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,17 +96,17 @@ pub fn read(text: &str) -> Result<Network, Mistake> {
     if let Some(link) = (1..links.len()).find(|&i| links[..i].iter().any(|l| l.name == links[i].name)) {
         return Err(format!("link `{}`: duplicate name; give each link its own", links[link].name).into());
     }
+    let counts = file.flow.iter().map(|table| u64::from(table.count));
+    let (l, f) = (links.len(), counts.fold(0, u64::saturating_add));
+    if !(1..=MOST_LINKS).contains(&l) || !(1..=MOST_FLOWS).contains(&f) {
+        return Err(format!("{l} links and {f} flows: give 1 to {MOST_LINKS} and 1 to {MOST_FLOWS}").into());
+    }
     let mut flows = Vec::new();
     for (i, table) in file.flow.iter().enumerate() {
         let flow = flow(table, &links).map_err(|wrong| format!("flow {}: {wrong}", i + 1))?;
         flows.extend(std::iter::repeat_n(flow, table.count as usize));
     }
-    match (links.len(), flows.len()) {
-        (1..=MOST_LINKS, 1..=MOST_FLOWS) => Ok(Network { links, flows }),
-        (l, f) => {
-            Err(format!("{l} links and {f} flows: give 1 to {MOST_LINKS} and 1 to {MOST_FLOWS}").into())
-        }
-    }
+    Ok(Network { links, flows })
 }
 
 fn link(table: &LinkTable) -> Result<Link, String> {

@@ -138,7 +138,7 @@ fn rate_follows_at_once() {
 #[test]
 fn many_marks() {
     for (marks, ce, lowered) in [
-        ("1 packet".parse().unwrap(), 1, false),
+        ("1 packet".parse().unwrap(), 1, true),
         (Marks::Packets(0), 1, true),
         (Marks::Packets(8), 1, false),
         (Marks::Packets(7), 1, true),
