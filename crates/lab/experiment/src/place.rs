@@ -55,8 +55,8 @@ places! {
     /// The simulator's virtual time, with TLS: our QUIC endpoints, or other stacks (--stack).
     /// Includes the simulator's rows
     STACK: "stack", "stack", "the stack", Some("ackclock");
-    /// Real time, through the emulator (Linux, root): the kernel's TCP with our controllers. Includes
-    /// the simulator's rows
+    /// Real time, through the emulator (Linux, root): the kernel's TCP with our controllers.
+    /// Includes the simulator's rows
     KERNEL: "kernel", "kernel", "the kernel", Some("ackclock");
     /// The kernel's TCP with D* and Reno as eBPF programs
     KERNEL_NATIVE: "kernel-native", "kernel", "the kernel with native programs", Some("native");

@@ -212,7 +212,7 @@ impl Rust {
                 self.controller.on_spurious();
             }
             kind::IDLE => {
-                // After one RTO, Reno's window stays. Halves of it are the kernel's, in whole packets.
+                // After one RTO, Reno's window stays. Halving it later is the kernel's part.
                 let [idle, rto] = [200, 200].map(Duration::from_millis);
                 self.controller.on_idle(&Idle { now, idle, rto });
             }

@@ -171,7 +171,7 @@ fn wrong_arguments_are_named() {
             &["run", manifest.to_str().unwrap()],
             "manifest.toml: a manifest of results, not an experiment; name the",
         ),
-        (&["run", &file, "--stack", "noq"], "--stack: requires --on stack or --on wire"),
+        (&["run", &file, "--stack", "noq"], "--stack: requires --on stack, --on wire or --on kernel"),
         (&["run", &file, "--on", "stack", "--stack", "ngtcp2"], "--stack ngtcp2: needs --on wire"),
         (
             &["compare", "cubic", "bbr", "--link", link, "--repeat", "0"],
