@@ -121,3 +121,23 @@ fn record() {
     }
     std::fs::write("tests/trace.gz", out.finish().unwrap()).unwrap();
 }
+
+/// A program may choose another controller at any time.
+#[test]
+fn another_controller_is_told() {
+    let mut records = recording();
+    assert_eq!(records[0].algorithm(), "reno");
+    let remarks = |records: &[TraceRecord]| {
+        let told = |event: &Event| matches!(event, Event::Remark(text) if text.contains("its controller"));
+        count(&events(records).1, told)
+    };
+    assert_eq!(remarks(&records), 0);
+    for record in records.iter_mut().skip(5) {
+        let mut bytes = bytemuck::bytes_of(record).to_vec();
+        let at = bytes.windows(5).position(|bytes| bytes == b"reno\0").unwrap();
+        bytes[at..at + 5].copy_from_slice(b"cubic");
+        *record = TraceRecord::read(&bytes).unwrap();
+    }
+    assert_eq!(remarks(&records), 1);
+    assert_eq!(events(&records).0.last().algorithm(), "cubic");
+}

@@ -45,7 +45,10 @@ pub(super) fn backends(on: Place, named: &[String]) -> Result<Vec<Place>, Error>
         let found = Place::for_stack(on, stack);
         let elsewhere = || {
             let place = Place::ALL.into_iter().find(|place| place.stack() == Some(stack));
-            Error::bad(format!("--stack {name}: needs --on {}", place.map_or(Place::WIRE, Place::world).word()))
+            Error::bad(format!(
+                "--stack {name}: needs --on {}",
+                place.map_or(Place::WIRE, Place::world).word()
+            ))
         };
         let backend = found.ok_or_else(elsewhere)?;
         if !backends.contains(&backend) {

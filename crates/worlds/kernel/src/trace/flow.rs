@@ -19,6 +19,8 @@ const BY_POLLS: &str = "values are polled by inet_diag, and changes between two 
 /// Remark at the sender's close. From then on the kernel calls tcp_probe no more.
 const CLOSING: &str = "the sender has closed; until the socket is gone, its values are polled by inet_diag";
 const GONE: &str = "the socket is gone";
+/// Remark at another controller than that of the record before.
+const CHANGED: &str = "the connection has changed its controller";
 
 /// Reason of a loss, as far as the kernel tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +182,9 @@ impl Flow {
         self.add_state(&record, out);
         if record.kind != kind::CLOSED {
             out.push((self.newest, Event::Metrics(self.metrics(&record))));
+        }
+        if record.algorithm != self.last.algorithm {
+            out.push((self.newest, Event::Remark(CHANGED)));
         }
         let is_closing = matches!(record.state, socket::FIN_WAIT1 | socket::LAST_ACK | socket::CLOSING);
         if record.kind == kind::SOCKET && is_closing && !self.closing {

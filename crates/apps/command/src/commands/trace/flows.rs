@@ -27,8 +27,8 @@ const VARIABLES: u64 = 200_000_000;
 /// A traced connection.
 pub(super) struct Traced {
     pub(super) flow: Flow,
-    /// Address of this end and of the peer, and the controller.
-    pub(super) name: String,
+    /// Address of this end and of the peer.
+    addresses: String,
     pub(super) file_name: String,
     /// Whether it is in the network namespace of this process.
     pub(super) is_here: bool,
@@ -148,11 +148,11 @@ impl Flows {
         let flow = Flow::new(record, &mut events);
         let has_variables = WITH_VARIABLES.contains(&algorithm.as_str());
         let is_here = record.netns == self.netns || record.netns == 0;
-        let name = format!("{local} > {peer}  {algorithm}");
+        let addresses = format!("{local} > {peer}");
         let shown = (record.time(), 0);
         self.running.insert(
             record.cookie,
-            Traced { flow, name, file_name, is_here, shown, events, log, has_variables },
+            Traced { flow, addresses, file_name, is_here, shown, events, log, has_variables },
         );
         true
     }
@@ -209,6 +209,11 @@ impl Flows {
 }
 
 impl Traced {
+    /// Returns its addresses, and its controller, which a program may change at any time.
+    pub(super) fn name(&self) -> String {
+        format!("{}  {}", self.addresses, self.flow.last().algorithm())
+    }
+
     /// Writes the collected events. A full disk ends the log, but not the trace.
     fn write(&mut self, left: &mut u64, limit: Bytes) {
         if let Some((mut log, file)) = self.log.take() {

@@ -69,7 +69,7 @@ fn line(traced: &mut Traced) -> String {
     traced.shown = (last.time(), summary.bytes);
     format!(
         "{}  {:.1} s  {:.2} Mbit/s  RTT {}  cwnd {:.1} kB  retransmitted {}  lost {}",
-        traced.name,
+        traced.name(),
         (summary.ended - summary.started).as_secs_f64(),
         rate.mbit_s(),
         rounded(Duration::from_micros(last.srtt_us.into())),
@@ -97,7 +97,7 @@ fn summary(traced: &Traced, folder: &Path) -> String {
         .collect();
     let mut out = format!(
         "{}, {:.2} s, {} bytes acknowledged, {:.3} Mbit/s\n   RTT: min {}, mean {}; retransmitted {}; lost {}\n",
-        traced.name,
+        traced.name(),
         span.as_secs_f64(),
         summary.bytes,
         Rate::from_delivery(summary.bytes, span).mbit_s(),
