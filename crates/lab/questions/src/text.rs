@@ -25,6 +25,18 @@ pub(crate) fn join_all(sentences: &[String]) -> String {
     join(&sentences.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
+/// Formats a number with three digits, or with four decimals if it is small.
+pub(crate) fn significant(value: f64) -> String {
+    let decimals = match value {
+        v if v >= 99.95 || v <= 0.0 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.9995 => 2,
+        v if v >= 0.09995 => 3,
+        _ => 4,
+    };
+    format!("{value:.decimals$}")
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

@@ -26,7 +26,7 @@ pub(crate) struct CompareArgs {
     ///
     /// The keys are those of [link] in docs/src/reference/keys.md. Without `queue`, words have 1
     /// BDP, at least 10 packets. An experiment is a file or a shipped name; its first case is used.
-    #[arg(long, value_name = "WORDS|FILE", default_value = "rate=20 Mbit/s rtt=40 ms queue=1 BDP")]
+    #[arg(long, value_name = "WORDS|FILE", default_value = "rate=20 Mbit/s rtt=40 ms")]
     link: String,
     /// Choose where the flows run.
     #[arg(long, default_value = Place::SIM.word(), value_parser = worlds(&[Place::SIM, Place::STACK], Place::doc))]

@@ -208,9 +208,110 @@ fn comparisons_that_cannot_be_made() {
         ),
         (&["cubic", "{ name = }", "--link", "rate=1 Mbit/s rtt=5 ms"], "is not valid TOML"),
         (&["cubic", "bbr", "--time", "0 s"], "must be longer than 0 s"),
+        (&["cubic", "bbr", "--flow", "controller=vegas"], "--flow: controller: the comparison sets it; name"),
+        (&["cubic", "bbr", "--flow", "label=x"], "--flow: label: the comparison sets it; label a controller"),
+        (&["cubic", "bbr", "--flow", "count=2"], "--flow: count: the comparison runs one flow alone"),
+        (&["cubic", "bbr", "--flow", "transfer=1 MB"], "--flow: transfer: the comparison runs bulk flows"),
+        (&["cubic", "bbr", "--flow", "stop=10 s"], "--flow: stop: the comparison runs bulk flows"),
+        (&["cubic", "bbr", "--flow", "pauses=[['6 s', '30 s']]"], "set their duration with --time"),
+        (
+            &["cubic", "bbr", "--against", "{ name = \"cubic\", beta = 0.5 }"],
+            "--against: two controllers have the label `cubic`; label this one",
+        ),
+        (
+            &[
+                "cubic",
+                "bbr",
+                "--flow",
+                "rtt=200 ms",
+                "--vary",
+                "delay=2, 20 ms",
+                "--link",
+                "rate=9 Mbit/s delay=9 ms",
+            ],
+            "--vary: delay: has no effect",
+        ),
     ] {
         let done = ackclock(&[&["compare"], args].concat());
         assert_eq!(done.status.code(), Some(2), "{args:?}");
         assert!(text(&done.stderr).contains(says), "{args:?}: {}", text(&done.stderr));
     }
+}
+
+/// A network has the same numbers in words and as a file: alone, with another delay, rate and
+/// transport. Defaults of a file do not outweigh what the question changes.
+#[test]
+fn a_file_and_the_same_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let [out, file] = ["out", "same.toml"].map(|name| dir.path().join(name).display().to_string());
+    let keys = "rate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 BDP\"\n";
+    let text_of =
+        format!("title = \"same\"\nduration = \"60 s\"\n[link]\n{keys}[[flow]]\ncontroller = \"cubic\"\n");
+    fs::write(&file, text_of).unwrap();
+    let answer = |link: &str, more: &[&str]| {
+        let args = ["compare", "cubic", "new-reno", "--time", "6 s", "--repeat", "2", "--out", &out];
+        let done = ackclock(&[&args, &["--link", link][..], more].concat());
+        assert_eq!(done.status.code(), Some(0), "{more:?}: {}", text(&done.stderr));
+        text(&done.stdout).replace("\n  ", " ")
+    };
+    let words = "rate=20 Mbit/s delay=20 ms queue=1 BDP";
+    let plain = numbers(&answer(words, &["--json"]));
+    for more in [
+        &["--json"][..],
+        &["--vary", "delay=2, 20 ms", "--json"],
+        &["--vary", "rate=2, 40 Mbit/s", "--json"],
+        &["--flow", "transport=tcp", "--json"],
+        &["--flow", "rtt=200 ms", "--json"],
+        &["--flow", "stack=mvfst", "--json"],
+    ] {
+        let [of_words, of_file] = [answer(words, more), answer(&file, more)].map(|text| numbers(&text));
+        assert!(more.len() == 1 || of_words != plain, "{more:?} has an effect");
+        assert_eq!(of_words, of_file, "{more:?}");
+    }
+}
+
+/// Flows and UDP may start later than a second.
+#[test]
+fn late_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let udp = dir.path().join("udp.toml").display().to_string();
+    let keys = "[link]\nrate = \"1 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"9 packets\"\n";
+    let flow = "[[flow]]\ncontroller = \"cubic\"\n";
+    let cross = "[[udp]]\nrate = \"500 kbit/s\"\nsize = \"999 bytes\"\nstart = \"8 s\"\nstop = \"9 s\"\n";
+    fs::write(&udp, format!("title = \"t\"\nduration = \"9 s\"\n{keys}{flow}{cross}")).unwrap();
+    for more in [&["--flow", "start=2 s"][..], &["--flow", "start-jitter=5 s"], &["--link", &udp]] {
+        let args = ["compare", "cubic", "new-reno", "--repeat", "1", "--out", out];
+        let done = ackclock(&[&args, more].concat());
+        assert_eq!(done.status.code(), Some(0), "{more:?}: {}", text(&done.stderr));
+    }
+}
+
+/// The ranking, or that of each value of a sweep.
+fn numbers(json: &str) -> String {
+    let json: serde_json::Value = serde_json::from_str(json).unwrap();
+    format!("{} {}", json["ranking"], json["variants"])
+}
+
+/// A sweep in JSON has a ranking at each value, with the link's share at that value.
+#[test]
+fn a_sweep_in_json() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let args = ["compare", "cubic", "bbr3", "--vary", "rate=0.2, 2 Mbit/s", "--time", "6 s", "--repeat", "2"];
+    let done =
+        ackclock(&[&args, &["--link", "rate=1 Mbit/s rtt=40 ms", "--json", "--out", out][..]].concat());
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert!(json.get("ranking").is_none(), "a ranking of what: {json}");
+    let variants = json["variants"].as_array().unwrap();
+    for (variant, (name, rate)) in variants.iter().zip([("0.2 Mbit/s", 0.2), ("2 Mbit/s", 2.0)]) {
+        assert_eq!(variant["variant"], format!("rate = {name}"));
+        let long = &variant["ranking"][0]["long"];
+        let share = long["goodput"].as_f64().unwrap() / (rate * 1215.0 / 1294.0);
+        assert!(share > 0.8 && (long["of_link"].as_f64().unwrap() - share).abs() < 1e-9, "{variant}");
+        assert_eq!(variant["ranking"].as_array().unwrap().len(), 2);
+    }
+    assert_eq!(variants.len(), 2);
+    let page = fs::read_to_string(dir.path().join("report/compare/index.html")).unwrap();
+    assert!(page.contains("queue=1 BDP, at least 10 packets (default)"), "the queue of each value");
 }

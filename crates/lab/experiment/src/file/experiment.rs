@@ -199,6 +199,16 @@ impl Experiment {
         case.setup.scenario(self.seed.wrapping_add(u64::from(repetition)), &self.windows)
     }
 
+    /// Returns the file with the values of a case, and without any default.
+    pub fn written(&self, case: &Case) -> toml::Table {
+        let mut document = (*self.document).clone();
+        for o in &case.overrides {
+            // The case was read with these values, so nothing is in the way.
+            let _ = document.set(&o.path, &o.at, &o.value);
+        }
+        document.to_toml().try_into().unwrap_or_default()
+    }
+
     /// Returns the experiment file of a single run, with every default written out.
     ///
     /// # Errors Fails for a value that TOML cannot hold.

@@ -15,8 +15,12 @@ use crate::ratio::{self, Ratio};
 /// Answer to [`Question`]: the controllers by goodput.
 #[derive(Debug, Serialize)]
 pub struct Answer {
-    /// Controllers, the one with the highest goodput first.
+    /// Controllers, the one with the highest goodput first; none in a sweep.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranking: Vec<Ranked>,
+    /// In a sweep, the ranking at each value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<Variant>,
     /// The competitor of `beside`.
     pub against: String,
     /// Repetitions of each case.
@@ -29,6 +33,15 @@ pub struct Answer {
     /// transfers.
     #[serde(skip)]
     pub runs: Vec<Results>,
+}
+
+/// A value of a sweep and its ranking.
+#[derive(Debug, Serialize)]
+pub struct Variant {
+    /// Key of the link and its value, like `loss = 1 %`.
+    pub variant: String,
+    /// Controllers, the one with the highest goodput first.
+    pub ranking: Vec<Ranked>,
 }
 
 /// A controller and its results.
@@ -58,43 +71,53 @@ impl Answer {
     /// Ranks the controllers. `all` holds the results of the long flows, of the flows next to a
     /// competitor, and of the short transfers.
     pub(super) fn new(question: &Question, all: Vec<Results>, stored: Vec<Stored>, seeds: u32) -> Self {
-        let long = &all[0].summary.variants[0].rows;
-        let compared = |row: &&Row| question.place.compares(row);
-        // Of several equal ones the first, as in the ranking.
-        let best = long
-            .iter()
-            .filter(compared)
-            .rev()
-            .max_by(|a, b| mean(a, "goodput").total_cmp(&mean(b, "goodput")));
-        let contestants = question.contestants().into_iter();
-        let mut ranking: Vec<Ranked> = contestants
-            .filter_map(|contestant| Ranked::new(question, contestant, &all, best, seeds))
-            .collect();
-        ranking.sort_by(|a, b| b.long.goodput.total_cmp(&a.long.goodput));
+        let ranked = |at: usize| ranking(question, &all, at, seeds);
+        let (ranking, variants) = match &question.vary {
+            None => (ranked(0), Vec::new()),
+            Some(varied) => (Vec::new(), {
+                let name = |value: &String| format!("{} = {value}", varied.key);
+                let all = varied.values.iter().enumerate();
+                all.map(|(at, value)| Variant { variant: name(value), ranking: ranked(at) }).collect()
+            }),
+        };
         let window = [question.from, question.to].map(units::Duration::as_secs_f64);
         let against = question.against.label.clone();
-        Self { ranking, against, seeds, window, results: stored, runs: all }
+        Self { ranking, variants, against, seeds, window, results: stored, runs: all }
     }
+}
+
+/// Ranks the controllers on the network with this number.
+fn ranking(question: &Question, all: &[Results], at: usize, seeds: u32) -> Vec<Ranked> {
+    let long = all[0].summary.variants.get(at).map_or(&[][..], |variant| &variant.rows);
+    let compared = |row: &&Row| question.place.compares(row);
+    // Of several equal ones the first, as in the ranking.
+    let best =
+        long.iter().filter(compared).rev().max_by(|a, b| mean(a, "goodput").total_cmp(&mean(b, "goodput")));
+    let contestants = question.contestants().into_iter();
+    let mut ranking: Vec<Ranked> = contestants
+        .filter_map(|contestant| Ranked::new(question, contestant, (all, at), best, seeds))
+        .collect();
+    ranking.sort_by(|a, b| b.long.goodput.total_cmp(&a.long.goodput));
+    ranking
 }
 
 impl Ranked {
     fn new(
         question: &Question,
         (controller, on): (&Named, Place),
-        all: &[Results],
+        (all, at): (&[Results], usize),
         best: Option<&Row>,
         seeds: u32,
     ) -> Option<Self> {
         let label = RowLabel::new(&controller.label, on);
-        let network = &question.network;
-        let row = row_of(&all[0].summary, 0, &label)?;
-        let long = Long::new(row, question);
-        let beside_row = |label: &RowLabel| all.get(1).and_then(|beside| row_of(&beside.summary, 0, label));
-        let own = question.own_row(on);
-        let own = own.as_ref().and_then(beside_row);
+        let network = question.networks.get(at)?;
+        let row = row_of(&all[0].summary, at, &label)?;
+        let long = Long::new(row, question, network);
+        let beside_row = |label: &RowLabel| all.get(1).and_then(|beside| row_of(&beside.summary, at, label));
+        let own = beside_row(&question.own_row(on));
         let beside = beside_row(&label).map(|row| Beside::new(row, own, seeds));
         let completion = |i| Some(row_of(&all.get(2)?.summary, i, &label)?.cells.get("completion")?.mean);
-        let simulated = (on != Place::SIM).then(|| row_of(&all[0].summary, 0, &label.on(Place::SIM)));
+        let simulated = (on != Place::SIM).then(|| row_of(&all[0].summary, at, &label.on(Place::SIM)));
         Some(Self {
             best_over_this: best
                 .filter(|best| best.label != row.label)

@@ -3,6 +3,7 @@
 use results::summary::Row;
 use serde::Serialize;
 
+use super::network::Network;
 use super::question::Question;
 use crate::ratio::Ratio;
 
@@ -24,6 +25,10 @@ pub struct Long {
     /// Percent; `None` if no packet was sent.
     pub loss: Option<f64>,
     pub reductions_per_minute: f64,
+    /// Whether the window was reduced before the measured time.
+    pub reduced_before: bool,
+    /// Goodput of the second half of the measured time, in Mbit/s.
+    pub goodput_late: f64,
 }
 
 /// A flow that shares the link with the competitor.
@@ -44,18 +49,20 @@ pub struct Beside {
 }
 
 impl Long {
-    pub(super) fn new(row: &Row, question: &Question) -> Self {
+    pub(super) fn new(row: &Row, question: &Question, network: &Network) -> Self {
         let goodput = row.cells.get("goodput");
         let minutes = (question.to - question.from).as_secs_f64() / 60.0;
         Self {
             goodput: mean(row, "goodput"),
             spread: goodput.and_then(|cell| cell.spread),
-            of_link: question.network.capacity.map(|capacity| mean(row, "goodput") * 1e6 / capacity),
+            of_link: network.capacity.map(|capacity| mean(row, "goodput") * 1e6 / capacity),
             rtt_mean: known(row, "rtt_mean"),
             rtt_p95: known(row, "rtt_p95"),
             queue_wait: known(row, "queue_wait"),
             loss: known(row, "loss"),
             reductions_per_minute: mean(row, "reductions @ measure") / minutes,
+            reduced_before: mean(row, "reductions") > mean(row, "reductions @ measure"),
+            goodput_late: mean(row, "goodput @ late"),
         }
     }
 

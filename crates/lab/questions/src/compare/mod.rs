@@ -17,8 +17,9 @@ mod screen;
 mod sweep;
 mod varied;
 mod why;
+mod written;
 
-pub use self::answer::{Answer, Ranked};
+pub use self::answer::{Answer, Ranked, Variant};
 pub use self::measured::{Beside, Long};
 pub use self::question::{Asked, Question, TRANSFERS};
 

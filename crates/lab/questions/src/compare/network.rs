@@ -1,7 +1,7 @@
 //! The network of a comparison in numbers, and its differences from the single drop-tail link of
 //! the formulas.
 
-use link::{Aqm, Limit, LinkConfig, RateModel};
+use link::{Aqm, Limit, LimitCounts, LinkConfig, RateModel};
 use scenario::{FlowConfig, Scenario, Transport};
 use units::{Bytes, Duration, Time};
 
@@ -35,23 +35,21 @@ impl Network {
         let flow = &scenario.flows[0];
         let payload = flow.transport.payload();
         let on_wire = flow.transport.wire_bytes(payload);
-        let narrowest = scenario.forward().map(|link| link.rate.nominal()).min().unwrap_or_default();
-        let capacity = narrowest.0 as f64 * f64::from(payload) / f64::from(on_wire);
-        let bytes = match scenario.link.limit {
-            Limit::Bytes(bytes) => Some(bytes.0 as f64),
-            Limit::Packets(packets) => Some(packets as f64 * f64::from(on_wire)),
-            Limit::Unlimited => None,
-        };
-        let (rtt, rate) = (flow.rtt.as_secs_f64(), scenario.link.rate.nominal().0);
-        let queue = bytes.map(|bytes| bytes * 8.0 / (rate as f64 * rtt));
+        let link = crossed(scenario).map(|(_, link)| link).min_by_key(|link| link.rate.nominal());
+        let link = link.unwrap_or(&scenario.link);
+        let rate = link.rate.nominal().0 as f64;
+        let capacity = rate * f64::from(payload) / f64::from(on_wire);
+        let bytes = room(link, on_wire);
+        let rtt = flow.rtt.as_secs_f64();
+        let queue = bytes.map(|bytes| bytes * 8.0 / (rate * rtt));
         // Corrupted packets are random losses too.
-        let (lost, damaged) = (scenario.link.loss, scenario.link.corrupt);
+        let (lost, damaged) = (link.loss, link.corrupt);
         let loss = lost + damaged - lost * damaged;
         Self {
             path: Path { capacity, rtt, payload: f64::from(payload) * 8.0, loss, queue },
-            buffer: bytes.map(|bytes| Duration::from_secs_f64(bytes * 8.0 / rate.max(1) as f64)),
+            buffer: bytes.map(|bytes| Duration::from_secs_f64(bytes * 8.0 / rate.max(1.0))),
             beyond_one_link: beyond_one_link(scenario),
-            polices: bytes.is_some_and(|bytes| bytes < f64::from(on_wire)) && scenario.link.burst > Bytes(0),
+            polices: bytes.is_some_and(|bytes| bytes < f64::from(on_wire)) && link.burst > Bytes(0),
             capacity: None,
             obstacle: None,
             packets: packets(flow),
@@ -70,9 +68,28 @@ impl Network {
     }
 }
 
+/// Returns the links on the way of the first flow's data, with their numbers.
+fn crossed(scenario: &Scenario) -> impl Iterator<Item = (usize, &LinkConfig)> {
+    let route = scenario.bounded(scenario.flows[0].route);
+    scenario.links().enumerate().filter(move |(i, _)| route.crosses(*i))
+}
+
+/// Returns the bytes that can wait in a queue, if it has a limit. A limit that counts packets in
+/// propagation leaves the rest.
+fn room(link: &LinkConfig, on_wire: u32) -> Option<f64> {
+    let bytes = match link.limit {
+        Limit::Bytes(bytes) => bytes.0 as f64,
+        Limit::Packets(packets) => packets as f64 * f64::from(on_wire),
+        Limit::Unlimited => return None,
+    };
+    let flying = link.rate.nominal().bytes_per_sec() * link.delay.as_secs_f64();
+    let counted = if link.limit_counts == LimitCounts::QueueAndDelay { flying } else { 0.0 };
+    Some((bytes - counted).max(0.0))
+}
+
 fn capacity(scenario: &Scenario, window: [Time; 2]) -> Option<f64> {
     let flow = &scenario.flows[0];
-    let is_random = scenario.forward().any(|link| matches!(link.rate, RateModel::Slots(_)));
+    let is_random = crossed(scenario).any(|(_, link)| matches!(link.rate, RateModel::Slots(_)));
     if is_random || flow.route.first >= scenario.first_reverse() {
         return None;
     }
@@ -84,9 +101,9 @@ fn capacity(scenario: &Scenario, window: [Time; 2]) -> Option<f64> {
     Some(capacity).filter(|capacity| *capacity > 0.0)
 }
 
-/// Returns the mean rate of each forward link in a window, in bits per second.
+/// Returns the mean rate of each crossed link in a window, in bits per second.
 fn mean_rates(scenario: &Scenario, window @ [from, to]: [Time; 2]) -> impl Iterator<Item = f64> {
-    scenario.forward().enumerate().map(move |(i, link)| match &link.rate {
+    crossed(scenario).map(move |(i, link)| match &link.rate {
         RateModel::Constant(rate) => rate.0 as f64,
         _ => {
             let bytes = link.capacity_between(window, scenario.seed, &scenario.link_streams(i));
@@ -106,7 +123,7 @@ fn obstacle(scenario: &Scenario, window @ [from, to]: [Time; 2]) -> Option<&'sta
         }
         _ => None,
     };
-    scenario.forward().zip(mean_rates(scenario, window)).find_map(of_link)
+    crossed(scenario).map(|(_, link)| link).zip(mean_rates(scenario, window)).find_map(of_link)
 }
 
 fn packets(flow: &FlowConfig) -> String {
@@ -123,23 +140,24 @@ fn packets(flow: &FlowConfig) -> String {
 
 fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
     let mut found = Vec::new();
-    if !scenario.beyond.is_empty() {
-        found.push(format!("{} links in series", 1 + scenario.beyond.len()));
+    let links = || crossed(scenario).map(|(_, link)| link);
+    if links().count() > 1 {
+        found.push(format!("{} links in series", links().count()));
     }
-    for link in scenario.forward().filter(|link| !matches!(link.aqm, Aqm::DropTail(_))) {
+    for link in links().filter(|link| !matches!(link.aqm, Aqm::DropTail(_))) {
         found.push(format!("`{}` in its queue", link.aqm.name()));
     }
-    let rates = || scenario.forward().map(|link| &link.rate);
+    let rates = || links().map(|link| &link.rate);
     if rates().any(|rate| matches!(rate, RateModel::Slots(_))) {
         found.push("a rate of random slots".to_owned());
     }
     if rates().any(|rate| matches!(rate, RateModel::Steps(_))) {
         found.push("a rate that changes".to_owned());
     }
-    if scenario.forward().any(|link| !link.delay_steps.is_empty() || !link.limit_steps.is_empty()) {
+    if links().any(|link| !link.delay_steps.is_empty() || !link.limit_steps.is_empty()) {
         found.push("a delay or queue that changes".to_owned());
     }
-    if scenario.forward().any(|link| !link.blackhole.is_empty() || !link.drop.is_empty()) {
+    if links().any(|link| !link.blackhole.is_empty() || !link.drop.is_empty()) {
         found.push("scheduled losses".to_owned());
     }
     let is_back = |first: u16| first >= scenario.first_reverse();
@@ -189,6 +207,45 @@ mod tests {
     fn network(link: &str) -> Network {
         let scenario = scenario(link);
         Network::new(&scenario).measured(&scenario, [3000, 9000].map(Time::from_millis))
+    }
+
+    /// Links that the flow does not cross do not count.
+    #[test]
+    fn links_on_the_route() {
+        let link = |name: &str, keys: &str| format!("[[link]]\nname = \"{name}\"\n{keys}\n");
+        let links = link("a", "rate = \"50 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"10 ms\"")
+            + &link("b", "rate = \"5 Mbit/s\"\nloss = \"100 %\"\naqm = \"codel\"");
+        let scenario = |route: &str| {
+            let flow = format!("[[flow]]\ncontroller = \"cubic\"\nrtt = \"40 ms\"\nroute = [{route}]\n");
+            let text = format!("title = \"t\"\nduration = \"9 s\"\n{links}{flow}");
+            let file = Experiment::parse("t", FilePath::new("t"), &text).unwrap();
+            file.scenario(&file.cases()[0], 0)
+        };
+        let network = |route: &str| {
+            let scenario = scenario(route);
+            Network::new(&scenario).measured(&scenario, [3000, 9000].map(Time::from_millis))
+        };
+        let first = network("\"a\"");
+        assert_eq!(first.capacity, Some(first.path.capacity));
+        assert!((first.path.capacity - 50e6 * 1215.0 / 1294.0).abs() < 1.0, "{first:?}");
+        assert!(first.is_one_link() && first.obstacle.is_none() && first.path.loss == 0.0, "{first:?}");
+        assert_eq!(first.buffer, Some(Duration::from_millis(10)));
+        let second = network("\"b\"");
+        assert!(
+            second.obstacle.is_some() && second.beyond_one_link == ["`codel` in its queue"],
+            "{second:?}"
+        );
+        assert_eq!(network("\"a\", \"b\"").beyond_one_link[0], "2 links in series");
+    }
+
+    /// A limit of the queue and the delay leaves a queue of the rest: 40 ms less 20 ms.
+    #[test]
+    fn a_limit_that_counts_the_delay() {
+        let keys = "rate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 BDP\"\nlimit-counts = ";
+        let of = |counts: &str| network(&format!("[link]\n{keys}\"{counts}\"\n"));
+        assert_eq!(of("queue").buffer, Some(Duration::from_millis(40)));
+        assert_eq!(of("queue+delay").buffer, Some(Duration::from_millis(20)));
+        assert_eq!([of("queue"), of("queue+delay")].map(|n| n.path.queue), [Some(1.0), Some(0.5)]);
     }
 
     /// The capacity is the integral of the rate, of the link that carries least.

@@ -6,9 +6,10 @@ use results::summary::Results;
 
 use super::answer::{Answer, Ranked};
 use super::question::{Question, TRANSFERS};
-use super::screen::{self, or_dash, significant};
+use super::screen::{self, or_dash};
 use super::sweep;
 use super::varied::Varied;
+use crate::text::significant;
 
 /// Returns the page for a single network.
 pub(super) fn blocks(question: &Question, answer: &Answer) -> Vec<Block> {

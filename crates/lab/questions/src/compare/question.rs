@@ -4,25 +4,26 @@ use std::path::Path as FilePath;
 
 use congestion::Registry;
 use experiment::controllers::{find, unknown};
-use experiment::file::{Experiment, Words};
-use experiment::library::{Library, NOT_FOUND};
+use experiment::file::Experiment;
 use experiment::place::Place;
 use experiment::row::RowLabel;
+use scenario::Scenario;
 use toml::{Table, Value};
-use units::{Duration, Rate, Time};
+use units::{Duration, Time};
 
 use super::backends::Backends;
-use super::closed_form;
+use super::closed_form::{self, Path};
 use super::network::Network;
 use super::varied::Varied;
+use super::written;
 use crate::Failure;
 
 /// Label of the controller in question where it shares the link with a competitor.
 pub(super) const CANDIDATE: &str = "candidate";
 /// Label of the competitor.
 pub(super) const COMPETITOR: &str = "competitor";
-/// Field of the link.
-const LINK: &str = "link";
+/// Duration of the runs before it is known: long enough for whatever starts later.
+const ANY_TIME: Duration = Duration::from_secs(3600);
 /// Sizes of the short transfers.
 pub const TRANSFERS: [&str; 3] = ["10 kB", "100 kB", "1 MB"];
 
@@ -96,8 +97,10 @@ pub struct Question {
     pub(super) place: Backends,
     /// The link as the user wrote it.
     pub(super) link: String,
-    /// The network of the runs; in a sweep, that of the first value.
-    pub(super) network: Network,
+    /// The network of the runs; in a sweep, one for each value.
+    pub(super) networks: Vec<Network>,
+    /// Whether the link has the default queue, which depends on rate and RTT.
+    has_default_queue: bool,
     /// Start of the measurement.
     pub(super) from: Duration,
     /// End of the runs.
@@ -122,36 +125,19 @@ impl Question {
         }
         let place = Backends::new(args.stacks.clone());
         let controllers = Named::read_all(&args.registry, &args.controllers)?;
-        if let Some(twice) = (1..controllers.len())
-            .find(|i| controllers[..*i].iter().any(|c| c.label == controllers[*i].label))
-        {
-            let label = &controllers[twice].label;
-            return Err(Failure::bad(format!(
-                "`{label}` is given twice; label one of them: '{{ name = \"...\", label = \"...\" }}'"
-            )));
-        }
-        let against = args
-            .against
-            .as_deref()
-            .map(|text| Named::read(&args.registry, text))
-            .transpose()
-            .map_err(Failure::Bad)?;
-        let (mut tables, mut flow) = tables(&args.registry, &args.link)?;
+        let against = args.against.as_deref().map(|text| Named::read(&args.registry, text));
+        let against = against.transpose().map_err(Failure::Bad)?;
+        check_labels(&controllers, against.as_ref())?;
+        let (mut tables, mut flow) = written::tables(&args.registry, &args.link)?;
         if let Some(words) = &args.flow {
-            flow.extend(table(
-                &Words::split(words).map_err(|e| Failure::bad(e.to_string().replacen("link", "flow", 1)))?,
-            )?);
+            flow.extend(written::flow(words)?);
         }
         let vary = args.vary.as_deref().map(Varied::read).transpose()?;
+        vary.as_ref().map_or(Ok(()), |vary| written::check_effect(vary, &flow))?;
         let mut link = args.link.clone();
-        let varies_queue = vary.as_ref().is_some_and(|vary| vary.key == "queue");
-        if let Some(Value::Table(words)) =
-            tables.get_mut("link").filter(|_| link.contains('=') && !varies_queue)
-            && !words.contains_key("queue")
-        {
-            let queue = default_queue(words);
-            link.push_str(&format!(" queue={queue} (default)"));
-            words.insert("queue".to_owned(), queue.into());
+        let default = if link.contains('=') { written::add_queue(&mut tables, vary.as_ref()) } else { None };
+        if let Some(shown) = &default {
+            link.push_str(&format!(" queue={shown} (default)"));
         }
         let mut question = Self {
             against: against.unwrap_or_else(|| controllers[0].clone()),
@@ -159,9 +145,10 @@ impl Question {
             vary,
             place,
             link,
-            network: Network::default(),
+            networks: vec![Network::default()],
+            has_default_queue: default.is_some(),
             from: Duration::ZERO,
-            to: args.time.unwrap_or(Duration::from_secs(1)),
+            to: args.time.unwrap_or(ANY_TIME),
             repeat: args.repeat,
             registry: args.registry.clone(),
             tables,
@@ -177,11 +164,9 @@ impl Question {
         format!("{article}{}", self.link)
     }
 
-    /// Returns the row of two competitors that share the link; `None` if a different controller has
-    /// the competitor's label.
-    pub(super) fn own_row(&self, on: Place) -> Option<RowLabel> {
-        let another = self.controllers.iter().any(|c| c.label == self.against.label && *c != self.against);
-        (!another).then(|| RowLabel::new(&self.against.label, on))
+    /// Returns the row of two competitors that share the link.
+    pub(super) fn own_row(&self, on: Place) -> RowLabel {
+        RowLabel::new(&self.against.label, on)
     }
 
     /// Returns everything that is compared: every controller on every backend.
@@ -201,16 +186,19 @@ impl Question {
     fn examine_link(&mut self, time: Option<Duration>) -> Result<(), Failure> {
         let experiment = self.experiment(Kind::Long, 1)?;
         let cases = experiment.cases();
-        let networks: Vec<Network> =
-            cases.iter().map(|case| Network::new(&experiment.scenario(case, 0))).collect();
-        let cycles = networks.iter().map(|network| closed_form::cubic_cycle(&network.path));
-        let cycle = cycles.fold(0.0, f64::max);
-        let start = (100.0 * networks[0].path.rtt).max(cycle).max(5.0).ceil();
+        // Cases of one network differ in the controller only.
+        let scenarios = cases.iter().step_by(self.controllers.len()).map(|case| experiment.scenario(case, 0));
+        let scenarios: Vec<Scenario> = scenarios.collect();
+        let networks: Vec<Network> = scenarios.iter().map(Network::new).collect();
+        let longest = |of: fn(&Path) -> f64| networks.iter().map(|n| of(&n.path)).fold(0.0, f64::max);
+        let (rtt, cycle) = (longest(|path| path.rtt), longest(closed_form::cubic_cycle));
+        let start = (100.0 * rtt).max(cycle).max(5.0).ceil();
         let long = start + (5.0 * cycle).clamp(30.0, 300.0).ceil();
         self.to = time.unwrap_or(Duration::from_secs(long as u64));
         self.from = Duration::from_secs(start as u64).min(self.to / 3);
         let window = [self.from, self.to].map(|time| Time::ZERO + time);
-        self.network = networks[0].clone().measured(&experiment.scenario(&cases[0], 0), window);
+        let networks = networks.into_iter().zip(&scenarios);
+        self.networks = networks.map(|(network, scenario)| network.measured(scenario, window)).collect();
         Ok(())
     }
 
@@ -249,7 +237,9 @@ impl Question {
         put("series", "100 ms".into());
         let mut vary = Table::new();
         if let Some(varied) = &self.vary {
-            vary.insert(format!("link.{}", varied.key), varied.values.clone().into());
+            let words = self.tables.get("link").and_then(Value::as_table);
+            let values = written::values(varied, words.filter(|_| self.has_default_queue));
+            vary.insert(format!("link.{}", varied.key), values);
         }
         let (rows, controllers) = match kind {
             Kind::Beside => ("flow.0.controller", self.candidates()),
@@ -265,6 +255,8 @@ impl Question {
                 "rtt_p95",
                 "loss",
                 "reductions @ measure",
+                "reductions",
+                "goodput @ late",
                 "queue_wait",
             ],
             Kind::Beside => &[
@@ -288,6 +280,11 @@ impl Question {
         } else {
             put("duration", self.to.to_string().into());
             put("measure", Table::from_iter([("from".to_owned(), self.from.to_string().into())]).into());
+        }
+        if kind == Kind::Long {
+            let late = (self.from + (self.to - self.from) / 2).to_string();
+            let late = Table::from_iter([("from".to_owned(), late.into())]);
+            put("windows", Table::from_iter([("late".to_owned(), late.into())]).into());
         }
         put("flow", self.flows(kind).into());
         put("vary", vary.into());
@@ -360,6 +357,20 @@ impl Question {
     }
 }
 
+/// Refuses two controllers with one label. The competitor may be one of the controllers.
+fn check_labels(controllers: &[Named], against: Option<&Named>) -> Result<(), Failure> {
+    let own = "'{ name = \"...\", label = \"...\" }'";
+    let same = |i: &usize| controllers[..*i].iter().any(|c| c.label == controllers[*i].label);
+    if let Some(Named { label, .. }) = (1..controllers.len()).find(same).map(|i| &controllers[i]) {
+        return Err(Failure::bad(format!("`{label}` is given twice; label one of them: {own}")));
+    }
+    let differs = |a: &&Named| controllers.iter().any(|c| c.label == a.label && c != *a);
+    against.filter(differs).map_or(Ok(()), |Named { label, .. }| {
+        let wrong = format!(": two controllers have the label `{label}`; label this one: {own}");
+        Err(Failure::Field("against", wrong))
+    })
+}
+
 impl Named {
     /// Returns the algorithm whose formulas apply: `None` if a parameter differs from its default.
     pub(super) fn formula_name(&self) -> Option<&str> {
@@ -422,60 +433,52 @@ fn unknown_controller(registry: &Registry, name: &str) -> String {
     }
 }
 
-/// Returns the queue of a link in words without one. Without a limit, a queue of minutes would
-/// decide the answer. A BDP of a few packets is no queue that anybody builds.
-fn default_queue(words: &Table) -> &'static str {
-    const LEAST: f64 = 10.0 * 1500.0;
-    let text = |key: &str| words.get(key).and_then(Value::as_str);
-    let rate = text("rate").and_then(|rate| rate.parse::<Rate>().ok());
-    let duration = |key| text(key).and_then(|delay| delay.parse::<Duration>().ok());
-    let rtt = duration("rtt").or_else(|| Some(duration("delay")? * 2));
-    let bdp = rate.zip(rtt).map(|(rate, rtt)| rate.bytes_per_sec() * rtt.as_secs_f64());
-    if bdp.is_some_and(|bdp| bdp < LEAST) { "10 packets" } else { "1 BDP" }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Returns the tables of the network, and the keys of the first flow if the network is that of a
-/// file.
-fn tables(registry: &Registry, text: &str) -> Result<(Table, Table), Failure> {
-    if text.contains('=') {
-        let words = Words::split(text).map_err(|e| Failure::bad(e.to_string()))?;
-        return Ok((Table::from_iter([("link".to_owned(), table(&words)?.into())]), Table::new()));
+    fn question(link: &str, vary: &str) -> Question {
+        let asked = Asked {
+            controllers: ["cubic", "bbr3"].map(str::to_owned).to_vec(),
+            link: link.to_owned(),
+            flow: None,
+            vary: Some(vary.to_owned()),
+            against: None,
+            time: None,
+            repeat: None,
+            stacks: Vec::new(),
+            registry: Registry::default(),
+        };
+        Question::new(&asked).unwrap()
     }
-    let source = Library.resolve(&[text.to_owned()]).map_err(|mut problem| match problem.wrong == NOT_FOUND {
-        true => {
-            let question = problem.right.split_inclusive("? ").next().filter(|part| part.ends_with("? "));
-            Failure::Field(LINK, format!(
-                " \"{text}\": not a link or an experiment; {}write a link like \"rate=20 Mbit/s rtt=40 ms queue=1 BDP\"",
-                question.unwrap_or_default()
-            ))
-        }
-        false => {
-            problem.file = format!("{LINK} {}", problem.file);
-            Failure::Fields(vec![problem])
-        }
-    })?;
-    let source =
-        source.into_iter().next().ok_or_else(|| Failure::Field(LINK, format!(" {text}: no experiment")))?;
-    let experiment = Experiment::parse_with(registry, &source.name, &source.file, &source.text)?;
-    let case = experiment.cases().swap_remove(0);
-    let mut file = experiment.resolved(&case, 1).map_err(|e| Failure::bad(e.to_string()))?;
-    let mut flow = match file.remove("flow") {
-        Some(Value::Array(flows)) => flows.into_iter().next().and_then(|flow| flow.try_into::<Table>().ok()),
-        _ => None,
-    }
-    .unwrap_or_default();
-    for key in
-        ["label", "controller", "count", "start", "stagger", "stop", "lasts", "transfer", "application"]
-    {
-        flow.remove(key);
-    }
-    file.retain(|key: &str, _| ["link", "reverse", "udp", "probe"].contains(&key));
-    Ok((file, flow))
-}
 
-fn table(words: &Words<'_>) -> Result<Table, Failure> {
-    words
-        .toml()
-        .parse()
-        .map_err(|e: toml::de::Error| Failure::bad(format!("{}: {}", words.name(), e.message())))
+    /// The order of the values does not matter: start-up is 100 of the longest RTTs.
+    #[test]
+    fn the_longest_rtt_of_a_sweep() {
+        let windows = ["rtt=10, 600 ms", "rtt=600, 10 ms"].map(|vary| {
+            let question = question("rate=2 Mbit/s rtt=10 ms queue=1 BDP", vary);
+            (question.from, question.to)
+        });
+        assert_eq!(windows[0], windows[1]);
+        assert_eq!(windows[0].0, windows[0].1 / 3, "60 s, or a third");
+    }
+
+    /// The default queue is 1 BDP, but at least 10 packets, at each value.
+    #[test]
+    fn the_default_queue_of_each_value() {
+        for (link, vary, queues) in [
+            ("rate=20 Mbit/s rtt=40 ms", "rate=0.1, 100 Mbit/s", [12_940.0, 500_000.0]),
+            ("rate=2 Mbit/s rtt=600 ms", "rtt=1, 600 ms", [12_940.0, 150_000.0]),
+            ("rate=2 Mbit/s rtt=1 ms", "loss=0, 1 %", [12_940.0, 12_940.0]),
+            ("rate=20 Mbit/s rtt=40 ms queue=2 BDP", "rate=10, 100 Mbit/s", [100_000.0, 1_000_000.0]),
+        ] {
+            let question = question(link, vary);
+            let room = |network: &Network| {
+                let path = &network.path;
+                let rate = path.capacity * 1294.0 / 1215.0;
+                (path.queue.unwrap() * rate * path.rtt / 8.0).round()
+            };
+            assert_eq!(question.networks.iter().map(room).collect::<Vec<_>>(), queues, "{link}, {vary}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use super::answer::{Answer, Ranked};
 use super::measured::Beside;
 use super::question::{Question, TRANSFERS};
 use crate::ratio::Ratio;
-use crate::text::{cut, join, join_all, seeds};
+use crate::text::{cut, join, join_all, seeds, significant};
 
 /// Smallest difference of mean queueing delays that is mentioned, in milliseconds and as a factor.
 const NOTABLE_WAIT: (f64, f64) = (1.0, 1.2);
@@ -33,8 +33,8 @@ pub(super) fn text(question: &Question, answer: &Answer) -> String {
 
 /// Explains why formulas and reasons are missing for a network that is not a single drop-tail link.
 pub(super) fn network(question: &Question) -> Option<String> {
-    let found = question.network.beyond_one_link.join(", ");
-    let is_more = !question.network.is_one_link();
+    let found = question.networks[0].beyond_one_link.join(", ");
+    let is_more = !question.networks[0].is_one_link();
     is_more.then(|| {
         format!("The network has {found}: formulas and reasons for a single drop-tail link do not apply.")
     })
@@ -49,7 +49,7 @@ pub(super) fn foot(question: &Question, answer: &Answer) -> String {
         [r.long.spread, r.beside.and_then(|beside| beside.spread)].iter().all(|s| *s == Some(0.0))
     };
     let alike = answer.ranking.iter().all(is_alike);
-    let varies = match question.network.random.as_slice() {
+    let varies = match question.networks[0].random.as_slice() {
         _ if alike => "All runs are identical.".to_owned(),
         [] => "Only start times vary between runs; the intervals do not cover model error.".to_owned(),
         random => {
@@ -57,12 +57,15 @@ pub(super) fn foot(question: &Question, answer: &Answer) -> String {
             format!("Random between runs: {}.", join(&all))
         }
     };
-    let limit =
-        if question.network.buffer.is_none() { " No queue size is given, so it is unlimited." } else { "" };
+    let limit = if question.networks[0].buffer.is_none() {
+        " No queue size is given, so it is unlimited."
+    } else {
+        ""
+    };
     let reads_clock = question.controllers.iter().any(|controller| controller.algorithm == "dccc");
     let clock =
         if reads_clock { " dccc compares its own clock with the receiver's; here they agree." } else { "" };
-    let packets = &question.network.packets;
+    let packets = &question.networks[0].packets;
     format!(
         "{length} {varies} Ranges are 95 % intervals, +- is the standard deviation over the seeds. {packets}{clock}{limit}"
     )
@@ -85,7 +88,7 @@ pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
     let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
     if best.long.goodput <= 0.0 {
         let [from, to] = answer.window;
-        let why = question.network.obstacle.unwrap_or("lengthen --time, so that the flows can recover");
+        let why = question.networks[0].obstacle.unwrap_or("lengthen --time, so that the flows can recover");
         return format!("No data arrives from {from:.0} s to {to:.0} s on {on}: {why}.");
     }
     format!("{}{}", ranking(best, rest, &on), delay(answer))
@@ -287,25 +290,13 @@ pub(super) fn closed_forms(question: &Question, answer: &Answer) -> Option<Strin
             ))
         })
         .collect();
-    let loss = percent(question.network.path.loss);
+    let loss = percent(question.networks[0].path.loss);
     (!known.is_empty()).then(|| format!("Closed form at {loss} % random loss: {}.", known.join("; ")))
 }
 
 /// Converts a probability to percent, and rounds off the errors of binary fractions.
 fn percent(share: f64) -> f64 {
     (share * 1e11).round() / 1e9
-}
-
-/// Formats a number with three digits, or with four decimals if it is small.
-pub(super) fn significant(value: f64) -> String {
-    let decimals = match value {
-        v if v >= 99.95 || v <= 0.0 => 0,
-        v if v >= 9.995 => 1,
-        v if v >= 0.9995 => 2,
-        v if v >= 0.09995 => 3,
-        _ => 4,
-    };
-    format!("{value:.decimals$}")
 }
 
 fn put_some(out: &mut String, text: Option<String>) {

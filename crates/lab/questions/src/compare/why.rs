@@ -5,9 +5,13 @@ use units::Duration;
 use super::closed_form;
 use super::measured::Long;
 use super::network::Network;
+use crate::text::significant;
 
 /// Share of the link from which on a flow counts as filling it. Our choice.
 const FULL: f64 = 0.95;
+
+/// Goodput of the second half over that of all from which on a flow counts as growing. Our choice.
+const GROWS: f64 = 1.005;
 
 /// Says what limits a flow, or at which delay it fills the link.
 ///
@@ -18,12 +22,11 @@ pub(super) fn sentence(algorithm: Option<&str>, long: &Long, network: &Network) 
     if let Some(why) = long.why_nothing() {
         return format!("{why}, so there is no RTT");
     }
-    let wait = long.queue_wait.unwrap_or(0.0);
     if !network.is_one_link() {
         let rate = count(long.reductions_per_minute);
-        return format!("{rate} window reductions per minute, {}", delay(wait, None));
+        return format!("{rate} window reductions per minute, {}", delay(long.queue_wait, None));
     }
-    let delay = delay(wait, network.buffer);
+    let delay = delay(long.queue_wait, network.buffer);
     let of_link = long.of_link.unwrap_or(0.0);
     if of_link >= FULL {
         return format!("fills the link, {delay}");
@@ -32,13 +35,11 @@ pub(super) fn sentence(algorithm: Option<&str>, long: &Long, network: &Network) 
     let held = of_link * long.rtt_mean.unwrap_or(0.0) * 1e-3 / path.rtt * 100.0;
     let rate = format!("{} window reductions per minute", count(long.reductions_per_minute));
     if long.reductions_per_minute < 0.05 {
-        return format!(
-            "no window reduction: keeps {held:.0} % of a BDP in flight and is limited by its own rate; {delay}"
-        );
+        return format!("{}; {delay}", without_reduction(long, held));
     }
-    // Share of the losses that the link drops at random.
-    let random = (path.loss * 100.0 / long.loss.unwrap_or(0.0)).min(1.0);
-    if path.loss > 0.0 && random >= 0.5 {
+    // Share of the losses that the link drops at random. A stack may count none of them.
+    let random = long.loss.filter(|loss| *loss > 0.0).map_or(0.0, |loss| path.loss * 100.0 / loss).min(1.0);
+    if random >= 0.5 {
         return format!(
             "{rate}, {:.0} % of the losses are random: {held:.0} % of a BDP in flight, {delay}",
             random * 100.0
@@ -62,8 +63,22 @@ pub(super) fn sentence(algorithm: Option<&str>, long: &Long, network: &Network) 
     }
 }
 
+/// Says what a flow does that does not fill the link, although its window was not reduced.
+fn without_reduction(long: &Long, held: f64) -> String {
+    let keeps = format!("keeps {held:.0} % of a BDP in flight");
+    if long.goodput_late > GROWS * long.goodput {
+        let late = significant(long.goodput_late);
+        return format!("no window reduction: still grows, to {late} Mbit/s in the second half; {keeps}");
+    }
+    match long.reduced_before {
+        true => format!("no window reduction since start-up, which had some: {keeps}"),
+        false => format!("no window reduction: {keeps} and is limited by its own rate"),
+    }
+}
+
 /// Formats the mean queueing delay, and that of a full queue.
-fn delay(wait: f64, buffer: Option<Duration>) -> String {
+fn delay(wait: Option<f64>, buffer: Option<Duration>) -> String {
+    let Some(wait) = wait else { return "no queueing delay measured".to_owned() };
     match buffer.map(Duration::as_millis_f64).filter(|buffer| *buffer > 0.0) {
         Some(buffer) if buffer < 9.95 => format!("queueing delay {wait:.2} of {buffer:.2} ms"),
         Some(buffer) => format!("queueing delay {wait:.1} of {buffer:.0} ms"),
@@ -93,6 +108,8 @@ mod tests {
         queue_wait: None,
         loss: None,
         reductions_per_minute: 0.0,
+        reduced_before: false,
+        goodput_late: 1.0,
     };
 
     fn why(algorithm: &str, long: Long, path: &Path) -> String {
@@ -157,6 +174,30 @@ mod tests {
         assert!(says.starts_with("no window reduction: keeps 75 % of a BDP in flight"), "{says}");
     }
 
+    /// A window that still climbs, or that was reduced before, is not limited by the sender's rate.
+    #[test]
+    fn a_flow_that_still_climbs() {
+        let climbs = Long { of_link: Some(0.3), rtt_mean: Some(80.0), goodput_late: 1.5, ..ARRIVED };
+        let says = why("new-reno", climbs, &PATH);
+        assert_eq!(
+            says,
+            "no window reduction: still grows, to 1.50 Mbit/s in the second half; keeps 30 % of a BDP in flight; \
+             no queueing delay measured"
+        );
+        let says = why("cubic", Long { goodput_late: 1.0, reduced_before: true, ..climbs }, &PATH);
+        assert!(says.starts_with("no window reduction since start-up, which had some: keeps 30 %"), "{says}");
+    }
+
+    /// A stack may count no loss where packets are damaged. There is no share of zero.
+    #[test]
+    fn no_share_of_no_losses() {
+        let long = Long { of_link: Some(0.3), rtt_mean: Some(80.0), reductions_per_minute: 9.0, ..ARRIVED };
+        for loss in [None, Some(0.0)] {
+            let says = why("bbr3", Long { loss, ..long }, &Path { loss: 0.01, ..PATH });
+            assert!(!says.contains("random"), "{says}");
+        }
+    }
+
     #[test]
     fn losses_at_random_and_of_the_queue() {
         let long = Long {
@@ -164,6 +205,7 @@ mod tests {
             rtt_mean: Some(80.0),
             reductions_per_minute: 30.0,
             loss: Some(0.0125),
+            queue_wait: Some(0.0),
             ..ARRIVED
         };
         let random = Path { loss: 1e-4, ..PATH };
