@@ -12,7 +12,7 @@ use kernel::{Agent, Error, Native, Report};
 use scenario::{FlowConfig, Ran, Recorder, Scenario, Transport, Watch, World};
 use units::Duration;
 
-use crate::emu::privilege;
+use crate::emu::{privilege, tcp};
 use crate::endpoints::{self, Feasibility};
 use crate::world::Endpoints;
 
@@ -84,7 +84,7 @@ impl Kernel {
             return Err("it has no TCP flow".to_owned());
         }
         let fit = match self.controllers {
-            Controllers::Own => Feasibility::check(scenario)?,
+            Controllers::Own => own(Feasibility::check(scenario)?)?,
             _ => Feasibility::check_with(scenario, &|algorithm| {
                 let number = all.iter().position(|known| known == algorithm);
                 Ok(name(prefix, number.unwrap_or_default()))
@@ -94,6 +94,16 @@ impl Kernel {
             (self.endpoints.check)(scenario)?;
         }
         Ok((fit, all))
+    }
+}
+
+/// Checks that this kernel has its controllers.
+fn own(fit: Feasibility) -> Result<Feasibility, String> {
+    let loaded = tcp::controllers();
+    let lacks = |options: &&tcp::Options| !loaded.contains(&options.controller);
+    match fit.flows.iter().flatten().find(lacks) {
+        Some(options) => Err(format!("this kernel has not loaded {}", options.controller)),
+        None => Ok(fit),
     }
 }
 
@@ -224,6 +234,19 @@ mod tests {
         assert_eq!(reasons("cubic", &slow), ["1 % of the answers of cubic took more than 2 ms (limit 1 ms)"]);
         let all = Report { lost_records: 1, fallbacks: 2, refused_flows: 3, ..slow };
         assert_eq!(reasons("cubic", &all).len(), 4);
+    }
+
+    #[test]
+    fn a_controller_that_is_not_loaded() {
+        let options = |name: &str| tcp::Options { controller: name.to_owned(), mss: 1448, port: 7000 };
+        let fit = |name: &str| Feasibility {
+            flows: vec![Some(options(name))],
+            overhead: 0,
+            ecn: false,
+            window: None,
+        };
+        assert!(own(fit("reno")).is_ok(), "every kernel has it");
+        assert_eq!(own(fit("none")), Err("this kernel has not loaded none".to_owned()));
     }
 
     #[test]
