@@ -20,8 +20,8 @@ use crate::record::{Record, SLOTS, kind};
 
 /// The compiled program.
 const OBJECT: &[u8] = include_bytes!("../objects/agent.o");
-/// Interval between two looks at the records. At 200 us the answers take a processor's time like
-/// wake-ups do, and the kernel spends a tenth on each record.
+/// Interval between two looks at the records. A wake-up for each record would answer sooner, but
+/// cost the kernel ten times as much per record.
 const INTERVAL: StdDuration = StdDuration::from_micros(200);
 /// Segment size for the first window, before a connection has one. Bytes.
 const SEGMENT: u64 = 1448;

@@ -39,7 +39,7 @@ impl Native {
     /// Registers a controller that reports every ACK, see [`events`](Self::events).
     ///
     /// # Errors
-    /// Those of [`register`](Self::register).
+    /// Fails as [`register`](Self::register) does.
     pub fn register_reporting(algorithm: &Algorithm, name: &str) -> Result<Self, Error> {
         let mut program = prepare(algorithm, name)?;
         program.set("every_ack", 1)?;
@@ -50,7 +50,7 @@ impl Native {
     /// process.
     ///
     /// # Errors
-    /// Those of [`register`](Self::register).
+    /// Fails as [`register`](Self::register) does.
     pub fn load(algorithm: &Algorithm, name: &str) -> Result<(), Error> {
         prepare(algorithm, name)?.install()
     }

@@ -6,7 +6,7 @@ use bytemuck::{AnyBitPattern, NoUninit, Zeroable};
 pub mod kind {
     /// The connection chose the controller.
     pub const OPEN: u8 = 0;
-    /// It ended, or chose another controller.
+    /// The connection ended, or chose another controller.
     pub const CLOSE: u8 = 1;
     /// An ACK was processed.
     pub const ACK: u8 = 2;
@@ -14,7 +14,7 @@ pub mod kind {
     pub const STATE: u8 = 3;
     /// The last reduction was spurious.
     pub const UNDO: u8 = 4;
-    /// It sends again after a time with nothing in flight.
+    /// The connection sends again after a time with nothing in flight.
     pub const IDLE: u8 = 5;
 }
 

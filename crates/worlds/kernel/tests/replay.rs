@@ -1,4 +1,4 @@
-//! What native D* decided on real connections, decided again by the controller in Rust.
+//! Recorded decisions of native D* on real connections, made again by the controller in Rust.
 //!
 //! `tests/recordings/README.md` says how the recordings were made.
 #![cfg(target_os = "linux")]

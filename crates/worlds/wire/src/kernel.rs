@@ -58,8 +58,8 @@ impl Controllers {
         match self {
             Self::Agents => {
                 "Rows on the kernel are Linux TCP with these controllers: its loss recovery, pacing and \
-                 acknowledgements. A controller in this process answers each record of the kernel, some \
-                 0.1 ms after its ACK."
+                 acknowledgements. A controller in this process answers each record of the kernel, about \
+                 0.15 ms after its ACK."
             }
             Self::Native => {
                 "Rows of native programs are Linux TCP with eBPF programs that decide in the kernel."

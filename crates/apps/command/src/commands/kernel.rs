@@ -42,7 +42,7 @@ enum Action {
     },
     /// Run any controller for TCP sockets, until Ctrl-C.
     ///
-    /// The controller runs in this process, and answers each ACK some 0.1 ms later. When it ends,
+    /// The controller runs in this process, and answers each ACK about 0.15 ms later. When it ends,
     /// its connections go on as Reno.
     ///
     /// Example: `sudo ackclock kernel run bbr3 --name my_bbr3`

@@ -15,7 +15,7 @@ const INSTEAD: &[(&str, &str)] = &[
     ("gilbert", BURSTS),
 ];
 
-/// What to write for losses in bursts.
+/// Advice for losses in bursts.
 pub(super) const BURSTS: &str = "`loss` is one probability for every packet, like \"0.1 %\"; for losses \
      in bursts write their times, blackhole = [[\"2 s\", \"2.017 s\"]], or the numbers of the \
      packets, drop = [100, 101, 102]; both are the same in every repetition";

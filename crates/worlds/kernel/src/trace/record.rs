@@ -61,9 +61,9 @@ pub struct TraceRecord {
     pub ssthresh: u32,
     /// Packets sent and not acknowledged.
     pub packets_out: u32,
-    /// Those in SACK blocks.
+    /// Packets in SACK blocks.
     pub sacked_out: u32,
-    /// Those declared lost.
+    /// Packets declared lost.
     pub lost_out: u32,
     /// Retransmissions in flight.
     pub retrans_out: u32,

@@ -1,6 +1,7 @@
 //! Controllers of a process.
 
 use std::env;
+use std::io::Write;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -43,15 +44,20 @@ fn it_decides_and_leaves_nothing() {
     assert!(!available().contains(&name));
 }
 
-/// Nobody answers: the connection goes on as Reno.
+/// A connection whose records nobody answers for 200 ms goes on as Reno.
 #[test]
 fn a_connection_without_answers_continues() {
     if !can_load() {
         return;
     }
     let name = own_name("b");
-    let _agent = Agent::register(algorithm("bbr3"), &name).unwrap();
-    assert_eq!(transfer(connect(&name), 64 << 20), 64 << 20);
+    let agent = Agent::register(algorithm("bbr3"), &name).unwrap();
+    let (mut client, server) = connect(&name);
+    client.write_all(&[7; 1000]).unwrap();
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(transfer((client, server), 64 << 20), (64 << 20) + 1000);
+    let report = agent.run(&AtomicBool::new(true)).unwrap();
+    assert_eq!((report.fallbacks, report.records), (1, 0), "{report:?}");
 }
 
 /// Kills the process that answers, also if its test fails.

@@ -38,7 +38,7 @@ impl Edges {
 /// Windows of a run.
 #[derive(Debug)]
 pub(crate) struct Windows {
-    /// Those of the other windows in their order, then that of the measuring window.
+    /// Edges of the other windows in their order, then those of the measuring window.
     edges: Vec<Edges>,
     next: Time,
 }

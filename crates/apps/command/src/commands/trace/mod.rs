@@ -58,7 +58,7 @@ pub(crate) struct TraceArgs {
     quiet: bool,
 }
 
-/// Where records come from.
+/// Source of the records.
 enum Source {
     /// The kernel's tracepoints, the process whose sockets are listed, and memory for records.
     Records(Box<Probe>, Option<Poll>, Vec<TraceRecord>),
