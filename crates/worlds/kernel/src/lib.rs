@@ -15,6 +15,8 @@ mod native;
 #[cfg(feature = "load")]
 mod program;
 pub mod record;
+#[cfg(feature = "load")]
+pub mod testing;
 pub mod trace;
 
 #[cfg(feature = "load")]

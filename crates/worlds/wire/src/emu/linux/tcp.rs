@@ -143,6 +143,8 @@ pub fn connect(rig: &Rig, options: &Options) -> Result<Connection, Error> {
     // The accepted socket inherits the listener's timeout, but must survive any silence.
     setsockopt(&server, sockopt::ReceiveTimeout, &TimeVal::new(0, 0))
         .map_err(|e| Error::system("wait without limit", e))?;
+    reset_on_close(&client)?;
+    reset_on_close(&server)?;
     Ok(Connection { client, server })
 }
 
@@ -187,11 +189,18 @@ pub fn controllers() -> Vec<String> {
     list.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Ends a connection at once: unsent data is dropped, and the peer gets a reset.
-pub fn abort(stream: &TcpStream) {
-    // Both fail only where the connection has ended already.
+/// Lets a closed socket vanish: unsent data is dropped, and the peer gets a reset. The kernel would
+/// otherwise keep the socket, its controller and its namespace for minutes after this process was
+/// killed, because no acknowledgement can arrive any more.
+fn reset_on_close(stream: &TcpStream) -> Result<(), Error> {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
-    let _ = setsockopt(&stream, sockopt::Linger, &linger);
+    setsockopt(&stream, sockopt::Linger, &linger)
+        .map_err(|e| Error::system("drop unsent data when a socket is closed", e))
+}
+
+/// Ends a connection at once. When the last reference to it is gone, unsent data is dropped.
+pub fn abort(stream: &TcpStream) {
+    // Fails only where the connection has ended already.
     let _ = stream.shutdown(std::net::Shutdown::Both);
 }
 
