@@ -260,6 +260,12 @@ pub fn load(dir: &Path) -> io::Result<Results> {
     in_place(dir, || sums::check(dir).and_then(|_| read(dir)))
 }
 
+/// Reports whether a results folder has checksums. Without them nobody can tell whether its numbers
+/// are those of the run.
+pub fn has_sums(dir: &Path) -> bool {
+    sums::list(dir).is_some()
+}
+
 /// Reads a folder again if it was replaced meanwhile.
 fn in_place<T>(dir: &Path, read: impl Fn() -> io::Result<T>) -> io::Result<T> {
     for _ in 1..READ_TRIES {

@@ -36,7 +36,14 @@ pub(crate) fn each<T>(dirs: &[PathBuf], read: impl Fn(&Path) -> io::Result<T>) -
     let wrong =
         |dir: &Path, e: &io::Error| Error::bad(format!("{}: damaged results: {e}; {AGAIN}", dir.display()));
     let newest = experiments.into_values().filter_map(newest);
-    newest.map(|dir| read(&dir).map_err(|e| wrong(&dir, &e))).collect()
+    let read = |dir: PathBuf| {
+        if !store::has_sums(&dir) {
+            let shown = dir.display();
+            complain(&format!("{shown}: no SHA256SUMS, so it is unknown whether its numbers were changed"));
+        }
+        read(&dir).map_err(|e| wrong(&dir, &e))
+    };
+    newest.map(read).collect()
 }
 
 /// Returns the newest of an experiment's folders. Says which others are left out, unless the same

@@ -479,6 +479,14 @@ fn index_of_a_results_root() {
     let (said, status) = index(&[]);
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains(" damaged: flows.parquet") && said.contains(" no-sums"), "{said}");
+    let alone = dir.path().join("alone");
+    fs::create_dir_all(alone.join("small")).unwrap();
+    fs::rename(&path, alone.join("small/x")).unwrap();
+    let ledger = ackclock(&["ledger", alone.to_str().unwrap()]);
+    let warning = "no SHA256SUMS, so it is unknown whether its numbers were changed";
+    let complaint = String::from_utf8_lossy(&ledger.stderr).into_owned();
+    assert!(ledger.status.success() && complaint.contains(warning), "{complaint}");
+    fs::rename(alone.join("small/x"), &path).unwrap();
     let states = "1 without checksums, from an older version, 1 damaged, 1 unfinished; ";
     assert!(said.contains(states), "{said}");
     assert!(
