@@ -8,14 +8,18 @@
  *
  * - From a change of state until its answer, the window is what is in flight. Otherwise packets
  *   would leave with the old window and be lost behind the recovery period, which reduces twice.
- * - Without cong_avoid the kernel reduces no window itself. PRR (RFC 6937, slow-start reduction
- *   bound) spreads the reduction of controllers that do not shape it.
+ * - Without cong_avoid the kernel reduces no window itself. PRR (RFC 9937) spreads the reduction of
+ *   controllers that do not shape it.
  * - If no record is answered for stale_ns, the connection continues as Reno.
  */
 #include "kernel.h"
 #include "agent.h"
+#include "prr.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* The ACK moved the left edge (net/ipv4/tcp_input.c). */
+#define FLAG_SND_UNA_ADVANCED 0x400
 
 extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
 
@@ -86,26 +90,15 @@ INLINE void take(struct sock *sk, struct agent_flow *flow, struct agent_slot *sl
 	sk->sk_pacing_rate = slot->pacing_rate;
 }
 
-INLINE void take_by_prr(struct sock *sk, struct agent_flow *flow, struct agent_slot *slot, u32 delivered)
+INLINE void take_by_prr(struct sock *sk, struct agent_flow *flow, struct agent_slot *slot, int flag,
+			const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	u32 target = slot->cwnd, in_flight = tcp_packets_in_flight(tp), prior = flow->prior_cwnd;
-	s32 send;
+	u32 delivered = rs->acked_sacked;
+	bool safe = (flag & FLAG_SND_UNA_ADVANCED) && !rs->losses;
 	flow->prr_delivered += delivered;
-	if (in_flight > target) {
-		u64 share = (u64)target * flow->prr_delivered;
-		prior = prior ? prior : 1;
-		send = (s32)((share + prior - 1) / prior) - (s32)tp->prr_out;
-	} else {
-		s32 room = target - in_flight, owed = flow->prr_delivered - tp->prr_out;
-		send = owed > (s32)delivered ? owed : (s32)delivered;
-		send = send < room ? send : room;
-	}
-	/* The first retransmission always leaves. */
-	s32 least = tp->prr_out ? 0 : 1;
-	send = send > least ? send : least;
-	u32 cwnd = in_flight + send;
-	tp->snd_cwnd = cwnd ? cwnd : 1;
+	struct prr prr = { slot->cwnd, flow->prior_cwnd, flow->prr_delivered, tp->prr_out };
+	tp->snd_cwnd = prr_window(&prr, tcp_packets_in_flight(tp), delivered, safe);
 	tp->snd_ssthresh = slot->ssthresh;
 	sk->sk_pacing_rate = slot->pacing_rate;
 }
@@ -228,7 +221,7 @@ void BPF_PROG(agent_control, struct sock *sk, u32 ack, int flag, const struct ra
 		if (rs->acked_sacked)
 			tcp_reno_cong_avoid(sk, ack, rs->acked_sacked);
 	} else if (flow->in_prr && !slot->shapes_recovery && !is_held(flow, slot)) {
-		take_by_prr(sk, flow, slot, rs->acked_sacked);
+		take_by_prr(sk, flow, slot, flag, rs);
 	} else {
 		take(sk, flow, slot);
 	}

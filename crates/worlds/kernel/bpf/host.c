@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The rules of the native programs as a filter, for a test against the controllers in Rust. Any C
- * compiler builds it. It reads signals and writes the state after each.
+ * The rules of the native programs, and PRR of the agent's, as a filter for tests against the
+ * controllers in Rust and the RFC. Any C compiler builds it. It reads signals and writes the state
+ * after each.
  *
  * What the kernel does for Reno is done here at once: the reduction to ssthresh, one packet after a
  * timeout, ssthresh kept on a repeated one, the window that an undo restores.
@@ -10,6 +11,7 @@
 
 typedef signed long long s64;
 typedef unsigned char u8;
+typedef int s32;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef _Bool bool;
@@ -18,8 +20,9 @@ typedef _Bool bool;
 #define INLINE static inline __attribute__((unused))
 #include "dstar.h"
 #include "reno.h"
+#include "prr.h"
 
-enum { OPEN_DSTAR, OPEN_RENO, BEGIN, ACK, CONGESTION, UNDO, IDLE };
+enum { OPEN_DSTAR, OPEN_RENO, BEGIN, ACK, CONGESTION, UNDO, IDLE, PRR };
 
 struct signal {
 	u64 time;        /* us */
@@ -155,6 +158,13 @@ static void answer_reno(const struct signal *s, struct state *out)
 	out->ssthresh = k.ssthresh;
 }
 
+/* A reduction has no state here: its numbers stand in the places of others. */
+static void answer_prr(const struct signal *s, struct state *out)
+{
+	struct prr p = { s->time, s->rtt, s->delivered, s->cause };
+	out->cwnd = prr_window(&p, s->flight, s->acked, s->in_recovery);
+}
+
 int main(void)
 {
 	struct signal s;
@@ -168,8 +178,14 @@ int main(void)
 				return 1;
 			(is_reno ? open_reno : open_dstar)(v);
 		}
-		(is_reno ? answer_reno : answer_dstar)(&s, &out);
+		if (s.kind == PRR)
+			answer_prr(&s, &out);
+		else
+			(is_reno ? answer_reno : answer_dstar)(&s, &out);
 		fwrite(&out, sizeof(out), 1, stdout);
+		/* The next signal depends on this answer. */
+		if (s.kind == PRR)
+			fflush(stdout);
 	}
 	return 0;
 }

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use ackclock_kernel::constants::{constants, natives};
@@ -30,6 +30,7 @@ mod kind {
     pub(super) const CONGESTION: u32 = 4;
     pub(super) const UNDO: u32 = 5;
     pub(super) const IDLE: u32 = 6;
+    pub(super) const PRR: u32 = 7;
 }
 
 const CAUSES: [Cause; 3] = [Cause::Loss, Cause::Ecn, Cause::Timeout];
@@ -284,10 +285,14 @@ impl Host {
         self.folder.join("host")
     }
 
+    fn start(&self) -> Child {
+        let mut command = Command::new(self.program());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+    }
+
     /// Compares sequences. Returns the number of signals, or the first difference.
     fn compare(&self, program: Program, sequences: u64) -> Result<u64, String> {
-        let mut host = Command::new(self.program());
-        let mut host = host.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut host = self.start();
         let to = BufWriter::new(host.stdin.take().unwrap());
         let mut from = BufReader::new(host.stdout.take().unwrap());
         let result = thread::scope(|scope| {
@@ -299,6 +304,56 @@ impl Host {
         });
         host.wait().unwrap();
         result
+    }
+}
+
+/// A reduction by PRR, in the terms of RFC 9937. The program computes the window after each ACK.
+struct Reduction {
+    ssthresh: u32,
+    /// `RecoverFS`.
+    flight: u32,
+    delivered: u32,
+    sent: u32,
+    pipe: u32,
+    host: Child,
+}
+
+impl Reduction {
+    /// Begins with this many packets in flight, of which some are declared lost.
+    fn begin(host: &Host, flight: u32, ssthresh: u32, lost: u32) -> Self {
+        let host = host.start();
+        Self { ssthresh, flight, delivered: 0, sent: 0, pipe: flight - lost, host }
+    }
+
+    /// Delivers a packet and sends what the window allows. Returns the number of packets that left.
+    fn ack(&mut self, safe: bool) -> u32 {
+        self.pipe -= 1;
+        self.delivered += 1;
+        let signal = Signal {
+            kind: kind::PRR,
+            time: self.ssthresh.into(),
+            rtt: self.flight.into(),
+            delivered: self.delivered,
+            cause: self.sent,
+            acked: 1,
+            flight: self.pipe,
+            in_recovery: u8::from(safe),
+            ..Signal::zeroed()
+        };
+        self.host.stdin.as_mut().unwrap().write_all(bytemuck::bytes_of(&signal)).unwrap();
+        let mut bytes = [0; size_of::<State>()];
+        self.host.stdout.as_mut().unwrap().read_exact(&mut bytes).unwrap();
+        let sends = bytemuck::pod_read_unaligned::<State>(&bytes).cwnd - self.pipe;
+        self.sent += sends;
+        self.pipe += sends;
+        sends
+    }
+}
+
+impl Drop for Reduction {
+    fn drop(&mut self) {
+        drop(self.host.stdin.take());
+        let _ = self.host.wait();
     }
 }
 
@@ -359,4 +414,31 @@ fn another_constant_is_noticed() {
         let why = host.compare(program, SEQUENCES).unwrap_err();
         assert!(why.contains("Rust State"), "{why}");
     }
+}
+
+/// While more is in flight than the target, `sent = ceil(delivered ssthresh / RecoverFS)` (RFC 9937,
+/// section 6.2). The first retransmission leaves at once.
+#[test]
+fn a_reduction_is_spread_in_proportion() {
+    let Some(host) = Host::compile("spread", &[]) else { return };
+    for (flight, ssthresh) in [(20, 10), (100, 70), (1000, 333), (7, 3)] {
+        let mut reduction = Reduction::begin(&host, flight, ssthresh, 1);
+        while reduction.pipe > ssthresh + 1 {
+            reduction.ack(true);
+            let share = (reduction.delivered * ssthresh).div_ceil(flight);
+            assert_eq!(reduction.sent, share, "{flight} to {ssthresh}, {} delivered", reduction.delivered);
+        }
+    }
+}
+
+/// Below the target, as many packets leave as were delivered. After a safe ACK one more leaves, and
+/// never more than the target allows.
+#[test]
+fn heavy_losses_end_at_the_target() {
+    let Some(host) = Host::compile("bound", &[]) else { return };
+    let mut reduction = Reduction::begin(&host, 20, 10, 15);
+    let conserving: Vec<u32> = (0..3).map(|_| reduction.ack(false)).collect();
+    assert_eq!((conserving, reduction.pipe), (vec![1; 3], 5));
+    let growing: Vec<u32> = (0..8).map(|_| reduction.ack(true)).collect();
+    assert_eq!((growing, reduction.pipe), (vec![2, 2, 2, 2, 2, 1, 1, 1], 10));
 }
