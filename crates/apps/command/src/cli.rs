@@ -46,8 +46,8 @@ enum Command {
     /// Prints a summary, judges the claims of each experiment, and writes results and an HTML
     /// report.
     ///
-    /// Exit status: 0 if every claim holds or has a recorded reason, 1 if a claim fails without
-    /// one, 2 for bad input.
+    /// Exit status: 0 if every claim holds or has a recorded reason, 1 if a claim without one fails
+    /// or lacks a value, 2 for bad input.
     Run(RunArgs),
     /// List the runs of experiments as JSON, without running them.
     ///

@@ -136,7 +136,7 @@ fn results_are_files() {
         ("runs.csv", "runs.csv: not a regular file"),
         ("SHA256SUMS", "damaged results: SHA256SUMS: not a regular file"),
         ("manifest.toml", "manifest.toml: not a regular file"),
-        ("summary.json", "no results found"),
+        ("summary.json", "summary.json is missing"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("x.toml"), GOOD).unwrap();

@@ -83,7 +83,7 @@ fn all_namespaces() -> BTreeSet<PathBuf> {
 struct Traces(BTreeSet<Object>, BTreeSet<PathBuf>);
 
 impl Traces {
-    fn of(process: u32) -> Self {
+    fn held_by(process: u32) -> Self {
         Self(held_by(process), namespaces(&process.to_string()))
     }
 
@@ -123,7 +123,7 @@ fn a_killed_run_leaves_nothing() {
     let name = format!("ack{}_0", run.0.id());
     wait_until("two connections", || is_available(&name) && sockets(&name) >= 2);
     thread::sleep(Duration::from_secs(1));
-    let before = Traces::of(run.0.id());
+    let before = Traces::held_by(run.0.id());
     assert!(!before.1.is_empty(), "the emulator has namespaces of its own");
     run.kill();
     wait_until("no name", || !is_available(&name));

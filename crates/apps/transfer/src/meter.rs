@@ -84,7 +84,8 @@ pub struct Summary {
     /// receive times in the peer's ACKs (draft-ietf-quic-receive-ts). Only differences are known,
     /// because the two hosts' clocks have no common zero.
     pub one_way: Option<Spread>,
-    /// Number of 1-RTT packets that this end sent.
+    /// Number of 1-RTT packets that this end sent and that are acknowledged or lost, thus without
+    /// those that carry only an ACK.
     pub sent: u64,
     /// Number of those that were declared lost, without spurious losses.
     pub lost: u64,
@@ -170,8 +171,9 @@ impl Tap for Meter {
 impl State {
     fn on(&mut self, now: Time, what: &Observation<'_>) {
         match *what {
-            Observation::Sent { level: Level::OneRtt, number, .. } => {
-                self.sent += 1;
+            Observation::Sent { level: Level::OneRtt, number, in_flight, .. } => {
+                // Nobody acknowledges the others, so their loss is not seen.
+                self.sent += u64::from(in_flight);
                 self.departures.push_back((number, now));
                 if self.departures.len() > MAX_DEPARTURES {
                     self.departures.pop_front();

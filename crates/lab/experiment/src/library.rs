@@ -22,6 +22,9 @@ pub const NOT_FOUND: &str = "no such file, folder or shipped experiment";
 /// one, because readers skip these folders.
 pub const TEMPORARY: [&str; 2] = [".partial-", ".runs-"];
 
+/// Files that every results folder has. Its manifest is no experiment.
+const RESULTS: [&str; 2] = ["manifest.toml", "runs.csv"];
+
 /// Name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
@@ -256,13 +259,20 @@ fn slashed(path: &Path) -> String {
     path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
-/// Returns all experiment files below a folder, sorted. Does not follow links to folders, which may
-/// form a cycle.
+/// Returns all experiment files below a folder, sorted. Leaves out results, and hidden files and
+/// folders. Does not follow links to folders, which may form a cycle.
 fn files_below(dir: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     let refuse = |e: std::io::Error| Diagnostic::new(dir.display().to_string(), unreadable(&e), "");
     let mut files = Vec::new();
+    if RESULTS.iter().all(|file| dir.join(file).is_file()) {
+        return Ok(files);
+    }
     for entry in fs::read_dir(dir).map_err(refuse)? {
-        let path = entry.map_err(refuse)?.path();
+        let entry = entry.map_err(refuse)?;
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
         if path.is_dir() && !path.is_symlink() {
             files.extend(files_below(&path)?);
         } else if is_toml(&path) {

@@ -390,7 +390,11 @@ pub fn stored(root: &Path) -> io::Result<Vec<Stored>> {
     walk(root, &mut |dir| {
         let summary = dir.join(SUMMARY);
         if !summary.is_file() {
-            return Ok(true);
+            // Without this, results whose summary is gone would look as if they had never been.
+            return match [MANIFEST, "runs.csv"].iter().all(|file| dir.join(file).exists()) {
+                true => Err(io::Error::other(format!("{}: {SUMMARY} is missing", dir.display()))),
+                false => Ok(true),
+            };
         }
         let Head { experiment, world, title } = head(&summary);
         let (time, dir) = (fs::metadata(&summary)?.modified()?, dir.to_owned());

@@ -238,6 +238,11 @@ pub struct Judged {
     pub numbers: String,
 }
 
+impl Judged {
+    /// Text in place of the numbers if a run measured none.
+    pub(crate) const MISSING: &str = "a value is missing";
+}
+
 /// A check of a claim with its outcomes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartResult {
@@ -283,9 +288,15 @@ impl ClaimResult {
         }
     }
 
-    /// Reports whether the claim fails, at least in part, without a recorded reason.
+    /// Reports whether the claim fails, at least in part, or lacks a value, without a recorded reason.
     pub fn is_unexplained(&self) -> bool {
-        matches!(self.verdict, Verdict::Missed | Verdict::Partly) && self.reason.is_none()
+        let lacks = |judged: &Judged| judged.reference && judged.numbers == Judged::MISSING;
+        let fails = match self.verdict {
+            Verdict::Missed | Verdict::Partly => true,
+            Verdict::NotJudged => self.judged().any(lacks),
+            Verdict::Holds | Verdict::WithinSpread => false,
+        };
+        fails && self.reason.is_none()
     }
 
     /// Returns the variants in which all parts hold, and the number of variants in which it was

@@ -380,8 +380,10 @@ pub(crate) fn conclusion(all: &[Results]) -> String {
     }
     let bare = match unexplained(all) {
         0 => String::new(),
-        1 => "1 failing claim has no recorded reason (marked !)\n".to_owned(),
-        number => format!("{number} failing claims have no recorded reason (marked !)\n"),
+        1 => "1 claim fails or lacks a value, and has no recorded reason (marked !)\n".to_owned(),
+        number => {
+            format!("{number} claims fail or lack a value, and have no recorded reason (marked !)\n")
+        }
     };
     format!("\n{lines}{bare}")
 }

@@ -84,6 +84,40 @@ fn invalidate(folder: &Path) {
     fs::write(&path, summary.to_string()).unwrap();
 }
 
+/// Results whose summary is gone are no missing experiment: a gate that skips them would pass.
+#[test]
+fn results_without_a_summary_are_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    runs(dir.path(), "", &[("a", &[]), ("b", &[])]);
+    let path = fs::read_dir(dir.path().join("b/gate")).unwrap().next().unwrap().unwrap().path();
+    fs::remove_file(path.join("summary.json")).unwrap();
+    let (status, said) = diff(dir.path(), "b", &["--fail-if", "goodput -5 %"]);
+    assert!(status == 2 && said.contains("summary.json is missing"), "{said}");
+}
+
+/// A claim about a value that no run has is not judged, which is no success.
+#[test]
+fn a_claim_without_its_value_fails_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("late.toml");
+    let text = "title = \"late\"\nduration = \"1 s\"\n[link]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n\
+        [[flow]]\ncontroller = \"cubic\"\ntransfer = \"10 MB\"\n[table]\nmetrics = [\"completion\"]\n\
+        [[claim]]\nid = \"c\"\nsays = \"10 MB arrive within 2 s\"\nours = true\nmetric = \"completion\"\n\
+        left = { max = [\"*\"] }\nis = \"at-most\"\nright = 2\n";
+    fs::write(&file, text).unwrap();
+    let run = |file: &Path| {
+        let out = dir.path().join("out");
+        ackclock(&["run", file.to_str().unwrap(), "--out", out.to_str().unwrap()])
+    };
+    let done = run(&file);
+    let said = crate::text(&done.stdout);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains("1 claim fails or lacks a value, and has no recorded reason (marked !)"), "{said}");
+    let reason = "reason = \"the run is too short\"\nmetric = \"completion\"";
+    fs::write(&file, text.replace("metric = \"completion\"", reason)).unwrap();
+    assert_eq!(run(&file).status.code(), Some(0));
+}
+
 /// No rule holds for a row without a valid run. It is named, also if there is no rule.
 #[test]
 fn rows_without_a_valid_run_are_not_compared() {

@@ -131,6 +131,20 @@ fn names_of_files() {
     }
 }
 
+/// `run .` writes results into the folder that it searches.
+#[test]
+fn results_below_a_folder_are_no_experiments() {
+    let manifest = "experiment = \"x\"\ncase = \"y\"";
+    let dir = folder(&[
+        ("x.toml", SMALL),
+        ("results/x/0123/manifest.toml", manifest),
+        ("results/x/0123/runs.csv", ""),
+        ("results/x/.partial-1/manifest.toml", manifest),
+    ]);
+    let found = Library.resolve(&[dir.path().display().to_string()]).unwrap();
+    assert_eq!(found.iter().map(|source| source.name.as_str()).collect::<Vec<_>>(), ["x"]);
+}
+
 /// The results of two experiments with one name would replace each other.
 #[test]
 fn two_files_of_one_name_are_refused() {

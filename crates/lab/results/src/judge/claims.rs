@@ -46,7 +46,7 @@ fn judge_part(claim: &Claim, part: &Part, variant: &Variant) -> Judged {
     );
     let judgement = numbers.as_ref().map(verdict::judge);
     let untrusted = seen().any(|row| !row.is_trusted());
-    let missing = if untrusted { "a required run is invalid" } else { "a value is missing" };
+    let missing = if untrusted { "a required run is invalid" } else { Judged::MISSING };
     let number = |number: f64| Some(number).filter(|number| number.is_finite());
     Judged {
         variant: variant.name.clone(),

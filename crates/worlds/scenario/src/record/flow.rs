@@ -175,10 +175,10 @@ impl Record {
     /// Notes that an Initial or a SYN of `size` bytes on the wire is sent.
     pub fn on_handshake_sent(&mut self, now: Time, packet: Handshake, size: u32) {
         self.log(now, || Event::Opens(packet));
-        if self.window.holds(now) {
-            self.totals.packets += 1;
-            self.totals.wire += u64::from(size);
-        }
+        self.count(now, |totals| {
+            totals.packets += 1;
+            totals.wire += u64::from(size);
+        });
     }
 
     /// Notes that a packet with only an ACK is sent, of `size` bytes on the wire.
@@ -190,10 +190,10 @@ impl Record {
         });
     }
 
-    /// Notes that the first link drops such a packet.
-    pub fn on_ack_dropped(&mut self, now: Time) {
-        self.count(now, |totals| totals.acks_dropped += 1);
-        self.on_dropped(now);
+    /// Notes that the path drops such a packet, which was sent at this time.
+    pub fn on_ack_dropped(&mut self, sent: Time) {
+        self.count(sent, |totals| totals.acks_dropped += 1);
+        self.on_dropped(sent);
     }
 
     /// Notes a packet's time in the queue of a link.
@@ -202,9 +202,10 @@ impl Record {
         self.count(now, |totals| totals.queue_delay.add(link, queue_time));
     }
 
-    /// Notes that the path drops a packet.
-    pub fn on_dropped(&mut self, now: Time) {
-        self.count(now, |totals| totals.dropped += 1);
+    /// Notes that the path drops a packet that was sent at this time. The drop counts in the
+    /// windows in which the packet does, so that no share exceeds 1.
+    pub fn on_dropped(&mut self, sent: Time) {
+        self.count(sent, |totals| totals.dropped += 1);
     }
 
     /// Notes that feedback leaves the receiver.
@@ -213,9 +214,9 @@ impl Record {
         self.count(now, |totals| totals.feedback += 1);
     }
 
-    /// Notes that the path drops feedback.
-    pub fn on_feedback_dropped(&mut self, now: Time) {
-        self.count(now, |totals| totals.feedback_dropped += 1);
+    /// Notes that the path drops feedback that left at this time.
+    pub fn on_feedback_dropped(&mut self, sent: Time) {
+        self.count(sent, |totals| totals.feedback_dropped += 1);
     }
 
     /// Notes that an Initial or a SYN arrives.

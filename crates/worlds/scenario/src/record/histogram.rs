@@ -153,7 +153,9 @@ impl Histogram {
     pub fn std_ms(&self) -> f64 {
         let all = self.all();
         let mean = all.mean_ms();
-        (all.sum_of_squares / all.count as f64 - mean * mean).max(0.0).sqrt()
+        let variance = all.sum_of_squares / all.count as f64 - mean * mean;
+        // `max` would turn NaN into 0.
+        if variance < 0.0 { 0.0 } else { variance.sqrt() }
     }
 
     /// Returns the longest duration in milliseconds.
@@ -294,6 +296,12 @@ mod tests {
         let mut h = Histogram::default();
         samples.into_iter().for_each(|ns| h.add(Duration(ns)));
         h
+    }
+
+    #[test]
+    fn nothing_has_no_moments() {
+        let none = Histogram::default();
+        assert!(none.mean_ms().is_nan() && none.std_ms().is_nan() && none.quantile_ms(0.5).is_nan());
     }
 
     #[test]

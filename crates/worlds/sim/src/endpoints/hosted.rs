@@ -123,8 +123,8 @@ impl Hosted {
     }
 
     /// Notes that a link has dropped a datagram.
-    pub(crate) fn on_dropped(&mut self, now: Time, from: End, data: &Data, record: &mut Record) {
-        self.ways[from as usize].on_dropped(now, from, data, record);
+    pub(crate) fn on_dropped(&mut self, from: End, data: &Data, record: &mut Record) {
+        self.ways[from as usize].on_dropped(from, data, record);
     }
 
     /// Returns the state at the time of a sample.
@@ -256,7 +256,7 @@ impl Way {
                     .for_each(|queue_time| record.on_queued(now, entry, queue_time));
             }
             (Ok(_), End::Receiver) => {}
-            (Err(_), _) => self.on_dropped(now, from, &data, record),
+            (Err(_), _) => self.on_dropped(from, &data, record),
         }
     }
 
@@ -271,13 +271,13 @@ impl Way {
     }
 
     /// Notes that a link has dropped this packet. Copies are not counted.
-    fn on_dropped(&mut self, now: Time, from: End, data: &Data, record: &mut Record) {
+    fn on_dropped(&mut self, from: End, data: &Data, record: &mut Record) {
         let bare = self.take(data).is_some_and(|flying| flying.bare);
         match from {
             _ if data.fault.copy => {}
-            End::Sender if bare => record.on_ack_dropped(now),
-            End::Sender => record.on_dropped(now),
-            End::Receiver => record.on_feedback_dropped(now),
+            End::Sender if bare => record.on_ack_dropped(data.sent),
+            End::Sender => record.on_dropped(data.sent),
+            End::Receiver => record.on_feedback_dropped(data.sent),
         }
     }
 }

@@ -79,15 +79,9 @@ impl Guests {
 
     /// Notes a dropped packet whose flow is done. Reports whether it belonged to a guest.
     #[cold]
-    pub(crate) fn on_dropped(
-        &mut self,
-        now: Time,
-        (flow, from): (usize, End),
-        data: &Data,
-        flows: &mut [Flow],
-    ) -> bool {
+    pub(crate) fn on_dropped(&mut self, (flow, from): (usize, End), data: &Data, flows: &mut [Flow]) -> bool {
         let Some(index) = self.find(flow) else { return false };
-        self.0[index].on_dropped(now, from, data, &mut flows[flow].record);
+        self.0[index].on_dropped(from, data, &mut flows[flow].record);
         true
     }
 

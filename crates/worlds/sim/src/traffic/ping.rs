@@ -49,12 +49,12 @@ impl Ping {
     fn push(&mut self, now: Time, route: Route, pn: u64, sent: Time, links: &mut Links) {
         let data = Data::bare(self.id, self.config.size, route.last, pn, sent);
         if links.push(now, route.first.into(), data).is_err() {
-            self.on_dropped(now);
+            self.on_dropped(sent);
         }
     }
 
-    pub(crate) fn on_dropped(&mut self, now: Time) {
-        self.record.count(now, |record| record.dropped += 1);
+    pub(crate) fn on_dropped(&mut self, sent: Time) {
+        self.record.count(sent, |record| record.dropped += 1);
     }
 
     /// Takes a packet that leaves its last link. The answer begins its way back or, if that has no

@@ -69,8 +69,8 @@ impl Udp {
         self.record.count(now, |record| record.queue_delay.add(link, queue_time));
     }
 
-    pub(crate) fn on_dropped(&mut self, now: Time) {
-        self.record.count(now, |record| record.dropped += 1);
+    pub(crate) fn on_dropped(&mut self, sent: Time) {
+        self.record.count(sent, |record| record.dropped += 1);
     }
 
     /// Takes the number of bytes that arrived since the previous call.

@@ -54,7 +54,8 @@ fn one_round_trip_before_the_data() {
         let flow = FlowConfig { transfer: Some(1000), ..flow };
         let without = run(&scenario(4.0, 30, vec![flow.clone()]));
         close("without", without.flows[0].finished.unwrap().as_secs_f64(), 0.025 + wire(packet));
-        let out = run(&traced(opens(flow)));
+        let whole = ("run".to_owned(), Time::ZERO, Time::NEVER);
+        let out = run(&Scenario { windows: vec![whole], ..traced(opens(flow)) });
         let rtt = 0.05 + wire(initial);
         let (at, metrics) = first_metrics(&out);
         close("sample at", at, rtt);
@@ -64,6 +65,8 @@ fn one_round_trip_before_the_data() {
         close("completion", out.flows[0].finished.unwrap().as_secs_f64(), rtt + 0.025 + wire(end + packet));
         let totals = &out.flows[0].totals;
         assert_eq!((totals.packets, totals.wire, totals.sent), (2, u64::from(initial + end + packet), 1000));
+        let same = &out.windows[0].flows[0].totals;
+        assert_eq!((same.packets, same.wire), (totals.packets, totals.wire), "a window that is the run");
         assert_eq!((out.flows[0].stats.sent, metrics.cwnd), (counted, window));
     }
 }

@@ -54,6 +54,29 @@ fn overload_fills_the_queue() {
     assert_eq!(out.link.dropped().packets + out.link.admitted.packets, 21_000);
 }
 
+/// CoDel drops packets long after they were sent. A drop counts in the windows of its packet, so
+/// that no window has more drops than packets.
+#[test]
+fn drops_count_with_their_packets() {
+    let source = UdpConfig { stop: Some(Time::from_millis(11_000)), ..udp(4000, 1000) };
+    let mut s = alone(20, vec![source]);
+    s.measure = Some((Time::from_millis(10_000), Time::from_millis(20_000)));
+    s.windows = (0..20)
+        .map(|second| {
+            (format!("{second}"), Time::from_millis(second * 1000), Time::from_millis(second * 1000 + 999))
+        })
+        .collect();
+    let aqm = link::Aqm::FqCodel(link::aqm::fq_codel::Params::default());
+    s.link =
+        LinkConfig { limit: Limit::Packets(1000), delay: RTT / 2, aqm, ..LinkConfig::plain(Rate(2_000_000)) };
+    let out = run(&s);
+    let record = &out.udp[0];
+    assert!(record.dropped > 0 && record.dropped <= record.sent, "{} of {}", record.dropped, record.sent);
+    let others: Vec<_> = out.windows.iter().map(|window| &window.udp[0]).collect();
+    assert!(others.iter().all(|udp| udp.dropped <= udp.sent), "{others:?}");
+    assert!(others.iter().filter(|udp| udp.dropped > 0).count() > 5);
+}
+
 /// A run ends early if every flow is a transfer that is complete. It goes on for UDP after a flow
 /// that was stopped, whether or not that was a transfer.
 #[test]

@@ -17,6 +17,9 @@ pub(crate) struct Measured {
 
 /// Explains the missing packet numbers, where only the client has measured.
 const SKIPPED: &str = "packet numbers, lost or skipped by the server";
+/// Explains those that the server misses. Most packets of a client that downloads carry only ACKs,
+/// and their loss is seen by the server alone.
+const SKIPPED_BY_CLIENT: &str = "packet numbers, lost or skipped by the client";
 
 /// Formats a line for each quantity.
 pub(crate) fn lines(measured: &Measured) -> String {
@@ -40,7 +43,12 @@ pub(crate) fn lines(measured: &Measured) -> String {
         // lost.
         None => ("missing, download", share(own.missing, own.received + own.missing, SKIPPED)),
     });
-    all.push(("loss, upload", share(own.lost, own.sent, "packets")));
+    all.push(match servers {
+        Some(seen) => {
+            ("missing, upload", share(seen.missing, seen.received + seen.missing, SKIPPED_BY_CLIENT))
+        }
+        None => ("loss, upload", share(own.lost, own.sent, "packets that ask for an ACK")),
+    });
     if own.ect > 0 {
         all.push(("marked CE", share(own.marked, own.ect, "packets received with ECN")));
     }
@@ -90,11 +98,25 @@ mod tests {
         let missing =
             "missing, download        10.00 % (10 of 100 packet numbers, lost or skipped by the server)\n";
         assert!(text.contains(missing) && !text.contains("loss, download"), "{text}");
-        let seen = Summary { one_way: ms(0, 2, 5), sent: 200, lost: 3, ..Summary::default() };
+        assert!(
+            text.contains("loss, upload             0.00 % (0 of 50 packets that ask for an ACK)"),
+            "{text}"
+        );
+        let seen = Summary {
+            one_way: ms(0, 2, 5),
+            sent: 200,
+            lost: 3,
+            received: 95,
+            missing: 5,
+            ..Summary::default()
+        };
         measured.servers = Some(seen);
         let text = lines(&measured);
         assert!(text.contains("one-way delay, download  min 0.0, mean 2.0, p95 5.0 ms, above"), "{text}");
         assert!(text.contains("loss, download           1.50 % (3 of 200 packets of the server)"), "{text}");
+        let missing =
+            "missing, upload          5.00 % (5 of 100 packet numbers, lost or skipped by the client)";
+        assert!(text.contains(missing) && !text.contains("loss, upload"), "{text}");
         assert_eq!(
             [0, 9_999, 12_344, 12_345, 1_218_794_536].map(four_digits),
             [0, 9_999, 12_340, 12_350, 1_219_000_000]

@@ -194,7 +194,7 @@ impl Flow {
         let handshake = self.transport.handshake_bytes();
         let Some(packet) = self.back.ack_packet(now, feedback, handshake) else { return };
         if shared.links.push(now, link, packet).is_err() {
-            self.on_feedback_dropped(now, packet.pn, shared);
+            self.on_feedback_dropped(&packet, shared);
         }
     }
 
@@ -205,9 +205,9 @@ impl Flow {
         }
     }
 
-    pub(crate) fn on_feedback_dropped(&mut self, now: Time, number: u64, shared: &mut Shared) {
-        self.record.on_feedback_dropped(now);
-        if let Some(feedback) = self.back.take(number) {
+    pub(crate) fn on_feedback_dropped(&mut self, packet: &Data, shared: &mut Shared) {
+        self.record.on_feedback_dropped(packet.sent);
+        if let Some(feedback) = self.back.take(packet.pn) {
             shared.pool.take(feedback.content);
         }
     }

@@ -29,7 +29,7 @@ impl World {
     fn on_outcome(&mut self, now: Time, link: usize, outcome: &PacketOutcome<Data>) {
         match outcome {
             PacketOutcome::Departs { flow, queue_time } => self.on_queued(now, *flow, link, *queue_time),
-            PacketOutcome::Dropped(dropped) => self.on_dropped(now, &dropped.packet),
+            PacketOutcome::Dropped(dropped) => self.on_dropped(&dropped.packet),
         }
     }
 
@@ -41,15 +41,16 @@ impl World {
         }
     }
 
-    fn on_dropped(&mut self, now: Time, data: &Data) {
+    /// Counts a drop at the time when the packet was sent, as its sending is counted.
+    fn on_dropped(&mut self, data: &Data) {
         match self.owner(data.flow) {
-            Owner::Flow(i) if self.flows[i].is_done() => self.on_late_drop(now, i, End::Sender, data),
-            Owner::Feedback(i) if self.flows[i].is_done() => self.on_late_drop(now, i, End::Receiver, data),
+            Owner::Flow(i) if self.flows[i].is_done() => self.on_late_drop(i, End::Sender, data),
+            Owner::Feedback(i) if self.flows[i].is_done() => self.on_late_drop(i, End::Receiver, data),
             _ if data.fault.copy => {} // the original packet has been counted
-            Owner::Flow(i) => self.flows[i].record.on_dropped(now),
-            Owner::Ping => self.probe.iter_mut().for_each(|probe| probe.on_dropped(now)),
-            Owner::Udp(i) => self.udp[i].on_dropped(now),
-            Owner::Feedback(i) => self.flows[i].on_feedback_dropped(now, data.pn, &mut self.shared),
+            Owner::Flow(i) => self.flows[i].record.on_dropped(data.sent),
+            Owner::Ping => self.probe.iter_mut().for_each(|probe| probe.on_dropped(data.sent)),
+            Owner::Udp(i) => self.udp[i].on_dropped(data.sent),
+            Owner::Feedback(i) => self.flows[i].on_feedback_dropped(data, &mut self.shared),
         }
     }
 
@@ -87,7 +88,7 @@ impl World {
         let Fault { damage, copy, .. } = data.fault;
         match self.owner(data.flow) {
             Owner::Flow(i) | Owner::Feedback(i) if self.flows[i].is_done() => return true,
-            _ if damage > 0 => self.on_dropped(now, data),
+            _ if damage > 0 => self.on_dropped(data),
             Owner::Flow(i) if copy => {
                 self.flows[i].on_copy(now, data, &mut self.shared);
                 self.queue.set(self.first_flow + i, self.flows[i].next());
@@ -105,7 +106,7 @@ impl World {
                     .into_iter()
                     .for_each(|queue_time| self.on_queued(now, data.flow, link, queue_time));
             }
-            Err(_) => self.on_dropped(now, &data),
+            Err(_) => self.on_dropped(&data),
         }
     }
 
@@ -142,14 +143,14 @@ impl World {
 
     /// Counts a dropped packet of a guest, or of a flow that is done.
     #[cold]
-    fn on_late_drop(&mut self, now: Time, number: usize, from: End, data: &Data) {
-        if self.guests.on_dropped(now, (number, from), data, &mut self.flows) || data.fault.copy {
+    fn on_late_drop(&mut self, number: usize, from: End, data: &Data) {
+        if self.guests.on_dropped((number, from), data, &mut self.flows) || data.fault.copy {
             return;
         }
         let flow = &mut self.flows[number];
         match from {
-            End::Sender => flow.record.on_dropped(now),
-            End::Receiver => flow.on_feedback_dropped(now, data.pn, &mut self.shared),
+            End::Sender => flow.record.on_dropped(data.sent),
+            End::Receiver => flow.on_feedback_dropped(data, &mut self.shared),
         }
     }
 

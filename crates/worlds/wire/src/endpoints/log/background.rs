@@ -20,7 +20,7 @@ pub(crate) fn ping(
             record.count(packet.sent, |ping| ping.sent += 1);
         }
         if packet.dropped && packet.end <= end {
-            record.count(packet.end, |ping| ping.dropped += 1);
+            record.count(packet.sent, |ping| ping.dropped += 1);
         }
     }
     for (at, rtt) in pings.iter().filter(|(at, _)| *at <= end) {
@@ -54,7 +54,7 @@ impl UdpLog {
                 continue;
             }
             match packet.dropped {
-                true => record.count(packet.end, |udp| udp.dropped += 1),
+                true => record.count(packet.sent, |udp| udp.dropped += 1),
                 false => {
                     record.count(packet.end, |udp| udp.delivered += bytes);
                     arrivals.push((packet.end, bytes));

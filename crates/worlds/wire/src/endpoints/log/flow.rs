@@ -122,10 +122,10 @@ impl Reader<'_> {
         match moment {
             Moment::Sent => self.on_sent(now, packet, &segment),
             Moment::Received => self.on_received(now, packet, &segment),
-            Moment::Dropped => self.log.record.on_dropped(now),
+            Moment::Dropped => self.log.record.on_dropped(packet.sent),
             Moment::AckSent => self.on_ack_sent(now),
             Moment::AckReceived => self.on_ack_received(now, packet, &segment),
-            Moment::AckDropped => self.on_ack_dropped(now, packet),
+            Moment::AckDropped => self.on_ack_dropped(packet),
         }
     }
 
@@ -194,9 +194,9 @@ impl Reader<'_> {
         self.log.record.on_feedback_sent(now);
     }
 
-    fn on_ack_dropped(&mut self, now: Time, packet: &Packet) {
+    fn on_ack_dropped(&mut self, packet: &Packet) {
         self.answers.retain(|(left, _)| *left != packet.sent);
-        self.log.record.on_feedback_dropped(now);
+        self.log.record.on_feedback_dropped(packet.sent);
     }
 
     fn on_ack_received(&mut self, now: Time, packet: &Packet, segment: &crate::emu::Segment) {

@@ -25,7 +25,7 @@ pub(crate) fn read(
             _ if packet.sent <= until => {
                 record.on_feedback_sent(packet.sent);
                 if packet.dropped && packet.end <= until {
-                    record.on_feedback_dropped(packet.end);
+                    record.on_feedback_dropped(packet.sent);
                 }
             }
             _ => {}
@@ -60,8 +60,8 @@ fn read_sender(packet: &Packet, bare: bool, until: Time, record: &mut Record) {
         record.on_queued(packet.sent, 0, queue_time(departed - packet.sent));
     }
     match packet.dropped && packet.end <= until {
-        true if bare => record.on_ack_dropped(packet.end),
-        true => record.on_dropped(packet.end),
+        true if bare => record.on_ack_dropped(packet.sent),
+        true => record.on_dropped(packet.sent),
         false => {}
     }
 }

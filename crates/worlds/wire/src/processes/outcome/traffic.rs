@@ -50,7 +50,7 @@ pub(crate) enum Kind {
 pub(crate) enum Event {
     /// The server sent a datagram.
     Sent(SentDatagram),
-    /// A datagram of the server was dropped.
+    /// The path dropped a datagram that the server sent now.
     Dropped(Kind),
     /// A packet with stream data arrived at the client.
     Received {
@@ -67,7 +67,7 @@ pub(crate) enum Event {
     Complete,
     /// The client sent a datagram.
     FeedbackSent,
-    /// A datagram of the client was dropped.
+    /// The path dropped a datagram that the client sent now.
     FeedbackDropped,
     /// A packet of the client arrived. It may have an ACK of 1-RTT packets and an RTT sample.
     FeedbackReceived { ack: Option<Ack>, rtt: Option<Duration>, spurious: u64 },
@@ -210,8 +210,8 @@ impl TrafficReader {
             departed: fate.and_then(|fate| fate.departure),
         };
         self.push(at, Event::Sent(leaving));
-        if let Some(dropped) = fate.and_then(|fate| fate.dropped()) {
-            self.push(dropped, Event::Dropped(kind));
+        if fate.is_some_and(|fate| fate.dropped().is_some()) {
+            self.push(at, Event::Dropped(kind));
         }
         self.note_flight(at);
     }
@@ -241,8 +241,8 @@ impl TrafficReader {
             self.traffic.connected.get_or_insert(at);
         }
         self.push(at, Event::FeedbackSent);
-        if let Some(dropped) = fate.and_then(|fate| fate.dropped()) {
-            self.push(dropped, Event::FeedbackDropped);
+        if fate.is_some_and(|fate| fate.dropped().is_some()) {
+            self.push(at, Event::FeedbackDropped);
         }
     }
 
