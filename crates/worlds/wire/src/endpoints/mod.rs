@@ -100,6 +100,18 @@ pub fn run(
     pcap: Option<PathBuf>,
     watch: &Watch,
 ) -> Result<Option<Measured>, crate::emu::Error> {
+    run_from(scenario, feasible, make, pcap, watch, &|_| {})
+}
+
+/// Runs as [`run`] does. `begins` gets the start of the run shortly before it.
+pub(crate) fn run_from(
+    scenario: &Scenario,
+    feasible: &Feasibility,
+    make: Option<MakeGuests>,
+    pcap: Option<PathBuf>,
+    watch: &Watch,
+    begins: &dyn Fn(Instant),
+) -> Result<Option<Measured>, crate::emu::Error> {
     let planned = lead(scenario, feasible);
     let (there, back) = feasible.links(scenario, planned);
     let log = crate::emu::capture::log::Files { csv: None, pcap, keep: true };
@@ -114,6 +126,7 @@ pub fn run(
     let connections = feasible.flows.iter().map(connect).collect::<Result<_, _>>()?;
     let guests = make.map(|make| guests::prepare(&rig, scenario, feasible, make)).transpose()?;
     let origin = (rig.start_time() + Duration::from_nanos(planned.0)).max(Instant::now() + SETTLE / 2);
+    begins(origin);
     let mut traffic = Traffic::start(&rig, scenario, feasible, (connections, guests), origin)?;
     while !traffic.is_over(scenario) && !rig.has_failed() {
         if watch.stop.load(Ordering::Relaxed) {
