@@ -200,12 +200,9 @@ impl Connections<'_> {
     }
 }
 
-/// Converts a time to the kernel's clock.
+/// Converts a time to come to the kernel's clock.
 pub fn on_clock(at: Instant) -> Time {
-    let (now, here) = (Time(monotonic()), Instant::now());
-    let [ahead, behind] =
-        [(at, here), (here, at)].map(|(later, earlier)| later - earlier).map(Duration::from);
-    now + ahead - behind
+    Time(monotonic()) + at.saturating_duration_since(Instant::now()).into()
 }
 
 /// Returns the time of the kernel's clock, in ns.

@@ -96,7 +96,8 @@ fn ack(event: &Event, now: Time) -> Ack<'static> {
     }
 }
 
-/// Compares every decision of a recording, and the variables. Returns the number, or the first difference.
+/// Compares every decision of a recording, and the variables. Returns the number, or the first
+/// difference.
 fn compare(algorithm: &Algorithm, events: &[Event]) -> Result<usize, String> {
     let path = PathInfo { max_datagram_size: MSS, paced: false, seed: 0 };
     let mut controllers: BTreeMap<u32, Box<dyn Controller>> = BTreeMap::new();

@@ -284,7 +284,7 @@ mod tests {
     use super::*;
     use crate::emu::testing::{skipped, timing_of_unaudited, turn};
 
-    fn of(name: &str) -> Algorithm {
+    fn algorithm(name: &str) -> Algorithm {
         Algorithm::all().into_iter().find(|algorithm| algorithm.name() == name).unwrap()
     }
 
@@ -321,7 +321,7 @@ mod tests {
         let (rtt, transport) = (Duration::from_millis(40), Transport::Tcp { mss: 1448, overhead: 52 });
         let limit = Limit::Bytes(Bytes(50_000));
         let link = LinkConfig { limit, delay: rtt / 2, ..LinkConfig::plain(Rate(10_000_000)) };
-        let flow = FlowConfig::new("flow", of(controller), transport, rtt);
+        let flow = FlowConfig::new("flow", algorithm(controller), transport, rtt);
         let mut scenario = Scenario::new(link, [flow], Duration::from_secs(2));
         scenario.series = Some(Duration::from_millis(20));
         let kernel = Kernel { controllers, endpoints };
@@ -329,7 +329,7 @@ mod tests {
         let flow = &ran.outcome.series.flows[0];
         let names: Vec<&str> = flow.inner.clone().into_iter().map(|(name, _)| name).collect();
         let mut expected = Vec::new();
-        of(controller).build(PathInfo::default()).trace(&mut |name, _| expected.push(name));
+        algorithm(controller).build(PathInfo::default()).trace(&mut |name, _| expected.push(name));
         assert_eq!(names, expected, "{controller}");
         assert!(flow.inner.clone().into_iter().all(|(_, column)| column.len() == 100));
         let known = flow.inner[variable].iter().filter(|value| value.is_finite());
@@ -387,8 +387,8 @@ mod tests {
 
     #[test]
     fn controllers_that_fit() {
-        assert_eq!(Controllers::Agents.check(&of("bbr3")), Ok(()));
-        let why = Controllers::Native.check(&of("bbr3")).unwrap_err();
+        assert_eq!(Controllers::Agents.check(&algorithm("bbr3")), Ok(()));
+        let why = Controllers::Native.check(&algorithm("bbr3")).unwrap_err();
         assert!(why.contains("an agent runs every controller"), "{why}");
         for algorithm in Algorithm::all() {
             let needs = algorithm.build(PathInfo::default()).needs();

@@ -30,7 +30,7 @@ impl Endpoints {
         Ok(fit)
     }
 
-    /// Runs a scenario that fits. `begins` gets the start of the run shortly before it.
+    /// Runs a scenario that fits, as [`endpoints::run`] does.
     pub(crate) fn run_as(
         &self,
         scenario: &Scenario,
@@ -43,7 +43,7 @@ impl Endpoints {
             let (make, scenario) = (self.guests, scenario.clone());
             Box::new(move || make(&scenario))
         });
-        let measured = endpoints::run_from(scenario, fit, make, pcap.map(Path::to_owned), watch, begins);
+        let measured = endpoints::run(scenario, fit, make, pcap.map(Path::to_owned), watch, begins);
         let Some(Measured { outcome, invalid_reasons, .. }) = measured.map_err(|e| e.to_string())? else {
             return Ok(None);
         };

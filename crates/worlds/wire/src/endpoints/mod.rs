@@ -89,22 +89,11 @@ pub struct Measured {
 /// Runs a feasible scenario. Returns `None` if `watch.stop` ended it early.
 ///
 /// `make` creates the guests for its QUIC flows. `pcap` is the file for the captured traffic, if
-/// any.
+/// any. `begins` gets the start of the run shortly before it.
 ///
 /// # Errors
 /// An operation that the system refused.
 pub fn run(
-    scenario: &Scenario,
-    feasible: &Feasibility,
-    make: Option<MakeGuests>,
-    pcap: Option<PathBuf>,
-    watch: &Watch,
-) -> Result<Option<Measured>, crate::emu::Error> {
-    run_from(scenario, feasible, make, pcap, watch, &|_| {})
-}
-
-/// Runs as [`run`] does. `begins` gets the start of the run shortly before it.
-pub(crate) fn run_from(
     scenario: &Scenario,
     feasible: &Feasibility,
     make: Option<MakeGuests>,
