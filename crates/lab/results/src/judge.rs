@@ -92,7 +92,7 @@ fn controller_info(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<St
             match (scenario.series, case.on) {
                 (None, _) => {}
                 (Some(_), on)
-                    if (on == Place::WIRE || on.world() == Place::KERNEL)
+                    if [Place::WIRE, Place::KERNEL_OWN].contains(&on)
                         && scenario.flows.iter().any(is_kernels) =>
                 {
                     let name = format!("{name} ({})", on.word());
@@ -277,6 +277,23 @@ everywhere = true
         let judged = summary(&exp, &cases, &runs, Place::WIRE);
         assert_eq!(judged.variants[0].rows.len(), 2);
         assert!(judged.claims.iter().all(|claim| claim.verdict == Verdict::Holds));
+    }
+
+    /// The kernel's own controllers show `ssthresh`. Ours show the same in the kernel as in the
+    /// simulator.
+    #[test]
+    fn variables_of_each_place() {
+        let file = FILE
+            .replace("duration", "series = \"10 ms\"\nduration")
+            .replace("controller = \"cubic\"", "controller = \"cubic\"\ntransport = \"tcp\"");
+        let exp = Experiment::parse("x", Path::new("x.toml"), &file).unwrap();
+        let case = exp.cases().swap_remove(0);
+        let on = |place| controller_info(&exp, &[case.clone().run_on(place)]).1;
+        let simulated = on(Place::SIM);
+        assert!(simulated["cubic"].len() > 1);
+        assert_eq!([on(Place::KERNEL), on(Place::KERNEL_NATIVE)], [simulated.clone(), simulated]);
+        let own = on(Place::KERNEL_OWN);
+        assert_eq!(own["cubic (kernel-own)"], variables::for_kernel());
     }
 
     /// Invalid runs count only if no run is valid, and never for a claim.

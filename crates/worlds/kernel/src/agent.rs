@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration as StdDuration;
+use std::time::{Duration as StdDuration, Instant};
 
 use congestion::{Algorithm, Control, PathInfo};
 use hdrhistogram::Histogram;
@@ -15,6 +15,7 @@ use units::{Duration, Time};
 
 use crate::error::Error;
 use crate::flow::Flow;
+use crate::inner::Inner;
 use crate::program::{Program, Registered};
 use crate::record::{Record, SLOTS, kind};
 
@@ -71,6 +72,7 @@ struct Connections<'a> {
     waiting: Vec<u64>,
     /// Times to the answers, in ns.
     answer_times: Histogram<u64>,
+    inner: &'a mut Inner,
 }
 
 impl Agent {
@@ -100,6 +102,14 @@ impl Agent {
     /// # Errors
     /// The kernel refuses the ring buffer.
     pub fn run(&self, stop: &AtomicBool) -> Result<Report, Error> {
+        self.run_sampled(stop, &mut Inner::default())
+    }
+
+    /// Runs as [`run`](Self::run) does, with samples of the controllers' variables.
+    ///
+    /// # Errors
+    /// Fails as [`run`](Self::run) does.
+    pub fn run_sampled(&self, stop: &AtomicBool, inner: &mut Inner) -> Result<Report, Error> {
         let connections = RefCell::new(Connections {
             agent: self,
             flows: BTreeMap::new(),
@@ -108,6 +118,7 @@ impl Agent {
             records: 0,
             waiting: Vec::new(),
             answer_times: Histogram::new_with_max(LONGEST, DIGITS).map_err(|e| Error::new(e.to_string()))?,
+            inner,
         });
         let records = self.registered.map("records")?;
         let wrong = |e: libbpf_rs::Error| Error::from_library("read the records of the kernel", &e);
@@ -150,7 +161,7 @@ impl Connections<'_> {
             return;
         }
         // A lost record may have been the end of a connection, or the beginning of the next.
-        let is_other = |flow: &Flow| flow.last().seq >> 32 != record.seq >> 32;
+        let is_other = |flow: &Flow| flow.number() != record.number();
         if self.flows.get(&record.slot).is_none_or(is_other) {
             let flow = Flow::new(&self.agent.algorithm, &record, self.agent.paced);
             self.flows.insert(record.slot, flow);
@@ -173,8 +184,8 @@ impl Connections<'_> {
         }
         self.changed.sort_unstable();
         self.changed.dedup();
-        for slot in self.changed.drain(..) {
-            let Some(flow) = self.flows.get(&slot) else { continue };
+        for slot in &self.changed {
+            let Some(flow) = self.flows.get(slot) else { continue };
             let answer = flow.answer();
             // It fails for a slot that does not exist, which was checked.
             let _ = self.agent.slots.update(&slot.to_ne_bytes(), bytemuck::bytes_of(&answer), MapFlags::ANY);
@@ -183,7 +194,15 @@ impl Connections<'_> {
         for at in self.waiting.drain(..) {
             self.answer_times.saturating_record(now.saturating_sub(at));
         }
+        for flow in self.changed.drain(..).filter_map(|slot| self.flows.get(&slot)) {
+            self.inner.sample(flow.number(), Time(now), |put| flow.controller().trace(put));
+        }
     }
+}
+
+/// Converts a time to come to the kernel's clock.
+pub fn on_clock(at: Instant) -> Time {
+    Time(monotonic()) + at.saturating_duration_since(Instant::now()).into()
 }
 
 /// Returns the time of the kernel's clock, in ns.

@@ -1,6 +1,8 @@
 //! Events of the native programs. The layout is that of `bpf/event.h`.
 
 use bytemuck::{AnyBitPattern, NoUninit};
+use congestion::STATE;
+use units::Duration;
 
 /// Kind of an event.
 pub mod kind {
@@ -74,6 +76,18 @@ impl Event {
     /// Reads an event. Returns `None` if it is too short.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         bytes.get(..size_of::<Self>()).map(bytemuck::pod_read_unaligned)
+    }
+
+    /// Reports the variables of D*, as [`Controller::trace`](congestion::Controller::trace) does,
+    /// with packets of `mss` bytes.
+    pub fn trace(&self, mss: u32, put: &mut dyn FnMut(&'static str, f64)) {
+        let bytes = |packets| f64::from(packets) * f64::from(mss);
+        let is_known = self.min_rtt_us < u32::MAX;
+        let min_rtt = if is_known { Duration::from_micros(self.min_rtt_us.into()) } else { Duration::MAX };
+        put(STATE, self.mode.into());
+        put("bdp", bytes(self.bdp));
+        put("gain_cwnd", bytes(self.gain_cwnd));
+        put("min_rtt", min_rtt.as_secs_or_infinite());
     }
 
     /// Returns the event as the kernel wrote it.

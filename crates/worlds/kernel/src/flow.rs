@@ -79,7 +79,7 @@ impl Flow {
     /// Creates a controller for a connection whose first record this is.
     pub fn new(algorithm: &Algorithm, first: &Record, paced: bool) -> Self {
         let mss = u64::from(first.mss.clamp(1, MAX_SEGMENT));
-        let path = PathInfo { max_datagram_size: mss, paced, seed: first.seq >> 32 };
+        let path = PathInfo { max_datagram_size: mss, paced, seed: first.number().into() };
         let controller = algorithm.build(path);
         Self {
             rate_samples: controller.needs().rate_samples,
@@ -107,9 +107,9 @@ impl Flow {
         &*self.controller
     }
 
-    /// Returns the newest record.
-    pub fn last(&self) -> &Record {
-        &self.last
+    /// Returns the number of the connection.
+    pub fn number(&self) -> u32 {
+        self.last.number()
     }
 
     /// Processes a record.

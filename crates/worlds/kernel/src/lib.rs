@@ -8,6 +8,7 @@ pub mod constants;
 mod error;
 pub mod event;
 pub mod flow;
+mod inner;
 #[cfg(feature = "load")]
 mod loaded;
 #[cfg(feature = "load")]
@@ -20,9 +21,10 @@ pub mod testing;
 pub mod trace;
 
 #[cfg(feature = "load")]
-pub use self::agent::{Agent, Report};
+pub use self::agent::{Agent, Report, on_clock};
 #[cfg(feature = "load")]
 pub use self::error::{Error, check};
+pub use self::inner::{Grid, Inner};
 #[cfg(feature = "load")]
 pub use self::loaded::{Lifetime, Loaded, loaded, unload};
 #[cfg(feature = "load")]

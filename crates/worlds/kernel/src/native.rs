@@ -1,20 +1,30 @@
 //! Native controllers: D* and Reno decided by the kernel itself.
+// They decide in real time.
+#![allow(clippy::disallowed_methods)]
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration as StdDuration;
 
 use congestion::Algorithm;
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
+use units::Time;
 
+use crate::agent::Report;
 use crate::constants::constants;
 use crate::error::Error;
 use crate::event::Event;
+use crate::inner::Inner;
 use crate::program::{Program, Registered};
 
 const DSTAR: &[u8] = include_bytes!("../objects/dstar.o");
 const RENO: &[u8] = include_bytes!("../objects/reno.o");
 /// Position of the program's counter of events that found the ring buffer full.
 const LOST_EVENTS: usize = 0;
+/// Interval between two looks at the events.
+const INTERVAL: StdDuration = StdDuration::from_millis(20);
 
 /// A controller that TCP sockets can choose by name, decided by the kernel. Its name disappears
 /// with this value; connections that use it keep it until they end.
@@ -70,6 +80,27 @@ impl Native {
         };
         builder.add(&map, take).map_err(|e| unread(&e))?;
         Ok(Events { ring: builder.build().map_err(|e| unread(&e))?, taken })
+    }
+
+    /// Samples the variables of D* until `stop` is set, with the segment size of each connection.
+    ///
+    /// # Errors
+    /// The kernel refuses the ring buffer.
+    pub fn run_sampled(&self, stop: &AtomicBool, mss: &[u32], inner: &mut Inner) -> Result<Report, Error> {
+        let events = self.events()?;
+        loop {
+            let is_last = stop.load(Ordering::Relaxed);
+            // Reno has no RTT: its only variable, `ssthresh`, is in `TCP_INFO`.
+            for event in events.take()?.iter().filter(|event| event.min_rtt_us > 0) {
+                let Some(mss) = mss.get(event.flow as usize) else { continue };
+                let now = Time(event.time_us.saturating_mul(1000));
+                inner.sample(event.flow, now, |put| event.trace(*mss, put));
+            }
+            if is_last {
+                return Ok(Report { lost_records: self.lost_events(), ..Report::default() });
+            }
+            thread::sleep(INTERVAL);
+        }
     }
 
     /// Returns the number of events that found the ring buffer full.

@@ -38,7 +38,7 @@ pub const SLOTS: usize = 1024;
 #[derive(Clone, Copy, Debug, AnyBitPattern, NoUninit)]
 #[repr(C)]
 pub struct Record {
-    /// Generation of the connection in the upper half, count of its records in the lower half.
+    /// Number of the connection in the upper half, count of its records in the lower half.
     pub seq: u64,
     /// Time at which the record was written, in ns.
     pub ktime_ns: u64,
@@ -124,6 +124,11 @@ impl Record {
     /// Reads a record. Returns `None` if it is too short.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         bytes.get(..size_of::<Self>()).map(bytemuck::pod_read_unaligned)
+    }
+
+    /// Returns the number of the connection among those of the program.
+    pub fn number(&self) -> u32 {
+        (self.seq >> 32) as u32
     }
 }
 

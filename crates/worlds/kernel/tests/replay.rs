@@ -47,6 +47,12 @@ fn ours(controller: &dyn Controller) -> Decision {
     decision
 }
 
+fn traced(trace: impl FnOnce(&mut dyn FnMut(&'static str, f64))) -> Vec<(&'static str, f64)> {
+    let mut all = Vec::new();
+    trace(&mut |name, value| all.push((name, value)));
+    all
+}
+
 /// Tells the controller what the kernel was told.
 fn replay(controller: &mut dyn Controller, event: &Event) {
     let now = Time(event.time_us * 1000);
@@ -90,15 +96,18 @@ fn ack(event: &Event, now: Time) -> Ack<'static> {
     }
 }
 
-/// Compares every decision of a recording. Returns the number, or the first difference.
+/// Compares every decision of a recording, and the variables. Returns the number, or the first
+/// difference.
 fn compare(algorithm: &Algorithm, events: &[Event]) -> Result<usize, String> {
     let path = PathInfo { max_datagram_size: MSS, paced: false, seed: 0 };
     let mut controllers: BTreeMap<u32, Box<dyn Controller>> = BTreeMap::new();
     for (index, event) in events.iter().enumerate() {
         let controller = controllers.entry(event.flow).or_insert_with(|| algorithm.build(path));
         replay(&mut **controller, event);
+        let (traced, reported) =
+            (traced(|put| controller.trace(put)), traced(|put| event.trace(MSS as u32, put)));
         let (ours, theirs) = (ours(&**controller), theirs(event));
-        if ours != theirs {
+        if ours != theirs || traced != reported {
             return Err(format!("event {index}, {event:?}\nkernel {theirs:?}\nRust   {ours:?}"));
         }
     }

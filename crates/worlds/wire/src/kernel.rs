@@ -4,12 +4,15 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, spawn};
+use std::time::Instant;
 
 use congestion::{Algorithm, PathInfo};
 use kernel::constants::constants;
-use kernel::{Agent, Error, Native, Report};
-use scenario::{FlowConfig, Ran, Recorder, Scenario, Transport, Watch, World};
+use kernel::{Agent, Error, Grid, Inner, Native, Report, on_clock};
+use scenario::{
+    FlowConfig, FlowSeries, Ran, Recorder, RunLength, Scenario, Transport, Variables, Watch, World,
+};
 use units::Duration;
 
 use crate::emu::{privilege, tcp};
@@ -20,6 +23,9 @@ use crate::world::Endpoints;
 const BELOW: u8 = 1;
 /// Longest time to an answer of all but 1 % of the records.
 const ANSWER_P99: Duration = Duration::from_millis(1);
+
+/// Work of a thread until the flag is set.
+type Work = Box<dyn FnOnce(&AtomicBool, &mut Inner) -> Result<Report, Error> + Send>;
 
 /// The kernel's TCP, with these controllers. QUIC flows run as on the wire.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +58,25 @@ impl Controllers {
             Self::Native => constants(algorithm).map(drop),
             _ => Ok(()),
         }
+    }
+
+    /// Registers a controller under this name. Returns the work for it during the run: answers and
+    /// samples. `mss` has the segment size of each connection.
+    fn register(self, algorithm: Algorithm, name: &str, mss: Vec<u32>) -> Result<Option<Work>, Error> {
+        Ok(match self {
+            Self::Agents => {
+                let agent = Agent::register(algorithm, name)?;
+                Some(Box::new(move |stop, inner| {
+                    privilege::real_time(BELOW);
+                    agent.run_sampled(stop, inner)
+                }))
+            }
+            Self::Native => {
+                let native = Native::register(&algorithm, name)?;
+                Some(Box::new(move |stop, inner| native.run_sampled(stop, &mss, inner)))
+            }
+            Self::Own => None,
+        })
     }
 
     fn note(self) -> &'static str {
@@ -130,11 +155,16 @@ impl World for Kernel {
     ) -> Result<Option<Ran>, String> {
         let prefix = format!("ack{}", std::process::id());
         let (fit, algorithms) = self.fit(scenario, &prefix)?;
-        let running = Running::start(self.controllers, algorithms, &prefix)?;
-        let mut ran = self.endpoints.run_as(scenario, &fit, pcap, watch)?;
-        let reasons = running.finish();
+        let running =
+            Running::start(self.controllers, algorithms, &prefix, &fit).map_err(|why| why.to_string())?;
+        let begins = |origin: Instant| {
+            if let Some(interval) = scenario.series {
+                running.grid.get_or_init(|| (on_clock(origin), interval));
+            }
+        };
+        let mut ran = self.endpoints.run_as(scenario, &fit, pcap, watch, &begins)?;
         if let Some(ran) = &mut ran {
-            ran.invalid_reasons.extend(reasons);
+            ran.invalid_reasons.extend(running.finish(&mut ran.outcome.series.flows));
         }
         Ok(ran)
     }
@@ -156,45 +186,56 @@ impl World for Kernel {
 #[derive(Default)]
 struct Running {
     stop: Arc<AtomicBool>,
-    agents: Vec<(&'static str, JoinHandle<Result<Report, Error>>)>,
-    /// Registered as long as the run takes.
-    natives: Vec<Native>,
+    grid: Grid,
+    programs: Vec<Attended>,
+}
+
+/// A controller in the kernel, registered as long as the thread that attends to it runs.
+struct Attended {
+    name: &'static str,
+    /// Numbers of its flows, in the order of their connections.
+    flows: Vec<usize>,
+    thread: JoinHandle<Result<(Report, Inner), Error>>,
 }
 
 impl Running {
     /// Registers the algorithms.
-    fn start(controllers: Controllers, algorithms: Vec<Algorithm>, prefix: &str) -> Result<Self, String> {
+    fn start(
+        controllers: Controllers,
+        algorithms: Vec<Algorithm>,
+        prefix: &str,
+        fit: &Feasibility,
+    ) -> Result<Self, Error> {
         let mut running = Self::default();
         for (number, algorithm) in algorithms.into_iter().enumerate() {
-            let registered = match controllers {
-                Controllers::Agents => running.answer(algorithm, &name(prefix, number)),
-                Controllers::Native => Native::register(&algorithm, &name(prefix, number))
-                    .map(|native| running.natives.push(native)),
-                Controllers::Own => Ok(()),
+            let (name, in_kernel) = (algorithm.name(), name(prefix, number));
+            let own = |(flow, options): (usize, &Option<tcp::Options>)| {
+                options.as_ref().filter(|options| options.controller == in_kernel).map(|own| (flow, own.mss))
             };
-            registered.map_err(|why| why.to_string())?;
+            let (flows, mss) = fit.flows.iter().enumerate().filter_map(own).unzip();
+            let Some(work) = controllers.register(algorithm, &in_kernel, mss)? else { continue };
+            let (stop, mut inner) = (Arc::clone(&running.stop), Inner::new(&running.grid));
+            let thread = spawn(move || work(&stop, &mut inner).map(|report| (report, inner)));
+            running.programs.push(Attended { name, flows, thread });
         }
         Ok(running)
     }
 
-    fn answer(&mut self, algorithm: Algorithm, name: &str) -> Result<(), Error> {
-        let label = algorithm.name();
-        let agent = Agent::register(algorithm, name)?;
-        let stop = Arc::clone(&self.stop);
-        let run = move || {
-            privilege::real_time(BELOW);
-            agent.run(&stop)
-        };
-        self.agents.push((label, std::thread::spawn(run)));
-        Ok(())
-    }
-
-    /// Ends the controllers. Returns the reasons why they make the run invalid.
-    fn finish(mut self) -> Vec<String> {
+    /// Ends the controllers, and adds their variables to the series of their flows. Returns the
+    /// reasons why they make the run invalid.
+    fn finish(mut self, series: &mut [FlowSeries]) -> Vec<String> {
         self.stop.store(true, Ordering::Relaxed);
-        let ended = self.agents.drain(..).map(|(name, thread)| (name, thread.join()));
-        let reasons = ended.flat_map(|(name, report)| match report {
-            Ok(Ok(report)) => reasons(name, &report),
+        let ended =
+            self.programs.drain(..).map(|program| (program.name, program.flows, program.thread.join()));
+        let reasons = ended.flat_map(|(name, flows, ended)| match ended {
+            Ok(Ok((report, inner))) => {
+                for (number, variables) in inner.take() {
+                    if let Some(flow) = flows.get(number as usize).and_then(|flow| series.get_mut(*flow)) {
+                        replace(flow, variables);
+                    }
+                }
+                reasons(name, &report)
+            }
             Ok(Err(why)) => vec![format!("{name}: {why}")],
             Err(_) => vec![format!("the thread of {name} panicked")],
         });
@@ -202,11 +243,24 @@ impl Running {
     }
 }
 
-/// Agents end also if the run does not begin.
+/// Controllers end also if the run does not.
 impl Drop for Running {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+        self.programs.drain(..).for_each(|program| drop(program.thread.join()));
     }
+}
+
+/// Replaces a flow's variables with those of its controller, where the flow runs.
+fn replace(flow: &mut FlowSeries, variables: Variables) {
+    let column = |column: &RunLength| {
+        let newest = column.values().last().copied().unwrap_or(f64::NAN);
+        let values = column.iter().chain(std::iter::repeat(newest));
+        // Every sample of a flow that runs has a goodput.
+        let runs = flow.goodput_mbit_s.iter().map(|goodput| !goodput.is_nan());
+        runs.zip(values).map(|(runs, value)| if runs { value } else { f64::NAN }).collect()
+    };
+    flow.inner = variables.into_iter().map(|(name, values)| (name, column(&values))).collect();
 }
 
 /// Returns the reasons why an agent makes a run invalid.
@@ -224,7 +278,89 @@ fn reasons(name: &str, report: &Report) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use link::{Limit, LinkConfig};
+    use units::{Bytes, Rate, Time};
+
     use super::*;
+    use crate::emu::testing::{skipped, timing_of_unaudited, turn};
+
+    fn algorithm(name: &str) -> Algorithm {
+        Algorithm::all().into_iter().find(|algorithm| algorithm.name() == name).unwrap()
+    }
+
+    /// The variables of a program's second connection are those of its second flow, which runs
+    /// from the second to the fourth sample.
+    #[test]
+    fn variables_of_a_flow_that_runs() {
+        let mut running = Running::default();
+        running.grid.set((Time::ZERO, Duration::from_millis(10))).unwrap();
+        let mut inner = Inner::new(&running.grid);
+        for (ms, value) in [(0, 1.0), (20, 2.0)] {
+            inner.sample(1, Time::from_millis(ms), |put| put("bdp", value));
+        }
+        inner.sample(7, Time::from_millis(90), |put| put("of no flow", 0.0));
+        let thread = spawn(|| Ok((Report { lost_records: 1, ..Report::default() }, inner)));
+        running.programs.push(Attended { name: "dstar", flows: vec![0, 2], thread });
+        let ssthresh = || [("ssthresh", RunLength::constant(5.0, 5))].into_iter().collect();
+        let flow = || FlowSeries {
+            goodput_mbit_s: RunLength::from_values(&[f64::NAN, 0.0, 3.0, 0.0, f64::NAN]),
+            inner: ssthresh(),
+            ..FlowSeries::default()
+        };
+        let mut series = [flow(), flow(), flow()];
+        assert_eq!(running.finish(&mut series), ["dstar missed 1 records of the kernel"]);
+        assert_eq!([&series[0].inner, &series[1].inner], [&ssthresh(), &ssthresh()]);
+        let column = |name| format!("{:?}", series[2].inner[name].to_vec());
+        assert_eq!((column("bdp"), column("ssthresh")), ("[NaN, 1.0, 2.0, 2.0, NaN]".into(), "[]".into()));
+    }
+
+    /// Runs one flow of 10 Mbit/s and 40 ms, with a queue of 1 BDP. Returns the largest value of a
+    /// variable.
+    fn largest(controllers: Controllers, controller: &str, variable: &str) -> (Vec<String>, f64) {
+        let endpoints = Endpoints { check: |_| Ok(()), guests: |_| Err(String::new()) };
+        let (rtt, transport) = (Duration::from_millis(40), Transport::Tcp { mss: 1448, overhead: 52 });
+        let limit = Limit::Bytes(Bytes(50_000));
+        let link = LinkConfig { limit, delay: rtt / 2, ..LinkConfig::plain(Rate(10_000_000)) };
+        let flow = FlowConfig::new("flow", algorithm(controller), transport, rtt);
+        let mut scenario = Scenario::new(link, [flow], Duration::from_secs(2));
+        scenario.series = Some(Duration::from_millis(20));
+        let kernel = Kernel { controllers, endpoints };
+        let ran = kernel.run(&scenario, None, &Watch::default(), None).unwrap().unwrap();
+        let flow = &ran.outcome.series.flows[0];
+        let names: Vec<&str> = flow.inner.clone().into_iter().map(|(name, _)| name).collect();
+        let mut expected = Vec::new();
+        algorithm(controller).build(PathInfo::default()).trace(&mut |name, _| expected.push(name));
+        assert_eq!(names, expected, "{controller}");
+        assert!(flow.inner.clone().into_iter().all(|(_, column)| column.len() == 100));
+        let known = flow.inner[variable].iter().filter(|value| value.is_finite());
+        (ran.invalid_reasons, known.fold(f64::NAN, f64::max))
+    }
+
+    /// A run in the kernel has the variables of its controllers: those of the link.
+    #[test]
+    fn variables_of_a_run() {
+        let test = "variables_of_a_run";
+        if let Err(why) = kernel::check() {
+            return skipped(test, &why.to_string());
+        }
+        let Some(_turn) = turn(test) else { return };
+        let rtt = 0.0402..0.1;
+        // Payload is 97 % of the link's rate. A wait of the host can join packets, whose rate is
+        // larger.
+        let rate = 9e6..11e6;
+        // The estimate of D* in slow start includes a part of the queue.
+        let bdp = 40_000.0..100_000.0;
+        for (controllers, controller, variable, plausible) in [
+            (Controllers::Agents, "bbr1", "bw", rate),
+            (Controllers::Agents, "dstar", "min_rtt", rtt),
+            (Controllers::Native, "dstar", "bdp", bdp),
+        ] {
+            timing_of_unaudited(&format!("{test}, {controllers:?}, {controller}"), || {
+                let (reasons, most) = largest(controllers, controller, variable);
+                (reasons, plausible.contains(&most).then_some(()).ok_or(format!("{variable} is {most}")))
+            });
+        }
+    }
 
     #[test]
     fn what_makes_a_run_invalid() {
@@ -251,10 +387,8 @@ mod tests {
 
     #[test]
     fn controllers_that_fit() {
-        let of =
-            |name: &str| Algorithm::all().into_iter().find(|algorithm| algorithm.name() == name).unwrap();
-        assert_eq!(Controllers::Agents.check(&of("bbr3")), Ok(()));
-        let why = Controllers::Native.check(&of("bbr3")).unwrap_err();
+        assert_eq!(Controllers::Agents.check(&algorithm("bbr3")), Ok(()));
+        let why = Controllers::Native.check(&algorithm("bbr3")).unwrap_err();
         assert!(why.contains("an agent runs every controller"), "{why}");
         for algorithm in Algorithm::all() {
             let needs = algorithm.build(PathInfo::default()).needs();

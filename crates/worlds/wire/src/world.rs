@@ -1,6 +1,7 @@
 //! Real time as a world: the kernel's TCP with our QUIC endpoints, and other stacks as processes.
 
 use std::path::Path;
+use std::time::Instant;
 
 use scenario::{Guests, Ran, Recorder, Scenario, Watch, World};
 
@@ -29,19 +30,20 @@ impl Endpoints {
         Ok(fit)
     }
 
-    /// Runs a scenario that fits.
+    /// Runs a scenario that fits, as [`endpoints::run`] does.
     pub(crate) fn run_as(
         &self,
         scenario: &Scenario,
         fit: &Feasibility,
         pcap: Option<&Path>,
         watch: &Watch,
+        begins: &dyn Fn(Instant),
     ) -> Result<Option<Ran>, String> {
         let make = fit.flows.iter().any(Option::is_none).then(|| -> MakeGuests {
             let (make, scenario) = (self.guests, scenario.clone());
             Box::new(move || make(&scenario))
         });
-        let measured = endpoints::run(scenario, fit, make, pcap.map(Path::to_owned), watch);
+        let measured = endpoints::run(scenario, fit, make, pcap.map(Path::to_owned), watch, begins);
         let Some(Measured { outcome, invalid_reasons, .. }) = measured.map_err(|e| e.to_string())? else {
             return Ok(None);
         };
@@ -61,7 +63,7 @@ impl World for Endpoints {
         watch: &Watch,
         _: Option<&mut dyn Recorder>,
     ) -> Result<Option<Ran>, String> {
-        self.run_as(scenario, &self.fit(scenario)?, pcap, watch)
+        self.run_as(scenario, &self.fit(scenario)?, pcap, watch, &|_| {})
     }
 
     fn untold(&self, scenario: &Scenario) -> &'static [&'static str] {

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ackclock_kernel::{Agent, Lifetime, loaded};
+use ackclock_kernel::{Agent, Grid, Inner, Lifetime, loaded, on_clock};
 use congestion::{Algorithm, Registry};
 
 use crate::sockets::{available, can_load, connect, own_name, transfer, wait_until};
@@ -42,6 +42,31 @@ fn it_decides_and_leaves_nothing() {
     assert_eq!(report.connections, 1);
     drop(agent);
     assert!(!available().contains(&name));
+}
+
+/// Each connection has the variables of its own controller, from the first record of the run on.
+#[test]
+fn variables_of_each_connection() {
+    if !can_load() {
+        return;
+    }
+    let (name, grid) = (own_name("v"), Grid::default());
+    let agent = Agent::register(algorithm("bbr1"), &name).unwrap();
+    let (stop, mut inner) = (AtomicBool::new(false), Inner::new(&grid));
+    thread::scope(|scope| {
+        let running = scope.spawn(|| agent.run_sampled(&stop, &mut inner));
+        let connections = [connect(&name), connect(&name)];
+        grid.set((on_clock(Instant::now()), units::Duration::from_millis(1))).unwrap();
+        for connection in connections {
+            assert_eq!(transfer(connection, 16 << 20), 16 << 20);
+        }
+        stop.store(true, Ordering::Relaxed);
+        running.join().unwrap().unwrap()
+    });
+    let columns = inner.take();
+    assert_eq!(columns.keys().collect::<Vec<_>>(), [&0, &1]);
+    let first = |number| columns[&number]["bw"].iter().position(|bw| bw > 0.0).unwrap();
+    assert!(first(0) < first(1), "the second connection sends after the first");
 }
 
 /// A connection whose records nobody answers for 200 ms goes on as Reno.

@@ -1,11 +1,13 @@
 //! Native controllers.
 
 use std::io::Write;
+use std::sync::atomic::AtomicBool;
 use std::thread;
+use std::time::Instant;
 
 use ackclock_kernel::constants::natives;
 use ackclock_kernel::event::kind;
-use ackclock_kernel::{Lifetime, Loaded, Native, loaded, unload};
+use ackclock_kernel::{Grid, Inner, Lifetime, Loaded, Native, loaded, on_clock, unload};
 use congestion::Algorithm;
 use congestion::algorithms::delay::dstar;
 use nix::sys::socket::{setsockopt, sockopt};
@@ -68,6 +70,29 @@ fn parameters_reach_the_program() {
     assert_eq!((first.cwnd, first.bdp, first.gain_cwnd, first.slow_start), (23, 23, 4, 1));
     assert!(events.iter().any(|event| event.kind == kind::MODE));
     assert!(events.iter().all(|event| event.kind != kind::ACK));
+}
+
+/// D* has the variables of its controller in Rust, in bytes. Reno has none.
+#[test]
+fn variables_of_the_program() {
+    if !can_load() {
+        return;
+    }
+    for (algorithm, last) in natives().iter().zip(["v", "w"]) {
+        let (name, grid) = (own_name(last), Grid::default());
+        let native = Native::register(algorithm, &name).unwrap();
+        grid.set((on_clock(Instant::now()), units::Duration::from_millis(1))).unwrap();
+        assert_eq!(transfer(connect(&name), 1 << 20), 1 << 20);
+        let mut inner = Inner::new(&grid);
+        let report = native.run_sampled(&AtomicBool::new(true), &[1000], &mut inner).unwrap();
+        assert_eq!(report.lost_records, 0);
+        let columns = inner.take();
+        assert_eq!(columns.len(), usize::from(algorithm.name() == "dstar"));
+        for variables in columns.values() {
+            assert!(variables["bdp"].values().iter().any(|bdp| *bdp >= 1000.0 && bdp % 1000.0 == 0.0));
+            assert!(variables["min_rtt"].values().iter().any(|rtt| *rtt > 0.0 && *rtt < 1.0));
+        }
+    }
 }
 
 /// A loaded controller is listed with its sockets, and ends with the last of them.

@@ -89,7 +89,7 @@ pub struct Measured {
 /// Runs a feasible scenario. Returns `None` if `watch.stop` ended it early.
 ///
 /// `make` creates the guests for its QUIC flows. `pcap` is the file for the captured traffic, if
-/// any.
+/// any. `begins` gets the start of the run shortly before it.
 ///
 /// # Errors
 /// An operation that the system refused.
@@ -99,6 +99,7 @@ pub fn run(
     make: Option<MakeGuests>,
     pcap: Option<PathBuf>,
     watch: &Watch,
+    begins: &dyn Fn(Instant),
 ) -> Result<Option<Measured>, crate::emu::Error> {
     let planned = lead(scenario, feasible);
     let (there, back) = feasible.links(scenario, planned);
@@ -114,6 +115,7 @@ pub fn run(
     let connections = feasible.flows.iter().map(connect).collect::<Result<_, _>>()?;
     let guests = make.map(|make| guests::prepare(&rig, scenario, feasible, make)).transpose()?;
     let origin = (rig.start_time() + Duration::from_nanos(planned.0)).max(Instant::now() + SETTLE / 2);
+    begins(origin);
     let mut traffic = Traffic::start(&rig, scenario, feasible, (connections, guests), origin)?;
     while !traffic.is_over(scenario) && !rig.has_failed() {
         if watch.stop.load(Ordering::Relaxed) {

@@ -28,7 +28,7 @@ fn transfer(stacks: (Stack, Stack), bytes: u64, link: LinkConfig) -> f64 {
         let session = Session::new(&of_thread.flows[0], 0, &of_thread, stacks, false, &host);
         Ok(vec![(0, Box::new(session.map_err(|e| e.to_string())?))])
     });
-    let measured = run(&scenario, &feasible, Some(make), None, &Watch::default()).unwrap().unwrap();
+    let measured = run(&scenario, &feasible, Some(make), None, &Watch::default(), &|_| {}).unwrap().unwrap();
     let record = &measured.outcome.flows[0];
     let said = format!("{stacks:?}, {bytes} bytes: {:?}", measured.invalid_reasons);
     assert_eq!(record.delivered, bytes, "{said}");

@@ -36,7 +36,7 @@ fn on_wire(scenario: &Scenario) -> Measured {
     let flows = scenario.clone();
     let make: MakeGuests =
         Box::new(move || stack::guests(&flows, &Profile::default()).map_err(|e| e.to_string()));
-    run(scenario, &feasible, Some(make), None, &Watch::default()).unwrap().unwrap()
+    run(scenario, &feasible, Some(make), None, &Watch::default(), &|_| {}).unwrap().unwrap()
 }
 
 /// Returns the smallest and the largest mean RTT of the stack in virtual time, in milliseconds, if
