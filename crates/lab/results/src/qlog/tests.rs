@@ -106,7 +106,7 @@ fn some_of_all() -> Trace {
 /// A log of a connection that others observe: losses without numbers, the end of recovery, remarks.
 fn observed() -> Trace {
     let at = Time(1_002_000_000);
-    let lost = |detection| (at, Event::LostUnnumbered { detection, basis: "by rule: RACK" });
+    let lost = |detection| (at, Event::LostObserved { pn: None, detection, basis: "by rule: RACK" });
     vec![
         (Time(1_000_000_000), Event::Remark("\"observed\"")),
         lost(Detection::TimeThreshold),
