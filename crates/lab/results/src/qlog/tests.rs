@@ -150,6 +150,23 @@ fn losses_without_numbers_tell_where_their_rule_is_from() {
     assert_eq!(schemas[1], "urn:ietf:params:qlog:events:loglevel-13");
 }
 
+/// A packet with a number keeps it, beside the source of the rule.
+#[test]
+fn losses_with_numbers_tell_where_their_rule_is_from() {
+    let lost =
+        Event::LostObserved { pn: Some(1), detection: Detection::Timeout, basis: "observed: a timeout" };
+    let trace = vec![sent(0, 1, 0), (Time(1), lost)];
+    for (dialect, raw) in [(Dialect::V03, json!({ "length": 1252 })), (Dialect::Current, Value::Null)] {
+        let mut out = Vec::new();
+        write(&mut out, Format { dialect, gzip: false }, &meta(Transport::Tcp), &trace).unwrap();
+        let loss = &records(&out)[2];
+        assert_eq!(loss["basis"], "observed: a timeout");
+        let data = &loss["data"];
+        assert_eq!((&data["header"]["packet_number"], &data["raw"]), (&json!(1), &raw));
+        assert_eq!(data["trigger"], "pto_expired");
+    }
+}
+
 /// Existing readers must keep reading these files.
 #[test]
 fn qlog_0_3_to_the_byte() {
