@@ -15,8 +15,8 @@
 //!
 //! For TCP, everything that packets show comes from the packet log: bytes, losses, the RTT of each
 //! acknowledgement, delays and the queue. The window, the smoothed RTT and the recovery periods
-//! come from samples of the kernel. In qlog they come from the kernel's tracepoints, where the
-//! feature `kernel` is built in and the kernel takes the program. [`unknown`] lists the metrics that neither source has.
+//! come from samples of the kernel, and in qlog from its tracepoints where it takes the program
+//! (feature `kernel`). [`unknown`] lists the metrics that neither packets nor samples have.
 //!
 //! For QUIC, both endpoints run in this process. They keep their own counters, as in the simulator,
 //! and take arrival times from the kernel's time stamps. Queueing and drops come from the packet
@@ -51,7 +51,7 @@ pub use crate::feasibility::MAX_DURATION;
 
 /// Metrics missing for every flow, because the packet log lacks the start of each transmission.
 const UNKNOWN_FOR_ALL: [&str; 1] = ["queue_wait"];
-/// Metrics missing for TCP. Neither packets nor the kernel show which rule detected a loss, and
+/// Metrics missing for TCP. Neither packets nor samples show which rule detected a loss, and
 /// only QUIC has ACK frames with receive times.
 const UNKNOWN_FOR_TCP: [&str; 6] = [
     "queue_wait",
@@ -107,7 +107,7 @@ pub fn run(
 ) -> Result<Option<Measured>, crate::emu::Error> {
     // Loading takes time, which the plan of a run in progress lacks.
     #[cfg(feature = "kernel")]
-    let mut tracer = tracer::Tracer::start(scenario);
+    let mut tracer = tracer::Tracer::start(scenario.trace && feasible.flows.iter().any(Option::is_some));
     let planned = lead(scenario, feasible);
     let (there, back) = feasible.links(scenario, planned);
     let log = crate::emu::capture::log::Files { csv: None, pcap, keep: true };

@@ -40,10 +40,8 @@ pub(crate) struct Tracer {
 
 impl Tracer {
     /// Attaches the program if a trace is wanted. Returns `None` if the kernel refuses it.
-    pub(crate) fn start(scenario: &Scenario) -> Option<Self> {
-        if !scenario.trace {
-            return None;
-        }
+    pub(crate) fn start(is_wanted: bool) -> Option<Self> {
+        is_wanted.then_some(())?;
         let (listed, cookies) = mpsc::channel();
         let (attached, is_attached) = mpsc::channel();
         let trace = move || {
