@@ -130,3 +130,81 @@ fn a_killed_run_leaves_nothing() {
     wait_until("no socket", || sockets(&name) == 0);
     before.assert_gone();
 }
+
+const SHORT_QUEUE: &str = r#"
+title = "a queue that slow start fills"
+duration = "2 s"
+[link]
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = "8 packets"
+[[flow]]
+label = "endless"
+transport = "tcp"
+packet = { mss = "1448 bytes", overhead = "52 bytes" }
+controller = "cubic"
+[[flow]]
+label = "short"
+transport = "tcp"
+packet = { mss = "1448 bytes", overhead = "52 bytes" }
+controller = "tcp-reno"
+transfer = "200 kB"
+[table]
+metrics = ["goodput"]
+"#;
+
+/// Values of TCP's qlog on the wire are those of the kernel's tracepoints. Each retransmission in
+/// the emulator's packet log is a loss with a number and the source of its rule, in both dialects.
+#[test]
+fn qlog_of_tcp_on_the_wire_is_from_tracepoints() {
+    let Some(_turn) = kernel_turn("qlog_of_tcp_on_the_wire_is_from_tracepoints") else { return };
+    for (option, prefix) in [("--qlog", "recovery:"), ("--qlog=current", "quic:")] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("x.toml"), SHORT_QUEUE).unwrap();
+        let mut run = ackclock(dir.path(), &["run", "x.toml", "--on", "wire", "--out", "out", option]);
+        // An invalid run has a log, too.
+        assert!(run.0.wait().unwrap().code().is_some_and(|code| code < 2));
+        let results = fs::read_dir(dir.path().join("out/x")).unwrap().next().unwrap().unwrap().path();
+        let logs = fs::read_dir(results.join("qlog")).unwrap().map(|entry| entry.unwrap().path());
+        let is_wire = |path: &PathBuf| path.to_string_lossy().contains("_wire_");
+        let logs: Vec<PathBuf> = logs.filter(is_wire).collect();
+        assert_eq!(logs.len(), 2);
+        logs.iter().for_each(|path| check_log(&fs::read_to_string(path).unwrap(), prefix));
+    }
+}
+
+fn check_log(text: &str, prefix: &str) {
+    let records = text.split('\u{1e}').skip(1).map(|record| serde_json::from_str(record).unwrap());
+    let records: Vec<serde_json::Value> = records.collect();
+    let named = |end: &str| -> Vec<&serde_json::Value> {
+        let has =
+            |record: &&serde_json::Value| record["name"].as_str().is_some_and(|name| name.ends_with(end));
+        records.iter().filter(has).collect()
+    };
+    let remarks = [named("generic:message"), named("loglevel:info")].concat();
+    assert!(remarks[0]["data"]["message"].as_str().unwrap().contains("tracepoints"), "{remarks:?}");
+    let (mut sent_until, mut repeats) = (0, 0);
+    for packet in named("packet_sent") {
+        let frame = &packet["data"]["frames"][0];
+        let length = frame["length"].as_u64().or(frame["raw"]["length"].as_u64()).unwrap();
+        let end = frame["offset"].as_u64().unwrap() + length;
+        repeats += usize::from(end <= sent_until);
+        sent_until = sent_until.max(end);
+    }
+    let lost = named(&format!("{prefix}packet_lost"));
+    assert!(repeats > 0);
+    assert_eq!(lost.len(), repeats);
+    for loss in lost {
+        let basis = loss["basis"].as_str().unwrap();
+        assert!(basis.starts_with("by rule: ") || basis.starts_with("observed: "), "{basis}");
+        assert!(loss["data"]["header"]["packet_number"].is_u64(), "{loss}");
+    }
+    // Only the tracepoints tell this, from the first segment on.
+    let metrics = named("metrics_updated");
+    assert!(metrics[0]["data"]["cc_app_limited"].is_number(), "{}", metrics[0]);
+    assert_eq!(metrics[0]["data"]["congestion_window"], 10 * 1448, "{}", metrics[0]);
+    let counted = metrics.iter().filter_map(|record| record["data"]["cc_retransmitted"].as_f64());
+    let counted = counted.fold(0.0, f64::max) as usize;
+    // The kernel counts the FIN, and what leaves after the run.
+    assert!(counted.abs_diff(repeats) <= 1, "{counted} counted, {repeats} in the packet log");
+}

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use results::qlog::{Format, Log, LogFile, Meta};
 use results::store::{Part, Recorded, Recording};
-use scenario::trace::Trace;
+use scenario::trace::{Event, Trace};
 use scenario::{End, Scenario, Series, Watch};
 
 use crate::job::{Job, Run};
@@ -61,7 +61,8 @@ impl<'a> Recorder<'a> {
         let log = match self.logs.entry((flow, end)) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::btree_map::Entry::Vacant(new) => {
-                new.insert(begin(self.run, self.job, self.scenario, format, (flow, end))?)
+                let remarks = part.iter().any(|(_, event)| matches!(event, Event::Remark(_)));
+                new.insert(begin(self.run, self.job, self.scenario, format, (flow, end, remarks))?)
             }
         };
         log.add(part)
@@ -81,13 +82,13 @@ impl scenario::Recorder for Recorder<'_> {
     }
 }
 
-/// Starts the log of one end of a flow.
+/// Starts the log of one end of a flow. `remarks` says whether it has any.
 fn begin(
     run: &Run<'_>,
     job: &Job<'_>,
     scenario: &Scenario,
     format: Format,
-    (number, end): (usize, End),
+    (number, end, remarks): (usize, End, bool),
 ) -> io::Result<LogFile> {
     let flow = &scenario.flows[number];
     let meta = Meta {
@@ -100,6 +101,7 @@ fn begin(
         start: flow.start,
     };
     let (log, what) = match end {
+        End::Sender if remarks => (Log::for_observed(format, &meta)?, ""),
         End::Sender => (Log::for_sender(format, &meta)?, ""),
         End::Receiver => (Log::for_receiver(format, &meta)?, "-receiver"),
     };

@@ -39,10 +39,8 @@ fn the_counts_of_a_recording_are_the_kernels() {
     assert_eq!(summary.retransmissions, u64::from(last.total_retrans));
     assert_eq!(summary.bytes, last.bytes_acked);
     let lost = |wanted: Detection| {
-        count(
-            &trace,
-            |event| matches!(event, Event::LostUnnumbered { detection, .. } if *detection == wanted),
-        ) as u64
+        count(&trace, |event| matches!(event, Event::LostObserved { detection, .. } if *detection == wanted))
+            as u64
     };
     let [rack, duplicates, timeout, probes, polled @ ..] = summary.losses;
     assert_eq!(rack + timeout, u64::from(last.lost), "what tail loss probes repair is not in `lost`");

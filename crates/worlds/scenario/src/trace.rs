@@ -26,8 +26,10 @@ pub enum Event {
         /// Rule that detected the loss.
         detection: Detection,
     },
-    /// Packet declared lost by a stack that does not say which.
-    LostUnnumbered {
+    /// Packet declared lost by a stack that others observe.
+    LostObserved {
+        /// Number of the packet, if the stack says which it is.
+        pn: Option<u64>,
         /// Rule that detected the loss.
         detection: Detection,
         /// Source of the rule: an observation, or an inference.

@@ -6,7 +6,7 @@
 //! - Times count from the flow's start, which is `reference_time`.
 //! - `packet_lost` has the packet's `raw.length`, because qvis shows it.
 //! - A packet that arrived marked has `ecn` in its data.
-//! - A packet that is lost without a number has `basis` beside its data: where its rule is from.
+//! - A loss of a stack that others observe has `basis` beside its data: where its rule is from.
 //! - `congestion_state_updated` into recovery has the cause of the reduction beside its data. The
 //!   cause is a `trigger` inside the data only if drafts and readers agree on the word, which is so
 //!   for `persistent_congestion`: some readers spell `ECN` differently, and they refuse `loss`.
@@ -18,7 +18,7 @@
 //! - Times count from the start of the run, in all its files.
 //! - Data without a field in the drafts are fields of the event beside `data`, where the drafts
 //!   allow any: `ecn` of a packet that arrived with a CE mark, `cause` of a reduction, and `basis` of
-//!   a loss without a number.
+//!   a loss of a stack that others observe.
 //!   `congestion_state_updated` has a `trigger` only for causes that the crate knows,
 //!   `persistent_congestion` and `ecn`, because it refuses events with others. The reason for a
 //!   loss is the `trigger` of `packet_lost`.
@@ -90,6 +90,10 @@ impl Dialect {
 
     /// Writes the data of a packet. The current drafts have no size for lost packets.
     fn packet(self, out: &mut Json, packet: &Packet<'_>, length: Option<u32>) {
+        if let Some(basis) = packet.basis {
+            out.put(b",\"basis\":");
+            out.string(basis);
+        }
         if packet.marked && self == Self::Current {
             out.put(b",\"ecn\":\"CE\"");
         }

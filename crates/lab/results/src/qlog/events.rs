@@ -40,11 +40,13 @@ pub(super) struct Packet<'a> {
     pub(super) marked: bool,
     /// Rule that declared it lost.
     pub(super) trigger: Option<&'static str>,
+    /// Source of this rule, if others observe the stack.
+    pub(super) basis: Option<&'static str>,
 }
 
 impl<'a> Packet<'a> {
     pub(super) fn new(number: u64, length: Option<u32>) -> Self {
-        Self { kind: Kind::OneRtt, number, length, frame: None, marked: false, trigger: None }
+        Self { kind: Kind::OneRtt, number, length, frame: None, marked: false, trigger: None, basis: None }
     }
 
     pub(super) fn with_frame(frame: Frame<'a>, number: u64, length: Option<u32>) -> Self {

@@ -47,7 +47,7 @@ impl Receiver {
             Event::Sent { .. }
             | Event::Acked(_)
             | Event::Lost { .. }
-            | Event::LostUnnumbered { .. }
+            | Event::LostObserved { .. }
             | Event::Reduced(_)
             | Event::Recovered
             | Event::Remark(_)

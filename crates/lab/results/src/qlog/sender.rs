@@ -1,6 +1,6 @@
 //! The sender's log: packets, incoming ACKs, losses, the controller's variables and states.
 
-use congestion::Cause;
+use congestion::{Cause, Detection};
 use scenario::trace::{Ack, Event, Metrics, trigger};
 use units::Time;
 
@@ -46,11 +46,14 @@ impl Sender {
             }
             Event::Acked(ack) => self.on_ack(out, time, ack),
             Event::Lost { pn, detection } => {
-                let mut packet = Packet::new(*pn, self.sent.lose(*pn));
-                packet.trigger = Some(trigger(*detection));
-                out.entry(time, &Record::Lost(packet));
+                let lost = self.lost(*pn, *detection);
+                out.entry(time, &Record::Lost(lost));
             }
-            Event::LostUnnumbered { detection, basis } => {
+            Event::LostObserved { pn: Some(pn), detection, basis } => {
+                let lost = Packet { basis: Some(basis), ..self.lost(*pn, *detection) };
+                out.entry(time, &Record::Lost(lost));
+            }
+            Event::LostObserved { pn: None, detection, basis } => {
                 out.entry(time, &Record::Unnumbered { trigger: trigger(*detection), basis });
             }
             Event::Recovered => self.recovery = None,
@@ -68,6 +71,10 @@ impl Sender {
             // Events of the other end.
             Event::Received { .. } | Event::Acks(_) => {}
         }
+    }
+
+    fn lost(&mut self, pn: u64, detection: Detection) -> Packet<'static> {
+        Packet { trigger: Some(trigger(detection)), ..Packet::new(pn, self.sent.lose(pn)) }
     }
 
     fn on_ack(&mut self, out: &mut Out, time: Time, Ack { number, ranges, delay }: &Ack) {

@@ -106,7 +106,7 @@ fn some_of_all() -> Trace {
 /// A log of a connection that others observe: losses without numbers, the end of recovery, remarks.
 fn observed() -> Trace {
     let at = Time(1_002_000_000);
-    let lost = |detection| (at, Event::LostUnnumbered { detection, basis: "by rule: RACK" });
+    let lost = |detection| (at, Event::LostObserved { pn: None, detection, basis: "by rule: RACK" });
     vec![
         (Time(1_000_000_000), Event::Remark("\"observed\"")),
         lost(Detection::TimeThreshold),
@@ -148,6 +148,23 @@ fn losses_without_numbers_tell_where_their_rule_is_from() {
     }
     let schemas = &observed_log(Dialect::Current)[0]["trace"]["event_schemas"];
     assert_eq!(schemas[1], "urn:ietf:params:qlog:events:loglevel-13");
+}
+
+/// A packet with a number keeps it, beside the source of the rule.
+#[test]
+fn losses_with_numbers_tell_where_their_rule_is_from() {
+    let lost =
+        Event::LostObserved { pn: Some(1), detection: Detection::Timeout, basis: "observed: a timeout" };
+    let trace = vec![sent(0, 1, 0), (Time(1), lost)];
+    for (dialect, raw) in [(Dialect::V03, json!({ "length": 1252 })), (Dialect::Current, Value::Null)] {
+        let mut out = Vec::new();
+        write(&mut out, Format { dialect, gzip: false }, &meta(Transport::Tcp), &trace).unwrap();
+        let loss = &records(&out)[2];
+        assert_eq!(loss["basis"], "observed: a timeout");
+        let data = &loss["data"];
+        assert_eq!((&data["header"]["packet_number"], &data["raw"]), (&json!(1), &raw));
+        assert_eq!(data["trigger"], "pto_expired");
+    }
 }
 
 /// Existing readers must keep reading these files.

@@ -17,7 +17,7 @@ const BY_RECORDS: &str = "values are from the kernel's tracepoints; those of tcp
 const BY_POLLS: &str = "values are polled by inet_diag, and changes between two samples are not seen; each \
      retransmission counts as a loss";
 /// Remark at the sender's close. From then on the kernel calls tcp_probe no more.
-const CLOSING: &str = "the sender has closed; until the socket is gone, its values are polled by inet_diag";
+const CLOSING: &str = "the sender has closed; until the socket is gone, its values are polled";
 const GONE: &str = "the socket is gone";
 /// Remark at another controller than that of the record before.
 const CHANGED: &str = "the connection has changed its controller";
@@ -157,6 +157,11 @@ impl Flow {
         self.polled
     }
 
+    /// Reports whether it repairs losses, in fast recovery or after a timeout.
+    pub fn is_in_recovery(&self) -> bool {
+        self.state >= state::RECOVERY
+    }
+
     /// Returns what was counted.
     pub fn summary(&self) -> &Summary {
         &self.summary
@@ -228,7 +233,7 @@ impl Flow {
     fn lose(&mut self, label: usize, packets: u32, out: &mut Trace) {
         self.summary.losses[label] += u64::from(packets);
         let Label { detection, basis, .. } = LABELS[label];
-        let lost = (self.newest, Event::LostUnnumbered { detection, basis });
+        let lost = (self.newest, Event::LostObserved { pn: None, detection, basis });
         out.extend(std::iter::repeat_n(lost, packets.min(MAX_LOSSES) as usize));
     }
 

@@ -6,6 +6,7 @@
 //!          -> traffic.rs        connections, senders, UDP, ping; samples of TCP_INFO
 //!          -> guests.rs         the thread that runs the QUIC endpoints (`scenario::Guest`)
 //!             guest_socket.rs   one guest and its two UDP sockets
+//!          -> tracer.rs         the kernel's tracepoints, for qlog; traced.rs has their events
 //!          -> log/              converts the emulator's packet log to records and series
 //! ```
 //!
@@ -14,7 +15,8 @@
 //!
 //! For TCP, everything that packets show comes from the packet log: bytes, losses, the RTT of each
 //! acknowledgement, delays and the queue. The window, the smoothed RTT and the recovery periods
-//! come from samples of the kernel. [`unknown`] lists the metrics that neither source has.
+//! come from samples of the kernel, and in qlog from its tracepoints where it takes the program
+//! (feature `kernel`). [`unknown`] lists the metrics that neither packets nor samples have.
 //!
 //! For QUIC, both endpoints run in this process. They keep their own counters, as in the simulator,
 //! and take arrival times from the kernel's time stamps. Queueing and drops come from the packet
@@ -29,6 +31,9 @@ mod log;
 mod ping;
 mod samples;
 mod sockets;
+mod traced;
+#[cfg(feature = "kernel")]
+mod tracer;
 mod traffic;
 
 use std::path::PathBuf;
@@ -46,7 +51,7 @@ pub use crate::feasibility::MAX_DURATION;
 
 /// Metrics missing for every flow, because the packet log lacks the start of each transmission.
 const UNKNOWN_FOR_ALL: [&str; 1] = ["queue_wait"];
-/// Metrics missing for TCP. Neither packets nor the kernel show which rule detected a loss, and
+/// Metrics missing for TCP. Neither packets nor samples show which rule detected a loss, and
 /// only QUIC has ACK frames with receive times.
 const UNKNOWN_FOR_TCP: [&str; 6] = [
     "queue_wait",
@@ -101,6 +106,9 @@ pub fn run(
     watch: &Watch,
     begins: &dyn Fn(Instant),
 ) -> Result<Option<Measured>, crate::emu::Error> {
+    // Loading takes time, which the plan of a run in progress lacks.
+    #[cfg(feature = "kernel")]
+    let mut tracer = tracer::Tracer::start(scenario.trace && feasible.flows.iter().any(Option::is_some));
     let planned = lead(scenario, feasible);
     let (there, back) = feasible.links(scenario, planned);
     let log = crate::emu::capture::log::Files { csv: None, pcap, keep: true };
@@ -112,10 +120,14 @@ pub fn run(
     let connect = |options: &Option<tcp::Options>| {
         options.as_ref().map(|options| tcp::connect(&rig, options)).transpose()
     };
-    let connections = feasible.flows.iter().map(connect).collect::<Result<_, _>>()?;
+    let connections: Vec<_> = feasible.flows.iter().map(connect).collect::<Result<_, _>>()?;
     let guests = make.map(|make| guests::prepare(&rig, scenario, feasible, make)).transpose()?;
     let origin = (rig.start_time() + Duration::from_nanos(planned.0)).max(Instant::now() + SETTLE / 2);
     begins(origin);
+    #[cfg(feature = "kernel")]
+    if let Some(tracer) = &mut tracer {
+        tracer.list(&connections, origin);
+    }
     let mut traffic = Traffic::start(&rig, scenario, feasible, (connections, guests), origin)?;
     while !traffic.is_over(scenario) && !rig.has_failed() {
         if watch.stop.load(Ordering::Relaxed) {
@@ -130,6 +142,10 @@ pub fn run(
     let shifted = origin - units::Time::ZERO - planned;
     let mut seen = traffic.finish();
     let report = rig.stop()?;
+    #[cfg(feature = "kernel")]
+    if let Some(tracer) = tracer {
+        seen.traced = tracer.finish(scenario);
+    }
     let mut invalid_reasons = report.audit.invalid_reasons();
     let (outcome, owd_error) = log::outcome(scenario, &report, &mut seen, origin);
     invalid_reasons.extend(traffic_reasons(scenario, &outcome, &seen));

@@ -5,7 +5,7 @@
 //! the RTT is shorter than that.
 
 use crate::emu::tcp::{CaState, Info};
-use congestion::Cause;
+use congestion::{Cause, Detection};
 use scenario::trace::Metrics;
 use units::{Duration, Time};
 
@@ -29,6 +29,12 @@ impl Samples {
 
     pub(crate) fn all(&self) -> &[Sample] {
         &self.0
+    }
+
+    /// Returns the rule of a retransmission, as far as the state of recovery tells.
+    pub(crate) fn detection(&self, now: Time) -> Detection {
+        let is_timeout = self.at(now).is_some_and(|info| info.state == CaState::Loss);
+        if is_timeout { Detection::Timeout } else { Detection::TimeThreshold }
     }
 
     /// Returns the newest sample taken by this time.

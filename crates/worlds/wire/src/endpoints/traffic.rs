@@ -21,6 +21,7 @@ use crate::endpoints::guests::{GuestResults, Guests};
 use crate::endpoints::ping::{self, Answers, Ping};
 use crate::endpoints::samples::Samples;
 use crate::endpoints::sockets::{at, failed, since, sleep_until, socket, spawn};
+use crate::endpoints::traced::Traced;
 use crate::feasibility::UDP_HEADERS;
 
 /// Bytes per read from or write to the kernel.
@@ -43,6 +44,8 @@ pub(crate) struct Seen {
     pub(crate) end: Time,
     /// Samples of each flow. Empty for flows of guests.
     pub(crate) samples: Vec<Samples>,
+    /// Events of each flow from the kernel's tracepoints. Empty if nothing is traced.
+    pub(crate) traced: Vec<Traced>,
     /// Answers to the probe.
     pub(crate) pings: Option<Answers>,
     /// Numbers of the flows that ended early.
@@ -152,7 +155,8 @@ impl Traffic {
         let of_guests = guests.guests.iter().map(|guest| (guest.flow, guest.cut_short));
         let cut_short =
             cut_short.into_iter().chain(of_guests).filter(|(_, is)| *is).map(|(number, _)| number);
-        Seen { end, samples, pings: self.ping.map(Ping::finish), cut_short: cut_short.collect(), guests }
+        let (pings, cut_short) = (self.ping.map(Ping::finish), cut_short.collect());
+        Seen { end, samples, traced: Vec::new(), pings, cut_short, guests }
     }
 }
 

@@ -204,6 +204,15 @@ pub fn abort(stream: &TcpStream) {
     let _ = stream.shutdown(std::net::Shutdown::Both);
 }
 
+/// Returns the number that the kernel's tracepoints give a socket (`SO_COOKIE`).
+///
+/// # Errors
+/// The error of the system call.
+#[cfg(feature = "kernel")]
+pub fn cookie(stream: &TcpStream) -> io::Result<u64> {
+    Ok(rustix::net::sockopt::socket_cookie(stream)?)
+}
+
 /// State of the kernel's loss recovery (`tcp_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CaState {

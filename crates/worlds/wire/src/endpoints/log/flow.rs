@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::emu::SYN;
-use congestion::Detection;
 use recovery::Reassembly;
 use scenario::trace::{Ack, Event, Ranges};
 use scenario::{FlowConfig, Record, Scenario, SentPacket};
 use units::{Duration, Ecn, Time};
 
-use crate::endpoints::samples::{self, Samples};
+use crate::endpoints::samples::Samples;
+use crate::endpoints::traced::Traced;
 use crate::log::{FlowLog, Packet, TCP, queue_time};
 
 /// Events of a flow's packets, in the order in which simultaneous events are processed.
@@ -26,6 +26,7 @@ enum Moment {
 struct Reader<'a> {
     config: &'a FlowConfig,
     samples: &'a Samples,
+    traced: Traced,
     log: FlowLog,
     sequence: Option<Sequence>,
     sent_until: u64,
@@ -46,7 +47,7 @@ struct Reader<'a> {
 pub(crate) fn read(
     scenario: &Scenario,
     config: &FlowConfig,
-    samples: &Samples,
+    (samples, traced): (&Samples, Traced),
     packets: &[&Packet],
     port: u16,
     end: Time,
@@ -72,6 +73,7 @@ pub(crate) fn read(
     let mut reader = Reader {
         config,
         samples,
+        traced,
         log: FlowLog::new(Record::new(&config.application, scenario)),
         sequence: None,
         sent_until: 0,
@@ -164,11 +166,15 @@ impl Reader<'_> {
         }
         record.stats.retransmissions += 1;
         record.stats.lost_by_time_threshold += 1;
-        let timeout = self.samples.at(now).is_some_and(|info| info.state == crate::emu::tcp::CaState::Loss);
-        let detection = if timeout { Detection::Timeout } else { Detection::TimeThreshold };
-        if let Some(&pn) = self.newest.get(&offset) {
-            record.on_lost(now, pn, detection);
-        }
+        let (Some(trace), Some((_, &pn))) = (&mut record.trace, self.newest.range(..=offset).next_back())
+        else {
+            return;
+        };
+        let event = match self.traced.reason(now) {
+            Some((detection, basis)) => Event::LostObserved { pn: Some(pn), detection, basis },
+            None => Event::Lost { pn, detection: self.samples.detection(now) },
+        };
+        trace.push((now, event));
     }
 
     fn on_received(&mut self, now: Time, packet: &Packet, segment: &crate::emu::Segment) {
@@ -221,6 +227,8 @@ impl Reader<'_> {
     /// Adds the data from the kernel's samples, and returns the results.
     fn finish(mut self, until: Time, end: Time) -> FlowLog {
         let record = &mut self.log.record;
+        // The samples' reductions are counted, but not always logged.
+        let trace = record.trace.take();
         if self.config.transfer.is_none() && until < end {
             record.finished = Some(until);
         }
@@ -233,11 +241,12 @@ impl Reader<'_> {
             }
             record.on_congestion(at, cause, windows);
         }
-        if let Some(trace) = &mut record.trace {
-            let metrics = |s: &samples::Sample| (s.at, Event::Metrics(samples::metrics(&s.info)));
-            trace.extend(self.samples.all().iter().filter(|s| s.at <= until).map(metrics));
+        record.trace = trace.map(|mut trace| {
+            let events = self.traced.with_samples(self.samples, self.config.start);
+            trace.extend(events.into_iter().filter(|(at, _)| *at <= until));
             trace.sort_by_key(|(at, _)| *at);
-        }
+            trace
+        });
         self.log
     }
 }

@@ -56,7 +56,8 @@ pub(crate) fn outcome(
             flows.extend(ticks.as_ref().map(|ticks| guest::series(&result, ticks)));
             records.push(result.record);
         } else {
-            let flow = flow::read(scenario, config, samples, packets, port, end);
+            let traced = seen.traced.get_mut(number).map(std::mem::take).unwrap_or_default();
+            let flow = flow::read(scenario, config, (samples, traced), packets, port, end);
             let state = |tick| series::kernel_state(samples, tick);
             flows.extend(ticks.as_ref().map(|ticks| ticks.flow(&flow, state)));
             records.push(flow.record);

@@ -2,14 +2,16 @@
 
 use crate::emu::capture::row::{End, Row};
 use crate::emu::{SYN, Segment};
+use congestion::Detection;
 use congestion::algorithms::cubic::rfc9438;
 use link::{Backlog, DropReason, Limit, LinkConfig};
-use scenario::trace::Event;
+use scenario::trace::{Event, Metrics};
 use scenario::{FlowConfig, Transport};
 use units::{Bytes, Duration, Rate};
 
 use super::*;
 use crate::endpoints::samples::Samples;
+use crate::endpoints::traced::{PROBE, Traced};
 use crate::log::TCP;
 
 const MS: u64 = 1_000_000;
@@ -92,7 +94,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
+fn outcome_of(rows: &[Row], traced: Traced) -> (Scenario, Outcome) {
     let scenario = scenario();
     let end = Time(60 * MS);
     let log = Log::read(rows, Side::Client, ORIGIN, end);
@@ -100,7 +102,7 @@ fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
     let flow = flow::read(
         &scenario,
         &scenario.flows[0],
-        &samples,
+        (&samples, traced),
         &log.packets.iter().collect::<Vec<_>>(),
         FLOW_PORT,
         end,
@@ -113,7 +115,7 @@ fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
 
 #[test]
 fn reads_a_flow_off_its_packets() {
-    let (_, outcome) = outcome_of(&rows());
+    let (_, outcome) = outcome_of(&rows(), Traced::default());
     let record = &outcome.flows[0];
     let totals = &record.totals;
     assert_eq!((totals.packets, totals.sent, totals.wire, totals.dropped), (6, 6000, 6312, 1));
@@ -127,7 +129,7 @@ fn reads_a_flow_off_its_packets() {
 
 #[test]
 fn series_follow_the_packets() {
-    let (_, outcome) = outcome_of(&rows());
+    let (_, outcome) = outcome_of(&rows(), Traced::default());
     let series = &outcome.series;
     assert!(series.times.iter().zip(1..).all(|(at, k)| (at - 0.01 * f64::from(k)).abs() < 1e-12));
     assert_eq!(series.drops, [1.0; 6]);
@@ -145,7 +147,7 @@ fn series_follow_the_packets() {
 
 #[test]
 fn the_trace_has_every_packet_in_order() {
-    let (_, outcome) = outcome_of(&rows());
+    let (_, outcome) = outcome_of(&rows(), Traced::default());
     let trace = outcome.flows[0].trace.as_ref().unwrap();
     let count = |wanted: fn(&Event) -> bool| trace.iter().filter(|(_, event)| wanted(event)).count();
     assert_eq!(count(|e| matches!(e, Event::Sent { .. })), 6);
@@ -169,8 +171,48 @@ fn handshakes_and_farewells_do_not_count() {
     let mut rows = rows();
     rows.push(data(70, 4, delivered(81)));
     rows.push(Row { arrival: Time(1), ..data(0, 0, delivered(0)) });
-    let (_, outcome) = outcome_of(&rows);
+    let (_, outcome) = outcome_of(&rows, Traced::default());
     assert_eq!(outcome.flows[0].totals.packets, 6);
     // One handshake packet was sent within the run here, and crossed the link.
     assert_eq!(outcome.link.delivered, Backlog { packets: 6, bytes: 5 * 1052 + 52 });
+}
+
+/// Reasons are those of the kernel's tracepoints where a flow is traced. No number changes.
+#[test]
+fn losses_of_a_traced_flow_have_their_source() {
+    let metrics = |cwnd| Event::Metrics(Metrics { cwnd, ..Metrics::default() });
+    let rule = (Detection::Timeout, "observed");
+    let traced = Traced {
+        events: vec![(Time(5 * MS), metrics(7)), (Time(99 * MS), metrics(8))],
+        reasons: vec![(Time(31 * MS), rule)],
+        samples_from: Time::NEVER,
+    };
+    let (_, plain) = outcome_of(&rows(), Traced::default());
+    let (_, outcome) = outcome_of(&rows(), traced);
+    let numbers = |outcome: &Outcome| {
+        let flow = &outcome.flows[0];
+        (flow.stats.clone(), flow.reductions, flow.slow_start_window)
+    };
+    assert_eq!(numbers(&plain), numbers(&outcome));
+    let trace = outcome.flows[0].trace.as_ref().unwrap();
+    let lost: Vec<(Option<u64>, Detection, &str)> = trace
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::LostObserved { pn, detection, basis } => Some((*pn, *detection, *basis)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(lost, [(Some(1), PROBE.0, PROBE.1), (Some(4), rule.0, rule.1)]);
+    assert!(!trace.iter().any(|(_, event)| matches!(event, Event::Lost { .. })), "each loss once");
+    let windows: Vec<&Event> =
+        trace.iter().map(|(_, e)| e).filter(|e| matches!(e, Event::Metrics(_))).collect();
+    assert_eq!(windows, [&metrics(7)], "none after the run");
+    let remark = |outcome: &Outcome| {
+        let trace = outcome.flows[0].trace.as_ref().unwrap();
+        let Some((_, Event::Remark(text))) = trace.iter().find(|(_, e)| matches!(e, Event::Remark(_))) else {
+            panic!()
+        };
+        *text
+    };
+    assert!(remark(&plain).contains("TCP_INFO") && remark(&outcome).contains("tracepoints"));
 }
