@@ -89,7 +89,7 @@ pub fn lock_window(rig: &Rig, segments: u32, patience: Duration) -> Result<(), E
     rig.namespace(Side::Client)
         .run(|| route_with_window(segments).map_err(|e| Error::system("fix the window on the route", e)))?;
     configure(rig, false, true)?;
-    drop(connect(rig, &Options { controller: "reno".to_owned(), mss: 1000, port: MEMORY_PORT })?);
+    drop(open_both(rig, &Options { controller: "reno".to_owned(), mss: 1000, port: MEMORY_PORT })?);
     thread::sleep(patience);
     Ok(())
 }
@@ -125,11 +125,18 @@ fn route_with_window(segments: u32) -> io::Result<()> {
         .send()
 }
 
-/// Connects the client to the server.
+/// Connects the client to the server. When the sockets are closed, the connection is reset.
 ///
 /// # Errors
 /// The error of the system call: a controller that the kernel does not have, or no answer.
 pub fn connect(rig: &Rig, options: &Options) -> Result<Connection, Error> {
+    let connection = open_both(rig, options)?;
+    reset_on_close(&connection.client)?;
+    reset_on_close(&connection.server)?;
+    Ok(connection)
+}
+
+fn open_both(rig: &Rig, options: &Options) -> Result<Connection, Error> {
     let address = SocketAddrV4::new(Side::Server.ipv4(), options.port);
     let listener = rig.namespace(Side::Server).run(|| {
         let listener =
@@ -143,8 +150,6 @@ pub fn connect(rig: &Rig, options: &Options) -> Result<Connection, Error> {
     // The accepted socket inherits the listener's timeout, but must survive any silence.
     setsockopt(&server, sockopt::ReceiveTimeout, &TimeVal::new(0, 0))
         .map_err(|e| Error::system("wait without limit", e))?;
-    reset_on_close(&client)?;
-    reset_on_close(&server)?;
     Ok(Connection { client, server })
 }
 
