@@ -104,6 +104,10 @@ fn ended(f: &mut fmt::Formatter<'_>, who: &str, close: &Close) -> fmt::Result {
 
 impl std::error::Error for FetchError {}
 
+/// Longest wait for the server's measurements after the last transfer, which need no more than a
+/// round trip.
+const SUMMARY_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Settings of a client.
 #[derive(Clone)]
 pub struct FetchConfig {
@@ -264,8 +268,8 @@ impl Program for Fetch {
         }
         loop {
             self.pool.run();
-            if self.progress.is_over() {
-                self.ended.get_or_insert(now);
+            if self.progress.is_over() && now >= *self.ended.get_or_insert(now) + SUMMARY_PATIENCE {
+                self.progress.release();
             }
             if self.progress.is_idle() {
                 let hq = self.config.protocol == Protocol::Hq;
@@ -287,10 +291,10 @@ impl Program for Fetch {
     }
 
     fn deadline(&self) -> Time {
-        if self.connected.is_none() && self.ended.is_none() {
-            self.begun + self.config.patience
-        } else {
-            Time::NEVER
+        match self.ended {
+            Some(ended) if !self.progress.is_idle() => ended + SUMMARY_PATIENCE,
+            None if self.connected.is_none() => self.begun + self.config.patience,
+            _ => Time::NEVER,
         }
     }
 

@@ -196,7 +196,7 @@ quantities! {
     ping_p99: "ms", 1, subject = Subject::Run;
     /// share of sent probes that the path dropped
     ping_loss: "%", 3, subject = Subject::Run;
-    /// rate of UDP bytes on the wire that arrived, over the whole run; sum over sources
+    /// rate of UDP bytes on the wire that arrived; sum over sources
     udp_throughput: "Mbit/s", 2, subject = Subject::Udp;
     /// share of sent UDP packets that the path dropped
     udp_loss: "%", 3, subject = Subject::Udp;

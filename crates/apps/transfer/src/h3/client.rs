@@ -159,7 +159,7 @@ fn check(response: &Response<()>, request: &FetchRequest) -> Result<(Option<u64>
         (StatusCode::OK, _) => Ok((expected, None)),
         (StatusCode::PARTIAL_CONTENT, Some(_)) => {
             let field = response.headers().get(header::CONTENT_RANGE).and_then(|field| field.to_str().ok());
-            let part = field.and_then(part_len);
+            let part = field.and_then(|field| part_len(field, request.range.as_deref()?));
             let part = part.ok_or_else(|| {
                 Failure::Protocol("partial content without a valid Content-Range".to_owned())
             })?;
@@ -187,12 +187,17 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Returns the length of a `Content-Range` such as `bytes 2-4/10`.
-fn part_len(field: &str) -> Option<u64> {
+/// Returns the length of a `Content-Range` such as `bytes 2-4/10`, if it begins where the range was
+/// asked to begin, and does not pass its end.
+fn part_len(field: &str, asked: &str) -> Option<u64> {
     let (first, rest) = field.strip_prefix("bytes ")?.split_once('-')?;
-    let (last, _) = rest.split_once('/')?;
+    let (last, whole) = rest.split_once('/')?;
     let (first, last) = (number(first)?, number(last)?);
-    last.checked_sub(first)?.checked_add(1)
+    let (from, to) = asked.strip_prefix("bytes=")?.split_once('-')?;
+    let is_asked = number(from).is_none_or(|from| from == first)
+        && (from.is_empty() || number(to).is_none_or(|to| last <= to))
+        && number(whole).is_none_or(|whole| last < whole);
+    last.checked_sub(first).filter(|_| is_asked)?.checked_add(1)
 }
 
 fn to_failure(error: StreamError) -> Failure {
@@ -237,6 +242,9 @@ mod tests {
             (206, &[], Some("bytes=2-4")),
             (206, &[part, ("content-length", "4")], Some("bytes=2-4")),
             (206, &[("content-range", "bytes 4-2/10")], Some("bytes=2-4")),
+            (206, &[part], Some("bytes=0-4")),
+            (206, &[part], Some("bytes=2-3")),
+            (206, &[("content-range", "bytes 2-4/4")], Some("bytes=2-4")),
             (206, &[("content-range", "bytes 0-18446744073709551615/*")], Some("bytes=0-")),
             (200, &[len, ("content-length", "4")], None),
             (200, &[("content-length", "-1")], None),

@@ -154,3 +154,14 @@ fn nowhere_to_put_it() {
         assert!(world.clients[client].progress().bytes() < 1_000_000);
     }
 }
+
+/// The server's measurements are optional. If they do not come, the client ends without them.
+#[test]
+fn measurements_that_never_come() {
+    let mut world = World::new(&[("a", &noise(100_000, 1))], ServeConfig::default());
+    let client = world.fetch(Protocol::Http3, &["/a"]);
+    assert!(world.run(ms(10_000), |world| world.ends_of(client) == ["done"]));
+    world.loss = 1.0;
+    let end = world.now + Duration::from_secs(7);
+    assert!(world.run(end, |world| world.is_done()), "not even after the patience of 5 s");
+}

@@ -14,7 +14,7 @@ const FIRST: [&str; 9] = [
     "completion",
     "rtt_mean",
     "rtt_p95",
-    "queue_delay_mean",
+    "queue_delay",
     "loss",
     "jain",
 ];
