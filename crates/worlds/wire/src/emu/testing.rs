@@ -18,7 +18,7 @@ const TRIES: usize = 5;
 /// sees spoils one try, a fault of the program most.
 const DECIDING: usize = 3;
 /// Share of the machine's processors that other processes may use in a try.
-const OTHERS: f64 = 0.2;
+const OTHERS: f64 = 0.1;
 /// Variable with the name of a file to which a line is appended for each assertion about time.
 const LOG: &str = "ACKCLOCK_TIMING_LOG";
 
