@@ -100,11 +100,9 @@ pub struct Counters {
     pub marked: Count,
     /// Packets popped, copies included, and packets in transit whose time of delivery has come.
     pub delivered: Count,
-    /// Copies among the packets popped by a link that makes copies, where packets know it
-    /// ([`Packet::is_copy`](crate::Packet::is_copy)). Copies never crossed the link. Copies made by
-    /// an earlier link did cross it but count here too: where two links of a chain make copies, the
-    /// second carries more than it reports.
-    pub copies: Count,
+    /// Packets whose last bit has left the link. A copy leaves with its original, so it does not
+    /// count.
+    pub departed: Count,
     /// Damaged packets among those admitted whose delivery is known.
     pub corrupted: Count,
     /// Copies made of those packets.
@@ -120,11 +118,6 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Returns the bytes that crossed the link.
-    pub fn carried(&self) -> u64 {
-        self.delivered.bytes - self.copies.bytes
-    }
-
     /// Returns all drops, whatever the reason.
     pub fn dropped(&self) -> Count {
         let planned = self.dropped_blackhole + self.dropped_listed;
@@ -137,7 +130,6 @@ impl Counters {
 pub(crate) struct Totals {
     pub(crate) admitted: Count,
     pub(crate) delivered: Count,
-    pub(crate) copies: Count,
     pub(crate) marked: Count,
     /// Drops by reason, except the last reason: a link delivers what it damages.
     dropped: [Count; 6],
@@ -175,7 +167,7 @@ impl Totals {
             dropped_listed,
             marked: self.marked,
             delivered: self.delivered,
-            copies: self.copies,
+            departed: self.admitted - gauge.held(),
             corrupted,
             duplicated,
             sojourn: gauge.sojourn(),

@@ -23,12 +23,6 @@ pub trait Packet: Clone {
         self.clone()
     }
 
-    /// Reports whether this is the second of two copies and carries nothing new.
-    #[inline]
-    fn is_copy(&self) -> bool {
-        false
-    }
-
     /// Damages the packet when the link also delivers an intact `copy`. For types that tell copies
     /// apart, the copy then becomes the packet.
     fn damage_with_copy(&mut self, _copy: &mut Self, random: u64) {

@@ -129,9 +129,9 @@ quantities! {
     /// packets of all flows
     delivery_delay_p95: "ms", 1;
     /// share of the bottleneck's capacity that was used in the window; of the first link if there
-    /// are several. The capacity is the integral of the rate over the window. The share may exceed
-    /// 100 %: by a packet that leaves as the window begins, and by the tokens that a bucket holds
-    /// then, which are not recorded
+    /// are several. The capacity is the integral of the rate over the window, and the packets are
+    /// those whose transmission ended in it. The share may exceed 100 %: by a packet that leaves as
+    /// the window begins, and by the tokens that a bucket holds then, which are not recorded
     utilization: "%", 2, subject = Subject::Links, max = None;
     /// share of all newly arrived stream bytes of the window that belongs to the flows with label
     /// X, whether or not they ran; only as `share of X`

@@ -142,7 +142,7 @@ impl<'a> Span<'a> {
         let to = to.min(outcome.end);
         Self {
             parts: inside.flows.iter().map(Part::other).collect(),
-            carried: (inside.delivered.clone(), [from, to]),
+            carried: (inside.carried.clone(), [from, to]),
             probe: inside.probe.as_ref(),
             udp: &inside.udp,
             window: Some((from, to)),

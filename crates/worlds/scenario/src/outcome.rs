@@ -55,7 +55,7 @@ pub struct WindowOutcome {
     /// Results of each flow, in the scenario's order.
     pub flows: Vec<FlowInWindow>,
     /// Bytes that left each link inside the window, forward links first.
-    pub delivered: Vec<u64>,
+    pub carried: Vec<u64>,
     /// Answers to the ping, if there was one.
     pub probe: Option<ProbeRecord>,
     /// Record of each UDP source.

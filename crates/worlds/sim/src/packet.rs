@@ -113,9 +113,6 @@ impl link::Packet for Data {
         self.fault.doubled = true;
         Self { fault: Fault { copy: true, ..self.fault }, ..*self }
     }
-    fn is_copy(&self) -> bool {
-        self.fault.copy
-    }
     fn damage_with_copy(&mut self, copy: &mut Self, random: u64) {
         std::mem::swap(&mut self.fault.copy, &mut copy.fault.copy);
         self.damage(random);

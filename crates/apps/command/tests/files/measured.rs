@@ -126,6 +126,25 @@ fn utilization_of_steps() {
     }
 }
 
+/// Packets count when they leave the link, not when they arrive at its end. A link that is always
+/// full is used to 100 %, less or more than one packet, whatever its delay and its earlier rate.
+#[test]
+fn utilization_of_a_full_link_with_a_long_delay() {
+    for (rates, slowest) in [("8 Mbit/s,2 Mbit/s", 2e6), ("2 Mbit/s,8 Mbit/s", 8e6)] {
+        let (before, after) = rates.split_once(',').unwrap();
+        let text = format!(
+            "title = \"t\"\nsource = \"s\"\nduration = \"8 s\"\nseries = \"off\"\n\
+             link = {{ rate = [[\"0 s\", \"{before}\"], [\"4 s\", \"{after}\"]], delay = \"300 ms\", \
+             queue = \"20 kB\" }}\n\
+             [[flow]]\ncontroller = \"cubic\"\n[[udp]]\nrate = \"20 Mbit/s\"\nsize = \"1500 bytes\"\n\
+             [windows]\nlate = {{ from = \"4 s\", to = \"6 s\" }}\n"
+        );
+        let used = values(&parse(&text).unwrap(), 0)["utilization @ late"];
+        let packet = 100.0 * 1500.0 * 8.0 / (2.0 * slowest);
+        assert!((used - 100.0).abs() <= packet, "{rates}: {used}");
+    }
+}
+
 /// `utilization` covers the measuring window, as every rate does. The link idles before it.
 #[test]
 fn utilization_in_the_measuring_window() {

@@ -153,9 +153,6 @@ impl<P: Packet> Link<P> {
         }
         let packet = self.wire.pop(now)?;
         self.totals.delivered.add(packet.size());
-        if self.wire.makes_copies() && packet.is_copy() {
-            self.totals.copies.add(packet.size());
-        }
         Some(packet)
     }
 

@@ -61,12 +61,6 @@ impl<P: Packet> Wire<P> {
         self.faults.is_none() && self.propagation.keeps_order()
     }
 
-    /// Reports whether it may deliver copies.
-    #[inline]
-    pub(crate) fn makes_copies(&self) -> bool {
-        self.faults.is_some()
-    }
-
     /// Notes a packet in propagation that the caller keeps.
     #[inline]
     pub(crate) fn transit(&mut self, delivery: Time, size: u32) {

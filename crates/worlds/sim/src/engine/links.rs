@@ -123,10 +123,10 @@ impl Links {
         (bytes, drops)
     }
 
-    /// Returns the bytes that have left each link before this time.
-    pub(crate) fn delivered(&mut self, time: Time) -> Vec<u64> {
+    /// Returns the bytes whose transmission over each link ended before this time.
+    pub(crate) fn departed(&mut self, time: Time) -> Vec<u64> {
         let last = time - Duration(1);
-        (0..self.links.len()).map(|link| self.touch(link).counters(last).carried()).collect()
+        (0..self.links.len()).map(|link| self.touch(link).counters(last).departed.bytes).collect()
     }
 
     /// Returns the counters of the forward and of the reverse links at the end of the run,

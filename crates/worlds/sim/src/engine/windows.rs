@@ -12,7 +12,7 @@ use crate::engine::links::Links;
 #[derive(Clone, Debug, Default)]
 struct CounterSnapshot {
     stats: Vec<Stats>,
-    delivered: Vec<u64>,
+    departed: Vec<u64>,
 }
 
 /// Counters at the start and at the end of a window, once time has reached them.
@@ -92,9 +92,9 @@ impl Windows {
         for (number, edges) in self.edges.into_iter().enumerate().rev() {
             let after = edges.after.unwrap_or_else(|| last.clone());
             let before = edges.before.unwrap_or_else(|| last.clone());
-            let delivered = before.delivered.iter().zip(&after.delivered).map(|(b, a)| a - b).collect();
+            let departed = before.departed.iter().zip(&after.departed).map(|(b, a)| a - b).collect();
             if number == others {
-                carried = delivered;
+                carried = departed;
                 continue;
             }
             let stats = before.stats.into_iter().zip(after.stats);
@@ -106,7 +106,7 @@ impl Windows {
             };
             insides.push(WindowOutcome {
                 flows: flows.iter_mut().zip(stats).map(inside).collect(),
-                delivered,
+                carried: departed,
                 probe: probe.as_mut().and_then(Vec::pop),
                 udp: udp.iter_mut().filter_map(Vec::pop).collect(),
             });
@@ -119,6 +119,6 @@ impl Windows {
 impl CounterSnapshot {
     /// Reads the counters before anything happens at this time.
     fn take(at: Time, flows: &[Flow], links: &mut Links) -> Self {
-        Self { stats: flows.iter().map(Flow::stats).collect(), delivered: links.delivered(at) }
+        Self { stats: flows.iter().map(Flow::stats).collect(), departed: links.departed(at) }
     }
 }

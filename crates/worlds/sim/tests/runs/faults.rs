@@ -47,7 +47,7 @@ fn copies_change_nothing() {
         assert_eq!((b.delivered, b.totals.packets, b.totals.dropped), (BYTES, a.totals.packets, 0));
         assert_eq!((b.stats.lost(), b.stats.loss_events), (0, 0));
         // The link carried no copy. The last packets are in flight when the transfer is done.
-        assert!(with.link.copies.packets > 250 && with.link.carried() <= with.link.admitted.bytes);
+        assert!(with.link.departed.bytes <= with.link.admitted.bytes);
         let late = b.finished.unwrap() - a.finished.unwrap();
         // Each copy takes a nanosecond; TCP answers it, so that other ACKs leave with other
         // packets.
@@ -65,7 +65,7 @@ fn a_copy_of_what_is_damaged() {
         let flow = &out.flows[0];
         assert!(out.link.corrupted.packets > 2500);
         assert_eq!((flow.delivered, flow.totals.dropped, flow.stats.lost()), (BYTES, 0, 0));
-        assert!(out.link.carried() <= out.link.admitted.bytes);
+        assert!(out.link.departed.bytes <= out.link.admitted.bytes);
     }
 }
 

@@ -67,9 +67,10 @@ impl Log {
     /// Returns the bytes that left a side's link inside the measuring window.
     fn carried(&self, scenario: &Scenario, from: usize) -> u64 {
         let window = scenario.window();
-        let inside = |packet: &&Packet| window.holds(packet.end) && packet.end <= self.end;
-        let gone = self.packets.iter().filter(|packet| packet.row.from == from && !packet.dropped);
-        gone.filter(inside).map(|packet| u64::from(packet.row.size)).sum()
+        let inside = |departed| window.holds(departed) && departed <= self.end;
+        let sent = self.packets.iter().filter(|packet| packet.row.from == from);
+        let gone = sent.filter(|packet| !packet.dropped && packet.departed.is_some_and(inside));
+        gone.map(|packet| u64::from(packet.row.size)).sum()
     }
 
     /// Returns the packets and bytes delivered through the bottleneck during the run.
