@@ -8,6 +8,7 @@ use h3::error::StreamError;
 use http::{HeaderMap, Request, Response, StatusCode, header};
 
 use super::adapter::Transport;
+use super::range::{self, ByteRange};
 use super::server::{MAX_FIELDS, NAME, PATH_SEEN};
 use crate::download::Download;
 use crate::progress::{Failure, FetchRequest, Progress};
@@ -161,7 +162,9 @@ fn check(response: &Response<()>, request: &FetchRequest) -> Result<(Option<u64>
             let field = response.headers().get(header::CONTENT_RANGE).and_then(|field| field.to_str().ok());
             let part = field.and_then(|field| part_len(field, request.range.as_deref()?));
             let part = part.ok_or_else(|| {
-                Failure::Protocol("partial content without a valid Content-Range".to_owned())
+                Failure::Protocol(
+                    "partial content without a Content-Range, or not of the range asked for".to_owned(),
+                )
             })?;
             match expected {
                 Some(expected) if expected != part => {
@@ -187,17 +190,21 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Returns the length of a `Content-Range` such as `bytes 2-4/10`, if it begins where the range was
-/// asked to begin, and does not pass its end.
+/// Returns the length of a `Content-Range` such as `bytes 2-4/10`, if this is the range that was
+/// asked for. A server that does not tell the length of the file may send less.
 fn part_len(field: &str, asked: &str) -> Option<u64> {
     let (first, rest) = field.strip_prefix("bytes ")?.split_once('-')?;
     let (last, whole) = rest.split_once('/')?;
-    let (first, last) = (number(first)?, number(last)?);
-    let (from, to) = asked.strip_prefix("bytes=")?.split_once('-')?;
-    let is_asked = number(from).is_none_or(|from| from == first)
-        && (from.is_empty() || number(to).is_none_or(|to| last <= to))
-        && number(whole).is_none_or(|whole| last < whole);
-    last.checked_sub(first).filter(|_| is_asked)?.checked_add(1)
+    let (first, end) = (number(first)?, number(last)?.checked_add(1)?);
+    let len = end.checked_sub(first)?;
+    let is_of = |file| match range::parse(Some(asked), file) {
+        ByteRange::Part(part) if whole != "*" => part == (first..end),
+        ByteRange::Part(part) if asked.starts_with("bytes=-") => len <= part.end - part.start,
+        ByteRange::Part(part) => part.start == first && end <= part.end,
+        _ => false,
+    };
+    let file = if whole == "*" { u64::MAX } else { number(whole)? };
+    is_of(file).then_some(len)
 }
 
 fn to_failure(error: StreamError) -> Failure {
@@ -234,6 +241,13 @@ mod tests {
         assert_eq!(check(200, &[len], None), Some((Some(3), None)));
         assert_eq!(check(200, &[len, len], None), Some((Some(3), None)));
         assert_eq!(check(200, &[], Some("bytes=2-4")), Some((None, None)));
+        let tail = ("content-range", "bytes 7-9/10");
+        for range in ["bytes=7-", "bytes=-3", "bytes=7-20"] {
+            assert_eq!(check(206, &[tail], Some(range)), Some((None, Some(3))), "{range}");
+        }
+        for range in ["bytes=2-", "bytes=2-6", "bytes=-3"] {
+            assert_eq!(check(206, &[("content-range", "bytes 2-4/*")], Some(range)), Some((None, Some(3))));
+        }
         let part = ("content-range", "bytes 2-4/10");
         assert_eq!(check(206, &[part], Some("bytes=2-4")), Some((None, Some(3))));
         assert_eq!(check(206, &[part, len], Some("bytes=2-4")), Some((Some(3), Some(3))));
@@ -244,6 +258,12 @@ mod tests {
             (206, &[("content-range", "bytes 4-2/10")], Some("bytes=2-4")),
             (206, &[part], Some("bytes=0-4")),
             (206, &[part], Some("bytes=2-3")),
+            (206, &[part], Some("bytes=2-")),
+            (206, &[part], Some("bytes=2-6")),
+            (206, &[part], Some("bytes=-3")),
+            (206, &[("content-range", "bytes 7-8/10")], Some("bytes=-3")),
+            (206, &[("content-range", "bytes 4-7/*")], Some("bytes=-3")),
+            (206, &[("content-range", "bytes 2-4/x")], Some("bytes=2-4")),
             (206, &[("content-range", "bytes 2-4/4")], Some("bytes=2-4")),
             (206, &[("content-range", "bytes 0-18446744073709551615/*")], Some("bytes=0-")),
             (200, &[len, ("content-length", "4")], None),
