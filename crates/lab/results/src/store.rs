@@ -391,7 +391,9 @@ pub fn stored(root: &Path) -> io::Result<Vec<Stored>> {
         let summary = dir.join(SUMMARY);
         if !summary.is_file() {
             // Without this, results whose summary is gone would look as if they had never been.
-            return match [MANIFEST, "runs.csv"].iter().all(|file| dir.join(file).exists()) {
+            // One file of such a name may be the user's own.
+            let ours = [MANIFEST, "runs.csv", sums::NAME].iter().filter(|file| dir.join(file).exists());
+            return match ours.count() >= 2 {
                 true => Err(io::Error::other(format!("{}: {SUMMARY} is missing", dir.display()))),
                 false => Ok(true),
             };

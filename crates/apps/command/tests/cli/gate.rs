@@ -93,6 +93,9 @@ fn results_without_a_summary_are_damaged() {
     fs::remove_file(path.join("summary.json")).unwrap();
     let (status, said) = diff(dir.path(), "b", &["--fail-if", "goodput -5 %"]);
     assert!(status == 2 && said.contains("summary.json is missing"), "{said}");
+    fs::remove_file(path.join("manifest.toml")).unwrap();
+    let (status, said) = diff(dir.path(), "b", &["--fail-if", "goodput -5 %"]);
+    assert!(status == 2 && said.contains("summary.json is missing"), "{said}");
 }
 
 /// A claim about a value that no run has is not judged, which is no success.

@@ -17,7 +17,7 @@ use twox_hash::xxhash3_128;
 
 use super::unfinished::LOCK;
 
-const NAME: &str = "SHA256SUMS";
+pub(super) const NAME: &str = "SHA256SUMS";
 /// List of the logs in the same folder.
 const LOG_LIST: &str = "XXH128SUMS";
 
