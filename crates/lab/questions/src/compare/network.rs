@@ -131,11 +131,12 @@ fn packets(flow: &FlowConfig) -> String {
         Transport::Quic { .. } => ("QUIC", flow.transport.payload()),
         Transport::Tcp { .. } => ("TCP", flow.transport.payload()),
     };
-    let with = if flow.handshake { "with" } else { "without" };
+    let handshake = match flow.handshake {
+        true => "connections begin with a handshake",
+        false => "long flows begin without a handshake, short transfers with one",
+    };
     let size = flow.transport.wire_bytes(payload);
-    format!(
-        "{name} packets of {size} bytes carry {payload} of the data; connections begin {with} a handshake."
-    )
+    format!("{name} packets of {size} bytes carry {payload} of the data; {handshake}.")
 }
 
 fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
@@ -297,8 +298,8 @@ mod tests {
     fn one_drop_tail_link_and_others() {
         let plain = "[link]\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\n";
         assert!(network(plain).is_one_link() && network(plain).random.is_empty());
-        let quic =
-            "QUIC packets of 1294 bytes carry 1215 of the data; connections begin without a handshake.";
+        let quic = "QUIC packets of 1294 bytes carry 1215 of the data; long flows begin without a handshake, short \
+             transfers with one.";
         assert_eq!(network(plain).packets, quic);
         for (link, says) in [
             (format!("{plain}aqm = \"codel\"\n"), "`codel` in its queue"),
