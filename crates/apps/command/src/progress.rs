@@ -61,7 +61,13 @@ impl Progress for Bar {
         }
     }
 
-    fn real_time(&self, runs: usize, time: units::Duration) {
+    fn real_time(&self, (runs, all): (usize, usize), time: units::Duration) {
+        if runs < all {
+            tell(&format!(
+                "{} of {all} measurements exist, of a run that was interrupted; --fresh makes all again",
+                all - runs
+            ));
+        }
         if time >= LONG {
             let minutes = time.0.div_ceil(60_000_000_000);
             let runs = counted(runs, ["run", "runs"]);

@@ -55,7 +55,7 @@ pub fn experiment(
 ///
 /// # Errors
 /// An experiment that cannot be run, a folder that cannot be written, or an interruption. Studies
-/// that were complete by then, and finished simulations of the others, are kept.
+/// that were complete by then, and finished runs of the others, are kept.
 pub fn experiments(
     name: &str,
     all: &[Experiment],
@@ -183,13 +183,17 @@ fn push<T>(list: &Mutex<Vec<T>>, item: Option<T>) {
 /// time would be valid.
 fn measure(jobs: &[Todo<'_>], progress: &Tracker<'_>) -> Result<Complete, Failure> {
     let mut complete = Vec::new();
+    let missing: Vec<bool> = jobs.iter().map(|todo| !todo.plan.has(todo.number)).collect();
     if !jobs.is_empty() {
-        let time = Duration(jobs.iter().map(|todo| todo.work.time).sum());
-        progress.shown.real_time(jobs.len(), time);
+        let left = || jobs.iter().zip(&missing).filter(|(_, missing)| **missing);
+        let time = Duration(left().map(|(todo, _)| todo.work.time).sum());
+        progress.shown.real_time((left().count(), jobs.len()), time);
     }
-    for Todo { at, plan, number, job, .. } in jobs {
+    for (Todo { at, plan, number, job, .. }, missing) in jobs.iter().zip(missing) {
         let (variant, row) = (&job.case.variant, job.case.label());
-        progress.shown.measuring(&format!("{variant} {row} run {}", job.repetition));
+        if missing {
+            progress.shown.measuring(&format!("{variant} {row} run {}", job.repetition));
+        }
         let done = plan.run(progress).measure(*number, job)?;
         complete.extend(plan.over(*number, Some(done)).transpose()?.map(|study| (*at, study)));
     }

@@ -40,8 +40,20 @@ pub(crate) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> R
 /// Returns time and kernel of a measurement, as in `2026-11-21T23:30:00Z, Linux 6.18.5`.
 #[allow(clippy::disallowed_methods, reason = "the time of day, for the manifest of a measurement")]
 fn here_and_now() -> String {
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    format!("{}, Linux {}", humantime::format_rfc3339_nanos(std::time::SystemTime::now()), kernel.trim())
+    let now = humantime::format_rfc3339_nanos(std::time::SystemTime::now());
+    format!("{now}, Linux {}", of_kernel("osrelease"))
+}
+
+/// Returns the identifier of a study's finished runs. A measurement that goes on later has the same
+/// one, but only on the same machine with the same kernel.
+pub(crate) fn runs_id(manifest: &Manifest) -> String {
+    let here = || format!("{}, Linux {}", of_kernel("hostname"), of_kernel("osrelease"));
+    Manifest { measured: manifest.measured.as_ref().map(|_| here()), ..manifest.clone() }.id()
+}
+
+/// Reads a property of this machine.
+fn of_kernel(name: &str) -> String {
+    std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default().trim().to_owned()
 }
 
 /// Returns the entry of a manifest for qlog files in this format.

@@ -45,10 +45,14 @@ impl Run<'_> {
         Ok(Some(done))
     }
 
-    /// Makes the run with this number in real time. Only its last try is recorded.
+    /// Makes the run with this number in real time, unless it exists already. Only its last try is
+    /// recorded.
     pub(crate) fn measure(&self, number: usize, job: &Job<'_>) -> Result<Done, Failure> {
-        self.progress.check_stop()?;
         let scenario = job.scenario(self.exp, self.options);
+        if let Some(known) = self.runs.load(number) {
+            return Ok(self.progress.run(work(&scenario), |_| known));
+        }
+        self.progress.check_stop()?;
         let world = self.options.world(job.case.on)?;
         let pcap = match self.options.pcap {
             true => Some(self.in_folder("pcap", &(job.file("") + ".pcapng")).map_err(|e| self.store(e))?),
@@ -62,7 +66,9 @@ impl Run<'_> {
         ran.outcome.hand_over(&mut recorder);
         let recorded = recorder.finish(number).map_err(|e| self.store(e))?;
         let audit = Some(Audit { invalid_reasons: ran.invalid_reasons, repeated });
-        Ok(Done { audit, ..self.done(job, &scenario, &ran.outcome, (world, recorded)) })
+        let done = Done { audit, ..self.done(job, &scenario, &ran.outcome, (world, recorded)) };
+        self.runs.keep(number, &done).map_err(|e| self.store(e))?;
+        Ok(done)
     }
 
     fn done(

@@ -16,7 +16,7 @@ use crate::cases::cases;
 use crate::files;
 use crate::gather::{counted, gather, run_row};
 use crate::job::{Job, Run};
-use crate::manifest::manifest;
+use crate::manifest::{manifest, runs_id};
 use crate::options::{Failure, Options, Selection, Study};
 use crate::progress::Tracker;
 
@@ -67,7 +67,7 @@ impl<'a> Plan<'a> {
         let id = manifest.id();
         let store = |e| Failure::Store(options.out.join(&exp.name), e);
         let found = if options.fresh { None } else { store::find(&options.out, &manifest, &id) };
-        let runs = runs(options, &manifest, &id).map_err(store)?;
+        let runs = runs(options, &manifest).map_err(store)?;
         if let Some(Found::Same(results, folder)) = found {
             // Runs of another program that made the same study.
             runs.discard();
@@ -146,6 +146,11 @@ impl<'a> Plan<'a> {
         self.runs.remove_if_empty();
     }
 
+    /// Reports whether the run with this number exists.
+    pub(crate) fn has(&self, number: usize) -> bool {
+        self.runs.load(number).is_some()
+    }
+
     /// Returns the number of runs that are kept.
     pub(crate) fn kept(&self) -> usize {
         self.runs.count(self.jobs().count())
@@ -191,12 +196,17 @@ impl<'a> Plan<'a> {
 }
 
 /// Returns the store of finished runs until the study is complete. It ends with the process for
-/// runs that cannot be used again: those with qlog files, which are stored separately, measurements
-/// with the simulations next to them, and runs that are made although they exist.
-fn runs(options: &Options, manifest: &Manifest, id: &str) -> io::Result<Runs> {
+/// runs that cannot be used again: those with qlog or pcapng files, which are stored separately,
+/// and runs that are made although they exist.
+fn runs(options: &Options, manifest: &Manifest) -> io::Result<Runs> {
+    let kept = Runs::open(&options.out, manifest, &runs_id(manifest));
     let is_once = options.fresh && options.runs == Selection::All;
-    match options.qlog.is_some() || options.is_real_time() || is_once {
+    if is_once && manifest.measured.is_some() {
+        // Newer measurements replace them.
+        kept.discard();
+    }
+    match options.qlog.is_some() || options.pcap || is_once {
         true => Runs::temporary(&options.out, manifest),
-        false => Ok(Runs::open(&options.out, manifest, id)),
+        false => Ok(kept),
     }
 }

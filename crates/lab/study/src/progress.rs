@@ -29,8 +29,9 @@ pub struct State<'a> {
 pub trait Progress: Sync {
     /// Receives the state, ten times a second while runs are made. Called from another thread.
     fn update(&self, _: &State<'_>) {}
-    /// Receives the number of runs in real time that come next, and how long they take at least.
-    fn real_time(&self, _: usize, _: units::Duration) {}
+    /// Receives the number of runs in real time that come next, that of all, and how long the
+    /// former take at least.
+    fn real_time(&self, _: (usize, usize), _: units::Duration) {}
     /// Receives the name of a run in real time that begins.
     fn measuring(&self, _: &str) {}
     /// Learns that no run of a study goes on, at its end or after a failure. A study without runs

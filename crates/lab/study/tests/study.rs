@@ -62,6 +62,38 @@ impl World for Disturbed {
     }
 }
 
+/// A world in real time during whose first run the user presses Ctrl-C.
+struct Stopping {
+    runs: Arc<AtomicU32>,
+    watch: Arc<Watch>,
+}
+
+impl World for Stopping {
+    fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        Simulator.check(scenario)
+    }
+
+    fn run(
+        &self,
+        scenario: &Scenario,
+        pcap: Option<&Path>,
+        watch: &Watch,
+        recorder: Option<&mut dyn Recorder>,
+    ) -> Result<Option<Ran>, String> {
+        let ran = Simulator.run(scenario, pcap, watch, recorder);
+        self.watch.stop.store(self.runs.fetch_add(1, Ordering::Relaxed) == 0, Ordering::Relaxed);
+        ran
+    }
+
+    fn untold(&self, scenario: &Scenario) -> &'static [&'static str] {
+        Simulator.untold(scenario)
+    }
+
+    fn is_real_time(&self) -> bool {
+        true
+    }
+}
+
 /// The simulator, which counts its runs.
 struct Counted(Arc<AtomicU32>);
 
@@ -140,6 +172,28 @@ fn a_world_is_a_value() {
     let two = FILE.to_owned() + "[[flow]]\ncontroller = \"cubic\"\n";
     let refused = experiment(&parsed(&two), &options, &Silent, &Watch::default()).unwrap_err();
     assert!(matches!(refused, Failure::World(why) if why.contains("it has several flows")));
+}
+
+/// Measurements that are done when a study is interrupted are not made again.
+#[test]
+fn an_interrupted_measurement_goes_on() {
+    let out = tempfile::tempdir().unwrap();
+    let runs = Arc::new(AtomicU32::new(0));
+    let watch = Arc::new(Watch::default());
+    let mut options = options(out.path(), "a");
+    let world = Stopping { runs: Arc::clone(&runs), watch: Arc::clone(&watch) };
+    options.places = options.places.with(HERE, world);
+    (options.world, options.backends) = (HERE, vec![HERE]);
+    let interrupted = experiment(&parsed(FILE), &options, &Silent, &watch).unwrap_err();
+    assert!(matches!(interrupted, Failure::Interrupted(3)), "two simulations, one measurement");
+    let run = |options: &Options| {
+        let watch = Watch::default();
+        let before = runs.load(Ordering::Relaxed);
+        let study = experiment(&parsed(FILE), options, &Silent, &watch).unwrap();
+        (complete(study).0.summary.variants[0].rows.len(), runs.load(Ordering::Relaxed) - before)
+    };
+    assert_eq!(run(&options), (2, 1), "the second of two measurements");
+    assert_eq!(run(&options), (2, 2), "a complete study is measured again when it is asked for");
 }
 
 /// A study needs no terminal, and runs in any thread. Its results are those of the same program
