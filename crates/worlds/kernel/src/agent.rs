@@ -76,11 +76,27 @@ struct Connections<'a> {
 }
 
 impl Agent {
+    /// Checks that a controller can do with the signals of TCP.
+    ///
+    /// # Errors
+    /// The signal that TCP lacks.
+    pub fn check(algorithm: &Algorithm) -> Result<(), Error> {
+        match algorithm.build(PathInfo::default()).needs().every_receive_time {
+            true => Err(Error::new(format!(
+                "{} needs the arrival time of every packet, and TCP has one for each ACK",
+                algorithm.name()
+            ))),
+            false => Ok(()),
+        }
+    }
+
     /// Registers a controller under this name.
     ///
     /// # Errors
+    /// A controller that needs more than TCP's signals.
     /// A name that is wrong or taken, a kernel that refuses the program, missing privileges.
     pub fn register(algorithm: Algorithm, name: &str) -> Result<Self, Error> {
+        Self::check(&algorithm)?;
         let path = PathInfo { max_datagram_size: SEGMENT, paced: false, seed: 0 };
         let Control { cwnd, pacing_rate, .. } = algorithm.build(path).control();
         let paced = pacing_rate.is_some();

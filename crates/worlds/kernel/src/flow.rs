@@ -29,6 +29,8 @@ const MAX_CWND: u64 = 1 << 20;
 const MAX_SEGMENT: u32 = 65_535;
 /// Largest time, in us: 35 years after the host has started.
 const MAX_TIME: u64 = 1 << 50;
+/// Longest receive time of a packet, in ns, before or after that of the first: 36 years.
+const MAX_RECEIVED: i64 = 1 << 60;
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 /// Most packets between two records. More cannot leave before an ACK or timeout gives a record.
@@ -71,6 +73,8 @@ pub struct Flow {
     /// Counts of losses and marks that the controller knows of.
     known_lost: u32,
     known_marks: u32,
+    /// The peer's clock, in the unit of its timestamps, which wrap.
+    peer_clock: i64,
     acked: Vec<AckedPacket>,
     lost: Vec<LostPacket>,
 }
@@ -97,6 +101,7 @@ impl Flow {
             pending: None,
             known_lost: first.lost,
             known_marks: first.delivered_ce,
+            peer_clock: first.tsval.into(),
             acked: Vec::new(),
             lost: Vec::new(),
         }
@@ -237,8 +242,7 @@ impl Flow {
     /// Removes the packets that an ACK acknowledges. Returns the newest.
     fn on_acked(&mut self, record: &Record) -> Option<Packet> {
         let count = self.packets.len().min(record.acked as usize);
-        let unit = if record.usec_timestamps != 0 { 1_000 } else { 1_000_000 };
-        let received = (record.tsval != 0).then(|| i64::from(record.tsval) * unit);
+        let received = self.received(record);
         self.acked.clear();
         let mut newest = None;
         for packet in self.packets.drain(..count) {
@@ -248,6 +252,17 @@ impl Flow {
             newest = Some(packet);
         }
         newest
+    }
+
+    /// Returns the receive time of the packets that an ACK acknowledges, in ns on the peer's clock.
+    fn received(&mut self, record: &Record) -> Option<i64> {
+        if record.tsval == 0 {
+            return None;
+        }
+        let passed = record.tsval.wrapping_sub(self.peer_clock as u32) as i32;
+        self.peer_clock = self.peer_clock.saturating_add(passed.into());
+        let unit = if record.usec_timestamps != 0 { 1_000 } else { 1_000_000 };
+        Some(self.peer_clock.saturating_mul(unit).clamp(-MAX_RECEIVED, MAX_RECEIVED))
     }
 
     /// Removes the packets that have been declared lost since the last call: the oldest.

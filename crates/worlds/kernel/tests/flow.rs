@@ -107,6 +107,34 @@ fn marks_reduce_once() {
     assert_eq!(reno.ack(2), after);
 }
 
+/// Timestamps of the peer count milliseconds, or microseconds, and wrap. QUIC-DC's queuing delay is
+/// that of the path, whatever the unit and wherever they begin.
+#[test]
+fn receive_times() {
+    for (usec, ticks) in [(0, 1), (1, 1000)] {
+        for first in [1, u32::MAX - 20 * ticks, u32::MAX / 2] {
+            let mut flow = Connection::new("quic-dc");
+            (flow.next.tsval, flow.next.usec_timestamps) = (first, usec);
+            let mut owqd = Vec::new();
+            for number in 0..100 {
+                flow.send(1);
+                // Of the second half, each waits for 3 ms.
+                let queue = if number == 50 { 3 * ticks } else { 0 };
+                flow.next.tsval = flow.next.tsval.wrapping_add(ticks + queue);
+                flow.ack(1);
+                flow.flow.controller().trace(&mut |name, value| {
+                    if name == "owqd" {
+                        owqd.push(value);
+                    }
+                });
+            }
+            let last = *owqd.last().unwrap();
+            assert!(owqd[..50].iter().all(|delay| delay.abs() < 1e-6), "{first}: {owqd:?}");
+            assert!((last - 0.003).abs() < 1e-4, "{usec}, {first}: {last}");
+        }
+    }
+}
+
 /// A paced controller has a rate; others have none.
 #[test]
 fn pacing() {

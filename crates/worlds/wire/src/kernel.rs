@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, spawn};
 use std::time::Instant;
 
-use congestion::{Algorithm, PathInfo};
+use congestion::Algorithm;
 use kernel::constants::constants;
 use kernel::{Agent, Error, Grid, Inner, Native, Report, on_clock};
 use scenario::{
@@ -50,13 +50,10 @@ pub enum Controllers {
 impl Controllers {
     /// Checks that a controller can run here.
     fn check(self, algorithm: &Algorithm) -> Result<(), String> {
-        let name = algorithm.name();
         match self {
-            Self::Agents if algorithm.build(PathInfo::default()).needs().every_receive_time => {
-                Err(format!("{name} needs the arrival time of every packet, and TCP has one for each ACK"))
-            }
+            Self::Agents => Agent::check(algorithm).map_err(|why| why.to_string()),
             Self::Native => constants(algorithm).map(drop),
-            _ => Ok(()),
+            Self::Own => Ok(()),
         }
     }
 
@@ -84,7 +81,7 @@ impl Controllers {
             Self::Agents => {
                 "Rows on the kernel are Linux TCP with these controllers: its loss recovery, pacing and \
                  acknowledgements. A controller in this process answers each record of the kernel, about \
-                 0.15 ms after its ACK."
+                 0.15 ms after its ACK. Receive times are timestamps of TCP, in microseconds."
             }
             Self::Native => {
                 "Rows of native programs are Linux TCP with eBPF programs that decide in the kernel."
@@ -108,13 +105,14 @@ impl Kernel {
         if all.is_empty() {
             return Err("it has no TCP flow".to_owned());
         }
-        let fit = match self.controllers {
+        let mut fit = match self.controllers {
             Controllers::Own => own(Feasibility::check(scenario)?)?,
             _ => Feasibility::check_with(scenario, &|algorithm| {
                 let number = all.iter().position(|known| known == algorithm);
                 Ok(name(prefix, number.unwrap_or_default()))
             })?,
         };
+        fit.usec_timestamps = self.controllers == Controllers::Agents;
         if fit.flows.iter().any(Option::is_none) {
             (self.endpoints.check)(scenario)?;
         }
@@ -278,6 +276,7 @@ fn reasons(name: &str, report: &Report) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use congestion::PathInfo;
     use link::{Limit, LinkConfig};
     use units::{Bytes, Rate, Time};
 
@@ -353,6 +352,8 @@ mod tests {
         for (controllers, controller, variable, plausible) in [
             (Controllers::Agents, "bbr1", "bw", rate),
             (Controllers::Agents, "dstar", "min_rtt", rtt),
+            // The queue is 40 ms. Timestamps in another unit than the one assumed would be far off.
+            (Controllers::Agents, "quic-dc", "owqd", 0.002..0.045),
             (Controllers::Native, "dstar", "bdp", bdp),
         ] {
             timing_of_unaudited(&format!("{test}, {controllers:?}, {controller}"), || {
@@ -379,6 +380,7 @@ mod tests {
             flows: vec![Some(options(name))],
             overhead: 0,
             ecn: false,
+            usec_timestamps: false,
             window: None,
         };
         assert!(own(fit("reno")).is_ok(), "every kernel has it");

@@ -452,6 +452,22 @@ fn tcp_options(controller: &str) -> tcp::Options {
     tcp::Options { controller: controller.to_owned(), mss: 1200, port: PORT }
 }
 
+/// Timestamps count microseconds at both ends where that is asked for.
+#[test]
+fn tcp_timestamps_in_microseconds() {
+    let Some(_turn) = turn("tcp_timestamps_in_microseconds") else { return };
+    for asked in [false, true] {
+        let rig = Rig::start(&Config::new(link(20, 5, Limit::Unlimited))).unwrap();
+        if asked && let Err(why) = tcp::count_microseconds(&rig) {
+            return skipped("tcp_timestamps_in_microseconds", &format!("{why}; it needs Linux 6.7"));
+        }
+        let connection = tcp::connect(&rig, &tcp_options("reno")).unwrap();
+        for end in [&connection.client, &connection.server] {
+            assert_eq!(tcp::Info::read(end).unwrap().usec_timestamps, asked);
+        }
+    }
+}
+
 /// The kernel uses the requested controller and segment size, and reports them.
 #[test]
 fn tcp_with_a_controller_and_a_segment_size() {

@@ -11,9 +11,10 @@ use crate::controllers::controllers;
 use crate::status::Error;
 
 /// Experiment file with a flow of which only the controller is used, so that the rules and messages
-/// of experiment files apply.
+/// of experiment files apply. Its receiver reports whatever a controller may need.
 const FILE: &str = "title = \"t\"\nsource = \"s\"\nduration = \"60 s\"\n\n[link]\nrate = \"10 Mbit/s\"\ndelay = \"25 ms\"\n\
-                    queue = \"2 BDP\"\n\n[[flow]]\ntransport = \"TRANSPORT\"\ncontroller = { name = NAME }\n";
+                    queue = \"2 BDP\"\n\n[[flow]]\ntransport = \"TRANSPORT\"\n\
+                    controller = { name = NAME }\nack.timestamps = 1\n";
 
 /// Returns the controller of this name for a transport, `quic` or `tcp`, after checking its
 /// parameters (`beta=0.8`). `flag` is what the user wrote before the name: `--controller `, or
@@ -71,6 +72,16 @@ fn without_path(mut problem: Diagnostic) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_controller_for_every_transport() {
+        for entry in controllers().iter() {
+            for transport in ["quic", "tcp"] {
+                let found = algorithm("", entry.name, &[], transport).map_err(|error| error.message);
+                assert_eq!(found.map(|algorithm| algorithm.name()), Ok(entry.name), "{transport}");
+            }
+        }
+    }
 
     #[test]
     fn parameters_as_in_a_file() {

@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(sample.record.addresses(), [client.local_addr().unwrap(), client.peer_addr().unwrap()]);
         assert_eq!((sample.record.cwnd, sample.is_sender), (10, false));
         assert_eq!(diag.sample(&sample.record).unwrap().record.cookie, sample.record.cookie);
-        let other = TraceRecord { cookie: 1, ..sample.record };
+        let other = TraceRecord { cookie: sample.record.cookie ^ 1, ..sample.record };
         assert!(diag.sample(&other).is_none(), "another socket");
     }
 }

@@ -35,6 +35,8 @@ pub struct Feasibility {
     pub overhead: u32,
     /// True if TCP negotiates ECN.
     pub ecn: bool,
+    /// True if timestamps of TCP count microseconds instead of milliseconds.
+    pub usec_timestamps: bool,
     /// Fixed congestion window of all TCP flows, in segments.
     pub window: Option<u32>,
 }
@@ -79,7 +81,7 @@ impl Feasibility {
             return Err("its TCP flows differ in ECN, which is a single kernel setting".to_owned());
         }
         let ecn = kernels().any(|flow| flow.recovery.ecn != Ecn::NotEct);
-        Ok(Self { flows, overhead, ecn, window: None })
+        Ok(Self { flows, overhead, ecn, usec_timestamps: false, window: None })
     }
 
     /// Reports whether guests carry all flows.

@@ -117,6 +117,9 @@ pub fn run(
         tcp::lock_window(&rig, segments, SETTLE + round_trips(scenario))?;
     }
     tcp::configure(&rig, feasible.ecn, false)?;
+    if feasible.usec_timestamps {
+        tcp::count_microseconds(&rig)?;
+    }
     let connect = |options: &Option<tcp::Options>| {
         options.as_ref().map(|options| tcp::connect(&rig, options)).transpose()
     };

@@ -31,10 +31,13 @@ pub const TIMESTAMPS: u32 = 12;
 /// Bytes of the headers of IPv4 and TCP with timestamps.
 pub const HEADERS: u32 = 20 + 20 + TIMESTAMPS;
 /// Routing metrics (linux/rtnetlink.h): the bits of the locked ones, the window, the initial
-/// window.
+/// window, features.
 const RTAX_LOCK: u16 = 1;
 const RTAX_CWND: u16 = 7;
 const RTAX_INITCWND: u16 = 11;
+const RTAX_FEATURES: u16 = 12;
+/// `RTAX_FEATURE_TCP_USEC_TS`, since Linux 6.7.
+const FEATURE_USEC_TIMESTAMPS: u32 = 1 << 4;
 /// Port of the connection that leaves a window in the kernel's cache.
 const MEMORY_PORT: u16 = 6999;
 
@@ -86,20 +89,36 @@ pub fn configure(rig: &Rig, ecn: bool, learns: bool) -> Result<(), Error> {
 /// # Errors
 /// The error of the system call.
 pub fn lock_window(rig: &Rig, segments: u32, patience: Duration) -> Result<(), Error> {
-    rig.namespace(Side::Client)
-        .run(|| route_with_window(segments).map_err(|e| Error::system("fix the window on the route", e)))?;
+    let metrics = [(RTAX_LOCK, 1 << RTAX_CWND), (RTAX_CWND, segments), (RTAX_INITCWND, segments)];
+    rig.namespace(Side::Client).run(|| {
+        let added = add_route(Side::Server, &metrics);
+        added.map_err(|e| Error::system("fix the window on the route", e))
+    })?;
     configure(rig, false, true)?;
     drop(open_both(rig, &Options { controller: "reno".to_owned(), mss: 1000, port: MEMORY_PORT })?);
     thread::sleep(patience);
     Ok(())
 }
 
-/// Adds a route to the server with locked metrics:
-/// `ip route add 10.64.0.2 dev ack0 cwnd lock N initcwnd N`.
-fn route_with_window(segments: u32) -> io::Result<()> {
+/// Makes the timestamps of all connections from now on count microseconds instead of milliseconds.
+///
+/// # Errors
+/// The error of the system call. Linux before 6.7 refuses it.
+pub fn count_microseconds(rig: &Rig) -> Result<(), Error> {
+    for (side, peer) in [(Side::Client, Side::Server), (Side::Server, Side::Client)] {
+        rig.namespace(side).run(|| {
+            let added = add_route(peer, &[(RTAX_FEATURES, FEATURE_USEC_TIMESTAMPS)]);
+            added.map_err(|e| Error::system("let timestamps of TCP count microseconds", e))
+        })?;
+    }
+    Ok(())
+}
+
+/// Adds a route with these metrics: `ip route add 10.64.0.2 dev ack0 cwnd lock N initcwnd N`.
+fn add_route(to: Side, of_route: &[(u16, u32)]) -> io::Result<()> {
     let mut metrics = Vec::new();
-    for (kind, value) in [(RTAX_LOCK, 1 << RTAX_CWND), (RTAX_CWND, segments), (RTAX_INITCWND, segments)] {
-        netlink::push_attribute(&mut metrics, kind, &value.to_ne_bytes());
+    for (kind, value) in of_route {
+        netlink::push_attribute(&mut metrics, *kind, &value.to_ne_bytes());
     }
     // struct rtmsg: family, lengths of destination and source, TOS, table, protocol, scope, type;
     // then flags.
@@ -119,7 +138,7 @@ fn route_with_window(segments: u32) -> io::Result<()> {
     ];
     let index = nix::net::if_::if_nametoindex(tun::NAME)?;
     netlink::Request::new(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_REPLACE, &header)
-        .with(libc::RTA_DST, &Side::Server.ipv4().octets())
+        .with(libc::RTA_DST, &to.ipv4().octets())
         .with(libc::RTA_OIF, &index.to_ne_bytes())
         .with(libc::RTA_METRICS, &metrics)
         .send()
@@ -239,6 +258,8 @@ pub enum CaState {
 pub struct Info {
     /// State of loss recovery.
     pub state: CaState,
+    /// True if its timestamps count microseconds.
+    pub usec_timestamps: bool,
     /// Segments sent and not acknowledged, with those declared lost and those in SACK blocks.
     pub unacked: u32,
     /// Segments in SACK blocks.
@@ -275,6 +296,8 @@ pub struct Info {
 
 /// Bytes of `struct tcp_info` that are read. An older kernel gives fewer, and the rest is zero.
 const LENGTH: usize = 200;
+/// `TCPI_OPT_USEC_TS` of `tcpi_options`.
+const USEC_TIMESTAMPS: u8 = 1 << 6;
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
@@ -318,6 +341,7 @@ impl Info {
         };
         Self {
             state,
+            usec_timestamps: bytes[5] & USEC_TIMESTAMPS != 0,
             snd_mss: word(16),
             unacked: word(24),
             sacked: word(28),
