@@ -461,7 +461,7 @@ mod tests {
             (question.from, question.to)
         });
         assert_eq!(windows[0], windows[1]);
-        let [from, to] = [windows[0].0, windows[0].1].map(|time| time.as_secs_f64());
+        let [from, to] = [windows[0].0, windows[0].1].map(Duration::as_secs_f64);
         assert!((60.0..62.0).contains(&from) && to >= from + 30.0, "{from} {to}");
     }
 
