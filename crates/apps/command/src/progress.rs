@@ -64,7 +64,7 @@ impl Progress for Bar {
     fn real_time(&self, (runs, all): (usize, usize), time: units::Duration) {
         if runs < all {
             tell(&format!(
-                "{} of {all} measurements exist, of a run that was interrupted; --fresh makes all again",
+                "{} of {all} measurements exist from an interrupted run; --fresh makes all of them again",
                 all - runs
             ));
         }
