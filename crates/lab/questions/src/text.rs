@@ -25,6 +25,12 @@ pub(crate) fn join_all(sentences: &[String]) -> String {
     join(&sentences.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
+/// Formats a time in seconds, like `7 s` or `0.333 s`.
+pub(crate) fn seconds(time: f64) -> String {
+    let is_whole = (time - time.round()).abs() < 1e-9;
+    if is_whole { format!("{time:.0} s") } else { format!("{} s", significant(time)) }
+}
+
 /// Formats a number with three digits, or with four decimals if it is small.
 pub(crate) fn significant(value: f64) -> String {
     let decimals = match value {
@@ -39,6 +45,14 @@ pub(crate) fn significant(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn whole_seconds_and_parts() {
+        assert_eq!(
+            [7.0, 20.0 / 3.0, 1.0 / 3.0, 301.0].map(super::seconds),
+            ["7 s", "6.67 s", "0.333 s", "301 s"]
+        );
+    }
+
     #[test]
     fn one_seed_and_several() {
         assert_eq!([1, 5].map(super::seeds), ["1 seed", "5 seeds"]);

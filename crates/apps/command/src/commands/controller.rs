@@ -14,7 +14,7 @@ use crate::status::Error;
 /// of experiment files apply. Its receiver reports whatever a controller may need.
 const FILE: &str = "title = \"t\"\nsource = \"s\"\nduration = \"60 s\"\n\n[link]\nrate = \"10 Mbit/s\"\ndelay = \"25 ms\"\n\
                     queue = \"2 BDP\"\n\n[[flow]]\ntransport = \"TRANSPORT\"\n\
-                    controller = { name = NAME }\nack.timestamps = 1\n";
+                    controller = { name = NAME }\nack = { timestamps = 1, ack-every = 1 }\n";
 
 /// Returns the controller of this name for a transport, `quic` or `tcp`, after checking its
 /// parameters (`beta=0.8`). `flag` is what the user wrote before the name: `--controller `, or

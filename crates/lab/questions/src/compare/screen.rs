@@ -6,7 +6,7 @@ use super::answer::{Answer, Ranked};
 use super::measured::Beside;
 use super::question::{Question, TRANSFERS};
 use crate::ratio::Ratio;
-use crate::text::{cut, join, join_all, seeds, significant};
+use crate::text::{cut, join, join_all, seconds, seeds, significant};
 
 /// Smallest difference of mean queueing delays that is mentioned, in milliseconds and as a factor.
 const NOTABLE_WAIT: (f64, f64) = (1.0, 1.2);
@@ -42,9 +42,9 @@ pub(super) fn network(question: &Question) -> Option<String> {
 
 /// Describes how the numbers were measured, and what the intervals cover.
 pub(super) fn foot(question: &Question, answer: &Answer) -> String {
-    let [from, to] = answer.window;
+    let [from, to] = answer.window.map(seconds);
     let seeds = seeds(answer.seeds);
-    let length = format!("{seeds}, {to:.0} s each; the first {from:.0} s are not counted.");
+    let length = format!("{seeds}, {to} each; the first {from} are not counted.");
     let is_alike = |r: &Ranked| {
         [r.long.spread, r.beside.and_then(|beside| beside.spread)].iter().all(|s| *s == Some(0.0))
     };

@@ -55,7 +55,7 @@ pub(super) fn text(question: &Question, varied: &Varied, all: &[Results], seeds:
 
 /// Describes how the numbers were measured.
 pub(super) fn foot(question: &Question, seeds: u32) -> String {
-    let [to, from] = [question.to, question.from].map(|time| format!("{:.0} s", time.as_secs_f64()));
+    let [to, from] = [question.to, question.from].map(|time| text::seconds(time.as_secs_f64()));
     let against = &question.against.label;
     let flows = format!(
         "Share and competitor: a flow that shares the link with one of {against}. Others: a flow alone."
