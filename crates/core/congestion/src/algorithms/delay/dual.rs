@@ -1,5 +1,5 @@
-//! TCP DUAL: Wang and Crowcroft, ACM CCR 22(2), April 1992: Reno that also reduces its window when the
-//! RTT is in the upper half of its range.
+//! TCP DUAL: Wang and Crowcroft, ACM CCR 22(2), April 1992: Reno that also reduces its window when
+//! the RTT is in the upper half of its range.
 //!
 //! ```text
 //! RTTmin, RTTmax    smallest and largest RTT since the start or the last timeout          seconds
