@@ -17,10 +17,10 @@ use crate::algorithms::bbr::{
 use crate::algorithms::cubic::{
     ecn_gated as cubic_ecn_gated, mvfst as cubic_mvfst, picoquic as cubic_picoquic, rfc9438 as cubic,
 };
-use crate::algorithms::delay::{dstar, ledbat, quic_dc, vegas};
+use crate::algorithms::delay::{cdg, dstar, dual, ledbat, quic_dc, vegas, veno, yeah};
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{dccc, gcc, gcc_simplified, nada, nada_2013};
-use crate::algorithms::reno::{hstcp, new_reno, tcp_reno, westwood};
+use crate::algorithms::reno::{dctcp, hstcp, new_reno, tcp_reno, westwood};
 use crate::{Controller, ParamDoc, Parameters, PathInfo, Variable, algorithm};
 
 /// A registry entry: an algorithm and its default parameters.
@@ -375,6 +375,18 @@ registry! {
     /// TCP Vegas: Brakmo and Peterson, IEEE JSAC (October 1995), with the rules of Linux
     /// tcp_vegas.c.
     "vegas" vegas::Params, vegas::VARIABLES = |p, path| Box::new(vegas::Vegas::new(p.clone(), path));
+    /// TCP Veno, Reno that takes a loss without a queue for a random one: Fu and Liew, IEEE JSAC
+    /// (February 2003), with the rules of Linux tcp_veno.c.
+    "veno" veno::Params, veno::VARIABLES = |p, path| Box::new(veno::VenoController::new(p.clone(), path));
+    /// TCP DUAL, Reno that also reduces its window while the RTT is high: Wang and Crowcroft, ACM CCR
+    /// (April 1992).
+    "dual" dual::Params, dual::VARIABLES = |p, path| Box::new(dual::DualController::new(p.clone(), path));
+    /// CDG, which backs off at random while the RTT grows: Hayes and Armitage, IFIP Networking (May
+    /// 2011), with the rules of Linux tcp_cdg.c.
+    "cdg" cdg::Params, cdg::VARIABLES, cdg::STATES = |p, path| Box::new(cdg::Cdg::controller(p.clone(), path));
+    /// YeAH-TCP, Scalable TCP without a queue and Reno with one: Baiocchi et al., PFLDnet (February
+    /// 2007), with the rules of Linux tcp_yeah.c.
+    "yeah" yeah::Params, yeah::VARIABLES, yeah::STATES = |p, path| Box::new(yeah::YeahController::new(p.clone(), path));
     /// CUBIC of picoquic, which ignores isolated losses: commit b7bf3ded (June 2023).
     "cubic-picoquic" cubic_picoquic::Params, cubic_picoquic::VARIABLES = |p, path| Box::new(cubic_picoquic::CubicPicoquic::new(p.clone(), path));
     /// CUBIC of facebook/mvfst, with its HyStart and its pacing gains: commit b48045620d4a (May
@@ -394,6 +406,8 @@ registry! {
     "ledbat" ledbat::Params, ledbat::VARIABLES = |p, path| Box::new(ledbat::Ledbat::new(p.clone(), path));
     /// HighSpeed TCP, Reno for large windows: RFC 3649 (December 2003).
     "hstcp" hstcp::Params, hstcp::VARIABLES = |p, path| Box::new(hstcp::Hstcp::new(p.clone(), path));
+    /// DCTCP, Reno that reduces its window by the share of marked packets: RFC 8257 (October 2017).
+    "dctcp" dctcp::Params, dctcp::VARIABLES = |p, path| Box::new(dctcp::DctcpController::new(p.clone(), path));
     /// NADA, a media rate derived from delay, loss and CE marks: RFC 8698 (February 2020).
     "nada" nada::Params, nada::VARIABLES = |p, path| Box::new(nada::Nada::new(p.clone(), path));
     /// NADA in its first version: Zhu and Pan, Packet Video (December 2013), as in D'Aronco et al.,

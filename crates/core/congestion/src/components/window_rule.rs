@@ -17,7 +17,9 @@ use crate::components::count::{Count, Counting};
 use crate::components::slow_start::Kind;
 use crate::components::undo::Undo;
 use crate::components::window::{Memory, Unit, Window};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent, initial_window_or_default};
+use crate::{
+    Ack, Cause, Congestion, Control, Controller, Idle, Needs, PathInfo, Sent, initial_window_or_default,
+};
 
 /// Parameters that most rules have. Defaults are those of RFC 9002.
 #[derive(Clone, Copy, Debug)]
@@ -208,6 +210,14 @@ pub trait WindowRule: Clone + Debug + Send + Sync + 'static {
     fn on_sent(&mut self, _: &mut Framed<Self>, _: &Sent) {}
     /// Reports an ACK before it grows the window.
     fn on_ack(&mut self, _: &mut Framed<Self>, _: &Ack) {}
+    /// Returns the cause of a congestion event to ask for, once the ACK has grown the window.
+    fn request(&mut self) -> Option<Cause> {
+        None
+    }
+    /// Returns the signals that the rule depends on.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
     /// Reports that the window was restarted after an idle time.
     fn on_restart(&mut self, _: &mut Framed<Self>) {}
     /// Reports that the packet size changed, with the old size over the new one.
@@ -249,7 +259,7 @@ impl<R: WindowRule> Controller for WindowController<R> {
         } else {
             rule.grow(frame, ack);
         }
-        None
+        rule.request()
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
@@ -272,6 +282,10 @@ impl<R: WindowRule> Controller for WindowController<R> {
         let before = core::mem::replace(&mut self.frame.counting.mds, after);
         self.frame.each_window(|window| window.on_path_change(before, path, min));
         self.rule.on_resize(&mut self.frame, before as f64 / after as f64);
+    }
+
+    fn needs(&self) -> Needs {
+        self.rule.needs()
     }
 
     fn control(&self) -> Control {

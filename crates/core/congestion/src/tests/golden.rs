@@ -243,6 +243,54 @@ fn vegas() {
     assert!(windows[2 * SETTLED..].iter().all(|&packets| packets == PIPE + 4));
 }
 
+/// Reno that grows by a packet every second round trip once 3 packets are queued. The queue is long
+/// when a packet is lost, so the window is halved.
+#[test]
+fn veno() {
+    check("veno", "name = 'veno'", &[100.0..=165.0, 130.0..=175.0, 200.0..=203.0]);
+    let (_, windows) = rounds("name = 'veno'");
+    for pair in windows[SETTLED..].windows(2) {
+        assert!(pair[1] <= pair[0] + 1 && (pair[1] >= pair[0] || pair[1] == pair[0] / 2), "{pair:?}");
+    }
+    let congested: Vec<_> = windows[SETTLED..].windows(3).filter(|w| w[0] > PIPE + 4).collect();
+    assert!(congested.iter().all(|w| w[2] <= w[0] + 1), "at most one packet in two round trips");
+}
+
+/// An eighth of the window down once the queue exceeds half of pipe and buffer's range, 150 packets,
+/// within two round trips. The RTT is that of the ACK at the round trip's end. Nothing is lost.
+#[test]
+fn dual() {
+    check("dual", "name = 'dual'", &[126.0..=129.0, 134.0..=138.0, 143.0..=146.0]);
+    let (table, windows) = rounds("name = 'dual'");
+    assert!(!table.lines().skip(3 + SETTLED).any(|line| line.contains("loss")));
+    for cut in windows[SETTLED..].windows(2).filter(|pair| pair[1] < pair[0]) {
+        // The ACKs of the round trip add a packet at most, and rounding takes one.
+        assert!((cut[1] as f64 - 0.875 * cut[0] as f64).abs() < 2.0, "{cut:?}");
+    }
+}
+
+/// Backoffs at random to 0.707 of the window while the queue grows. Few packets are lost.
+#[test]
+fn cdg() {
+    check("cdg", "name = 'cdg'", &[20.0..=70.0, 70.0..=90.0, 100.0..=125.0]);
+    let (table, windows) = rounds("name = 'cdg'");
+    assert!(table.lines().filter(|line| line.contains("delay")).count() >= 5);
+    for pair in windows[SETTLED..].windows(2) {
+        assert!(pair[1] <= pair[0] + 1 && pair[1] * 2 + 2 >= pair[0], "{pair:?}");
+    }
+}
+
+/// Twelve packets in the queue are an eighth of the base RTT, then it grows like Reno. More than 80
+/// queued packets are removed, at 183 packets, but only down to its estimate of a Reno flow's window.
+/// That estimate grows as the window does, so a loss follows. It halves the window.
+#[test]
+fn yeah() {
+    check("yeah", "name = 'yeah'", &[101.0..=101.0, 145.0..=155.0, 201.0..=201.0]);
+    let (_, windows) = rounds("name = 'yeah'");
+    let cuts: Vec<_> = windows[SETTLED..].windows(2).filter(|pair| pair[1] < pair[0]).collect();
+    assert!(cuts.iter().all(|cut| cut[0] == 183 || (cut[0], cut[1]) == (201, 101)), "{cuts:?}");
+}
+
 /// A single flow: the BDP and 4 packets. Every 10 s, 4 packets for slightly more than two round
 /// trips. Nothing is lost.
 #[test]
@@ -309,6 +357,13 @@ fn fixed_window() {
 #[test]
 fn hstcp() {
     check("hstcp", "name = 'hstcp'", &[116.0..=120.0, 155.0..=163.0, 200.0..=204.0]);
+}
+
+/// Without marks it is Reno: losses halve the window, whatever alpha is.
+#[test]
+fn dctcp() {
+    check("dctcp", "name = 'dctcp'", &[100.0..=101.0, 145.0..=155.0, 200.0..=202.0]);
+    assert_eq!(rounds("name = 'dctcp'").1, rounds("name = 'tcp-reno'").1);
 }
 
 /// A packet per round until packets are queued, then slower and slower up to half of the buffer,

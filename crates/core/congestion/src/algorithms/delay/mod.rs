@@ -1,6 +1,6 @@
-//! Controllers that respond to delay. `vegas` and `dstar` use the RTT, `ledbat` and `quic_dc` the
-//! one-way delay. For the latter the receiver must report the arrival times of packets
-//! ([`Needs::receive_times`](crate::Needs)).
+//! Controllers that respond to delay. `vegas`, `veno`, `yeah`, `dual`, `cdg` and `dstar` use the RTT,
+//! `ledbat` and `quic_dc` the one-way delay. For the latter the receiver must report the arrival
+//! times of packets ([`Needs::receive_times`](crate::Needs)).
 //!
 //! ```
 //! use ackclock_congestion::algorithms::delay::ledbat::{Ledbat, Params};
@@ -11,7 +11,11 @@
 //! assert!(ledbat.needs().receive_times);
 //! ```
 
+pub mod cdg;
 pub mod dstar;
+pub mod dual;
 pub mod ledbat;
 pub mod quic_dc;
 pub mod vegas;
+pub mod veno;
+pub mod yeah;

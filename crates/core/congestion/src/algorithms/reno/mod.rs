@@ -2,7 +2,8 @@
 //! after a loss.
 //!
 //! `new_reno` is QUIC's version and `tcp_reno` TCP's. `westwood` sets the window to the measured
-//! bandwidth-delay product. `hstcp` adapts to large windows. `window` contains shared code.
+//! bandwidth-delay product. `hstcp` adapts to large windows. `dctcp` reduces by the share of marks.
+//! `window` contains shared code.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::reno::new_reno::{NewReno, Params};
@@ -16,6 +17,7 @@
 //! assert_eq!(reno.control().cwnd, 12_000);
 //! ```
 
+pub mod dctcp;
 pub mod hstcp;
 pub mod new_reno;
 pub mod tcp_reno;
