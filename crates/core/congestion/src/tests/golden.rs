@@ -311,6 +311,13 @@ fn hstcp() {
     check("hstcp", "name = 'hstcp'", &[116.0..=120.0, 155.0..=163.0, 200.0..=204.0]);
 }
 
+/// Ten packets per round until packets are queued, then fewer and fewer, down to 0.3. Half of the
+/// window at the full queue.
+#[test]
+fn illinois() {
+    check("illinois", "name = 'illinois'", &[100.0..=101.0, 150.0..=190.0, 200.0..=202.0]);
+}
+
 /// A packet per round until packets are queued, then slower and slower up to half of the buffer,
 /// its target. Nothing is lost.
 #[test]

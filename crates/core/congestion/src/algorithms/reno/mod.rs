@@ -2,7 +2,8 @@
 //! after a loss.
 //!
 //! `new_reno` is QUIC's version and `tcp_reno` TCP's. `westwood` sets the window to the measured
-//! bandwidth-delay product. `hstcp` adapts to large windows. `window` contains shared code.
+//! bandwidth-delay product. `hstcp` adapts to large windows. `illinois` adapts to the queueing delay.
+//! `window` contains shared code.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::reno::new_reno::{NewReno, Params};
@@ -17,6 +18,7 @@
 //! ```
 
 pub mod hstcp;
+pub mod illinois;
 pub mod new_reno;
 pub mod tcp_reno;
 pub mod westwood;
