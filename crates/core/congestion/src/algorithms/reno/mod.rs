@@ -2,8 +2,8 @@
 //! after a loss.
 //!
 //! `new_reno` is QUIC's version and `tcp_reno` TCP's. `westwood` sets the window to the measured
-//! bandwidth-delay product. `hstcp` adapts to large windows. `illinois` adapts to the queueing delay.
-//! `window` contains shared code.
+//! bandwidth-delay product. `hstcp` adapts to large windows. `illinois` adapts to the queueing delay, and
+//! `scalable` grows by a share of its window. `window` contains shared code.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::reno::new_reno::{NewReno, Params};
@@ -20,6 +20,7 @@
 pub mod hstcp;
 pub mod illinois;
 pub mod new_reno;
+pub mod scalable;
 pub mod tcp_reno;
 pub mod westwood;
 pub mod window;
