@@ -20,7 +20,7 @@ use crate::algorithms::cubic::{
 use crate::algorithms::delay::{cdg, dstar, dual, ledbat, quic_dc, vegas, veno, yeah};
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{dccc, gcc, gcc_simplified, nada, nada_2013};
-use crate::algorithms::reno::{dctcp, hstcp, new_reno, tcp_reno, westwood};
+use crate::algorithms::reno::{dctcp, hstcp, illinois, new_reno, scalable, tcp_reno, westwood};
 use crate::{Controller, ParamDoc, Parameters, PathInfo, Variable, algorithm};
 
 /// A registry entry: an algorithm and its default parameters.
@@ -408,6 +408,12 @@ registry! {
     "hstcp" hstcp::Params, hstcp::VARIABLES = |p, path| Box::new(hstcp::Hstcp::new(p.clone(), path));
     /// DCTCP, Reno that reduces its window by the share of marked packets: RFC 8257 (October 2017).
     "dctcp" dctcp::Params, dctcp::VARIABLES = |p, path| Box::new(dctcp::DctcpController::new(p.clone(), path));
+    /// TCP-Illinois, growth and reduction from the queueing delay: Liu, Basar and Srikant,
+    /// Performance Evaluation (June 2008), with the rules of Linux tcp_illinois.c.
+    "illinois" illinois::Params, illinois::VARIABLES = |p, path| Box::new(illinois::Illinois::new(p.clone(), path));
+    /// Scalable TCP, 1 % per round trip: Kelly, ACM CCR (April 2003), with the rules of Linux
+    /// tcp_scalable.c.
+    "scalable" scalable::Params, scalable::VARIABLES = |p, path| Box::new(scalable::Scalable::new(p.clone(), path));
     /// NADA, a media rate derived from delay, loss and CE marks: RFC 8698 (February 2020).
     "nada" nada::Params, nada::VARIABLES = |p, path| Box::new(nada::Nada::new(p.clone(), path));
     /// NADA in its first version: Zhu and Pan, Packet Video (December 2013), as in D'Aronco et al.,

@@ -366,6 +366,19 @@ fn dctcp() {
     assert_eq!(rounds("name = 'dctcp'").1, rounds("name = 'tcp-reno'").1);
 }
 
+/// Ten packets per round until packets are queued, then fewer and fewer, down to 0.3. Half of the
+/// window at the full queue.
+#[test]
+fn illinois() {
+    check("illinois", "name = 'illinois'", &[100.0..=101.0, 150.0..=190.0, 200.0..=202.0]);
+}
+
+/// 7/8 of slightly more than 200 packets, and back at 1 % per round.
+#[test]
+fn scalable() {
+    check("scalable", "name = 'scalable'", &[174.0..=180.0, 182.0..=196.0, 200.0..=206.0]);
+}
+
 /// A packet per round until packets are queued, then slower and slower up to half of the buffer,
 /// its target. Nothing is lost.
 #[test]

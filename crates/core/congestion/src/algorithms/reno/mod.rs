@@ -2,8 +2,9 @@
 //! after a loss.
 //!
 //! `new_reno` is QUIC's version and `tcp_reno` TCP's. `westwood` sets the window to the measured
-//! bandwidth-delay product. `hstcp` adapts to large windows. `dctcp` reduces by the share of marks.
-//! `window` contains shared code.
+//! bandwidth-delay product. `hstcp` adapts to large windows, `illinois` to the queueing delay, and
+//! `scalable` grows by a share of its window. `dctcp` reduces by the share of marks. `window`
+//! contains shared code.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::reno::new_reno::{NewReno, Params};
@@ -19,7 +20,9 @@
 
 pub mod dctcp;
 pub mod hstcp;
+pub mod illinois;
 pub mod new_reno;
+pub mod scalable;
 pub mod tcp_reno;
 pub mod westwood;
 pub mod window;
