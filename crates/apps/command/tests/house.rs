@@ -39,7 +39,7 @@ const MOST_OF_A_CONTROLLER: usize = 260;
 /// only grows with a new part of the product, and then with the reason in the commit.
 const CODE_BUDGET: [(&str, usize); 20] = [
     ("units", 575),
-    ("congestion", 9_476),
+    ("congestion", 10_502),
     ("link", 2_662),
     ("recovery", 4_826),
     ("quic", 9_190),
@@ -52,7 +52,7 @@ const CODE_BUDGET: [(&str, usize); 20] = [
     ("experiment", 7_413),
     ("results", 5_202),
     ("study", 1_104),
-    ("questions", 4_230),
+    ("questions", 4_234),
     ("stability", 1_529),
     ("report", 6_759),
     ("transfer", 2_699),

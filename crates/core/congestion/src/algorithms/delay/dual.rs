@@ -10,11 +10,11 @@
 //! timeout           ssthresh likewise, cwnd = 1; RTTmin and RTTmax are forgotten
 //! ```
 //!
-//! The paper could not be read. The rule is as Brakmo, O'Malley and Peterson describe it (TCP Vegas,
-//! SIGCOMM 1994, section 3.2): growth as in Reno, and every two round-trip delays a decrease by one
-//! eighth
-//! if the current RTT is greater than the average of the smallest and the largest RTT so far. That
-//! average is alpha = 0.5. Whether the paper resets the range on a timeout could not be verified.
+//! The paper could not be read. The rule is as Brakmo, O'Malley and Peterson describe it (TCP
+//! Vegas, SIGCOMM 1994, section 3.2): growth as in Reno, and every two round-trip delays a decrease
+//! by one eighth if the current RTT is greater than the average of the smallest and the largest RTT
+//! so far. That average is alpha = 0.5. Whether the paper resets the range on a timeout could not
+//! be verified.
 //!
 //! Two choices are open there. The current RTT is that of the ACK that ends the second round trip.
 //! The decrease also lowers ssthresh, because slow start would undo it otherwise
@@ -64,10 +64,12 @@ params! {
 crate::variables! {
     /// Slow-start threshold, infinite until slow start has ended. RFC 5681 section 3.1.
     ssthresh: "bytes",
-    /// Smallest RTT since the start or the last timeout, RTTmin, from the first sample on. Brakmo et al.
+    /// Smallest RTT since the start or the last timeout, RTTmin, from the first sample on. Brakmo
+    /// et al.
     /// 1994.
     rtt_min: "s"; later,
-    /// Largest RTT since the start or the last timeout, RTTmax, from the first sample on. Brakmo et al.
+    /// Largest RTT since the start or the last timeout, RTTmax, from the first sample on. Brakmo et
+    /// al.
     /// 1994.
     rtt_max: "s"; later,
 }

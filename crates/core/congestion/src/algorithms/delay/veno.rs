@@ -1,5 +1,5 @@
-//! TCP Veno: Fu and Liew, IEEE JSAC 21(2), February 2003, with the rules of Linux tcp_veno.c (commit
-//! b930a81d of kernel-patches/bpf).
+//! TCP Veno: Fu and Liew, IEEE JSAC 21(2), February 2003, with the rules of Linux tcp_veno.c
+//! (commit b930a81d of kernel-patches/bpf).
 //!
 //! ```text
 //! BaseRTT = smallest RTT since the start or the last idle time             seconds
@@ -15,17 +15,18 @@
 //! timeout                            ssthresh likewise, cwnd = 1
 //! ```
 //!
-//! The first two samples of the RTT are not used: growth is that of Reno, and N is 0. The growth per
-//! `2 (cwnd + 1)` packets is Linux's. The paper grows by 1 / cwnd at every other ACK, which is one
-//! packet per 2 cwnd.
+//! The first two samples of the RTT are not used: growth is that of Reno, and N is 0. The growth
+//! per `2 (cwnd + 1)` packets is Linux's. The paper grows by 1 / cwnd at every other ACK, which is
+//! one packet per 2 cwnd.
 //!
 //! The paper could not be read. Its equations are those in the header of ns-3's TcpVeno (commit
 //! 6ef966c4), which cites it: N = Actual (RTT - BaseRTT), Actual = cwnd / RTT, beta = 3. They agree
 //! with Linux.
 //!
 //! Deviations: slow start does not stop at ssthresh within an ACK. RTTs are not rounded up to the
-//! next microsecond. An ACK without a sample keeps N, where Linux takes an infinite RTT. So does the
-//! ACK that ends recovery. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
+//! next microsecond. An ACK without a sample keeps N, where Linux takes an infinite RTT. So does
+//! the ACK that ends recovery. Persistent congestion, which TCP lacks, follows RFC 9002 section
+//! 7.6.2.
 
 use crate::algorithms::reno::window::{self, Growth, Progress, Reno};
 use crate::components::count::Count;
@@ -335,8 +336,8 @@ mod tests {
         (99_050, false),
     ];
 
-    /// Linux's rules on a fixed sequence of RTTs and losses: window and N in half packets after each
-    /// round trip. `vectors/veno.py`.
+    /// Linux's rules on a fixed sequence of RTTs and losses: window and N in half packets after
+    /// each round trip. `vectors/veno.py`.
     #[test]
     fn as_linux() {
         let mut cc = started();

@@ -1,4 +1,5 @@
-//! DCTCP: RFC 8257 (October 2017): Reno whose response to marks follows the share of marked packets.
+//! DCTCP: RFC 8257 (October 2017): Reno whose response to marks follows the share of marked
+//! packets.
 //!
 //! ```text
 //! once per window of data  M     = marked / acknowledged packets                        (section 3.3, steps 5 to 8)
@@ -23,8 +24,8 @@
 //!
 //! Deviations: the sender reports a mark before the ACK that carries it. A reduction therefore uses
 //! alpha without the window that this ACK ends. Linux updates alpha first. A loss in the window of
-//! a mark does not reduce again (section 3.5). Linux halves again. The receiver's part (section 3.2)
-//! is not needed, because ACKs carry counts. No window is below two packets, as in Linux.
+//! a mark does not reduce again (section 3.5). Linux halves again. The receiver's part (section
+//! 3.2) is not needed, because ACKs carry counts. No window is below two packets, as in Linux.
 //! Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 
 use crate::algorithms::reno::window::{self, Growth, Progress, Reno};
@@ -193,8 +194,8 @@ mod tests {
         [AckedPacket { bytes: MDS, ..stamped(0, Time::ZERO, 0) }]
     }
 
-    /// Plays the ACKs of a round trip. The first `marked` packets carry marks, and the last ACK ends
-    /// the round trip.
+    /// Plays the ACKs of a round trip. The first `marked` packets carry marks, and the last ACK
+    /// ends the round trip.
     fn round(cc: &mut DctcpController, acks: u64, marked: u64, grows: bool) {
         for i in 0..acks {
             let (ce, growth) = (u64::from(i < marked), if grows { MDS } else { 0 });
@@ -338,9 +339,9 @@ mod tests {
     }
 
     /// A flow is marked in each round trip above W packets. A cycle has W alpha / 2 round trips of
-    /// growth, the one with marks, and one for the first window, which is no whole number of packets.
-    /// So alpha (W alpha / 2 + 2) = 1. For large W this is sqrt(2 / W),
-    /// as in Alizadeh et al., SIGMETRICS 2011. `vectors/dctcp.py` solves it.
+    /// growth, the one with marks, and one for the first window, which is no whole number of
+    /// packets. So alpha (W alpha / 2 + 2) = 1. For large W this is sqrt(2 / W), as in Alizadeh et
+    /// al., SIGMETRICS 2011. `vectors/dctcp.py` solves it.
     #[test]
     fn steady_state() {
         for (limit, expected) in [(200, 0.0905), (400, 0.0659), (800, 0.0476)] {

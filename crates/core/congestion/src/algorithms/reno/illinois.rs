@@ -31,8 +31,8 @@
 //!
 //! Deviations: windows are not whole packets, and alpha and beta are exact. Linux has units of
 //! 1/128 and 1/64, so its alpha_min is 0.297. RTTs above 3.3 s are not capped. A round trip is that
-//! of the sender. One that ends in recovery is evaluated with the first ACK afterwards, as in Linux,
-//! but the next one does not begin there. The first window is RFC 9002's.
+//! of the sender. One that ends in recovery is evaluated with the first ACK afterwards, as in
+//! Linux, but the next one does not begin there. The first window is RFC 9002's.
 
 use crate::components::count::Count;
 use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options};
@@ -322,8 +322,8 @@ mod tests {
         }
     }
 
-    /// Without delay the window grows by alpha_max, or slightly less because it grows meanwhile, and
-    /// a loss takes an eighth.
+    /// Without delay the window grows by alpha_max, or slightly less because it grows meanwhile,
+    /// and a loss takes an eighth.
     #[test]
     fn without_delay() {
         let mut cc = avoiding(100.0);

@@ -15,8 +15,8 @@
 //!
 //! Linux decides the default: it has no legacy window. It grows by one packet for min(w, 100)
 //! acknowledged packets. Kernels before that change (version 02b5a603 of the file) counted 50 to
-//! account for delayed ACKs, which is a = 0.02. Kelly's text was not available. The legacy window is
-//! his, as quoted elsewhere.
+//! account for delayed ACKs, which is a = 0.02. Kelly's text was not available. The legacy window
+//! is his, as quoted elsewhere.
 //!
 //! Deviations: windows are not whole packets. Linux rounds a reduction in favour of the window. The
 //! first window is RFC 9002's.

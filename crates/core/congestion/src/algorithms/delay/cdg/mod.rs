@@ -1,5 +1,5 @@
-//! CDG, CAIA delay gradient: Hayes and Armitage, IFIP Networking (May 2011), with the rules of Linux
-//! tcp_cdg.c (commit 02a1d6e7).
+//! CDG, CAIA delay gradient: Hayes and Armitage, IFIP Networking (May 2011), with the rules of
+//! Linux tcp_cdg.c (commit 02a1d6e7).
 //!
 //! ```text
 //! each round trip   gmin = smallest RTT - that of the last round trip, gmax the same of the largest     us
@@ -33,44 +33,17 @@
 
 mod gradients;
 mod hybrid;
+mod params;
+mod rule;
 
-use crate::algorithms::reno::window::{self, Growth, Progress, Reno};
-use crate::components::count::Count;
-use crate::components::window_rule::{Options, WindowController, WindowRule};
-use crate::{Ack, Cause, Congestion, PathInfo, Range, STATE, Sent, params};
+pub use params::Params;
+
+use crate::PathInfo;
+use crate::algorithms::reno::window::{self, Reno};
+use crate::components::window_rule::WindowController;
 use gradients::{Gradients, MinMax};
 use hybrid::Hybrid;
 use units::{Duration, Rng};
-
-params! {
-    /// Number of gradients in the sums. Linux tcp_cdg.c.
-    window: u64 = 8 => Range::from(1.0).to(256.0),
-    /// Factor by which the window is multiplied after a backoff, 0..1. Linux tcp_cdg.c, 724 / 1024;
-    /// 0.7 in the paper.
-    backoff_beta: f64 = 724.0 / 1024.0 => Range::SHARE,
-    /// Rate of the backoff probability, per second of the summed gradients. Linux tcp_cdg.c;
-    /// 1000 / (3 window) in the paper.
-    backoff_factor: f64 = 42.0 => Range::from(0.0),
-    /// Number of ineffectual backoffs after which the delay is ignored, or `"off"`. Linux tcp_cdg.c.
-    #[serde(with = "units::or_off")]
-    use_ineff: Option<u64> = Some(5) => Range::COUNT,
-    /// Whether a loss leaves the shadow window. Linux tcp_cdg.c.
-    use_shadow: bool = true,
-    /// Whether to ignore losses while the queue is not full. Linux tcp_cdg.c; on in the paper.
-    use_tolerance: bool = false,
-    /// Whether a train of ACKs ends slow start. Linux tcp_cdg.c, hystart_detect.
-    ack_train: bool = true,
-    /// Whether a rising RTT ends slow start. Linux tcp_cdg.c, hystart_detect.
-    delay_exit: bool = true,
-    /// Smallest window, packets. Linux tcp_cdg.c.
-    min_window: u64 = 2 => Range::PACKETS,
-    /// Initial window, packets. RFC 6928 section 2.
-    initial_window: u64 = 10 => Range::PACKETS,
-    /// Quantity that grows the window: `packets` acknowledged (Linux), `bytes`, `acks`, each as one
-    /// packet (RFC 5681; ns-3, htsim), or `always`: bytes, even if the window was not fully used
-    /// (mvfst).
-    count: Count = Count::Packets,
-}
 
 crate::states! {
     /// Estimated state of the queue, `cdg_state`.
@@ -220,106 +193,6 @@ impl Cdg {
     /// Lets the shadow window grow as much as the window.
     fn follow(&mut self, before: u64, reno: &Reno) {
         self.shadow = self.shadow.map(|shadow| shadow + (reno.window.cwnd - before));
-    }
-}
-
-impl WindowRule for Cdg {
-    type Unit = u64;
-    type Memory = Progress;
-
-    fn begin(&self) -> (Options, Progress) {
-        let options = Options {
-            initial_window: Some(self.params.initial_window),
-            min_window: self.params.min_window,
-            count: self.params.count,
-            ..Options::default()
-        };
-        (options, Progress::default())
-    }
-
-    fn on_sent(&mut self, _: &mut Reno, sent: &Sent) {
-        self.next_pn = sent.pn + 1;
-    }
-
-    fn on_ack(&mut self, reno: &mut Reno, ack: &Ack) {
-        self.shadow.get_or_insert(reno.window.cwnd);
-        if let Some(rtt) = ack.latest_rtt {
-            self.sample(rtt, ack.packets.len());
-        }
-        if ack.in_recovery {
-            self.recovering = true;
-            return;
-        }
-        if self.recovering {
-            self.end_recovery();
-        }
-        let rtt = self.rtt.filter(|_| reno.window.in_slow_start());
-        let rtt = rtt.map(|rtt| Duration::from_micros(rtt.min as u64));
-        if rtt.is_some_and(|rtt| self.hybrid.ended(ack, rtt, &self.params)) {
-            reno.window.ssthresh = reno.window.cwnd;
-        }
-        let ends = ack.packets.last().is_some_and(|packet| packet.pn >= self.round_end);
-        if let Some(rtt) = self.rtt.filter(|_| ends) {
-            self.end_round(rtt, reno);
-        }
-        if !ack.cwnd_limited && !self.backs_off {
-            self.shadow = self.shadow.min(Some(reno.window.cwnd));
-        }
-    }
-
-    fn slow_start(&mut self, reno: &mut Reno, ack: &Ack) {
-        if !self.backs_off {
-            let before = reno.window.cwnd;
-            reno.slow_start(ack, |grown| grown);
-            self.follow(before, reno);
-        }
-    }
-
-    fn grow(&mut self, reno: &mut Reno, ack: &Ack) {
-        if !self.backs_off {
-            let before = reno.window.cwnd;
-            reno.grow(ack, Growth::Window);
-            self.follow(before, reno);
-        }
-    }
-
-    fn request(&mut self) -> Option<Cause> {
-        core::mem::take(&mut self.backs_off).then_some(Cause::Delay)
-    }
-
-    /// Linux tcp_cdg_ssthresh.
-    fn reduce(&mut self, reno: &mut Reno, event: &Congestion) -> u64 {
-        let (cwnd, mds) = (reno.window.cwnd, reno.mds());
-        let whole = |packets: f64| packets as u64 * mds;
-        let kept = if event.cause == Cause::Delay {
-            whole((cwnd / mds) as f64 * self.params.backoff_beta)
-        } else if self.params.use_tolerance && self.queue == Queue::NonFull {
-            cwnd
-        } else {
-            let half = whole((self.shadow.unwrap_or(cwnd) / mds / 2) as f64);
-            let shadow = *self.shadow.insert(half.min(cwnd));
-            let half = whole((cwnd / mds / 2) as f64);
-            if self.params.use_shadow { half.max(shadow) } else { half }
-        };
-        kept.max(reno.min_window())
-    }
-
-    /// Linux CA_EVENT_CWND_RESTART.
-    fn on_restart(&mut self, reno: &mut Reno) {
-        let (rng, next_pn) = (self.rng.clone(), self.next_pn);
-        let shadow = Some(reno.window.cwnd);
-        *self = Self { rng, next_pn, shadow, round_end: next_pn, ..Self::new(self.params.clone(), 0) };
-    }
-
-    /// Reports `shadow_wnd` in bytes, `gradient` in seconds, and the state of the queue.
-    fn trace(&self, _: &Reno, put: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(shadow) = self.shadow {
-            put("shadow_wnd", shadow as f64);
-        }
-        if let Some(g) = self.g {
-            put("gradient", g as f64 * 1e-6);
-        }
-        put(STATE, self.queue.number());
     }
 }
 

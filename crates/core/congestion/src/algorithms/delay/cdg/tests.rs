@@ -1,7 +1,7 @@
 use super::*;
 use crate::algorithms::reno::window::tests::avoiding;
 use crate::testing::fixtures::{MDS, acked, congestion, path};
-use crate::{AckedPacket, Controller};
+use crate::{Ack, AckedPacket, Cause, Controller, Sent};
 use units::Time;
 
 /// A controller and the packets of its flight.
