@@ -45,9 +45,9 @@ fn here_and_now() -> String {
 }
 
 /// Returns the identifier of a study's finished runs. A measurement that goes on later has the same
-/// one, but only on the same machine with the same kernel.
-pub(crate) fn runs_id(manifest: &Manifest) -> String {
-    let here = || format!("{}, Linux {}", of_kernel("hostname"), of_kernel("osrelease"));
+/// one, but only on the same machine with the same settings.
+pub(crate) fn runs_id(manifest: &Manifest, settings: Option<&str>) -> String {
+    let here = || format!("{}, {}", of_kernel("hostname"), settings.unwrap_or_default());
     Manifest { measured: manifest.measured.as_ref().map(|_| here()), ..manifest.clone() }.id()
 }
 

@@ -71,6 +71,12 @@ impl Options {
         self.places.get(self.world).is_some_and(World::is_real_time)
     }
 
+    /// Returns the settings of the worlds of these options, or `None` if one does not know them.
+    pub(crate) fn settings(&self) -> Option<String> {
+        let places = self.backends.iter().chain([&self.world]);
+        places.map(|place| self.places.get(*place)?.settings()).collect()
+    }
+
     /// Returns the world of this name.
     ///
     /// # Errors

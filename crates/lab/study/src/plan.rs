@@ -197,15 +197,17 @@ impl<'a> Plan<'a> {
 
 /// Returns the store of finished runs until the study is complete. It ends with the process for
 /// runs that cannot be used again: those with qlog or pcapng files, which are stored separately,
-/// and runs that are made although they exist.
+/// runs that are made although they exist, and those of programs that may change meanwhile.
 fn runs(options: &Options, manifest: &Manifest) -> io::Result<Runs> {
-    let kept = Runs::open(&options.out, manifest, &runs_id(manifest));
+    let settings = options.settings();
+    let kept = Runs::open(&options.out, manifest, &runs_id(manifest, settings.as_deref()));
     let is_once = options.fresh && options.runs == Selection::All;
+    let is_unknown = manifest.measured.is_some() && settings.is_none();
     if is_once && manifest.measured.is_some() {
         // Newer measurements replace them.
         kept.discard();
     }
-    match options.qlog.is_some() || options.pcap || is_once {
+    match options.qlog.is_some() || options.pcap || is_once || is_unknown {
         true => Runs::temporary(&options.out, manifest),
         false => Ok(kept),
     }

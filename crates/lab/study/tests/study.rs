@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use ackclock_study::{
     self as study, Failure, Options, Places, Program, Selection, Silent, Study, experiment,
@@ -66,6 +66,7 @@ impl World for Disturbed {
 struct Stopping {
     runs: Arc<AtomicU32>,
     watch: Arc<Watch>,
+    settings: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl World for Stopping {
@@ -83,6 +84,10 @@ impl World for Stopping {
         let ran = Simulator.run(scenario, pcap, watch, recorder);
         self.watch.stop.store(self.runs.fetch_add(1, Ordering::Relaxed) == 0, Ordering::Relaxed);
         ran
+    }
+
+    fn settings(&self) -> Option<String> {
+        self.settings.lock().unwrap().map(str::to_owned)
     }
 
     fn untold(&self, scenario: &Scenario) -> &'static [&'static str] {
@@ -174,26 +179,35 @@ fn a_world_is_a_value() {
     assert!(matches!(refused, Failure::World(why) if why.contains("it has several flows")));
 }
 
-/// Measurements that are done when a study is interrupted are not made again.
+/// Measurements that are done when a study is interrupted are not made again, unless the settings
+/// of the world have changed or are not known.
 #[test]
 fn an_interrupted_measurement_goes_on() {
-    let out = tempfile::tempdir().unwrap();
-    let runs = Arc::new(AtomicU32::new(0));
-    let watch = Arc::new(Watch::default());
-    let mut options = options(out.path(), "a");
-    let world = Stopping { runs: Arc::clone(&runs), watch: Arc::clone(&watch) };
-    options.places = options.places.with(HERE, world);
-    (options.world, options.backends) = (HERE, vec![HERE]);
-    let interrupted = experiment(&parsed(FILE), &options, &Silent, &watch).unwrap_err();
-    assert!(matches!(interrupted, Failure::Interrupted(3)), "two simulations, one measurement");
-    let run = |options: &Options| {
-        let watch = Watch::default();
-        let before = runs.load(Ordering::Relaxed);
-        let study = experiment(&parsed(FILE), options, &Silent, &watch).unwrap();
-        (complete(study).0.summary.variants[0].rows.len(), runs.load(Ordering::Relaxed) - before)
-    };
-    assert_eq!(run(&options), (2, 1), "the second of two measurements");
-    assert_eq!(run(&options), (2, 2), "a complete study is measured again when it is asked for");
+    for (first, second, kept, more) in [
+        (Some("a"), Some("a"), 3, 1), // two simulations and one measurement
+        (Some("a"), Some("b"), 3, 2),
+        (Some("a"), None, 3, 2),
+        (None, None, 0, 2),
+    ] {
+        let out = tempfile::tempdir().unwrap();
+        let (runs, watch) = (Arc::new(AtomicU32::new(0)), Arc::new(Watch::default()));
+        let settings = Arc::new(Mutex::new(first));
+        let world =
+            Stopping { runs: Arc::clone(&runs), watch: Arc::clone(&watch), settings: Arc::clone(&settings) };
+        let mut options = options(out.path(), "a");
+        options.places = options.places.with(HERE, world);
+        (options.world, options.backends) = (HERE, vec![HERE]);
+        let interrupted = experiment(&parsed(FILE), &options, &Silent, &watch).unwrap_err();
+        assert!(matches!(interrupted, Failure::Interrupted(n) if n == kept), "{first:?}: {interrupted:?}");
+        *settings.lock().unwrap() = second;
+        let run = || {
+            let before = runs.load(Ordering::Relaxed);
+            let study = experiment(&parsed(FILE), &options, &Silent, &Watch::default()).unwrap();
+            (complete(study).0.summary.variants[0].rows.len(), runs.load(Ordering::Relaxed) - before)
+        };
+        assert_eq!(run(), (2, more), "{first:?}, {second:?}");
+        assert_eq!(run(), (2, 2), "a complete study is measured again when it is asked for");
+    }
 }
 
 /// A study needs no terminal, and runs in any thread. Its results are those of the same program

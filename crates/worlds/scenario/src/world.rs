@@ -47,6 +47,12 @@ pub trait World: Send + Sync {
         false
     }
 
+    /// Returns the settings outside of this program that decide a run in real time. `None` if they
+    /// are not known: a finished run is then not used again.
+    fn settings(&self) -> Option<String> {
+        None
+    }
+
     /// Reports whether all flows of a scenario are endpoints that can also run in virtual time.
     fn has_virtual_twin(&self, _: &Scenario) -> bool {
         false

@@ -171,6 +171,10 @@ impl World for Kernel {
         endpoints::unknown(scenario)
     }
 
+    fn settings(&self) -> Option<String> {
+        Some(tcp::settings())
+    }
+
     fn is_real_time(&self) -> bool {
         true
     }

@@ -70,6 +70,10 @@ impl World for Endpoints {
         endpoints::unknown(scenario)
     }
 
+    fn settings(&self) -> Option<String> {
+        Some(crate::emu::tcp::settings())
+    }
+
     fn is_real_time(&self) -> bool {
         true
     }

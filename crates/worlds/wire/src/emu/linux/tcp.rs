@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -59,6 +60,25 @@ pub struct Connection {
     pub client: TcpStream,
     /// The server's end.
     pub server: TcpStream,
+}
+
+/// Returns what decides the kernel's TCP: its build, and the parameters of TCP and its controllers.
+pub fn settings() -> String {
+    let list = |folder: &str| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_of_tcp = |name: &str| name.starts_with("tcp_");
+        entries.filter(move |path| path.file_name().is_some_and(|name| is_of_tcp(&name.to_string_lossy())))
+    };
+    let parameters = |module: PathBuf| {
+        let entries = fs::read_dir(module.join("parameters")).into_iter().flatten();
+        entries.flatten().map(|entry| entry.path())
+    };
+    let mut files: Vec<PathBuf> = list("/sys/module").flat_map(parameters).collect();
+    files.extend(list("/proc/sys/net/ipv4"));
+    files.sort();
+    let read = |path: &PathBuf| fs::read_to_string(path).unwrap_or_default();
+    let values = files.iter().map(|path| format!("{}: {}", path.display(), read(path).trim()));
+    [read(&"/proc/version".into())].into_iter().chain(values).collect::<Vec<_>>().join("\n")
 }
 
 /// Sets TCP at both ends: whether it negotiates ECN, and whether connections pass what they have
