@@ -110,6 +110,7 @@ mod tests {
             ("bbr1-ecn-gated", MarkCounts),
             ("dccc", ReceiveTimes),
             ("ledbat", ReceiveTimes),
+            ("dctcp", MarkCounts),
             ("nada", ReceiveTimes),
             ("nada-2013", ReceiveTimes),
             ("gcc", ReceiveTimes),

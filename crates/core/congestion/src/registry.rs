@@ -378,8 +378,8 @@ registry! {
     /// TCP Veno, Reno that takes a loss without a queue for a random one: Fu and Liew, IEEE JSAC
     /// (February 2003), with the rules of Linux tcp_veno.c.
     "veno" veno::Params, veno::VARIABLES = |p, path| Box::new(veno::VenoController::new(p.clone(), path));
-    /// TCP DUAL, Reno that also reduces its window while the RTT is high: Wang and Crowcroft, ACM CCR
-    /// (April 1992).
+    /// TCP DUAL, Reno that also reduces its window while the RTT is high: Wang and Crowcroft, ACM
+    /// CCR (April 1992).
     "dual" dual::Params, dual::VARIABLES = |p, path| Box::new(dual::DualController::new(p.clone(), path));
     /// CDG, which backs off at random while the RTT grows: Hayes and Armitage, IFIP Networking (May
     /// 2011), with the rules of Linux tcp_cdg.c.

@@ -256,8 +256,9 @@ fn veno() {
     assert!(congested.iter().all(|w| w[2] <= w[0] + 1), "at most one packet in two round trips");
 }
 
-/// An eighth of the window down once the queue exceeds half of pipe and buffer's range, 150 packets,
-/// within two round trips. The RTT is that of the ACK at the round trip's end. Nothing is lost.
+/// An eighth of the window down once the queue exceeds half of pipe and buffer's range, 150
+/// packets, within two round trips. The RTT is that of the ACK at the round trip's end. Nothing is
+/// lost.
 #[test]
 fn dual() {
     check("dual", "name = 'dual'", &[126.0..=129.0, 134.0..=138.0, 143.0..=146.0]);
@@ -281,8 +282,8 @@ fn cdg() {
 }
 
 /// Twelve packets in the queue are an eighth of the base RTT, then it grows like Reno. More than 80
-/// queued packets are removed, at 183 packets, but only down to its estimate of a Reno flow's window.
-/// That estimate grows as the window does, so a loss follows. It halves the window.
+/// queued packets are removed, at 183 packets, but only down to its estimate of a Reno flow's
+/// window. That estimate grows as the window does, so a loss follows. It halves the window.
 #[test]
 fn yeah() {
     check("yeah", "name = 'yeah'", &[101.0..=101.0, 145.0..=155.0, 201.0..=201.0]);

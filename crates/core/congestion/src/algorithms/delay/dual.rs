@@ -213,8 +213,8 @@ mod tests {
         let mut cc = with(Params::default(), 50.0);
         for n in 1..20 {
             round(&mut cc, 100);
-            // A round trip acknowledges whole packets of a window that grows meanwhile, which is up to
-            // two packets in fifty less.
+            // A round trip acknowledges whole packets of a window that grows meanwhile, which is up
+            // to two packets in fifty less.
             let grown = packets(&cc) - 50.0;
             assert!(grown > 0.96 * f64::from(n) && grown <= f64::from(n), "{n}: {grown}");
         }
