@@ -333,7 +333,8 @@ mod tests {
         let names: Vec<&str> = flow.inner.clone().into_iter().map(|(name, _)| name).collect();
         let mut expected = Vec::new();
         algorithm(controller).build(PathInfo::default()).trace(&mut |name, _| expected.push(name));
-        assert_eq!(names, expected, "{controller}");
+        // Variables that come later than the first sample follow.
+        assert!(names.starts_with(&expected), "{controller}: {names:?}");
         assert!(flow.inner.clone().into_iter().all(|(_, column)| column.len() == 100));
         let known = flow.inner[variable].iter().filter(|value| value.is_finite());
         (ran.invalid_reasons, known.fold(f64::NAN, f64::max))
