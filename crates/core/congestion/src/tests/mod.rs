@@ -11,6 +11,4 @@ mod path;
 mod ranges;
 mod read;
 mod rules;
-#[allow(unreachable_pub, reason = "what `params!` writes is public")]
-mod scalable;
 mod variables;

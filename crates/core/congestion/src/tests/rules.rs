@@ -103,6 +103,8 @@ const VARIANTS: &[&str] = &[
     "name = 'dccc'\nowd = 'windowed'\nfixed-period = '100 ms'\nsending-rate = 'measured'\nsilence = 'off'",
     "name = 'hstcp'\nslow-start = 'hystart++'\nlow-window = 4.0",
     "name = 'hstcp'\nslow-start = 'hystart'\nmax-ssthresh = 100",
+    "name = 'illinois'\nalpha-min = 2.0\nalpha-max = 2.0\ntheta = 1\nwin-thresh = 2\ncount = 'bytes'",
+    "name = 'scalable'\nlegacy-window = 16\na = 0.02\ncount = 'acks'\nslow-start = 'hystart'",
     "name = 'dctcp'\nrules = 'linux'\ncount = 'packets'\ninitial-window = 10",
     "name = 'dctcp'\nslow-start = 'hystart'\ngrowth = 'ack'\ng = 0.5\nalpha-on-init = 0.0",
     "name = 'ledbat'\nslow-start = 'standard'\ntarget = '25 ms'\ngain = 0.5",

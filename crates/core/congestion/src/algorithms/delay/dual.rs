@@ -31,11 +31,10 @@ use crate::{Ack, Cause, Congestion, Range, params};
 use units::Duration;
 
 params! {
-    /// alpha, part of the RTT's range above which the window shrinks, 0..1. Brakmo et al.
-    /// 1994: the average of the smallest and the largest RTT.
+    /// alpha, part of the RTT's range above which the window shrinks, 0..1. Brakmo et al. 1994: the
+    /// average of the smallest and the largest RTT.
     alpha: f64 = 0.5 => Range::PART,
-    /// Factor by which the window is multiplied when the RTT is above, 0..1. Brakmo et al.
-    /// 1994.
+    /// Factor by which the window is multiplied when the RTT is above, 0..1. Brakmo et al. 1994.
     delay_reduction: f64 = 0.875 => Range::SHARE,
     /// Number of round trips between two tests of the RTT. Brakmo et al. 1994.
     period: u64 = 2 => Range::COUNT,
@@ -65,12 +64,10 @@ crate::variables! {
     /// Slow-start threshold, infinite until slow start has ended. RFC 5681 section 3.1.
     ssthresh: "bytes",
     /// Smallest RTT since the start or the last timeout, RTTmin, from the first sample on. Brakmo
-    /// et al.
-    /// 1994.
+    /// et al. 1994.
     rtt_min: "s"; later,
     /// Largest RTT since the start or the last timeout, RTTmax, from the first sample on. Brakmo et
-    /// al.
-    /// 1994.
+    /// al. 1994.
     rtt_max: "s"; later,
 }
 

@@ -317,8 +317,9 @@ mod tests {
             // Linux rounds alpha down to 1/128 after a division by 0.297, and beta to 1/64.
             assert!((rule.alpha - alpha).abs() <= 1.0 / 128.0 + 0.02 * alpha, "{step}: {}", rule.alpha);
             assert!((rule.beta - beta).abs() <= 1.0 / 64.0 + 0.0005, "{step}: {}", rule.beta);
-            // Linux adds whole packets and drops the rest, up to a packet per round trip.
-            assert!((cc.frame.window.cwnd - packets).abs() <= 5.0, "{step}: {}", cc.frame.window.cwnd);
+            // Linux adds whole packets and drops the rest, up to a packet per round trip. It takes
+            // packets counted before alpha rose with the new alpha. That is 2.9 packets at most.
+            assert!((cc.frame.window.cwnd - packets).abs() <= 3.0, "{step}: {}", cc.frame.window.cwnd);
         }
     }
 

@@ -391,6 +391,16 @@ impl Info {
 mod tests {
     use super::*;
 
+    /// The settings are those of this kernel, and the same when nothing changes.
+    #[test]
+    fn settings_of_this_kernel() {
+        let all = settings();
+        let ecn = fs::read_to_string("/proc/sys/net/ipv4/tcp_ecn").unwrap();
+        assert!(all.starts_with("Linux version "), "{all}");
+        assert!(all.contains(&format!("/proc/sys/net/ipv4/tcp_ecn: {}\n", ecn.trim())), "{all}");
+        assert_eq!(all, settings());
+    }
+
     #[test]
     fn reads_the_kernels_numbers() {
         let mut bytes = [0; LENGTH];

@@ -160,6 +160,8 @@ fn the_run_begins_with_the_first_data_and_ends_with_the_last() {
     assert_eq!(totals.queue_delay.mean_ms(), 1.0);
     // By the end three packets have arrived, and the retransmission arrives at that moment.
     assert_eq!((outcome.link.delivered.packets, outcome.link.delivered.bytes), (4, 4 * 1079));
+    // One more has left the link, which takes 1 ms, and is still under way, which takes 10 ms.
+    assert_eq!(outcome.carried, [5 * 1079]);
     let lost =
         |(at, event): &(Time, Traced)| (*at, matches!(event, Traced::Lost { pn: 1, .. })) == (ms(30), true);
     assert!(flow.trace.as_ref().unwrap().iter().any(lost));
