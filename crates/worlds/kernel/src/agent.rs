@@ -81,13 +81,16 @@ impl Agent {
     /// # Errors
     /// The signal that TCP lacks.
     pub fn check(algorithm: &Algorithm) -> Result<(), Error> {
-        match algorithm.build(PathInfo::default()).needs().every_receive_time {
-            true => Err(Error::new(format!(
-                "{} needs the arrival time of every packet, and TCP has one for each ACK",
-                algorithm.name()
-            ))),
-            false => Ok(()),
-        }
+        let needs = algorithm.build(PathInfo::default()).needs();
+        let lacks = if needs.every_receive_time {
+            "the arrival time of every packet, and TCP has one for each ACK"
+        } else if needs.mark_counts {
+            // RFC 3168 section 6.1.3: ECE in every ACK until the sender has answered.
+            "the number of marked packets, and TCP repeats one mark for a round trip"
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(format!("{} needs {lacks}", algorithm.name())))
     }
 
     /// Registers a controller under this name.

@@ -47,7 +47,7 @@ pub fn constants(algorithm: &Algorithm) -> Result<Constants, String> {
     }
     let names = natives().map(|native| format!("`{}`", native.name()));
     Err(format!(
-        "`{}` has no native program; {} have one, and an agent runs every controller",
+        "`{}` has no native program; {} have one, and an agent runs others",
         algorithm.name(),
         names.join(" and ")
     ))
@@ -217,7 +217,7 @@ mod tests {
         let other = congestion::Registry::default().get("cubic").unwrap().algorithm();
         assert_eq!(
             why(other),
-            "`cubic` has no native program; `dstar` and `tcp-reno` have one, and an agent runs every controller"
+            "`cubic` has no native program; `dstar` and `tcp-reno` have one, and an agent runs others"
         );
     }
 }

@@ -40,7 +40,7 @@ enum Action {
         /// Name of the module in the kernel.
         name: String,
     },
-    /// Run any controller for TCP sockets, until Ctrl-C.
+    /// Run a controller for TCP sockets, until Ctrl-C.
     ///
     /// The controller runs in this process, and answers each ACK about 0.15 ms later. When it ends,
     /// its connections go on as Reno.

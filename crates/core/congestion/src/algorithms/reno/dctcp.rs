@@ -25,8 +25,10 @@
 //! Deviations: the sender reports a mark before the ACK that carries it. A reduction therefore uses
 //! alpha without the window that this ACK ends. Linux updates alpha first. A loss in the window of
 //! a mark does not reduce again (section 3.5). Linux halves again. The receiver's part (section
-//! 3.2) is not needed, because ACKs carry counts. No window is below two packets, as in Linux.
-//! Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
+//! 3.2) is not needed where ACKs carry counts, as in QUIC and in the simulator's TCP. Kernel TCP
+//! repeats a mark for a round trip (RFC 3168), so its agent refuses this controller. No window is
+//! below two packets, as in Linux. Persistent congestion, which TCP lacks, follows RFC 9002 section
+//! 7.6.2.
 
 use crate::algorithms::reno::window::{self, Growth, Progress, Reno};
 use crate::components::count::Count;

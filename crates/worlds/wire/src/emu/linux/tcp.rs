@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -62,19 +62,18 @@ pub struct Connection {
     pub server: TcpStream,
 }
 
-/// Returns what decides the kernel's TCP: its build, and the parameters of TCP and its controllers.
+/// Returns what decides the kernel's TCP: its build, and the parameters of TCP, its controllers and
+/// sockets.
 pub fn settings() -> String {
-    let list = |folder: &str| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        let is_of_tcp = |name: &str| name.starts_with("tcp_");
-        entries.filter(move |path| path.file_name().is_some_and(|name| is_of_tcp(&name.to_string_lossy())))
+    let list = |folder: &Path, begin: &str| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let wanted = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(begin));
+        wanted.map(|entry| entry.path()).collect()
     };
-    let parameters = |module: PathBuf| {
-        let entries = fs::read_dir(module.join("parameters")).into_iter().flatten();
-        entries.flatten().map(|entry| entry.path())
-    };
-    let mut files: Vec<PathBuf> = list("/sys/module").flat_map(parameters).collect();
-    files.extend(list("/proc/sys/net/ipv4"));
+    let modules = list(Path::new("/sys/module"), "tcp_");
+    let mut files: Vec<_> = modules.iter().flat_map(|module| list(&module.join("parameters"), "")).collect();
+    files.extend(list(Path::new("/proc/sys/net/ipv4"), "tcp_"));
+    files.extend(list(Path::new("/proc/sys/net/core"), ""));
     files.sort();
     let read = |path: &PathBuf| fs::read_to_string(path).unwrap_or_default();
     let values = files.iter().map(|path| format!("{}: {}", path.display(), read(path).trim()));
