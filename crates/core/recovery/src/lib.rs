@@ -16,7 +16,9 @@ pub use clock::Clock;
 pub use ecn::EcnCounts;
 pub use feed::{ControllerFeed, Exit};
 pub use receiver::{AckConfig, AckEvery, AckReceipt, OnGap, Reassembly, Receiver, TcpReceiver};
-pub use sender::config::{LossLabel, Paced, Pto, Reduction, Rto, TimeThreshold, Timeout, packets_until_skip};
+pub use sender::config::{
+    LossLabel, Paced, PacketCount, Pto, Reduction, Rto, TimeThreshold, Timeout, packets_until_skip,
+};
 pub use sender::pacer::{Pacing, Style};
 pub use sender::{
     AckEffects, Budget, Config, Limit, Payload, Role, SendDecision, Sender, SpaceId, Stats, Timers,

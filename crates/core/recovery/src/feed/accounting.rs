@@ -92,8 +92,8 @@ pub(crate) struct Reason {
     pub(crate) cause: Cause,
     /// Number of the next packet to send.
     pub(crate) next_pn: u64,
-    /// End of the stream data sent so far. Only [`Exit::NewrenoTcp`] uses it.
-    pub(crate) edge: u64,
+    /// Stream offset whose arrival ends the period. Only TCP's exits use it.
+    pub(crate) until_offset: u64,
     pub(crate) prior_in_flight: u64,
     pub(crate) rtt: RttEstimate,
 }
@@ -228,8 +228,8 @@ impl Accounting {
 
     /// Starts a recovery period and lets the controller reduce its window.
     pub(crate) fn reduce(&mut self, now: Time, reason: Reason, batch: &mut Batch) {
-        let Reason { cause, next_pn, edge, prior_in_flight, rtt } = reason;
-        self.period.begin(now, cause, next_pn, edge);
+        let Reason { cause, next_pn, until_offset, prior_in_flight, rtt } = reason;
+        self.period.begin(now, cause, next_pn, until_offset);
         // The packets that this ACK acknowledged were sent before the reduction.
         batch.summary.growth = 0;
         batch.acked.iter_mut().for_each(|p| p.before_reduction = true);
@@ -278,7 +278,7 @@ impl Accounting {
             app_limited: summary.app_limited,
             cwnd_limited: summary.window_filled,
         });
-        asked.filter(|_| !self.period.covers(summary.newest_pn()))
+        asked.filter(|_| !self.period.covers(summary.newest_pn(), Cause::Delay))
     }
 
     /// Counts late packets of recovery period `period`. Returns true if the reduction was spurious

@@ -177,7 +177,7 @@ impl ControllerFeed {
         self.apply_verdicts(now);
         let newest = self.batch.summary.newest_pn().max(self.largest_acked.unwrap_or(0));
         let collapses = matches!(cause, Cause::PersistentCongestion | Cause::Timeout);
-        if collapses || !self.accounting.period.covers(newest) {
+        if collapses || !self.accounting.period.covers(newest, cause) {
             self.reduce(now, cause);
         }
         if collapses {
@@ -326,7 +326,7 @@ impl ControllerFeed {
         }
         self.accounting.report_losses(now, first, &self.batch);
         let newest = lost.iter().rev().find(|l| l.1 != Detection::Timeout);
-        if newest.is_some_and(|l| !self.accounting.period.covers(l.0)) {
+        if newest.is_some_and(|l| !self.accounting.period.covers(l.0, Cause::Loss)) {
             self.reduce(now, Cause::Loss);
         }
         self.count_losses(now, first);
@@ -348,7 +348,7 @@ impl ControllerFeed {
     fn report_ack(&mut self, now: Time, newest: Option<u64>, ack_delay: Duration, ce: u64) {
         let round_start = newest.is_some_and(|newest| self.accounting.ends_round(newest, self.next_pn));
         if ce > 0 {
-            if !self.accounting.period.covers(newest.unwrap_or(0)) {
+            if !self.accounting.period.covers(newest.unwrap_or(0), Cause::Ecn) {
                 self.reduce(now, Cause::Ecn);
             }
             self.accounting.period.forbid_undo();
@@ -365,7 +365,7 @@ impl ControllerFeed {
         let (prior_in_flight, next_pn, rtt) = (self.open().prior_in_flight, self.next_pn, self.rtt);
         self.accounting.reduce(
             now,
-            Reason { cause, next_pn, edge: 0, prior_in_flight, rtt },
+            Reason { cause, next_pn, until_offset: 0, prior_in_flight, rtt },
             &mut self.batch,
         );
     }

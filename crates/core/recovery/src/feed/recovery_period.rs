@@ -16,6 +16,9 @@ pub enum Exit {
     /// When everything sent before the reduction has arrived (RFC 6582). There is no second
     /// reduction until all holes are filled.
     NewrenoTcp,
+    /// TCP only: when the first new data is acknowledged. A further hole in the same window then
+    /// starts another period, with another reduction (Reno of 1990; RFC 2581 section 3.2).
+    RenoTcp,
 }
 
 /// The current or last recovery period.
@@ -37,7 +40,7 @@ pub(crate) struct RecoveryPeriod {
     covered_below: u64,
     /// Packets below this number do not grow the window.
     no_growth_below: u64,
-    /// [`Exit::NewrenoTcp`]: the period ends when all stream bytes below this offset have arrived.
+    /// TCP's exits: the period ends when all stream bytes below this offset have arrived.
     until_offset: u64,
     /// The window collapsed, and may grow again during the period.
     collapsed: bool,
@@ -68,7 +71,7 @@ impl RecoveryPeriod {
     }
 
     /// Starts a period because the window is reduced.
-    pub(crate) fn begin(&mut self, now: Time, cause: Cause, next_pn: u64, highest_offset: u64) {
+    pub(crate) fn begin(&mut self, now: Time, cause: Cause, next_pn: u64, until_offset: u64) {
         let collapsed = matches!(cause, Cause::Timeout | Cause::PersistentCongestion);
         let persistent = cause == Cause::PersistentCongestion;
         let undoable = match cause {
@@ -87,7 +90,7 @@ impl RecoveryPeriod {
             ends_with: next_pn,
             covered_below: if persistent { 0 } else { next_pn },
             no_growth_below: if collapsed { 0 } else { next_pn },
-            until_offset: highest_offset,
+            until_offset,
             collapsed,
             undoable,
             ..Self::new(self.exit)
@@ -123,21 +126,28 @@ impl RecoveryPeriod {
         }
     }
 
-    /// Reports whether a reduction since this packet was sent covers its loss.
-    pub(crate) fn covers(&self, pn: u64) -> bool {
-        pn < self.covered_below || (self.exit == Exit::NewrenoTcp && self.active)
+    /// Reports whether a reduction since this packet was sent covers its loss or mark.
+    pub(crate) fn covers(&self, pn: u64, cause: Cause) -> bool {
+        match (self.exit, cause) {
+            (Exit::RenoTcp, Cause::Loss) => self.active,
+            (exit, _) => pn < self.covered_below || (exit == Exit::NewrenoTcp && self.active),
+        }
     }
 
     /// Reports whether the acknowledgement of this packet must not grow the window.
     pub(crate) fn forbids_growth(&self, pn: u64) -> bool {
-        pn < self.no_growth_below || (self.exit == Exit::NewrenoTcp && self.active && !self.collapsed)
+        let repairing = self.active && !self.collapsed;
+        match self.exit {
+            Exit::RenoTcp => repairing,
+            exit => pn < self.no_growth_below || (exit == Exit::NewrenoTcp && repairing),
+        }
     }
 
     /// Ends the period if this acknowledgement does. Returns true if it did.
     pub(crate) fn try_exit(&mut self, newest_acked: u64, cumulative: u64) -> bool {
         let over = match self.exit {
             Exit::Quic => newest_acked >= self.ends_with,
-            Exit::NewrenoTcp => cumulative >= self.until_offset,
+            Exit::NewrenoTcp | Exit::RenoTcp => cumulative >= self.until_offset,
         };
         let ends = self.active && over;
         self.active &= !over;
@@ -195,7 +205,7 @@ impl RecoveryPeriod {
         !self.active || self.cause == Some(Cause::Ecn)
     }
 
-    /// Returns the offset at which [`Exit::NewrenoTcp`] ends the period.
+    /// Returns the offset at which TCP's exits end the period.
     pub(crate) fn until_offset(&self) -> u64 {
         self.until_offset
     }

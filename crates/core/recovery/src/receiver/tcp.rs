@@ -37,6 +37,7 @@ pub struct TcpReceiver {
     unacked: u64,
     due: Option<Time>,
     quick_acks: Option<QuickAcks>,
+    with_sack: bool,
 }
 
 impl TcpReceiver {
@@ -48,6 +49,7 @@ impl TcpReceiver {
         let config = config.into();
         Self {
             quick_acks: config.quick_acks.then(|| QuickAcks::new(mss, rtt)),
+            with_sack: true,
             config,
             clock,
             stream: Reassembly::default(),
@@ -90,12 +92,18 @@ impl TcpReceiver {
         self.due
     }
 
+    /// Leaves SACK blocks out of acknowledgements.
+    #[must_use]
+    pub fn without_sack(self) -> Self {
+        Self { with_sack: false, ..self }
+    }
+
     /// Returns the ACK to send now.
     pub fn ack(&mut self, now: Time) -> TcpAck {
         self.unacked = 0;
         self.due = None;
         self.quick_acks.iter_mut().for_each(QuickAcks::on_ack);
-        let sacks = if self.stream.has_no_gaps() { NO_SACKS } else { self.sacks() };
+        let sacks = if self.with_sack && !self.stream.has_no_gaps() { self.sacks() } else { NO_SACKS };
         let ecn = (self.ecn != EcnCounts::default()).then_some(self.ecn);
         self.last_ack = self.stream.contiguous();
         let timestamps = self.timestamps(now);

@@ -70,6 +70,8 @@ impl<T: Payload> Sender<T> {
     pub fn on_tcp_ack(&mut self, now: Time, ack: &TcpAck, out: &mut AckEffects<T>) {
         out.clear();
         self.forget_late(now);
+        let bare = (!self.config.sack).then(|| TcpAck { sacks: Default::default(), ..*ack });
+        let ack = bare.as_ref().unwrap_or(ack);
         let (prior_in_flight, prior_largest) = (self.accounting.bytes_in_flight, self.space.largest_acked);
         let period = self.accounting.period.serial();
         self.space.late.take_covered(ack, &mut out.scratch.late);
@@ -77,6 +79,8 @@ impl<T: Payload> Sender<T> {
         if !out.scratch.late.is_empty() {
             self.mark_late(now, out);
         }
+        let duplicate =
+            !self.config.sack && self.count_duplicate(ack.cumulative, out.scratch.batch.acked.len());
         let advanced = ack.cumulative > self.unacknowledged || self.config.timeout == Timeout::Pto;
         self.unacknowledged = self.unacknowledged.max(ack.cumulative);
         if !out.scratch.batch.acked.is_empty() || !out.late.is_empty() {
@@ -92,6 +96,8 @@ impl<T: Payload> Sender<T> {
                 prior_largest,
             };
             self.process_ack(now, &context, out);
+        } else if duplicate {
+            self.detect_by_duplicates(now, prior_in_flight, out);
         }
         if !out.scratch.late.is_empty() {
             self.undo_if_spurious(now, period, prior_largest, out);
@@ -214,10 +220,10 @@ impl<T: Payload> Sender<T> {
             let Some(packet) = self.space.sent.get(pn) else { continue };
             let (arrival, start) = (self.arrival(now, pn, packet, ack.echo), packet.data.range().start);
             let sent = packet.sent;
-            if !packet.is_repeat() {
-                out.scratch.oldest = Some(out.scratch.oldest.map_or(sent, |oldest| oldest.min(sent)));
-            } else {
+            if packet.is_repeat() {
                 self.space.late.on_repeat_acked(start, arrival == Arrival::Unproven, &mut out.scratch.late);
+            } else if arrival != Arrival::Unproven {
+                out.scratch.oldest = Some(out.scratch.oldest.map_or(sent, |oldest| oldest.min(sent)));
             }
             // The peer acknowledges the repeat, and not as a duplicate, so the original has not
             // arrived. RFC 8985 section 7.4.
@@ -235,6 +241,8 @@ impl<T: Payload> Sender<T> {
     fn arrival(&self, now: Time, pn: u64, packet: &Packet<T>, echo: u64) -> Arrival {
         if pn == echo {
             Arrival::Certain
+        } else if !self.config.sack && !packet.is_repeat() {
+            Arrival::Unproven // it may have waited for the hole to be filled
         } else if !packet.is_repeat() || (pn < echo && now - packet.sent >= self.round_trip.rtt().min()) {
             Arrival::Likely
         } else {
@@ -323,6 +331,7 @@ impl<T: Payload> Sender<T> {
         if self.accounting.period.try_exit(newest, context.cumulative) {
             self.reordering.on_recovered();
             self.allowance.end_reduction();
+            self.duplicates.reset();
         }
 
         // Growth last: an ACK that reduces the window does not let it grow.
@@ -375,13 +384,13 @@ impl<T: Payload> Sender<T> {
         out: &mut AckEffects<T>,
     ) {
         if ce > 0 {
-            if !self.accounting.period.covers(newest) {
+            if !self.accounting.period.covers(newest, Cause::Ecn) {
                 self.reduce(now, Cause::Ecn, prior, out);
             }
             self.accounting.period.forbid_undo();
         }
         if let Some(pn) = out.scratch.repaired {
-            if !self.accounting.period.covers(pn) {
+            if !self.accounting.period.covers(pn, Cause::Loss) {
                 self.reduce(now, Cause::Loss, prior, out);
             }
             self.accounting.period.forbid_undo();

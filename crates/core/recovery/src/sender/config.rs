@@ -19,8 +19,14 @@ pub struct Config {
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub packet_threshold: Option<u64>,
+    /// Quantity that the packet threshold limits.
+    pub packet_count: PacketCount,
+    /// Whether to lower the packet threshold to one less than the packets outstanding, if these are
+    /// two or three and the application has no more data. RFC 5827.
+    pub early_retransmit: bool,
     /// Time after which a missing packet is declared lost, in RTTs. `"rack"`: the adaptive window
-    /// of RFC 8985. `"off"`: no time threshold. RFC 9002 section 6.1.2.
+    /// of RFC 8985. `"vegas"`: the check of TCP Vegas. `"off"`: no time threshold. RFC 9002 section
+    /// 6.1.2.
     pub time_threshold: TimeThreshold,
     /// Rule to which a loss is attributed if both thresholds hold. It changes no behaviour, only
     /// counts and logs.
@@ -38,6 +44,9 @@ pub struct Config {
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<f64>"))]
     pub max_time_threshold: Option<f64>,
+    /// TCP only: whether acknowledgements contain SACK blocks (RFC 2018). Without them, duplicate
+    /// acknowledgements are counted (RFC 5681 section 3.2).
+    pub sack: bool,
     /// End of a recovery period.
     pub exit: Exit,
     /// Shape of the window reduction at a congestion event.
@@ -104,6 +113,19 @@ pub struct Config {
     pub skip_numbers: Option<u64>,
 }
 
+/// Quantity that the packet threshold limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketCount {
+    /// Difference between the packet's number and the largest acknowledged one (RFC 9002 section
+    /// 6.1.1).
+    Numbers,
+    /// TCP only: packets SACKed beyond the missing one, by their bytes or by their sequences
+    /// (`IsLost`, RFC 6675 section 4).
+    Sacked,
+}
+
 /// Rule to which a loss is attributed if the packet threshold and the time threshold hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -151,6 +173,8 @@ pub enum Timeout {
     /// One tail loss probe (RFC 8985 section 7), then retransmission timeouts, which collapse the
     /// window (RFC 6298).
     TlpRto,
+    /// Retransmission timeouts without a tail loss probe (RFC 6298).
+    Rto,
 }
 
 /// Formula for QUIC's probe timeout, without backoff.
@@ -185,17 +209,21 @@ pub enum TimeThreshold {
     Factor(f64),
     /// RACK's adaptive reordering window, RFC 8985 section 6.2.
     Rack,
+    /// The check of TCP Vegas: `smoothed_rtt + 4 * rttvar`, examined when an acknowledgement
+    /// arrives, never by a timer. Brakmo, O'Malley and Peterson, SIGCOMM 1994, section 3.1.
+    Vegas,
     /// No time threshold.
     Off,
 }
 
-units::json_schema!(TimeThreshold, { "anyOf": [{ "type": "number", "minimum": 1 }, { "enum": ["rack", "off"] }] });
+units::json_schema!(TimeThreshold, { "anyOf": [{ "type": "number", "minimum": 1 }, { "enum": ["rack", "vegas", "off"] }] });
 
 impl Serialize for TimeThreshold {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Factor(f) => s.serialize_f64(*f),
             Self::Rack => s.serialize_str("rack"),
+            Self::Vegas => s.serialize_str("vegas"),
             Self::Off => s.serialize_str("off"),
         }
     }
@@ -207,7 +235,7 @@ impl<'de> Deserialize<'de> for TimeThreshold {
         impl de::Visitor<'_> for Visitor {
             type Value = TimeThreshold;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a factor of at least 1 (1.125), \"rack\" or \"off\"")
+                f.write_str("a factor of at least 1 (1.125), \"rack\", \"vegas\" or \"off\"")
             }
             fn visit_f64<E: de::Error>(self, factor: f64) -> Result<TimeThreshold, E> {
                 if factor >= 1.0 && factor.is_finite() {
@@ -222,6 +250,7 @@ impl<'de> Deserialize<'de> for TimeThreshold {
             fn visit_str<E: de::Error>(self, word: &str) -> Result<TimeThreshold, E> {
                 match word {
                     "rack" => Ok(TimeThreshold::Rack),
+                    "vegas" => Ok(TimeThreshold::Vegas),
                     "off" => Ok(TimeThreshold::Off),
                     _ => Err(E::invalid_value(de::Unexpected::Str(word), &self)),
                 }
@@ -261,10 +290,13 @@ impl Config {
     pub fn quic() -> Self {
         Self {
             packet_threshold: Some(3),
+            packet_count: PacketCount::Numbers,
+            early_retransmit: false,
             time_threshold: TimeThreshold::Factor(1.125),
             loss_label: LossLabel::PacketFirst,
             max_packet_threshold: None,
             max_time_threshold: None,
+            sack: true,
             exit: Exit::Quic,
             reduction: Reduction::AtOnce,
             timeout: Timeout::Pto,

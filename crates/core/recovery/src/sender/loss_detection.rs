@@ -4,6 +4,7 @@
 //! ```text
 //! lost  if  pn <= largest_acked - packet_threshold
 //!       or  time_sent <= now - max(time_threshold * max(smoothed_rtt, latest_rtt), granularity)
+//! Vegas: lost if time_sent <= now - max(smoothed_rtt + 4 * rttvar, granularity), at an ACK
 //! RACK: lost if sent before the newest delivered packet and time_sent + rack.rtt + reo_wnd <= now
 //!       reo_wnd = 0 while no reordering was seen and (in recovery or three packets delivered beyond)
 //!               = min(reo_wnd_mult * min_rtt / 4, smoothed_rtt) otherwise
@@ -14,6 +15,7 @@ use units::{Duration, Time};
 
 use crate::sender::config::{Config, LossLabel, TimeThreshold};
 use crate::sender::rtt::Rtt;
+use crate::sender::scoreboard::Overtaken;
 use crate::sender::sent_packets::{Payload, SentPackets, Status};
 
 /// State of reordering: RACK's (RFC 8985 section 6.2 steps 3 and 4), and the thresholds raised by
@@ -77,7 +79,8 @@ impl Reordering {
         }
     }
 
-    fn packet_threshold(&self, config: &Config) -> Option<u64> {
+    /// Returns the packet threshold, if there is one.
+    pub(crate) fn packet_threshold(&self, config: &Config) -> Option<u64> {
         let raised = |most: u64| self.enough.min(most);
         config.packet_threshold.map(|fixed| fixed.max(config.max_packet_threshold.map_or(0, raised)))
     }
@@ -117,6 +120,7 @@ pub(crate) struct Search<'a> {
     pub(crate) reordering: &'a Reordering,
     pub(crate) now: Time,
     pub(crate) largest_acked: u64,
+    pub(crate) overtaken: Overtaken,
     /// RTT of the newest delivered packet.
     pub(crate) rack_rtt: Duration,
     pub(crate) in_recovery: bool,
@@ -125,20 +129,19 @@ pub(crate) struct Search<'a> {
 impl Search<'_> {
     /// Searches the packets before the largest acknowledged one, and replaces the contents of
     /// `found`. Packets are sent in the order of their numbers: once one survives both rules, all
-    /// later ones do.
+    /// later ones do, except repeats under the [scoreboard](Overtaken::Sacked).
     pub(crate) fn run<T: Payload>(&self, sent: &mut SentPackets<T>, found: &mut Found) {
         found.lost.clear();
         found.loss_time = None;
         if self.config.packet_threshold.is_none() && self.config.time_threshold == TimeThreshold::Off {
             return;
         }
-        let (mut delay, packet_threshold) = (None, self.reordering.packet_threshold(self.config));
-        let mut survivor = None;
+        let (mut delay, mut survivor) = (None, None);
         let is_plain = sent.numbers.is_plain();
         let end = sent.slot_from(self.largest_acked);
         let number = |slot| if is_plain { slot } else { sent.numbers.number(slot) };
         for (slot, packet) in sent.in_flight().take_while(|(slot, _)| *slot < end) {
-            if packet_threshold.is_some_and(|k| self.largest_acked - number(slot) >= k) {
+            if self.overtaken.includes(number(slot), packet) {
                 let time_first = self.config.loss_label == LossLabel::TimeFirst;
                 let mut is_late = || {
                     let delay = *delay.get_or_insert_with(|| self.delay(sent, slot));
@@ -149,16 +152,21 @@ impl Search<'_> {
                 found.lost.push((slot, rule));
                 continue;
             }
-            let Some(delay) = *delay.get_or_insert_with(|| self.delay(sent, slot)) else { break };
-            if packet.sent + delay > self.now {
-                survivor = Some((packet.sent, delay));
+            let delay = *delay.get_or_insert_with(|| self.delay(sent, slot));
+            if delay.is_some_and(|delay| packet.sent + delay <= self.now) {
+                found.lost.push((slot, Detection::TimeThreshold));
+                continue;
+            }
+            survivor = survivor.or(delay.map(|delay| (packet.sent, delay)));
+            if !self.overtaken.skips(packet) {
                 break;
             }
-            found.lost.push((slot, Detection::TimeThreshold));
         }
         let Some((first, delay)) = survivor else { return };
-        // QUIC's timer fires for the first survivor, which is lost first, RACK's for the last.
+        // QUIC's timer fires for the first survivor, which is lost first, RACK's for the last. Vegas
+        // has no timer.
         let dies = match self.config.time_threshold {
+            TimeThreshold::Vegas => return,
             TimeThreshold::Rack => sent.last_in_flight_before(end).map_or(first, |p| p.sent),
             _ => first,
         };
@@ -175,6 +183,7 @@ impl Search<'_> {
                     (self.reordering.factor.max(fixed), self.rtt.smoothed().max(self.rtt.latest()));
                 Some(rtt.mul_f64(factor).max(self.config.granularity))
             }
+            TimeThreshold::Vegas => Some(self.rtt.timeout(self.config.granularity)),
             TimeThreshold::Rack => {
                 let mut beyond = sent.iter_from(hole).filter(|p| p.status == Status::Acked);
                 let eager = || self.in_recovery || beyond.nth(RACK_DUP_THRESHOLD - 1).is_some();

@@ -3,7 +3,7 @@
 use congestion::{Cause, Detection};
 use units::{Duration, Time};
 
-use crate::feed::{Reason, RttEstimate, SentPacket};
+use crate::feed::{Exit, Reason, RttEstimate, SentPacket};
 use crate::sender::config::Reduction;
 use crate::sender::effects::AckEffects;
 use crate::sender::loss_detection::Search;
@@ -14,6 +14,9 @@ use crate::sender::sent_packets::{Kind, Payload, Status};
 impl<T: Payload> Sender<T> {
     /// Finds losses and reduces the window for them.
     pub(super) fn detect_losses(&mut self, now: Time, prior_in_flight: u64, out: &mut AckEffects<T>) {
+        if !self.config.sack {
+            return self.detect_by_duplicates(now, prior_in_flight, out);
+        }
         let Some(largest_acked) = self.space.largest_acked else { return };
         // Usually no packet sent before it is in flight.
         self.space.sent.forget_resolved();
@@ -28,6 +31,7 @@ impl<T: Payload> Sender<T> {
             reordering: &self.reordering,
             now,
             largest_acked,
+            overtaken: self.overtaken(largest_acked),
             rack_rtt: self.round_trip.newest(),
             in_recovery: self.accounting.period.in_recovery(),
         }
@@ -58,9 +62,8 @@ impl<T: Payload> Sender<T> {
             self.mark_lost(slot, detection, out);
         }
         self.accounting.report_losses(now, first, &out.scratch.batch);
-        if let Some(cause) =
-            cause.filter(|cause| *cause != Cause::Loss || !self.accounting.period.covers(newest))
-        {
+        let covered = |cause| cause == Cause::Loss && self.accounting.period.covers(newest, cause);
+        if let Some(cause) = cause.filter(|cause| !covered(*cause)) {
             self.reduce(now, cause, prior_in_flight, out);
         }
         if persistent {
@@ -154,8 +157,12 @@ impl<T: Payload> Sender<T> {
         self.stats.count_reduction(cause);
         out.congestion = Some(cause);
         let before = self.accounting.controller.control().cwnd;
-        let (next_pn, edge, rtt) = (self.serial, self.space.sent.edge(), self.rtt_estimate(None));
-        let reason = Reason { cause, next_pn, edge, prior_in_flight, rtt };
+        let (next_pn, rtt) = (self.serial, self.rtt_estimate(None));
+        let until_offset = match self.config.exit {
+            Exit::RenoTcp => self.unacknowledged.saturating_add(1),
+            _ => self.space.sent.edge(),
+        };
+        let reason = Reason { cause, next_pn, until_offset, prior_in_flight, rtt };
         self.accounting.reduce(now, reason, &mut out.scratch.batch);
         // A sender with packet number spaces reports when the response is complete
         // (`end_response`). Without them, sending takes no time.

@@ -9,6 +9,7 @@ use units::{Duration, Ecn, Rate, Time};
 use crate::feed::Accounting;
 use crate::sender::allowance::Allowance;
 use crate::sender::config::Config;
+use crate::sender::duplicate_acks::DuplicateAcks;
 use crate::sender::ecn_validation::Validation;
 use crate::sender::loss_detection::Reordering;
 use crate::sender::pacing::{self, PacedRelease};
@@ -61,6 +62,7 @@ pub struct Sender<T> {
     pub(super) unacknowledged: u64,
     pub(super) timeouts: Timeouts,
     pub(super) tail_probe: TailProbe,
+    pub(super) duplicates: DuplicateAcks,
     /// The controller has been told that this sender was idle.
     pub(super) restarted: bool,
 }
@@ -85,6 +87,7 @@ impl<T: Payload> Sender<T> {
             unacknowledged: 0,
             timeouts: Timeouts::new(Time::ZERO),
             tail_probe: TailProbe::default(),
+            duplicates: DuplicateAcks::default(),
             restarted: false,
             accounting: Accounting::new(controller, config.exit),
             config,
@@ -194,9 +197,11 @@ impl<T: Payload> Sender<T> {
     }
 
     /// Returns the limit on the bytes in flight. It is above the controller's window while a
-    /// reduction is spread over the round trip, and below it after losses emptied the pipe.
+    /// reduction is spread over the round trip, and below it after losses emptied the pipe. Without
+    /// SACK it is above it by the packets that duplicate acknowledgements stand for.
     pub fn window(&self) -> u64 {
-        self.allowance.window(self.control.cwnd)
+        let arrived = self.duplicates.arrived() * self.path.max_datagram_size;
+        self.allowance.window(self.control.cwnd).saturating_add(arrived)
     }
     /// Returns the bytes in flight.
     pub fn bytes_in_flight(&self) -> u64 {

@@ -220,6 +220,12 @@ impl<T: Payload> SentPackets<T> {
         self.packets.range(skipped.min(self.packets.len())..)
     }
 
+    /// Iterates over the packets before slot `end`, newest first.
+    pub(crate) fn iter_before(&self, end: u64) -> impl Iterator<Item = &Packet<T>> + '_ {
+        let count = usize::try_from(end.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        self.packets.range(..count.min(self.packets.len())).rev()
+    }
+
     /// Iterates over the packets in flight, oldest first.
     pub(crate) fn in_flight(&self) -> impl DoubleEndedIterator<Item = (u64, &Packet<T>)> + '_ {
         self.iter().filter(|(_, p)| p.status == Status::InFlight)

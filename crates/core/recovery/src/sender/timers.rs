@@ -33,7 +33,7 @@ impl<T: Payload> Sender<T> {
     pub fn timers(&self) -> Timers {
         let (pto, rto) = match self.config.timeout {
             Timeout::Pto => (self.round_trip.probe_timeout(&self.config), None),
-            Timeout::TlpRto => {
+            Timeout::TlpRto | Timeout::Rto => {
                 let rto = self.round_trip.retransmission_timeout(&self.config);
                 (self.round_trip.tail_probe_delay(), Some(rto))
             }
@@ -42,6 +42,10 @@ impl<T: Payload> Sender<T> {
             TimeThreshold::Off => None,
             TimeThreshold::Rack => {
                 Some(self.reordering.window(self.round_trip.rtt(), || self.accounting.period.in_recovery()))
+            }
+            TimeThreshold::Vegas => {
+                let rtt = self.round_trip.rtt();
+                Some(rtt.timeout(self.config.granularity) - rtt.smoothed())
             }
             TimeThreshold::Factor(factor) => {
                 let rtt = self.round_trip.rtt();
@@ -80,7 +84,7 @@ impl<T: Payload> Sender<T> {
                 self.space.last_sent + self.round_trip.probe_timeout(&self.config) * self.timeouts.backoff()
             }
             Timeout::TlpRto if self.may_probe_tail() => self.tail_probe_at().min(self.retransmission_at()),
-            Timeout::TlpRto => self.retransmission_at(),
+            Timeout::TlpRto | Timeout::Rto => self.retransmission_at(),
         }
     }
 
@@ -95,7 +99,10 @@ impl<T: Payload> Sender<T> {
         let repairing = self.timeouts.count() > 0
             || !self.accounting.period.allows_probe()
             || self.space.loss_time.is_some();
-        !self.tail_probe.is_outstanding() && !repairing && self.round_trip.rtt().is_sampled()
+        self.config.timeout == Timeout::TlpRto
+            && !self.tail_probe.is_outstanding()
+            && !repairing
+            && self.round_trip.rtt().is_sampled()
     }
 
     /// Returns the time of the tail loss probe: two RTTs after the last packet or progress, plus
@@ -158,6 +165,7 @@ impl<T: Payload> Sender<T> {
         self.timeouts.back_off();
         self.stats.timeouts += 1;
         self.timeouts.restart(now);
+        self.duplicates.reset();
         let Some((oldest, _)) = self.space.sent.in_flight().next() else { return };
         self.timeouts.suspect(self.overdue(now), self.serial);
         // RFC 5681 section 3.1: ssthresh is held while the same data times out again.
@@ -212,7 +220,7 @@ impl<T: Payload> Sender<T> {
         let mut flying = self.space.sent.in_flight();
         let packet = match self.config.timeout {
             Timeout::Pto => flying.next(),
-            Timeout::TlpRto => flying.next_back(),
+            Timeout::TlpRto | Timeout::Rto => flying.next_back(),
         };
         packet.map(|(_, p)| p.data.clone())
     }

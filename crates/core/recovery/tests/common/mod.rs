@@ -188,7 +188,7 @@ impl Bench {
     /// Creates a bench that has sent one packet at time 0, acknowledged after `rtt`: the estimator
     /// starts at `rtt`.
     pub fn primed(config: Config, rtt: f64) -> Self {
-        let tcp = config.timeout == Timeout::TlpRto;
+        let tcp = config.timeout != Timeout::Pto;
         let mut bench = Self::new(config);
         bench.send(0.0);
         if tcp {

@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use ackclock_recovery::{
-    AckConfig, AckEffects, AckFrame, Clock, Config, EcnCounts, Exit, Paced, Payload, Receiver, Reduction,
-    Rto, SendDecision, Sender, TcpAck, TcpReceiver, TimeThreshold, Timeout,
+    AckConfig, AckEffects, AckFrame, Clock, Config, EcnCounts, Exit, Paced, PacketCount, Payload, Receiver,
+    Reduction, Rto, SendDecision, Sender, TcpAck, TcpReceiver, TimeThreshold, Timeout,
 };
 use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, PathInfo, Sent};
 use proptest::prelude::*;
@@ -43,8 +43,10 @@ struct Books {
     /// A reduction whose cause is in the next ACK, which must acknowledge a packet from this number
     /// on.
     awaiting: Option<u64>,
-    /// Losses can be repaired before they are declared.
+    /// Losses can be repaired before they are declared, or prove a timeout wrong.
     tail_probes: bool,
+    /// A second hole in a window reduces it again (`Exit::RenoTcp`).
+    reduces_again: bool,
     acks: u64,
     /// Bytes of the last ACK.
     acked: u64,
@@ -69,7 +71,7 @@ impl Books {
         let boundary = std::mem::replace(&mut self.boundary, self.flying.len() as u64);
         match event.cause {
             // Packets that a reduction covers must not cause another.
-            Cause::Loss if newest_lost >= Some(boundary) => {}
+            Cause::Loss if newest_lost >= Some(boundary) || self.reduces_again => {}
             Cause::Loss => {
                 assert!(self.tail_probes, "second reduction");
                 self.awaiting = Some(boundary); // the loss that a probe repaired
@@ -240,18 +242,19 @@ fn config() -> impl Strategy<Value = Config> {
         Just(TimeThreshold::Factor(1.125)),
         Just(TimeThreshold::Factor(1.25)),
         Just(TimeThreshold::Rack),
+        Just(TimeThreshold::Vegas),
         Just(TimeThreshold::Off)
     ];
     let count = prop_oneof![Just(None), Just(Some(3)), Just(Some(6)), Just(Some(9))];
-    let exit = prop_oneof![Just(Exit::Quic), Just(Exit::NewrenoTcp)];
-    let timeout = prop_oneof![Just(Timeout::Pto), Just(Timeout::TlpRto)];
+    let exit = prop_oneof![Just(Exit::Quic), Just(Exit::NewrenoTcp), Just(Exit::RenoTcp)];
+    let timeout = prop_oneof![Just(Timeout::Pto), Just(Timeout::TlpRto), Just(Timeout::Rto)];
     let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1)];
     let persistent = prop_oneof![Just(None), Just(Some(3))];
     let reduction = prop_oneof![Just(Reduction::AtOnce), Just(Reduction::Prr)];
     let first = (count, time, exit, timeout, persistent, reduction);
     let rto = prop_oneof![Just(Rto::Linux), Just(Rto::Rfc6298)];
-    (first, ecn, any::<[bool; 3]>(), paced(), rto).prop_map(|(first, ecn, flags, paced, rto)| {
-        let [undo, restart_after_idle, ecn_validation] = flags;
+    (first, ecn, any::<[bool; 6]>(), paced(), rto).prop_map(|(first, ecn, flags, paced, rto)| {
+        let [undo, restart_after_idle, ecn_validation, early_retransmit, sacked, sack] = flags;
         let (packet_threshold, time_threshold, exit, timeout, persistent_congestion, reduction) = first;
         Config {
             packet_threshold,
@@ -264,6 +267,9 @@ fn config() -> impl Strategy<Value = Config> {
             undo,
             restart_after_idle,
             ecn_validation,
+            early_retransmit,
+            packet_count: if sacked { PacketCount::Sacked } else { PacketCount::Numbers },
+            sack: sack || timeout == Timeout::Pto || reduction == Reduction::Prr,
             paced,
             rto,
             ..Config::quic()
@@ -278,6 +284,8 @@ struct World {
     out: AckEffects<Piece>,
     accounts: Arc<Mutex<Books>>,
     far: Far,
+    /// Acknowledgements of TCP contain SACK blocks.
+    sack: bool,
     next_byte: u64,
     resend: VecDeque<Piece>,
     forth: VecDeque<Flying>,
@@ -286,9 +294,16 @@ struct World {
 
 impl World {
     fn new(config: Config, tcp: bool) -> Self {
-        let tail_probes = config.timeout == Timeout::TlpRto;
+        let config = match config {
+            config if !tcp => without_tcp_rules(config),
+            config if !config.sack => without_sack(config),
+            config => config,
+        };
+        let sack = config.sack;
+        let tail_probes = config.timeout != Timeout::Pto;
         let spreads = config.reduction == Reduction::Prr;
-        let accounts = Books { cwnd: 10 * FULL, tail_probes, spreads, ..Books::default() };
+        let reduces_again = config.exit == Exit::RenoTcp;
+        let accounts = Books { cwnd: 10 * FULL, tail_probes, reduces_again, spreads, ..Books::default() };
         let accounts = Arc::new(Mutex::new(accounts));
         let path = PathInfo { max_datagram_size: FULL, paced: true, seed: 1 };
         let ack = AckConfig { max_ranges: 4, quick_acks: spreads, ..AckConfig::default() };
@@ -297,8 +312,11 @@ impl World {
             sender: Sender::new(config, Box::new(Auditor(Arc::clone(&accounts))), path),
             out: AckEffects::default(),
             accounts,
+            sack,
             far: if tcp {
-                Far::Tcp(TcpReceiver::new(ack, Clock::default(), FULL as u32, Duration::from_millis(30)))
+                let receiver =
+                    TcpReceiver::new(ack, Clock::default(), FULL as u32, Duration::from_millis(30));
+                Far::Tcp(if sack { receiver } else { receiver.without_sack() })
             } else {
                 Far::Quic(Receiver::new(ack, Clock::default(), Duration::from_millis(50)))
             },
@@ -422,7 +440,7 @@ impl World {
             // ACK only repeats itself.
             Far::Tcp(_) => {
                 let timestamps = Some((at(3).0, i64::MIN));
-                let sacks = [at(0), at(1), at(2)];
+                let sacks = if self.sack { [at(0), at(1), at(2)] } else { Default::default() };
                 Answer::Tcp(TcpAck {
                     cumulative: 0,
                     sacks,
@@ -502,6 +520,23 @@ impl World {
     }
 }
 
+/// Replaces the rules that need SACK.
+fn without_sack(config: Config) -> Config {
+    let time_threshold = match config.time_threshold {
+        TimeThreshold::Vegas => TimeThreshold::Vegas,
+        _ => TimeThreshold::Off,
+    };
+    let exit = if config.exit == Exit::Quic { Exit::NewrenoTcp } else { config.exit };
+    let packet_threshold = config.packet_threshold.or(Some(3));
+    Config { packet_threshold, packet_count: PacketCount::Numbers, time_threshold, exit, ..config }
+}
+
+/// Replaces the rules that apply to TCP only.
+fn without_tcp_rules(config: Config) -> Config {
+    let exit = if config.exit == Exit::RenoTcp { Exit::Quic } else { config.exit };
+    Config { exit, sack: true, packet_count: PacketCount::Numbers, ..config }
+}
+
 fn pick<T>(queue: &mut VecDeque<T>, index: u8) -> Option<T> {
     let index = usize::from(index) % queue.len().max(1);
     queue.remove(index)
@@ -512,7 +547,7 @@ fn pick<T>(queue: &mut VecDeque<T>, index: u8) -> Option<T> {
 fn ends(config: &Config) -> bool {
     config.packet_threshold.is_some()
         || config.time_threshold != TimeThreshold::Off
-        || config.timeout == Timeout::TlpRto
+        || config.timeout != Timeout::Pto
 }
 
 proptest! {

@@ -1,6 +1,7 @@
 //! The rules of loss recovery, one per file, in one program so that it is linked once.
 
 mod acks;
+mod classic_tcp;
 #[path = "../common/mod.rs"]
 mod common;
 mod controller_timer;

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use congestion::PathInfo;
-use recovery::{AckConfig, AckEvery, Clock, Config, TimeThreshold, Timeout};
+use recovery::{AckConfig, AckEvery, Clock, Config, Exit, PacketCount, Reduction, TimeThreshold, Timeout};
 use scenario::{Back, FlowConfig, Rebind, Transport};
 use units::{Bytes, Duration, Time};
 
@@ -255,6 +255,28 @@ fn check_recovery(config: &Config, tcp: bool) -> Result<(), String> {
             "`max-time-threshold` must be at least 1 RTT, or \"off\"",
         ),
         (config.initial_rtt > Duration::ZERO, "`initial-rtt` must be above 0"),
+        (tcp || config.sack, "`sack` applies to TCP only; QUIC's ACKs contain ranges"),
+        (
+            tcp || config.packet_count == PacketCount::Numbers,
+            "`packet-count = \"sacked\"` applies to TCP only; QUIC never sends a packet number twice",
+        ),
+        (tcp || config.exit != Exit::RenoTcp, "`exit = \"reno-tcp\"` applies to TCP only"),
+        (
+            config.sack || (config.packet_threshold.is_some() && config.packet_count == PacketCount::Numbers),
+            "without SACK, duplicate acknowledgements are counted: write `packet-threshold = 3` and `packet-count = \"numbers\"`",
+        ),
+        (
+            config.sack || matches!(config.time_threshold, TimeThreshold::Off | TimeThreshold::Vegas),
+            "without SACK, `time-threshold` must be \"off\" or \"vegas\"",
+        ),
+        (
+            config.sack || config.exit != Exit::Quic,
+            "without SACK, `exit` must be \"newreno-tcp\" or \"reno-tcp\"",
+        ),
+        (
+            config.sack || config.reduction == Reduction::AtOnce,
+            "without SACK, `reduction` must be \"at-once\"",
+        ),
         (
             !tcp || config.skip_numbers.is_none(),
             "`skip-numbers` applies to QUIC only; TCP numbers bytes and skips none",

@@ -33,7 +33,10 @@ impl Receiver {
                 stream: Reassembly::default(),
                 last_ranges: Vec::new(),
             },
-            Transport::Tcp { mss, .. } => Self::Tcp(TcpReceiver::new(ack, config.clock, mss, config.rtt)),
+            Transport::Tcp { mss, .. } => {
+                let receiver = TcpReceiver::new(ack, config.clock, mss, config.rtt);
+                Self::Tcp(if config.recovery.sack { receiver } else { receiver.without_sack() })
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use crate::emu::tcp::{HEADERS, Options};
 use congestion::Algorithm;
 use congestion::algorithms::fixed_window;
 use link::{LinkConfig, RateModel};
+use recovery::{Config, Exit, PacketCount, TimeThreshold, Timeout};
 use scenario::{Application, FlowConfig, Scenario, Transport};
 use units::{Duration, Ecn};
 
@@ -124,6 +125,19 @@ fn is_tcp(flow: &FlowConfig) -> bool {
     matches!(flow.transport, Transport::Tcp { .. })
 }
 
+/// Returns a rule of loss recovery that Linux lacks, as a clause.
+fn foreign_rule(config: &Config) -> Option<&'static str> {
+    let rules = [
+        (!config.sack, "it has no SACK"),
+        (config.exit == Exit::RenoTcp, "it ends recovery at the first new ACK"),
+        (config.packet_count == PacketCount::Sacked, "it counts SACKed packets"),
+        (config.time_threshold == TimeThreshold::Vegas, "it has the loss check of Vegas"),
+        (config.early_retransmit, "it has Early Retransmit"),
+        (config.timeout == Timeout::Rto, "it has no tail loss probe"),
+    ];
+    rules.iter().find(|(has, _)| *has).map(|(_, rule)| *rule)
+}
+
 /// Returns the kernel's settings for a TCP flow.
 fn connection(flow: &FlowConfig, port: u16, name: &Name<'_>) -> Result<Options, String> {
     let mss = flow.transport.payload();
@@ -135,6 +149,9 @@ fn connection(flow: &FlowConfig, port: u16, name: &Name<'_>) -> Result<Options, 
     }
     if !matches!(flow.application, Application::Bulk) || !flow.pauses.is_empty() {
         return Err("its TCP flows must be bulk transfers without pauses".to_owned());
+    }
+    if let Some(rule) = foreign_rule(&flow.recovery) {
+        return Err(format!("{rule}, which the kernel's TCP does not do"));
     }
     Ok(Options { controller: name(&flow.algorithm)?, mss, port })
 }
@@ -187,6 +204,25 @@ mod tests {
         }
         let why = Feasibility::check(&scenario(1, "hstcp", tcp)).unwrap_err();
         assert!(why.contains("no hstcp") && why.contains("vegas, westwood-plus"), "{why}");
+    }
+
+    /// Rules of loss recovery that the kernel lacks are refused, not ignored.
+    #[test]
+    fn foreign_rules_are_refused() {
+        let tcp = Config::tcp();
+        for (recovery, words) in [
+            (Config { sack: false, ..tcp.clone() }, "no SACK"),
+            (Config { exit: Exit::RenoTcp, ..tcp.clone() }, "first new ACK"),
+            (Config { packet_count: PacketCount::Sacked, ..tcp.clone() }, "SACKed packets"),
+            (Config { time_threshold: TimeThreshold::Vegas, ..tcp.clone() }, "Vegas"),
+            (Config { early_retransmit: true, ..tcp.clone() }, "Early Retransmit"),
+            (Config { timeout: Timeout::Rto, ..tcp.clone() }, "tail loss probe"),
+        ] {
+            let mut scenario = scenario(1, "tcp-reno", Transport::Tcp { mss: 1448, overhead: 52 });
+            scenario.flows[0].recovery = recovery;
+            let why = Feasibility::check(&scenario).unwrap_err();
+            assert!(why.contains(words), "{why}");
+        }
     }
 
     #[test]
