@@ -22,12 +22,19 @@ pub enum Mark {
     Area,
     /// One point per value.
     Point,
+    /// An arrow from one end to the other for each packet, downwards in time.
+    Sequence,
 }
 
 impl Mark {
     /// Words used in files.
-    pub(crate) const WORDS: [(&str, Self); 4] =
-        [("line", Self::Line), ("bar", Self::Bar), ("area", Self::Area), ("point", Self::Point)];
+    pub(crate) const WORDS: [(&str, Self); 5] = [
+        ("line", Self::Line),
+        ("bar", Self::Bar),
+        ("area", Self::Area),
+        ("point", Self::Point),
+        ("sequence", Self::Sequence),
+    ];
 
     /// Returns the word used in files.
     pub fn word(self) -> &'static str {
@@ -142,6 +149,13 @@ pub enum Data {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         colour: Option<Colour>,
     },
+    /// Packets between the ends of each flow, from the first repetition.
+    Packets {
+        /// Start of the part that is drawn, from the start of the run.
+        start: Duration,
+        /// End of the part.
+        end: Duration,
+    },
     /// Shares of the flows of a run in a metric's sum, from the first repetition.
     Shares {
         /// A metric that can be summed over flows.
@@ -193,6 +207,14 @@ impl Chart {
         match &self.data {
             Data::Series { columns, .. } => columns,
             _ => &[],
+        }
+    }
+
+    /// Returns the part of the run whose packets the chart draws.
+    pub fn packets(&self) -> Option<(Duration, Duration)> {
+        match self.data {
+            Data::Packets { start, end } => Some((start, end)),
+            _ => None,
         }
     }
 

@@ -59,6 +59,7 @@ fn table_1() -> Results {
         charts,
         states: BTreeMap::new(),
         variables: BTreeMap::new(),
+        exchanges: Vec::new(),
     };
     Results { summary, series, flows: Vec::new(), rtt_cdf, networks: Vec::new() }
 }
@@ -299,6 +300,7 @@ fn table_5() -> Results {
         charts,
         states: BTreeMap::new(),
         variables: BTreeMap::new(),
+        exchanges: Vec::new(),
     };
     Results { summary, series, flows, rtt_cdf: Vec::new(), networks: Vec::new() }
 }
@@ -416,6 +418,7 @@ pub(super) fn odd() -> Vec<Results> {
         charts,
         states: BTreeMap::new(),
         variables: BTreeMap::new(),
+        exchanges: Vec::new(),
     };
     let bare = Summary { variants: Vec::new(), title: String::new(), metrics: Vec::new(), ..summary.clone() };
     let series = odd_series(evil, &labels);

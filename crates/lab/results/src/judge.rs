@@ -61,6 +61,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Place) 
         states,
         variables,
         variants,
+        exchanges: Vec::new(),
     };
     fill_in(&mut summary);
     summary

@@ -446,6 +446,7 @@ mod tests {
             charts: Vec::new(),
             states: [].into(),
             variables: [].into(),
+            exchanges: Vec::new(),
         }
     }
 

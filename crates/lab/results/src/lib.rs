@@ -2,6 +2,7 @@
 
 pub mod columns;
 pub mod digest;
+pub mod exchange;
 pub mod judge;
 pub mod ledger;
 pub mod measure;

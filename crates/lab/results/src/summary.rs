@@ -12,6 +12,7 @@ use experiment::row::RowLabel;
 pub use scenario::RunLength;
 use serde::{Deserialize, Serialize};
 
+use crate::exchange::Exchange;
 use crate::network::Network;
 use crate::variables::Variables;
 use crate::verdict::Outcome;
@@ -46,6 +47,9 @@ pub struct Summary {
     /// Algorithm to its variables in the series, if series were recorded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: Variables,
+    /// Packets that its sequence diagrams draw.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exchanges: Vec<Exchange>,
 }
 
 /// A combination of the keys other than the rows key.

@@ -46,7 +46,7 @@ pub(crate) fn flow_rows(job: &Job<'_>, scenario: &Scenario, outcome: &Outcome) -
 
 /// Collects flows and distributions in the order of the cases.
 pub(crate) fn gather(
-    summary: Summary,
+    mut summary: Summary,
     networks: Vec<Network>,
     cases: &[Case],
     done: &[Vec<(usize, Done)>],
@@ -57,6 +57,7 @@ pub(crate) fn gather(
         runs.iter().for_each(|(_, run)| all.merge(&run.rtt));
         rtt_cdf.push(Cdf { variant: case.variant.clone(), row: case.label(), points: thinned(&all.cdf()) });
     }
+    summary.exchanges = done.iter().flatten().flat_map(|(_, run)| run.exchanges.iter().cloned()).collect();
     let flows = done.iter().flatten().flat_map(|(_, run)| run.flows.iter().cloned()).collect();
     Results { summary, series: Vec::new(), flows, rtt_cdf, networks }
 }

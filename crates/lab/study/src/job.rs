@@ -3,10 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use experiment::chart::Chart;
 use experiment::file::{Case, Experiment};
 use results::qlog;
 use results::store::Runs;
 use scenario::Scenario;
+use units::Duration;
 
 use crate::files;
 use crate::options::Options;
@@ -24,7 +26,15 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     /// Returns the scenario of this repetition.
     pub(crate) fn scenario(&self, exp: &Experiment, options: &Options) -> Scenario {
-        Scenario { trace: options.qlog.is_some(), ..exp.scenario(self.case, self.repetition) }
+        let trace = options.qlog.is_some() || self.packets(exp).is_some();
+        Scenario { trace, ..exp.scenario(self.case, self.repetition) }
+    }
+
+    /// Returns the part of this run whose packets the charts draw: that of all charts together, in
+    /// the first repetition.
+    pub(crate) fn packets(&self, exp: &Experiment) -> Option<(Duration, Duration)> {
+        let parts = exp.charts.iter().filter_map(Chart::packets);
+        parts.filter(|_| self.repetition == 0).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
     /// Returns the name of a file of this run.

@@ -29,18 +29,20 @@ impl Run<'_> {
         let made = self.progress.run(work(&scenario), |watch| {
             let mut recorder = Recorder::begin(self, job, &scenario, watch)?;
             let ran = world.run(&scenario, None, watch, Some(&mut recorder));
+            let exchanges = recorder.exchanges();
             // Nothing is kept of a run that was stopped or whose world failed.
             let is_whole = matches!(ran, Ok(Some(_)));
             let recorded = if is_whole { recorder.finish(number) } else { recorder.give_up() };
-            Ok((ran, recorded))
+            Ok((ran, recorded, exchanges))
         });
-        let (ran, recorded) = made.map_err(|e| self.store(e))?;
+        let (ran, recorded, exchanges) = made.map_err(|e| self.store(e))?;
         // A full disk ends the run as well.
         let recorded = recorded.map_err(|e| self.store(e))?;
         let ran = ran.map_err(|why| Failure::World(of_row(job, &why)))?.ok_or(Failure::Interrupted(0))?;
         let audit = Audit { invalid_reasons: ran.invalid_reasons, repeated: 0 };
         let audit = Some(audit).filter(|audit| !audit.invalid_reasons.is_empty());
-        let done = Done { audit, ..self.done(job, &scenario, &ran.outcome, (world, recorded)) };
+        let done = self.done(job, &scenario, &ran.outcome, (world, recorded));
+        let done = Done { audit, exchanges, ..done };
         self.runs.keep(number, &done).map_err(|e| self.store(e))?;
         Ok(Some(done))
     }
@@ -64,9 +66,11 @@ impl Run<'_> {
         let nobody = Watch::default();
         let mut recorder = Recorder::begin(self, job, &scenario, &nobody).map_err(|e| self.store(e))?;
         ran.outcome.hand_over(&mut recorder);
+        let exchanges = recorder.exchanges();
         let recorded = recorder.finish(number).map_err(|e| self.store(e))?;
         let audit = Some(Audit { invalid_reasons: ran.invalid_reasons, repeated });
-        let done = Done { audit, ..self.done(job, &scenario, &ran.outcome, (world, recorded)) };
+        let done = self.done(job, &scenario, &ran.outcome, (world, recorded));
+        let done = Done { audit, exchanges, ..done };
         self.runs.keep(number, &done).map_err(|e| self.store(e))?;
         Ok(done)
     }
@@ -83,7 +87,14 @@ impl Run<'_> {
         let mut flows = flow_rows(job, scenario, outcome);
         values.retain(|metric, _| !untold.contains(&metric.word()));
         flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| !untold.contains(&metric.word())));
-        Done { values, flows, rtt: measure::rtt_of_all(&outcome.flows), recorded, audit: None }
+        Done {
+            values,
+            flows,
+            rtt: measure::rtt_of_all(&outcome.flows),
+            recorded,
+            audit: None,
+            exchanges: Vec::new(),
+        }
     }
 
     fn store(&self, error: io::Error) -> Failure {

@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::Ordering;
 
+use results::exchange::{self, Collector, Exchange};
 use results::qlog::{Format, Log, LogFile, Meta};
 use results::store::{Part, Recorded, Recording};
 use scenario::trace::{Event, Trace};
-use scenario::{End, Scenario, Series, Watch};
+use scenario::{End, Scenario, Series, Transport, Watch};
+use units::Time;
 
 use crate::job::{Job, Run};
+
+/// Number of flows whose packets are collected for charts.
+const MOST_FLOWS: usize = 4;
 
 /// Recorder of one run.
 pub(crate) struct Recorder<'a> {
@@ -19,6 +24,8 @@ pub(crate) struct Recorder<'a> {
     watch: &'a Watch,
     series: Recording,
     logs: BTreeMap<(usize, End), LogFile>,
+    /// Packets of the first flows, if charts draw them.
+    packets: BTreeMap<usize, Collector>,
     /// The first error.
     wrong: Option<io::Error>,
 }
@@ -32,7 +39,8 @@ impl<'a> Recorder<'a> {
         watch: &'a Watch,
     ) -> io::Result<Self> {
         let series = run.runs.record()?;
-        Ok(Self { run, job, scenario, watch, series, logs: BTreeMap::new(), wrong: None })
+        let (logs, packets) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { run, job, scenario, watch, series, logs, packets, wrong: None })
     }
 
     /// Completes the files of the run with this number.
@@ -47,6 +55,26 @@ impl<'a> Recorder<'a> {
     /// Leaves no file. Returns the error that ended the run, if there was one.
     pub(crate) fn give_up(self) -> io::Result<Option<Recorded>> {
         self.wrong.map_or(Ok(None), Err)
+    }
+
+    /// Takes the packets that charts draw.
+    pub(crate) fn exchanges(&mut self) -> Vec<Exchange> {
+        let of_flow = |(flow, collector): (usize, Collector)| {
+            let (steps, left_out) = collector.finish();
+            let label = self.scenario.flows.get(flow).map(|flow| flow.label.clone()).unwrap_or_default();
+            let (variant, row) = (self.job.case.variant.clone(), self.job.case.label());
+            Exchange { variant, row, flow: flow as u32, label, steps, left_out }
+        };
+        std::mem::take(&mut self.packets).into_iter().map(of_flow).collect()
+    }
+
+    /// Collects the packets of a flow, if charts draw them.
+    fn collect(&mut self, flow: usize, end: End, part: &Trace) {
+        let drawn = self.job.packets(self.run.exp).filter(|_| flow < MOST_FLOWS);
+        let (Some((from, to)), Some(config)) = (drawn, self.scenario.flows.get(flow)) else { return };
+        let is_tcp = matches!(config.transport, Transport::Tcp { .. });
+        let part_of_run = exchange::Part { from: Time::ZERO + from, to: Time::ZERO + to, is_tcp };
+        self.packets.entry(flow).or_insert_with(|| Collector::new(part_of_run)).add(end, part);
     }
 
     fn note(&mut self, done: io::Result<()>) {
@@ -77,6 +105,7 @@ impl scenario::Recorder for Recorder<'_> {
     }
 
     fn events(&mut self, flow: usize, end: End, part: &Trace) {
+        self.collect(flow, end, part);
         let done = self.log(flow, end, part);
         self.note(done);
     }

@@ -40,6 +40,7 @@ fn sign(mark: Mark) -> &'static str {
         Mark::Bar => "<rect x=",
         Mark::Area => "stroke-width=\"0.5\"",
         Mark::Point => "class=\"marker\"",
+        Mark::Sequence => "<line",
     }
 }
 

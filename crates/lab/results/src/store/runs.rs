@@ -16,6 +16,7 @@ use scenario::Histogram;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::exchange::Exchange;
 use crate::measure::Values;
 use crate::run_row::Audit;
 use crate::store::Manifest;
@@ -39,6 +40,9 @@ pub struct Done {
     pub recorded: Option<Recorded>,
     /// Audit of a run in real time, or of real endpoints that did not finish.
     pub audit: Option<Audit>,
+    /// Packets that sequence diagrams draw.
+    #[serde(default)]
+    pub exchanges: Vec<Exchange>,
 }
 
 /// The finished runs of one study.
@@ -194,7 +198,7 @@ mod tests {
         recording.add(&Part::from_tracks(&[track(&[0.4, 0.5, 0.6])])).unwrap();
         let recorded = runs.recorded(number, recording).unwrap();
         let values = BTreeMap::from([("goodput".into(), 0.1 + 0.2)]);
-        let done = Done { values, flows: Vec::new(), rtt, recorded, audit: None };
+        let done = Done { values, flows: Vec::new(), rtt, recorded, audit: None, exchanges: Vec::new() };
         runs.keep(number, &done).unwrap();
         done
     }

@@ -369,6 +369,7 @@ mod tests {
             charts: Vec::new(),
             states: named,
             variables: Variables::new(),
+            exchanges: Vec::new(),
         };
         let flow = |flow, algorithm: &str| FlowRow {
             variant: "v".to_owned(),

@@ -26,7 +26,7 @@ const VARIANT: &str = "variant";
 pub(super) fn read_x(fields: &Fields<'_>, mark: Mark, cases: &[Case]) -> Result<(X, String), Diagnostic> {
     let (x, word) = match (fields.get("x"), mark) {
         (Some(at), _) => return read_axis(&at, cases),
-        (None, Mark::Line | Mark::Area) => (X::Time, "time"),
+        (None, Mark::Line | Mark::Area | Mark::Sequence) => (X::Time, "time"),
         (None, Mark::Bar) => (X::Cells(Channel::Row), ROW),
         (None, Mark::Point) => (X::Rtt, "rtt"),
     };

@@ -8,6 +8,7 @@
 //! line   "rtt"                   "cdf"               "row", "variant"        the RTT samples
 //! point  a metric, "rtt"         a metric            "row", "flow"           flows of all repetitions
 //! bar    "row"                   a metric            "flow"                  shares of the flows of a run
+//! sequence  "time"               -                   -                       packets between two times
 //! line   a key                   metrics             anything else           cells of the table
 //! point, "row", "variant",       metrics             anything else, "source" the same
 //! bar    a key                                       (bars), "metric"
@@ -41,9 +42,9 @@ table! {
     /// `[[chart]]`.
     #[schemars(rename = "chart", transform = Needs("mark title"))]
     pub(crate) ChartTable(labels: &Labels) {
-        /// Graphical form: `"line"`, `"bar"`, `"area"` or `"point"`.
+        /// Graphical form: `"line"`, `"bar"`, `"area"`, `"point"` or `"sequence"`.
         #[schemars(with = "String")]
-        mark: Mark => "write one of line, bar, area, point", |at: &Cursor<'_>| at.word("mark", &Mark::WORDS);
+        mark: Mark => "write one of line, bar, area, point, sequence", |at: &Cursor<'_>| at.word("mark", &Mark::WORDS);
         /// Title, usually the paper's figure.
         title: String => "write a title, usually the number of the figure, like \"Figure 5\"";
         /// X axis: `"time"`, `"rtt"`, `"row"`, `"variant"` or a key of `[vary]`; for points also a
@@ -75,6 +76,8 @@ table! {
             let wrong = |_: &Duration| "the interval is 0 s".to_owned();
             within(|time| *time > Duration::ZERO, wrong, "must be above 0, like \"1 s\"")(at).map(Some)
         };
+        /// Start and end of the part of the run that `"sequence"` draws: `["0 s", "0.2 s"]`.
+        between: Option<(String, String)> = None => later;
     }
 }
 
@@ -86,6 +89,7 @@ enum View {
     Samples,
     Flows,
     Shares,
+    Packets,
     Cells(Channel),
 }
 
@@ -98,6 +102,7 @@ impl View {
             Self::Samples => &["colour", "facet", "scale"],
             Self::Flows => &["colour", "facet", "scale", "y-scale"],
             Self::Shares => &["colour", "facet"],
+            Self::Packets => &["between"],
             Self::Cells(Channel::Key(_)) if matches!(mark, Mark::Line | Mark::Point) => {
                 &["colour", "facet", "scale", "y-scale"]
             }
@@ -111,6 +116,7 @@ impl View {
         Some(match (mark, x) {
             (Mark::Line, X::Time) => Self::Series,
             (Mark::Area, X::Time) => Self::Areas,
+            (Mark::Sequence, X::Time) => Self::Packets,
             (Mark::Line, X::Rtt) => Self::Samples,
             (Mark::Point, X::Rtt | X::Metric) => Self::Flows,
             (Mark::Bar, X::Cells(Channel::Row)) if colour == Some("flow") => Self::Shares,
@@ -125,7 +131,7 @@ impl View {
 fn axes(mark: Mark) -> &'static str {
     match mark {
         Mark::Line => "\"time\", \"rtt\" or a key of [vary]",
-        Mark::Area => "\"time\"",
+        Mark::Area | Mark::Sequence => "\"time\"",
         Mark::Bar => "\"row\", \"variant\" or a key of [vary]",
         Mark::Point => "\"rtt\", a metric, \"row\", \"variant\" or a key of [vary]",
     }
@@ -148,6 +154,7 @@ pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels, cases: &[Case]) -> Resu
         View::Samples => runs::samples(&fields)?,
         View::Flows => runs::flows(&fields, labels)?,
         View::Shares => runs::shares(&fields, labels)?,
+        View::Packets => runs::packets(&fields)?,
         View::Cells(x) => cells::cells(&fields, labels, cases, (mark, x), table.scale)?,
     };
     let ChartTable { title, rows, y_scale, .. } = table;

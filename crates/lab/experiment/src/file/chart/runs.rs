@@ -86,6 +86,22 @@ pub(super) fn flows(fields: &Fields<'_>, labels: &Labels) -> Drawn {
     Ok((Data::Flows { x, y, of_flows, colour }, read_together(fields)?))
 }
 
+/// Reads `mark = "sequence"`.
+pub(super) fn packets(fields: &Fields<'_>) -> Drawn {
+    let right = r#"write the start and the end, like between = ["0 s", "0.2 s"]"#;
+    let Some(at) = fields.get("between") else {
+        return Err(fields.at("between").problem("a sequence needs a part of the run", right));
+    };
+    let (start, end): (Duration, Duration) = at.read().map_err(|problem| problem.with_right(right))?;
+    if end <= start {
+        return Err(at.invalid("the end is not after the start", right));
+    }
+    if let Some(y) = fields.get("y") {
+        return Err(y.problem("mark = \"sequence\" does not use `y`", "remove it"));
+    }
+    Ok((Data::Packets { start, end }, false))
+}
+
 /// Reads `mark = "bar", colour = "flow"`.
 pub(super) fn shares(fields: &Fields<'_>, labels: &Labels) -> Drawn {
     let metric = match fields.get("y") {

@@ -1,0 +1,230 @@
+//! Sequence diagrams: an arrow for each packet between the two ends of a flow, downwards in time. A
+//! packet that does not arrive ends in a cross, at the slope of the others.
+
+use experiment::row::RowLabel;
+use maud::{Markup, html};
+use units::Duration;
+
+use super::axis::Scale;
+use super::frame::Frame;
+use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH, px};
+use super::{Source, wanted};
+use crate::colours::{AXIS, INK, MUTED, colour};
+use results::exchange::{Exchange, Step, StepKind};
+
+/// Height of a step, and the least and the most of a diagram.
+const STEP: f64 = 15.0;
+const HEIGHTS: (f64, f64) = (160.0, 1200.0);
+/// Distance of the labels on one side.
+const LABEL: f64 = 13.0;
+/// Farthest distance of a label from its step. A label that would be farther is left out.
+const DRIFT: f64 = 65.0;
+/// Share of the way at which a lost packet ends.
+const LOST_AT: f64 = 0.6;
+/// Positions of the ends, as shares of the width.
+const ENDS: (f64, f64) = (0.43, 0.68);
+/// Largest number of rows of a diagram, beyond which a page becomes too long.
+const MOST_ROWS: usize = 6;
+
+/// Draws one figure per variant, row and flow.
+pub(super) fn draw(
+    source: &Source<'_>,
+    title: &str,
+    rows: &[RowLabel],
+    (from, to): (Duration, Duration),
+) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let is_shown = |exchange: &&Exchange| !drawn(exchange, (from, to)).is_empty();
+    let all: Vec<&Exchange> = source.results.summary.exchanges.iter().filter(is_shown).collect();
+    for variant in &source.results.summary.variants {
+        let labels = wanted(variant, rows);
+        let own = all.iter().filter(|e| e.variant == variant.name && labels.contains(&e.row.as_str()));
+        for exchange in own.take(MOST_ROWS) {
+            let flows = all.iter().filter(|e| e.variant == variant.name && e.row == exchange.row).count();
+            let mut parts = vec![variant.name.as_str()];
+            parts.extend((labels.len() > 1).then_some(exchange.row.as_str()));
+            parts.extend((flows > 1).then_some(exchange.label.as_str()));
+            parts.retain(|part| !part.is_empty());
+            figures.push(figure(title, &parts.join(", "), exchange, (from, to)));
+        }
+    }
+    if figures.is_empty() {
+        let why = "no packets in this part of the run";
+        figures.push(Frame::placeholder(WIDTH, why).figure("sequence", title, ""));
+    }
+    figures
+}
+
+fn figure(title: &str, name: &str, exchange: &Exchange, (from, to): (Duration, Duration)) -> Figure {
+    let steps = drawn(exchange, (from, to));
+    let mut frame = Frame::new(WIDTH);
+    let last = steps.iter().map(|s| s.arrives.unwrap_or(s.at)).fold(0.0, f64::max);
+    let end = last.min(to.as_secs_f64()).max(from.as_secs_f64() + f64::EPSILON);
+    let height = (steps.len() as f64 * STEP).clamp(HEIGHTS.0, HEIGHTS.1);
+    let time = Scale::exact(from.as_secs_f64() * 1e3, end * 1e3, 8);
+    frame.bottom = 8.0;
+    let plot = frame.plot(TEXT + 6.0, height, &Scale::exact(0.0, 1.0, 1), &time);
+    let (top, bottom) = plot.span();
+    let usual = Usual::new(&steps);
+    // Time runs downwards.
+    let down = time.on(top, bottom);
+    let ends = (ENDS.0 * WIDTH, ENDS.1 * WIDTH);
+    let head = top - 8.0;
+    frame.draw(html! {
+        (svg::text(ends.0, head, TEXT, INK, Anchor::Middle, "sender"))
+        (svg::text(ends.1, head, TEXT, INK, Anchor::Middle, "receiver"))
+        @for tick in &down.ticks {
+            (svg::text(38.0, down.at(*tick) + 4.0, SMALL, MUTED, Anchor::End, &down.label(*tick)))
+            (svg::line(42.0, down.at(*tick), 47.0, down.at(*tick), AXIS))
+        }
+        (svg::line(ends.0, top, ends.0, bottom, AXIS))
+        (svg::line(ends.1, top, ends.1, bottom, AXIS))
+        @for step in &steps { (arrow(step, ends, &down, &usual)) }
+        (texts(&steps, StepKind::Reply, ends.1 + 6.0, (&down, bottom)))
+        (texts(&steps, StepKind::Data, ends.0 - 6.0, (&down, bottom)))
+    });
+    let left_out = exchange.left_out;
+    let remarks = (left_out > 0).then(|| format!("{left_out} further steps are not drawn"));
+    frame.foot("", &remarks.into_iter().collect::<Vec<_>>());
+    frame.draw(svg::text(38.0, head, SMALL, MUTED, Anchor::End, "ms"));
+    frame.figure("sequence", title, name)
+}
+
+/// Returns the steps within a part of the run.
+fn drawn(exchange: &Exchange, (from, to): (Duration, Duration)) -> Vec<&Step> {
+    let part = from.as_secs_f64()..=to.as_secs_f64();
+    exchange.steps.iter().filter(|step| part.contains(&step.at)).collect()
+}
+
+/// Times in ms that packets of each kind usually take, and the time of the last event.
+struct Usual {
+    data: f64,
+    reply: f64,
+    last: f64,
+}
+
+impl Usual {
+    fn new(steps: &[&Step]) -> Self {
+        let median = |kind: StepKind| {
+            let taken = |s: &&&Step| Some((s.arrives? - s.at) * 1e3).filter(|_| s.kind == kind);
+            let mut all: Vec<f64> = steps.iter().filter_map(|s| taken(&s)).collect();
+            all.sort_by(f64::total_cmp);
+            all.get(all.len() / 2).copied().unwrap_or(0.0)
+        };
+        let last = steps.iter().map(|s| s.arrives.unwrap_or(s.at) * 1e3).fold(0.0, f64::max);
+        Self { data: median(StepKind::Data), reply: median(StepKind::Reply), last }
+    }
+
+    /// Returns the usual time of a packet, and whether it would have arrived before the last event.
+    fn of(&self, step: &Step) -> (f64, bool) {
+        let usual = if step.kind == StepKind::Reply { self.reply } else { self.data };
+        (usual, step.at * 1e3 + 1.5 * usual < self.last)
+    }
+}
+
+/// Draws the arrow of a packet, or the dot of a decision, with its text as a tooltip.
+fn arrow(step: &Step, (left, right): (f64, f64), time: &Scale, usual: &Usual) -> Markup {
+    let y = time.at(step.at * 1e3);
+    let (start, end, paint) = match step.kind {
+        StepKind::Data => (left, right, colour(0)),
+        StepKind::Reply => (right, left, colour(3)),
+        StepKind::Decision => {
+            return html! { circle cx=(px(left)) cy=(px(y)) r="3" fill=(colour(1)) { title { (step.text) } } };
+        }
+    };
+    let (taken, is_due) = usual.of(step);
+    let to_y = time.at(step.arrives.map_or(step.at * 1e3 + taken, |at| at * 1e3));
+    let share = if step.arrives.is_some() { 1.0 } else { LOST_AT };
+    let (x2, y2) = (start + share * (end - start), y + share * (to_y - y));
+    let back = if end > start { -6.0 } else { 6.0 };
+    let (paint, tip) = match step.arrives {
+        Some(_) => {
+            (paint, format!("M{} {}l{} -3M{} {}l{} 3", px(x2), px(y2), px(back), px(x2), px(y2), px(back)))
+        }
+        None if is_due => (colour(1), format!("M{} {}l6 6m-6 0l6 -6", px(x2 - 3.0), px(y2 - 3.0))),
+        // The run ended before it could arrive.
+        None => (paint, String::new()),
+    };
+    html! {
+        g {
+            title { (step.text) }
+            (svg::line(start, y, x2, y2, paint))
+            path d=(tip) stroke=(paint) fill="none" {}
+        }
+    }
+}
+
+/// Draws the texts of one side: those of the sender include its decisions. Texts that would overlap
+/// move down, and are left out if they would be too far from their step.
+fn texts(steps: &[&Step], side: StepKind, x: f64, (time, bottom): (&Scale, f64)) -> Markup {
+    let of_receiver = side == StepKind::Reply;
+    let (anchor, space) =
+        if of_receiver { (Anchor::Start, WIDTH - x - 4.0) } else { (Anchor::End, x - 52.0) };
+    let mut free = f64::NEG_INFINITY;
+    let mut placed = Vec::new();
+    for step in steps.iter().filter(|step| (step.kind == StepKind::Reply) == of_receiver) {
+        let at = time.at(step.at * 1e3) + 4.0;
+        let y = at.max(free);
+        if y - at <= DRIFT && y <= bottom + LABEL {
+            placed.push((y, step.text.as_str()));
+            free = y + LABEL;
+        }
+    }
+    html! { @for (y, text) in &placed { (svg::label(x, *y, SMALL, anchor, space, text)) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::realistic;
+    use crate::styles::Palette;
+
+    fn step(at: f64, arrives: Option<f64>, kind: StepKind, text: &str) -> Step {
+        Step { at, arrives, kind, text: text.to_owned() }
+    }
+
+    fn pictures(steps: Vec<Step>) -> Vec<String> {
+        let mut experiments = realistic();
+        let variant = experiments[0].summary.variants[0].clone();
+        experiments[0].summary.exchanges = vec![Exchange {
+            variant: variant.name,
+            row: variant.rows[0].label.clone(),
+            flow: 0,
+            label: "flow".to_owned(),
+            steps,
+            left_out: 3,
+        }];
+        let palette = Palette::new(&experiments);
+        let part = (Duration::ZERO, Duration::from_secs(1));
+        let figures = draw(&Source::new(&experiments[0], &palette, WIDTH), "T", &[], part);
+        figures.iter().map(|figure| figure.body.0.clone()).collect()
+    }
+
+    /// A lost packet ends in a cross. One that the end of the run overtakes does not.
+    #[test]
+    fn arrows_and_crosses() {
+        let steps = vec![
+            step(0.0, Some(0.03), StepKind::Data, "0: 0-999"),
+            step(0.001, None, StepKind::Data, "1: 1000-1999"),
+            step(0.03, Some(0.06), StepKind::Reply, "ACK 0"),
+            step(0.061, None, StepKind::Decision, "1 lost: time_threshold"),
+            step(0.062, Some(0.092), StepKind::Data, "2: 1000-1999, again"),
+            step(0.092, None, StepKind::Reply, "ACK 0, 2"),
+            step(5.0, None, StepKind::Data, "outside"),
+        ];
+        let all = pictures(steps);
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].matches("l6 6m-6 0l6 -6").count(), 1, "{}", all[0]);
+        assert!(all[0].contains("<circle") && all[0].contains(">ACK 0, 2<"), "{}", all[0]);
+        assert!(
+            !all[0].contains("outside") && all[0].contains("3 further steps are not drawn"),
+            "{}",
+            all[0]
+        );
+    }
+
+    #[test]
+    fn without_packets() {
+        assert!(pictures(Vec::new())[0].contains("no packets in this part"));
+    }
+}
