@@ -7,6 +7,7 @@ extern crate alloc;
 extern crate self as ackclock_congestion;
 
 pub mod algorithms;
+pub mod catalogue;
 pub mod components;
 pub mod interface;
 pub mod registry;
@@ -15,6 +16,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use catalogue::{Family, Lineage};
 pub use interface::{
     Ack, AckedPacket, Cause, CloneController, Congestion, Control, Controller, Detection, Idle, Lost,
     LostPacket, Needs, ParamDoc, Parameters, PathInfo, Range, RateSample, STATE, Sent, Variable,

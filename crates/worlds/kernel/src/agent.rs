@@ -81,16 +81,10 @@ impl Agent {
     /// # Errors
     /// The signal that TCP lacks.
     pub fn check(algorithm: &Algorithm) -> Result<(), Error> {
-        let needs = algorithm.build(PathInfo::default()).needs();
-        let lacks = if needs.every_receive_time {
-            "the arrival time of every packet, and TCP has one for each ACK"
-        } else if needs.mark_counts {
-            // RFC 3168 section 6.1.3: ECE in every ACK until the sender has answered.
-            "the number of marked packets, and TCP repeats one mark for a round trip"
-        } else {
-            return Ok(());
-        };
-        Err(Error::new(format!("{} needs {lacks}", algorithm.name())))
+        match algorithm.build(PathInfo::default()).needs().missing_in_linux_tcp() {
+            Some(lacks) => Err(Error::new(format!("{} needs {lacks}", algorithm.name()))),
+            None => Ok(()),
+        }
     }
 
     /// Registers a controller under this name.

@@ -1,22 +1,35 @@
-//! `ackclock algorithms`: lists the controllers, or describes one with its parameters and
-//! variables.
+//! `ackclock algorithms`: prints the family tree of the controllers, or describes one with its
+//! equations, parameters and variables.
 
-use congestion::{Entry, Variable};
+use congestion::{Entry, Family, Lineage, Needs, PathInfo, Variable};
 
 use crate::controllers::controllers;
 use crate::status::{Error, HOLDS, list_width, print, width};
 use experiment::controllers::{find, unknown};
 use questions::text::cut;
 
-/// Width of the name column.
+/// Widths of the columns of years and names.
+const YEAR: usize = 5;
 const NAME: usize = 16;
 
-/// Prints one line per controller, or the full description of the one with this name.
+/// Prints the controllers by family, or the full description of the one with this name.
 pub(crate) fn run(name: Option<&str>) -> Result<u8, Error> {
     let all = controllers();
     let Some(name) = name else {
-        all.iter().for_each(|entry| print(&format!("{}\n", line(entry, list_width()))));
-        print("\nParameters, defaults, ranges and variables: `ackclock algorithms NAME`\n");
+        let own = |entry: &&Entry| Lineage::of(entry.name).is_none();
+        print_family("yours: From your crate or program.", all.iter().filter(own));
+        for family in Family::ALL {
+            let mut members: Vec<(u16, &Entry)> = all
+                .iter()
+                .filter_map(|entry| Lineage::of(entry.name).map(|lineage| (lineage, entry)))
+                .filter(|(lineage, _)| lineage.family == family)
+                .map(|(lineage, entry)| (lineage.year, entry))
+                .collect();
+            members.sort_by_key(|(year, _)| *year);
+            let heading = format!("{}: {}", family.name(), family.doc());
+            print_family(&heading, members.into_iter().map(|(_, entry)| entry));
+        }
+        print("Equations, parameters and variables: `ackclock algorithms NAME`\n");
         return Ok(HOLDS);
     };
     let entry = find(controllers(), name).ok_or_else(|| Error::bad(unknown(controllers(), name)))?;
@@ -24,6 +37,16 @@ pub(crate) fn run(name: Option<&str>) -> Result<u8, Error> {
         print(&format!("`{name}` stands for {}\n\n", entry.name));
     }
     in_full(entry)
+}
+
+/// Prints the members of a family below its heading, unless it has none.
+fn print_family<'a>(heading: &str, members: impl Iterator<Item = &'a Entry>) {
+    let mut members = members.peekable();
+    if members.peek().is_some() {
+        print(&format!("{heading}\n"));
+        members.for_each(|entry| print(&format!("  {}\n", line(entry, list_width() - 2))));
+        print("\n");
+    }
 }
 
 /// Smallest width of the document in a line that is too narrow for everything.
@@ -34,9 +57,10 @@ fn line(entry: &Entry, width: usize) -> String {
     let doc = without_brackets(entry.doc.trim().trim_end_matches('.'));
     let (what, source) = doc.split_once(": ").unwrap_or((&doc, ""));
     let document = source.split(", ").take(2).collect::<Vec<_>>().join(", ");
-    let room = width.saturating_sub(NAME + 3 + document.chars().count().min(DOCUMENT));
+    let room = width.saturating_sub(YEAR + NAME + 3 + document.chars().count().min(DOCUMENT));
     let end = if document.is_empty() { String::new() } else { format!(": {document}") };
-    cut(&format!("{:NAME$} {}{end}", entry.name, cut(what, room)), width)
+    let year = Lineage::of(entry.name).map_or_else(String::new, |lineage| lineage.year.to_string());
+    cut(&format!("{year:YEAR$}{:NAME$} {}{end}", entry.name, cut(what, room)), width)
 }
 
 fn without_brackets(text: &str) -> String {
@@ -55,6 +79,11 @@ fn without_brackets(text: &str) -> String {
 
 fn in_full(entry: &Entry) -> Result<u8, Error> {
     print(&format!("{}\n{}\n", entry.name, paragraph(entry.doc.trim())));
+    print(&format!("{}\n", paragraph(&place(entry))));
+    if let Some(lineage) = Lineage::of(entry.name) {
+        print(&format!("   equations and deviations\n{}", indented_markdown(&lineage.header())));
+    }
+    print("   parameters\n");
     let defaults = toml::Table::try_from(entry.algorithm()).map_err(Error::bad)?;
     for param in entry.params {
         let key = param.name.replace('_', "-");
@@ -77,6 +106,59 @@ fn in_full(entry: &Entry) -> Result<u8, Error> {
         entry.variables.iter().for_each(|variable| print(&format!("{}\n", item(variable))));
     }
     Ok(HOLDS)
+}
+
+/// Returns family, ancestors, needed signals and worlds, as sentences.
+fn place(entry: &Entry) -> String {
+    let needs = entry.algorithm().build(PathInfo::default()).needs();
+    let mut text = String::new();
+    if let Some(lineage) = Lineage::of(entry.name) {
+        text = format!("Family: {}, {}", lineage.family.name(), lineage.year);
+        if !lineage.parents.is_empty() {
+            text += &format!(", after {}", lineage.parents.join(" and "));
+        }
+        text += ". ";
+    }
+    let signals: Vec<&str> = needs.words().collect();
+    if !signals.is_empty() {
+        text += &format!("Needs: {}. ", signals.join(", "));
+    }
+    text + &worlds(needs)
+}
+
+/// Returns where a controller with these needs runs, as a sentence.
+fn worlds(needs: Needs) -> String {
+    match needs.missing_in_linux_tcp() {
+        Some(lacks) => format!("Runs on: sim, stack, wire; not on kernel, since it needs {lacks}."),
+        None => "Runs on: sim, stack, wire, kernel.".to_owned(),
+    }
+}
+
+/// Wraps and indents the paragraphs of a Markdown text. Code blocks keep their lines.
+fn indented_markdown(text: &str) -> String {
+    let mut out = String::new();
+    let (mut code, mut prose) = (false, String::new());
+    let flush = |prose: &mut String, out: &mut String| {
+        if !prose.trim().is_empty() {
+            *out += &format!("{}\n", paragraph(prose.trim()));
+        }
+        prose.clear();
+    };
+    for line in text.lines() {
+        if line.starts_with("```") {
+            flush(&mut prose, &mut out);
+            code = !code;
+        } else if code {
+            out += format!("{INDENT}{line}").trim_end();
+            out.push('\n');
+        } else if line.is_empty() {
+            flush(&mut prose, &mut out);
+        } else {
+            prose += &format!("{} ", line.replace("[`", "`").replace("`]", "`"));
+        }
+    }
+    flush(&mut prose, &mut out);
+    out
 }
 
 /// Formats name, unit and meaning of a variable, with `later` if it has no value at first.

@@ -308,3 +308,27 @@ pub struct Needs {
     /// which is not enough.
     pub mark_counts: bool,
 }
+
+impl Needs {
+    /// Returns the signals in words, such as `delivery-rate samples`.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        let times =
+            if self.every_receive_time { "the receive time of every packet" } else { "receive times" };
+        let all = [
+            (self.receive_times || self.every_receive_time, times),
+            (self.rate_samples, "delivery-rate samples"),
+            (self.mark_counts, "counts of CE marks"),
+        ];
+        all.into_iter().filter(|(needed, _)| *needed).map(|(_, words)| words)
+    }
+
+    /// Returns the signal that Linux TCP does not report to a controller, as a clause, if one is
+    /// needed.
+    pub fn missing_in_linux_tcp(self) -> Option<&'static str> {
+        if self.every_receive_time {
+            return Some("the arrival time of every packet, and TCP has one for each ACK");
+        }
+        // RFC 3168 section 6.1.3: ECE in every ACK until the sender has answered.
+        self.mark_counts.then_some("the number of marked packets, and TCP repeats one mark for a round trip")
+    }
+}
