@@ -18,6 +18,7 @@ use crate::algorithms::cubic::{
     ecn_gated as cubic_ecn_gated, mvfst as cubic_mvfst, picoquic as cubic_picoquic, rfc9438 as cubic,
 };
 use crate::algorithms::delay::{cdg, dstar, dual, ledbat, quic_dc, vegas, veno, yeah};
+use crate::algorithms::ecn::prague;
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{dccc, gcc, gcc_simplified, nada, nada_2013};
 use crate::algorithms::reno::{dctcp, hstcp, illinois, new_reno, scalable, tcp_reno, westwood};
@@ -408,6 +409,10 @@ registry! {
     "hstcp" hstcp::Params, hstcp::VARIABLES = |p, path| Box::new(hstcp::Hstcp::new(p.clone(), path));
     /// DCTCP, Reno that reduces its window by the share of marked packets: RFC 8257 (October 2017).
     "dctcp" dctcp::Params, dctcp::VARIABLES = |p, path| Box::new(dctcp::DctcpController::new(p.clone(), path));
+    /// TCP Prague, a DCTCP with a pacing rate and a virtual RTT for L4S queues:
+    /// draft-briscoe-iccrg-prague-congestion-control-04 (July 2024), with the rules of Linux
+    /// tcp_prague.c.
+    "prague" prague::Params, prague::VARIABLES = |p, path| Box::new(prague::Prague::new(p.clone(), path));
     /// TCP-Illinois, growth and reduction from the queueing delay: Liu, Basar and Srikant,
     /// Performance Evaluation (June 2008), with the rules of Linux tcp_illinois.c.
     "illinois" illinois::Params, illinois::VARIABLES = |p, path| Box::new(illinois::Illinois::new(p.clone(), path));

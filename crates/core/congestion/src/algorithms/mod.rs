@@ -3,6 +3,7 @@
 pub mod bbr;
 pub mod cubic;
 pub mod delay;
+pub mod ecn;
 pub mod fixed_window;
 pub mod media;
 pub mod reno;

@@ -367,6 +367,13 @@ fn dctcp() {
     assert_eq!(rounds("name = 'dctcp'").1, rounds("name = 'tcp-reno'").1);
 }
 
+/// Without marks it is Reno: a packet per round trip, half of the window after a loss. The RTT is
+/// above the smallest virtual RTT.
+#[test]
+fn prague() {
+    check("prague", "name = 'prague'", &[100.0..=101.0, 145.0..=155.0, 200.0..=202.0]);
+}
+
 /// Ten packets per round until packets are queued, then fewer and fewer, down to 0.3. Half of the
 /// window at the full queue.
 #[test]

@@ -40,6 +40,10 @@ fn exempt(algorithm: &Algorithm) -> Exemptions {
                 (Rule::SlowStart, "mvfst's NewReno is never application-limited: mvfst NewReno.cpp:81-84."),
             ])
         }
+        "prague" => Exemptions::new(&[
+            (Rule::Granted, "Unmarked packets grow the window after a mark too: tcp_prague.c."),
+            (Rule::SlowStart, "Unmarked packets grow the window after a mark too: tcp_prague.c."),
+        ]),
         "westwood-plus" | "quic-dc" => Exemptions::new(&[(
             Rule::EventCuts,
             "The event sets the window to the bandwidth-delay product: arXiv 2507.00896 section 3, tcp_westwood.c.",
@@ -107,6 +111,8 @@ const VARIANTS: &[&str] = &[
     "name = 'scalable'\nlegacy-window = 16\na = 0.02\ncount = 'acks'\nslow-start = 'hystart'",
     "name = 'dctcp'\nrules = 'linux'\ncount = 'packets'\ninitial-window = 10",
     "name = 'dctcp'\nslow-start = 'hystart'\ngrowth = 'ack'\ng = 0.5\nalpha-on-init = 0.0",
+    "name = 'prague'\nrtt-transition = 0\nrtt-virt = '100 ms'\nalpha-on-init = 0.0",
+    "name = 'prague'\necn-fallback = true\nslow-start = 'hystart'\nabc-limit = 2\nburst = '0 ms'",
     "name = 'ledbat'\nslow-start = 'standard'\ntarget = '25 ms'\ngain = 0.5",
     "name = 'ledbat'\nslow-start = 'hystart++'\nbase-history = 1\nbase-interval = '1 s'\ncurrent-filter = 1",
     "name = 'nada'\nbuffer-len = '10 kB'\ntaps = 1\nrmin = '1 Mbit/s'\nrmax = '1 Mbit/s'",
