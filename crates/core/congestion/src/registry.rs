@@ -20,7 +20,7 @@ use crate::algorithms::cubic::{
 use crate::algorithms::delay::{cdg, dstar, dual, ledbat, quic_dc, vegas, veno, yeah};
 use crate::algorithms::ecn::prague;
 use crate::algorithms::fixed_window;
-use crate::algorithms::media::{dccc, gcc, gcc_simplified, nada, nada_2013};
+use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013};
 use crate::algorithms::reno::{dctcp, hstcp, illinois, new_reno, scalable, tcp_reno, westwood};
 use crate::{Controller, ParamDoc, Parameters, PathInfo, Variable, algorithm};
 
@@ -419,6 +419,9 @@ registry! {
     /// Scalable TCP, 1 % per round trip: Kelly, ACM CCR (April 2003), with the rules of Linux
     /// tcp_scalable.c.
     "scalable" scalable::Params, scalable::VARIABLES = |p, path| Box::new(scalable::Scalable::new(p.clone(), path));
+    /// C4, a media rate that yields the earlier the higher it is: draft-huitema-ccwg-c4-spec (November
+    /// 2025), with the response to marks of picoquic c4.c.
+    "c4" c4::Params, c4::VARIABLES, c4::STATES = |p, path| Box::new(c4::C4::new(p.clone(), path));
     /// NADA, a media rate derived from delay, loss and CE marks: RFC 8698 (February 2020).
     "nada" nada::Params, nada::VARIABLES = |p, path| Box::new(nada::Nada::new(p.clone(), path));
     /// NADA in its first version: Zhu and Pan, Packet Video (December 2013), as in D'Aronco et al.,

@@ -447,6 +447,19 @@ fn dccc_by_loss() {
     compare("dccc-loss", &table);
 }
 
+/// The link's rate, times 17/16 or 5/4 in pushes and 15/16 after them, with less than the RTT of
+/// queue. Nothing is lost.
+#[test]
+fn c4() {
+    let (table, rows) = seconds("name = 'c4'", Duration::from_millis(300));
+    compare("c4", &table);
+    for row in &rows[5..] {
+        let gain = row[0] / 2000.0;
+        assert!([1.0, 1.0625, 1.25, 0.9375].iter().any(|g| (gain - g).abs() < 0.05), "{row:?}");
+        assert!(row[1] < 2.0 * 54.8 && row[2] == 0.0, "{row:?}");
+    }
+}
+
 /// Steps of ramp-up to the link's rate, then 30 ms of queue, the equilibrium of equations 5 to 7:
 /// XREF RMAX / r.
 #[test]

@@ -115,6 +115,8 @@ const VARIANTS: &[&str] = &[
     "name = 'prague'\necn-fallback = true\nslow-start = 'hystart'\nabc-limit = 2\nburst = '0 ms'",
     "name = 'ledbat'\nslow-start = 'standard'\ntarget = '25 ms'\ngain = 0.5",
     "name = 'ledbat'\nslow-start = 'hystart++'\nbase-history = 1\nbase-interval = '1 s'\ncurrent-filter = 1",
+    "name = 'c4'\necn = false\ncruise-eras = 3\njitter-restart = 0.0",
+    "name = 'c4'\npackets-before-loss = 0\ninitial-window = 4\nbeta = 0.5",
     "name = 'nada'\nbuffer-len = '10 kB'\ntaps = 1\nrmin = '1 Mbit/s'\nrmax = '1 Mbit/s'",
     "name = 'nada-2013'\nupdate = 'gradual'\nx-ref = '25 ms'\nalpha = 0.1\ntau-o = '500 ms'",
     "name = 'bbr1'\nprobe-rtt = false\nmin-rtt-slack = 0\ninitial-window = 32\nextra-acked-gain = 0",

@@ -1,5 +1,5 @@
 //! Controllers of a media rate. The rate controls the sender, and the window only stops it when its
-//! path has died. All of them compute at the sender what a receiver would report, from the receive
+//! path has died. All but `c4` compute at the sender what a receiver would report, from the receive
 //! times in the ACKs.
 //!
 //! ```
@@ -11,6 +11,7 @@
 //! assert_eq!(nada.control().pacing_rate, Some(Rate(500_000)));
 //! ```
 
+pub mod c4;
 pub mod dccc;
 pub mod gcc;
 pub mod gcc_simplified;
