@@ -20,7 +20,7 @@ use crate::algorithms::cubic::{
 use crate::algorithms::delay::{cdg, dstar, dual, ledbat, quic_dc, vegas, veno, yeah};
 use crate::algorithms::ecn::prague;
 use crate::algorithms::fixed_window;
-use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013};
+use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2};
 use crate::algorithms::reno::{dctcp, hstcp, illinois, new_reno, scalable, tcp_reno, westwood};
 use crate::{Controller, ParamDoc, Parameters, PathInfo, Variable, algorithm};
 
@@ -432,6 +432,9 @@ registry! {
     /// GCC without Kalman filter or loss-based controller: D'Aronco et al., arXiv 1506.02799v3
     /// (January 2017), appendix C-B.
     "gcc-simplified" gcc_simplified::Params, gcc_simplified::VARIABLES, gcc::STATES = |p, path| Box::new(gcc_simplified::GccSimplified::new(p.clone(), path));
+    /// SCReAMv2, a media rate from a window that follows losses, L4S marks and the queue delay:
+    /// draft-ietf-ccwg-rfc8298bis-screamv2 (August 2026).
+    "scream-v2" scream_v2::Params, scream_v2::VARIABLES = |p, path| Box::new(scream_v2::ScreamV2::new(p.clone(), path));
     /// A constant window, for checks against closed-form results.
     "fixed-window" fixed_window::Params = |p, path| Box::new(fixed_window::FixedWindow::packets(p.window, path));
     /// BBRv1: draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017), with the additions of

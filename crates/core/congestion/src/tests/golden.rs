@@ -506,6 +506,18 @@ fn gcc() {
     compare("gcc", &table);
 }
 
+/// The link's rate with a queue near half of the 60 ms of the target, where the delay begins to count.
+/// Nothing is lost.
+#[test]
+fn scream_v2() {
+    let (table, rows) = seconds("name = 'scream-v2'", Duration::from_millis(300));
+    let (rate, rtt) = (mean_of_last(&rows, 0), mean_of_last(&rows, 1));
+    compare("scream-v2", &table);
+    assert!((rate - 2000.0).abs() < 100.0, "{rate}");
+    assert!((54.8..54.8 + 60.0).contains(&rtt), "{rtt}");
+    assert!(rows.iter().all(|row| row[2] == 0.0));
+}
+
 /// The link's rate times one of the gains 1, 1.25 and 0.75, with a queue of at most 1 BDP and the
 /// quanta. Nothing is lost.
 #[test]

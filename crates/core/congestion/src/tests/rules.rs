@@ -119,6 +119,8 @@ const VARIANTS: &[&str] = &[
     "name = 'c4'\npackets-before-loss = 0\ninitial-window = 4\nbeta = 0.5",
     "name = 'nada'\nbuffer-len = '10 kB'\ntaps = 1\nrmin = '1 Mbit/s'\nrmax = '1 Mbit/s'",
     "name = 'nada-2013'\nupdate = 'gradual'\nx-ref = '25 ms'\nalpha = 0.1\ntau-o = '500 ms'",
+    "name = 'scream-v2'\nis-l4s = true\nreduce-jitter = true\npacing-headroom = 1.5",
+    "name = 'scream-v2'\ncompeting-flows = false\nloss-rate-threshold = 0.01\nmin-ref-wnd = '1 kB'\nupdate-interval = '0 ms'",
     "name = 'bbr1'\nprobe-rtt = false\nmin-rtt-slack = 0\ninitial-window = 32\nextra-acked-gain = 0",
     "name = 'bbr1-picoquic'\necn = false\nloss-threshold = 0",
     "name = 'bbr1'\nunpaced-packets = 10",

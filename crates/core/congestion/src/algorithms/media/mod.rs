@@ -17,3 +17,4 @@ pub mod gcc;
 pub mod gcc_simplified;
 pub mod nada;
 pub mod nada_2013;
+pub mod scream_v2;
