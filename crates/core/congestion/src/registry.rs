@@ -17,7 +17,7 @@ use crate::algorithms::bbr::{
 use crate::algorithms::cubic::{
     ecn_gated as cubic_ecn_gated, mvfst as cubic_mvfst, picoquic as cubic_picoquic, rfc9438 as cubic,
 };
-use crate::algorithms::delay::{cdg, dstar, dual, ledbat, quic_dc, vegas, veno, yeah};
+use crate::algorithms::delay::{cdg, dstar, dual, ledbat, quic_dc, timely, vegas, veno, yeah};
 use crate::algorithms::ecn::prague;
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2};
@@ -388,6 +388,9 @@ registry! {
     /// YeAH-TCP, Scalable TCP without a queue and Reno with one: Baiocchi et al., PFLDnet (February
     /// 2007), with the rules of Linux tcp_yeah.c.
     "yeah" yeah::Params, yeah::VARIABLES, yeah::STATES = |p, path| Box::new(yeah::YeahController::new(p.clone(), path));
+    /// TIMELY, a sending rate from the gradient of the RTT, for data centres: Mittal et al., SIGCOMM
+    /// (August 2015).
+    "timely" timely::Params, timely::VARIABLES = |p, path| Box::new(timely::Timely::new(p.clone(), path));
     /// CUBIC of picoquic, which ignores isolated losses: commit b7bf3ded (June 2023).
     "cubic-picoquic" cubic_picoquic::Params, cubic_picoquic::VARIABLES = |p, path| Box::new(cubic_picoquic::CubicPicoquic::new(p.clone(), path));
     /// CUBIC of facebook/mvfst, with its HyStart and its pacing gains: commit b48045620d4a (May

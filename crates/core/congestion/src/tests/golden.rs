@@ -460,6 +460,19 @@ fn c4() {
     }
 }
 
+/// The thresholds are those of this path: the RTT stays between T_low and T_high, and the mean rate is
+/// the link's. Nothing is lost.
+#[test]
+fn timely() {
+    let text = "name = 'timely'\nt-low = '65 ms'\nt-high = '200 ms'\nmin-rtt = '50 ms'\ndelta = '10 kbit/s'\ninitial-rate = '1 Mbit/s'";
+    let (table, rows) = seconds(text, Duration::from_millis(300));
+    let (rate, rtt) = (mean_of_last(&rows, 0), mean_of_last(&rows, 1));
+    compare("timely", &table);
+    assert!((rate - 2000.0).abs() < 100.0, "{rate}");
+    assert!((54.8..200.0).contains(&rtt), "{rtt}");
+    assert!(rows.iter().all(|row| row[2] == 0.0));
+}
+
 /// Steps of ramp-up to the link's rate, then 30 ms of queue, the equilibrium of equations 5 to 7:
 /// XREF RMAX / r.
 #[test]

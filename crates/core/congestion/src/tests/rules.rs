@@ -95,6 +95,7 @@ const VARIANTS: &[&str] = &[
     "name = 'cdg'\nuse-tolerance = true\nuse-shadow = false\nack-train = false\ndelay-exit = false\ncount = 'bytes'",
     "name = 'yeah'\nalpha = 1\nphi = 100\nrho = 0\nzeta = 0\nscalable = 1",
     "name = 'yeah'\ncount = 'bytes'\nidle-restart = false\nslow-start = 'hystart'",
+    "name = 'timely'\npatched = true\nt-low = '40 ms'\nt-high = '100 ms'\nmin-rtt = '50 ms'",
     "name = 'dstar'\nignore-app-limited = true\npersistent-congestion = 'slow-start'\nidle-restart = '100 ms'",
     "name = 'dstar'\npersistent-congestion = 'window'\nrtt-timeout = '1 s'\nidle-restart = 'off'\nmax-cwnd = 20",
     "name = 'cubic-picoquic'\nloss-threshold = 0\necn = false",

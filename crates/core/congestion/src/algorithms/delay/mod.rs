@@ -1,6 +1,6 @@
-//! Controllers that respond to delay. `vegas`, `veno`, `yeah`, `dual`, `cdg` and `dstar` use the RTT,
-//! `ledbat` and `quic_dc` the one-way delay. For the latter the receiver must report the arrival
-//! times of packets ([`Needs::receive_times`](crate::Needs)).
+//! Controllers that respond to delay. `vegas`, `veno`, `yeah`, `dual`, `cdg`, `dstar` and `timely`
+//! use the RTT, `ledbat` and `quic_dc` the one-way delay. For the latter the receiver must report
+//! the arrival times of packets ([`Needs::receive_times`](crate::Needs)).
 //!
 //! ```
 //! use ackclock_congestion::algorithms::delay::ledbat::{Ledbat, Params};
@@ -16,6 +16,7 @@ pub mod dstar;
 pub mod dual;
 pub mod ledbat;
 pub mod quic_dc;
+pub mod timely;
 pub mod vegas;
 pub mod veno;
 pub mod yeah;
