@@ -11,9 +11,7 @@ use core::any::Any;
 use core::fmt;
 
 use crate::algorithms::bbr::v2::mvfst as bbr2_mvfst;
-use crate::algorithms::bbr::{
-    v1 as bbr1, v1_ecn_gated as bbr1_ecn_gated, v1_picoquic as bbr1_picoquic, v2 as bbr2, v3 as bbr3,
-};
+use crate::algorithms::bbr::{ecn_gated, v1 as bbr1, v1_picoquic as bbr1_picoquic, v2 as bbr2, v3 as bbr3};
 use crate::algorithms::cubic::{
     ecn_gated as cubic_ecn_gated, mvfst as cubic_mvfst, picoquic as cubic_picoquic, rfc9438 as cubic,
 };
@@ -400,7 +398,13 @@ registry! {
     /// IEICE ComEX (April 2024).
     "cubic-ecn-gated" cubic_ecn_gated::Params, cubic_ecn_gated::VARIABLES = |p, path| Box::new(cubic_ecn_gated::CubicEcnGated::new(p, path));
     /// BBRv1 with gains that follow RTT and CE marks: Uchida et al., IEICE ComEX (April 2024).
-    "bbr1-ecn-gated" bbr1_ecn_gated::Params, bbr1_ecn_gated::VARIABLES, bbr1::STATES = |p, path| Box::new(bbr1_ecn_gated::Bbr1EcnGated::new(p.clone(), path));
+    "bbr1-ecn-gated" ecn_gated::v1::Params, ecn_gated::v1::VARIABLES, bbr1::STATES = |p, path| Box::new(p.clone().controller(path));
+    /// BBRv2 with gains that follow RTT and CE marks, as in `bbr1-ecn-gated`: Uchida et al., IEICE
+    /// ComEX (April 2024), future work.
+    "bbr2-ecn-gated" ecn_gated::v2::Params, ecn_gated::v2::VARIABLES, bbr2::STATES = |p, path| Box::new(p.clone().controller(path));
+    /// BBRv3 with gains that follow RTT and CE marks, as in `bbr1-ecn-gated`: Uchida et al., IEICE
+    /// ComEX (April 2024), future work.
+    "bbr3-ecn-gated" ecn_gated::v3::Params, ecn_gated::v3::VARIABLES, bbr3::STATES = |p, path| Box::new(p.clone().controller(path));
     /// BBRv1 of picoquic, which halves its window on CE marks: commit b7bf3ded (June 2023).
     "bbr1-picoquic" bbr1_picoquic::Params, bbr1_picoquic::VARIABLES, bbr1_picoquic::STATES = |p, path| Box::new(bbr1_picoquic::Bbr1Picoquic::new(p.clone(), path));
     /// DCCC, a sending rate that reacts to one-way delay and loss: D'Aronco et al., arXiv

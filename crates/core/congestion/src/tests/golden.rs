@@ -579,11 +579,27 @@ fn bbr2() {
     assert!((54.0..70.0).contains(&rtt), "{rtt}");
 }
 
+/// Without marks nothing lowers the gains. The first visit is raised, because the RTT still
+/// contains Startup's queue. The later ones follow ProbeRTT, without a queue.
+#[test]
+fn bbr2_ecn_gated() {
+    let rtt = bbr("bbr2-ecn-gated", &[1.0, 1.25, 0.9]);
+    assert!((54.0..70.0).contains(&rtt), "{rtt}");
+}
+
 /// Most of the time it cruises without a queue.
 #[test]
 fn bbr3() {
     let rtt = bbr("bbr3", &[1.0, 1.25, 0.9]);
     assert!((54.0..70.0).contains(&rtt), "{rtt}");
+}
+
+/// Without marks nothing lowers the gains. The first visit is raised, because the RTT still
+/// contains Startup's queue. The later ones follow ProbeRTT, without a queue.
+#[test]
+fn bbr3_ecn_gated() {
+    let rtt = bbr("bbr3-ecn-gated", &[1.0, 1.25, 0.9]);
+    assert!((54.0..75.0).contains(&rtt), "{rtt}");
 }
 
 /// The link's rate times 1, 1.25 or 0.9. A probe lasts four rounds or more and leaves a queue,

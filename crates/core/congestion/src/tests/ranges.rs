@@ -3,8 +3,17 @@
 
 use crate::{Algorithm, ParamDoc, Range};
 
-const NAMES: [&str; 7] =
-    ["bbr1", "bbr1-ecn-gated", "bbr1-picoquic", "bbr2", "bbr2-mvfst", "bbr3", "cubic-mvfst"];
+const NAMES: [&str; 9] = [
+    "bbr1",
+    "bbr1-ecn-gated",
+    "bbr1-picoquic",
+    "bbr2",
+    "bbr2-ecn-gated",
+    "bbr2-mvfst",
+    "bbr3",
+    "bbr3-ecn-gated",
+    "cubic-mvfst",
+];
 
 fn named(name: &str) -> Algorithm {
     let found = Algorithm::all().into_iter().find(|algorithm| algorithm.name() == name);

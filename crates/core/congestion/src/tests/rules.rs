@@ -138,6 +138,8 @@ const VARIANTS: &[&str] = &[
     "name = 'bbr2'\ninflight-too-high = 'round'\nstartup-loss-exit = 'round'\nbandwidth-sample = 'best'",
     "name = 'bbr2-mvfst'\nrecovery = 'event'\nmax-bw-advance = 'feedback'\necn = true\nundo = true",
     "name = 'bbr1-ecn-gated'\nbase = { min-rtt-slack = 0.05, initial-window = 4 }",
+    "name = 'bbr2-ecn-gated'\nunit = 'phase'\nscope = 'both'\nbase-marks = true",
+    "name = 'bbr3-ecn-gated'\npersistence = 'compound'\nrtt = 'smoothed'\nbase = { probe-up-inflight-gain = 1.25 }",
     "name = 'gcc'\ndeltas = 1\nmax-rate = '2 Mbit/s'\nburst-time = '0 ms'",
     "name = 'gcc-simplified'\nearly-drop = 'off'\noveruse-time = '100 ms'\nmax-rate = '2 Mbit/s'",
 ];

@@ -12,8 +12,9 @@
 //! ```
 
 pub(crate) mod common;
+pub mod ecn_gated;
+pub mod scale;
 pub mod v1;
-pub mod v1_ecn_gated;
 pub mod v1_picoquic;
 pub mod v2;
 pub mod v3;

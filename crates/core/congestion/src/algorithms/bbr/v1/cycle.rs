@@ -2,6 +2,7 @@
 
 use super::Bbr1;
 use crate::Ack;
+use crate::algorithms::bbr::scale::{Scale, Scaled};
 use units::Time;
 
 crate::states! {
@@ -26,40 +27,24 @@ pub(super) struct Cycle {
     stamp: Time,
 }
 
-/// Scaling of ProbeBW by an outer controller (`bbr1_ecn_gated`).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Scale {
-    /// Factor on the pacing gain of each phase.
-    pub(crate) pacing: f64,
-    /// Factor on the window gain.
-    pub(crate) cwnd: f64,
-    /// Whether the scaled gain decides how a phase ends, not the cycle's own gain.
-    pub(crate) ends: bool,
-}
-
-impl Scale {
-    pub(crate) const NONE: Self = Self { pacing: 1.0, cwnd: 1.0, ends: false };
-}
-
-impl Bbr1 {
-    /// Returns the current phase of ProbeBW.
-    pub(crate) fn phase(&self) -> Option<usize> {
+impl Scaled for Bbr1 {
+    fn phase(&self) -> Option<usize> {
         (self.mode == Mode::ProbeBw).then_some(self.cycle.idx)
     }
 
-    /// Scales ProbeBW from now on.
-    pub(crate) fn scale_probe_bw(&mut self, scale: Scale) {
+    fn scale_probe_bw(&mut self, scale: Scale) {
         self.scale = scale;
         if self.mode == Mode::ProbeBw {
             self.set_pacing_rate(self.pacing_gain());
         }
     }
 
-    /// Ends Startup: the next ACK enters Drain.
-    pub(crate) fn end_startup(&mut self) {
+    fn end_startup(&mut self) {
         self.full_bw_reached = true;
     }
+}
 
+impl Bbr1 {
     pub(super) fn pacing_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup => self.params.high_gain,

@@ -76,11 +76,11 @@ use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
 use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::rounds::Rounds;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
+use crate::algorithms::bbr::scale::Scale;
 use crate::{
     Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, STATE, Sent,
     initial_window_or_default,
 };
-pub(crate) use cycle::Scale;
 use cycle::{Cycle, Mode};
 use policer::Policer;
 use units::{Rng, Time};

@@ -4,6 +4,7 @@ use super::Bbr2;
 use crate::STATE;
 use crate::algorithms::bbr::common::model::INFINITE;
 pub(super) use crate::algorithms::bbr::common::state::State;
+use crate::algorithms::bbr::scale::{Scale, Scaled};
 
 crate::variables! {
     /// Largest delivery rate of the last two ProbeBW cycles, BBR.max_bw. Draft section 4.5.2.
@@ -35,16 +36,15 @@ crate::variables! {
 impl Bbr2 {
     pub(super) fn cwnd_gain(&self) -> f64 {
         let p = &self.params;
-        match self.bbr.state {
+        let gain = match self.bbr.state {
             State::Startup | State::Drain => p.startup_cwnd_gain,
             State::ProbeBwDown | State::ProbeBwCruise | State::ProbeBwRefill => p.probe_bw_cwnd_gain,
             State::ProbeBwUp => p.probe_up_cwnd_gain.unwrap_or(p.probe_bw_cwnd_gain),
             State::ProbeRtt => p.probe_rtt_cwnd_gain,
-        }
+        };
+        gain * self.bbr.scale().cwnd
     }
-}
 
-impl Bbr2 {
     /// Reports the variables. Rates are in bits per second, times in seconds, windows in bytes.
     pub(super) fn trace_state(&self, put: &mut dyn FnMut(&'static str, f64)) {
         let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
@@ -59,6 +59,20 @@ impl Bbr2 {
         put("pacing_gain", self.bbr.pacing_gain());
         put("cwnd_gain", self.cwnd_gain());
         put("filled_pipe", f64::from(u8::from(self.bbr.filled_pipe)));
+    }
+}
+
+impl Scaled for Bbr2 {
+    fn phase(&self) -> Option<usize> {
+        self.bbr.phase()
+    }
+
+    fn scale_probe_bw(&mut self, scale: Scale) {
+        self.bbr.scale_probe_bw(scale);
+    }
+
+    fn end_startup(&mut self) {
+        self.bbr.filled_pipe = true;
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Bbr3, State};
 use crate::STATE;
 use crate::algorithms::bbr::common::model::INFINITE;
+use crate::algorithms::bbr::scale::{Scale, Scaled};
 
 crate::variables! {
     /// Rounds since the start, BBR.round_count. Draft section 5.5.1.
@@ -48,15 +49,14 @@ crate::variables! {
 
 impl Bbr3 {
     pub(super) fn cwnd_gain(&self) -> f64 {
-        match self.bbr.state {
+        let gain = match self.bbr.state {
             State::ProbeBwUp => self.params.probe_up_cwnd_gain,
             State::ProbeRtt => self.params.probe_rtt_cwnd_gain,
             _ => self.params.default_cwnd_gain,
-        }
+        };
+        gain * self.bbr.scale().cwnd
     }
-}
 
-impl Bbr3 {
     /// Reports the variables. Rates are in bits per second, times in seconds, windows in bytes.
     pub(super) fn trace_state(&self, put: &mut dyn FnMut(&'static str, f64)) {
         let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
@@ -78,6 +78,20 @@ impl Bbr3 {
         put("idle_restart", flag(self.bbr.idle_restart));
         put("bw_probe_wait", self.bbr.probe.bw_probe_wait.as_secs_f64());
         put("prev_probe_too_high", flag(self.caution.prev_probe_too_high));
+    }
+}
+
+impl Scaled for Bbr3 {
+    fn phase(&self) -> Option<usize> {
+        self.bbr.phase()
+    }
+
+    fn scale_probe_bw(&mut self, scale: Scale) {
+        self.bbr.scale_probe_bw(scale);
+    }
+
+    fn end_startup(&mut self) {
+        self.bbr.filled_pipe = true;
     }
 }
 

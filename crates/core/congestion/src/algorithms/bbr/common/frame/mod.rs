@@ -15,6 +15,7 @@ use super::probe_rtt::ProbeRtt;
 use super::signals::{Signals, inflight_at_loss, is_inflight_too_high};
 use super::state::State;
 use super::window::{Window, restarts_from_idle};
+use crate::algorithms::bbr::scale::Scale;
 use crate::{Ack, Lost, LostPacket, PathInfo, RateSample, Sent, initial_window_or_default};
 use rules::Rules;
 use units::Rng;
@@ -26,6 +27,8 @@ pub(crate) struct Frame {
     pub(crate) mds: u64,
     rng: Rng,
     pub(crate) state: State,
+    /// Scaling of ProbeBW by an outer controller.
+    scale: Scale,
     pub(crate) model: Model,
     pub(crate) signals: Signals,
     /// Whether the flow has used all available bandwidth at some time. `full_bw_reached` in version
@@ -61,6 +64,7 @@ impl Frame {
             mds,
             rng: Rng::stream(path.seed, name),
             state: State::Startup,
+            scale: Scale::NONE,
             model,
             signals: Signals::default(),
             filled_pipe: false,

@@ -29,6 +29,11 @@ impl Frame {
         self.raise_inflight_hi_slope();
     }
 
+    /// Returns the phase of ProbeBW, counted from DOWN.
+    pub(crate) fn phase(&self) -> Option<usize> {
+        self.state.is_probe_bw().then(|| self.state as usize - State::ProbeBwDown as usize)
+    }
+
     /// Enters a state that begins a new round.
     fn begin(&mut self, state: State) {
         self.model.rounds.begin();
@@ -48,10 +53,12 @@ impl Frame {
     }
 
     /// Reports whether UP has built a queue: it has lasted a min_rtt, and `gain` times the BDP is
-    /// in flight.
+    /// in flight. With a gain scaled to at most 1 it builds none, and a min_rtt is enough.
     pub(crate) fn has_built_queue(&self, ack: &Ack, gain: f64) -> bool {
         let enough = self.inflight(self.model.max_bw(), gain);
-        self.probe.has_elapsed_in_phase(ack.now, self.model.min_rtt.min_rtt) && ack.bytes_in_flight > enough
+        let slowed = self.scale().pacing < 1.0 && self.pacing_gain() <= 1.0;
+        self.probe.has_elapsed_in_phase(ack.now, self.model.min_rtt.min_rtt)
+            && (slowed || ack.bytes_in_flight > enough)
     }
 
     /// Implements `InflightWithHeadroom`.

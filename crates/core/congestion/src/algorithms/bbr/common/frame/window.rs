@@ -5,11 +5,25 @@ use super::Frame;
 use crate::Ack;
 use crate::algorithms::bbr::common::state::State;
 use crate::algorithms::bbr::common::window::{paced, send_quantum};
+use crate::algorithms::bbr::scale::Scale;
 use units::{Duration, Rate};
 
 impl Frame {
     pub(crate) fn pacing_gain(&self) -> f64 {
-        self.rules.pacing_gains[self.state as usize]
+        self.rules.pacing_gains[self.state as usize] * self.scale().pacing
+    }
+
+    /// Returns the scaling of the current state. Only ProbeBW is scaled.
+    pub(crate) fn scale(&self) -> Scale {
+        if self.state.is_probe_bw() { self.scale } else { Scale::NONE }
+    }
+
+    /// Scales ProbeBW from now on.
+    pub(crate) fn scale_probe_bw(&mut self, scale: Scale) {
+        self.scale = scale;
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate_with_gain(self.pacing_gain());
+        }
     }
 
     /// Computes the initial pacing rate, and again with the first RTT sample (Linux).

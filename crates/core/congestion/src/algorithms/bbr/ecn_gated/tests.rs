@@ -1,7 +1,9 @@
+use super::v1::{Params, PhaseEnd};
 use super::*;
 use crate::AckedPacket;
 use crate::algorithms::bbr::common::script::{MDS, sample};
-use crate::algorithms::bbr::v1::{self, Bbr1};
+use crate::algorithms::bbr::v1::Bbr1;
+use crate::algorithms::bbr::{v2::Bbr2, v3::Bbr3};
 use crate::components::rtt_ratio::Estimator;
 use crate::testing::fixtures::{acked, path};
 use crate::{Ack, Controller};
@@ -64,8 +66,8 @@ impl<C: Controller> Flow<C> {
     }
 }
 
-fn gated(params: Params) -> Flow<Bbr1EcnGated> {
-    Flow::new(Bbr1EcnGated::new(params, path(MDS)))
+fn gated(params: Params) -> Flow<EcnGated<Bbr1>> {
+    Flow::new(params.controller(path(MDS)))
 }
 
 /// The reading that these tests can follow gain by gain. The default decides once per visit.
@@ -74,7 +76,7 @@ fn by_cycle() -> Params {
 }
 
 /// A flow in the last phase of a cycle, with R = 1.5 so far.
-fn before_cycle(params: Params) -> Flow<Bbr1EcnGated> {
+fn before_cycle(params: Params) -> Flow<EcnGated<Bbr1>> {
     let mut flow = gated(params);
     flow.settle(1.5);
     while flow.cc.base.phase() != Some(7) {
@@ -84,7 +86,7 @@ fn before_cycle(params: Params) -> Flow<Bbr1EcnGated> {
 }
 
 /// The gains of the next eight phases, with this R and this many marks per phase.
-fn cycle(flow: &mut Flow<Bbr1EcnGated>, r: f64, ce: u64) -> [f64; 8] {
+fn cycle(flow: &mut Flow<EcnGated<Bbr1>>, r: f64, ce: u64) -> [f64; 8] {
     core::array::from_fn(|_| {
         flow.ack(50, r, ce);
         flow.get("pacing_gain")
@@ -230,7 +232,7 @@ fn phase_end() {
 #[test]
 fn unscaled_is_the_base() {
     let params = Params { raise: 1.0, lower: 1.0, startup_drain: false, ..by_cycle() };
-    let (mut layer, mut base) = (gated(params), Flow::new(Bbr1::new(v1::Params::default(), path(MDS))));
+    let (mut layer, mut base) = (gated(params), Flow::new(Bbr1::new(Params::default().base, path(MDS))));
     for i in 0..2000 {
         let (r, ce, in_flight) = (1.0 + (i % 10) as f64 / 10.0, u64::from(i % 3 == 0), (i % 7) * 20_000);
         (layer.in_flight, base.in_flight) = (in_flight, in_flight);
@@ -239,3 +241,133 @@ fn unscaled_is_the_base() {
         assert_eq!(layer.cc.control(), base.cc.control());
     }
 }
+
+/// A version 2 or 3 in the last phase of a cycle, UP, with R = 1.5 so far.
+fn before_down<B: Scaled>(cc: EcnGated<B>) -> Flow<EcnGated<B>> {
+    let mut flow = Flow::new(cc);
+    (0..4).for_each(|_| flow.ack(50, 1.5, 0));
+    flow.in_flight = 0;
+    while flow.cc.base.phase() != Some(3) {
+        flow.ack(50, 1.5, 0);
+        assert!(flow.now < Time::from_millis(4500), "no UP before ProbeRTT");
+    }
+    flow
+}
+
+/// Pacing gains of the next cycle, phase by phase, each with its window gain. R and the marks per
+/// ACK are given, and UP has 1.5 BDP in flight.
+fn next_cycle<B: Scaled>(flow: &mut Flow<EcnGated<B>>, r: f64, ce: u64) -> Vec<(f64, f64)> {
+    let mut gains = Vec::new();
+    let mut before = flow.cc.base.phase();
+    while gains.len() < 5 {
+        flow.in_flight = if before == Some(3) { 75_000 } else { 0 };
+        flow.ack(50, r, ce);
+        let after = flow.cc.base.phase();
+        assert!(after.is_some(), "ProbeRTT");
+        if after != before {
+            gains.push((flow.get("pacing_gain"), flow.get("cwnd_gain")));
+        }
+        before = after;
+    }
+    gains
+}
+
+macro_rules! later_version {
+    ($name:ident, $base:ident, $up_cwnd:literal) => {
+        mod $name {
+            use super::super::$name::Params;
+            use super::*;
+            use crate::algorithms::bbr::$name;
+
+            fn by_cycle() -> Params {
+                let base =
+                    $name::Params { probe_rtt_interval: Duration::from_secs(100), ..Default::default() };
+                Params { unit: Unit::Cycle, rtt: Estimator::Smoothed, base, ..Params::default() }
+            }
+
+            fn controller(params: &Params) -> EcnGated<$base> {
+                params.clone().controller(path(MDS))
+            }
+
+            /// A mark in Startup together with R below the gate, and only both.
+            #[test]
+            fn startup() {
+                for (r, ce, state) in
+                    [(1.49, 1, DRAIN), (1.5, 1, STARTUP), (1.51, 1, STARTUP), (1.2, 0, STARTUP)]
+                {
+                    let mut flow = Flow::new(controller(&by_cycle()));
+                    flow.ack(50, r, 0);
+                    flow.ack(50, r, ce);
+                    assert_eq!(flow.get("state"), state, "R = {r}, {ce} marks");
+                }
+            }
+
+            /// DOWN, CRUISE, REFILL, UP at R = 1.49, 1.5 and 1.51, then the next decision. A UP at
+            /// 0.9375 ends although it builds no queue.
+            #[test]
+            fn gains() {
+                let base = [(0.9, 2.0), (1.0, 2.0), (1.0, 2.0), (1.25, $up_cwnd)];
+                for (r, ce, factor) in
+                    [(1.51, 0, 1.25), (1.51, 1, 1.25), (1.5, 1, 1.0), (1.49, 0, 1.0), (1.49, 1, 0.75)]
+                {
+                    for (scope, pacing, cwnd) in [
+                        (Scope::Pacing, factor, 1.0),
+                        (Scope::Cwnd, 1.0, factor),
+                        (Scope::Both, factor, factor),
+                    ] {
+                        let mut flow = before_down(controller(&Params { scope, ..by_cycle() }));
+                        flow.cc.ce = ce;
+                        let gains = next_cycle(&mut flow, r, 0);
+                        assert_eq!(
+                            gains[..4],
+                            base.map(|(p, w)| (p * pacing, w * cwnd)),
+                            "R = {r}, {ce} marks"
+                        );
+                    }
+                }
+                let mut flow = before_down(controller(&by_cycle()));
+                flow.cc.ce = 1;
+                next_cycle(&mut flow, 1.4, 0);
+                assert_eq!(flow.get("factor"), 1.0, "no marks in this cycle");
+            }
+
+            /// Marks reach the base only if asked for: its bound on the bandwidth.
+            #[test]
+            fn base_marks() {
+                for (base_marks, lowered) in [(false, false), (true, true)] {
+                    let mut flow = Flow::new(controller(&Params { base_marks, ..by_cycle() }));
+                    (0..4).for_each(|_| flow.ack(50, 1.5, 0));
+                    flow.in_flight = 0;
+                    let mut bounded = false;
+                    for _ in 0..20 {
+                        flow.ack(50, 1.5, 1);
+                        flow.cc.trace(&mut |name, value| {
+                            bounded |= ["bw_lo", "bw_shortterm"].contains(&name) && value.is_finite();
+                        });
+                    }
+                    assert_eq!(bounded, lowered);
+                }
+            }
+
+            /// Without factors it behaves like its base.
+            #[test]
+            fn unscaled_is_the_base() {
+                let unscaled =
+                    Params { raise: 1.0, lower: 1.0, startup_drain: false, base_marks: true, ..by_cycle() };
+                let mut layer = Flow::new(controller(&unscaled));
+                let mut base = Flow::new($base::new(unscaled.base, path(MDS)));
+                for i in 0..2000 {
+                    let (r, ce, in_flight) =
+                        (1.0 + (i % 10) as f64 / 10.0, u64::from(i % 3 == 0), (i % 7) * 20_000);
+                    (layer.in_flight, base.in_flight) = (in_flight, in_flight);
+                    layer.ack(13, r, ce);
+                    base.ack(13, r, ce);
+                    assert_eq!(layer.cc.control(), base.cc.control());
+                }
+            }
+        }
+    };
+}
+
+later_version!(v2, Bbr2, 2.0);
+later_version!(v3, Bbr3, 2.25);
