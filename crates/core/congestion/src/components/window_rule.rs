@@ -134,7 +134,12 @@ impl<U: Unit, M: Memory> Frame<U, M> {
     pub fn slow_start(&mut self, ack: &Ack, share: impl FnOnce(U) -> U) {
         let grown = self.window.slow_start.growth(self.counting.in_slow_start(ack));
         self.window.cwnd = self.window.cwnd + share(self.units(grown));
-        if self.window.slow_start.ended(ack, self.window.cwnd.to_bytes(self.mds())) {
+        let bytes = self.window.cwnd.to_bytes(self.mds());
+        let drained = self.window.slow_start.drain(ack, bytes);
+        if drained < bytes {
+            self.window.cwnd = self.units(drained);
+        }
+        if self.window.slow_start.ended(ack, drained) {
             self.window.ssthresh = self.window.cwnd;
         }
     }
@@ -247,6 +252,7 @@ impl<R: WindowRule> WindowController<R> {
 
 impl<R: WindowRule> Controller for WindowController<R> {
     fn on_sent(&mut self, sent: &Sent) {
+        self.frame.window.slow_start.on_sent(sent);
         self.rule.on_sent(&mut self.frame, sent);
     }
 

@@ -122,7 +122,7 @@ macro_rules! params {
         $crate::with_other_defaults! { $over; $($fields)* }
     };
     ($(
-        $(#[doc = $doc:literal])+
+        $(#[doc = $doc:expr])+
         $(#[serde($($serde:meta),+)])?
         $name:ident: $type:ty = $default:expr $(=> $range:expr)? $(; $keys:expr)?,
     )*) => {
@@ -150,7 +150,7 @@ macro_rules! params {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! params_struct {
-    ($($(#[doc = $doc:literal])+ $(#[serde($($serde:meta),+)])? $name:ident: $type:ty,)*) => {
+    ($($(#[doc = $doc:expr])+ $(#[serde($($serde:meta),+)])? $name:ident: $type:ty,)*) => {
         /// The parameters. Defaults are those of the document named in the module's documentation.
         #[derive(Clone, Debug, PartialEq, $crate::serde::Serialize, $crate::serde::Deserialize)]
         #[serde(crate = "ackclock_congestion::serde")]
@@ -166,7 +166,7 @@ macro_rules! params_struct {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! params_struct {
-    ($($(#[doc = $doc:literal])+ $(#[serde($($serde:meta),+)])? $name:ident: $type:ty,)*) => {
+    ($($(#[doc = $doc:expr])+ $(#[serde($($serde:meta),+)])? $name:ident: $type:ty,)*) => {
         /// The parameters. Defaults are those of the document named in the module's documentation.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Params {
@@ -181,7 +181,7 @@ macro_rules! params_struct {
 #[macro_export]
 macro_rules! with_other_defaults {
     ($over:ident; $(
-        $(#[doc = $doc:literal])+
+        $(#[doc = $doc:expr])+
         $(#[serde($($serde:meta),+)])?
         $name:ident: $type:ty = $default:expr $(=> $range:expr)? $(; $keys:expr)?,
     )*) => {

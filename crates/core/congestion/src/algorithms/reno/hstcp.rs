@@ -57,8 +57,7 @@ params! {
     /// RFC 9002 and Linux none.
     #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
-    /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
-    /// `hystart-picoquic` or `hystart-mvfst`.
+    #[doc = crate::components::slow_start::values!()]
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
     /// max_ssthresh of limited slow start, packets, or `"off"`. RFC 3742 section 2 has 100.
     #[serde(with = "units::or_off")]

@@ -59,8 +59,7 @@ params! {
     min_window: u64 = 2 => Range::PACKETS,
     /// Window after a timeout, the loss window, packets. RFC 5681 section 3.1.
     loss_window: u64 = 1 => Range::PACKETS,
-    /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
-    /// `hystart-picoquic` or `hystart-mvfst`.
+    #[doc = crate::components::slow_start::values!()]
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 

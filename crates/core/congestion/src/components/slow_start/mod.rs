@@ -30,6 +30,14 @@
 //!   minimum      of the RTTs of the round's first 8 ACKs
 //!   found        from the 8th ACK on: minimum >= previous minimum + clamp(previous minimum / 16, 4 ms, 16 ms)
 //!   found and cwnd >= 16 packets:  ssthresh = cwnd
+//!
+//! search   draft-chung-ccwg-search-09 (March 2026), as in neqo at commit 02755daa and in the authors' SEARCH 4.0
+//!   bins         0.35 initial RTTs each; bytes acknowledged and sent until the end of each bin
+//!   delivered    in the last 10 bins;  sent in the 10 bins that ended one RTT before the newest, interpolated
+//!   flat         (sent - delivered) / sent >= 0.26, at the end of a bin, if the RTT is shorter than 15 bins
+//!   target       max(delivered in the last 3 bins, initial window)                                   bytes
+//!   draining     each ACK:  cwnd = max(bytes in flight + a packet per 3 acknowledged, target), never more than before
+//!   cwnd = target:  ssthresh = cwnd
 //! ```
 //!
 //! RTTs are as measured and include the ACK delay: TCP knows no other RTT, and RFC 9406 subtracts
@@ -50,19 +58,38 @@
 //!   are therefore never tested. An ACK without an RTT sample is ignored, where mvfst repeats the
 //!   previous sample. A slow start that ends at `ssthresh` keeps its last minimum for the next one,
 //!   where mvfst forgets it. After a loss both keep it. mvfst uses this variant only in CUBIC.
+//! * `search`: the text of draft 09 could not be read. neqo implements it without draining, the
+//!   authors' code with it. Both interpolate towards the older bin; neqo calls that a correction of
+//!   the draft. Drafts up to 07 compare with twice the bytes delivered one RTT before, and subtract
+//!   the overshoot at once. As in neqo, more than 10 missed bins restart the search, and 15 bins of
+//!   history limit the RTT. The authors' code has 40, and a threshold of 0.35. As in that code, a
+//!   loss restarts the search. Bins hold bytes, without the scaling that saves memory.
 
 mod hystart;
 mod hystart_mvfst;
 mod hystart_plus_plus;
+mod search;
 #[cfg(test)]
 mod tests;
 
 use crate::components::picoquic::{RttTest, packet_time, rtt_measurement};
-use crate::{Ack, PathInfo};
+use crate::{Ack, PathInfo, Sent};
 use hystart::{HYSTART_LOW_WINDOW, Linux};
 use hystart_mvfst::{MVFST_LOW_WINDOW, Mvfst};
 use hystart_plus_plus::{CSS_GROWTH_DIVISOR, L_UNPACED, PlusPlus};
+use search::Search;
 use units::Duration;
+
+/// Documentation of the parameter that chooses a [`Kind`].
+macro_rules! values {
+    () => {
+        concat!(
+            " Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),",
+            " `hystart-picoquic`, `hystart-mvfst` or `search` (draft-chung-ccwg-search-09)."
+        )
+    };
+}
+pub(crate) use values;
 
 /// The variant of slow start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,6 +111,9 @@ pub enum Kind {
     /// mvfst: a round's smallest RTT above that of the previous round ends slow start.
     #[cfg_attr(feature = "serde", serde(rename = "hystart-mvfst"))]
     HystartMvfst,
+    /// Less delivered than was sent a round trip before ends slow start, and the queue is drained.
+    #[cfg_attr(feature = "serde", serde(rename = "search"))]
+    Search,
 }
 
 /// Slow start of one connection. The controller uses it only while its window is below `ssthresh`.
@@ -101,6 +131,7 @@ enum Mode {
     Linux(Linux),
     Picoquic(RttTest),
     Mvfst(Mvfst),
+    Search(Search),
 }
 
 impl SlowStart {
@@ -112,6 +143,7 @@ impl SlowStart {
             Kind::Hystart => Mode::Linux(Linux::default()),
             Kind::HystartPicoquic => Mode::Picoquic(RttTest::default()),
             Kind::HystartMvfst => Mode::Mvfst(Mvfst::default()),
+            Kind::Search => Mode::Search(Search::default()),
         };
         Self { mode, mds: path.max_datagram_size, paced: path.paced }
     }
@@ -121,20 +153,38 @@ impl SlowStart {
         (self.mds, self.paced) = (path.max_datagram_size, path.paced);
     }
 
+    /// Reports a sent packet.
+    pub fn on_sent(&mut self, sent: &Sent) {
+        if let Mode::Search(search) = &mut self.mode {
+            search.on_sent(sent);
+        }
+    }
+
     /// Returns the bytes to add to the window for an ACK of which `counted` bytes count. Call
-    /// [`SlowStart::ended`] next.
+    /// [`SlowStart::drain`] and [`SlowStart::ended`] next.
     pub fn growth(&mut self, counted: u64) -> u64 {
         match &self.mode {
             Mode::PlusPlus(h) => {
                 let limited = if self.paced { counted } else { counted.min(L_UNPACED * self.mds) };
                 limited / if h.css.is_some() { CSS_GROWTH_DIVISOR } else { 1 }
             }
+            Mode::Search(search) if search.is_draining() => 0,
             _ => counted,
         }
     }
 
+    /// Returns the window in bytes: `cwnd`, or less while slow start drains the queue it built. `cwnd`
+    /// is the window after [`SlowStart::growth`].
+    #[must_use]
+    pub fn drain(&mut self, ack: &Ack, cwnd: u64) -> u64 {
+        match &mut self.mode {
+            Mode::Search(search) => search.drain(ack, cwnd, self.mds),
+            _ => cwnd,
+        }
+    }
+
     /// Reports whether slow start ends with this ACK. `cwnd` is the window after
-    /// [`SlowStart::growth`].
+    /// [`SlowStart::drain`].
     ///
     /// The controller then sets `ssthresh` to `cwnd`.
     pub fn ended(&mut self, ack: &Ack, cwnd: u64) -> bool {
@@ -147,6 +197,7 @@ impl SlowStart {
                 rtt_measurement(ack).is_some_and(|rtt| test.add(ack.now, rtt, least))
             }
             Mode::Mvfst(h) => h.ended(ack, cwnd >= MVFST_LOW_WINDOW * self.mds),
+            Mode::Search(search) => search.ended(ack, cwnd, self.mds),
         };
         if ended {
             self.leave();
@@ -157,12 +208,13 @@ impl SlowStart {
     /// Reports a congestion event, which ends slow start.
     ///
     /// RFC 9406 section 4.3 allows HyStart++ only in the initial slow start, and so does picoquic.
-    /// Linux forgets everything on a timeout and searches again. mvfst searches again after
+    /// Linux and SEARCH forget everything on a timeout and search again. mvfst searches again after
     /// persistent congestion. It keeps the last minimum unless that minimum ended slow start.
     pub fn leave(&mut self) {
         match &mut self.mode {
             Mode::Mvfst(h) => h.round = None,
             Mode::Linux(h) => *h = Linux::default(),
+            Mode::Search(search) => *search = Search::default(),
             mode => *mode = Mode::Standard,
         }
     }

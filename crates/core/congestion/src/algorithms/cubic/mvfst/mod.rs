@@ -125,6 +125,7 @@ impl CubicMvfst {
     /// Implements `onPacketAckedInHystart`.
     fn slow_start(&mut self, ack: &Ack) {
         self.cwnd += self.slow_start.growth(ack.acked);
+        self.cwnd = self.slow_start.drain(ack, self.cwnd);
         if self.cwnd >= self.ssthresh {
             self.slow_start = SlowStart::new(self.params.slow_start, self.path);
         } else if !self.slow_start.ended(ack, self.cwnd) {
@@ -162,6 +163,7 @@ impl CubicMvfst {
 
 impl Controller for CubicMvfst {
     fn on_sent(&mut self, sent: &Sent) {
+        self.slow_start.on_sent(sent);
         let nothing_in_flight = sent.bytes_in_flight <= sent.bytes;
         if nothing_in_flight {
             self.stand_still(sent.now);

@@ -30,7 +30,6 @@ params! {
     /// Most packets that the pacer releases at once. kDefaultMinBurstPackets, mvfst
     /// QuicConstants.h:451.
     pacing_burst: u64 = 5 => Range::PACKETS,
-    /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
-    /// `hystart-picoquic` or `hystart-mvfst`.
+    #[doc = crate::components::slow_start::values!()]
     slow_start: Kind = Kind::HystartMvfst,
 }

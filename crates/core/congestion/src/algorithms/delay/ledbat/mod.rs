@@ -43,7 +43,7 @@ mod tests;
 use crate::components::idle;
 use crate::components::slow_start::{Kind, SlowStart};
 use crate::components::undo::Undo;
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Needs, PathInfo};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Needs, PathInfo, Sent};
 use crate::{Range, params};
 use alloc::collections::VecDeque;
 use delays::Delays;
@@ -72,7 +72,8 @@ params! {
     /// Factor by which the window is multiplied after a loss, 0..1. RFC 6817 section 2.4.2.
     beta: f64 = 0.5 => Range::SHARE,
     /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
-    /// `hystart-picoquic`, `hystart-mvfst`, or `"off"`. Not in RFC 6817.
+    /// `hystart-picoquic`, `hystart-mvfst`, `search` (draft-chung-ccwg-search-09), or `"off"`. Not
+    /// in RFC 6817.
     #[serde(with = "units::or_off")]
     slow_start: Option<Kind> = None,
 }
@@ -174,6 +175,12 @@ impl Controller for Ledbat {
         Needs { receive_times: true, ..Needs::default() }
     }
 
+    fn on_sent(&mut self, sent: &Sent) {
+        if let Some(slow_start) = &mut self.state.slow_start {
+            slow_start.on_sent(sent);
+        }
+    }
+
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.undo.on_ack(ack);
         for packet in ack.packets {
@@ -183,7 +190,12 @@ impl Controller for Ledbat {
         match &mut self.state.slow_start {
             Some(slow_start) if self.state.cwnd < self.state.ssthresh => {
                 self.state.cwnd += slow_start.growth(ack.growth) as f64;
-                if slow_start.ended(ack, self.state.cwnd as u64) {
+                let before = self.state.cwnd as u64;
+                let drained = slow_start.drain(ack, before);
+                if drained < before {
+                    self.state.cwnd = drained as f64;
+                }
+                if slow_start.ended(ack, drained) {
                     self.state.ssthresh = self.state.cwnd;
                 }
             }
