@@ -147,7 +147,12 @@ catalogue! {
     "dctcp" Ecn 2017 ["tcp-reno"] "reno/dctcp";
     "cubic-ecn-gated" Ecn 2024 ["cubic-picoquic"] "cubic/ecn_gated";
     "bbr1-picoquic" Rate 2023 ["bbr1"] "bbr/v1_picoquic/mod";
-    "bbr1-ecn-gated" Ecn 2024 ["bbr1-picoquic"] "bbr/v1_ecn_gated/mod";
+    "prague" Ecn 2024 ["dctcp"] "ecn/prague/mod";
+    "bbr1-ecn-gated" Ecn 2024 ["bbr1"] "bbr/ecn_gated/mod";
+    "bbr2-ecn-gated" Ecn 2024 ["bbr2", "bbr1-ecn-gated"] "bbr/ecn_gated/mod";
+    "bbr3-ecn-gated" Ecn 2024 ["bbr3", "bbr1-ecn-gated"] "bbr/ecn_gated/mod";
+    "tfrc" Rate 2008 [] "RATEPATH";
+    "timely" Rate 2015 [] "delay/timely";
     "bbr1" Rate 2017 [] "bbr/v1/mod";
     "bbr2" Rate 2022 ["bbr1"] "bbr/v2/mod";
     "bbr2-mvfst" Rate 2025 ["bbr2"] "bbr/v2/mvfst";
@@ -156,6 +161,8 @@ catalogue! {
     "gcc" Media 2016 [] "media/gcc/mod";
     "gcc-simplified" Media 2017 ["gcc"] "media/gcc_simplified";
     "dccc" Media 2017 [] "media/dccc/mod";
+    "c4" Media 2025 [] "media/c4/mod";
+    "scream-v2" Media 2026 [] "media/scream_v2/mod";
     "nada" Media 2020 ["nada-2013"] "media/nada/mod";
 }
 

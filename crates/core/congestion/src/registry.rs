@@ -355,7 +355,7 @@ macro_rules! registry {
 }
 
 registry! {
-    /// NewReno for QUIC: RFC 9002 section 7.
+    /// NewReno for QUIC: RFC 9002 section 7 (May 2021).
     "new-reno" new_reno::Params, new_reno::VARIABLES = |p, path| Box::new(new_reno::NewReno::new(p.clone(), path));
     /// Reno and NewReno for TCP: RFC 5681 (September 2009), RFC 6582 (April 2012), RFC 3465
     /// (February 2003).
