@@ -7,12 +7,25 @@
 //! acks      min(N, SMSS)                           RFC 5681 section 3.1; ns-3's TcpNewReno, htsim
 //! always    bytes sent since the last reduction, also while the window is not full: mvfst's NewReno, which
 //!           is never application-limited (mvfst b48045620d4a, NewReno.cpp:81-84, 187-193)
+//! rate-limited   the same, while the window stays below a limit: see `rate_limited`
 //! slow start: at most L * SMSS of that             RFC 3465 section 2.2: L = 2, and 1 after a timeout; thesis 5.1: 10
 //! ```
 //!
 //! With `acks`, a receiver that acknowledges every second packet halves the growth.
 
 use crate::Ack;
+
+/// End of the documentation of a parameter [`Count`], after `bytes` and `packets`.
+macro_rules! others {
+    () => {
+        concat!(
+            " `acks`, each as one packet (RFC 5681; ns-3, htsim), `always`: bytes, even if the window was not",
+            " fully used (mvfst), or `rate-limited`: the same up to a limit",
+            " (draft-ietf-ccwg-ratelimited-increase-11)."
+        )
+    };
+}
+pub(crate) use others;
 
 /// Unit in which an acknowledgement counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +39,13 @@ pub enum Count {
     Acks,
     /// Acknowledged bytes, also those of an unused window.
     Always,
+    /// Acknowledged bytes, also those of an unused window up to a limit, see `rate_limited`.
+    RateLimited,
+}
+
+/// Returns the acknowledged bytes that were sent since the last reduction.
+pub(crate) fn since_reduction(ack: &Ack) -> u64 {
+    ack.packets.iter().filter(|p| !p.before_reduction).map(|p| p.bytes).sum()
 }
 
 /// Computes how much growth one ACK allows.
@@ -41,10 +61,11 @@ impl Counting {
     /// Returns the bytes that count in congestion avoidance.
     pub(crate) fn in_avoidance(&self, ack: &Ack) -> u64 {
         match self.count {
-            Count::Bytes => ack.growth,
+            // The controller has added the bytes of an unused window.
+            Count::Bytes | Count::RateLimited => ack.growth,
             Count::Packets => ack.growth.div_ceil(self.mds) * self.mds,
             Count::Acks => ack.growth.min(self.mds),
-            Count::Always => ack.packets.iter().filter(|p| !p.before_reduction).map(|p| p.bytes).sum(),
+            Count::Always => since_reduction(ack),
         }
     }
 

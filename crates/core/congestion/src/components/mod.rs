@@ -6,6 +6,7 @@ pub(crate) mod delegate;
 pub(crate) mod idle;
 pub(crate) mod picoquic;
 pub mod queuing_delay;
+pub(crate) mod rate_limited;
 pub(crate) mod receiver_report;
 pub mod rtt_ratio;
 pub mod slow_start;

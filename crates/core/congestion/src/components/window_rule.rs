@@ -14,6 +14,7 @@
 use core::fmt::Debug;
 
 use crate::components::count::{Count, Counting};
+use crate::components::rate_limited::{MaxFlight, unused};
 use crate::components::slow_start::Kind;
 use crate::components::undo::Undo;
 use crate::components::window::{Memory, Unit, Window};
@@ -82,6 +83,7 @@ pub(crate) use options;
 pub struct Frame<U, M = ()> {
     options: Options,
     pub(crate) counting: Counting,
+    max_flight: MaxFlight,
     /// The window.
     pub window: Window<U, M>,
     undo: Undo<Window<U, M>>,
@@ -93,6 +95,7 @@ impl<U: Unit, M: Memory> Frame<U, M> {
         let mds = path.max_datagram_size.max(1);
         let initial = U::from_bytes(options.initial(mds), mds);
         Self {
+            max_flight: MaxFlight::new(options.initial(mds)),
             counting: Counting { count: options.count, limit: options.abc_limit, mds },
             window: Window::new(initial, options.slow_start, memory, path),
             undo: Undo::new(),
@@ -141,6 +144,26 @@ impl<U: Unit, M: Memory> Frame<U, M> {
         }
         if self.window.slow_start.ended(ack, drained) {
             self.window.ssthresh = self.window.cwnd;
+        }
+    }
+
+    /// Returns what grows a window that was not used, in bytes, and the limit of the window. `None`
+    /// if it was used, or must not grow otherwise.
+    fn unused(&self, ack: &Ack, stands_still: bool) -> Option<(u64, U)> {
+        let slow_start = self.window.in_slow_start();
+        let may_grow = self.options.count == Count::RateLimited && (slow_start || !stands_still);
+        let growth = unused(ack).filter(|_| may_grow)?;
+        Some((growth, self.units(self.max_flight.limit(slow_start, self.mds()))))
+    }
+
+    /// Ends an event that found the window `before` and may not have grown it beyond `limit`.
+    fn settle(&mut self, before: U, limit: Option<U>) {
+        if let Some(limit) = limit {
+            let most = if limit > before { limit } else { before };
+            self.window.cwnd = if self.window.cwnd > most { most } else { self.window.cwnd };
+        }
+        if self.window.cwnd < before {
+            self.max_flight.on_reduction();
         }
     }
 
@@ -219,6 +242,11 @@ pub trait WindowRule: Clone + Debug + Send + Sync + 'static {
     fn request(&mut self) -> Option<Cause> {
         None
     }
+    /// Reports whether a window that is not used stands still in congestion avoidance, also where
+    /// `rate_limited` lets it grow.
+    fn stands_still(&self) -> bool {
+        false
+    }
     /// Returns the signals that the rule depends on.
     fn needs(&self) -> Needs {
         Needs::default()
@@ -253,11 +281,14 @@ impl<R: WindowRule> WindowController<R> {
 impl<R: WindowRule> Controller for WindowController<R> {
     fn on_sent(&mut self, sent: &Sent) {
         self.frame.window.slow_start.on_sent(sent);
+        self.frame.max_flight.on_sent(sent.bytes_in_flight);
         self.rule.on_sent(&mut self.frame, sent);
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         let Self { rule, frame } = self;
+        let (before, unused) = (frame.window.cwnd, frame.unused(ack, rule.stands_still()));
+        let ack = &Ack { growth: unused.map_or(ack.growth, |(growth, _)| growth), ..*ack };
         frame.undo.on_ack(ack);
         rule.on_ack(frame, ack);
         if frame.window.in_slow_start() {
@@ -265,12 +296,15 @@ impl<R: WindowRule> Controller for WindowController<R> {
         } else {
             rule.grow(frame, ack);
         }
+        frame.settle(before, unused.map(|(_, limit)| limit));
         rule.request()
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
+        let before = self.frame.window.cwnd;
         let repeated = self.frame.undo.on_congestion(event.cause, &self.frame.window);
         self.rule.on_congestion(&mut self.frame, event, repeated);
+        self.frame.settle(before, None);
     }
 
     fn on_spurious(&mut self) {
@@ -278,9 +312,10 @@ impl<R: WindowRule> Controller for WindowController<R> {
     }
 
     fn on_idle(&mut self, idle: &Idle) {
-        let initial = self.frame.initial();
+        let (before, initial) = (self.frame.window.cwnd, self.frame.initial());
         self.frame.window.restart(idle, initial);
         self.rule.on_restart(&mut self.frame);
+        self.frame.settle(before, None);
     }
 
     fn on_path_change(&mut self, path: PathInfo) {

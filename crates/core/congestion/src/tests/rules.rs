@@ -7,8 +7,16 @@ use crate::components::count::Count;
 use crate::testing::conformance::{self, Exemptions, Rule};
 use crate::{Algorithm, Registry};
 
+/// Rules that a window breaks which grows without being used.
+const UNUSED: Exemptions = Exemptions::new(&[(Rule::Granted, MAY_GROW), (Rule::SlowStart, MAY_GROW)]);
+const MAY_GROW: &str =
+    "An unused window may grow up to a limit: draft-ietf-ccwg-ratelimited-increase-11 section 3.";
+
 /// Returns the rules that an algorithm's specification breaks.
 fn exempt(algorithm: &Algorithm) -> Exemptions {
+    if named(algorithm).contains("count = \"rate-limited\"") {
+        return UNUSED;
+    }
     match algorithm.name() {
         "dstar" => Exemptions::new(&[
             (Rule::Granted, "An application-limited measurement also changes the window: tcp_davis.c."),
@@ -137,6 +145,9 @@ const VARIANTS: &[&str] = &[
     "name = 'cubic'\nslow-start = 'search'",
     "name = 'cubic-mvfst'\nslow-start = 'search'",
     "name = 'ledbat'\nslow-start = 'search'",
+    "name = 'new-reno'\ncount = 'rate-limited'",
+    "name = 'cubic'\ncount = 'rate-limited'\nslow-start = 'hystart++'",
+    "name = 'dctcp'\ncount = 'rate-limited'",
     "name = 'cubic-mvfst'\nslow-start = 'standard'\nlast-max-reduction = 1.0\nc = 4.0",
     "name = 'bbr2'\nprobe-up-exit = 'plateau'\nrecovery = 'window'",
     "name = 'bbr2'\ninflight-too-high = 'round'\nstartup-loss-exit = 'round'\nbandwidth-sample = 'best'",

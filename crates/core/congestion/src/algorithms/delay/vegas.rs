@@ -58,8 +58,7 @@ params! {
     /// Factor by which the window is multiplied after a loss or a mark, 0..1. RFC 5681 equation 4.
     reduction: f64 = 0.5 => Range::SHARE,
     /// Quantity that grows the window in Reno's steps: `packets` acknowledged (Linux), `bytes`,
-    /// `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, even if the window
-    /// was not fully used (mvfst).
+    #[doc = crate::components::count::others!()]
     count: Count = Count::Packets,
     /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
     /// Linux none.
@@ -178,7 +177,7 @@ impl Vegas {
     }
 
     fn rest(&mut self, ack: &Ack) {
-        self.reno.on_ack(&Ack { growth: 0, ..*ack });
+        self.reno.on_ack(&Ack { growth: 0, packets: &[], ..*ack });
     }
 
     fn congestion_avoidance(&mut self, ack: &Ack) {
@@ -204,6 +203,7 @@ impl Controller for Vegas {
     delegate! { reno: on_spurious(), on_idle(idle: &Idle) }
 
     fn on_sent(&mut self, sent: &Sent) {
+        self.reno.on_sent(sent);
         let idle = sent.bytes_in_flight <= sent.bytes;
         if idle && self.params.idle_restart {
             self.next_pn = sent.pn;

@@ -52,9 +52,8 @@ params! {
     /// a fraction of a packet per `ack` (RFC 5681 equation 3), or a fraction of 1232 bytes per
     /// `packet`, rounded down (mvfst).
     growth: Growth = Growth::Window,
-    /// Quantity that grows the window: `bytes` acknowledged, `packets` (Linux), `acks`, each as one
-    /// packet (RFC 5681; ns-3, htsim), or `always`: bytes, even if the window was not fully used
-    /// (mvfst).
+    /// Quantity that grows the window: `bytes` acknowledged, `packets` (Linux),
+    #[doc = crate::components::count::others!()]
     count: Count = Count::Bytes,
     /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
     /// Linux none.

@@ -46,8 +46,7 @@ params! {
     /// `packet`, rounded down (mvfst).
     growth: Growth = Growth::Window,
     /// Quantity that grows the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`,
-    /// `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, even if the window
-    /// was not fully used (mvfst).
+    #[doc = crate::components::count::others!()]
     count: Count = Count::Bytes,
     /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
     /// RFC 9002 none.

@@ -44,8 +44,8 @@ params! {
     /// Quantity that is halved: `flight` (RFC 5681 equation 4) or `cwnd` (Linux).
     halve: Halve = Halve::Flight,
     /// Quantity that grows the window: `bytes` acknowledged (RFC 3465), `packets`, which keeps the
-    /// window in whole packets (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or
-    /// `always`: bytes, even if the window was not fully used (mvfst).
+    /// window in whole packets (Linux),
+    #[doc = crate::components::count::others!()]
     count: Count = Count::Bytes,
     /// Growth of the window in congestion avoidance: a packet per `window` (RFC 3465 section 2.1),
     /// a fraction of a packet per `ack` (RFC 5681 equation 3), or a fraction of 1232 bytes per

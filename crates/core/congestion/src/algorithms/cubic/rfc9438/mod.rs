@@ -162,6 +162,11 @@ impl WindowRule for Rule {
         }
     }
 
+    /// The time of the curve excludes windows that are not used.
+    fn stands_still(&self) -> bool {
+        true
+    }
+
     fn reduce(&mut self, frame: &mut Frame, _: &Congestion) -> f64 {
         (frame.window.cwnd * self.params.beta).max(frame.min_window())
     }

@@ -46,8 +46,8 @@ params! {
     #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
     /// Quantity that grows the window in slow start and in the Reno-friendly part: `bytes`
-    /// acknowledged, `packets` (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or
-    /// `always`: bytes, even if the window was not fully used (mvfst).
+    /// acknowledged, `packets` (Linux),
+    #[doc = crate::components::count::others!()]
     count: Count = Count::Bytes,
     /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
     /// RFC 9002 and Linux none.

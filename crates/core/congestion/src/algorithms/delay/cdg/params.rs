@@ -28,8 +28,7 @@ params! {
     min_window: u64 = 2 => Range::PACKETS,
     /// Initial window, packets. RFC 6928 section 2.
     initial_window: u64 = 10 => Range::PACKETS,
-    /// Quantity that grows the window: `packets` acknowledged (Linux), `bytes`, `acks`, each as one
-    /// packet (RFC 5681; ns-3, htsim), or `always`: bytes, even if the window was not fully used
-    /// (mvfst).
+    /// Quantity that grows the window: `packets` acknowledged (Linux), `bytes`,
+    #[doc = crate::components::count::others!()]
     count: Count = Count::Packets,
 }
