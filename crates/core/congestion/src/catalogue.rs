@@ -151,7 +151,7 @@ catalogue! {
     "bbr1-ecn-gated" Ecn 2024 ["bbr1"] "bbr/ecn_gated/mod";
     "bbr2-ecn-gated" Ecn 2024 ["bbr2", "bbr1-ecn-gated"] "bbr/ecn_gated/mod";
     "bbr3-ecn-gated" Ecn 2024 ["bbr3", "bbr1-ecn-gated"] "bbr/ecn_gated/mod";
-    "tfrc" Rate 2008 [] "RATEPATH";
+    "tfrc" Rate 2008 [] "media/tfrc/mod";
     "timely" Rate 2015 [] "delay/timely";
     "bbr1" Rate 2017 [] "bbr/v1/mod";
     "bbr2" Rate 2022 ["bbr1"] "bbr/v2/mod";

@@ -18,7 +18,7 @@ use crate::algorithms::cubic::{
 use crate::algorithms::delay::{cdg, dstar, dual, ledbat, quic_dc, timely, vegas, veno, yeah};
 use crate::algorithms::ecn::prague;
 use crate::algorithms::fixed_window;
-use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2};
+use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2, tfrc};
 use crate::algorithms::reno::{dctcp, hstcp, illinois, new_reno, scalable, tcp_reno, westwood};
 use crate::{Controller, ParamDoc, Parameters, PathInfo, Variable, algorithm};
 
@@ -434,6 +434,8 @@ registry! {
     /// NADA in its first version: Zhu and Pan, Packet Video (December 2013), as in D'Aronco et al.,
     /// arXiv 1506.02799v3 (January 2017).
     "nada-2013" nada_2013::Params, nada_2013::VARIABLES = |p, path| Box::new(nada_2013::Nada2013::new(p.clone(), path));
+    /// TFRC, the rate of a TCP flow with the same loss events: RFC 5348 (September 2008).
+    "tfrc" tfrc::Params, tfrc::VARIABLES = |p, path| Box::new(tfrc::Tfrc::new(p.clone(), path));
     /// GCC, Google's media rate from delay variation and loss: draft-ietf-rmcat-gcc-02 (July 2016).
     "gcc" gcc::Params, gcc::VARIABLES, gcc::STATES = |p, path| Box::new(gcc::Gcc::new(p.clone(), path));
     /// GCC without Kalman filter or loss-based controller: D'Aronco et al., arXiv 1506.02799v3

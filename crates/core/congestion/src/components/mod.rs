@@ -4,6 +4,7 @@ pub mod count;
 pub(crate) mod datagram_size;
 pub(crate) mod delegate;
 pub(crate) mod idle;
+pub(crate) mod loss_intervals;
 pub(crate) mod picoquic;
 pub mod queuing_delay;
 pub(crate) mod rate_limited;

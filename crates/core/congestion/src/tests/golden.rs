@@ -507,6 +507,16 @@ fn nada_2013() {
     compare("nada-2013", &table);
 }
 
+/// Doubles to the link's rate. Then the equation follows the losses of a full buffer.
+#[test]
+fn tfrc() {
+    let (table, rows) = seconds("name = 'tfrc'", Duration::from_millis(100));
+    let (rate, lost) = (mean_of_last(&rows, 0), mean_of_last(&rows, 2));
+    compare("tfrc", &table);
+    assert!((rate - 2000.0).abs() < 100.0, "{rate}");
+    assert!((0.0..0.05).contains(&lost), "{lost}");
+}
+
 /// 8 % per second up to the link's rate, then a sawtooth between 0.85 and slightly more than that
 /// rate.
 #[test]

@@ -155,6 +155,7 @@ const VARIANTS: &[&str] = &[
     "name = 'bbr1-ecn-gated'\nbase = { min-rtt-slack = 0.05, initial-window = 4 }",
     "name = 'bbr2-ecn-gated'\nunit = 'phase'\nscope = 'both'\nbase-marks = true",
     "name = 'bbr3-ecn-gated'\npersistence = 'compound'\nrtt = 'smoothed'\nbase = { probe-up-inflight-gain = 1.25 }",
+    "name = 'tfrc'\ndamping = true\nb = 2.0\nrto = 1.0",
     "name = 'gcc'\ndeltas = 1\nmax-rate = '2 Mbit/s'\nburst-time = '0 ms'",
     "name = 'gcc-simplified'\nearly-drop = 'off'\noveruse-time = '100 ms'\nmax-rate = '2 Mbit/s'",
 ];

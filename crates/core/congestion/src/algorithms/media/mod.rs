@@ -1,6 +1,6 @@
 //! Controllers of a media rate. The rate controls the sender, and the window only stops it when its
-//! path has died. All but `c4` compute at the sender what a receiver would report, from the receive
-//! times in the ACKs.
+//! path has died. All but `c4` compute at the sender what a receiver would report; all but `c4` and
+//! `tfrc` from the receive times in the ACKs.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::media::nada::{Nada, Params};
@@ -18,3 +18,4 @@ pub mod gcc_simplified;
 pub mod nada;
 pub mod nada_2013;
 pub mod scream_v2;
+pub mod tfrc;

@@ -20,6 +20,7 @@
 use alloc::collections::VecDeque;
 
 use super::params::Params;
+use crate::components::loss_intervals::LossIntervals as Closed;
 use crate::components::queuing_delay::{BaseDelay, QueuingDelay};
 use crate::components::receiver_report::{Counts, ReceiveRate, Report};
 use crate::{AckedPacket, Lost};
@@ -39,9 +40,6 @@ crate::variables! {
     loss_int: "packets",
 }
 
-/// Weights of RFC 5348 section 5.4, newest interval first.
-const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
-
 /// Content of a report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Feedback {
@@ -58,8 +56,7 @@ pub(super) struct Feedback {
 pub(super) struct LossIntervals {
     /// Packets since the last loss.
     open: f64,
-    /// Completed intervals, newest first.
-    closed: VecDeque<f64>,
+    closed: Closed,
     last_lost: Option<u64>,
 }
 
@@ -72,20 +69,14 @@ impl LossIntervals {
         let same_run = self.last_lost.is_some_and(|last| last.checked_add(1) == Some(pn));
         self.last_lost = Some(pn);
         if !same_run {
-            self.closed.truncate(WEIGHTS.len() - 1);
-            self.closed.push_front(self.open);
+            self.closed.push(self.open);
             self.open = 1.0;
         }
     }
 
     /// Returns `loss_int` in packets. `None` without a loss.
     pub(super) fn mean(&self) -> Option<f64> {
-        let n = self.closed.len();
-        let total: f64 = WEIGHTS[..n].iter().sum();
-        let closed = self.closed.iter().zip(WEIGHTS).map(|(i, w)| i * w).sum::<f64>();
-        let with_open = core::iter::once(&self.open).chain(&self.closed).take(n);
-        let open = with_open.zip(WEIGHTS).map(|(i, w)| i * w).sum::<f64>();
-        (n > 0).then(|| closed.max(open) / total)
+        self.closed.mean(self.open)
     }
 
     /// Returns how far the warping has expired, 0..1.
