@@ -1,5 +1,6 @@
 //! Building blocks shared by several algorithms.
 
+pub mod careful_resume;
 pub mod count;
 pub(crate) mod datagram_size;
 pub(crate) mod delegate;

@@ -13,6 +13,7 @@
 
 use core::fmt::Debug;
 
+use crate::components::careful_resume::{CarefulResume, Change, Saved, Sizes};
 use crate::components::count::{Count, Counting};
 use crate::components::rate_limited::{MaxFlight, unused};
 use crate::components::slow_start::Kind;
@@ -39,6 +40,8 @@ pub struct Options {
     pub abc_limit: Option<u64>,
     /// Growth and exit of slow start.
     pub slow_start: Kind,
+    /// An earlier connection to resume, see `careful_resume`.
+    pub resume: Option<Saved>,
 }
 
 impl Default for Options {
@@ -51,6 +54,7 @@ impl Default for Options {
             count: Count::Bytes,
             abc_limit: None,
             slow_start: Kind::Standard,
+            resume: None,
         }
     }
 }
@@ -84,6 +88,8 @@ pub struct Frame<U, M = ()> {
     options: Options,
     pub(crate) counting: Counting,
     max_flight: MaxFlight,
+    /// Careful Resume until it is over. It needs a pacer.
+    pub(super) resume: Option<CarefulResume>,
     /// The window.
     pub window: Window<U, M>,
     undo: Undo<Window<U, M>>,
@@ -96,6 +102,7 @@ impl<U: Unit, M: Memory> Frame<U, M> {
         let initial = U::from_bytes(options.initial(mds), mds);
         Self {
             max_flight: MaxFlight::new(options.initial(mds)),
+            resume: options.resume.filter(|_| path.paced).map(CarefulResume::new),
             counting: Counting { count: options.count, limit: options.abc_limit, mds },
             window: Window::new(initial, options.slow_start, memory, path),
             undo: Undo::new(),
@@ -164,6 +171,23 @@ impl<U: Unit, M: Memory> Frame<U, M> {
         }
         if self.window.cwnd < before {
             self.max_flight.on_reduction();
+        }
+    }
+
+    /// Applies what Careful Resume demands at an event.
+    fn resume(&mut self, demand: impl FnOnce(&mut CarefulResume, Sizes) -> Option<Change>) {
+        let (cwnd, mds) = (self.window.cwnd.to_bytes(self.mds()), self.mds());
+        let Some(resume) = &mut self.resume else { return };
+        let change = demand(resume, Sizes { cwnd, initial: self.options.initial(mds), mds });
+        self.resume.take_if(|resume| resume.is_over());
+        match change {
+            Some(Change::Cwnd(bytes)) => self.window.cwnd = self.units(bytes),
+            Some(Change::Retreat(bytes)) => {
+                let least = self.options.min_window.saturating_mul(mds);
+                self.window.cwnd = self.units(bytes.max(least).min(cwnd));
+            }
+            Some(Change::Ssthresh(bytes)) => self.window.ssthresh = self.units(bytes),
+            None => {}
         }
     }
 
@@ -283,6 +307,7 @@ impl<R: WindowRule> Controller for WindowController<R> {
         self.frame.window.slow_start.on_sent(sent);
         self.frame.max_flight.on_sent(sent.bytes_in_flight);
         self.rule.on_sent(&mut self.frame, sent);
+        self.frame.resume(|resume, sizes| resume.on_sent(sent, sizes));
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
@@ -291,12 +316,14 @@ impl<R: WindowRule> Controller for WindowController<R> {
         let ack = &Ack { growth: unused.map_or(ack.growth, |(growth, _)| growth), ..*ack };
         frame.undo.on_ack(ack);
         rule.on_ack(frame, ack);
-        if frame.window.in_slow_start() {
+        let held = frame.resume.as_ref().is_some_and(CarefulResume::holds);
+        if !held && frame.window.in_slow_start() {
             rule.slow_start(frame, ack);
-        } else {
+        } else if !held {
             rule.grow(frame, ack);
         }
         frame.settle(before, unused.map(|(_, limit)| limit));
+        frame.resume(|resume, sizes| resume.on_ack(ack, sizes));
         rule.request()
     }
 
@@ -304,14 +331,17 @@ impl<R: WindowRule> Controller for WindowController<R> {
         let before = self.frame.window.cwnd;
         let repeated = self.frame.undo.on_congestion(event.cause, &self.frame.window);
         self.rule.on_congestion(&mut self.frame, event, repeated);
+        self.frame.resume(|resume, _| resume.on_congestion(event.cause));
         self.frame.settle(before, None);
     }
 
     fn on_spurious(&mut self) {
+        self.frame.resume = None;
         self.frame.undo.restore(&mut self.frame.window, |window| window.cwnd);
     }
 
     fn on_idle(&mut self, idle: &Idle) {
+        self.frame.resume = None;
         let (before, initial) = (self.frame.window.cwnd, self.frame.initial());
         self.frame.window.restart(idle, initial);
         self.rule.on_restart(&mut self.frame);

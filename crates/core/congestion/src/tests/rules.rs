@@ -18,6 +18,12 @@ fn exempt(algorithm: &Algorithm) -> Exemptions {
         return UNUSED;
     }
     match algorithm.name() {
+        "new-reno" | "tcp-reno" | "cubic" if named(algorithm).contains("saved-cwnd = \"600") => {
+            Exemptions::new(&[(
+                Rule::SlowStart,
+                "Careful Resume jumps to half of a saved window: draft-ietf-tsvwg-careful-resume section 4.3.",
+            )])
+        }
         "dstar" => Exemptions::new(&[
             (Rule::Granted, "An application-limited measurement also changes the window: tcp_davis.c."),
             (
@@ -148,6 +154,9 @@ const VARIANTS: &[&str] = &[
     "name = 'new-reno'\ncount = 'rate-limited'",
     "name = 'cubic'\ncount = 'rate-limited'\nslow-start = 'hystart++'",
     "name = 'dctcp'\ncount = 'rate-limited'",
+    "name = 'new-reno'\ncareful-resume = { saved-cwnd = '600 kB', saved-rtt = '60 ms' }",
+    "name = 'tcp-reno'\ncareful-resume = { saved-cwnd = '600 kB', saved-rtt = '60 ms', beta = 1.0 }",
+    "name = 'cubic'\ncareful-resume = { saved-cwnd = '600 kB', saved-rtt = '60 ms', max-jump = '100 kB' }",
     "name = 'cubic-mvfst'\nslow-start = 'standard'\nlast-max-reduction = 1.0\nc = 4.0",
     "name = 'bbr2'\nprobe-up-exit = 'plateau'\nrecovery = 'window'",
     "name = 'bbr2'\ninflight-too-high = 'round'\nstartup-loss-exit = 'round'\nbandwidth-sample = 'best'",

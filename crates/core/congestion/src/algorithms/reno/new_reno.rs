@@ -25,6 +25,7 @@
 
 pub use crate::algorithms::reno::window::VARIABLES;
 use crate::algorithms::reno::window::{Growth, Progress, Reno};
+use crate::components::careful_resume;
 use crate::components::count::Count;
 use crate::components::window_rule::{Options, WindowController, WindowRule, options};
 use crate::{Ack, Congestion, Range, params};
@@ -54,6 +55,8 @@ params! {
     abc_limit: Option<u64> = None => Range::COUNT,
     #[doc = crate::components::slow_start::values!()]
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
+    /// Window and RTT of an earlier connection to resume: draft-ietf-tsvwg-careful-resume.
+    careful_resume: careful_resume::Params = careful_resume::Params::default(); careful_resume::Params::DOCS,
 }
 
 /// Window after persistent congestion.
@@ -74,7 +77,7 @@ impl WindowRule for Params {
     type Memory = Progress;
 
     fn begin(&self) -> (Options, Progress) {
-        (options!(self), Progress::default())
+        (Options { resume: self.careful_resume.saved(), ..options!(self) }, Progress::default())
     }
 
     fn grow(&mut self, reno: &mut Reno, ack: &Ack) {

@@ -27,6 +27,7 @@
 
 pub use crate::algorithms::reno::window::VARIABLES;
 use crate::algorithms::reno::window::{Growth, Progress, Reno};
+use crate::components::careful_resume;
 use crate::components::count::Count;
 use crate::components::window_rule::{Options, WindowController, WindowRule};
 use crate::{Ack, Cause, Congestion, Range, params};
@@ -61,6 +62,8 @@ params! {
     loss_window: u64 = 1 => Range::PACKETS,
     #[doc = crate::components::slow_start::values!()]
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
+    /// Window and RTT of an earlier connection to resume: draft-ietf-tsvwg-careful-resume.
+    careful_resume: careful_resume::Params = careful_resume::Params::default(); careful_resume::Params::DOCS,
 }
 
 /// Quantity that a congestion event halves.
@@ -97,6 +100,7 @@ impl WindowRule for Params {
             count: self.count,
             abc_limit: Some(self.abc_limit),
             slow_start: self.slow_start,
+            resume: self.careful_resume.saved(),
         };
         (options, Progress::default())
     }

@@ -135,7 +135,7 @@ impl WindowRule for Rule {
 
     fn begin(&self) -> (Options, State) {
         let state = State { w_max: 0.0, cwnd_prior: 0.0, searching: true, epoch: None };
-        (options!(self.params), state)
+        (Options { resume: self.params.careful_resume.saved(), ..options!(self.params) }, state)
     }
 
     fn on_sent(&mut self, frame: &mut Frame, sent: &Sent) {

@@ -1,5 +1,6 @@
 //! Parameters.
 
+use crate::components::careful_resume;
 use crate::components::count::Count;
 use crate::{Range, params};
 
@@ -55,4 +56,6 @@ params! {
     abc_limit: Option<u64> = None => Range::COUNT,
     #[doc = crate::components::slow_start::values!()]
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
+    /// Window and RTT of an earlier connection to resume: draft-ietf-tsvwg-careful-resume.
+    careful_resume: careful_resume::Params = careful_resume::Params::default(); careful_resume::Params::DOCS,
 }
