@@ -15,7 +15,7 @@ use crate::algorithms::bbr::{ecn_gated, v1 as bbr1, v1_picoquic as bbr1_picoquic
 use crate::algorithms::cubic::{
     ecn_gated as cubic_ecn_gated, mvfst as cubic_mvfst, picoquic as cubic_picoquic, rfc9438 as cubic,
 };
-use crate::algorithms::delay::{cdg, dstar, dual, ledbat, quic_dc, timely, vegas, veno, yeah};
+use crate::algorithms::delay::{cdg, copa, dstar, dual, ledbat, quic_dc, timely, vegas, veno, yeah};
 use crate::algorithms::ecn::prague;
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2, tfrc};
@@ -371,6 +371,9 @@ registry! {
     /// TCP D*, a window set from the measured BDP: Lynn and Ghosal, arXiv 2012.14996 (December
     /// 2020), as tcp_davis.c of May 2020.
     "dstar" dstar::Params, dstar::VARIABLES, dstar::STATES = |p, path| Box::new(dstar::Dstar::new(p.clone(), path));
+    /// Copa, a rate inversely proportional to the queuing delay: Arun and Balakrishnan, NSDI (April
+    /// 2018).
+    "copa" copa::Params, copa::VARIABLES, copa::STATES = |p, path| Box::new(copa::Copa::new(p.clone(), path));
     /// TCP Vegas: Brakmo and Peterson, IEEE JSAC (October 1995), with the rules of Linux
     /// tcp_vegas.c.
     "vegas" vegas::Params, vegas::VARIABLES = |p, path| Box::new(vegas::Vegas::new(p.clone(), path));

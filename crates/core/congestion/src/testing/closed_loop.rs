@@ -3,8 +3,8 @@
 //!
 //! The round-trip time of a packet is the sum of its queuing delay, its transmission time and the
 //! flow's propagation delay. Half of the propagation delay is on the way to the receiver. The
-//! sender implements the packet threshold, recovery, timeouts, spurious losses and the delivery
-//! rate, and nothing else.
+//! sender implements the packet threshold, recovery, timeouts, spurious losses, round trips and the
+//! delivery rate, and nothing else.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -148,6 +148,8 @@ pub struct Flow<C: ?Sized> {
     recovery_pn: u64,
     /// Losses since that reduction.
     period_losses: u64,
+    /// First packet number of the next round trip.
+    round_end: u64,
 }
 
 impl<C: Controller + ?Sized> Flow<C> {
@@ -180,6 +182,7 @@ impl<C: Controller + ?Sized> Flow<C> {
             first_sent: Time::ZERO,
             recovery_pn: 0,
             period_losses: 0,
+            round_end: 0,
         }
     }
 
@@ -331,6 +334,10 @@ impl<C: Controller + ?Sized> Flow<C> {
         if self.delivered > self.app_limited {
             self.app_limited = 0;
         }
+        let round_start = newest.is_some_and(|p| p.pn >= self.round_end);
+        if round_start {
+            self.round_end = self.pn;
+        }
         let packets: Vec<_> = arrived.iter().map(|p| self.acked_packet(p)).collect();
         self.cc.on_ack(&Ack {
             now,
@@ -344,6 +351,7 @@ impl<C: Controller + ?Sized> Flow<C> {
             smoothed_rtt: latest_rtt.unwrap_or(self.rtt),
             delivered: self.delivered,
             rate: newest.map(|p| self.sample(now, p)),
+            round_start,
             in_recovery: newest.is_none_or(|p| p.pn < self.recovery_pn),
             app_limited: newest.is_some_and(|p| p.app_limited),
             cwnd_limited: newest.is_some_and(|p| self.full.is_some_and(|full| full >= p.sent)),

@@ -2,6 +2,7 @@
 //! registry.
 
 use super::read::{named, read};
+use crate::algorithms::delay::copa;
 use crate::algorithms::reno::new_reno;
 use crate::components::count::Count;
 use crate::testing::conformance::{self, Exemptions, Rule};
@@ -22,6 +23,8 @@ fn exempt(algorithm: &Algorithm) -> Exemptions {
             Exemptions::new(&[(
                 Rule::SlowStart,
                 "Careful Resume jumps to half of a saved window: draft-ietf-tsvwg-careful-resume section 4.3.",
+        "copa" if algorithm.params::<copa::Params>().is_some_and(|p| p.max_step.is_none()) => {
+                "The velocity may move the window by more than a packet per packet: Arun and Balakrishnan section 2.1.",
             )])
         }
         "dstar" => Exemptions::new(&[
@@ -110,6 +113,8 @@ const VARIANTS: &[&str] = &[
     "name = 'yeah'\nalpha = 1\nphi = 100\nrho = 0\nzeta = 0\nscalable = 1",
     "name = 'yeah'\ncount = 'bytes'\nidle-restart = false\nslow-start = 'hystart'",
     "name = 'timely'\npatched = true\nt-low = '40 ms'\nt-high = '100 ms'\nmin-rtt = '50 ms'",
+    "name = 'copa'\ndelta = 0.05\ncompetitive-mode = false\ndelay = 'latest'\nmax-step = 'off'",
+    "name = 'copa'\nreset-at-turn = false\nvelocity-rounds = 1\nempty-rounds = 0.5\ninitial-window = 1",
     "name = 'dstar'\nignore-app-limited = true\npersistent-congestion = 'slow-start'\nidle-restart = '100 ms'",
     "name = 'dstar'\npersistent-congestion = 'window'\nrtt-timeout = '1 s'\nidle-restart = 'off'\nmax-cwnd = 20",
     "name = 'cubic-picoquic'\nloss-threshold = 0\necn = false",
@@ -186,6 +191,7 @@ fn unknown_word_is_refused() {
         ("name = 'quic-dc'\nthreshold = '20 %'", "threshold"),
         ("name = 'dstar'\ntimeout = 'ignore'", "slow-start"),
         ("name = 'dstar'\nidle-restart = 'always'", "rto"),
+        ("name = 'copa'\ndelay = 'mean'", "latest"),
         ("name = 'cubic-ecn-gated'\nrtt = 'mean'", "round-min"),
         ("name = 'cubic-ecn-gated'\nbase = { betta = 1 }", "betta"),
         ("name = 'dccc'\nowd = 'raw'", "anchored"),

@@ -85,7 +85,8 @@ fn units_are_those_of_the_values() {
                 // Up to BBRv3's wait for a probe, 2 to 3 s.
                 "s" => (1e-7, 3.0),
                 "s^2" => (1e-9, 1e-3),
-                "packets" => (1.0, 1e6),
+                // From a tenth on: growth per round trip, as Illinois's alpha.
+                "packets" => (0.1, 1e6),
                 "rounds" => (0.0, 1000.0),
                 "" => (0.0, 10.0),
                 unit => panic!("{unit}"),

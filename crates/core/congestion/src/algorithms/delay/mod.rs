@@ -1,6 +1,9 @@
 //! Controllers that respond to delay. `vegas`, `veno`, `yeah`, `dual`, `cdg`, `dstar` and `timely`
 //! use the RTT, `ledbat` and `quic_dc` the one-way delay. For the latter the receiver must report
 //! the arrival times of packets ([`Needs::receive_times`](crate::Needs)).
+//! Controllers that respond to delay. `ledbat` and `quic_dc` use the one-way delay, for which the
+//! receiver must report the arrival times of packets
+//! ([`Needs::receive_times`](crate::Needs)). The others use the RTT.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::delay::ledbat::{Ledbat, Params};
@@ -12,6 +15,7 @@
 //! ```
 
 pub mod cdg;
+pub mod copa;
 pub mod dstar;
 pub mod dual;
 pub mod ledbat;
