@@ -15,7 +15,7 @@ use crate::algorithms::bbr::{ecn_gated, v1 as bbr1, v1_picoquic as bbr1_picoquic
 use crate::algorithms::cubic::{
     ecn_gated as cubic_ecn_gated, mvfst as cubic_mvfst, picoquic as cubic_picoquic, rfc9438 as cubic,
 };
-use crate::algorithms::delay::{cdg, copa, dstar, dual, ledbat, quic_dc, timely, vegas, veno, yeah};
+use crate::algorithms::delay::{cdg, copa, dstar, dual, fast, ledbat, quic_dc, timely, vegas, veno, yeah};
 use crate::algorithms::ecn::prague;
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2, tfrc};
@@ -377,6 +377,9 @@ registry! {
     /// TCP Vegas: Brakmo and Peterson, IEEE JSAC (October 1995), with the rules of Linux
     /// tcp_vegas.c.
     "vegas" vegas::Params, vegas::VARIABLES = |p, path| Box::new(vegas::Vegas::new(p.clone(), path));
+    /// FAST TCP, which keeps a number of packets queued: Wei, Jin, Low and Hegde, IEEE/ACM ToN
+    /// (December 2006).
+    "fast" fast::Params, fast::VARIABLES = |p, path| Box::new(fast::FastController::new(p.clone(), path));
     /// TCP Veno, Reno that takes a loss without a queue for a random one: Fu and Liew, IEEE JSAC
     /// (February 2003), with the rules of Linux tcp_veno.c.
     "veno" veno::Params, veno::VARIABLES = |p, path| Box::new(veno::VenoController::new(p.clone(), path));

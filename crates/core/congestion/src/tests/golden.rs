@@ -256,6 +256,13 @@ fn veno() {
     assert!(congested.iter().all(|w| w[2] <= w[0] + 1), "at most one packet in two round trips");
 }
 
+/// The window doubles until a round trip has a queue, then goes half of the distance to 20 queued
+/// packets in every second round.
+#[test]
+fn fast() {
+    check("fast", "name = 'fast'", &[120.0..=120.0, 120.0..=120.0, 120.0..=120.0]);
+}
+
 /// An eighth of the window down once the queue exceeds half of pipe and buffer's range, 150
 /// packets, within two round trips. The RTT is that of the ACK at the round trip's end. Nothing is
 /// lost.

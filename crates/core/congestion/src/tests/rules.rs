@@ -108,6 +108,8 @@ const VARIANTS: &[&str] = &[
     "name = 'veno'\ncount = 'bytes'\nfew-samples = 0\nidle-restart = false",
     "name = 'veno'\nbeta = 0\ncount = 'acks'\nslow-start = 'hystart'\nabc-limit = 2",
     "name = 'dual'\nlower-ssthresh = false\nperiod = 1\nalpha = 0.0",
+    "name = 'fast'\nalpha = 200.0\ngamma = 1.0\nperiod = 1\nmi-threshold = 'off'",
+    "name = 'fast'\nmax-weight = 0.01\ncount = 'acks'\nslow-start = 'hystart++'",
     "name = 'cdg'\nwindow = 1\nbackoff-factor = 1000.0\nuse-ineff = 'off'",
     "name = 'cdg'\nuse-tolerance = true\nuse-shadow = false\nack-train = false\ndelay-exit = false\ncount = 'bytes'",
     "name = 'yeah'\nalpha = 1\nphi = 100\nrho = 0\nzeta = 0\nscalable = 1",

@@ -18,6 +18,7 @@ pub mod cdg;
 pub mod copa;
 pub mod dstar;
 pub mod dual;
+pub mod fast;
 pub mod ledbat;
 pub mod quic_dc;
 pub mod timely;
