@@ -15,7 +15,7 @@ use crate::algorithms::bbr::{ecn_gated, v1 as bbr1, v1_picoquic as bbr1_picoquic
 use crate::algorithms::cubic::{
     ecn_gated as cubic_ecn_gated, mvfst as cubic_mvfst, picoquic as cubic_picoquic, rfc9438 as cubic,
 };
-use crate::algorithms::delay::{cdg, copa, dstar, dual, fast, ledbat, quic_dc, timely, vegas, veno, yeah};
+use crate::algorithms::delay::{cdg, copa, dstar, dual, fast, ledbat, lola, quic_dc, timely, vegas, veno, yeah};
 use crate::algorithms::ecn::prague;
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2, tfrc};
@@ -389,6 +389,9 @@ registry! {
     /// CDG, which backs off at random while the RTT grows: Hayes and Armitage, IFIP Networking (May
     /// 2011), with the rules of Linux tcp_cdg.c.
     "cdg" cdg::Params, cdg::VARIABLES, cdg::STATES = |p, path| Box::new(cdg::Cdg::controller(p.clone(), path));
+    /// TCP LoLa, which keeps the queuing delay near a target: Hock et al., IEEE LCN (October 2017),
+    /// with the growth of its Linux module.
+    "lola" lola::Params, lola::VARIABLES, lola::STATES = |p, path| Box::new(lola::LolaController::new(p.clone(), path));
     /// YeAH-TCP, Scalable TCP without a queue and Reno with one: Baiocchi et al., PFLDnet (February
     /// 2007), with the rules of Linux tcp_yeah.c.
     "yeah" yeah::Params, yeah::VARIABLES, yeah::STATES = |p, path| Box::new(yeah::YeahController::new(p.clone(), path));

@@ -288,6 +288,17 @@ fn cdg() {
     }
 }
 
+/// A queue of one to five packets grows with X, waits for 250 ms, and is drained.
+#[test]
+fn lola() {
+    check("lola", "name = 'lola'", &[94.0..=96.0, 100.0..=104.0, 108.0..=112.0]);
+    let (table, windows) = rounds("name = 'lola'");
+    assert!(!table.contains("loss"));
+    // gamma of the pipe is 95 packets.
+    let cuts = windows[SETTLED..].windows(2).filter(|pair| pair[1] < pair[0]);
+    assert!(cuts.clone().count() > 10 && cuts.clone().all(|cut| (94..=96).contains(&cut[1])));
+}
+
 /// Twelve packets in the queue are an eighth of the base RTT, then it grows like Reno. More than 80
 /// queued packets are removed, at 183 packets, but only down to its estimate of a Reno flow's
 /// window. That estimate grows as the window does, so a loss follows. It halves the window.

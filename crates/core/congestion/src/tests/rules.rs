@@ -112,6 +112,8 @@ const VARIANTS: &[&str] = &[
     "name = 'fast'\nmax-weight = 0.01\ncount = 'acks'\nslow-start = 'hystart++'",
     "name = 'cdg'\nwindow = 1\nbackoff-factor = 1000.0\nuse-ineff = 'off'",
     "name = 'cdg'\nuse-tolerance = true\nuse-shadow = false\nack-train = false\ndelay-exit = false\ncount = 'bytes'",
+    "name = 'lola'\nq-target = '1 ms'\nphi = 1.0\nt-sync = '0 ms'\nreset-after = 1",
+    "name = 'lola'\nt-measure = '0 ms'\nblind-rounds = 0.1\nc = 100.0\ninitial-window = 20",
     "name = 'yeah'\nalpha = 1\nphi = 100\nrho = 0\nzeta = 0\nscalable = 1",
     "name = 'yeah'\ncount = 'bytes'\nidle-restart = false\nslow-start = 'hystart'",
     "name = 'timely'\npatched = true\nt-low = '40 ms'\nt-high = '100 ms'\nmin-rtt = '50 ms'",

@@ -20,6 +20,7 @@ pub mod dstar;
 pub mod dual;
 pub mod fast;
 pub mod ledbat;
+pub mod lola;
 pub mod quic_dc;
 pub mod timely;
 pub mod vegas;
