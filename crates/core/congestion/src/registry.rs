@@ -17,6 +17,9 @@ use crate::algorithms::cubic::{
 };
 use crate::algorithms::delay::{cdg, copa, dstar, dual, fast, ledbat, lola, quic_dc, timely, vegas, veno, yeah};
 use crate::algorithms::ecn::prague;
+use crate::algorithms::delay::{
+    cdg, copa, dstar, dual, fast, ledbat, lola, quic_dc, vegas, vegas_plus, veno, yeah,
+};
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2, tfrc};
 use crate::algorithms::reno::{dctcp, hstcp, illinois, new_reno, scalable, tcp_reno, westwood};
@@ -377,6 +380,9 @@ registry! {
     /// TCP Vegas: Brakmo and Peterson, IEEE JSAC (October 1995), with the rules of Linux
     /// tcp_vegas.c.
     "vegas" vegas::Params, vegas::VARIABLES = |p, path| Box::new(vegas::Vegas::new(p.clone(), path));
+    /// TCP Vegas+, Vegas that turns into Reno beside loss-based flows: Hasegawa, Kurata and Murata,
+    /// ICNP (November 2000).
+    "vegas-plus" vegas_plus::Params, vegas_plus::VARIABLES, vegas_plus::STATES = |p, path| Box::new(vegas_plus::VegasPlus::new(p.clone(), path));
     /// FAST TCP, which keeps a number of packets queued: Wei, Jin, Low and Hegde, IEEE/ACM ToN
     /// (December 2006).
     "fast" fast::Params, fast::VARIABLES = |p, path| Box::new(fast::FastController::new(p.clone(), path));

@@ -243,6 +243,13 @@ fn vegas() {
     assert!(windows[2 * SETTLED..].iter().all(|&packets| packets == PIPE + 4));
 }
 
+/// Alone it is Vegas.
+#[test]
+fn vegas_plus() {
+    check("vegas-plus", "name = 'vegas-plus'", &[104.0..=104.0, 104.0..=106.0, 120.0..=130.0]);
+    assert_eq!(rounds("name = 'vegas-plus'").1, rounds("name = 'vegas'").1);
+}
+
 /// Reno that grows by a packet every second round trip once 3 packets are queued. The queue is long
 /// when a packet is lost, so the window is halved.
 #[test]

@@ -24,5 +24,6 @@ pub mod lola;
 pub mod quic_dc;
 pub mod timely;
 pub mod vegas;
+pub mod vegas_plus;
 pub mod veno;
 pub mod yeah;

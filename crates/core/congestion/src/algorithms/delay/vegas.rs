@@ -180,6 +180,15 @@ impl Vegas {
         self.reno.on_ack(&Ack { growth: 0, packets: &[], ..*ack });
     }
 
+    /// Processes an ACK as Reno does. Vegas measures anew with the next ACK that it gets.
+    pub(super) fn on_ack_as_reno(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.latest_rtt {
+            self.sample(rtt);
+        }
+        self.doing_vegas = false;
+        self.reno_step(ack);
+    }
+
     fn congestion_avoidance(&mut self, ack: &Ack) {
         let round_ends = ack.packets.last().is_some_and(|p| p.pn >= self.round_end);
         if round_ends {
@@ -249,6 +258,14 @@ impl Controller for Vegas {
         if self.base_rtt != Duration::MAX {
             put("base_rtt", self.base_rtt.as_secs_f64());
         }
+    }
+}
+
+#[cfg(test)]
+impl Vegas {
+    /// Ends slow start with a window, in bytes.
+    pub(super) fn avoid(&mut self, cwnd: u64) {
+        self.reno.frame.window = window::tests::avoiding(cwnd);
     }
 }
 
