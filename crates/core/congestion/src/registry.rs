@@ -18,7 +18,7 @@ use crate::algorithms::cubic::{
 use crate::algorithms::delay::{cdg, copa, dstar, dual, fast, ledbat, lola, quic_dc, timely, vegas, veno, yeah};
 use crate::algorithms::ecn::prague;
 use crate::algorithms::delay::{
-    cdg, copa, dstar, dual, fast, ledbat, lola, quic_dc, vegas, vegas_plus, veno, yeah,
+    cdg, copa, dstar, dual, fast, ledbat, lola, pert, quic_dc, vegas, vegas_plus, veno, yeah,
 };
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2, tfrc};
@@ -392,6 +392,9 @@ registry! {
     /// TCP DUAL, Reno that also reduces its window while the RTT is high: Wang and Crowcroft, ACM
     /// CCR (April 1992).
     "dual" dual::Params, dual::VARIABLES = |p, path| Box::new(dual::DualController::new(p.clone(), path));
+    /// PERT, Reno that responds at random while the RTT is high: Bhandarkar et al., SIGCOMM (August
+    /// 2007).
+    "pert" pert::Params, pert::VARIABLES = |p, path| Box::new(pert::Pert::controller(p.clone(), path));
     /// CDG, which backs off at random while the RTT grows: Hayes and Armitage, IFIP Networking (May
     /// 2011), with the rules of Linux tcp_cdg.c.
     "cdg" cdg::Params, cdg::VARIABLES, cdg::STATES = |p, path| Box::new(cdg::Cdg::controller(p.clone(), path));

@@ -284,6 +284,17 @@ fn dual() {
     }
 }
 
+/// Responses at random to 0.65 of the window while more than 5 ms are queued on average.
+#[test]
+fn pert() {
+    check("pert", "name = 'pert'", &[44.0..=48.0, 78.0..=87.0, 105.0..=112.0]);
+    let (table, windows) = rounds("name = 'pert'");
+    assert!(!table.lines().skip(3 + SETTLED).any(|line| line.contains("loss")));
+    for pair in windows[SETTLED..].windows(2) {
+        assert!(pair[1] <= pair[0] + 1 && pair[1] as f64 + 1.0 >= 0.65 * pair[0] as f64, "{pair:?}");
+    }
+}
+
 /// Backoffs at random to 0.707 of the window while the queue grows. Few packets are lost.
 #[test]
 fn cdg() {

@@ -21,6 +21,7 @@ pub mod dual;
 pub mod fast;
 pub mod ledbat;
 pub mod lola;
+pub mod pert;
 pub mod quic_dc;
 pub mod timely;
 pub mod vegas;
