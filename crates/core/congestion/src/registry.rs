@@ -18,7 +18,8 @@ use crate::algorithms::cubic::{
 use crate::algorithms::delay::{cdg, copa, dstar, dual, fast, ledbat, lola, quic_dc, timely, vegas, veno, yeah};
 use crate::algorithms::ecn::prague;
 use crate::algorithms::delay::{
-    cdg, copa, dstar, dual, fast, ledbat, lola, pert, quic_dc, vegas, vegas_plus, veno, yeah,
+    cdg, copa, dstar, dual, fast, ledbat, ledbat_plus_plus, lola, pert, quic_dc, vegas, vegas_plus, veno,
+    yeah,
 };
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2, tfrc};
@@ -430,6 +431,9 @@ registry! {
     "dccc" dccc::Params, dccc::VARIABLES = |p, path| Box::new(dccc::Dccc::new(p.clone(), path));
     /// LEDBAT, a window that adds at most a target delay to the queue: RFC 6817 (December 2012).
     "ledbat" ledbat::Params, ledbat::VARIABLES = |p, path| Box::new(ledbat::Ledbat::new(p.clone(), path));
+    /// LEDBAT++, LEDBAT with RTTs, a gentler growth and periodic slowdowns:
+    /// draft-irtf-iccrg-ledbat-plus-plus (January 2026).
+    "ledbat-plus-plus" ledbat_plus_plus::Params, ledbat_plus_plus::VARIABLES, ledbat_plus_plus::STATES = |p, path| Box::new(ledbat_plus_plus::LedbatPlusPlusController::new(p.clone(), path));
     /// HighSpeed TCP, Reno for large windows: RFC 3649 (December 2003).
     "hstcp" hstcp::Params, hstcp::VARIABLES = |p, path| Box::new(hstcp::Hstcp::new(p.clone(), path));
     /// DCTCP, Reno that reduces its window by the share of marked packets: RFC 8257 (October 2017).

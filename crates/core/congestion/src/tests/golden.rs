@@ -432,6 +432,17 @@ fn ledbat() {
     assert!(!rounds(text).0.contains("loss"));
 }
 
+/// Half a packet per round up to a queue of 60 packets, TARGET. Slowdowns to two packets return by
+/// a half more per round. After slow start nothing is lost.
+#[test]
+fn ledbat_plus_plus() {
+    check("ledbat-plus-plus", "name = 'ledbat-plus-plus'", &[2.0..=2.0, 120.0..=132.0, 159.0..=161.0]);
+    let (table, windows) = rounds("name = 'ledbat-plus-plus'");
+    assert!(!table.lines().skip(3 + SETTLED).any(|line| line.contains("loss")));
+    let ramps = windows[SETTLED..].windows(2).filter(|pair| pair[1] > pair[0] + 1);
+    assert!(ramps.clone().all(|pair| pair[1] <= pair[0] * 3 / 2 + 1));
+}
+
 /// A single flow at its pacing rate, second by second: the rate in kbit/s, the mean RTT in ms, the
 /// share of losses.
 fn seconds(text: &str, buffer: Duration) -> (String, Vec<[f64; 3]>) {

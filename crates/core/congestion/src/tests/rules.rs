@@ -144,6 +144,8 @@ const VARIANTS: &[&str] = &[
     "name = 'ledbat'\nslow-start = 'hystart++'\nbase-history = 1\nbase-interval = '1 s'\ncurrent-filter = 1",
     "name = 'c4'\necn = false\ncruise-eras = 3\njitter-restart = 0.0",
     "name = 'c4'\npackets-before-loss = 0\ninitial-window = 4\nbeta = 0.5",
+    "name = 'ledbat-plus-plus'\ntarget = '5 ms'\ngain-in-ramp = false\nslowdown-period = 0.5",
+    "name = 'ledbat-plus-plus'\nslowdown-period = 'off'\ncurrent-filter = 1\nmax-divisor = 1.0",
     "name = 'nada'\nbuffer-len = '10 kB'\ntaps = 1\nrmin = '1 Mbit/s'\nrmax = '1 Mbit/s'",
     "name = 'nada-2013'\nupdate = 'gradual'\nx-ref = '25 ms'\nalpha = 0.1\ntau-o = '500 ms'",
     "name = 'scream-v2'\nis-l4s = true\nreduce-jitter = true\npacing-headroom = 1.5",

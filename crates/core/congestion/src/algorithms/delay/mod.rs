@@ -20,6 +20,7 @@ pub mod dstar;
 pub mod dual;
 pub mod fast;
 pub mod ledbat;
+pub mod ledbat_plus_plus;
 pub mod lola;
 pub mod pert;
 pub mod quic_dc;

@@ -36,7 +36,7 @@
 //! the sender asks for it (see `idle`), with INIT_CWND as the initial window. Without receive times
 //! off_target is 1, which gives Reno's growth and reduction, as in ns-3.
 
-mod delays;
+pub(super) mod delays;
 #[cfg(test)]
 mod tests;
 
@@ -45,7 +45,6 @@ use crate::components::slow_start::{Kind, SlowStart};
 use crate::components::undo::Undo;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Needs, PathInfo, Sent};
 use crate::{Range, params};
-use alloc::collections::VecDeque;
 use delays::Delays;
 use units::Duration;
 
@@ -107,7 +106,6 @@ impl Ledbat {
     pub fn new(params: Params, path: PathInfo) -> Self {
         let mds = path.max_datagram_size.max(1);
         let Params { base_history, base_interval, current_filter, .. } = params;
-        let (base, current) = (VecDeque::new(), VecDeque::new());
         let ssthresh = params.slow_start.map_or(0.0, |_| f64::INFINITY);
         Self {
             mds: mds as f64,
@@ -117,7 +115,7 @@ impl Ledbat {
                 slow_start: params.slow_start.map(|kind| SlowStart::new(kind, path)),
             },
             undo: Undo::new(),
-            delays: Delays { base_history, base_interval, current_filter, base, interval: 0, current },
+            delays: Delays::new(base_history, base_interval, current_filter),
             params,
         }
     }
