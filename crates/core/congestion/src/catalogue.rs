@@ -137,7 +137,13 @@ catalogue! {
     "fixed-window" Loss 2026 [] "fixed_window";
     "dual" Delay 1992 ["tcp-reno"] "delay/dual";
     "vegas" Delay 1995 ["dual"] "delay/vegas";
+    "vegas-plus" Delay 2000 ["vegas", "tcp-reno"] "delay/vegas_plus";
+    "fast" Delay 2006 ["vegas"] "delay/fast";
+    "pert" Delay 2007 ["tcp-reno"] "delay/pert";
     "ledbat" Delay 2012 ["vegas"] "delay/ledbat/mod";
+    "lola" Delay 2017 ["cubic"] "delay/lola/mod";
+    "copa" Delay 2018 [] "delay/copa/mod";
+    "ledbat-plus-plus" Delay 2026 ["ledbat"] "delay/ledbat_plus_plus/mod";
     "dstar" Delay 2020 [] "delay/dstar/mod";
     "veno" Hybrid 2003 ["tcp-reno", "vegas"] "delay/veno";
     "yeah" Hybrid 2007 ["scalable", "vegas"] "delay/yeah/mod";

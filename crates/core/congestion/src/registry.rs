@@ -15,12 +15,11 @@ use crate::algorithms::bbr::{ecn_gated, v1 as bbr1, v1_picoquic as bbr1_picoquic
 use crate::algorithms::cubic::{
     ecn_gated as cubic_ecn_gated, mvfst as cubic_mvfst, picoquic as cubic_picoquic, rfc9438 as cubic,
 };
-use crate::algorithms::delay::{cdg, copa, dstar, dual, fast, ledbat, lola, quic_dc, timely, vegas, veno, yeah};
-use crate::algorithms::ecn::prague;
 use crate::algorithms::delay::{
-    cdg, copa, dstar, dual, fast, ledbat, ledbat_plus_plus, lola, pert, quic_dc, vegas, vegas_plus, veno,
-    yeah,
+    cdg, copa, dstar, dual, fast, ledbat, ledbat_plus_plus, lola, pert, quic_dc, timely, vegas, vegas_plus,
+    veno, yeah,
 };
+use crate::algorithms::ecn::prague;
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2, tfrc};
 use crate::algorithms::reno::{dctcp, hstcp, illinois, new_reno, scalable, tcp_reno, westwood};

@@ -23,7 +23,11 @@ fn exempt(algorithm: &Algorithm) -> Exemptions {
             Exemptions::new(&[(
                 Rule::SlowStart,
                 "Careful Resume jumps to half of a saved window: draft-ietf-tsvwg-careful-resume section 4.3.",
+            )])
+        }
         "copa" if algorithm.params::<copa::Params>().is_some_and(|p| p.max_step.is_none()) => {
+            Exemptions::new(&[(
+                Rule::SlowStart,
                 "The velocity may move the window by more than a packet per packet: Arun and Balakrishnan section 2.1.",
             )])
         }

@@ -1,6 +1,3 @@
-//! Controllers that respond to delay. `vegas`, `veno`, `yeah`, `dual`, `cdg`, `dstar` and `timely`
-//! use the RTT, `ledbat` and `quic_dc` the one-way delay. For the latter the receiver must report
-//! the arrival times of packets ([`Needs::receive_times`](crate::Needs)).
 //! Controllers that respond to delay. `ledbat` and `quic_dc` use the one-way delay, for which the
 //! receiver must report the arrival times of packets
 //! ([`Needs::receive_times`](crate::Needs)). The others use the RTT.
