@@ -35,6 +35,7 @@
 mod limits;
 mod loss;
 mod params;
+mod rule;
 #[cfg(test)]
 mod tests;
 
@@ -43,8 +44,8 @@ pub use params::Params;
 use crate::components::picoquic::rtt_measurement;
 use crate::components::receiver_report::Window;
 use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent};
-use limits::ReceiveRates;
 use loss::LossEvents;
+use rule::{Feedback, Rule};
 use units::{Duration, Time};
 
 crate::variables! {
@@ -63,169 +64,26 @@ crate::variables! {
 /// The controller: the RFC's sender, with the receiver's loss intervals.
 #[derive(Clone, Debug)]
 pub struct Tfrc {
-    params: Params,
-    /// Segment size s, in bytes.
-    s: u64,
     window: Window,
     events: LossEvents,
-    /// R, once known.
-    rtt: Option<Duration>,
-    r_sqmean: f64,
-    r_sample: f64,
-    x: f64,
-    x_recv: f64,
-    x_bps: f64,
-    p: f64,
-    rates: ReceiveRates,
-    /// tld, time of the last doubling.
-    doubled: Time,
-    last_feedback: Time,
-    nofeedback: Time,
-    /// Whether nothing has been sent since the nofeedback timer was set.
-    idle: bool,
+    rule: Rule,
 }
 
 impl Tfrc {
     /// Creates a controller in slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
-        let mut cc = Self {
-            s: path.max_datagram_size.max(1),
+        Self {
             window: Window::new(path, Duration::ZERO, params.window, params.min_window),
             events: LossEvents::default(),
-            rtt: None,
-            r_sqmean: 0.0,
-            r_sample: 0.0,
-            x: 0.0,
-            x_recv: 0.0,
-            x_bps: f64::INFINITY,
-            p: 0.0,
-            rates: ReceiveRates::unlimited(Time::ZERO),
-            doubled: Time::ZERO,
-            last_feedback: Time::ZERO,
-            nofeedback: Time::NEVER,
-            idle: true,
-            params,
-        };
-        cc.x = cc.initial_rate();
-        cc
-    }
-
-    fn r(&self) -> Duration {
-        self.rtt.unwrap_or(self.params.initial_rtt).max(Duration(1))
-    }
-
-    /// Returns W_init / R.
-    fn initial_rate(&self) -> f64 {
-        (4 * self.s).min((2 * self.s).max(4380)) as f64 / self.r().as_secs_f64()
-    }
-
-    /// Returns s / t_mbi.
-    fn least(&self) -> f64 {
-        self.s as f64 / self.params.t_mbi.as_secs_f64().max(1e-3)
-    }
-
-    /// Returns X_Bps by the throughput equation, section 3.1.
-    fn throughput(&self, p: f64) -> f64 {
-        let (b, r) = (self.params.b, self.r().as_secs_f64());
-        let losses = libm::sqrt(2.0 * b * p / 3.0);
-        let timeouts = self.params.rto * 3.0 * libm::sqrt(3.0 * b * p / 8.0) * p * (1.0 + 32.0 * p * p);
-        self.s as f64 / (r * (losses + timeouts))
-    }
-
-    /// Returns the first loss interval in packets, section 6.3.1: the throughput equation inverted
-    /// by bisection.
-    fn first_interval(&self) -> f64 {
-        let target = self.x_recv.max(self.s as f64 / self.r().as_secs_f64());
-        let (mut low, mut high) = (0.0, 1.0);
-        for _ in 0..60 {
-            let p = 0.5 * (low + high);
-            if self.throughput(p) > target { low = p } else { high = p }
+            rule: Rule::new(params, path.max_datagram_size.max(1)),
         }
-        1.0 / high
     }
 
     /// Reports a lost or marked packet.
     fn on_congested(&mut self, pn: u64, sent: Time) {
-        if !self.events.covers(sent, self.r()) {
-            self.events.begin(pn, sent, self.first_interval());
+        if !self.events.covers(sent, self.rule.r()) {
+            self.events.begin(pn, sent, self.rule.first_interval());
         }
-    }
-
-    /// Section 4.3, from step 1 on.
-    fn on_feedback(&mut self, ack: &Ack, sample: Duration, data_limited: bool) {
-        let (now, first) = (ack.now, self.rtt.is_none());
-        let q = self.params.q;
-        self.rtt = Some(self.rtt.map_or(sample, |r| r.mul_f64(q) + sample.mul_f64(1.0 - q)));
-        self.r_sample = libm::sqrt(sample.as_secs_f64());
-        let (q2, old) = (self.params.q2, self.r_sqmean);
-        self.r_sqmean = if first { self.r_sample } else { q2 * old + (1.0 - q2) * self.r_sample };
-        if first {
-            (self.x, self.doubled, self.rates) = (self.initial_rate(), now, ReceiveRates::unlimited(now));
-        }
-        let (p, fresh) = (self.events.rate(), core::mem::take(&mut self.events.fresh));
-        let worse = fresh || p > self.p;
-        self.p = p;
-        let limit = self.recv_limit(now, data_limited, worse);
-        self.update_x(now, limit);
-        self.last_feedback = now;
-        self.set_timer(now);
-    }
-
-    /// Returns recv_limit, section 4.3, step 4.
-    fn recv_limit(&mut self, now: Time, data_limited: bool, worse: bool) -> f64 {
-        if !data_limited {
-            self.rates.update(now, self.x_recv, self.r());
-        } else if worse {
-            self.rates.halve();
-            self.rates.maximize(now, self.params.data_limited * self.x_recv);
-            return self.rates.max();
-        } else {
-            self.rates.maximize(now, self.x_recv);
-        }
-        2.0 * self.rates.max()
-    }
-
-    /// Updates X, section 4.3, step 4.
-    fn update_x(&mut self, now: Time, limit: f64) {
-        if self.p > 0.0 {
-            self.x_bps = self.throughput(self.p);
-            self.x = self.x_bps.min(limit).max(self.least());
-        } else if now - self.doubled >= self.r() {
-            self.x = (2.0 * self.x).min(limit).max(self.initial_rate());
-            self.doubled = now;
-        }
-    }
-
-    fn set_timer(&mut self, now: Time) {
-        let rto = (self.r() * 4).max(Duration::from_secs_f64(2.0 * self.s as f64 / self.x));
-        self.nofeedback =
-            now + if self.rtt.is_some() { rto } else { self.params.first_timer.max(Duration(1)) };
-        self.idle = true;
-    }
-
-    /// Section 4.4.
-    fn expire(&mut self, now: Time) {
-        let (x_recv, recover) = (self.rates.max(), self.initial_rate());
-        let small = if self.p > 0.0 { x_recv < recover } else { self.x < 2.0 * recover };
-        if self.idle && (small || self.rtt.is_none()) {
-            return self.set_timer(now);
-        }
-        if self.p == 0.0 {
-            self.x = (self.x / 2.0).max(self.least());
-        } else {
-            let half = if self.x_bps > 2.0 * x_recv { x_recv } else { self.x_bps / 2.0 };
-            let limit = half.max(self.least());
-            self.rates.replace(now, limit / 2.0);
-            self.update_x(now, limit);
-        }
-        self.set_timer(now);
-    }
-
-    /// Returns X_inst, or X without damping.
-    fn x_inst(&self) -> f64 {
-        let damped = self.params.damping && self.r_sample > 0.0;
-        let factor = if damped { self.r_sqmean / self.r_sample } else { 1.0 };
-        (self.x * factor).max(self.least())
     }
 }
 
@@ -235,10 +93,10 @@ impl Controller for Tfrc {
     }
 
     fn on_sent(&mut self, sent: &Sent) {
-        if self.nofeedback == Time::NEVER {
-            self.set_timer(sent.now);
+        if self.rule.nofeedback == Time::NEVER {
+            self.rule.set_timer(sent.now);
         }
-        self.idle = false;
+        self.rule.idle = false;
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
@@ -251,11 +109,15 @@ impl Controller for Tfrc {
         }
         let (Some(sample), Some(rate)) = (rtt_measurement(ack), ack.rate) else { return None };
         if let Some(delivered) = rate.delivery_rate {
-            self.x_recv = delivered.bytes_per_sec();
+            self.rule.x_recv = delivered.bytes_per_sec();
         }
-        let due = self.rtt.is_none() || self.events.fresh || ack.now - self.last_feedback >= self.r();
-        if due && self.x_recv > 0.0 {
-            self.on_feedback(ack, sample, rate.app_limited);
+        let due = self.rule.rtt.is_none()
+            || self.events.fresh
+            || ack.now - self.rule.last_feedback >= self.rule.r();
+        if due && self.rule.x_recv > 0.0 {
+            let feedback = Feedback { now: ack.now, sample, data_limited: rate.app_limited };
+            let fresh = core::mem::take(&mut self.events.fresh);
+            self.rule.on_feedback(feedback, self.events.rate(), fresh);
         }
         None
     }
@@ -270,8 +132,8 @@ impl Controller for Tfrc {
     fn on_congestion(&mut self, _: &Congestion) {}
 
     fn on_timer(&mut self, now: Time) {
-        if now >= self.nofeedback {
-            self.expire(now);
+        if now >= self.rule.nofeedback {
+            self.rule.expire(now);
         }
     }
 
@@ -281,23 +143,23 @@ impl Controller for Tfrc {
     }
 
     fn on_path_change(&mut self, path: PathInfo) {
-        self.s = path.max_datagram_size.max(1);
+        self.rule.s = path.max_datagram_size.max(1);
         self.window.on_path_change(path);
     }
 
     fn control(&self) -> Control {
-        Control { wake: self.nofeedback, ..self.window.control(8.0 * self.x_inst()) }
+        Control { wake: self.rule.nofeedback, ..self.window.control(8.0 * self.rule.x_inst()) }
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("x", self.x);
-        put("p", self.p);
-        if let Some(r) = self.rtt {
+        put("x", self.rule.x);
+        put("p", self.rule.p);
+        if let Some(r) = self.rule.rtt {
             put("r", r.as_secs_f64());
-            put("x_recv", self.x_recv);
+            put("x_recv", self.rule.x_recv);
         }
-        if self.p > 0.0 {
-            put("x_bps", self.x_bps);
+        if self.rule.p > 0.0 {
+            put("x_bps", self.rule.x_bps);
         }
     }
 }

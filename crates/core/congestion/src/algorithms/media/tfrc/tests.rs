@@ -66,8 +66,12 @@ fn throughput_equation() {
         (600, 0.01, 27_334.0),
     ] {
         let mut cc = cc();
-        cc.rtt = Some(ms(r));
-        assert!((cc.throughput(p) / expected - 1.0).abs() < 2e-5, "{r} ms, {p}: {}", cc.throughput(p));
+        cc.rule.rtt = Some(ms(r));
+        assert!(
+            (cc.rule.throughput(p) / expected - 1.0).abs() < 2e-5,
+            "{r} ms, {p}: {}",
+            cc.rule.throughput(p)
+        );
     }
 }
 
@@ -76,7 +80,7 @@ fn throughput_equation() {
 fn first_interval() {
     for (x_recv, packets) in [(14_600, 6.8554), (146_000, 82.1509), (1_460_000, 6684.6304)] {
         let cc = started(x_recv);
-        assert!(close(cc.first_interval(), packets), "{x_recv}: {}", cc.first_interval());
+        assert!(close(cc.rule.first_interval(), packets), "{x_recv}: {}", cc.rule.first_interval());
     }
 }
 
@@ -99,7 +103,7 @@ fn one_event_per_round_trip() {
         assert_eq!(cc.events.fresh, begins, "{pn}");
     }
     let mut expected = crate::components::loss_intervals::LossIntervals::default();
-    [cc.first_interval(), 60.0, 40.0].into_iter().for_each(|packets| expected.push(packets));
+    [cc.rule.first_interval(), 60.0, 40.0].into_iter().for_each(|packets| expected.push(packets));
     assert!(close(1.0 / cc.events.rate(), expected.mean(0.0).expect("three")));
 }
 
@@ -107,12 +111,12 @@ fn one_event_per_round_trip() {
 #[test]
 fn slow_start() {
     let mut cc = started(1_000_000);
-    assert!(close(cc.x, 4380.0 / 0.1), "{}", cc.x);
+    assert!(close(cc.rule.x, 4380.0 / 0.1), "{}", cc.rule.x);
     for (n, expected) in [(1, 87_600.0), (2, 175_200.0), (3, 200_000.0), (4, 200_000.0)] {
         let now = Time::from_millis(1000 + 100 * n);
         ack(&mut cc, now - ms(1), ms(100), 100_000, n, false);
         ack(&mut cc, now, ms(100), 100_000, n, false);
-        assert!(close(cc.x, expected), "{n}: {}", cc.x);
+        assert!(close(cc.rule.x, expected), "{n}: {}", cc.rule.x);
     }
 }
 
@@ -132,7 +136,7 @@ fn rate_after_each_event() {
         let (pn, sent) = (100 + 50 * k as u64, Time::from_millis(2000 + 500 * k as u64));
         lose(&mut cc, pn, sent);
         ack(&mut cc, sent + ms(100), ms(100), 146_000_000, pn + 3, false);
-        assert!(close(cc.p, p) && close(cc.x, x), "{k}: {} {}", cc.p, cc.x);
+        assert!(close(cc.rule.p, p) && close(cc.rule.x, x), "{k}: {} {}", cc.rule.p, cc.rule.x);
     }
 }
 
@@ -144,8 +148,8 @@ fn data_limited() {
     for (x_recv, worse, limit) in
         [(20e3, false, 200e3), (20e3, false, 200e3), (20e3, true, 50e3), (80e3, true, 68e3)]
     {
-        cc.x_recv = x_recv;
-        let found = cc.recv_limit(Time::from_millis(2000), true, worse);
+        cc.rule.x_recv = x_recv;
+        let found = cc.rule.recv_limit(Time::from_millis(2000), true, worse);
         assert!(close(found, limit), "{found}, {limit}");
     }
 }
@@ -161,23 +165,23 @@ fn no_feedback() {
     };
     send(&mut cc, Time::ZERO);
     assert_eq!(cc.control().wake, Time::from_millis(2000));
-    let mut before = cc.x;
+    let mut before = cc.rule.x;
     for _ in 0..40 {
         let now = cc.control().wake;
         cc.on_timer(now);
         send(&mut cc, now);
-        assert!(close(cc.x, (before / 2.0).max(S as f64 / 64.0)));
-        before = cc.x;
+        assert!(close(cc.rule.x, (before / 2.0).max(S as f64 / 64.0)));
+        before = cc.rule.x;
     }
     assert!(close(before, 1460.0 / 64.0));
     let mut idle = started(1_000_000);
-    let (x, wake) = (idle.x, idle.control().wake);
+    let (x, wake) = (idle.rule.x, idle.control().wake);
     assert_eq!(wake, Time::from_millis(1400));
     idle.on_timer(wake);
-    assert!(close(idle.x, x), "idle");
+    assert!(close(idle.rule.x, x), "idle");
     send(&mut idle, wake);
     idle.on_timer(idle.control().wake);
-    assert!(close(idle.x, x / 2.0), "sent in vain");
+    assert!(close(idle.rule.x, x / 2.0), "sent in vain");
 }
 
 /// Section 4.4 with losses: X_Bps / 2, or half of twice the receive rate if that limits.
@@ -187,11 +191,11 @@ fn no_feedback_after_losses() {
         let mut cc = started(1_000_000);
         lose(&mut cc, 50, Time::from_millis(1000));
         ack(&mut cc, Time::from_millis(1300), ms(100), x_recv, 53, false);
-        let x_bps = cc.x_bps;
-        cc.idle = false;
+        let x_bps = cc.rule.x_bps;
+        cc.rule.idle = false;
         cc.on_timer(cc.control().wake);
         let expected = if halved { 0.5 * x_bps } else { x_recv as f64 };
-        assert!(close(cc.x, expected), "{x_recv}: {} {x_bps}", cc.x);
+        assert!(close(cc.rule.x, expected), "{x_recv}: {} {x_bps}", cc.rule.x);
     }
 }
 
@@ -200,9 +204,9 @@ fn no_feedback_after_losses() {
 fn damping() {
     let mut cc = Tfrc::new(Params { damping: true, ..Params::default() }, path(S));
     ack(&mut cc, Time::from_millis(1000), ms(100), 1_000_000, 0, false);
-    assert!(close(cc.x_inst(), cc.x));
+    assert!(close(cc.rule.x_inst(), cc.rule.x));
     ack(&mut cc, Time::from_millis(1200), ms(144), 1_000_000, 1, false);
-    assert!(close(cc.x_inst(), cc.x * 10.2 / 12.0), "{} {}", cc.x_inst(), cc.x);
+    assert!(close(cc.rule.x_inst(), cc.rule.x * 10.2 / 12.0), "{} {}", cc.rule.x_inst(), cc.rule.x);
 }
 
 /// A mark begins an event too.
