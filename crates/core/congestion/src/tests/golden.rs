@@ -396,6 +396,21 @@ fn hstcp() {
     check("hstcp", "name = 'hstcp'", &[116.0..=120.0, 155.0..=163.0, 200.0..=204.0]);
 }
 
+/// One packet per round for the first second after a loss, then faster and faster. The factor at a
+/// loss is the smallest RTT over the largest, which is slightly more than half.
+#[test]
+fn htcp() {
+    check("htcp", "name = 'htcp'", &[107.0..=115.0, 130.0..=145.0, 200.0..=214.0]);
+    let (_, windows) = rounds("name = 'htcp'");
+    let cuts = (SETTLED..windows.len() - 12).filter(|&i| windows[i + 1] < windows[i]);
+    for cut in cuts.collect::<Vec<_>>() {
+        let left = windows[cut + 1] as f64 / windows[cut] as f64;
+        assert!((0.53..0.55).contains(&left), "{left}");
+        let grown: Vec<_> = windows[cut + 1..cut + 12].windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(grown[..9] == [1; 9] && grown[9] <= 3, "{grown:?}");
+    }
+}
+
 /// Without marks it is Reno: losses halve the window, whatever alpha is.
 #[test]
 fn dctcp() {

@@ -2,9 +2,9 @@
 //! after a loss.
 //!
 //! `new_reno` is QUIC's version and `tcp_reno` TCP's. `westwood` sets the window to the measured
-//! bandwidth-delay product. `hstcp` adapts to large windows, `illinois` to the queueing delay, and
-//! `scalable` grows by a share of its window. `dctcp` reduces by the share of marks. `window`
-//! contains shared code.
+//! bandwidth-delay product. `hstcp` adapts to large windows, `htcp` to the time since the last
+//! loss, and `illinois` to the queueing delay. `scalable` grows by a share of its window. `dctcp`
+//! reduces by the share of marks. `window` contains shared code.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::reno::new_reno::{NewReno, Params};
@@ -20,6 +20,7 @@
 
 pub mod dctcp;
 pub mod hstcp;
+pub mod htcp;
 pub mod illinois;
 pub mod new_reno;
 pub mod scalable;
