@@ -22,7 +22,7 @@ use crate::algorithms::delay::{
 use crate::algorithms::ecn::prague;
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2, tfrc};
-use crate::algorithms::reno::{dctcp, hstcp, htcp, illinois, new_reno, scalable, tcp_reno, westwood};
+use crate::algorithms::reno::{dctcp, hstcp, htcp, hybla, illinois, new_reno, scalable, tcp_reno, westwood};
 use crate::{Controller, ParamDoc, Parameters, PathInfo, Variable, algorithm};
 
 /// A registry entry: an algorithm and its default parameters.
@@ -438,6 +438,9 @@ registry! {
     /// H-TCP, growth that follows the time since the last loss: Leith and Shorten, PFLDnet
     /// (February 2004), draft-leith-tcp-htcp-06 (April 2008), with the rules of Linux tcp_htcp.c.
     "htcp" htcp::Params, htcp::VARIABLES = |p, path| Box::new(htcp::HtcpController::new(p.clone(), path));
+    /// TCP Hybla, Reno whose rate does not depend on the RTT: Caini and Firrincieli, Int. J.
+    /// Satellite Communications and Networking (September 2004).
+    "hybla" hybla::Params, hybla::VARIABLES = |p, path| Box::new(hybla::HyblaController::new(p.clone(), path));
     /// DCTCP, Reno that reduces its window by the share of marked packets: RFC 8257 (October 2017).
     "dctcp" dctcp::Params, dctcp::VARIABLES = |p, path| Box::new(dctcp::DctcpController::new(p.clone(), path));
     /// TCP Prague, a DCTCP with a pacing rate and a virtual RTT for L4S queues:

@@ -411,6 +411,18 @@ fn htcp() {
     }
 }
 
+/// RTTs of 100 ms are four times the reference. Slow start multiplies by 16 per round, congestion
+/// avoidance adds 16 packets, and a loss takes half.
+#[test]
+fn hybla() {
+    check("hybla", "name = 'hybla'", &[105.0..=115.0, 152.0..=165.0, 201.0..=216.0]);
+    let (_, windows) = rounds("name = 'hybla'");
+    assert_eq!(windows[..2], [10, 160]);
+    for pair in windows[SETTLED..].windows(2).filter(|pair| pair[1] > pair[0]) {
+        assert!((14..=16).contains(&(pair[1] - pair[0])), "{pair:?}");
+    }
+}
+
 /// Without marks it is Reno: losses halve the window, whatever alpha is.
 #[test]
 fn dctcp() {

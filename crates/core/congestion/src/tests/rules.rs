@@ -65,6 +65,10 @@ fn exempt(algorithm: &Algorithm) -> Exemptions {
             (Rule::Granted, "Unmarked packets grow the window after a mark too: tcp_prague.c."),
             (Rule::SlowStart, "Unmarked packets grow the window after a mark too: tcp_prague.c."),
         ]),
+        "hybla" => Exemptions::new(&[(
+            Rule::SlowStart,
+            "Slow start multiplies the window by 2^rho per round trip, with rho = RTT / 25 ms: Caini and Firrincieli 2004, tcp_hybla.c.",
+        )]),
         "westwood-plus" | "quic-dc" => Exemptions::new(&[(
             Rule::EventCuts,
             "The event sets the window to the bandwidth-delay product: arXiv 2507.00896 section 3, tcp_westwood.c.",
@@ -138,6 +142,8 @@ const VARIANTS: &[&str] = &[
     "name = 'dccc'\nowd = 'windowed'\nfixed-period = '100 ms'\nsending-rate = 'measured'\nsilence = 'off'",
     "name = 'hstcp'\nslow-start = 'hystart++'\nlow-window = 4.0",
     "name = 'hstcp'\nslow-start = 'hystart'\nmax-ssthresh = 100",
+    "name = 'hybla'\nrules = 'linux'\nrtt0 = '100 ms'\nmax-window = 500",
+    "name = 'hybla'\nrtt0 = '50 ms'\ncount = 'packets'\nabc-limit = 2\nslow-start = 'hystart++'",
     "name = 'htcp'\nrules = 'draft'\nquadratic = 0.5\ndelta-l = '0 ms'\ncount = 'bytes'",
     "name = 'htcp'\nrtt-scaling = false\nbandwidth-switch = false\nbeta-max = 0.5\nslow-start = 'hystart'",
     "name = 'illinois'\nalpha-min = 2.0\nalpha-max = 2.0\ntheta = 1\nwin-thresh = 2\ncount = 'bytes'",
@@ -196,6 +202,7 @@ fn unknown_word_is_refused() {
         ("name = 'tcp-reno'\ncount = 'all'", "packets"),
         ("name = 'hstcp'\ninitial-window = 'off'", "auto"),
         ("name = 'htcp'\nrules = 'paper'", "draft"),
+        ("name = 'hybla'\nrules = 'draft'", "paper"),
         ("name = 'cubic-picoquic'\nrevision = 'head'", "d199d45b"),
         ("name = 'westwood-plus'\nfilter = 'none'", "two-pole"),
         ("name = 'bbr2-mvfst'\nrecovery = 'prr'", "window"),

@@ -3,8 +3,8 @@
 //!
 //! `new_reno` is QUIC's version and `tcp_reno` TCP's. `westwood` sets the window to the measured
 //! bandwidth-delay product. `hstcp` adapts to large windows, `htcp` to the time since the last
-//! loss, and `illinois` to the queueing delay. `scalable` grows by a share of its window. `dctcp`
-//! reduces by the share of marks. `window` contains shared code.
+//! loss, `hybla` to the RTT, and `illinois` to the queueing delay. `scalable` grows by a share of
+//! its window. `dctcp` reduces by the share of marks. `window` contains shared code.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::reno::new_reno::{NewReno, Params};
@@ -21,6 +21,7 @@
 pub mod dctcp;
 pub mod hstcp;
 pub mod htcp;
+pub mod hybla;
 pub mod illinois;
 pub mod new_reno;
 pub mod scalable;
