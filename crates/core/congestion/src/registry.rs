@@ -23,6 +23,10 @@ use crate::algorithms::ecn::prague;
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2, tfrc};
 use crate::algorithms::reno::{dctcp, hstcp, htcp, hybla, illinois, new_reno, scalable, tcp_reno, westwood};
+use crate::algorithms::media::{dccc, gcc, gcc_simplified, nada, nada_2013};
+use crate::algorithms::reno::{
+    bic, dctcp, hstcp, htcp, hybla, illinois, new_reno, scalable, tcp_reno, westwood,
+};
 use crate::{Controller, ParamDoc, Parameters, PathInfo, Variable, algorithm};
 
 /// A registry entry: an algorithm and its default parameters.
@@ -441,6 +445,9 @@ registry! {
     /// TCP Hybla, Reno whose rate does not depend on the RTT: Caini and Firrincieli, Int. J.
     /// Satellite Communications and Networking (September 2004).
     "hybla" hybla::Params, hybla::VARIABLES = |p, path| Box::new(hybla::HyblaController::new(p.clone(), path));
+    /// BIC, a binary search for the window at which a packet was lost: Xu, Harfoush and Rhee,
+    /// INFOCOM (March 2004), with the rules of Linux tcp_bic.c.
+    "bic" bic::Params, bic::VARIABLES = |p, path| Box::new(bic::BicController::new(p.clone(), path));
     /// DCTCP, Reno that reduces its window by the share of marked packets: RFC 8257 (October 2017).
     "dctcp" dctcp::Params, dctcp::VARIABLES = |p, path| Box::new(dctcp::DctcpController::new(p.clone(), path));
     /// TCP Prague, a DCTCP with a pacing rate and a virtual RTT for L4S queues:

@@ -423,6 +423,18 @@ fn hybla() {
     }
 }
 
+/// 0.8 of the maximum, back to it with smaller and smaller steps, and then beyond with larger ones.
+#[test]
+fn bic() {
+    check("bic", "name = 'bic'", &[163.0..=168.0, 180.0..=188.0, 201.0..=206.0]);
+    let (_, windows) = rounds("name = 'bic'");
+    for cut in windows[SETTLED..].windows(2).filter(|pair| pair[1] < pair[0]) {
+        // The round with the loss still grows.
+        let left = cut[1] as f64 / cut[0] as f64;
+        assert!((0.80..0.86).contains(&left), "{cut:?}");
+    }
+}
+
 /// Without marks it is Reno: losses halve the window, whatever alpha is.
 #[test]
 fn dctcp() {

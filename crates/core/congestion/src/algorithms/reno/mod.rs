@@ -3,8 +3,9 @@
 //!
 //! `new_reno` is QUIC's version and `tcp_reno` TCP's. `westwood` sets the window to the measured
 //! bandwidth-delay product. `hstcp` adapts to large windows, `htcp` to the time since the last
-//! loss, `hybla` to the RTT, and `illinois` to the queueing delay. `scalable` grows by a share of
-//! its window. `dctcp` reduces by the share of marks. `window` contains shared code.
+//! loss, `hybla` to the RTT, `bic` to the window of the last loss, and `illinois` to the queueing
+//! delay. `scalable` grows by a share of its window. `dctcp` reduces by the share of marks.
+//! `window` contains shared code.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::reno::new_reno::{NewReno, Params};
@@ -18,6 +19,7 @@
 //! assert_eq!(reno.control().cwnd, 12_000);
 //! ```
 
+pub mod bic;
 pub mod dctcp;
 pub mod hstcp;
 pub mod htcp;
