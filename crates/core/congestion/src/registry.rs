@@ -20,6 +20,7 @@ use crate::algorithms::delay::{
     veno, yeah,
 };
 use crate::algorithms::ecn::prague;
+use crate::algorithms::delay::{cdg, compound, dstar, dual, ledbat, quic_dc, vegas, veno, yeah};
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2, tfrc};
 use crate::algorithms::reno::{dctcp, hstcp, htcp, hybla, illinois, new_reno, scalable, tcp_reno, westwood};
@@ -411,6 +412,9 @@ registry! {
     /// TIMELY, a sending rate from the gradient of the RTT, for data centres: Mittal et al., SIGCOMM
     /// (August 2015).
     "timely" timely::Params, timely::VARIABLES = |p, path| Box::new(timely::Timely::new(p.clone(), path));
+    /// Compound TCP, Reno with a second window that follows the delay:
+    /// draft-sridharan-tcpm-ctcp-02 (November 2008).
+    "compound" compound::Params, compound::VARIABLES = |p, path| Box::new(compound::CompoundController::new(p.clone(), path));
     /// CUBIC of picoquic, which ignores isolated losses: commit b7bf3ded (June 2023).
     "cubic-picoquic" cubic_picoquic::Params, cubic_picoquic::VARIABLES = |p, path| Box::new(cubic_picoquic::CubicPicoquic::new(p.clone(), path));
     /// CUBIC of facebook/mvfst, with its HyStart and its pacing gains: commit b48045620d4a (May

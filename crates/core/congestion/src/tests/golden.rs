@@ -328,6 +328,20 @@ fn yeah() {
     assert!(cuts.iter().all(|cut| cut[0] == 183 || (cut[0], cut[1]) == (201, 101)), "{cuts:?}");
 }
 
+/// The delay window keeps about 30 packets queued until Reno's window alone exceeds that. From then
+/// on it is Reno, up to a loss.
+#[test]
+fn compound() {
+    check("compound", "name = 'compound'", &[100.0..=102.0, 150.0..=160.0, 200.0..=202.0]);
+    let (_, windows) = rounds("name = 'compound'");
+    for pair in windows[SETTLED..].windows(2) {
+        let [grows, shrinks] = [pair[1] <= pair[0] + 5, pair[0] > PIPE + 28];
+        assert!(if pair[1] > pair[0] { grows } else { shrinks }, "{pair:?}");
+        // A round of 137 packets is the last one that dwnd may have begun.
+        assert!(pair[1] <= pair[0] + 1 || pair[1] <= PIPE + 37, "{pair:?}");
+    }
+}
+
 /// A single flow: the BDP and 4 packets. Every 10 s, 4 packets for slightly more than two round
 /// trips. Nothing is lost.
 #[test]
