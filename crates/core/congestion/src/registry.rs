@@ -26,7 +26,7 @@ use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, s
 use crate::algorithms::reno::{dctcp, hstcp, htcp, hybla, illinois, new_reno, scalable, tcp_reno, westwood};
 use crate::algorithms::media::{dccc, gcc, gcc_simplified, nada, nada_2013};
 use crate::algorithms::reno::{
-    bic, dctcp, hstcp, htcp, hybla, illinois, new_reno, scalable, tcp_reno, westwood,
+    bic, dctcp, hstcp, htcp, hybla, illinois, new_reno, scalable, tahoe, tcp_reno, westwood,
 };
 use crate::{Controller, ParamDoc, Parameters, PathInfo, Variable, algorithm};
 
@@ -368,6 +368,8 @@ registry! {
     /// Reno and NewReno for TCP: RFC 5681 (September 2009), RFC 6582 (April 2012), RFC 3465
     /// (February 2003).
     "tcp-reno" tcp_reno::Params, tcp_reno::VARIABLES = |p, path| Box::new(tcp_reno::TcpReno::new(p.clone(), path));
+    /// Tahoe, slow start after every loss: Jacobson, SIGCOMM (August 1988).
+    "tahoe" tahoe::Params, tahoe::VARIABLES = |p, path| Box::new(tahoe::Tahoe::new(p.clone(), path));
     /// CUBIC: RFC 9438 (August 2023).
     "cubic" cubic::Params, cubic::VARIABLES = |p, path| Box::new(cubic::Cubic::new(p.clone(), path));
     /// Westwood+ for QUIC: Grieco and Mascolo, CCR (April 2004), with the filter of Linux

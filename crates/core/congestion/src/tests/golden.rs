@@ -201,6 +201,16 @@ fn tcp_reno_as_linux() {
     check("tcp-reno-linux", text, &[100.0..=101.0, 145.0..=155.0, 200.0..=202.0]);
 }
 
+/// One packet after each loss, slow start to half of the window, then a packet per round.
+#[test]
+fn tahoe() {
+    check("tahoe", "name = 'tahoe'", &[1.0..=1.0, 138.0..=148.0, 201.0..=201.0]);
+    let (_, windows) = rounds("name = 'tahoe'");
+    for cut in windows.windows(3).filter(|cut| cut[1] < cut[0]) {
+        assert!(cut[0] > PIPE + BUFFER && (cut[1], cut[2]) == (1, 2), "{cut:?}");
+    }
+}
+
 /// 0.7 of the maximum, a plateau at the maximum, and a mean near (3 + beta) / 4 of it.
 #[test]
 fn cubic() {

@@ -69,6 +69,10 @@ fn exempt(algorithm: &Algorithm) -> Exemptions {
             Rule::SlowStart,
             "Slow start multiplies the window by 2^rho per round trip, with rho = RTT / 25 ms: Caini and Firrincieli 2004, tcp_hybla.c.",
         )]),
+        "tahoe" => Exemptions::new(&[(
+            Rule::TwoPackets,
+            "A loss leaves one packet, which is older than RFC 9002: Jacobson 1988.",
+        )]),
         "westwood-plus" | "quic-dc" => Exemptions::new(&[(
             Rule::EventCuts,
             "The event sets the window to the bandwidth-delay product: arXiv 2507.00896 section 3, tcp_westwood.c.",
@@ -148,6 +152,7 @@ const VARIANTS: &[&str] = &[
     "name = 'bic'\nb = 1\nlow-window = 1\nmax-increment = 1000\nfast-convergence = 'off'\ncount = 'bytes'",
     "name = 'compound'\nlow-window = 2\nlambda = 'off'\nrtt = 'round-min'\nk = 0.9\nalpha = 0.9",
     "name = 'compound'\ngamma-low = 1\ngamma-high = 2\nbeta = 0.2\neta = 3\nslow-start = 'hystart'",
+    "name = 'tahoe'\ncount = 'bytes'\ngrowth = 'window'\ninitial-window = 10",
     "name = 'htcp'\nrules = 'draft'\nquadratic = 0.5\ndelta-l = '0 ms'\ncount = 'bytes'",
     "name = 'htcp'\nrtt-scaling = false\nbandwidth-switch = false\nbeta-max = 0.5\nslow-start = 'hystart'",
     "name = 'illinois'\nalpha-min = 2.0\nalpha-max = 2.0\ntheta = 1\nwin-thresh = 2\ncount = 'bytes'",

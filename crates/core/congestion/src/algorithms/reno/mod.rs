@@ -4,8 +4,8 @@
 //! `new_reno` is QUIC's version and `tcp_reno` TCP's. `westwood` sets the window to the measured
 //! bandwidth-delay product. `hstcp` adapts to large windows, `htcp` to the time since the last
 //! loss, `hybla` to the RTT, `bic` to the window of the last loss, and `illinois` to the queueing
-//! delay. `scalable` grows by a share of its window. `dctcp` reduces by the share of marks.
-//! `window` contains shared code.
+//! delay. `scalable` grows by a share of its window. `dctcp` reduces by the share of marks. `tahoe`
+//! begins again after each loss. `window` contains shared code.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::reno::new_reno::{NewReno, Params};
@@ -27,6 +27,7 @@ pub mod hybla;
 pub mod illinois;
 pub mod new_reno;
 pub mod scalable;
+pub mod tahoe;
 pub mod tcp_reno;
 pub mod westwood;
 pub mod window;
