@@ -126,11 +126,15 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    "tcp-reno" Loss 2009 [] "reno/tcp_reno";
+    "tahoe" Loss 1988 [] "reno/tahoe";
+    "tcp-reno" Loss 2009 ["tahoe"] "reno/tcp_reno";
     "new-reno" Loss 2021 ["tcp-reno"] "reno/new_reno";
     "hstcp" Loss 2003 ["tcp-reno"] "reno/hstcp";
     "scalable" Loss 2003 ["tcp-reno"] "reno/scalable";
-    "cubic" Loss 2023 ["tcp-reno"] "cubic/rfc9438/mod";
+    "bic" Loss 2004 ["tcp-reno"] "reno/bic";
+    "htcp" Loss 2004 ["tcp-reno"] "reno/htcp/mod";
+    "hybla" Loss 2004 ["tcp-reno"] "reno/hybla";
+    "cubic" Loss 2023 ["bic"] "cubic/rfc9438/mod";
     "cubic-picoquic" Loss 2023 ["cubic"] "cubic/picoquic/mod";
     "cubic-mvfst" Loss 2025 ["cubic"] "cubic/mvfst/mod";
     "westwood-plus" Loss 2004 ["tcp-reno"] "reno/westwood/mod";
@@ -147,6 +151,7 @@ catalogue! {
     "dstar" Delay 2020 [] "delay/dstar/mod";
     "veno" Hybrid 2003 ["tcp-reno", "vegas"] "delay/veno";
     "yeah" Hybrid 2007 ["scalable", "vegas"] "delay/yeah/mod";
+    "compound" Hybrid 2008 ["tcp-reno", "hstcp", "vegas"] "delay/compound";
     "illinois" Hybrid 2008 ["tcp-reno"] "reno/illinois";
     "cdg" Hybrid 2011 ["tcp-reno", "vegas"] "delay/cdg/mod";
     "quic-dc" Hybrid 2025 ["westwood-plus"] "delay/quic_dc";

@@ -16,15 +16,12 @@ use crate::algorithms::cubic::{
     ecn_gated as cubic_ecn_gated, mvfst as cubic_mvfst, picoquic as cubic_picoquic, rfc9438 as cubic,
 };
 use crate::algorithms::delay::{
-    cdg, copa, dstar, dual, fast, ledbat, ledbat_plus_plus, lola, pert, quic_dc, timely, vegas, vegas_plus,
-    veno, yeah,
+    cdg, compound, copa, dstar, dual, fast, ledbat, ledbat_plus_plus, lola, pert, quic_dc, timely, vegas,
+    vegas_plus, veno, yeah,
 };
 use crate::algorithms::ecn::prague;
-use crate::algorithms::delay::{cdg, compound, dstar, dual, ledbat, quic_dc, vegas, veno, yeah};
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, scream_v2, tfrc};
-use crate::algorithms::reno::{dctcp, hstcp, htcp, hybla, illinois, new_reno, scalable, tcp_reno, westwood};
-use crate::algorithms::media::{dccc, gcc, gcc_simplified, nada, nada_2013};
 use crate::algorithms::reno::{
     bic, dctcp, hstcp, htcp, hybla, illinois, new_reno, scalable, tahoe, tcp_reno, westwood,
 };

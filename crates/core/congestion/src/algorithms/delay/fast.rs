@@ -54,16 +54,14 @@ params! {
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
     #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
-    /// Quantity that grows the window: `bytes` acknowledged, `packets` (Linux), `acks`, each as one
-    /// packet (RFC 5681; ns-3, htsim), or `always`: bytes, even if the window was not fully used
-    /// (mvfst).
+    /// Quantity that grows the window: `bytes` acknowledged, `packets` (Linux),
+    #[doc = crate::components::count::others!()]
     count: Count = Count::Bytes,
     /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
     /// RFC 9002 and Linux none.
     #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
-    /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
-    /// `hystart-picoquic` or `hystart-mvfst`.
+    #[doc = crate::components::slow_start::values!()]
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 

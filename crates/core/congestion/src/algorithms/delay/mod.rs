@@ -1,9 +1,6 @@
 //! Controllers that respond to delay. `ledbat` and `quic_dc` use the one-way delay, for which the
 //! receiver must report the arrival times of packets
 //! ([`Needs::receive_times`](crate::Needs)). The others use the RTT.
-//! Controllers that respond to delay. `vegas`, `veno`, `yeah`, `dual`, `cdg`, `compound` and
-//! `dstar` use the RTT, `ledbat` and `quic_dc` the one-way delay. For the latter the receiver must
-//! report the arrival times of packets ([`Needs::receive_times`](crate::Needs)).
 //!
 //! ```
 //! use ackclock_congestion::algorithms::delay::ledbat::{Ledbat, Params};
@@ -15,8 +12,8 @@
 //! ```
 
 pub mod cdg;
-pub mod copa;
 pub mod compound;
+pub mod copa;
 pub mod dstar;
 pub mod dual;
 pub mod fast;

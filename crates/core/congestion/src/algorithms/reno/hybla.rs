@@ -46,14 +46,14 @@ params! {
     #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
     /// Quantity that grows the window: `acks`, each as one packet (Linux, ns-3), `packets`
-    /// acknowledged, `bytes`, or `always`: bytes, even if the window was not fully used (mvfst).
+    /// acknowledged, `bytes`, `always`: bytes, even if the window was not fully used (mvfst), or
+    /// `rate-limited`: the same up to a limit.
     count: Count = Count::Acks,
     /// L, largest growth per ACK in slow start before it is multiplied, packets, or `"off"`. RFC
     /// 3465 section 2.2 has 2; Linux none.
     #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
-    /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
-    /// `hystart-picoquic` or `hystart-mvfst`.
+    #[doc = crate::components::slow_start::values!()]
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 

@@ -28,8 +28,8 @@ params! {
     /// Smallest ssthresh, packets. RFC 5681 equation 4.
     min_window: u64 = 2 => Range::PACKETS,
     /// Quantity that grows the window: `acks`, each as one packet (Jacobson), `bytes` acknowledged
-    /// (RFC 3465), `packets` (Linux), or `always`: bytes, even if the window was not fully used
-    /// (mvfst).
+    /// (RFC 3465), `packets` (Linux), `always`: bytes, even if the window was not fully used (mvfst), or
+    /// `rate-limited`: the same up to a limit.
     count: Count = Count::Acks,
     /// Growth of the window in congestion avoidance: a fraction of a packet per `ack` (RFC 5681
     /// equation 3), a packet per `window` (RFC 3465 section 2.1), or a fraction of 1232 bytes per
