@@ -147,7 +147,7 @@ catalogue! {
     "ledbat" Delay 2012 ["vegas"] "delay/ledbat/mod";
     "lola" Delay 2017 ["cubic"] "delay/lola/mod";
     "copa" Delay 2018 [] "delay/copa/mod";
-    "ledbat-plus-plus" Delay 2026 ["ledbat"] "delay/ledbat_plus_plus/mod";
+    "ledbat-plus-plus" Delay 2020 ["ledbat"] "delay/ledbat_plus_plus/mod";
     "dstar" Delay 2020 [] "delay/dstar/mod";
     "veno" Hybrid 2003 ["tcp-reno", "vegas"] "delay/veno";
     "yeah" Hybrid 2007 ["scalable", "vegas"] "delay/yeah/mod";

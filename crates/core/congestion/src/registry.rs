@@ -438,7 +438,7 @@ registry! {
     /// LEDBAT, a window that adds at most a target delay to the queue: RFC 6817 (December 2012).
     "ledbat" ledbat::Params, ledbat::VARIABLES = |p, path| Box::new(ledbat::Ledbat::new(p.clone(), path));
     /// LEDBAT++, LEDBAT with RTTs, a gentler growth and periodic slowdowns:
-    /// draft-irtf-iccrg-ledbat-plus-plus (January 2026).
+    /// draft-irtf-iccrg-ledbat-plus-plus-01 (August 2020).
     "ledbat-plus-plus" ledbat_plus_plus::Params, ledbat_plus_plus::VARIABLES, ledbat_plus_plus::STATES = |p, path| Box::new(ledbat_plus_plus::LedbatPlusPlusController::new(p.clone(), path));
     /// HighSpeed TCP, Reno for large windows: RFC 3649 (December 2003).
     "hstcp" hstcp::Params, hstcp::VARIABLES = |p, path| Box::new(hstcp::Hstcp::new(p.clone(), path));

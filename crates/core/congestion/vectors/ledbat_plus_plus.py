@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Vectors of LEDBAT++: draft-irtf-iccrg-ledbat-plus-plus, sections 4.1 to 4.5.
+"""Vectors of LEDBAT++: draft-irtf-iccrg-ledbat-plus-plus-01, sections 4.1 to 4.5.
 
 Prints what the tests of src/algorithms/delay/ledbat_plus_plus state. Windows are in packets, times in
 microseconds. Independent of the code under test.

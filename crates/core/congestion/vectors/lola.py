@@ -48,7 +48,7 @@ for trip in range(1, 151):
         if phase == "cubic increase":
             growth = C * ((t + least) / 1e6 - k) ** 3 + top - w
         elif phase == "fair flow balancing":
-            growth = (share(t) / MDS - w * queue / current) * current / (current + 40000)
+            growth = (share(t) / MDS - w * queue / current) * current / 40000
         w += min(max(growth / w, 0), 0.5)
     start += rtt
     if trip % 5 == 0:

@@ -319,7 +319,7 @@ fn cdg() {
 /// A queue of one to five packets grows with X, waits for 250 ms, and is drained.
 #[test]
 fn lola() {
-    check("lola", "name = 'lola'", &[94.0..=96.0, 100.0..=104.0, 108.0..=112.0]);
+    check("lola", "name = 'lola'", &[94.0..=96.0, 100.0..=104.0, 110.0..=116.0]);
     let (table, windows) = rounds("name = 'lola'");
     assert!(!table.contains("loss"));
     // gamma of the pipe is 95 packets.

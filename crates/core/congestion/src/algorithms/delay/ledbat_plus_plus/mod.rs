@@ -1,4 +1,4 @@
-//! LEDBAT++: draft-irtf-iccrg-ledbat-plus-plus (January 2026). LEDBAT with RTTs that increases by
+//! LEDBAT++: draft-irtf-iccrg-ledbat-plus-plus-01 (August 2020). LEDBAT with RTTs that increases by
 //! less than Reno, decreases multiplicatively, and slows down periodically.
 //!
 //! ```text
@@ -20,10 +20,10 @@
 //! synchronous. A flow alone oscillates between TARGET and slightly less.
 //!
 //! The draft's text was read in quotations of version 01 only, and its rules in two implementations
-//! that name it: Apple's (tcp_ledbat.c, 2021) and one of uTP in Go. Section 4.4 ramps by "the slow
-//! start algorithm". Apple's ramp has the gain; without it (`gain-in-ramp = false`) the ramp
-//! doubles each round trip. Base and filter are those of RFC 6817. Apple also moves the next
-//! slowdown by 30 s at each decrease, and ends a ramp at TARGET.
+//! that name it: Apple's (tcp_ledbat.c, 2021) and one of uTP in Go. Version 06 (January 2026) could
+//! not be read. Section 4.4 ramps by "the slow start algorithm". Apple's ramp has the gain; without
+//! it (`gain-in-ramp = false`) the ramp doubles each round trip. Base and filter are those of RFC
+//! 6817. Apple also moves the next slowdown by 30 s at each decrease, and ends a ramp at TARGET.
 //!
 //! Deviations: a loss during a freeze halves the window that the slowdown found, because the frozen
 //! window says nothing about the loss. Changes per round trip are spread over its ACKs. Only bytes

@@ -28,13 +28,13 @@
 //!
 //! Open in the paper, from the module: the response to a loss; the two round trips after a
 //! reduction in which the old queue must not count; the growth per packet, which reaches equation 1
-//! a round trip later and is at most half a packet. The module adds X - Q_data within 40 ms and
-//! limits it. Here the time is RTTnow + t_measure: the time after which Q_data shows the growth.
-//! The module leaves slow start by a tailored decrease at once; figure 1 does not.
+//! a round trip later and is at most half a packet; and that X - Q_data is added within t_measure,
+//! whatever the RTT. The module also limits it to four times the growth of X in an RTTmin. It leaves
+//! slow start by a tailored decrease at once; figure 1 does not.
 //!
 //! Deviations: the range of the RTT in slow start begins anew after a timeout. CUBIC's fast
-//! convergence and its Reno-friendly region, which the module keeps, are left out. The sender allows
-//! no growth of an unused window. An undo restores the window, not its curve. Persistent
+//! convergence and its Reno-friendly region, which the module keeps, are left out. The sender
+//! allows no growth of an unused window. An undo restores the window, not its curve. Persistent
 //! congestion, which TCP lacks, follows RFC 9002 section 7.6.2, and slow start begins anew.
 
 mod params;
@@ -163,8 +163,9 @@ impl Lola {
             Phase::Cubic => self.curve(t + self.rtts.min.as_secs_f64()) - w,
             Phase::Balancing => {
                 let missing = self.share(t) / mds - w * (1.0 - self.rtts.ratio());
-                let rtt = self.rtts.now().as_secs_f64();
-                missing * rtt / (rtt + self.params.t_measure.as_secs_f64())
+                let measurements =
+                    self.rtts.now().as_secs_f64() / self.params.t_measure.as_secs_f64().max(1e-3);
+                missing * measurements
             }
         }
     }

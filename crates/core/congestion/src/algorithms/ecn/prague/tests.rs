@@ -187,8 +187,8 @@ const AT_40_MS: [(f64, f64); 30] = [
     (17.4878, 0.0867),
 ];
 
-/// Linux's rules on a fixed sequence of marks and losses: window and alpha after each round trip, at
-/// 10 and at 40 ms. `vectors/prague.py`.
+/// Linux's rules on a fixed sequence of marks and losses: window and alpha after each round trip,
+/// at 10 and at 40 ms. `vectors/prague.py`.
 #[test]
 fn as_linux() {
     for (ms, expected) in [(10, AT_10_MS), (40, AT_40_MS)] {

@@ -33,6 +33,11 @@
 //! is below its first value, as in c4.c: the first ACK measures a packet per RTT. A Recovery that a
 //! signal began, or that sees one, is congested. Signals in it have no other effect.
 //!
+//! Two properties of the text: flows whose nominal rates together exceed the link's add less queue
+//! per era than the threshold. Largest and smallest RTT follow it, so the buffer fills. And a
+//! quantum of a quarter of the window is too long a burst for an L4S queue. With `burst = 1` in the
+//! pacing of the flow, the flow is marked by its queue only.
+//!
 //! Deviations: the delivery rate is the sender's sample (draft-ietf-ccwg-bbr section 4.1), as c4.c
 //! takes picoquic's. Losses found by TCP's retransmission timeout do not count. Persistent
 //! congestion forgets the path (RFC 9002 section 7.6). c4.c of July 2026 has more than the text: a

@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::closed_loop::{Flow, Loop};
 use crate::testing::fixtures::{MDS, acked, congestion, path, stamped};
 use crate::{AckedPacket, LostPacket, RateSample};
 use units::{Duration, Time};
@@ -329,6 +330,24 @@ fn application_limited() {
     assert_eq!(cc.state, State::Initial);
     (0..3).for_each(|_| limited(&mut cc, false));
     assert_eq!(cc.state, State::Recovery);
+}
+
+/// Two flows take their own queue for jitter. It grows slower than the threshold per era, so
+/// nothing stops it before the end of the buffer of 310 ms.
+#[test]
+fn two_flows_fill_the_buffer() {
+    let flow = || Flow::new(Box::new(with(Params::default())), Duration::from_millis(50), Time::ZERO);
+    let mut path = Loop::new(vec![flow(), flow()], MDS, Rate(10_000_000));
+    path.link.buffer = 390;
+    let mut largest = 0.05;
+    for second in 2..12 {
+        path.run_to(Time::from_millis(1000 * second));
+        let flow = path.flow();
+        assert!(flow.cc.max_rtt > largest && flow.lost == 0, "{second}: {}", flow.cc.max_rtt);
+        largest = flow.cc.max_rtt;
+    }
+    path.run_to(Time::from_millis(60_000));
+    assert!(path.flow().cc.min_rtt > 0.2 && path.flow().lost > 0);
 }
 
 /// A timeout is no signal. Persistent congestion forgets the path.

@@ -10,6 +10,8 @@
 //!   qdelay_max = 15/16 qdelay_max,  qdelay_min = 15/16 qdelay_min + qdelay_max / 16
 //!   dev        = 31/32 dev + (qdelay_max - qdelay_min) / 32
 //!   ref_wnd_delay_scale = clamp(1 - dev / 10 ms, 0, 1), 1 without reduce_jitter
+//! each RTT                   low = 255/256 low + smallest qdelay of the RTT / 256                section 4.5.1
+//!   low > qdelay_target / 4:  low = 0, and qdelay is measured anew
 //! ```
 
 use super::params::Params;
@@ -22,6 +24,8 @@ const ALPHA_INTERVAL: Duration = Duration::from_millis(10);
 const MIN_MAX_WEIGHT: f64 = 1.0 / 16.0;
 /// QDELAY_DEV_AVG_G.
 const DEV_WEIGHT: f64 = 1.0 / 32.0;
+/// QDELAY_MIN_AVG_ALPHA.
+const LOW_WEIGHT: f64 = 1.0 / 256.0;
 
 /// The share of marked packets.
 #[derive(Clone, Debug, Default)]
@@ -60,22 +64,36 @@ pub(super) struct Queue {
     dev: f64,
     /// `ref_wnd_delay_scale`.
     pub(super) scale: f64,
+    /// Smallest delay of this RTT, and the average of those of the RTTs, `qdelay_min_avg`.
+    lowest: f64,
+    pub(super) low: f64,
     updated: Option<Time>,
 }
 
 impl Default for Queue {
     fn default() -> Self {
-        Self { qdelay: 0.0, avg: 0.0, max: None, min: 0.0, dev: 0.0, scale: 1.0, updated: None }
+        let (qdelay, avg, min, dev, low, updated) = (0.0, 0.0, 0.0, 0.0, 0.0, None);
+        Self { qdelay, avg, max: None, min, dev, scale: 1.0, lowest: f64::INFINITY, low, updated }
     }
 }
 
 impl Queue {
     pub(super) fn sample(&mut self, qdelay: f64, target: f64, params: &Params) {
         self.qdelay = qdelay;
+        self.lowest = self.lowest.min(qdelay);
         if params.reduce_jitter {
             self.max = Some(self.max.unwrap_or(target).max(qdelay).min(target));
             self.min = self.min.min(qdelay);
         }
+    }
+
+    /// Ends a round trip. Reports whether the delays of the last ones are too long to be a queue.
+    pub(super) fn drifts(&mut self, target: f64) -> bool {
+        let lowest = core::mem::replace(&mut self.lowest, f64::INFINITY);
+        self.low += LOW_WEIGHT * (if lowest.is_finite() { lowest } else { self.low } - self.low);
+        let drifts = self.low > target / 4.0;
+        self.low *= if drifts { 0.0 } else { 1.0 };
+        drifts
     }
 
     pub(super) fn update(&mut self, now: Time, interval: Duration, params: &Params) {

@@ -60,6 +60,9 @@ params! {
     /// Whether to raise the target of the queue delay beside loss-based flows. Section 4.5.4,
     /// optional.
     competing_flows: bool = true,
+    /// Whether to measure the base delay anew, at half of the rate, when the queue delay stays
+    /// long. Section 4.5.1, optional.
+    clock_drift: bool = true,
     /// Smallest time between two updates of the window without congestion. EricssonResearch/scream.
     update_interval: Duration = Duration::from_millis(10),
     /// Window of the smallest one-way delay. RFC 6817 section 2.4.2: ten minutes.

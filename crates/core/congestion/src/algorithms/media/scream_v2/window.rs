@@ -39,13 +39,13 @@ pub(super) struct Path {
 }
 
 /// The window, in bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RefWindow {
     pub(super) ref_wnd: f64,
     /// `ref_wnd_i`.
     pub(super) inflection: Option<f64>,
-    /// Whether the window has grown since the last reduction.
-    grown: bool,
+    /// Whether the window has not grown since the last reduction.
+    settled: bool,
     /// Losses and marks since the last reduction.
     pub(super) loss_detected: bool,
     pub(super) marked: bool,
@@ -60,17 +60,7 @@ pub(super) struct RefWindow {
 
 impl RefWindow {
     pub(super) fn new(ref_wnd: f64) -> Self {
-        Self {
-            ref_wnd,
-            inflection: None,
-            grown: true,
-            loss_detected: false,
-            marked: false,
-            congested: None,
-            reduced: None,
-            flight: [0.0; 2],
-            acked: 0.0,
-        }
+        Self { ref_wnd, ..Self::default() }
     }
 
     pub(super) fn on_sent(&mut self, in_flight: f64) {
@@ -123,7 +113,7 @@ impl RefWindow {
             () if excess > 0.0 => 1.0 - excess / 2.0 / far,
             () => return,
         };
-        if core::mem::take(&mut self.grown) {
+        if !core::mem::replace(&mut self.settled, true) {
             self.inflection = Some(before.max(1.0));
         }
         self.ref_wnd = (self.ref_wnd * share).max(params.min_ref_wnd.0 as f64).max(1.0);
@@ -150,7 +140,7 @@ impl RefWindow {
         let grown = self.ref_wnd + increment * multiple;
         let most = path.mss + self.flight[0].max(self.flight[1]) * params.bytes_in_flight_head_room;
         if grown <= most && path.may_grow && grown > self.ref_wnd {
-            (self.ref_wnd, self.grown) = (grown, true);
+            (self.ref_wnd, self.settled) = (grown, false);
         }
     }
 }
