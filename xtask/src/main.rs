@@ -1,6 +1,7 @@
 //! Generates and checks pages of this repository. `cargo xtask help` lists the tasks.
 
 mod numbers;
+mod pictures;
 mod programs;
 mod prose;
 mod reproductions;
@@ -49,6 +50,11 @@ enum Task {
     },
     /// Write docs/src/reference/keys.md, the keys of experiment files.
     Keys,
+    /// Write docs/src/images/algorithms, from the results of `catalogue/pictures`.
+    Pictures {
+        /// Folder with the results and their report.
+        results: PathBuf,
+    },
     /// Compile the programs for the kernel, with clang.
     Bpf {
         /// Compare them with the objects in the sources instead, if the same clang made those.
@@ -62,6 +68,7 @@ fn main() -> ExitCode {
         Task::Prose { results } => prose::check(&results),
         Task::Reproductions { results, book, check } => reproductions::run(&results, &book, check),
         Task::Bpf { check } => programs::run(check),
+        Task::Pictures { results } => pictures::write(&results),
         Task::Keys => write(Path::new(KEYS), &experiment::schema::reference()).map(|()| Vec::new()),
     };
     let (complaints, status) = match done {
