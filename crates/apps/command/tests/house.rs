@@ -39,25 +39,25 @@ const MOST_OF_A_CONTROLLER: usize = 260;
 /// only grows with a new part of the product, and then with the reason in the commit.
 const CODE_BUDGET: [(&str, usize); 20] = [
     ("units", 575),
-    ("congestion", 10_502),
+    ("congestion", 14_198),
     ("link", 2_662),
-    ("recovery", 4_826),
+    ("recovery", 5_030),
     ("quic", 9_190),
     ("adapters", 535),
     ("scenario", 2_226),
     ("sim", 2_902),
     ("stack", 3_232),
     ("kernel", 1_898),
-    ("wire", 8_589),
+    ("wire", 8_617),
     ("experiment", 7_413),
-    ("results", 5_202),
-    ("study", 1_110),
+    ("results", 5_384),
+    ("study", 1_151),
     ("questions", 4_234),
     ("stability", 1_529),
-    ("report", 6_759),
+    ("report", 6_922),
     ("transfer", 2_699),
-    ("ackclock", 4_776),
-    (TASKS, 441),
+    ("ackclock", 4_850),
+    (TASKS, 462),
 ];
 
 /// One crate of the workspace.

@@ -67,7 +67,7 @@ pub struct Lineage {
 
 impl Lineage {
     /// Returns the place of the algorithm with this name, if it is one of this crate.
-    pub fn of(name: &str) -> Option<&'static Self> {
+    pub fn find(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|lineage| lineage.name == name)
     }
 
@@ -187,9 +187,9 @@ mod tests {
     fn every_algorithm_has_a_place() {
         let registry = Registry::default();
         for entry in registry.iter() {
-            let lineage = Lineage::of(entry.name).unwrap_or_else(|| panic!("{} has no place", entry.name));
+            let lineage = Lineage::find(entry.name).unwrap_or_else(|| panic!("{} has no place", entry.name));
             for parent in lineage.parents {
-                let parent = Lineage::of(parent).unwrap_or_else(|| panic!("{}: no {parent}", entry.name));
+                let parent = Lineage::find(parent).unwrap_or_else(|| panic!("{}: no {parent}", entry.name));
                 assert!(parent.name != entry.name);
             }
             if entry.name != "fixed-window" {

@@ -408,8 +408,8 @@ registry! {
     /// YeAH-TCP, Scalable TCP without a queue and Reno with one: Baiocchi et al., PFLDnet (February
     /// 2007), with the rules of Linux tcp_yeah.c.
     "yeah" yeah::Params, yeah::VARIABLES, yeah::STATES = |p, path| Box::new(yeah::YeahController::new(p.clone(), path));
-    /// TIMELY, a sending rate from the gradient of the RTT, for data centres: Mittal et al., SIGCOMM
-    /// (August 2015).
+    /// TIMELY, a sending rate from the gradient of the RTT, for data centres: Mittal et al.,
+    /// SIGCOMM (August 2015).
     "timely" timely::Params, timely::VARIABLES = |p, path| Box::new(timely::Timely::new(p.clone(), path));
     /// Compound TCP, Reno with a second window that follows the delay:
     /// draft-sridharan-tcpm-ctcp-02 (November 2008).
@@ -463,8 +463,8 @@ registry! {
     /// Scalable TCP, 1 % per round trip: Kelly, ACM CCR (April 2003), with the rules of Linux
     /// tcp_scalable.c.
     "scalable" scalable::Params, scalable::VARIABLES = |p, path| Box::new(scalable::Scalable::new(p.clone(), path));
-    /// C4, a media rate that yields the earlier the higher it is: draft-huitema-ccwg-c4-spec (November
-    /// 2025), with the response to marks of picoquic c4.c.
+    /// C4, a media rate that yields the earlier the higher it is: draft-huitema-ccwg-c4-spec
+    /// (November 2025), with the response to marks of picoquic c4.c.
     "c4" c4::Params, c4::VARIABLES, c4::STATES = |p, path| Box::new(c4::C4::new(p.clone(), path));
     /// NADA, a media rate derived from delay, loss and CE marks: RFC 8698 (February 2020).
     "nada" nada::Params, nada::VARIABLES = |p, path| Box::new(nada::Nada::new(p.clone(), path));

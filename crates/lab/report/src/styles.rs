@@ -70,22 +70,31 @@ impl Palette {
         Self::from_sets(&experiments.iter().map(algorithms).collect::<Vec<_>>())
     }
 
-    /// Assigns colours to sets of algorithms that share an experiment.
+    /// Assigns colours to sets of algorithms that share an experiment. Sets with more algorithms
+    /// than colours come last and do not bind the others.
     fn from_sets(sets: &[Vec<&str>]) -> Self {
-        let mut slots: BTreeMap<String, usize> = BTreeMap::new();
-        for algorithm in sets.iter().flatten() {
+        let (mut small, large): (Vec<_>, Vec<_>) = sets.iter().partition(|set| set.len() <= COLOURS.len());
+        small.sort_by_key(|set| std::cmp::Reverse(set.len())); // those with the least choice first
+        let mut palette = Self::default();
+        palette.assign(&small);
+        palette.assign(&large);
+        palette
+    }
+
+    fn assign(&mut self, sets: &[&Vec<&str>]) {
+        let slots = &mut self.slots;
+        for algorithm in sets.iter().copied().flatten() {
             if slots.contains_key(*algorithm) {
                 continue;
             }
             let mut uses = [0_usize; COLOURS.len()];
-            for other in sets.iter().filter(|set| set.contains(algorithm)).flatten() {
+            for other in sets.iter().filter(|set| set.contains(algorithm)).copied().flatten() {
                 slots.get(*other).into_iter().for_each(|slot| uses[*slot] += 1);
             }
             // The first of the least used colours.
             let slot = (0..uses.len()).min_by_key(|slot| uses[*slot]).unwrap_or(0);
             slots.insert((*algorithm).to_owned(), slot);
         }
-        Self { slots }
     }
 
     /// Returns the colour of an algorithm.
@@ -158,6 +167,10 @@ mod tests {
         let together = Palette::from_sets(&sets);
         let mut pairs = 0;
         for ((name, _), set) in all.iter().zip(&sets) {
+            // The catalogue has more algorithms than there are colours; its lines differ in dashes.
+            if set.len() > COLOURS.len() && name.starts_with("catalogue/") {
+                continue;
+            }
             assert!(set.len() <= COLOURS.len(), "{name} has more algorithms than there are colours");
             for palette in [&together, &Palette::from_sets(std::slice::from_ref(set))] {
                 for (i, a) in set.iter().enumerate() {

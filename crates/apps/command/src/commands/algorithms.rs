@@ -16,12 +16,12 @@ const NAME: usize = 16;
 pub(crate) fn run(name: Option<&str>) -> Result<u8, Error> {
     let all = controllers();
     let Some(name) = name else {
-        let own = |entry: &&Entry| Lineage::of(entry.name).is_none();
+        let own = |entry: &&Entry| Lineage::find(entry.name).is_none();
         print_family("yours: From your crate or program.", all.iter().filter(own));
         for family in Family::ALL {
             let mut members: Vec<(u16, &Entry)> = all
                 .iter()
-                .filter_map(|entry| Lineage::of(entry.name).map(|lineage| (lineage, entry)))
+                .filter_map(|entry| Lineage::find(entry.name).map(|lineage| (lineage, entry)))
                 .filter(|(lineage, _)| lineage.family == family)
                 .map(|(lineage, entry)| (lineage.year, entry))
                 .collect();
@@ -59,7 +59,7 @@ fn line(entry: &Entry, width: usize) -> String {
     let document = source.split(", ").take(2).collect::<Vec<_>>().join(", ");
     let room = width.saturating_sub(YEAR + NAME + 3 + document.chars().count().min(DOCUMENT));
     let end = if document.is_empty() { String::new() } else { format!(": {document}") };
-    let year = Lineage::of(entry.name).map_or_else(String::new, |lineage| lineage.year.to_string());
+    let year = Lineage::find(entry.name).map_or_else(String::new, |lineage| lineage.year.to_string());
     cut(&format!("{year:YEAR$}{:NAME$} {}{end}", entry.name, cut(what, room)), width)
 }
 
@@ -80,7 +80,7 @@ fn without_brackets(text: &str) -> String {
 fn in_full(entry: &Entry) -> Result<u8, Error> {
     print(&format!("{}\n{}\n", entry.name, paragraph(entry.doc.trim())));
     print(&format!("{}\n", paragraph(&place(entry))));
-    if let Some(lineage) = Lineage::of(entry.name) {
+    if let Some(lineage) = Lineage::find(entry.name) {
         print(&format!("   equations and deviations\n{}", indented_markdown(&lineage.header())));
     }
     print("   parameters\n");
@@ -112,7 +112,7 @@ fn in_full(entry: &Entry) -> Result<u8, Error> {
 fn place(entry: &Entry) -> String {
     let needs = entry.algorithm().build(PathInfo::default()).needs();
     let mut text = String::new();
-    if let Some(lineage) = Lineage::of(entry.name) {
+    if let Some(lineage) = Lineage::find(entry.name) {
         text = format!("Family: {}, {}", lineage.family.name(), lineage.year);
         if !lineage.parents.is_empty() {
             text += &format!(", after {}", lineage.parents.join(" and "));

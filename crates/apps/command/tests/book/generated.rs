@@ -54,14 +54,14 @@ fn commands() {
 
 /// Algorithms of the sources that are not in the registry, with the reason.
 const LEFT_OUT: &str = "\n### Left out\n
-* **Santa Cruz** (Parsa and Garcia-Luna-Aceves, 1999) needs the relative delay of every packet, from
-  receive times that TCP does not carry.
-* **Verus** (Zaki et al., SIGCOMM 2015) learns the delay profile of a cellular link, and the simulator
-  has no recorded cellular links.
-* **Cx-TCP** (Budzisz et al., IEEE/ACM ToN 2011) is a delay-based back-off probability like PERT's that
-  falls to zero at large delays.
-* **DFLOW** (O'Hanlon and Carlberg, ICNP 2013) joins TFRC's rate with a delay term like LEDBAT's; both
-  are here alone.
+* **Santa Cruz** (Parsa and Garcia-Luna-Aceves, 1999) needs the relative delay of every packet,
+  from receive times that TCP does not carry.
+* **Verus** (Zaki et al., SIGCOMM 2015) learns the delay profile of a cellular link, and the
+  simulator has no recorded cellular links.
+* **Cx-TCP** (Budzisz et al., IEEE/ACM ToN 2011) is a delay-based back-off probability like PERT's
+  that falls to zero at large delays.
+* **DFLOW** (O'Hanlon and Carlberg, ICNP 2013) joins TFRC's rate with a delay term like LEDBAT's;
+  both are here alone.
 ";
 
 #[test]

@@ -367,9 +367,9 @@ fn lists_and_explains() {
         // Lines can break after a hyphen.
         let letters = |text: &str| text.split_whitespace().collect::<String>();
         for variable in algorithm.variables() {
-            let unit =
-                if variable.always { variable.unit.to_owned() } else { format!("{}, later", variable.unit) };
-            let unit = if unit.is_empty() { unit } else { format!(" ({unit})") };
+            let words = [variable.unit, if variable.always { "" } else { "later" }];
+            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            let unit = if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) };
             let item = format!("{}{unit}: {}", variable.name, variable.doc);
             assert!(letters(&all).contains(&letters(&item)), "{item}: {all}");
         }

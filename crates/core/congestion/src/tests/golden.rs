@@ -570,8 +570,8 @@ fn c4() {
     }
 }
 
-/// The thresholds are those of this path: the RTT stays between T_low and T_high, and the mean rate is
-/// the link's. Nothing is lost.
+/// The thresholds are those of this path: the RTT stays between T_low and T_high, and the mean rate
+/// is the link's. Nothing is lost.
 #[test]
 fn timely() {
     let text = "name = 'timely'\nt-low = '65 ms'\nt-high = '200 ms'\nmin-rtt = '50 ms'\ndelta = '10 kbit/s'\ninitial-rate = '1 Mbit/s'";
@@ -639,8 +639,8 @@ fn gcc() {
     compare("gcc", &table);
 }
 
-/// The link's rate with a queue near half of the 60 ms of the target, where the delay begins to count.
-/// Nothing is lost.
+/// The link's rate with a queue near half of the 60 ms of the target, where the delay begins to
+/// count. Nothing is lost.
 #[test]
 fn scream_v2() {
     let (table, rows) = seconds("name = 'scream-v2'", Duration::from_millis(300));

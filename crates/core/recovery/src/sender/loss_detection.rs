@@ -15,8 +15,7 @@ use units::{Duration, Time};
 
 use crate::sender::config::{Config, LossLabel, TimeThreshold};
 use crate::sender::rtt::Rtt;
-use crate::sender::scoreboard::Overtaken;
-use crate::sender::sent_packets::{Payload, SentPackets, Status};
+use crate::sender::sent_packets::{Packet, Payload, SentPackets, Status};
 
 /// State of reordering: RACK's (RFC 8985 section 6.2 steps 3 and 4), and the thresholds raised by
 /// late packets.
@@ -104,6 +103,35 @@ impl Reordering {
     }
 }
 
+/// Packets that enough later packets have overtaken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Overtaken {
+    /// Packets below this number.
+    Numbers(u64),
+    /// Packets, except repeats, whose payload ends at or below this offset.
+    Sacked(u64),
+}
+
+impl Overtaken {
+    /// Returns the value without packets.
+    pub(crate) const NONE: Self = Self::Numbers(0);
+
+    /// Reports whether enough later packets have overtaken this one.
+    #[inline]
+    pub(crate) fn includes<T: Payload>(self, number: u64, packet: &Packet<T>) -> bool {
+        match self {
+            Self::Numbers(end) => number < end,
+            Self::Sacked(end) => !packet.is_repeat() && packet.data.range().end <= end,
+        }
+    }
+
+    /// Reports whether a later packet can be included although this one is not.
+    #[inline]
+    pub(crate) fn skips<T>(self, packet: &Packet<T>) -> bool {
+        matches!(self, Self::Sacked(_)) && packet.is_repeat()
+    }
+}
+
 /// Result of the search for losses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
@@ -163,8 +191,8 @@ impl Search<'_> {
             }
         }
         let Some((first, delay)) = survivor else { return };
-        // QUIC's timer fires for the first survivor, which is lost first, RACK's for the last. Vegas
-        // has no timer.
+        // QUIC's timer fires for the first survivor, which is lost first, RACK's for the last.
+        // Vegas has no timer.
         let dies = match self.config.time_threshold {
             TimeThreshold::Vegas => return,
             TimeThreshold::Rack => sent.last_in_flight_before(end).map_or(first, |p| p.sent),

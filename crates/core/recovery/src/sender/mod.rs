@@ -37,6 +37,7 @@ mod stats;
 mod tail_probe;
 mod timeouts;
 mod timers;
+mod without_sack;
 
 pub use budget::{Budget, Limit};
 pub use config::Config;

@@ -12,40 +12,12 @@
 //! `IsLost`, as in RFC 6675, and a SACKed repeat does not count for it.
 
 use crate::sender::config::PacketCount;
+use crate::sender::loss_detection::Overtaken;
 use crate::sender::sending::Sender;
-use crate::sender::sent_packets::{Packet, Payload, Status};
+use crate::sender::sent_packets::{Payload, Status};
 
 /// RFC 5827 section 2: Early Retransmit applies to fewer packets than this.
 const EARLY_RETRANSMIT_BELOW: usize = 4;
-
-/// Packets that enough later packets have overtaken.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Overtaken {
-    /// Packets below this number.
-    Numbers(u64),
-    /// Packets, except repeats, whose payload ends at or below this offset.
-    Sacked(u64),
-}
-
-impl Overtaken {
-    /// Returns the value without packets.
-    pub(crate) const NONE: Self = Self::Numbers(0);
-
-    /// Reports whether enough later packets have overtaken this one.
-    #[inline]
-    pub(crate) fn includes<T: Payload>(self, number: u64, packet: &Packet<T>) -> bool {
-        match self {
-            Self::Numbers(end) => number < end,
-            Self::Sacked(end) => !packet.is_repeat() && packet.data.range().end <= end,
-        }
-    }
-
-    /// Reports whether a later packet can be included although this one is not.
-    #[inline]
-    pub(crate) fn skips<T>(self, packet: &Packet<T>) -> bool {
-        matches!(self, Self::Sacked(_)) && packet.is_repeat()
-    }
-}
 
 impl<T: Payload> Sender<T> {
     /// Returns the packets that enough later ones have overtaken.

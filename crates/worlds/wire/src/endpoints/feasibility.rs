@@ -102,18 +102,35 @@ impl Feasibility {
     }
 }
 
+/// Controllers that Linux has too, each with its name there. Not every kernel has loaded them.
+const TWINS: [(&str, &str); 14] = [
+    ("tcp-reno", "reno"),
+    ("cubic", "cubic"),
+    ("bbr1", "bbr"),
+    ("vegas", "vegas"),
+    ("westwood-plus", "westwood"),
+    ("bic", "bic"),
+    ("cdg", "cdg"),
+    ("dctcp", "dctcp"),
+    ("htcp", "htcp"),
+    ("hybla", "hybla"),
+    ("illinois", "illinois"),
+    ("scalable", "scalable"),
+    ("veno", "veno"),
+    ("yeah", "yeah"),
+];
+
 /// Returns the kernel's name of a controller.
 fn controller(algorithm: &Algorithm) -> Result<&'static str, String> {
-    match algorithm.name() {
-        "tcp-reno" | "fixed-window" => Ok("reno"),
-        "cubic" => Ok("cubic"),
-        "bbr1" => Ok("bbr"),
-        "vegas" => Ok("vegas"),
-        "westwood-plus" => Ok("westwood"),
-        other => Err(format!(
-            "the kernel has no {other}; use tcp-reno, cubic, bbr1, vegas, westwood-plus or fixed-window"
-        )),
-    }
+    let name = algorithm.name();
+    let twin = match name {
+        "fixed-window" => Some("reno"),
+        name => TWINS.iter().find(|twin| twin.0 == name).map(|twin| twin.1),
+    };
+    twin.ok_or_else(|| {
+        let names: Vec<&str> = TWINS.iter().map(|twin| twin.0).collect();
+        format!("the kernel has no {name}; use {} or fixed-window", names.join(", "))
+    })
 }
 
 fn window(algorithm: &Algorithm) -> Option<u32> {

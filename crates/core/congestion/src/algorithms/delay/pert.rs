@@ -22,7 +22,8 @@
 //!
 //! A response is a delay event. The sender reduces as its `reduction` says and allows no other
 //! event in the round trip. The average weighs 100 ACKs, so a small window responds after many
-//! round trips.
+//! round trips. RTTs include the ACK delay. A receiver delays the ACK of a window of one or two
+//! packets, which looks like a queue: the window then stays there.
 //!
 //! Deviations: windows are not whole packets. The random numbers come from the seed of the path. A
 //! draw takes place only where p > 0. The sender allows no growth of an unused window. Persistent

@@ -19,11 +19,8 @@
 //! idle                  all measurements are reset, including baseRTT; the window as in Reno
 //! ```
 //!
-//! RTTs include the ACK delay, as in Linux, which knows no other RTT. If each round has an ACK
-//! without delay, the smallest RTTs of a round and of all time contain none. If every ACK is
-//! delayed, both contain the delay.
-//!
-//! Deviations: the original doubles the window every second round trip, this code (as Linux) every
+//! RTTs include the ACK delay, as in Linux, which knows no other RTT. An ACK without delay in each
+//! round is enough for the smallest RTTs. Deviations: the original doubles the window every second round trip, this code (as Linux) every
 //! round trip. Linux suspends Vegas at the first duplicate ACK, this code when the sender opens a
 //! recovery period. Linux's Vegas adds a packet even if the window was not used; here the sender
 //! must allow the growth. RTTs are not rounded up to the next microsecond. Products have 128 bits.

@@ -29,8 +29,8 @@
 //! Open in the paper, from the module: the response to a loss; the two round trips after a
 //! reduction in which the old queue must not count; the growth per packet, which reaches equation 1
 //! a round trip later and is at most half a packet; and that X - Q_data is added within t_measure,
-//! whatever the RTT. The module also limits it to four times the growth of X in an RTTmin. It leaves
-//! slow start by a tailored decrease at once; figure 1 does not.
+//! whatever the RTT. The module also limits it to four times the growth of X in an RTTmin. It
+//! leaves slow start by a tailored decrease at once; figure 1 does not.
 //!
 //! Deviations: the range of the RTT in slow start begins anew after a timeout. CUBIC's fast
 //! convergence and its Reno-friendly region, which the module keeps, are left out. The sender
