@@ -62,7 +62,8 @@ pub struct Lineage {
     pub year: u16,
     /// Names of the algorithms that it extends or combines.
     pub parents: &'static [&'static str],
-    source: &'static str,
+    /// Headers of its module and of those that the header refers to.
+    sources: &'static [&'static str],
 }
 
 impl Lineage {
@@ -71,12 +72,14 @@ impl Lineage {
         ALL.iter().find(|lineage| lineage.name == name)
     }
 
-    /// Returns the header of its module in Markdown: equations, deviations and sources.
+    /// Returns the headers of its modules in Markdown: equations, deviations and sources.
     pub fn header(&self) -> String {
-        let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
         let mut header = String::new();
-        for line in lines {
-            header.push_str(line.strip_prefix(' ').unwrap_or(line));
+        for source in self.sources {
+            for line in source.lines().map_while(|line| line.strip_prefix("//!")) {
+                header.push_str(line.strip_prefix(' ').unwrap_or(line));
+                header.push('\n');
+            }
             header.push('\n');
         }
         header
@@ -107,20 +110,20 @@ const fn first<const N: usize>(source: &[u8]) -> [u8; N] {
 }
 
 macro_rules! catalogue {
-    ($($name:literal $family:ident $year:literal [$($parent:literal),*] $file:literal;)*) => {
+    ($($name:literal $family:ident $year:literal [$($parent:literal),*] $($file:literal)+;)*) => {
         const ALL: &[Lineage] = &[$(Lineage {
             name: $name,
             family: Family::$family,
             year: $year,
             parents: &[$($parent),*],
-            source: {
+            sources: &[$({
                 const SOURCE: &[u8] = include_bytes!(concat!("algorithms/", $file, ".rs"));
                 static HEADER: [u8; header_length(SOURCE)] = first(SOURCE);
                 match core::str::from_utf8(&HEADER) {
                     Ok(header) => header,
                     Err(_) => panic!("a header is not UTF-8"),
                 }
-            },
+            }),+],
         }),*];
     };
 }
@@ -155,14 +158,14 @@ catalogue! {
     "illinois" Hybrid 2008 ["tcp-reno"] "reno/illinois";
     "cdg" Hybrid 2011 ["tcp-reno", "vegas"] "delay/cdg/mod";
     "quic-dc" Hybrid 2025 ["westwood-plus"] "delay/quic_dc";
-    "dctcp" Ecn 2017 ["tcp-reno"] "reno/dctcp";
+    "dctcp" Ecn 2017 ["tcp-reno"] "reno/dctcp" "reno/window";
     "cubic-ecn-gated" Ecn 2024 ["cubic-picoquic"] "cubic/ecn_gated";
     "bbr1-picoquic" Rate 2023 ["bbr1"] "bbr/v1_picoquic/mod";
-    "prague" Ecn 2024 ["dctcp"] "ecn/prague/mod";
+    "prague" Ecn 2024 ["dctcp"] "ecn/prague/mod" "ecn/prague/classic";
     "bbr1-ecn-gated" Ecn 2024 ["bbr1"] "bbr/ecn_gated/mod";
     "bbr2-ecn-gated" Ecn 2024 ["bbr2", "bbr1-ecn-gated"] "bbr/ecn_gated/mod";
     "bbr3-ecn-gated" Ecn 2024 ["bbr3", "bbr1-ecn-gated"] "bbr/ecn_gated/mod";
-    "tfrc" Rate 2008 [] "media/tfrc/mod";
+    "tfrc" Rate 2008 [] "media/tfrc/mod" "media/tfrc/loss" "media/tfrc/limits";
     "timely" Rate 2015 [] "delay/timely";
     "bbr1" Rate 2017 [] "bbr/v1/mod";
     "bbr2" Rate 2022 ["bbr1"] "bbr/v2/mod";
@@ -173,7 +176,7 @@ catalogue! {
     "gcc-simplified" Media 2017 ["gcc"] "media/gcc_simplified";
     "dccc" Media 2017 [] "media/dccc/mod";
     "c4" Media 2025 [] "media/c4/mod";
-    "scream-v2" Media 2026 [] "media/scream_v2/mod";
+    "scream-v2" Media 2026 [] "media/scream_v2/mod" "media/scream_v2/window" "media/scream_v2/detect" "media/scream_v2/target";
     "nada" Media 2020 ["nada-2013"] "media/nada/mod";
 }
 

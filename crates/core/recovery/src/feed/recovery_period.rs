@@ -97,11 +97,6 @@ impl RecoveryPeriod {
         };
     }
 
-    /// Lets the window, which collapsed to one packet, grow again during the period.
-    pub(crate) fn collapse(&mut self) {
-        (self.collapsed, self.no_growth_below) = (true, 0);
-    }
-
     /// Starts over on another path, without a period.
     pub(crate) fn restart(&mut self) {
         *self = Self { serial: self.serial + 1, ..Self::new(self.exit) };

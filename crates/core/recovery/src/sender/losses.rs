@@ -164,9 +164,6 @@ impl<T: Payload> Sender<T> {
         };
         let reason = Reason { cause, next_pn, until_offset, prior_in_flight, rtt };
         self.accounting.reduce(now, reason, &mut out.scratch.batch);
-        if self.accounting.controller.control().cwnd <= self.path.max_datagram_size {
-            self.accounting.period.collapse(); // Tahoe: slow start repairs the other losses
-        }
         // A sender with packet number spaces reports when the response is complete
         // (`end_response`). Without them, sending takes no time.
         if self.spaces.is_some() {

@@ -166,11 +166,17 @@ impl<T: Payload> Sender<T> {
         self.stats.timeouts += 1;
         self.timeouts.restart(now);
         self.duplicates.reset();
-        let Some((oldest, _)) = self.space.sent.in_flight().next() else { return };
+        if self.space.sent.in_flight().next().is_none() {
+            return;
+        }
         self.timeouts.suspect(self.overdue(now), self.serial);
         // RFC 5681 section 3.1: ssthresh is held while the same data times out again.
         let cause = (self.timeouts.count() == 1).then_some(Cause::Timeout);
-        self.declare_lost(now, &[(oldest, Detection::Timeout)], cause, prior_in_flight, out);
+        // Without SACK nobody knows what has arrived beyond the first hole: everything is repeated.
+        let count = if self.config.sack { 1 } else { usize::MAX };
+        let flying = self.space.sent.in_flight().take(count);
+        let lost: Vec<_> = flying.map(|(slot, _)| (slot, Detection::Timeout)).collect();
+        self.declare_lost(now, &lost, cause, prior_in_flight, out);
         self.allowance.allow_probes(1);
     }
 

@@ -5,7 +5,7 @@
 //! arrived >= DupThresh       outside of a recovery period, the oldest packet is lost    (steps 2 and 3)
 //! new data, during NewReno's arrived -= packets acknowledged - 1, and the oldest packet is lost  (RFC 6582 section 3.2)
 //! new data otherwise         arrived = 0                                       (RFC 5681 section 3.2 step 6)
-//! timeout                    arrived = 0
+//! timeout                    arrived = 0, and everything in flight is lost
 //! ```
 //!
 //! Arrived packets stay in flight until they are acknowledged. Instead of their size, the window

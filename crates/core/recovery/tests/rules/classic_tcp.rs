@@ -123,10 +123,14 @@ fn timeout_without_probe() {
     b.tcp_ack(201.0, 1, &[], 2);
     b.tcp_ack(202.0, 1, &[], 3);
     assert_ms(b.timer(), 100.0 + 300.0); // srtt + 200 ms
-    assert_eq!(b.lost(), [(1, Detection::Timeout)]);
+    assert_eq!(b.lost_pns(), [1, 2, 3], "nobody knows what has arrived");
     assert_eq!(b.verdicts(), [Signal::Reduce(TimedOut)]);
-    let repeat = b.resend(400.0, piece(1));
-    b.tcp_ack(500.0, 4, &[], repeat);
+    // The repeat is lost too: the next timeout repeats it, not data that has arrived.
+    b.resend(400.0, piece(1));
+    b.timer();
+    assert_eq!(b.out.lost.iter().map(|lost| lost.2).collect::<Vec<_>>(), [piece(1)]);
+    let repeat = b.resend(1000.0, piece(1));
+    b.tcp_ack(1100.0, 4, &[], repeat);
     assert_eq!((b.sender.bytes_in_flight(), b.sender.in_recovery()), (0, false));
 }
 

@@ -20,11 +20,11 @@
 //! ```
 //!
 //! RTTs include the ACK delay, as in Linux, which knows no other RTT. An ACK without delay in each
-//! round is enough for the smallest RTTs. Deviations: the original doubles the window every second round trip, this code (as Linux) every
-//! round trip. Linux suspends Vegas at the first duplicate ACK, this code when the sender opens a
-//! recovery period. Linux's Vegas adds a packet even if the window was not used; here the sender
-//! must allow the growth. RTTs are not rounded up to the next microsecond. Products have 128 bits.
-//! The sender does the pacing; Linux does not pace (`paced = by-rate`).
+//! round is enough for the smallest RTTs. Deviations: the original doubles the window every second
+//! round trip, this code (as Linux) every round trip. Linux suspends Vegas at the first duplicate
+//! ACK, this code when the sender opens a recovery period. Linux's Vegas adds a packet even if the
+//! window was not used; here the sender must allow the growth. RTTs are not rounded up to the next
+//! microsecond. Products have 128 bits. The sender paces, Linux does not (`paced = by-rate`).
 
 use crate::algorithms::reno::{tcp_reno, tcp_reno::Halve, tcp_reno::TcpReno, window};
 use crate::components::count::Count;

@@ -9,7 +9,7 @@
 //!              min_rtt = min if min < min_rtt, else (7 min_rtt + min) / 8
 //!              max     = at most min_rtt + 250 ms;  max_rtt = max if max > max_rtt, else (7 max_rtt + max) / 8
 //!
-//! output     pacing rate = alpha rate,  cwnd = max(pacing rate * max_rtt, 2 packets)
+//! output     pacing rate = alpha rate,  cwnd = max(pacing rate * (max_rtt + 15 ms, but 0 in Initial), 2 packets)
 //!            quantum = max(min(cwnd / 4, 64 KB), 2 packets)
 //! Initial    alpha = 2. After 3 eras without growth, or a signal: Recovery
 //! Recovery   alpha = 15/16, one era. After 3 successful pushes, or once min_rtt < 2/5 max_rtt: Initial; else Cruising
@@ -31,7 +31,10 @@
 //! of the gain, as after a push with 5/4: without a bound, every rounding of a rate is growth. An
 //! unlimited first pacing rate is replaced by c4.c's 128 KiB/s. In Initial neither rate nor window
 //! is below its first value, as in c4.c: the first ACK measures a packet per RTT. A Recovery that a
-//! signal began, or that sees one, is congested. Signals in it have no other effect.
+//! signal began, or that sees one, is congested. Signals in it have no other effect. The text has
+//! no 15 ms. With its window, a delayed ACK and whole packets hide the growth of a push, and the
+//! rate stays at a few percent of an empty link: `window-margin` is c4.c's. Initial has none, since
+//! its gain of 2 leaves room.
 //!
 //! Two properties of the text: flows whose nominal rates together exceed the link's add less queue
 //! per era than the threshold. Largest and smallest RTT follow it, so the buffer fills. And a
@@ -41,8 +44,8 @@
 //! Deviations: the delivery rate is the sender's sample (draft-ietf-ccwg-bbr section 4.1), as c4.c
 //! takes picoquic's. Losses found by TCP's retransmission timeout do not count. Persistent
 //! congestion forgets the path (RFC 9002 section 7.6). c4.c of July 2026 has more than the text: a
-//! second Recovery gain, cascades of pushes, 15 ms more of window, a start from a remembered
-//! window, and delay signals only after a push. This code has none of them.
+//! second Recovery gain, cascades of pushes, a start from a remembered window, and delay signals
+//! only after a push. This code has none of them.
 
 mod params;
 mod signals;
@@ -56,7 +59,7 @@ use crate::{
     Ack, Cause, Congestion, Control, Controller, Detection, Lost, Needs, PathInfo, STATE, Sent,
     initial_window_or_default,
 };
-use units::Rate;
+use units::{Duration, Rate};
 
 crate::states! {
     /// State of the connection.
@@ -372,7 +375,8 @@ impl Controller for C4 {
 
     fn control(&self) -> Control {
         let mut rate = self.alpha * self.rate;
-        let mut cwnd = ((rate * self.max_rtt) as u64).max(2 * self.mds);
+        let margin = if self.state == State::Initial { Duration::ZERO } else { self.params.window_margin };
+        let mut cwnd = ((rate * (self.max_rtt + margin.as_secs_f64())) as u64).max(2 * self.mds);
         if self.state == State::Initial || self.rate == 0.0 {
             rate = rate.max(self.params.initial_rate.bytes_per_sec());
             cwnd = cwnd.max(self.first_window);

@@ -28,6 +28,9 @@ params! {
     jitter_restart: f64 = 0.4 => Range::PART,
     /// MAX_JITTER, most by which the largest RTT exceeds the smallest. "Nominal max RTT".
     max_jitter: Duration = Duration::from_millis(250),
+    /// Time by which the window exceeds the pacing rate times max_rtt, so that delayed ACKs and
+    /// whole packets leave room for a push. Picoquic c4.c; 0 in the specification.
+    window_margin: Duration = Duration::from_millis(15),
     /// Largest delay threshold. "Detecting Excessive Delays".
     delay_threshold_max: Duration = Duration::from_millis(25),
     /// Whether marks are a signal. Picoquic c4.c; open in the specification.

@@ -290,9 +290,12 @@ fn outputs() {
     ] {
         let mut cc = cruising();
         (cc.state, cc.alpha) = (state, alpha);
+        cc.params.window_margin = Duration::ZERO;
         let expected = Control { pacing_rate: Some(Rate(rate)), ..Control::window(cwnd) };
         assert_eq!(cc.control(), Control { send_quantum: Some(quantum), ..expected });
     }
+    // 1 MB/s for 100 ms and the margin of 15 ms.
+    assert_eq!(cruising().control().cwnd, 115_000);
     let mut cc = cruising();
     (cc.rate, cc.max_rtt) = (1000.0, 0.001);
     assert_eq!((cc.control().cwnd, cc.control().send_quantum), (2 * MDS, Some(2 * MDS)));
@@ -336,7 +339,8 @@ fn application_limited() {
 /// nothing stops it before the end of the buffer of 310 ms.
 #[test]
 fn two_flows_fill_the_buffer() {
-    let flow = || Flow::new(Box::new(with(Params::default())), Duration::from_millis(50), Time::ZERO);
+    let text = || Params { window_margin: Duration::ZERO, ..Params::default() };
+    let flow = || Flow::new(Box::new(with(text())), Duration::from_millis(50), Time::ZERO);
     let mut path = Loop::new(vec![flow(), flow()], MDS, Rate(10_000_000));
     path.link.buffer = 390;
     let mut largest = 0.05;
