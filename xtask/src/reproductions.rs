@@ -12,7 +12,8 @@ use results::summary::{ClaimResult, Summary, Verdict};
 /// Columns of a line.
 const WIDTH: usize = 100;
 /// Sources by the folder of their experiments.
-const TITLES: [(&str, &str); 7] = [
+const TITLES: [(&str, &str); 8] = [
+    ("catalogue", "The catalogue: best-known claims of every controller"),
     ("dccc", "DCCC: delay-constrained congestion control for media"),
     ("dstar", "TCP D*: a window from the measured bandwidth-delay product"),
     ("ecn-fairness", "Fairness of CUBIC and BBR with ECN"),

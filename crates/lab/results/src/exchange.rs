@@ -8,7 +8,7 @@ use scenario::trace::{Ack, Event, Handshake, Trace, trigger};
 use serde::{Deserialize, Serialize};
 use units::{Duration, Time};
 
-/// Largest number of steps that are kept: more than a page shows legibly.
+/// Largest number of steps of a part that are kept: more than a page shows legibly.
 const MOST_STEPS: usize = 400;
 /// Largest number of packets whose arrival is awaited.
 const MOST_WAITING: usize = 10_000;
@@ -55,11 +55,11 @@ pub enum StepKind {
     Decision,
 }
 
-/// Part of a run whose packets are collected.
-#[derive(Clone, Copy, Debug)]
+/// Parts of a run whose packets are collected.
+#[derive(Clone, Debug)]
 pub struct Part {
-    pub from: Time,
-    pub to: Time,
+    /// Start and end of each.
+    pub spans: Vec<(Time, Time)>,
     /// Acknowledgements contain bytes, not packet numbers.
     pub is_tcp: bool,
 }
@@ -140,7 +140,7 @@ impl Collector {
     }
 
     fn is_within(&self, at: Time) -> bool {
-        self.part.from <= at && at <= self.part.to
+        self.part.spans.iter().any(|(from, to)| *from <= at && at <= *to)
     }
 
     fn send(&mut self, at: Time, id: Id, text: String) {
@@ -150,7 +150,7 @@ impl Collector {
     }
 
     fn arrive(&mut self, at: Time, id: Id) {
-        let expected = self.part.from <= at && at <= self.part.to + SLACK;
+        let expected = self.part.spans.iter().any(|(from, to)| *from <= at && at <= *to + SLACK);
         if expected && self.arrived.len() < MOST_WAITING {
             self.arrived.entry(id).or_insert(at);
         }
@@ -213,8 +213,17 @@ impl Collector {
             }))
             .collect();
         steps.sort_by(|a, b| a.at.total_cmp(&b.at));
-        let left_out = steps.len().saturating_sub(MOST_STEPS);
-        steps.truncate(MOST_STEPS);
+        let all = steps.len();
+        let mut kept = vec![0; self.part.spans.len()];
+        steps.retain(|step| {
+            let holds = |(from, to): &(Time, Time)| (seconds(*from)..=seconds(*to)).contains(&step.at);
+            let spans = self.part.spans.iter().zip(&mut kept).filter(|(span, _)| holds(span));
+            let free: Vec<_> = spans.map(|(_, kept)| kept).filter(|kept| **kept < MOST_STEPS).collect();
+            let keeps = !free.is_empty();
+            free.into_iter().for_each(|kept| *kept += 1);
+            keeps
+        });
+        let left_out = all - steps.len();
         (steps, u32::try_from(left_out).unwrap_or(u32::MAX))
     }
 }
@@ -245,7 +254,7 @@ mod tests {
     /// arrive. What is outside of the part is not kept.
     #[test]
     fn packets_meet_their_arrivals() {
-        let mut all = Collector::new(Part { from: ms(10), to: ms(60), is_tcp: false });
+        let mut all = Collector::new(Part { spans: vec![(ms(10), ms(60))], is_tcp: false });
         all.add(
             End::Receiver,
             &vec![
@@ -288,7 +297,7 @@ mod tests {
     /// TCP counts bytes.
     #[test]
     fn tcp_in_bytes() {
-        let mut all = Collector::new(Part { from: ms(0), to: ms(60), is_tcp: true });
+        let mut all = Collector::new(Part { spans: vec![(ms(0), ms(60))], is_tcp: true });
         all.add(
             End::Sender,
             &vec![(ms(0), Event::Opens(Handshake { number: 0, bytes: 40 })), (ms(1), sent(0, 0))],
@@ -298,10 +307,21 @@ mod tests {
         assert_eq!(texts, ["SYN 0", "seq 0-999", "ACK 1000"]);
     }
 
+    /// Each part keeps its own steps.
+    #[test]
+    fn parts_do_not_displace_each_other() {
+        let spans = vec![(ms(0), ms(5000)), (ms(8000), ms(8009))];
+        let mut all = Collector::new(Part { spans, is_tcp: false });
+        all.add(End::Sender, &(0..9000).map(|pn| (ms(pn), sent(pn, pn * 1000))).collect());
+        let (steps, _) = all.finish();
+        assert_eq!(steps.len(), MOST_STEPS + 10);
+        assert!(steps.iter().all(|step| step.at <= 5.0 || step.at >= 8.0));
+    }
+
     /// A part with too many steps keeps the first ones and counts the others.
     #[test]
     fn steps_are_bounded() {
-        let mut all = Collector::new(Part { from: ms(0), to: ms(60_000), is_tcp: false });
+        let mut all = Collector::new(Part { spans: vec![(ms(0), ms(60_000))], is_tcp: false });
         all.add(End::Sender, &(0..20_000).map(|pn| (ms(pn), sent(pn, pn * 1000))).collect());
         let (steps, left_out) = all.finish();
         assert_eq!((steps.len(), left_out as usize), (MOST_STEPS, MOST_WAITING - MOST_STEPS));

@@ -8,7 +8,7 @@ use experiment::file::{Case, Experiment};
 use results::qlog;
 use results::store::Runs;
 use scenario::Scenario;
-use units::Duration;
+use units::Time;
 
 use crate::files;
 use crate::options::Options;
@@ -26,15 +26,14 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     /// Returns the scenario of this repetition.
     pub(crate) fn scenario(&self, exp: &Experiment, options: &Options) -> Scenario {
-        let trace = options.qlog.is_some() || self.packets(exp).is_some();
+        let trace = options.qlog.is_some() || !self.packets(exp).is_empty();
         Scenario { trace, ..exp.scenario(self.case, self.repetition) }
     }
 
-    /// Returns the part of this run whose packets the charts draw: that of all charts together, in
-    /// the first repetition.
-    pub(crate) fn packets(&self, exp: &Experiment) -> Option<(Duration, Duration)> {
-        let parts = exp.charts.iter().filter_map(Chart::packets);
-        parts.filter(|_| self.repetition == 0).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    /// Returns the parts of this run whose packets the charts draw, in the first repetition.
+    pub(crate) fn packets(&self, exp: &Experiment) -> Vec<(Time, Time)> {
+        let parts = exp.charts.iter().filter_map(Chart::packets).filter(|_| self.repetition == 0);
+        parts.map(|(from, to)| (Time::ZERO + from, Time::ZERO + to)).collect()
     }
 
     /// Returns the name of a file of this run.

@@ -9,7 +9,6 @@ use results::qlog::{Format, Log, LogFile, Meta};
 use results::store::{Part, Recorded, Recording};
 use scenario::trace::{Event, Trace};
 use scenario::{End, Scenario, Series, Transport, Watch};
-use units::Time;
 
 use crate::job::{Job, Run};
 
@@ -70,11 +69,11 @@ impl<'a> Recorder<'a> {
 
     /// Collects the packets of a flow, if charts draw them.
     fn collect(&mut self, flow: usize, end: End, part: &Trace) {
-        let drawn = self.job.packets(self.run.exp).filter(|_| flow < MOST_FLOWS);
-        let (Some((from, to)), Some(config)) = (drawn, self.scenario.flows.get(flow)) else { return };
+        let spans = if flow < MOST_FLOWS { self.job.packets(self.run.exp) } else { Vec::new() };
+        let Some(config) = self.scenario.flows.get(flow).filter(|_| !spans.is_empty()) else { return };
         let is_tcp = matches!(config.transport, Transport::Tcp { .. });
-        let part_of_run = exchange::Part { from: Time::ZERO + from, to: Time::ZERO + to, is_tcp };
-        self.packets.entry(flow).or_insert_with(|| Collector::new(part_of_run)).add(end, part);
+        let new = || Collector::new(exchange::Part { spans, is_tcp });
+        self.packets.entry(flow).or_insert_with(new).add(end, part);
     }
 
     fn note(&mut self, done: io::Result<()>) {

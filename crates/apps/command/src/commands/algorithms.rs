@@ -58,7 +58,9 @@ fn line(entry: &Entry, width: usize) -> String {
     let (what, source) = doc.split_once(": ").unwrap_or((&doc, ""));
     let document = source.split(", ").take(2).collect::<Vec<_>>().join(", ");
     let room = width.saturating_sub(YEAR + NAME + 3 + document.chars().count().min(DOCUMENT));
-    let end = if document.is_empty() { String::new() } else { format!(": {document}") };
+    let needs: Vec<&str> = entry.algorithm().build(PathInfo::default()).needs().words().collect();
+    let needs = if needs.is_empty() { String::new() } else { format!("; needs {}", needs.join(", ")) };
+    let end = if document.is_empty() { needs } else { format!(": {document}{needs}") };
     let year = Lineage::find(entry.name).map_or_else(String::new, |lineage| lineage.year.to_string());
     cut(&format!("{year:YEAR$}{:NAME$} {}{end}", entry.name, cut(what, room)), width)
 }

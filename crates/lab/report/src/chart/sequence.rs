@@ -116,7 +116,7 @@ impl Usual {
     }
 
     /// Returns the usual time of a packet, and whether it would have arrived before the last event.
-    fn of(&self, step: &Step) -> (f64, bool) {
+    fn time(&self, step: &Step) -> (f64, bool) {
         let usual = if step.kind == StepKind::Reply { self.reply } else { self.data };
         (usual, step.at * 1e3 + 1.5 * usual < self.last)
     }
@@ -132,12 +132,17 @@ fn arrow(step: &Step, (left, right): (f64, f64), time: &Scale, usual: &Usual) ->
             return html! { circle cx=(px(left)) cy=(px(y)) r="3" fill=(colour(1)) { title { (step.text) } } };
         }
     };
-    let (taken, is_due) = usual.of(step);
-    let to_y = time.at(step.arrives.map_or(step.at * 1e3 + taken, |at| at * 1e3));
-    let share = if step.arrives.is_some() { 1.0 } else { LOST_AT };
-    let (x2, y2) = (start + share * (end - start), y + share * (to_y - y));
+    let (taken, is_due) = usual.time(step);
+    let arrival = step.arrives.map_or(step.at * 1e3 + taken, |at| at * 1e3);
+    // An arrow ends at the lower edge if the packet arrives later.
+    let edge = time.high();
+    let within = ((edge - step.at * 1e3) / (arrival - step.at * 1e3).max(1e-9)).clamp(0.0, 1.0);
+    let share = if step.arrives.is_some() { within } else { LOST_AT.min(within) };
+    let (x2, y2) =
+        (start + share * (end - start), time.at(step.at * 1e3 + share * (arrival - step.at * 1e3)));
     let back = if end > start { -6.0 } else { 6.0 };
     let (paint, tip) = match step.arrives {
+        Some(_) if within < 1.0 => (paint, String::new()),
         Some(_) => {
             (paint, format!("M{} {}l{} -3M{} {}l{} 3", px(x2), px(y2), px(back), px(x2), px(y2), px(back)))
         }
