@@ -39,7 +39,7 @@ const MOST_OF_A_CONTROLLER: usize = 260;
 /// only grows with a new part of the product, and then with the reason in the commit.
 const CODE_BUDGET: [(&str, usize); 20] = [
     ("units", 575),
-    ("congestion", 14_198),
+    ("congestion", 14_202),
     ("link", 2_662),
     ("recovery", 5_030),
     ("quic", 9_190),
@@ -50,14 +50,14 @@ const CODE_BUDGET: [(&str, usize); 20] = [
     ("kernel", 1_898),
     ("wire", 8_617),
     ("experiment", 7_413),
-    ("results", 5_384),
+    ("results", 5_392),
     ("study", 1_151),
     ("questions", 4_234),
     ("stability", 1_529),
     ("report", 6_922),
     ("transfer", 2_699),
-    ("ackclock", 4_850),
-    (TASKS, 462),
+    ("ackclock", 4_852),
+    (TASKS, 463),
 ];
 
 /// One crate of the workspace.
