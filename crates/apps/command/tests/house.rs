@@ -51,7 +51,7 @@ const CODE_BUDGET: [(&str, usize); 20] = [
     ("wire", 8_617),
     ("experiment", 7_413),
     ("results", 5_392),
-    ("study", 1_151),
+    ("study", 1_154),
     ("questions", 4_234),
     ("stability", 1_529),
     ("report", 6_922),

@@ -32,7 +32,11 @@ impl Job<'_> {
 
     /// Returns the parts of this run whose packets the charts draw, in the first repetition.
     pub(crate) fn packets(&self, exp: &Experiment) -> Vec<(Time, Time)> {
-        let parts = exp.charts.iter().filter_map(Chart::packets).filter(|_| self.repetition == 0);
+        let is_drawn = |chart: &&Chart| {
+            chart.rows.is_empty() || chart.rows.iter().any(|row| row.as_str() == self.case.row)
+        };
+        let charts = exp.charts.iter().filter(is_drawn).filter(|_| self.repetition == 0);
+        let parts = charts.filter_map(Chart::packets);
         parts.map(|(from, to)| (Time::ZERO + from, Time::ZERO + to)).collect()
     }
 
