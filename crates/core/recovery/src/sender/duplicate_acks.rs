@@ -4,18 +4,13 @@
 /// Duplicate acknowledgements since the last progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DuplicateAcks {
+    /// Packets that have arrived beyond the oldest one.
     pub(super) arrived: u64,
     /// The current acknowledgement acknowledges new data.
     pub(super) advanced: bool,
 }
 
 impl DuplicateAcks {
-    /// Returns the number of packets that have arrived beyond the oldest one.
-    #[inline]
-    pub(super) fn arrived(self) -> u64 {
-        self.arrived
-    }
-
     /// Forgets the packets that have arrived.
     pub(super) fn reset(&mut self) {
         self.arrived = 0;

@@ -200,7 +200,7 @@ impl<T: Payload> Sender<T> {
     /// reduction is spread over the round trip, and below it after losses emptied the pipe. Without
     /// SACK it is above it by the packets that duplicate acknowledgements stand for.
     pub fn window(&self) -> u64 {
-        let arrived = self.duplicates.arrived() * self.path.max_datagram_size;
+        let arrived = self.duplicates.arrived * self.path.max_datagram_size;
         self.allowance.window(self.control.cwnd).saturating_add(arrived)
     }
     /// Returns the bytes in flight.

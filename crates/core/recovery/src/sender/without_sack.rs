@@ -8,6 +8,9 @@
 //! timeout                    arrived = 0, and everything in flight is lost
 //! ```
 //!
+//! The check of Vegas examines the oldest packet at each duplicate and at the first new data of a
+//! recovery period. Deviation: the paper also examines it at the second one.
+//!
 //! Arrived packets stay in flight until they are acknowledged. Instead of their size, the window
 //! accounts for their number. The RTT is that of the packet that an acknowledgement echoes.
 
