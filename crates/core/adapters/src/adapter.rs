@@ -80,7 +80,7 @@ macro_rules! adapter {
 }
 
 /// Defines the methods of the trait that are the same in both stacks. The calling file defines
-/// `set_pacing`.
+/// `set_pacing` and `least_window`.
 macro_rules! common_methods {
     () => {
         fn on_mtu_update(&mut self, new_mtu: u16) {
@@ -88,7 +88,8 @@ macro_rules! common_methods {
         }
 
         fn window(&self) -> u64 {
-            self.shared().control().cwnd.max(1)
+            let mut feed = self.shared();
+            feed.control().cwnd.max(least_window(feed.mtu()))
         }
 
         fn metrics(&self) -> ControllerMetrics {

@@ -85,6 +85,11 @@ impl Controller for Adapter {
     crate::adapter::common_methods!();
 }
 
+/// Returns the smallest window, bytes, with which noq goes on.
+fn least_window(_mtu: u64) -> u64 {
+    1
+}
+
 /// Sets the pacing rate, which noq takes in bytes per second, and the send quantum.
 fn set_pacing(metrics: &mut ControllerMetrics, control: &Control) {
     metrics.pacing_rate = control.pacing_rate.map(|rate| rate.0 / 8);

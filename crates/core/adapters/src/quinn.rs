@@ -26,6 +26,9 @@
 //! * *Spurious losses*: quinn does not detect them, so nothing is undone.
 //! * *A timer*: a controller that set one is called at the next packet or ACK.
 //! * *Restart after idle time*: never signalled.
+//!
+//! quinn sends only while the flight and one more packet stay below the window. With a window of one
+//! packet it would never send again, so the adapter then reports one byte more.
 
 use quinn_proto as proto;
 
@@ -78,6 +81,11 @@ impl Controller for Adapter {
     crate::adapter::common_methods!();
 }
 
+/// Returns the smallest window, bytes, with which quinn still sends a packet.
+fn least_window(mtu: u64) -> u64 {
+    mtu + 1
+}
+
 /// Sets the pacing rate, which quinn reports in bits per second and does not apply.
 fn set_pacing(metrics: &mut ControllerMetrics, control: &Control) {
     metrics.pacing_rate = control.pacing_rate.map(|rate| rate.0);
@@ -88,7 +96,7 @@ mod tests {
     use std::time::Duration;
 
     use recovery::congestion::algorithms::bbr::v3;
-    use recovery::congestion::algorithms::reno::new_reno;
+    use recovery::congestion::algorithms::reno::{new_reno, tahoe};
 
     use super::*;
 
@@ -122,6 +130,17 @@ mod tests {
         assert_eq!(controller.window(), 2400, "the smallest window, two packets");
         assert_eq!(controller.clone_box().window(), 2400);
         assert_eq!(controller.initial_window(), 12_000);
+    }
+
+    /// Tahoe begins with one packet. The window that quinn sees permits one, the reported window is
+    /// Tahoe's.
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "any moment will do")]
+    fn one_packet_can_be_sent() {
+        let factory = Factory::new(tahoe::Params::default(), 1).unwrap();
+        let controller = Arc::new(factory).build(Instant::now(), 1200);
+        assert_eq!(controller.window(), 1201);
+        assert_eq!(controller.metrics().congestion_window, 1200);
     }
 
     #[test]
