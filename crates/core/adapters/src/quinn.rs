@@ -27,8 +27,8 @@
 //! * *A timer*: a controller that set one is called at the next packet or ACK.
 //! * *Restart after idle time*: never signalled.
 //!
-//! quinn sends only while the flight and one more packet stay below the window. With a window of one
-//! packet it would never send again, so the adapter then reports one byte more.
+//! quinn sends only while the flight and one more packet stay below the window. With a window of
+//! one packet it would never send again, so the adapter then reports one byte more.
 
 use quinn_proto as proto;
 
