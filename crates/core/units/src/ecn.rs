@@ -18,3 +18,15 @@ pub enum Ecn {
     /// Congestion experienced.
     Ce,
 }
+
+impl Ecn {
+    /// Returns its name, such as `ECT(1)`, unless it is [`Self::NotEct`].
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::NotEct => None,
+            Self::Ect0 => Some("ECT(0)"),
+            Self::Ect1 => Some("ECT(1)"),
+            Self::Ce => Some("CE"),
+        }
+    }
+}

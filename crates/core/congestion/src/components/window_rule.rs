@@ -82,6 +82,30 @@ macro_rules! options {
 }
 pub(crate) use options;
 
+/// Declares [`params!`](crate::params) with those of [`options!`] at the end.
+macro_rules! window_params {
+    (initial_window = $initial:expr, count = $count:ident; $($own:tt)*) => {
+        $crate::params! {
+            $($own)*
+            /// Smallest window, packets. RFC 5681 equation 4, Linux.
+            min_window: u64 = 2 => $crate::Range::PACKETS,
+            /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
+            #[serde(with = "units::or_auto")]
+            initial_window: Option<u64> = $initial => $crate::Range::PACKETS,
+            /// Quantity that grows the window: `bytes` acknowledged (RFC 9002), `packets` (Linux),
+            #[doc = $crate::components::count::others!()]
+            count: $crate::components::count::Count = $crate::components::count::Count::$count,
+            /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has
+            /// 2; RFC 9002 and Linux none.
+            #[serde(with = "units::or_off")]
+            abc_limit: Option<u64> = None => $crate::Range::COUNT,
+            #[doc = $crate::components::slow_start::values!()]
+            slow_start: $crate::components::slow_start::Kind = $crate::components::slow_start::Kind::Standard,
+        }
+    };
+}
+pub(crate) use window_params;
+
 /// A window with everything that does not depend on the rule.
 #[derive(Clone, Debug)]
 pub struct Frame<U, M = ()> {

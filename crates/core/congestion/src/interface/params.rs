@@ -29,6 +29,7 @@ impl ParamDoc {
 pub struct Range {
     low: End,
     high: End,
+    limit: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +59,8 @@ impl Range {
         Self::between(low, false)
     }
     const fn between(low: f64, included: bool) -> Self {
-        Self { low: End { at: low, included }, high: End { at: f64::INFINITY, included: false } }
+        let high = End { at: f64::INFINITY, included: false };
+        Self { low: End { at: low, included }, high, limit: None }
     }
     /// Adds an upper end, included.
     pub const fn to(self, high: f64) -> Self {
@@ -69,9 +71,19 @@ impl Range {
         Self { high: End { at: high, included: false }, ..self }
     }
 
+    /// Adds a limit: the value of the parameter with this name.
+    pub const fn up_to(self, name: &'static str) -> Self {
+        Self { limit: Some(name), ..self }
+    }
+
+    /// Returns the name of the parameter that limits this one.
+    pub fn limit(&self) -> Option<&'static str> {
+        self.limit
+    }
+
     /// Reports whether a number lies in the range.
     pub fn contains(&self, number: f64) -> bool {
-        let Self { low, high } = self;
+        let Self { low, high, .. } = self;
         number.is_finite()
             && (number > low.at || (low.included && number == low.at))
             && (number < high.at || (high.included && number == high.at))
@@ -81,7 +93,7 @@ impl Range {
 /// Formats as "from 1 to 1000000", "above 0, below 1", "at least 0".
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { low, high } = self;
+        let Self { low, high, limit } = self;
         match (low.included, high.included, high.at.is_finite()) {
             (true, true, _) => write!(f, "from {} to {}", low.at, high.at),
             (true, false, true) => write!(f, "at least {}, below {}", low.at, high.at),
@@ -89,7 +101,8 @@ impl fmt::Display for Range {
             (false, true, _) => write!(f, "above {}, at most {}", low.at, high.at),
             (false, false, true) => write!(f, "above {}, below {}", low.at, high.at),
             (false, false, false) => write!(f, "above {}", low.at),
-        }
+        }?;
+        limit.map_or(Ok(()), |name| write!(f, ", at most `{}`", name.replace('_', "-")))
     }
 }
 

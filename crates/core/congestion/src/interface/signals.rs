@@ -4,7 +4,7 @@
 //! limits. It detects persistent congestion and spurious events, and paces. A controller only
 //! responds.
 
-use units::{Duration, Rate, Time};
+use units::{Duration, Ecn, Rate, Time};
 
 /// Properties of a path that are known before the first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,6 +223,19 @@ pub enum Cause {
     Timeout,
 }
 
+impl Cause {
+    /// Returns the cause in words, such as `a loss`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Loss => "a loss",
+            Self::Ecn => "an ECN mark",
+            Self::Delay => "delay",
+            Self::PersistentCongestion => "persistent congestion",
+            Self::Timeout => "a timeout",
+        }
+    }
+}
+
 /// A congestion event. [`Cause::Loss`], [`Cause::Ecn`] and [`Cause::Delay`] occur at most once per
 /// round trip.
 #[derive(Clone, Copy, Debug)]
@@ -307,6 +320,8 @@ pub struct Needs {
     /// Number of CE-marked packets ([`Ack::ce`]). Some stacks only report that there were marks,
     /// which is not enough.
     pub mark_counts: bool,
+    /// ECN mark that its packets carry where the user has not chosen one.
+    pub ecn: Ecn,
 }
 
 impl Needs {

@@ -82,7 +82,8 @@ pub struct Config {
     /// the retransmission timeout. RFC 5681 section 4.1; Linux: `tcp_slow_start_after_idle`. QUIC
     /// does not need it because it paces (RFC 9002 section 7.8).
     pub restart_after_idle: bool,
-    /// ECN mark of outgoing packets. RFC 9000 section 13.4.
+    /// ECN mark of outgoing packets. RFC 9000 section 13.4. In a file, the controller decides if it
+    /// is not set: `ect1` for `prague` and L4S, `ect0` for `dctcp` and the gated controllers.
     pub ecn: Ecn,
     /// Whether to mark retransmissions too. QUIC retransmits only data, never packets. RFC 3168
     /// section 6.1.5 forbids it for TCP.

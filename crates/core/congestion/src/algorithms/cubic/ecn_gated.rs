@@ -32,7 +32,7 @@ use crate::components::delegate::delegate;
 use crate::components::rtt_ratio::{Estimator, Ratio};
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Lost, Needs, PathInfo, Sent};
 use crate::{Range, params};
-use units::Duration;
+use units::{Duration, Ecn};
 
 params! {
     /// Value of R from which a mark counts. Uchida et al. section 3: "at least 1.5 times".
@@ -78,7 +78,7 @@ impl Controller for CubicEcnGated {
     }
 
     fn needs(&self) -> Needs {
-        self.base.needs()
+        Needs { ecn: Ecn::Ect0, ..self.base.needs() }
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {

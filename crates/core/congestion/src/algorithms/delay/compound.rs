@@ -31,14 +31,14 @@
 //! sender allows no growth of an unused window. basertt is the smallest RTT. Persistent congestion,
 //! which TCP lacks, follows RFC 9002 section 7.6.2 and acts like a timeout.
 
-use crate::components::count::Count;
 use crate::components::rtt_ratio::{Estimator, Ratio};
 use crate::components::window::Memory;
-use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options};
-use crate::{Ack, Cause, Congestion, Range, params};
+use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options, window_params};
+use crate::{Ack, Cause, Congestion, Range};
 use units::Duration;
 
-params! {
+window_params! {
+    initial_window = None, count = Bytes;
     /// alpha, factor of the growth of dwnd. Draft section 3.
     alpha: f64 = 0.125 => Range::SHARE,
     /// beta, share of the window that a loss takes, 0..1. Draft section 3.
@@ -53,7 +53,7 @@ params! {
     /// gamma, number of queued packets from which dwnd shrinks, at first. Draft section 5.
     gamma: f64 = 30.0 => Range::FACTOR,
     /// Smallest gamma, packets. Draft section 5.
-    gamma_low: f64 = 5.0 => Range::FACTOR,
+    gamma_low: f64 = 5.0 => Range::FACTOR.up_to("gamma_high"),
     /// Largest gamma, packets. Draft section 5.
     gamma_high: f64 = 30.0 => Range::FACTOR,
     /// lambda, weight of the newest loss in gamma, 0..1, or `"off"`: gamma is constant. Linux patch
@@ -63,20 +63,6 @@ params! {
     /// RTT of a round trip: `smoothed` (draft section 3), `latest`, or `round-min`, the smallest
     /// one (Linux patch of L. Andrew).
     rtt: Estimator = Estimator::Smoothed,
-    /// Smallest window, packets. RFC 5681 equation 4.
-    min_window: u64 = 2 => Range::PACKETS,
-    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(with = "units::or_auto")]
-    initial_window: Option<u64> = None => Range::PACKETS,
-    /// Quantity that grows the window: `bytes` acknowledged, `packets` (Linux),
-    #[doc = crate::components::count::others!()]
-    count: Count = Count::Bytes,
-    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
-    /// RFC 9002 and Linux none.
-    #[serde(with = "units::or_off")]
-    abc_limit: Option<u64> = None => Range::COUNT,
-    #[doc = crate::components::slow_start::values!()]
-    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
 /// Part of Reno's queue that becomes gamma. Draft section 5.

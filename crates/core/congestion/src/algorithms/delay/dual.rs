@@ -25,12 +25,12 @@
 //! window. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2 and forgets the
 //! range like a timeout.
 
-use crate::components::count::Count;
-use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options};
-use crate::{Ack, Cause, Congestion, Range, params};
+use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options, window_params};
+use crate::{Ack, Cause, Congestion, Range};
 use units::Duration;
 
-params! {
+window_params! {
+    initial_window = None, count = Bytes;
     /// alpha, part of the RTT's range above which the window shrinks, 0..1. Brakmo et al. 1994: the
     /// average of the smallest and the largest RTT.
     alpha: f64 = 0.5 => Range::PART,
@@ -42,20 +42,6 @@ params! {
     lower_ssthresh: bool = true,
     /// Factor by which the window is multiplied after a loss or a mark, 0..1. RFC 5681 equation 4.
     reduction: f64 = 0.5 => Range::SHARE,
-    /// Smallest window, packets. RFC 5681 equation 4.
-    min_window: u64 = 2 => Range::PACKETS,
-    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(with = "units::or_auto")]
-    initial_window: Option<u64> = None => Range::PACKETS,
-    /// Quantity that grows the window: `bytes` acknowledged, `packets` (Linux),
-    #[doc = crate::components::count::others!()]
-    count: Count = Count::Bytes,
-    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
-    /// RFC 9002 and Linux none.
-    #[serde(with = "units::or_off")]
-    abc_limit: Option<u64> = None => Range::COUNT,
-    #[doc = crate::components::slow_start::values!()]
-    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
 crate::variables! {

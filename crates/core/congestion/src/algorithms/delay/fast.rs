@@ -28,12 +28,12 @@
 //! pacing. Slow start ends with the multiplicative increase. Nothing is updated in a recovery.
 //! Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 
-use crate::components::count::Count;
-use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options};
-use crate::{Ack, Congestion, Range, params};
+use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options, window_params};
+use crate::{Ack, Congestion, Range};
 use units::Duration;
 
-params! {
+window_params! {
+    initial_window = None, count = Bytes;
     /// alpha, packets that the flow keeps queued. Wei et al. 2006 leave it open.
     alpha: f64 = 20.0 => Range::above(0.0).to(1e6),
     /// gamma, weight of an update, 0..1. Wei et al. 2006; 0.5 in ns-2's module.
@@ -49,20 +49,6 @@ params! {
     mi_threshold: Option<Duration> = Some(Duration::from_micros(1500)),
     /// Factor by which the window is multiplied after a loss or a mark, 0..1. ns-2's module.
     reduction: f64 = 0.5 => Range::SHARE,
-    /// Smallest window, packets. ns-2's module.
-    min_window: u64 = 2 => Range::PACKETS,
-    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(with = "units::or_auto")]
-    initial_window: Option<u64> = None => Range::PACKETS,
-    /// Quantity that grows the window: `bytes` acknowledged, `packets` (Linux),
-    #[doc = crate::components::count::others!()]
-    count: Count = Count::Bytes,
-    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
-    /// RFC 9002 and Linux none.
-    #[serde(with = "units::or_off")]
-    abc_limit: Option<u64> = None => Range::COUNT,
-    #[doc = crate::components::slow_start::values!()]
-    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
 crate::variables! {

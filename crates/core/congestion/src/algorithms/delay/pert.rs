@@ -29,14 +29,14 @@
 //! draw takes place only where p > 0. The sender allows no growth of an unused window. Persistent
 //! congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 
-use crate::components::count::Count;
-use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options};
-use crate::{Ack, Cause, Congestion, PathInfo, Range, params};
+use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options, window_params};
+use crate::{Ack, Cause, Congestion, PathInfo, Range};
 use units::{Duration, Rng};
 
-params! {
+window_params! {
+    initial_window = None, count = Bytes;
     /// Tmin, queuing delay up to which nothing responds. Bhandarkar et al. 2007.
-    min_threshold: Duration = Duration::from_millis(5),
+    min_threshold: Duration = Duration::from_millis(5) => Range::from(0.0).up_to("max_threshold"),
     /// Tmax, queuing delay at which the probability is pmax. Bhandarkar et al. 2007.
     max_threshold: Duration = Duration::from_millis(10),
     /// End of the ramp from pmax to 1: `queue`, a queuing delay of 2 Tmax (ns-3's port), or `rtt`,
@@ -50,20 +50,6 @@ params! {
     early_reduction: f64 = 0.65 => Range::SHARE,
     /// Factor by which the window is multiplied after a loss or a mark, 0..1. RFC 5681 equation 4.
     reduction: f64 = 0.5 => Range::SHARE,
-    /// Smallest window, packets. RFC 5681 equation 4.
-    min_window: u64 = 2 => Range::PACKETS,
-    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(with = "units::or_auto")]
-    initial_window: Option<u64> = None => Range::PACKETS,
-    /// Quantity that grows the window: `bytes` acknowledged, `packets` (Linux),
-    #[doc = crate::components::count::others!()]
-    count: Count = Count::Bytes,
-    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
-    /// RFC 9002 and Linux none.
-    #[serde(with = "units::or_off")]
-    abc_limit: Option<u64> = None => Range::COUNT,
-    #[doc = crate::components::slow_start::values!()]
-    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
 /// End of the ramp to probability 1.

@@ -33,7 +33,7 @@ use units::{Duration, Rate, Time};
 
 params! {
     /// T_low, RTT below which the rate only grows. Section 4.4.
-    t_low: Duration = Duration::from_micros(50),
+    t_low: Duration = Duration::from_micros(50) => Range::from(0.0).up_to("t_high"),
     /// T_high, RTT above which the rate only falls. Section 4.4; the published code has 1 ms.
     t_high: Duration = Duration::from_micros(500),
     /// Smallest RTT of the network, which normalises the gradient. Section 4.4.
@@ -55,7 +55,7 @@ params! {
     /// First rate. Not in the paper as a constant.
     initial_rate: Rate = Rate(10_000_000),
     /// Smallest rate. Not in the paper as a constant.
-    min_rate: Rate = Rate(1_000_000),
+    min_rate: Rate = Rate(1_000_000) => Range::from(0.0).up_to("max_rate"),
     /// Largest rate, that of the link. Not in the paper as a constant.
     max_rate: Rate = Rate(10_000_000_000),
     /// Window, in multiples of the bytes sent in an RTT. Large enough not to limit the rate. Not in

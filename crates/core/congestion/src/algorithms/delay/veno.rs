@@ -29,12 +29,12 @@
 //! 7.6.2.
 
 use crate::algorithms::reno::window::{self, Growth, Progress, Reno};
-use crate::components::count::Count;
-use crate::components::window_rule::{Options, WindowController, WindowRule, options};
-use crate::{Ack, Congestion, Range, Sent, params};
+use crate::components::window_rule::{Options, WindowController, WindowRule, options, window_params};
+use crate::{Ack, Congestion, Range, Sent};
 use units::Duration;
 
-params! {
+window_params! {
+    initial_window = Some(10), count = Packets;
     /// beta, number of queued packets from which the path is congested. Linux tcp_veno.c.
     beta: f64 = 3.0 => Range::from(0.0),
     /// Factor by which the window is multiplied after a random loss, 0..1. Linux tcp_veno.c.
@@ -46,20 +46,6 @@ params! {
     /// Whether to reset BaseRTT when sending again with nothing in flight. Linux
     /// tcp_veno_cwnd_event.
     idle_restart: bool = true,
-    /// Smallest window, packets. Linux tcp_veno.c.
-    min_window: u64 = 2 => Range::PACKETS,
-    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(with = "units::or_auto")]
-    initial_window: Option<u64> = Some(10) => Range::PACKETS,
-    /// Quantity that grows the window: `packets` acknowledged (Linux), `bytes`,
-    #[doc = crate::components::count::others!()]
-    count: Count = Count::Packets,
-    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
-    /// Linux none.
-    #[serde(with = "units::or_off")]
-    abc_limit: Option<u64> = None => Range::COUNT,
-    #[doc = crate::components::slow_start::values!()]
-    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
 crate::variables! {

@@ -63,7 +63,7 @@ params! {
     /// Initial rate. Not in the paper.
     initial_rate: Rate = Rate(100_000),
     /// Smallest rate. Not in the paper.
-    min_rate: Rate = Rate(10_000),
+    min_rate: Rate = Rate(10_000) => Range::from(0.0).up_to("max_rate"),
     /// Largest rate, normally that of the application, or `"off"`. Not in the paper.
     #[serde(with = "units::or_off")]
     max_rate: Option<Rate> = None,

@@ -38,12 +38,12 @@
 //! lacks, follows RFC 9002 section 7.6.2 and forgets like a timeout.
 
 use crate::algorithms::reno::window::{self, Progress, Reno};
-use crate::components::count::Count;
-use crate::components::window_rule::{Options, WindowController, WindowRule, options};
-use crate::{Ack, Cause, Congestion, Range, params};
+use crate::components::window_rule::{Options, WindowController, WindowRule, options, window_params};
+use crate::{Ack, Cause, Congestion, Range};
 use units::{Duration, Time};
 
-params! {
+window_params! {
+    initial_window = Some(10), count = Packets;
     /// Window up to which the controller is Reno, packets. Linux low_window.
     low_window: u64 = 14 => Range::PACKETS,
     /// Smax, largest growth per round trip, packets. Linux max_increment.
@@ -59,20 +59,6 @@ params! {
     fast_convergence: FastConvergence = FastConvergence::Mean,
     /// Whether to divide cnt by the mean number of packets per ACK. Linux delayed_ack.
     delayed_ack: bool = true,
-    /// Smallest window, packets. Linux tcp_bic.c.
-    min_window: u64 = 2 => Range::PACKETS,
-    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(with = "units::or_auto")]
-    initial_window: Option<u64> = Some(10) => Range::PACKETS,
-    /// Quantity that grows the window: `packets` acknowledged (Linux), `bytes`,
-    #[doc = crate::components::count::others!()]
-    count: Count = Count::Packets,
-    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
-    /// Linux none.
-    #[serde(with = "units::or_off")]
-    abc_limit: Option<u64> = None => Range::COUNT,
-    #[doc = crate::components::slow_start::values!()]
-    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
 /// Wmax after a loss below the last Wmax.

@@ -34,6 +34,7 @@ use crate::algorithms::reno::window::{self, Growth, Progress, Reno};
 use crate::components::count::Count;
 use crate::components::window_rule::{Options, WindowController, WindowRule, options};
 use crate::{Ack, Cause, Congestion, Needs, Range, params};
+use units::Ecn;
 
 params! {
     /// g, weight of the newest window of data in alpha, 0..1. RFC 8257 section 4.2.
@@ -145,7 +146,7 @@ impl WindowRule for Dctcp {
     }
 
     fn needs(&self) -> Needs {
-        Needs { mark_counts: true, ..Needs::default() }
+        Needs { mark_counts: true, ecn: Ecn::Ect0, ..Needs::default() }
     }
 
     fn on_ack(&mut self, _: &mut Reno, ack: &Ack) {

@@ -28,33 +28,18 @@
 //! rho packets, from the RTT of the handshake. Growth per ACK is for a full packet at most.
 //! Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 
-use crate::components::count::Count;
-use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options};
-use crate::{Ack, Congestion, Range, params};
+use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options, window_params};
+use crate::{Ack, Congestion, Range};
 use units::Duration;
 
-params! {
+window_params! {
+    initial_window = None, count = Acks;
     /// Arithmetic: `paper`, exact, or `linux`, in steps. Linux tcp_hybla.c.
     rules: Rules = Rules::Paper,
     /// RTT0, RTT of the reference flow. Linux rtt0; 50 ms in ns-3.
-    rtt0: Duration = Duration::from_millis(25),
+    rtt0: Duration = Duration::from_millis(25) => Range::above(0.0),
     /// Largest window, packets. Linux tcp_hybla.c.
     max_window: u64 = 65_535 => Range::PACKETS,
-    /// Smallest window, packets. Linux tcp_hybla.c.
-    min_window: u64 = 2 => Range::PACKETS,
-    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(with = "units::or_auto")]
-    initial_window: Option<u64> = None => Range::PACKETS,
-    /// Quantity that grows the window: `acks`, each as one packet (Linux, ns-3), `packets`
-    /// acknowledged, `bytes`, `always`: bytes, even if the window was not fully used (mvfst), or
-    /// `rate-limited`: the same up to a limit.
-    count: Count = Count::Acks,
-    /// L, largest growth per ACK in slow start before it is multiplied, packets, or `"off"`. RFC
-    /// 3465 section 2.2 has 2; Linux none.
-    #[serde(with = "units::or_off")]
-    abc_limit: Option<u64> = None => Range::COUNT,
-    #[doc = crate::components::slow_start::values!()]
-    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
 /// Arithmetic of rho and of the growth.

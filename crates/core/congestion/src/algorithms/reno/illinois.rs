@@ -34,17 +34,17 @@
 //! of the sender. One that ends in recovery is evaluated with the first ACK afterwards, as in
 //! Linux, but the next one does not begin there. The first window is RFC 9002's.
 
-use crate::components::count::Count;
-use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options};
-use crate::{Ack, Cause, Congestion, Range, params};
+use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options, window_params};
+use crate::{Ack, Cause, Congestion, Range};
 
-params! {
+window_params! {
+    initial_window = None, count = Packets;
     /// Smallest growth per round trip, packets, at the longest delay. Linux tcp_illinois.c.
-    alpha_min: f64 = 0.3 => Range::FACTOR,
+    alpha_min: f64 = 0.3 => Range::FACTOR.up_to("alpha_max"),
     /// Largest growth per round trip, packets, without delay. Linux tcp_illinois.c.
     alpha_max: f64 = 10.0 => Range::FACTOR,
     /// Smallest share of the window that a loss takes, 0..1. Linux tcp_illinois.c.
-    beta_min: f64 = 0.125 => Range::SHARE,
+    beta_min: f64 = 0.125 => Range::SHARE.up_to("beta_max"),
     /// Largest share of the window that a loss takes, 0..1. Linux tcp_illinois.c.
     beta_max: f64 = 0.5 => Range::SHARE,
     /// Window below which the controller is Reno, packets. Linux tcp_illinois.c.
@@ -52,20 +52,6 @@ params! {
     /// Number of round trips with little delay before alpha_max is used again. Linux
     /// tcp_illinois.c.
     theta: u64 = 5 => Range::COUNT,
-    /// Smallest window, packets. Linux tcp_illinois.c.
-    min_window: u64 = 2 => Range::PACKETS,
-    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(with = "units::or_auto")]
-    initial_window: Option<u64> = None => Range::PACKETS,
-    /// Quantity that grows the window: `packets` acknowledged (Linux), `bytes`,
-    #[doc = crate::components::count::others!()]
-    count: Count = Count::Packets,
-    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
-    /// RFC 9002 and Linux none.
-    #[serde(with = "units::or_off")]
-    abc_limit: Option<u64> = None => Range::COUNT,
-    #[doc = crate::components::slow_start::values!()]
-    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
 /// Growth per round trip in Reno, in packets.
@@ -112,7 +98,7 @@ crate::variables! {
 pub type Illinois = WindowController<Rule>;
 
 /// The rule, with its measurements. RTTs are in seconds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Rule {
     params: Params,
     alpha: f64,
@@ -132,18 +118,8 @@ pub struct Rule {
 
 impl From<Params> for Rule {
     fn from(params: Params) -> Self {
-        Self {
-            alpha: params.alpha_max,
-            beta: RENO_BETA,
-            params,
-            base_rtt: f64::INFINITY,
-            max_rtt: 0.0,
-            sum: 0.0,
-            samples: 0,
-            round_ended: false,
-            above: false,
-            low: 0,
-        }
+        let (alpha, beta, base_rtt) = (params.alpha_max, RENO_BETA, f64::INFINITY);
+        Self { params, alpha, beta, base_rtt, ..Self::default() }
     }
 }
 

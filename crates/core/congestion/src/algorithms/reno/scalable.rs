@@ -21,11 +21,11 @@
 //! Deviations: windows are not whole packets. Linux rounds a reduction in favour of the window. The
 //! first window is RFC 9002's.
 
-use crate::components::count::Count;
-use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options};
-use crate::{Ack, Congestion, Range, params};
+use crate::components::window_rule::{Frame, Options, WindowController, WindowRule, options, window_params};
+use crate::{Ack, Congestion, Range};
 
-params! {
+window_params! {
+    initial_window = None, count = Packets;
     /// Growth for each packet acknowledged, packets. Linux tcp_scalable.c, Kelly 2003.
     a: f64 = 0.01 => Range::SHARE,
     /// Share by which a loss reduces the window, 0..1. Linux tcp_scalable.c, Kelly 2003.
@@ -34,20 +34,6 @@ params! {
     /// (Linux tcp_scalable.c). Kelly 2003 has 16.
     #[serde(with = "units::or_off")]
     legacy_window: Option<f64> = None => Range::PACKETS,
-    /// Smallest window, packets. Linux tcp_scalable.c.
-    min_window: u64 = 2 => Range::PACKETS,
-    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(with = "units::or_auto")]
-    initial_window: Option<u64> = None => Range::PACKETS,
-    /// Quantity that grows the window: `packets` acknowledged (Linux), `bytes`,
-    #[doc = crate::components::count::others!()]
-    count: Count = Count::Packets,
-    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
-    /// RFC 9002 and Linux none.
-    #[serde(with = "units::or_off")]
-    abc_limit: Option<u64> = None => Range::COUNT,
-    #[doc = crate::components::slow_start::values!()]
-    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
 impl Params {
@@ -95,6 +81,7 @@ impl WindowRule for Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::components::count::Count;
     use crate::testing::fixtures::{acked, congestion, path};
     use crate::{Cause, Controller};
 

@@ -45,6 +45,7 @@ use crate::components::delegate::delegate;
 use crate::components::rtt_ratio::{Estimator, Ratio};
 use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent};
 use params::Gate;
+use units::Ecn;
 
 /// The controller: a version of BBR behind the gate.
 #[derive(Clone, Debug)]
@@ -115,7 +116,7 @@ impl<B: Scaled> Controller for EcnGated<B> {
     }
 
     fn needs(&self) -> Needs {
-        Needs { rate_samples: true, mark_counts: true, ..Needs::default() }
+        Needs { rate_samples: true, mark_counts: true, ecn: Ecn::Ect0, ..Needs::default() }
     }
 
     fn on_sent(&mut self, sent: &Sent) {

@@ -1,9 +1,10 @@
 //! Parameters.
 
-use crate::components::count::Count;
-use crate::{Range, params};
+use crate::Range;
+use crate::components::window_rule::window_params;
 
-params! {
+window_params! {
+    initial_window = Some(10), count = Packets;
     /// Number of queued packets above which the window shrinks. Linux TCP_YEAH_ALPHA.
     alpha: u64 = 80 => Range::from(0.0),
     /// Divisor of the queue that a decongestion takes. Linux TCP_YEAH_GAMMA.
@@ -27,18 +28,4 @@ params! {
     /// Whether to reset baseRTT when sending again with nothing in flight. Linux
     /// tcp_vegas_cwnd_event.
     idle_restart: bool = true,
-    /// Smallest window, packets. Linux tcp_yeah.c.
-    min_window: u64 = 2 => Range::PACKETS,
-    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(with = "units::or_auto")]
-    initial_window: Option<u64> = Some(10) => Range::PACKETS,
-    /// Quantity that grows the window: `packets` acknowledged (Linux), `bytes`,
-    #[doc = crate::components::count::others!()]
-    count: Count = Count::Packets,
-    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
-    /// Linux none.
-    #[serde(with = "units::or_off")]
-    abc_limit: Option<u64> = None => Range::COUNT,
-    #[doc = crate::components::slow_start::values!()]
-    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }

@@ -49,7 +49,7 @@ use crate::components::window_rule::WindowController;
 use crate::{
     Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, LostPacket, Needs, PathInfo, Sent,
 };
-use units::{Rate, Time};
+use units::{Ecn, Rate, Time};
 
 crate::variables! {
     /// Slow-start threshold, infinite until slow start has ended. RFC 5681 section 3.1.
@@ -111,7 +111,7 @@ impl Controller for Prague {
     }
 
     fn needs(&self) -> Needs {
-        Needs { mark_counts: true, ..Needs::default() }
+        Needs { mark_counts: true, ecn: Ecn::Ect1, ..Needs::default() }
     }
 
     /// Marks take less than a packet from the window, which cannot be spread.

@@ -31,7 +31,7 @@ params! {
     /// Initial rate. Chosen by this project; the paper gives none.
     initial_rate: Rate = Rate(100_000),
     /// Smallest rate. Chosen by this project; the paper gives none.
-    min_rate: Rate = Rate(10_000),
+    min_rate: Rate = Rate(10_000) => Range::from(0.0).up_to("max_rate"),
     /// Largest rate, normally that of the application, or `"off"`. Chosen by this project; the
     /// paper gives none.
     #[serde(with = "units::or_off")]

@@ -65,11 +65,11 @@ params! {
     /// section 5.5.
     smoothing: f64 = 0.95 => Range::from(0.0).below(1.0),
     /// Smallest variance over mean, kbit/s. WebRTC link_capacity_estimator.cc; the draft has none.
-    variance_min: f64 = 0.4 => Range::from(0.0),
+    variance_min: f64 = 0.4 => Range::from(0.0).up_to("variance_max"),
     /// Largest variance over mean, kbit/s. WebRTC link_capacity_estimator.cc; the draft has none.
     variance_max: f64 = 2.5 => Range::from(0.0),
     /// Loss ratio below which As_hat grows, 0..1. Draft section 6.
-    loss_low: f64 = 0.02 => Range::PART,
+    loss_low: f64 = 0.02 => Range::PART.up_to("loss_high"),
     /// Loss ratio above which As_hat falls, 0..1. Draft section 6.
     loss_high: f64 = 0.1 => Range::PART,
     /// Growth factor of As_hat per update. Draft section 6.
@@ -77,7 +77,7 @@ params! {
     /// Initial rate. WebRTC's; the draft has none.
     initial_rate: Rate = Rate(300_000),
     /// Smallest rate. Not in the draft.
-    min_rate: Rate = Rate(10_000),
+    min_rate: Rate = Rate(10_000) => Range::from(0.0).up_to("max_rate"),
     /// Largest rate, normally that of the application, or `"off"`. Not in the draft.
     #[serde(with = "units::or_off")]
     max_rate: Option<Rate> = None,

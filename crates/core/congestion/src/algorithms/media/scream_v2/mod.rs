@@ -56,7 +56,7 @@ use self::target::Target;
 use self::window::{Path, RefWindow};
 use crate::components::queuing_delay::{BaseDelay, QueuingDelay};
 use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent};
-use units::{Duration, Rate, Time};
+use units::{Duration, Ecn, Rate, Time};
 
 crate::variables! {
     /// Reference window. Section 4.2.2.
@@ -179,7 +179,9 @@ impl ScreamV2 {
 
 impl Controller for ScreamV2 {
     fn needs(&self) -> Needs {
-        Needs { receive_times: true, mark_counts: self.params.is_l4s, ..Needs::default() }
+        let l4s = self.params.is_l4s;
+        let ecn = if l4s { Ecn::Ect1 } else { Ecn::NotEct };
+        Needs { receive_times: true, mark_counts: l4s, ecn, ..Needs::default() }
     }
 
     fn on_sent(&mut self, sent: &Sent) {

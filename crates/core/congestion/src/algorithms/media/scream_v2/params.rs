@@ -43,7 +43,7 @@ params! {
     qdelay_dev_threshold: Duration = Duration::from_millis(10),
     /// REF_WND_OVERHEAD_MIN, bytes in flight allowed with a varying delay, in windows. Section
     /// 4.3.1.
-    ref_wnd_overhead_min: f64 = 1.5 => Range::FACTOR,
+    ref_wnd_overhead_min: f64 = 1.5 => Range::FACTOR.up_to("ref_wnd_overhead_max"),
     /// REF_WND_OVERHEAD_MAX, bytes in flight allowed otherwise, in windows. Section 4.3.1.
     ref_wnd_overhead_max: f64 = 3.0 => Range::FACTOR,
     /// PACKET_PACING_HEADROOM, pacing rate in multiples of the target bitrate. Section 4.3.2 has
