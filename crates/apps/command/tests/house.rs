@@ -38,25 +38,25 @@ const MOST_OF_A_CONTROLLER: usize = 260;
 /// Largest number of lines of code of each crate, without tests, comments and blank lines. A number
 /// only grows with a new part of the product, and then with the reason in the commit.
 const CODE_BUDGET: [(&str, usize); 20] = [
-    ("units", 575),
-    ("congestion", 14_202),
+    ("units", 585),
+    ("congestion", 14_138),
     ("link", 2_662),
     ("recovery", 5_030),
     ("quic", 9_190),
-    ("adapters", 535),
+    ("adapters", 542),
     ("scenario", 2_226),
     ("sim", 2_902),
     ("stack", 3_232),
     ("kernel", 1_898),
     ("wire", 8_617),
     ("experiment", 7_413),
-    ("results", 5_392),
+    ("results", 5_399),
     ("study", 1_154),
-    ("questions", 4_234),
+    ("questions", 4_243),
     ("stability", 1_529),
-    ("report", 6_922),
+    ("report", 6_946),
     ("transfer", 2_699),
-    ("ackclock", 4_852),
+    ("ackclock", 4_855),
     (TASKS, 463),
 ];
 

@@ -42,6 +42,30 @@ impl Mark {
     }
 }
 
+/// A packet of a scripted exchange, or a decision of the sender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ScriptStep {
+    /// Time at which it is sent or decided.
+    pub at: Duration,
+    /// End that sends it. `None` for a decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<ScriptEnd>,
+    /// Time at which it arrives. `None` for a lost packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrives: Option<Duration>,
+    /// Description.
+    pub text: String,
+}
+
+/// End of a scripted exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScriptEnd {
+    Sender,
+    Receiver,
+}
+
 /// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -155,6 +179,11 @@ pub enum Data {
         start: Duration,
         /// End of the part.
         end: Duration,
+    },
+    /// Packets that the file lists, of no run.
+    Script {
+        /// Packets and decisions, in the order of their times.
+        steps: Vec<ScriptStep>,
     },
     /// Shares of the flows of a run in a metric's sum, from the first repetition.
     Shares {

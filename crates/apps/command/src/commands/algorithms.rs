@@ -125,6 +125,9 @@ fn place(entry: &Entry) -> String {
     if !signals.is_empty() {
         text += &format!("Needs: {}. ", signals.join(", "));
     }
+    if let Some(mark) = needs.ecn.name() {
+        text += &format!("Its packets carry {mark}, unless a file sets recovery.ecn. ");
+    }
     text + &worlds(needs)
 }
 

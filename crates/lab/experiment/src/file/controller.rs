@@ -2,7 +2,7 @@
 
 use congestion::components::slow_start::Kind;
 use congestion::{Algorithm, Entry, ParamDoc};
-use units::{Duration, split_number};
+use units::{Duration, Rate, split_number};
 
 use crate::controllers::{find, refusal};
 use crate::diagnostic::Diagnostic;
@@ -59,6 +59,10 @@ impl Controller {
             |table| read(entry, table),
             |_| Ok(()),
         )?;
+        // Shares of the buffer are not known yet.
+        if shares.is_empty() {
+            check_limits(cursor, &algorithm)?;
+        }
         Ok(Self { label, algorithm, shares: Shares(shares) })
     }
 }
@@ -156,13 +160,41 @@ fn check_numbers(cursor: &Cursor<'_>, params: &[ParamDoc]) -> Result<(), Diagnos
     Ok(())
 }
 
+/// Checks that no parameter exceeds the one that limits it.
+fn check_limits(cursor: &Cursor<'_>, algorithm: &Algorithm) -> Result<(), Diagnostic> {
+    let Ok(table) = toml::Table::try_from(algorithm) else { return Ok(()) };
+    let key = |name: &str| name.replace('_', "-");
+    let number_of = |key: &str| table.get(key).and_then(number);
+    for param in algorithm.docs() {
+        let Some(limit) = param.range.and_then(|range| range.limit()).map(key) else { continue };
+        let own = key(param.name);
+        if number_of(&own) > number_of(&limit).or(Some(f64::INFINITY)) {
+            let at = cursor.get(&own).or_else(|| cursor.get(&limit)).unwrap_or_else(|| cursor.clone());
+            let [value, most] = [&own, &limit].map(|key| table[key].to_string());
+            let wrong = format!("`{own}` is {value}, more than `{limit}`, {most}");
+            return Err(at.invalid(wrong, format!("allowed: at most `{limit}`")));
+        }
+    }
+    Ok(())
+}
+
+/// Returns a number, the seconds of a time, or the bits per second of a rate.
+fn number(value: &toml::Value) -> Option<f64> {
+    let of_text = |text: &str| {
+        let time = text.parse().map(Duration::as_secs_f64).ok();
+        time.or_else(|| text.parse().map(|rate: Rate| rate.0 as f64).ok())
+    };
+    let plain = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+    plain.or_else(|| value.as_str().and_then(of_text))
+}
+
 /// Checks a number, or each number of an array.
 fn check_value(cursor: &Cursor<'_>, value: &toml::Value, param: &ParamDoc) -> Result<(), Diagnostic> {
     if let toml::Value::Array(values) = value {
         return values.iter().try_for_each(|value| check_value(cursor, value, param));
     }
     let range = param.allowed();
-    match value.as_float().or_else(|| value.as_integer().map(|n| n as f64)) {
+    match number(value) {
         Some(n) if !range.contains(n) => {
             Err(cursor.invalid(format!("`{value}` is out of range"), format!("allowed: {range}")))
         }

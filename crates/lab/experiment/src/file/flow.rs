@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use congestion::PathInfo;
 use recovery::{AckConfig, AckEvery, Clock, Config, Exit, PacketCount, Reduction, TimeThreshold, Timeout};
 use scenario::{Back, FlowConfig, Rebind, Transport};
-use units::{Bytes, Duration, Time};
+use units::{Bytes, Duration, Ecn, Time};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::application;
@@ -95,6 +95,7 @@ fn read(
     flow.packet = Packet { ack: back.map(|back| Bytes(u64::from(back.size))), ..packet };
     flow.rtt = read_rtt(&fields, &way)?;
     flow.controller = Some(algorithm.clone());
+    let ecn = algorithm.build(PathInfo::default()).needs().ecn;
     flow.config = FlowConfig {
         label: flow.label.clone(),
         group: flow.label.clone(),
@@ -107,7 +108,7 @@ fn read(
         route: way.there,
         back,
         rtt: flow.rtt,
-        ..read_plain(cursor, &fields, stack)?
+        ..read_plain(cursor, &fields, (stack, ecn))?
     };
     check_needs(&controller_at, &flow.config)?;
     Ok(flow)
@@ -190,9 +191,15 @@ impl Flow {
     }
 }
 
-/// Reads the keys that a run takes unchanged. Defaults are the stack's.
-fn read_plain(cursor: &Cursor<'_>, fields: &Fields<'_>, stack: Stack) -> Result<FlowConfig, Diagnostic> {
+/// Reads the keys that a run takes unchanged. Defaults are the stack's. That of the ECN mark is the
+/// controller's.
+fn read_plain(
+    cursor: &Cursor<'_>,
+    fields: &Fields<'_>,
+    (stack, ecn): (Stack, Ecn),
+) -> Result<FlowConfig, Diagnostic> {
     let mut default = stack.flow();
+    default.recovery.ecn = ecn;
     // The sender knows its peer's delay, as a transport parameter, unless the file sets them to
     // different values.
     let delay = fields.get("ack").and_then(|ack| ack.get("max-ack-delay")?.read().ok());

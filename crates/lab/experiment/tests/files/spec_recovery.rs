@@ -1,6 +1,7 @@
 //! Rules of loss recovery that need TCP, SACK or each other.
 
 use recovery::{Exit, TimeThreshold, Timeout};
+use units::Ecn;
 
 use crate::common::{scenario, small};
 
@@ -43,4 +44,46 @@ fn what_does_not_fit_is_refused() {
         tcp(&format!("{WITHOUT_SACK}, exit = \"quic\"")),
         "`exit` must be \"newreno-tcp\" or \"reno-tcp\"",
     );
+}
+
+/// A controller made for marks chooses the mark of its packets, unless the file does.
+#[test]
+fn marks_of_controllers() {
+    let mark = |keys: &str| {
+        let exp = small("controller = \"cubic\"", keys).map_err(|problem| problem.to_string());
+        scenario(&exp.unwrap(), 0).flows[0].recovery.ecn
+    };
+    for (keys, ecn) in [
+        ("controller = \"cubic\"", Ecn::NotEct),
+        ("controller = \"dctcp\"", Ecn::Ect0),
+        ("controller = \"bbr3-ecn-gated\"", Ecn::Ect0),
+        ("controller = \"cubic-ecn-gated\"", Ecn::Ect0),
+        ("controller = \"prague\"", Ecn::Ect1),
+        ("controller = { name = \"scream-v2\", is-l4s = true }", Ecn::Ect1),
+        ("controller = \"scream-v2\"", Ecn::NotEct),
+        ("controller = \"prague\"\nrecovery.ecn = \"not-ect\"", Ecn::NotEct),
+        ("controller = \"prague\"\nrecovery.ecn-validation = false", Ecn::Ect1),
+    ] {
+        assert_eq!(mark(keys), ecn, "{keys}");
+    }
+}
+
+/// A smallest value above the largest is refused, whichever the file sets.
+#[test]
+fn limits_of_parameters() {
+    let refused = |keys: &str, says: &str| {
+        let read = small("controller = \"cubic\"", &format!("controller = {{ {keys} }}"));
+        let said = read.expect_err(keys).to_string();
+        assert!(said.contains(says), "{said}");
+    };
+    let low = "`t-low` is \"600 us\", more than `t-high`, \"500 us\"; allowed: at most `t-high`";
+    refused("name = \"timely\", t-low = \"600 us\"", low);
+    refused("name = \"timely\", max-rate = \"1 kbit/s\"", "flow.0.controller.max-rate: `min-rate`");
+    refused("name = \"htcp\", beta-min = 0.9", "more than `beta-max`");
+    refused("name = \"gcc\", max-rate = \"1 kbit/s\"", "more than `max-rate`");
+    refused("name = \"hybla\", rtt0 = \"0 s\"", "allowed: above 0");
+    for keys in ["name = \"gcc\"", "name = \"timely\", t-low = \"500 us\"", "name = \"htcp\", beta-max = 0.5"]
+    {
+        small("controller = \"cubic\"", &format!("controller = {{ {keys} }}")).unwrap();
+    }
 }

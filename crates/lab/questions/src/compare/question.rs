@@ -2,7 +2,7 @@
 
 use std::path::Path as FilePath;
 
-use congestion::Registry;
+use congestion::{PathInfo, Registry};
 use experiment::controllers::{find, unknown};
 use experiment::file::Experiment;
 use experiment::place::Place;
@@ -115,6 +115,17 @@ pub struct Question {
 }
 
 impl Question {
+    /// Returns a sentence for each controller whose packets carry an ECN mark by default.
+    pub(super) fn marks(&self) -> String {
+        let is_chosen = self.flow.get("recovery").is_some_and(|table| table.get("ecn").is_some());
+        let mark = |controller: &Named| {
+            let algorithm = self.registry.get(&controller.algorithm)?.algorithm();
+            let mark = algorithm.build(PathInfo::default()).needs().ecn.name()?;
+            Some(format!(" The packets of {} carry {mark}.", controller.label))
+        };
+        self.controllers.iter().filter(|_| !is_chosen).filter_map(mark).collect()
+    }
+
     /// Reads the question.
     ///
     /// # Errors

@@ -65,9 +65,9 @@ pub(super) fn foot(question: &Question, answer: &Answer) -> String {
     let reads_clock = question.controllers.iter().any(|controller| controller.algorithm == "dccc");
     let clock =
         if reads_clock { " dccc compares its own clock with the receiver's; here they agree." } else { "" };
-    let packets = &question.networks[0].packets;
+    let (packets, marks) = (&question.networks[0].packets, question.marks());
     format!(
-        "{length} {varies} Ranges are 95 % intervals, +- is the standard deviation over the seeds. {packets}{clock}{limit}"
+        "{length} {varies} Ranges are 95 % intervals, +- is the standard deviation over the seeds. {packets}{marks}{clock}{limit}"
     )
 }
 

@@ -78,6 +78,10 @@ table! {
         };
         /// Start and end of the part of the run that `"sequence"` draws: `["0 s", "0.2 s"]`.
         between: Option<(String, String)> = None => later;
+        /// Packets that `"sequence"` draws in place of those of a run, each like `{ at = "0 s", from
+        /// = "sender", arrives = "25 ms", text = "Initial 0" }`. One without `arrives` is lost, one
+        /// without `from` is a decision of the sender. The picture says that it is no run.
+        script: Option<Vec<serde_json::Value>> = None => later;
     }
 }
 
@@ -102,7 +106,7 @@ impl View {
             Self::Samples => &["colour", "facet", "scale"],
             Self::Flows => &["colour", "facet", "scale", "y-scale"],
             Self::Shares => &["colour", "facet"],
-            Self::Packets => &["between"],
+            Self::Packets => &["between", "script"],
             Self::Cells(Channel::Key(_)) if matches!(mark, Mark::Line | Mark::Point) => {
                 &["colour", "facet", "scale", "y-scale"]
             }

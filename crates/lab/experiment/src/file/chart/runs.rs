@@ -3,7 +3,7 @@
 
 use units::Duration;
 
-use crate::chart::{Colour, Data};
+use crate::chart::{Colour, Data, ScriptStep};
 use crate::diagnostic::Diagnostic;
 use crate::file::chart::channel::read_together;
 use crate::file::chart::columns;
@@ -15,6 +15,8 @@ use crate::quantity::Subject;
 
 /// Columns of lines over time without `y`.
 pub(super) const DEFAULT_COLUMNS: [&str; 3] = ["goodput_mbit_s", "latest_rtt_ms", "cwnd_bytes"];
+/// Largest number of steps of a script.
+const MOST_STEPS: usize = 400;
 const GOODPUT: &str = "goodput_mbit_s";
 /// Metrics of several flows, which are meaningless for one.
 const GROUP_METRICS: [&str; 6] =
@@ -88,6 +90,9 @@ pub(super) fn flows(fields: &Fields<'_>, labels: &Labels) -> Drawn {
 
 /// Reads `mark = "sequence"`.
 pub(super) fn packets(fields: &Fields<'_>) -> Drawn {
+    if let Some(at) = fields.get("script") {
+        return script(fields, &at);
+    }
     let right = r#"write the start and the end, like between = ["0 s", "0.2 s"]"#;
     let Some(at) = fields.get("between") else {
         return Err(fields.at("between").problem("a sequence needs a part of the run", right));
@@ -100,6 +105,30 @@ pub(super) fn packets(fields: &Fields<'_>) -> Drawn {
         return Err(y.problem("mark = \"sequence\" does not use `y`", "remove it"));
     }
     Ok((Data::Packets { start, end }, false))
+}
+
+/// Reads the packets of `script`.
+fn script(fields: &Fields<'_>, at: &Cursor<'_>) -> Drawn {
+    let right = r#"write steps like { at = "0 s", from = "sender", arrives = "25 ms", text = "Initial 0" }"#;
+    let steps: Vec<ScriptStep> = at.read().map_err(|problem| problem.with_right(right))?;
+    for key in ["between", "rows", "y"] {
+        if let Some(other) = fields.get(key) {
+            let wrong = format!("a chart with `script` does not use `{key}`");
+            return Err(other.problem(wrong, "remove one of them"));
+        }
+    }
+    let back = |step: &&ScriptStep| step.arrives.is_some_and(|end| end <= step.at || step.from.is_none());
+    if steps.is_empty() || steps.len() > MOST_STEPS {
+        return Err(at.invalid(format!("{} steps", steps.len()), format!("1 to {MOST_STEPS} steps")));
+    }
+    if let Some(step) = steps.iter().find(back) {
+        let wrong = format!("`{}` cannot arrive then", step.text);
+        return Err(at.invalid(wrong, "`arrives` after `at`, and `from` with it"));
+    }
+    if !steps.is_sorted_by_key(|step| step.at) {
+        return Err(at.invalid("steps out of order", "each at the time of the one before, or later"));
+    }
+    Ok((Data::Script { steps }, false))
 }
 
 /// Reads `mark = "bar", colour = "flow"`.

@@ -165,6 +165,31 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
 
 /// Columns are those of the file's controllers, including variables that a new controller does not
 /// have yet.
+/// A sequence needs a part of the run, or a script whose packets arrive after they are sent.
+#[test]
+fn sequences() {
+    let step = "{ at = \"1 ms\", from = \"sender\", arrives = \"2 ms\", text = \"0\" }";
+    let script = |steps: &str| plain(&format!("mark = \"sequence\"\nscript = [{steps}]"));
+    let Data::Script { steps } = script(step).unwrap().data else { panic!("no script") };
+    assert_eq!(steps.len(), 1);
+    let part = plain("mark = \"sequence\"\nbetween = [\"0 s\", \"1 s\"]").unwrap();
+    assert!(part.packets().is_some());
+    for (read, says) in [
+        (plain("mark = \"sequence\""), "a sequence needs a part of the run"),
+        (plain("mark = \"sequence\"\nbetween = [\"1 s\", \"1 s\"]"), "the end is not after the start"),
+        (script(""), "0 steps"),
+        (script(&format!("{step}]\nbetween = [\"0 s\", \"1 s\"")), "does not use `between`"),
+        (script(&step.replace("2 ms", "1 ms")), "`0` cannot arrive then"),
+        (script(&step.replace("from = \"sender\", ", "")), "`0` cannot arrive then"),
+        (script(&format!("{step}, {{ at = \"0 s\", text = \"timer\" }}")), "steps out of order"),
+        (script(&step.replace("sender", "server")), "unknown value `server`"),
+        (script(&step.replace("text", "says")), "`says`"),
+    ] {
+        let said = read.expect_err(says);
+        assert!(said.contains(says) && said.contains("t.toml:"), "{said}");
+    }
+}
+
 #[test]
 fn columns_are_what_the_controllers_list() {
     let drawn = |controller: &str, column: &str| {
