@@ -1,6 +1,6 @@
 //! Packets between the two ends of a flow during a part of a run, for sequence diagrams.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use experiment::row::RowLabel;
 use scenario::End;
@@ -89,6 +89,8 @@ pub struct Collector {
     sent: BTreeMap<Id, (Time, String)>,
     arrived: BTreeMap<Id, Time>,
     decided: Vec<(Time, String)>,
+    /// Packets that arrived with a CE mark.
+    marked: BTreeSet<Id>,
     /// Stream bytes sent so far, to recognize repeats.
     sent_to: u64,
 }
@@ -96,7 +98,8 @@ pub struct Collector {
 impl Collector {
     /// Creates a collector for a part of a run.
     pub fn new(part: Part) -> Self {
-        Self { part, sent: BTreeMap::new(), arrived: BTreeMap::new(), decided: Vec::new(), sent_to: 0 }
+        let (sent, arrived, decided, marked) = Default::default();
+        Self { part, sent, arrived, decided, marked, sent_to: 0 }
     }
 
     /// Adds events of one end.
@@ -112,7 +115,12 @@ impl Collector {
                 let text = self.packet(*pn, *offset, u64::from(*len));
                 self.send(at, Id::Data(*pn), text);
             }
-            (Event::Received { pn, .. }, _) => self.arrive(at, Id::Data(*pn)),
+            (Event::Received { pn, marked, .. }, _) => {
+                self.arrive(at, Id::Data(*pn));
+                if *marked && self.marked.len() < MOST_WAITING {
+                    self.marked.insert(Id::Data(*pn));
+                }
+            }
             (Event::Acks(ack), _) => {
                 let text = self.ack(ack);
                 self.send(at, Id::Ack(ack.number), text);
@@ -133,7 +141,7 @@ impl Collector {
                 let number = pn.map_or_else(|| "a packet".to_owned(), |pn| pn.to_string());
                 self.decide(at, format!("{number} lost: {}", trigger(*detection)));
             }
-            (Event::Reduced(cause), _) => self.decide(at, format!("window reduced: {cause:?}")),
+            (Event::Reduced(cause), _) => self.decide(at, format!("window reduced: {}", cause.words())),
             (Event::Recovered, _) => self.decide(at, "recovery ends".to_owned()),
             (Event::Metrics(_) | Event::Remark(_), _) => {}
         }
@@ -203,7 +211,7 @@ impl Collector {
                 at: seconds(at),
                 arrives: self.arrived.get(&id).map(|at| seconds(*at)),
                 kind: id.kind(),
-                text,
+                text: if self.marked.contains(&id) { text + ", CE" } else { text },
             })
             .chain(self.decided.into_iter().map(|(at, text)| Step {
                 at: seconds(at),
@@ -242,8 +250,9 @@ mod tests {
         Event::Sent { pn, bytes: 1200, offset, len: 1000 }
     }
 
+    /// Packet 2 is marked.
     fn received(pn: u64) -> Event {
-        Event::Received { pn, bytes: 1200, offset: 0, len: 1000, marked: false }
+        Event::Received { pn, bytes: 1200, offset: 0, len: 1000, marked: pn == 2 }
     }
 
     fn ack(number: u64, ranges: &[(u64, u64)], delay: u64) -> Ack {
@@ -285,7 +294,7 @@ mod tests {
             told,
             [
                 (10.0, None, StepKind::Data, "1: 1000-1999"),
-                (15.0, Some(35.0), StepKind::Data, "2: 2000-2999"),
+                (15.0, Some(35.0), StepKind::Data, "2: 2000-2999, CE"),
                 (36.0, Some(56.0), StepKind::Reply, "ACK 2, 0, delay 1.0 ms"),
                 (57.0, None, StepKind::Decision, "1 lost: time_threshold"),
                 (58.0, Some(90.0), StepKind::Data, "3: 1000-1999, again"),

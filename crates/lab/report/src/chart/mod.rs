@@ -115,6 +115,7 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
         }
         Data::Shares { metric } => shares::draw(source, title, rows, metric),
         Data::Packets { start, end } => sequence::draw(source, title, rows, (*start, *end)),
+        Data::Script { steps } => vec![sequence::draw_script(title, steps)],
         Data::Cells { x, metrics, overlaid, published, spots } => {
             let (mark, y_scale, overlaid, published) = (*mark, *y_scale, *overlaid, *published);
             let cells = cells::Cells { title, mark, y_scale, x, metrics, overlaid, published, spots };
@@ -135,7 +136,7 @@ pub(super) fn gains_by_width(chart: &Chart) -> bool {
             let places = spots.iter().filter_map(|spot| spot.at.first()).map(|at| at.to_bits());
             x.words.is_empty() || facets > 1 || places.collect::<BTreeSet<_>>().len() > FEW
         }
-        Data::Packets { .. } => false,
+        Data::Packets { .. } | Data::Script { .. } => false,
         Data::Samples { .. } | Data::Flows { .. } | Data::Shares { .. } => chart.together,
     }
 }

@@ -1,6 +1,7 @@
 //! Sequence diagrams: an arrow for each packet between the two ends of a flow, downwards in time. A
 //! packet that does not arrive ends in a cross, at the slope of the others.
 
+use experiment::chart::{ScriptEnd, ScriptStep};
 use experiment::row::RowLabel;
 use maud::{Markup, html};
 use units::Duration;
@@ -45,7 +46,10 @@ pub(super) fn draw(
             parts.extend((labels.len() > 1).then_some(exchange.row.as_str()));
             parts.extend((flows > 1).then_some(exchange.label.as_str()));
             parts.retain(|part| !part.is_empty());
-            figures.push(figure(title, &parts.join(", "), exchange, (from, to)));
+            let steps = drawn(exchange, (from, to));
+            let left_out = exchange.left_out;
+            let remark = (left_out > 0).then(|| format!("{left_out} further steps are not drawn"));
+            figures.push(figure((title, &parts.join(", ")), &steps, (from, to), remark));
         }
     }
     if figures.is_empty() {
@@ -55,8 +59,32 @@ pub(super) fn draw(
     figures
 }
 
-fn figure(title: &str, name: &str, exchange: &Exchange, (from, to): (Duration, Duration)) -> Figure {
-    let steps = drawn(exchange, (from, to));
+/// Draws an exchange that the file lists.
+pub(super) fn draw_script(title: &str, script: &[ScriptStep]) -> Figure {
+    let kind = |step: &ScriptStep| match step.from {
+        Some(ScriptEnd::Sender) => StepKind::Data,
+        Some(ScriptEnd::Receiver) => StepKind::Reply,
+        None => StepKind::Decision,
+    };
+    let step = |step: &ScriptStep| Step {
+        at: step.at.as_secs_f64(),
+        arrives: step.arrives.map(Duration::as_secs_f64),
+        kind: kind(step),
+        text: step.text.clone(),
+    };
+    let steps: Vec<Step> = script.iter().map(step).collect();
+    let end = script.iter().map(|step| step.arrives.unwrap_or(step.at)).max().unwrap_or_default();
+    let remark = Some("scripted in the file, not the result of a run".to_owned());
+    figure((title, ""), &steps.iter().collect::<Vec<_>>(), (Duration::ZERO, end), remark)
+}
+
+/// Draws these steps between two times.
+fn figure(
+    (title, name): (&str, &str),
+    steps: &[&Step],
+    (from, to): (Duration, Duration),
+    remark: Option<String>,
+) -> Figure {
     let mut frame = Frame::new(WIDTH);
     let last = steps.iter().map(|s| s.arrives.unwrap_or(s.at)).fold(0.0, f64::max);
     let end = last.min(to.as_secs_f64()).max(from.as_secs_f64() + f64::EPSILON);
@@ -65,7 +93,7 @@ fn figure(title: &str, name: &str, exchange: &Exchange, (from, to): (Duration, D
     frame.bottom = 8.0;
     let plot = frame.plot(TEXT + 6.0, height, &Scale::exact(0.0, 1.0, 1), &time);
     let (top, bottom) = plot.span();
-    let usual = Usual::new(&steps);
+    let usual = Usual::new(steps);
     // Time runs downwards.
     let down = time.on(top, bottom);
     let ends = (ENDS.0 * WIDTH, ENDS.1 * WIDTH);
@@ -79,13 +107,11 @@ fn figure(title: &str, name: &str, exchange: &Exchange, (from, to): (Duration, D
         }
         (svg::line(ends.0, top, ends.0, bottom, AXIS))
         (svg::line(ends.1, top, ends.1, bottom, AXIS))
-        @for step in &steps { (arrow(step, ends, &down, &usual)) }
-        (texts(&steps, StepKind::Reply, ends.1 + 6.0, (&down, bottom)))
-        (texts(&steps, StepKind::Data, ends.0 - 6.0, (&down, bottom)))
+        @for step in steps { (arrow(step, ends, &down, &usual)) }
+        (texts(steps, StepKind::Reply, ends.1 + 6.0, (&down, bottom)))
+        (texts(steps, StepKind::Data, ends.0 - 6.0, (&down, bottom)))
     });
-    let left_out = exchange.left_out;
-    let remarks = (left_out > 0).then(|| format!("{left_out} further steps are not drawn"));
-    frame.foot("", &remarks.into_iter().collect::<Vec<_>>());
+    frame.foot("", &remark.into_iter().collect::<Vec<_>>());
     frame.draw(svg::text(38.0, head, SMALL, MUTED, Anchor::End, "ms"));
     frame.figure("sequence", title, name)
 }
@@ -226,6 +252,26 @@ mod tests {
             "{}",
             all[0]
         );
+    }
+
+    /// A scripted exchange says so. Its lost packet ends in a cross.
+    #[test]
+    fn scripted() {
+        let step = |at, from, arrives: Option<u64>, text: &str| ScriptStep {
+            at: Duration::from_millis(at),
+            from,
+            arrives: arrives.map(Duration::from_millis),
+            text: text.to_owned(),
+        };
+        let script = [
+            step(0, Some(ScriptEnd::Sender), None, "0: Initial"),
+            step(1, Some(ScriptEnd::Sender), Some(26), "1: 0-RTT"),
+            step(200, None, None, "timer"),
+            step(227, Some(ScriptEnd::Receiver), Some(252), "ACK 2"),
+        ];
+        let drawn = draw_script("T", &script).body.0;
+        assert_eq!((drawn.matches("l6 6m-6 0l6 -6").count(), drawn.matches("<circle").count()), (1, 1));
+        assert!(drawn.contains("not the result of a run") && drawn.contains(">ACK 2<"), "{drawn}");
     }
 
     #[test]
