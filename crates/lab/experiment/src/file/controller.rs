@@ -59,10 +59,9 @@ impl Controller {
             |table| read(entry, table),
             |_| Ok(()),
         )?;
-        // Shares of the buffer are not known yet.
-        if shares.is_empty() {
-            check_limits(cursor, &algorithm)?;
-        }
+        // Delays that are shares of the buffer are not known yet, and stand for 0.
+        let is_share = |key: &str| shares.iter().any(|share| share.path == [key]);
+        check_limits(cursor, &algorithm, is_share)?;
         Ok(Self { label, algorithm, shares: Shares(shares) })
     }
 }
@@ -160,14 +159,21 @@ fn check_numbers(cursor: &Cursor<'_>, params: &[ParamDoc]) -> Result<(), Diagnos
     Ok(())
 }
 
-/// Checks that no parameter exceeds the one that limits it.
-fn check_limits(cursor: &Cursor<'_>, algorithm: &Algorithm) -> Result<(), Diagnostic> {
+/// Checks that no parameter exceeds the one that limits it, unless one of them is skipped.
+fn check_limits(
+    cursor: &Cursor<'_>,
+    algorithm: &Algorithm,
+    skipped: impl Fn(&str) -> bool,
+) -> Result<(), Diagnostic> {
     let Ok(table) = toml::Table::try_from(algorithm) else { return Ok(()) };
     let key = |name: &str| name.replace('_', "-");
     let number_of = |key: &str| table.get(key).and_then(number);
     for param in algorithm.docs() {
         let Some(limit) = param.range.and_then(|range| range.limit()).map(key) else { continue };
         let own = key(param.name);
+        if skipped(&own) || skipped(&limit) {
+            continue;
+        }
         if number_of(&own) > number_of(&limit).or(Some(f64::INFINITY)) {
             let at = cursor.get(&own).or_else(|| cursor.get(&limit)).unwrap_or_else(|| cursor.clone());
             let [value, most] = [&own, &limit].map(|key| table[key].to_string());

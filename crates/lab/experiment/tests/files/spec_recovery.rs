@@ -81,6 +81,8 @@ fn limits_of_parameters() {
     refused("name = \"timely\", max-rate = \"1 kbit/s\"", "flow.0.controller.max-rate: `min-rate`");
     refused("name = \"htcp\", beta-min = 0.9", "more than `beta-max`");
     refused("name = \"gcc\", max-rate = \"1 kbit/s\"", "more than `max-rate`");
+    refused("name = \"timely\", t-low = \"1 % of buffer\", max-rate = \"1 kbit/s\"", "more than `max-rate`");
+    refused("name = \"tfrc\", initial-rtt = \"0 s\"", "allowed: above 0");
     refused("name = \"hybla\", rtt0 = \"0 s\"", "allowed: above 0");
     for keys in ["name = \"gcc\"", "name = \"timely\", t-low = \"500 us\"", "name = \"htcp\", beta-max = 0.5"]
     {

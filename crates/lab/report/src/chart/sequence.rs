@@ -49,7 +49,8 @@ pub(super) fn draw(
             let steps = drawn(exchange, (from, to));
             let left_out = exchange.left_out;
             let remark = (left_out > 0).then(|| format!("{left_out} further steps are not drawn"));
-            figures.push(figure((title, &parts.join(", ")), &steps, (from, to), remark));
+            let usual = Usual::new(&steps);
+            figures.push(figure((title, &parts.join(", ")), (&steps, usual), (from, to), remark));
         }
     }
     if figures.is_empty() {
@@ -74,14 +75,16 @@ pub(super) fn draw_script(title: &str, script: &[ScriptStep]) -> Figure {
     };
     let steps: Vec<Step> = script.iter().map(step).collect();
     let end = script.iter().map(|step| step.arrives.unwrap_or(step.at)).max().unwrap_or_default();
+    let start = script.first().map_or(Duration::ZERO, |step| step.at);
     let remark = Some("scripted in the file, not the result of a run".to_owned());
-    figure((title, ""), &steps.iter().collect::<Vec<_>>(), (Duration::ZERO, end), remark)
+    let steps: Vec<&Step> = steps.iter().collect();
+    figure((title, ""), (&steps, Usual::of_script(&steps)), (start, end), remark)
 }
 
 /// Draws these steps between two times.
 fn figure(
     (title, name): (&str, &str),
-    steps: &[&Step],
+    (steps, usual): (&[&Step], Usual),
     (from, to): (Duration, Duration),
     remark: Option<String>,
 ) -> Figure {
@@ -93,7 +96,6 @@ fn figure(
     frame.bottom = 8.0;
     let plot = frame.plot(TEXT + 6.0, height, &Scale::exact(0.0, 1.0, 1), &time);
     let (top, bottom) = plot.span();
-    let usual = Usual::new(steps);
     // Time runs downwards.
     let down = time.on(top, bottom);
     let ends = (ENDS.0 * WIDTH, ENDS.1 * WIDTH);
@@ -139,6 +141,16 @@ impl Usual {
         };
         let last = steps.iter().map(|s| s.arrives.unwrap_or(s.at) * 1e3).fold(0.0, f64::max);
         Self { data: median(StepKind::Data), reply: median(StepKind::Reply), last }
+    }
+
+    /// Returns the times of a script, whose lost packets are all due. Where none of a kind arrives,
+    /// the time is that of the other kind, or a tenth of the whole.
+    fn of_script(steps: &[&Step]) -> Self {
+        let Self { data, reply, last } = Self::new(steps);
+        let whole = last - steps.first().map_or(0.0, |step| step.at * 1e3);
+        let or =
+            |own: f64, other: f64| [own, other, whole / 10.0].into_iter().find(|ms| *ms > 0.0).unwrap_or(1.0);
+        Self { data: or(data, reply), reply: or(reply, data), last: f64::INFINITY }
     }
 
     /// Returns the usual time of a packet, and whether it would have arrived before the last event.
@@ -272,6 +284,12 @@ mod tests {
         let drawn = draw_script("T", &script).body.0;
         assert_eq!((drawn.matches("l6 6m-6 0l6 -6").count(), drawn.matches("<circle").count()), (1, 1));
         assert!(drawn.contains("not the result of a run") && drawn.contains(">ACK 2<"), "{drawn}");
+        // A lost one is crossed out also at the end, alone, and if none of its kind arrives.
+        let last = [script[1].clone(), step(300, Some(ScriptEnd::Receiver), None, "ACK 1")];
+        for script in [&last[..], &last[1..]] {
+            let drawn = draw_script("T", script).body.0;
+            assert_eq!(drawn.matches("l6 6m-6 0l6 -6").count(), 1, "{drawn}");
+        }
     }
 
     #[test]

@@ -32,10 +32,15 @@ impl ControllerArgs {
 }
 
 /// Returns the settings of connections with this controller. They try ECN on every path, and stop
-/// where the path does not carry it (RFC 9000 section 13.4.2).
+/// where the path does not carry it (RFC 9000 section 13.4.2). The mark is the controller's, if it
+/// depends on one.
 pub(crate) fn settings(algorithm: &Algorithm) -> Settings {
     let algorithm = algorithm.clone();
-    let recovery = Recovery { ecn: Ecn::Ect0, ..Recovery::quic() };
+    let ecn = match algorithm.build(PathInfo::default()).needs().ecn {
+        Ecn::NotEct => Ecn::Ect0,
+        mark => mark,
+    };
+    let recovery = Recovery { ecn, ..Recovery::quic() };
     let settings = Settings { recovery: Arc::new(recovery), ..Settings::default() };
     settings.with_controller(move |path: PathInfo| algorithm.build(path))
 }

@@ -22,8 +22,8 @@
 //! The thresholds are RTTs, not queue delays: TIMELY is made for a data centre. On a path with a
 //! longer RTT they and `min-rtt` must be raised, or the rate falls to its minimum.
 //!
-//! Deviations: an RTT comes with each ACK, where TIMELY has one for each segment of 16 to 64 KB.
-//! The window, which TIMELY lacks, only stops the sender when its path has died. Losses and marks
+//! Deviations: a segment is a number of acknowledged bytes, whose RTT is that of the last ACK. The
+//! window, which TIMELY lacks, only stops the sender when its path has died. Losses and marks
 //! have no effect, as in a network without losses. A timeout or persistent congestion sets the rate
 //! to its minimum.
 
@@ -36,6 +36,8 @@ params! {
     t_low: Duration = Duration::from_micros(50) => Range::from(0.0).up_to("t_high"),
     /// T_high, RTT above which the rate only falls. Section 4.4; the published code has 1 ms.
     t_high: Duration = Duration::from_micros(500),
+    /// Data between two RTT samples, bytes. Section 3.1: a segment of 16 to 64 KB.
+    segment: u64 = 16_384 => Range::COUNT,
     /// Smallest RTT of the network, which normalises the gradient. Section 4.4.
     min_rtt: Duration = Duration::from_micros(20),
     /// EWMA weight of the newest difference of RTTs, alpha. Published code.
@@ -88,6 +90,8 @@ pub struct Timely {
     diff: f64,
     /// Falling RTTs in a row.
     falling: u64,
+    /// Bytes acknowledged since the last sample.
+    acked: u64,
 }
 
 impl Timely {
@@ -95,7 +99,7 @@ impl Timely {
     pub fn new(params: Params, path: PathInfo) -> Self {
         let window = Window::new(path, Duration::ZERO, params.window, params.min_window);
         let rate = bits(params.initial_rate);
-        let mut cc = Self { params, window, rate, last: None, diff: 0.0, falling: 0 };
+        let mut cc = Self { params, window, rate, last: None, diff: 0.0, falling: 0, acked: 0 };
         cc.set(rate);
         cc
     }
@@ -149,7 +153,9 @@ impl Timely {
 impl Controller for Timely {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.window.on_ack(ack);
-        if let Some(rtt) = ack.latest_rtt {
+        self.acked += ack.acked;
+        if let Some(rtt) = ack.latest_rtt.filter(|_| self.acked >= self.params.segment) {
+            self.acked = 0;
             self.on_rtt(ack.now, rtt.as_secs_f64());
         }
         None
@@ -215,7 +221,7 @@ mod tests {
     #[test]
     fn as_published() {
         for (patched, expected) in [(false, PUBLISHED), (true, PATCHED)] {
-            let rates = play(Params { patched, ..Params::default() });
+            let rates = play(Params { patched, segment: 1, ..Params::default() });
             for (i, (rate, expected)) in rates.into_iter().zip(expected).enumerate() {
                 // The script prints four digits.
                 assert!((rate - expected).abs() < 1e-4, "{patched} {i}: {rate}");
@@ -246,6 +252,23 @@ mod tests {
             cc.on_rtt(Time(1_000_000 + us * 1000), 40e-6);
             assert!((cc.rate - before - grown * 1e6).abs() < 1.0, "{us}");
         }
+    }
+
+    /// Each segment has one RTT, that of the ACK that completes it.
+    #[test]
+    fn segments() {
+        let mut cc = with(Params { segment: 3 * MDS, ..Params::default() });
+        let mut now = Time::from_millis(1);
+        let rates = [30, 40, 600, 30, 30, 30].map(|us| {
+            let latest_rtt = Some(Duration::from_micros(us));
+            now = now + Duration::from_micros(20);
+            cc.on_ack(&Ack { now, latest_rtt, ..acked(MDS) });
+            cc.rate
+        });
+        assert!(
+            rates[1] == 1e9 && rates[2] < 1e9 && rates[4] == rates[2] && rates[5] > rates[4],
+            "{rates:?}"
+        );
     }
 
     /// Five falling RTTs in a row speed up the increase. An equal one ends the row.

@@ -32,7 +32,7 @@ use crate::{Ack, Congestion, Range, params};
 
 params! {
     /// Low_Window, packets, up to which the controller is Reno. RFC 3649 section 5.
-    low_window: f64 = 38.0 => Range::PACKETS,
+    low_window: f64 = 38.0 => Range::PACKETS.up_to("high_window"),
     /// High_Window, packets. RFC 3649 section 5.
     high_window: f64 = 83_000.0 => Range::PACKETS,
     /// Low_P, loss rate that gives a mean window of Low_Window, 0..1. RFC 3649 section 5.

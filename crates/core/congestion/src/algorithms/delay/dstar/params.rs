@@ -9,7 +9,7 @@ use units::Duration;
 
 params! {
     /// Smallest window, also the initial window and that of DRAIN, packets. tcp_davis.c MIN_CWND.
-    min_cwnd: u64 = 4 => Range::PACKETS,
+    min_cwnd: u64 = 4 => Range::PACKETS.up_to("max_cwnd"),
     /// Largest window, packets. tcp_davis.c: MAX_TCP_WINDOW.
     max_cwnd: u64 = 32_767 => Range::PACKETS,
     /// Smallest gain_cwnd, packets. tcp_davis.c MIN_GAIN_CWND.

@@ -5,7 +5,7 @@ use units::Duration;
 
 params! {
     /// Q_low, queuing delay up to which the link counts as underutilised. Section V-A.
-    q_low: Duration = Duration::from_millis(1),
+    q_low: Duration = Duration::from_millis(1) => Range::from(0.0).up_to("q_target"),
     /// Q_target, queuing delay above which the window shrinks. Section V-A.
     q_target: Duration = Duration::from_millis(5),
     /// phi, time in ms after which X is a byte. Section V-A.

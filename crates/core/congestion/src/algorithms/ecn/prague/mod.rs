@@ -20,8 +20,8 @@
 //! Google's quiche and to quinn. Linux decides. Its values are the defaults, `rtt-transition = 500`
 //! included. udp_prague has `alpha-on-init = 0` and `rtt-transition = 0`.
 //!
-//! The flow must ask for ECT(1) (`ecn = "ect1"`): a controller cannot. A mark in classic ECN means
-//! a Reno response, so a flow with ECT(0), or one behind a classic ECN queue, is too aggressive.
+//! A mark in classic ECN means a Reno response. So a flow with `recovery.ecn = "ect0"`, or one behind
+//! a classic ECN queue, is too aggressive.
 //! `ecn-fallback` is Linux's detection of such a queue, off by default as in Linux.
 //!
 //! A loss halves the window whether or not a mark has just reduced it. The sender reports no event

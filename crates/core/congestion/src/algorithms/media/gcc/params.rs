@@ -28,7 +28,7 @@ params! {
     /// del_var_th(0), threshold at the start. Draft table 1.
     del_var_th: Duration = Duration::from_micros(12_500),
     /// Smallest threshold. Draft section 5.4.
-    del_var_th_min: Duration = Duration::from_millis(6),
+    del_var_th_min: Duration = Duration::from_millis(6) => Range::from(0.0).up_to("del_var_th_max"),
     /// Largest threshold. Draft section 5.4.
     del_var_th_max: Duration = Duration::from_millis(600),
     /// Excess of the estimate over the threshold beyond which the threshold is not adapted. Draft

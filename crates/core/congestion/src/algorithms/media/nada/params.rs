@@ -7,7 +7,7 @@ params! {
     /// PRIO: weight of priority of the flow. RFC 8698 table 2, like all parameters up to `alpha`.
     prio: f64 = 1.0 => Range::FACTOR,
     /// RMIN: smallest rate of the application, also the initial rate.
-    rmin: Rate = Rate(150_000),
+    rmin: Rate = Rate(150_000) => Range::from(0.0).up_to("rmax"),
     /// RMAX: largest rate of the application.
     rmax: Rate = Rate(1_500_000),
     /// XREF: reference congestion level, a delay.

@@ -19,8 +19,8 @@
 //! to `target_bitrate`, `pacing-headroom = 1.5` is the draft's pacing. The terms for the queue
 //! before the sender and for varying frames are 0, for the same reason.
 //!
-//! With `is-l4s = true` a flow must ask for ECT(1) (`ecn = "ect1"`): a controller cannot. Otherwise
-//! marks are those of classic ECN, as by default in the draft.
+//! With `is-l4s = true` packets carry ECT(1). Otherwise marks are those of classic ECN, as by default
+//! in the draft, if the flow asks for them.
 //!
 //! l4s_alpha rises by an eighth and falls by 1/128. A flow with one packet per update and a share p
 //! of marks therefore has 16 p / (1 + 15 p), not p: beside a faster flow it stays slow.

@@ -5,13 +5,13 @@ use units::{Bytes, Duration, Rate};
 
 params! {
     /// TARGET_BITRATE_MIN, smallest target bitrate. Section 4.4; the draft has no value.
-    target_bitrate_min: Rate = Rate(150_000),
+    target_bitrate_min: Rate = Rate(150_000) => Range::from(0.0).up_to("target_bitrate_max"),
     /// TARGET_BITRATE_MAX, largest target bitrate. Section 4.4; the draft has no value.
     target_bitrate_max: Rate = Rate(50_000_000),
     /// Whether marks are those of L4S, IS_L4S. Section 4.2.2.
     is_l4s: bool = false,
     /// QDELAY_TARGET_LO, smallest target of the queue delay. Section 4.2.2.
-    qdelay_target_lo: Duration = Duration::from_millis(60),
+    qdelay_target_lo: Duration = Duration::from_millis(60) => Range::from(0.0).up_to("qdelay_target_hi"),
     /// QDELAY_TARGET_HI, largest target of the queue delay. Section 4.2.2.
     qdelay_target_hi: Duration = Duration::from_millis(400),
     /// MIN_REF_WND, smallest and first reference window. Section 4.2.2.

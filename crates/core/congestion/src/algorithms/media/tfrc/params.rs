@@ -23,7 +23,7 @@ params! {
     first_timer: Duration = Duration::from_secs(2),
     /// RTT over which the initial window is spread before the first sample. RFC 9002 section 6.2.2;
     /// RFC 5348 section 4.2 sends one packet per second.
-    initial_rtt: Duration = Duration::from_millis(333),
+    initial_rtt: Duration = Duration::from_millis(333) => Range::above(0.0),
     /// Window, in multiples of the bytes sent in an RTT. Large enough not to limit the rate. Not in
     /// the RFC.
     window: f64 = 2.0 => Range::PACKETS,
