@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod conform;
 pub mod cost;
+mod decision;
 pub mod diff;
 mod failure;
 mod lab;
@@ -11,6 +12,7 @@ mod ratio;
 pub mod stability;
 pub mod text;
 
+pub use self::decision::Verdict;
 pub use self::failure::Failure;
 pub use self::lab::{Lab, Stored, id};
 pub use self::page::{Content, Page};

@@ -7,10 +7,9 @@
 //! pairs      d_i = a_i / m1 - b_i / m2,   variance = s(d)^2 / n,   freedom = n - 1       Student 1908: runs with the same seed
 //! interval   = exp(ln r -+ t(97.5 %, freedom) sqrt(variance))
 //! smallest   = (t(97.5 %, freedom) + t(80 %, freedom)) sqrt(variance)   Bloom 1995: the change that is seen four times out of five
-//! runs       = n (half width / wanted half width)^2             after Stein 1945: the spread of the first runs says how many
 //! ```
 //!
-//! The thresholds for a relevant difference and for a narrow interval are choices of this program.
+//! The thresholds for a relevant difference are choices of this program.
 
 use results::summary::Cell;
 use serde::Serialize;
@@ -112,14 +111,6 @@ impl StandardError {
     }
 }
 
-/// Estimates the repetitions after which half the width of the ratio's interval is `share` of it,
-/// if the spread stays the same.
-pub(crate) fn needed(one: &Cell, other: &Cell, n: u32, share: f64) -> u32 {
-    let (Some(v1), Some(v2)) = (variance(one, n), variance(other, n)) else { return n };
-    let wide = StandardError::of_means([v1, v2], [n, n]).half_width() / share;
-    if wide <= 1.0 { n } else { (f64::from(n) * wide * wide).ceil().min(1e6) as u32 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,14 +176,5 @@ mod tests {
         });
         let share = seen.count() as f64 / 400.0;
         assert!((0.75..0.85).contains(&share), "{share}");
-    }
-
-    /// Half the width takes four times as many runs.
-    #[test]
-    fn how_many_it_takes() {
-        let (a, b) = (cell(10.0, 1.0), cell(5.0, 0.5));
-        assert_eq!(needed(&a, &b, 5, 0.2), 5);
-        let more = needed(&a, &b, 5, 0.1458 / 2.0);
-        assert!((20..=21).contains(&more), "{more}");
     }
 }

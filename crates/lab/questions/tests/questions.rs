@@ -54,6 +54,7 @@ fn asked() -> Asked {
         against: None,
         time: Some(units::Duration::from_secs(6)),
         repeat: Some(2),
+        margin: 0.05,
         stacks: Vec::new(),
         registry: Registry::default(),
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use experiment::place::Place;
-use questions::compare::{Asked, Question};
-use units::Duration;
+use questions::compare::{Asked, FIRST_PAIRS, MOST_PAIRS, Question};
+use units::{Duration, Percent};
 
 use crate::commands::arguments::repetitions;
 use crate::commands::ask::{View, ask};
@@ -21,12 +21,13 @@ pub(crate) struct CompareArgs {
     /// parameters is `'{ name = "cubic", beta = 0.8 }'`.
     #[arg(required = true, num_args = 1..)]
     controllers: Vec<String>,
-    /// Set the bottleneck, as in "rate=20 Mbit/s rtt=40 ms queue=1 BDP", or take the network of an
-    /// experiment.
+    /// Set the bottleneck, as in "rate=20 Mbit/s rtt=40 ms queue=1 BDP", or name a network, as in
+    /// `lte`, or an experiment.
     ///
     /// The keys are those of [link] in docs/src/reference/keys.md. Without `queue`, words have 1
-    /// BDP, at least 10 packets. An experiment is a file or a shipped name; its first case is used.
-    #[arg(long, value_name = "WORDS|FILE", default_value = "rate=20 Mbit/s rtt=40 ms")]
+    /// BDP, at least 10 packets. `ackclock networks` lists the networks. An experiment is a file or a
+    /// shipped name; its first case is used.
+    #[arg(long, value_name = "WORDS|NAME|FILE", default_value = "rate=20 Mbit/s rtt=40 ms")]
     link: String,
     /// Choose where the flows run.
     #[arg(long, default_value = Place::SIM.word(), value_parser = worlds(&[Place::SIM, Place::STACK], Place::doc))]
@@ -56,12 +57,22 @@ pub(crate) struct CompareArgs {
     /// The default is long enough for five cycles of CUBIC on the link.
     #[arg(long, value_name = "TIME", value_parser = time)]
     time: Option<Duration>,
-    /// Set the number of repetitions, each with its own seed.
+    /// Set the number of pairs of long runs, each pair with its own seed, and of all other runs.
     ///
-    /// By default, the first 5 repetitions show how many are needed to determine the goodput ratios
-    /// to within 3 %, at most 30 in all.
+    /// By default, pairs are made until the 95 % interval of the goodput ratio is on one side of
+    /// --margin: the answer is looked at after 5 pairs and after each 5 more, at most 30. One pair
+    /// is enough where nothing is random. A sweep makes 5.
     #[arg(long, allow_negative_numbers = true, value_parser = repetitions)]
     repeat: Option<u32>,
+    /// Make 5 pairs of runs and look at them once.
+    #[arg(long, conflicts_with_all = ["repeat", "precise"])]
+    quick: bool,
+    /// Make 30 pairs of runs and look at them once.
+    #[arg(long, conflicts_with = "repeat")]
+    precise: bool,
+    /// Set the difference of goodputs up to which they count as equal.
+    #[arg(long, value_name = "PERCENT", default_value = "5 %", value_parser = margin)]
+    margin: f64,
     /// Write results and report to this folder.
     #[arg(long, default_value = "results")]
     out: PathBuf,
@@ -79,6 +90,14 @@ fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Reads a margin above 0 and below 100 %.
+fn margin(text: &str) -> Result<f64, String> {
+    match text.parse::<Percent>()?.0 {
+        percent if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
+        _ => Err("must be above 0 and below 100 %, like \"5 %\"".to_owned()),
+    }
+}
+
 /// Runs the comparison. Returns the exit status.
 pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
     if args.on == Place::SIM && !args.stacks.is_empty() {
@@ -92,7 +111,12 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
         vary: args.vary.clone(),
         against: args.against.clone(),
         time: args.time,
-        repeat: args.repeat,
+        repeat: match (args.quick, args.precise) {
+            (true, _) => Some(FIRST_PAIRS),
+            (_, true) => Some(MOST_PAIRS),
+            _ => args.repeat,
+        },
+        margin: args.margin,
         stacks,
         registry: controllers().clone(),
     })?;
@@ -102,18 +126,28 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
 
 #[cfg(test)]
 mod tests {
-    use questions::compare::{FIRST_SEEDS, MOST_SEEDS, NARROW};
-
     use super::*;
 
-    /// The help text of `--repeat` quotes the constants.
+    /// The help text quotes the constants.
     #[test]
-    fn help_states_the_seeds() {
+    fn help_states_the_pairs() {
         let command = CompareArgs::augment_args(clap::Command::new("compare"));
-        let repeat = command.get_arguments().find(|arg| arg.get_id() == "repeat").unwrap();
-        let help = repeat.get_long_help().unwrap().to_string();
-        assert!(help.contains(&format!("first {FIRST_SEEDS} repetitions")), "{help}");
-        assert!(help.contains(&format!("at most {MOST_SEEDS} in all")), "{help}");
-        assert!(help.contains(&format!("within {} %", NARROW * 100.0)), "{help}");
+        let help = |name: &str| {
+            let argument = command.get_arguments().find(|arg| arg.get_id() == name).unwrap();
+            let help = argument.get_long_help().or(argument.get_help());
+            help.unwrap().to_string()
+        };
+        assert!(help("repeat").contains(&format!("after {FIRST_PAIRS} pairs")));
+        assert!(help("repeat").contains(&format!("at most {MOST_PAIRS}.")));
+        assert!(help("quick").contains(&format!("Make {FIRST_PAIRS} pairs")));
+        assert!(help("precise").contains(&format!("Make {MOST_PAIRS} pairs")));
+    }
+
+    #[test]
+    fn margins() {
+        assert_eq!(margin("5 %"), Ok(0.05));
+        for wrong in ["3", "0 %", "100 %", "-1 %", "x", ""] {
+            assert!(margin(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -2,15 +2,17 @@
 
 use experiment::place::Place;
 use experiment::row::RowLabel;
-use results::summary::{Cell, Results, Row, Summary};
+use results::summary::{Results, Row, Summary};
 use serde::Serialize;
 
 use super::closed_form;
 use super::measured::{Beside, Long, mean};
+use super::pairs::Goodputs;
 use super::question::{Named, Question, TRANSFERS};
 use super::why;
 use crate::Stored;
-use crate::ratio::{self, Ratio};
+use crate::decision::Verdict;
+use crate::ratio::Ratio;
 
 /// Answer to [`Question`]: the controllers by goodput.
 #[derive(Debug, Serialize)]
@@ -23,8 +25,12 @@ pub struct Answer {
     pub variants: Vec<Variant>,
     /// The competitor of `beside`.
     pub against: String,
-    /// Repetitions of each case.
+    /// Pairs of long runs with the same seed.
+    pub pairs: u32,
+    /// Repetitions of the other runs.
     pub seeds: u32,
+    /// Share by which goodputs may differ that count as equal.
+    pub margin: f64,
     /// Start and end of the measurement of the long flows, in seconds.
     pub window: [f64; 2],
     /// The studies behind the numbers.
@@ -51,8 +57,11 @@ pub struct Ranked {
     /// Place that ran the controller.
     pub on: Place,
     pub algorithm: String,
-    /// Goodput of the best controller over that of this one; `None` for the best itself.
+    /// Goodput of the best controller over that of this one, from pairs of runs; `None` for the
+    /// best itself.
     pub best_over_this: Option<Ratio>,
+    /// What that ratio decides: whether the best has more.
+    pub verdict: Option<Verdict>,
     pub long: Long,
     /// Goodput in the simulator in Mbit/s, if a stack ran the controller.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,8 +79,10 @@ pub struct Ranked {
 impl Answer {
     /// Ranks the controllers. `all` holds the results of the long flows, of the flows next to a
     /// competitor, and of the short transfers.
-    pub(super) fn new(question: &Question, all: Vec<Results>, stored: Vec<Stored>, seeds: u32) -> Self {
-        let ranked = |at: usize| ranking(question, &all, at, seeds);
+    pub(super) fn new(question: &Question, all: Vec<Results>, stored: Vec<Stored>, pairs: u32) -> Self {
+        let seeds = question.other_seeds();
+        let goodputs = Goodputs::new([&all[0]], question.least());
+        let ranked = |at: usize| ranking(question, &all, at, (&goodputs, seeds));
         let (ranking, variants) = match &question.vary {
             None => (ranked(0), Vec::new()),
             Some(varied) => (Vec::new(), {
@@ -82,23 +93,36 @@ impl Answer {
         };
         let window = [question.from, question.to].map(units::Duration::as_secs_f64);
         let against = question.against.label.clone();
-        Self { ranking, variants, against, seeds, window, results: stored, runs: all }
+        let margin = question.rule.margin();
+        Self { ranking, variants, against, pairs, seeds, margin, window, results: stored, runs: all }
     }
 }
 
 /// Ranks the controllers on the network with this number.
-fn ranking(question: &Question, all: &[Results], at: usize, seeds: u32) -> Vec<Ranked> {
-    let long = all[0].summary.variants.get(at).map_or(&[][..], |variant| &variant.rows);
-    let compared = |row: &&Row| question.place.compares(row);
+fn ranking(
+    question: &Question,
+    all: &[Results],
+    at: usize,
+    (goodputs, seeds): (&Goodputs, u32),
+) -> Vec<Ranked> {
+    let Some(variant) = all[0].summary.variants.get(at) else { return Vec::new() };
+    let typical = |label: &RowLabel| goodputs.typical(&variant.name, label);
+    let compared = variant.rows.iter().filter(|row| question.place.compares(row)).map(|row| &row.label);
     // Of several equal ones the first, as in the ranking.
-    let best =
-        long.iter().filter(compared).rev().max_by(|a, b| mean(a, "goodput").total_cmp(&mean(b, "goodput")));
+    let best = compared.rev().max_by(|a, b| typical(a).total_cmp(&typical(b)));
+    let decided = |label: &RowLabel| {
+        let other = best.filter(|best| *best != label);
+        other.and_then(|best| goodputs.decide(&question.rule, &variant.name, [best, label]))
+    };
     let contestants = question.contestants().into_iter();
-    let mut ranking: Vec<Ranked> = contestants
-        .filter_map(|contestant| Ranked::new(question, contestant, (all, at), best, seeds))
-        .collect();
-    ranking.sort_by(|a, b| b.long.goodput.total_cmp(&a.long.goodput));
-    ranking
+    let ranked = contestants.filter_map(|contestant| {
+        let label = RowLabel::new(&contestant.0.label, contestant.1);
+        let ranked = Ranked::new(question, contestant, (all, at), (decided(&label), seeds))?;
+        Some((typical(&label), ranked))
+    });
+    let mut ranked: Vec<(f64, Ranked)> = ranked.collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    ranked.into_iter().map(|(_, ranked)| ranked).collect()
 }
 
 impl Ranked {
@@ -106,8 +130,7 @@ impl Ranked {
         question: &Question,
         (controller, on): (&Named, Place),
         (all, at): (&[Results], usize),
-        best: Option<&Row>,
-        seeds: u32,
+        (decided, seeds): (Option<(Ratio, Verdict)>, u32),
     ) -> Option<Self> {
         let label = RowLabel::new(&controller.label, on);
         let network = question.networks.get(at)?;
@@ -119,9 +142,8 @@ impl Ranked {
         let completion = |i| Some(row_of(&all.get(2)?.summary, i, &label)?.cells.get("completion")?.mean);
         let simulated = (on != Place::SIM).then(|| row_of(&all[0].summary, at, &label.on(Place::SIM)));
         Some(Self {
-            best_over_this: best
-                .filter(|best| best.label != row.label)
-                .and_then(|best| Ratio::new(best.cells.get("goodput")?, row.cells.get("goodput")?, seeds)),
+            best_over_this: decided.map(|(ratio, _)| ratio).filter(|_| long.goodput > 0.0),
+            verdict: decided.map(|(_, verdict)| verdict),
             label: question.place.shown(&controller.label, on),
             on,
             simulated: simulated.flatten().map(|row| mean(row, "goodput")),
@@ -140,17 +162,4 @@ impl Ranked {
 
 fn row_of<'a>(summary: &'a Summary, variant: usize, label: &RowLabel) -> Option<&'a Row> {
     summary.variants.get(variant)?.rows.iter().find(|row| row.label == *label)
-}
-
-/// Returns the repetitions after which half the interval of every goodput's ratio to the best is
-/// this share of it.
-pub(super) fn seeds_for(question: &Question, summary: &Summary, seeds: u32, share: f64) -> u32 {
-    let for_variant = |rows: &[Row]| {
-        let rows = rows.iter().filter(|row| question.place.compares(row));
-        let cells: Vec<&Cell> = rows.filter_map(|row| row.cells.get("goodput")).collect();
-        let best = cells.iter().max_by(|a, b| a.mean.total_cmp(&b.mean)).copied();
-        let each = |cell: &&Cell| best.map_or(seeds, |best| ratio::needed(best, cell, seeds, share));
-        cells.iter().map(each).max().unwrap_or(seeds)
-    };
-    summary.variants.iter().map(|variant| for_variant(&variant.rows)).max().unwrap_or(seeds)
 }

@@ -6,18 +6,23 @@
 //! (`why.rs`, `closed_form.rs`). These fill one screen of text (`screen.rs`) and the first page of
 //! the report (`page.rs`).
 
+#[cfg(test)]
+mod agreement;
 mod answer;
 mod backends;
 mod closed_form;
 mod measured;
 mod network;
 mod page;
+mod pairs;
 mod question;
 mod screen;
 mod sweep;
 mod varied;
 mod why;
 mod written;
+
+pub use crate::decision::{FIRST_PAIRS, MOST_PAIRS};
 
 pub use self::answer::{Answer, Ranked, Variant};
 pub use self::measured::{Beside, Long};
@@ -27,48 +32,45 @@ use experiment::place::Place;
 use results::summary::Results;
 use study::Options;
 
-use self::question::Kind;
+use self::pairs::Goodputs;
+use self::question::{Kind, Seeds};
 use crate::lab::{Made, Stored};
-use crate::{Content, Cost, Failure, Lab, Page, cost, text};
+use crate::{Content, Cost, Failure, Lab, Page, cost};
 
-/// Repetitions of the long flows in the first sample. Its spread decides how many more are made.
-pub const FIRST_SEEDS: u32 = 5;
-/// Largest number of repetitions: an answer within ten seconds is worth more than a slightly
-/// narrower interval.
-pub const MOST_SEEDS: u32 = 30;
-/// Half the width of a ratio's interval, as a share of the ratio, that is narrow enough.
-pub const NARROW: f64 = 0.03;
+/// Repetitions of the runs that decide nothing: flows that share the link, and short transfers.
+const OTHER_SEEDS: u32 = FIRST_PAIRS;
 
 impl crate::Question for Question {
     type Answer = Answer;
 
     fn check(&self, lab: &Lab<'_>) -> Result<Cost, Failure> {
-        let seeds = self.repeat.unwrap_or(FIRST_SEEDS);
         let options = self.options(lab);
         let mut seconds = 0.0;
+        let first = self.rule.looks().next().unwrap_or(1);
         for kind in self.kinds() {
-            study::check_all(&self.experiment(*kind, 1)?, &options)?;
-            seconds += cost::cost(&self.experiment(*kind, seeds)?, self.place.stacks());
+            study::check_all(&self.experiment(*kind, Seeds::first(1))?, &options)?;
+            let seeds = if *kind == Kind::Long { first } else { self.other_seeds() };
+            seconds += cost::cost(&self.experiment(*kind, Seeds::first(seeds))?, self.place.stacks());
         }
-        let more = match self.repeat {
-            None => format!(" (up to {MOST_SEEDS} if the runs scatter)"),
-            Some(_) => String::new(),
+        let more = match self.rule.looks().last().filter(|last| *last > first) {
+            Some(last) => format!(" (up to {last} until the answer is known)"),
+            None => String::new(),
         };
-        let seeds = text::seeds(seeds);
-        Ok(Cost { seconds, covers: format!(" for {seeds}{more}; shorten it with --time or --repeat") })
+        let pairs = if first == 1 { "one pair of runs".to_owned() } else { format!("{first} pairs of runs") };
+        Ok(Cost { seconds, covers: format!(" for {pairs}{more}; shorten it with --time or --quick") })
     }
 
     fn answer(&self, lab: &Lab<'_>) -> Result<Answer, Failure> {
         let options = self.options(lab);
-        let run = |kind: &Kind, seeds: u32| lab.run(&self.experiment(*kind, seeds)?, &options);
-        let (long, seeds) = self.long_flows(&run)?;
-        let (mut all, mut stored) = (vec![long.0], vec![long.1]);
+        let run = |kind: &Kind, seeds: Seeds| lab.run(&self.experiment(*kind, seeds)?, &options);
+        let (long, mut stored, pairs) = self.long_flows(&run)?;
+        let mut all = vec![long];
         for kind in &self.kinds()[1..] {
-            let (results, folder) = run(kind, seeds)?;
+            let (results, folder) = run(kind, Seeds::first(self.other_seeds()))?;
             all.push(results);
             stored.push(folder);
         }
-        Ok(Answer::new(self, all, stored, seeds))
+        Ok(Answer::new(self, all, stored, pairs))
     }
 
     fn text(&self, answer: &Answer, _: bool) -> String {
@@ -106,16 +108,38 @@ impl Question {
         Options { world, backends, ..lab.options.clone() }
     }
 
-    /// Runs the long flows. Returns their results, and the number of seeds.
-    ///
-    /// Uses Stein's two stages: the spread of a first sample decides the size of the second.
-    fn long_flows(&self, run: &dyn Fn(&Kind, u32) -> Made) -> Result<((Results, Stored), u32), Failure> {
-        let first = self.repeat.unwrap_or(FIRST_SEEDS);
-        let long = run(&Kind::Long, first)?;
-        let needed = answer::seeds_for(self, &long.0.summary, first, NARROW).min(MOST_SEEDS);
-        if self.repeat.is_some() || needed <= first {
-            return Ok((long, first));
+    /// Returns the repetitions of runs that decide nothing.
+    fn other_seeds(&self) -> u32 {
+        self.repeat.unwrap_or(OTHER_SEEDS)
+    }
+
+    /// Returns a goodput in Mbit/s that stands for none: a packet in the measured time.
+    fn least(&self) -> f64 {
+        8.0 * 1500.0 / 1e6 / (self.to - self.from).as_secs_f64().max(1e-3)
+    }
+
+    /// Runs long flows in batches with new seeds until the answer is known. Returns the results of
+    /// all, their folders, and the number of pairs.
+    fn long_flows(&self, run: &dyn Fn(&Kind, Seeds) -> Made) -> Result<(Results, Vec<Stored>, u32), Failure> {
+        let mut made: Option<(Results, Vec<Stored>, u32)> = None;
+        for look in self.rule.looks() {
+            let skipped = made.as_ref().map_or(0, |(.., pairs)| *pairs);
+            let count = look - skipped;
+            let (batch, folder) = run(&Kind::Long, Seeds { skipped, count })?;
+            let (results, folders, _) = match made.take() {
+                None => (batch, vec![folder], look),
+                Some((mut all, mut folders, pairs)) => {
+                    pairs::add(&mut all, pairs, &batch, count);
+                    folders.push(folder);
+                    (all, folders, look)
+                }
+            };
+            let decided = Goodputs::new([&results], self.least()).are_decided(self, &results);
+            made = Some((results, folders, look));
+            if decided {
+                break;
+            }
         }
-        Ok((run(&Kind::Long, needed)?, needed))
+        made.ok_or_else(|| Failure::bad("no pair of runs"))
     }
 }

@@ -2,14 +2,14 @@
 
 use std::path::Path as FilePath;
 
-use congestion::{PathInfo, Registry};
+use congestion::{Algorithm, PathInfo, Registry};
 use experiment::controllers::{find, unknown};
 use experiment::file::Experiment;
 use experiment::place::Place;
 use experiment::row::RowLabel;
-use scenario::Scenario;
+use scenario::{FlowConfig, Scenario};
 use toml::{Table, Value};
-use units::{Duration, Time};
+use units::{Duration, Ecn, Time};
 
 use super::backends::Backends;
 use super::closed_form::{self, Path};
@@ -17,6 +17,7 @@ use super::network::Network;
 use super::varied::Varied;
 use super::written;
 use crate::Failure;
+use crate::decision::{FIRST_PAIRS, Rule};
 
 /// Label of the controller in question where it shares the link with a competitor.
 pub(super) const CANDIDATE: &str = "candidate";
@@ -64,6 +65,20 @@ pub(super) struct Named {
     value: Value,
 }
 
+/// Seeds of a batch of runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seeds {
+    /// Number of seeds that earlier batches have.
+    pub(super) skipped: u32,
+    pub(super) count: u32,
+}
+
+impl Seeds {
+    pub(super) fn first(count: u32) -> Self {
+        Self { skipped: 0, count }
+    }
+}
+
 /// The question as it was asked.
 #[derive(Clone, Debug)]
 pub struct Asked {
@@ -79,8 +94,11 @@ pub struct Asked {
     pub against: Option<String>,
     /// Duration of the long flows; `None` for five cycles of CUBIC.
     pub time: Option<Duration>,
-    /// Number of repetitions; `None` for as many as the spread between runs needs.
+    /// Number of pairs of long runs; `None` to make pairs until the answer is known. A sweep then
+    /// makes those of the first look.
     pub repeat: Option<u32>,
+    /// Share by which two goodputs may differ that count as equal.
+    pub margin: f64,
     /// Stacks that run the flows in virtual time; none for the simulator.
     pub stacks: Vec<Place>,
     /// Controllers that the question may name.
@@ -107,6 +125,10 @@ pub struct Question {
     pub(super) to: Duration,
     /// Number of repetitions, if it is given.
     pub(super) repeat: Option<u32>,
+    /// When the answer is looked at.
+    pub(super) rule: Rule,
+    /// Mark of each controller's packets, unless the flow's keys choose it.
+    marks: Vec<Ecn>,
     registry: Registry,
     /// Tables of the network in the experiment files.
     tables: Table,
@@ -117,13 +139,11 @@ pub struct Question {
 impl Question {
     /// Returns a sentence for each controller whose packets carry an ECN mark by default.
     pub(super) fn marks(&self) -> String {
-        let is_chosen = self.flow.get("recovery").is_some_and(|table| table.get("ecn").is_some());
-        let mark = |controller: &Named| {
-            let algorithm = self.registry.get(&controller.algorithm)?.algorithm();
-            let mark = algorithm.build(PathInfo::default()).needs().ecn.name()?;
-            Some(format!(" The packets of {} carry {mark}.", controller.label))
+        let all = self.controllers.iter().zip(&self.marks);
+        let mark = |(controller, mark): (&Named, &Ecn)| {
+            Some(format!(" The packets of {} carry {}.", controller.label, mark.name()?))
         };
-        self.controllers.iter().filter(|_| !is_chosen).filter_map(mark).collect()
+        all.filter_map(mark).collect()
     }
 
     /// Reads the question.
@@ -161,11 +181,20 @@ impl Question {
             from: Duration::ZERO,
             to: args.time.unwrap_or(ANY_TIME),
             repeat: args.repeat,
+            rule: match (args.repeat, &args.vary) {
+                (Some(pairs), _) => Rule::once(pairs, args.margin),
+                (None, Some(_)) => Rule::once(FIRST_PAIRS, args.margin),
+                (None, None) => Rule::sequential(args.margin),
+            },
+            marks: Vec::new(),
             registry: args.registry.clone(),
             tables,
             flow,
         };
-        question.examine_link(args.time)?;
+        let draws = question.examine_link(args.time)?;
+        if args.repeat.is_none() && args.vary.is_none() && !draws {
+            question.rule = Rule::exact(args.margin);
+        }
         Ok(question)
     }
 
@@ -193,11 +222,17 @@ impl Question {
         self.controllers.iter().chain((!known).then_some(&self.against)).collect()
     }
 
-    /// Computes the numbers of the link, and how long the runs must be.
-    fn examine_link(&mut self, time: Option<Duration>) -> Result<(), Failure> {
-        let experiment = self.experiment(Kind::Long, 1)?;
+    /// Computes the numbers of the link, and how long the runs must be. Reports whether anything
+    /// random reaches a long flow besides the time of its start.
+    fn examine_link(&mut self, time: Option<Duration>) -> Result<bool, Failure> {
+        let experiment = self.experiment(Kind::Long, Seeds::first(1))?;
         let cases = experiment.cases();
         // Cases of one network differ in the controller only.
+        let flows = cases.iter().flat_map(|case| experiment.scenario(case, 0).flows);
+        let flows: Vec<FlowConfig> = flows.take(self.controllers.len()).collect();
+        let draws = flows.iter().any(|flow| draws(&flow.algorithm));
+        let is_chosen = self.flow.get("recovery").is_some_and(|table| table.get("ecn").is_some());
+        self.marks = flows.iter().filter(|_| !is_chosen).map(|flow| flow.recovery.ecn).collect();
         let scenarios = cases.iter().step_by(self.controllers.len()).map(|case| experiment.scenario(case, 0));
         let scenarios: Vec<Scenario> = scenarios.collect();
         let networks: Vec<Network> = scenarios.iter().map(Network::new).collect();
@@ -211,12 +246,13 @@ impl Question {
         let window = [self.from, self.to].map(|time| Time::ZERO + time);
         let networks = networks.into_iter().zip(&scenarios);
         self.networks = networks.map(|(network, scenario)| network.measured(scenario, window)).collect();
-        Ok(())
+        let random = self.networks.iter().any(|network| !network.random.is_empty());
+        Ok(draws || random || !self.place.named().is_empty() || self.flow.contains_key("start-jitter"))
     }
 
     /// Builds and parses the file for one kind of runs. This finds every mistake in the text of the
     /// command line.
-    pub(super) fn experiment(&self, kind: Kind, seeds: u32) -> Result<Experiment, Failure> {
+    pub(super) fn experiment(&self, kind: Kind, seeds: Seeds) -> Result<Experiment, Failure> {
         let text = toml::to_string(&self.document(kind, seeds)).map_err(|e| Failure::bad(e.to_string()))?;
         let read = Experiment::parse_with(&self.registry, kind.name(), FilePath::new("compare"), &text);
         read.map_err(|problems| Failure::fields(&problems, |key| self.field(key)))
@@ -240,12 +276,15 @@ impl Question {
         }
     }
 
-    fn document(&self, kind: Kind, seeds: u32) -> Table {
+    fn document(&self, kind: Kind, seeds: Seeds) -> Table {
         let mut file = self.tables.clone();
         let mut put = |key: &str, value: Value| file.insert(key.to_owned(), value);
         put("title", format!("{}: {}", self.title(), kind.title()).into());
         put("source", "ackclock compare".into());
-        put("repetitions", i64::from(seeds).into());
+        put("repetitions", i64::from(seeds.count).into());
+        if seeds.skipped > 0 {
+            put("seed", i64::from(1 + seeds.skipped).into());
+        }
         put("series", "100 ms".into());
         let mut vary = Table::new();
         if let Some(varied) = &self.vary {
@@ -307,7 +346,9 @@ impl Question {
     fn flows(&self, kind: Kind) -> Vec<Table> {
         let mut flow = self.flow.clone();
         // Real flows never start at the same nanosecond, nor in phase with the queue.
-        flow.entry("start-jitter").or_insert("100 ms".into());
+        if kind != Kind::Long || !self.rule.is_exact() {
+            flow.entry("start-jitter").or_insert("100 ms".into());
+        }
         match kind {
             Kind::Long => vec![flow],
             Kind::StartUp => {
@@ -367,6 +408,12 @@ impl Question {
         let labels: Vec<&str> = self.controllers.iter().map(|c| c.label.as_str()).collect();
         format!("{} on {}", labels.join(", "), self.link)
     }
+}
+
+/// Reports whether a controller draws random numbers: its state depends on its seed.
+fn draws(algorithm: &Algorithm) -> bool {
+    let state = |seed| format!("{:?}", algorithm.build(PathInfo { seed, ..PathInfo::default() }));
+    state(1) != state(2)
 }
 
 /// Refuses two controllers with one label. The competitor may be one of the controllers.
@@ -458,6 +505,7 @@ mod tests {
             against: None,
             time: None,
             repeat: None,
+            margin: 0.05,
             stacks: Vec::new(),
             registry: Registry::default(),
         };

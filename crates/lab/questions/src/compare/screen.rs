@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::answer::{Answer, Ranked};
 use super::measured::Beside;
 use super::question::{Question, TRANSFERS};
+use crate::decision::Verdict;
 use crate::ratio::Ratio;
 use crate::text::{cut, join, join_all, seconds, seeds, significant};
 
@@ -43,8 +44,11 @@ pub(super) fn network(question: &Question) -> Option<String> {
 /// Describes how the numbers were measured, and what the intervals cover.
 pub(super) fn foot(question: &Question, answer: &Answer) -> String {
     let [from, to] = answer.window.map(seconds);
-    let seeds = seeds(answer.seeds);
-    let length = format!("{seeds}, {to} each; the first {from} are not counted.");
+    let length = format!(
+        "{} Runs last {to}, the first {from} not counted; other numbers have {}.",
+        why_stopped(question, answer),
+        seeds(answer.seeds)
+    );
     let is_alike = |r: &Ranked| {
         [r.long.spread, r.beside.and_then(|beside| beside.spread)].iter().all(|s| *s == Some(0.0))
     };
@@ -66,8 +70,12 @@ pub(super) fn foot(question: &Question, answer: &Answer) -> String {
     let clock =
         if reads_clock { " dccc compares its own clock with the receiver's; here they agree." } else { "" };
     let (packets, marks) = (&question.networks[0].packets, question.marks());
+    let looks = match question.rule.looks().count() {
+        1 => String::new(),
+        looks => format!(", those of goodput ratios for {looks} looks"),
+    };
     format!(
-        "{length} {varies} Ranges are 95 % intervals, +- is the standard deviation over the seeds. {packets}{marks}{clock}{limit}"
+        "{length} {varies} Ranges are 95 % intervals{looks}; +- is the standard deviation. {packets}{marks}{clock}{limit}"
     )
 }
 
@@ -85,57 +93,59 @@ pub(super) fn place(question: &Question, answer: &Answer) -> Option<String> {
 /// causes.
 pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
     let on = question.network();
-    let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
+    let Some(best) = answer.ranking.first() else { return String::new() };
     if best.long.goodput <= 0.0 {
         let [from, to] = answer.window;
         let why = question.networks[0].obstacle.unwrap_or("lengthen --time, so that the flows can recover");
         return format!("No data arrives from {from:.0} s to {to:.0} s on {on}: {why}.");
     }
-    format!("{}{}", ranking(best, rest, &on), delay(answer))
+    format!("{}{}", ranking(answer, &on), delay(answer))
 }
 
-fn ranking(best: &Ranked, rest: &[Ranked], on: &str) -> String {
-    let all = || std::iter::once(best).chain(rest).map(|r| r.label.as_str()).collect::<Vec<_>>();
-    let most = || rest.iter().filter_map(|r| r.best_over_this).map(|r| r.value).fold(1.0, f64::max);
-    if let Some((next, ratio)) = rest.first().and_then(|r| Some((r, r.best_over_this?)))
-        && ratio.high.is_infinite()
-    {
-        let value = ratio.value;
+fn ranking(answer: &Answer, on: &str) -> String {
+    let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
+    let is = |verdict: Verdict| {
+        let rest = rest.iter().filter(move |r| r.verdict == Some(verdict) && r.best_over_this.is_some());
+        rest.collect::<Vec<_>>()
+    };
+    let (equal, open) = (is(Verdict::Equal), is(Verdict::Undecided));
+    let labels = |all: &[&Ranked]| join(&all.iter().map(|r| r.label.as_str()).collect::<Vec<_>>());
+    let ratios = |all: &[&Ranked]| {
+        let all = all.iter().filter_map(|r| Some(times(r.best_over_this?, &r.label)));
+        join_all(&all.collect::<Vec<_>>())
+    };
+    let margin = format!("{} %", percent(answer.margin));
+    if equal.len() == rest.len() {
+        let all: Vec<&str> = answer.ranking.iter().map(|r| r.label.as_str()).collect();
+        let (all, ratios) = (join(&all), ratios(&equal));
+        let label = &best.label;
         return format!(
-            "{} achieves {value:.2} times the goodput of {} on {on}, but one run each is not significant.",
-            best.label, next.label
+            "{all} achieve practically equal goodput on {on}, within {margin}: {label} achieves {ratios}."
         );
     }
-    let is = |r: &&Ranked, what: fn(Ratio) -> bool| r.best_over_this.is_some_and(what);
-    let same: Vec<&str> = rest.iter().filter(|r| is(r, Ratio::is_same)).map(|r| r.label.as_str()).collect();
-    let unknown = |r: &&Ranked| r.best_over_this.is_some_and(|ratio| !ratio.matters() && !ratio.is_same());
-    if same.len() == rest.len() {
-        let within = (most() - 1.0) * 100.0;
-        return format!("{} achieve the same goodput within {within:.1} % on {on}.", join(&all()));
-    }
-    let mut also = String::new();
-    if !same.is_empty() {
-        let ties = if same.len() == 1 { "ties" } else { "tie" };
-        let _ = write!(also, "; {} {ties} with it", join(&same));
-    }
-    // The first that is certainly slower.
-    let Some(next) = rest.iter().find(|r| r.best_over_this.is_none_or(Ratio::matters)) else {
-        let open = rest.iter().filter(unknown);
-        let open = open.filter_map(|r| Some(times(r.best_over_this?, &r.label)));
-        let open = join_all(&open.collect::<Vec<_>>());
+    // The first that certainly has less.
+    let less = |r: &&Ranked| r.best_over_this.is_none() || r.verdict == Some(Verdict::More);
+    let Some(next) = rest.iter().find(less) else {
+        let ties =
+            if equal.is_empty() { String::new() } else { format!("; {} practically equal", labels(&equal)) };
+        let pairs = pairs(answer.pairs);
         return format!(
-            "No significant difference on {on}: {} achieves {open}{also}; more seeds (--repeat) may decide.",
-            best.label
+            "Not decided after {pairs} on {on}: {} achieves {}{ties}.",
+            best.label,
+            ratios(&open)
         );
     };
     let more = match next.best_over_this {
         Some(ratio) => times(ratio, &next.label),
         None => format!("{:.2} Mbit/s while {} achieves nothing", best.long.goodput, next.label),
     };
-    let open: Vec<&str> = rest.iter().filter(unknown).map(|r| r.label.as_str()).collect();
+    let mut also = String::new();
+    if !equal.is_empty() {
+        let verb = if equal.len() == 1 { "has" } else { "have" };
+        let _ = write!(also, "; {} {verb} practically the same", labels(&equal));
+    }
     if !open.is_empty() {
-        let verb = if open.len() == 1 { "does" } else { "do" };
-        let _ = write!(also, "; {} {verb} not differ significantly", join(&open));
+        let _ = write!(also, "; not decided after {}: {}", pairs(answer.pairs), labels(&open));
     }
     match rest.len() {
         1 => format!("{} achieves {more} on {on}.", best.label),
@@ -143,11 +153,37 @@ fn ranking(best: &Ranked, rest: &[Ranked], on: &str) -> String {
     }
 }
 
+/// Says how many pairs of runs were made, and why no more.
+fn why_stopped(question: &Question, answer: &Answer) -> String {
+    let rule = &question.rule;
+    let most = rule.looks().last().unwrap_or(answer.pairs);
+    let decided = answer.ranking.iter().all(|r| r.verdict != Some(Verdict::Undecided));
+    let made = pairs(answer.pairs);
+    match rule.looks().count() {
+        _ if rule.is_exact() => {
+            "Nothing random reaches the long flows, so one pair of runs decides.".to_owned()
+        }
+        1 => format!("The answer comes from {made}, looked at once."),
+        _ if decided => {
+            let margin = percent(answer.margin);
+            format!(
+                "Stopped after {made} of at most {most}: each interval lies inside or outside {margin} %."
+            )
+        }
+        _ => format!("Stopped after {made}, the most that are made."),
+    }
+}
+
+/// Formats a number of pairs.
+pub(super) fn pairs(count: u32) -> String {
+    if count == 1 { "one pair of runs".to_owned() } else { format!("{count} pairs of runs") }
+}
+
 /// Formats a ratio of goodputs, as in `3.30 times the goodput of cubic (3.10 to 3.50)`.
 fn times(ratio: Ratio, other: &str) -> String {
     let decimals = if ratio.value < 1.2 { 3 } else { 2 };
     let value = format!("{:.decimals$} times the goodput of {other}", ratio.value);
-    if ratio.low == ratio.high {
+    if ratio.low == ratio.high || ratio.high.is_infinite() {
         return value;
     }
     format!("{value} ({:.decimals$} to {:.decimals$})", ratio.low, ratio.high)
@@ -315,6 +351,7 @@ pub(super) fn put(out: &mut String, lead: &str, text: &str) {
 mod tests {
     use super::super::measured::Long;
     use super::*;
+    use crate::decision::Rule;
 
     #[test]
     fn shares_in_their_digits() {
@@ -330,6 +367,7 @@ mod tests {
             label: label.to_owned(),
             algorithm: label.to_owned(),
             best_over_this: ratio.map(|[value, low, high]| Ratio { value, low, high }),
+            verdict: ratio.map(|[_, low, high]| Rule::once(5, 0.05).verdict(low, high)),
             on: Default::default(),
             simulated: None,
             long: Long { goodput, ..Long::default() },
@@ -340,8 +378,19 @@ mod tests {
         }
     }
 
-    fn says(all: &[Ranked]) -> String {
-        ranking(&all[0], &all[1..], "a link")
+    fn says(ranking: Vec<Ranked>) -> String {
+        let answer = Answer {
+            ranking,
+            variants: Vec::new(),
+            against: "a".to_owned(),
+            pairs: 10,
+            seeds: 5,
+            margin: 0.05,
+            window: [5.0, 35.0],
+            results: Vec::new(),
+            runs: Vec::new(),
+        };
+        super::ranking(&answer, "a link")
     }
 
     #[test]
@@ -349,46 +398,48 @@ mod tests {
         let best = || ranked("a", 19.0, None);
         let other = |ratio| ranked("b", 10.0, Some(ratio));
         assert_eq!(
-            says(&[best(), other([1.9, 1.8, 2.0])]),
+            says(vec![best(), other([1.9, 1.8, 2.0])]),
             "a achieves 1.90 times the goodput of b (1.80 to 2.00) on a link."
         );
         assert_eq!(
-            says(&[best(), other([1.01, 1.005, 1.02])]),
-            "a and b achieve the same goodput within 1.0 % on a link."
+            says(vec![best(), other([1.01, 1.005, 1.02])]),
+            "a and b achieve practically equal goodput on a link, within 5 %: a achieves 1.010 times the goodput of b (1.005 to \
+             1.020)."
         );
         assert_eq!(
-            says(&[best(), other([1.2, 0.9, 1.6])]),
-            "No significant difference on a link: a achieves 1.20 times the goodput of b (0.90 to 1.60); more seeds (--repeat) may \
-             decide."
+            says(vec![best(), other([1.2, 0.9, 1.6])]),
+            "Not decided after 10 pairs of runs on a link: a achieves 1.20 times the goodput of b (0.90 to 1.60)."
         );
-        let once = says(&[best(), other([1.9, 0.0, f64::INFINITY])]);
         assert_eq!(
-            once,
-            "a achieves 1.90 times the goodput of b on a link, but one run each is not significant."
+            says(vec![best(), other([1.9, 0.0, f64::INFINITY])]),
+            "Not decided after 10 pairs of runs on a link: a achieves 1.90 times the goodput of b."
         );
-        let nothing = says(&[best(), ranked("b", 0.0, None)]);
+        let nothing = says(vec![best(), ranked("b", 0.0, None)]);
         assert_eq!(nothing, "a achieves 19.00 Mbit/s while b achieves nothing on a link.");
     }
 
-    /// Controllers that tie with the best are named. The ratio is to the first that does not.
+    /// Controllers that are equal to the best, or not decided, are named. The ratio is to the first
+    /// that is neither.
     #[test]
     fn several() {
-        let all = [
-            ranked("a", 19.0, None),
-            ranked("b", 19.0, Some([1.0, 1.0, 1.0])),
-            ranked("c", 9.0, Some([2.1, 2.1, 2.1])),
-            ranked("d", 1.0, Some([19.0, 18.0, 20.0])),
-        ];
+        let a = || ranked("a", 19.0, None);
+        let b = || ranked("b", 19.0, Some([1.0, 1.0, 1.0]));
+        let c = || ranked("c", 9.0, Some([2.1, 2.1, 2.1]));
+        let d = || ranked("d", 1.0, Some([19.0, 18.0, 20.0]));
+        let open = || ranked("e", 13.0, Some([1.45, 0.9, 2.3]));
         assert_eq!(
-            says(&all),
-            "a achieves the highest goodput on a link: 2.10 times the goodput of c; b ties with it."
+            says(vec![a(), b(), c(), d()]),
+            "a achieves the highest goodput on a link: 2.10 times the goodput of c; b has practically the same."
         );
-        assert_eq!(says(&all[..2]), "a and b achieve the same goodput within 0.0 % on a link.");
-        let unknown = || ranked("e", 13.0, Some([1.45, 0.9, 2.3]));
-        let [a, b, c, _] = all;
         assert_eq!(
-            says(&[a, b, unknown(), c]),
-            "a achieves the highest goodput on a link: 2.10 times the goodput of c; b ties with it; e does not differ significantly."
+            says(vec![a(), b(), open(), c()]),
+            "a achieves the highest goodput on a link: 2.10 times the goodput of c; b has practically the same; not decided after \
+             10 pairs of runs: e."
+        );
+        assert_eq!(
+            says(vec![a(), b(), open()]),
+            "Not decided after 10 pairs of runs on a link: a achieves 1.45 times the goodput of e (0.90 to 2.30); b practically \
+             equal."
         );
     }
 }

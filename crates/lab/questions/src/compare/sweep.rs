@@ -60,7 +60,8 @@ pub(super) fn foot(question: &Question, seeds: u32) -> String {
     let flows = format!(
         "Share and competitor: a flow that shares the link with one of {against}. Others: a flow alone."
     );
-    format!("{flows} {} of {to} each; the first {from} are not counted.", text::seeds(seeds))
+    let marks = question.marks();
+    format!("{flows} {} of {to} each; the first {from} are not counted.{marks}", text::seeds(seeds))
 }
 
 /// Width of a heading.
