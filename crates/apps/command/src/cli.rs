@@ -18,12 +18,13 @@ use crate::commands::kernel::{self, KernelArgs};
 use crate::commands::ledger::LedgerArgs;
 use crate::commands::link::{self, LinkArgs};
 use crate::commands::list::ListArgs;
+use crate::commands::networks::NetworksArgs;
 use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
 use crate::commands::serve::{self, ServeArgs};
 use crate::commands::stability::StabilityArgs;
 use crate::commands::trace::{self, TraceArgs};
-use crate::commands::{algorithms, ledger, list, plan, report, run, schema, shell, stability};
+use crate::commands::{algorithms, ledger, list, networks, plan, report, run, schema, shell, stability};
 use crate::interrupt;
 use crate::status::{Error, HOLDS, complain, print};
 
@@ -92,6 +93,13 @@ enum Command {
     ///
     /// Exit status: 0, 1 if a result is damaged, or 2 for bad input.
     List(ListArgs),
+    /// List the networks that can be named, or print one of them.
+    ///
+    /// A network is an experiment below `networks/`. Its name works in `--link`, in `ackclock link`,
+    /// and in files as `network = "lte"`.
+    ///
+    /// Exit status: 0, or 2 for bad input.
+    Networks(NetworksArgs),
     /// List the congestion controllers, or describe one of them.
     Algorithms {
         /// Describe this controller: parameters, defaults, ranges, sources and variables.
@@ -221,6 +229,7 @@ pub(crate) fn main(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
         Command::Conform(args) => conform::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::List(args) => list::run(&args),
+        Command::Networks(args) => networks::run(&args),
         Command::Algorithms { name } => algorithms::run(name.as_deref()),
         Command::Report { dirs, out } => report::run(&dirs, &out),
         Command::Ledger(args) => ledger::run(&args),

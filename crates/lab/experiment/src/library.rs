@@ -12,6 +12,9 @@ use crate::printable::is_terminal_control;
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/published");
 
+/// Folder of the shipped networks.
+pub const NETWORKS: &str = "networks/";
+
 /// Prefix of a shipped experiment's path in messages.
 const SHIPPED: &str = "shipped:";
 
@@ -57,12 +60,18 @@ impl Library {
         sources
     }
 
+    /// Returns the shipped networks: experiments whose links can be named without their folder.
+    pub fn networks(&self) -> Vec<Source> {
+        self.shipped().into_iter().filter(|source| source.name.starts_with(NETWORKS)).collect()
+    }
+
     /// Resolves words of a command line to experiments, without duplicates.
     ///
     /// A word can be, in this order:
     ///
     /// * a file, or `-` for one on standard input;
     /// * a folder, for all `.toml` files below it;
+    /// * a network, like `lte`;
     /// * a shipped name, or a prefix of shipped names;
     /// * a number in a shipped name: `thesis/table-9` is in `thesis/table-9-10`.
     ///
@@ -117,6 +126,11 @@ impl Library {
         let name = name.trim_end_matches('/');
         if name.is_empty() {
             return Vec::new();
+        }
+        if let Some(network) =
+            self.networks().into_iter().find(|network| network.name[NETWORKS.len()..] == *name)
+        {
+            return vec![network];
         }
         let below =
             |n: &str| n.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));

@@ -17,7 +17,7 @@ const NAME: usize = 31;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Show only experiments with this text in their name, title or source.
+    /// Show only experiments with this text in their name, title, source or note.
     filter: Option<String>,
     /// List the results below this folder, with verdicts, size and integrity.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "results", conflicts_with = "filter")]
@@ -35,19 +35,19 @@ pub(crate) fn run(args: &ListArgs) -> Result<u8, Error> {
     }
 }
 
-/// Lists the experiments whose name, title or source contains `filter`, ignoring case.
+/// Lists the experiments whose name, title, source or note contains `filter`, ignoring case.
 fn shipped(filter: &str) -> Result<u8, Error> {
     let mut lines = Vec::new();
     for source in Library.shipped() {
         let experiment = sources::parsed(&source)?;
-        let all = [&experiment.name, &experiment.title, &experiment.source];
+        let all = [&experiment.name, &experiment.title, &experiment.source, &experiment.note];
         if all.iter().any(|text| text.to_lowercase().contains(&filter.to_lowercase())) {
             lines.push(line(&experiment));
         }
     }
     if lines.is_empty() {
         return Err(Error::bad(format!(
-            "no shipped experiment has `{filter}` in its name, title or source; `ackclock list` shows all of them"
+            "no shipped experiment has `{filter}` in its name, title, source or note; `ackclock list` shows all of them"
         )));
     }
     let head = format!("{:NAME$}{:>5} {:>8}  source", "", "runs", "one core");

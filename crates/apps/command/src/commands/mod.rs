@@ -28,6 +28,7 @@ pub(crate) mod link;
 pub(crate) mod list;
 #[cfg(not(all(kernel, wire, transfer)))]
 mod missing;
+pub(crate) mod networks;
 pub(crate) mod new;
 pub(crate) mod plan;
 pub(crate) mod report;

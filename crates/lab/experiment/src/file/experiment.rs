@@ -24,7 +24,7 @@ use crate::file::rows::Rows;
 use crate::file::sweep::SweepAxes;
 use crate::file::tables::{File, Head, KEYS};
 use crate::file::vary::{self, Case};
-use crate::file::{cases, chart, mistakes, node};
+use crate::file::{cases, chart, mistakes, network, node};
 use crate::metric::Metric;
 use crate::row::RowLabel;
 
@@ -102,7 +102,7 @@ impl Experiment {
     ) -> Result<Self, Diagnostics> {
         let file = file.display().to_string();
         let counted = Cell::new(0);
-        let document = node::parse(&file, text)?;
+        let document = network::named(&file, controllers, node::parse(&file, text)?)?;
         if ["experiment", "case"].iter().all(|key| document.get(key).is_some()) {
             let wrong = "a manifest of results, not an experiment";
             return Err(Diagnostic::new(file, wrong, "name the experiment files").into());

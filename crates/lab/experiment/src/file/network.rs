@@ -2,17 +2,50 @@
 //!
 //! Links are numbered from the forward ones to those of `[reverse]`, as in [`scenario::Scenario`].
 
+use congestion::Registry;
 use scenario::Route;
 use units::Duration;
 
 use crate::diagnostic::Diagnostic;
+use crate::diagnostics::Diagnostics;
 use crate::file::chain::Chain;
-use crate::file::cursor::Fields;
+use crate::file::cursor::{Cursor, Fields};
+use crate::file::node::{self, Node, Value};
+use crate::library::{Library, NETWORKS, Source};
+
+/// Key of a shipped network.
+const NETWORK: &str = "network";
+/// Keys of links.
+const LINKS: [&str; 2] = ["link", "reverse"];
 
 /// Links with queues not yet converted to bytes.
 pub(crate) struct Network<'a> {
     pub(crate) forward: Chain<'a>,
     pub(crate) reverse: Option<Chain<'a>>,
+}
+
+/// Replaces `network = "lte"` by the links of this shipped network.
+pub(super) fn named(file: &str, controllers: &Registry, mut document: Node) -> Result<Node, Diagnostics> {
+    let Some(at) = Cursor::root(file, controllers, &document).get(NETWORK) else { return Ok(document) };
+    let name: String = at.read()?;
+    let networks = Library.networks();
+    let names = || networks.iter().map(|network| &network.name[NETWORKS.len()..]);
+    let Some(found) = names().position(|known| known == name) else {
+        let known: Vec<&str> = names().collect();
+        return Err(at.unknown("network", &name, known).into());
+    };
+    let Source { file: shipped, text, .. } = &networks[found];
+    let links = node::parse(&shipped.display().to_string(), text)?;
+    let (Value::Table(own), Value::Table(links)) = (&mut document.value, links.value) else {
+        return Ok(document);
+    };
+    if let Some(both) = own.iter().find(|entry| LINKS.contains(&&*entry.key)) {
+        let wrong = format!("`network` and `{}` cannot be combined", both.key);
+        return Err(both.at.problem(file, &both.key, wrong, "remove one of them").into());
+    }
+    own.retain(|entry| entry.key != NETWORK);
+    own.extend(links.into_iter().filter(|entry| LINKS.contains(&&*entry.key)));
+    Ok(document)
 }
 
 /// A path: forward route and return route, with their words in a file.

@@ -28,7 +28,7 @@ const MAX_SAMPLES: u64 = 1_000_000;
 
 table! {
     /// Keys that a run needs. Keys that are resolved when the file is read stay empty.
-    pub(crate) Run(network: &Network<'_>) {
+    pub(crate) Run(links: &Network<'_>) {
         /// Length of the run, required here or in `[vary]`. The run ends earlier only if every flow
         /// is a transfer that is complete. Windows then end with the run.
         duration: Duration => "write the length of the run, like \"60 s\"", |at| {
@@ -41,6 +41,10 @@ table! {
         #[schemars(with = "String")]
         #[serde(serialize_with = "or_off")]
         series: Option<Duration> = None => later;
+        /// Name of a shipped network, like `"lte"`, whose links stand in place of `[link]` and
+        /// `[reverse]`. `ackclock networks` lists them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        network: Option<String> = None => later;
         /// The bottleneck, or several links in series, each with a name.
         link: Links = Links::Chain(Vec::new()) => later;
         /// Links of the return path, with the keys of `[link]`. Without them the return path is a
@@ -49,13 +53,13 @@ table! {
         /// The flows. With `count`, one table stands for several flows that differ only in their
         /// start.
         flow: Vec<Flow> => "write at least one [[flow]] with its controller",
-            |at| flow::read_all(at, network, transfer, duration);
+            |at| flow::read_all(at, links, transfer, duration);
         /// A ping that runs alongside the flows, as in Flent.
-        probe: Option<Probe> = None, |at| probe::read(at, network).map(Some);
+        probe: Option<Probe> = None, |at| probe::read(at, links).map(Some);
         /// UDP traffic that does not respond to congestion.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         udp: Vec<Udp> = Vec::new(), |at: &Cursor<'_>| {
-            at.tables()?.iter().map(|source| udp::read(source, network, duration)).collect::<Result<_, _>>()
+            at.tables()?.iter().map(|source| udp::read(source, links, duration)).collect::<Result<_, _>>()
         };
         /// Measuring window. Rates, losses, RTTs, `utilization`, Jain's index and shares are
         /// measured only in this window. Counters of loss recovery and `completion` cover the whole

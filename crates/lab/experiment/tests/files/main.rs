@@ -13,6 +13,7 @@ mod spec_all_errors;
 mod spec_errors;
 mod spec_honest;
 mod spec_mutations;
+mod spec_networks;
 mod spec_recovery;
 mod spec_reverse;
 mod spec_stack;
