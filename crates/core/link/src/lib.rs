@@ -9,7 +9,7 @@
 //! A packet passes through a [`Link`] in this order, with one file for each element:
 //!
 //! ```text
-//! bleaching -> loss -> limit and AQM (+ backlog) -> rate (constant, steps, slots; token bucket) -> delay (jitter,
+//! bleaching -> loss -> limit and AQM (+ backlog) -> rate (constant, steps, slots, trace; token bucket) -> delay (jitter,
 //! reordering)
 //! ```
 
@@ -25,8 +25,10 @@ mod loss;
 mod packet;
 mod rate;
 mod segment;
+mod server;
 mod slots;
 mod steps;
+mod trace;
 
 pub use aqm::{Aqm, Threshold};
 pub use backlog::{Backlog, Count};
@@ -39,4 +41,5 @@ pub use packet::Packet;
 pub use rate::RateModel;
 pub use slots::SlotModel;
 pub use steps::Steps;
+pub use trace::{Mistake, Recording, Trace, TraceFile};
 pub use units;

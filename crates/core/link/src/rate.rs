@@ -19,6 +19,7 @@
 //! their departures are computed on arrival.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -26,9 +27,10 @@ use units::{Bytes, Duration, Rate, Rng, Time};
 
 use crate::segment::Segment;
 use crate::slots::{SlotModel, Slots};
+use crate::trace::{Chances, Rates, Trace};
 
 /// Rate of a link over time. In files: `"10 Mbit/s"`, steps `[["0 s", "10 Mbit/s"], ["30 s", "5
-/// Mbit/s"]]`, or the table of a [`SlotModel`].
+/// Mbit/s"]]`, or the table of a [`SlotModel`] or of a [`TraceFile`](crate::TraceFile).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(untagged, inline))]
 pub enum RateModel {
@@ -39,22 +41,37 @@ pub enum RateModel {
     Steps(#[cfg_attr(feature = "schema", schemars(with = "Vec<(Duration, Rate)>"))] Vec<(Time, Rate)>),
     /// Rates drawn anew on a fixed grid.
     Slots(SlotModel),
+    /// Recorded link. Whoever reads files creates it; it is not deserialised.
+    Trace(#[cfg_attr(feature = "schema", schemars(with = "crate::TraceFile"))] Trace),
 }
 
 impl RateModel {
-    /// Returns the rate that BDP and buffer time refer to: the first step's above 0, or the median
-    /// of the slots.
+    /// Returns the rate that BDP and buffer time refer to: the first step's above 0, the median of
+    /// the slots, or the mean of the trace.
     pub fn nominal(&self) -> Rate {
         match self {
             Self::Constant(rate) => *rate,
             Self::Steps(steps) => steps.iter().map(|step| step.1).find(|rate| rate.0 > 0).unwrap_or_default(),
             Self::Slots(slots) => slots.median,
+            Self::Trace(trace) => trace.mean(),
+        }
+    }
+
+    /// Returns the chances to deliver of a trace that has them, and the position in them at time
+    /// zero.
+    pub(crate) fn chances(&self) -> Option<(&Arc<Chances>, u64)> {
+        match self {
+            Self::Trace(trace) => trace.chances(),
+            _ => None,
         }
     }
 
     /// Returns the bytes that the link could carry between these times: the integral of its rate.
     /// `rng` draws the slots.
     pub(crate) fn capacity(&self, from: Time, to: Time, rng: Rng) -> f64 {
+        if let Some((chances, phase)) = self.chances() {
+            return chances.capacity(from, to, phase);
+        }
         let schedule = Schedule::new(self, rng);
         let (mut at, mut work) = (from, 0.0);
         while at < to {
@@ -77,7 +94,7 @@ impl RateModel {
             Self::Steps(steps) if !steps.is_sorted_by(|a, b| a.0 < b.0) => {
                 Err("the times of the steps of `rate` must increase".to_owned())
             }
-            Self::Steps(_) => Ok(()),
+            Self::Steps(_) | Self::Trace(_) => Ok(()),
             Self::Slots(slots) => slots.check(),
         }
     }
@@ -89,6 +106,7 @@ impl Serialize for RateModel {
             Self::Constant(rate) => rate.serialize(s),
             Self::Steps(steps) => s.collect_seq(steps.iter().map(|&(at, rate)| (at - Time::ZERO, rate))),
             Self::Slots(slots) => slots.serialize(s),
+            Self::Trace(trace) => trace.serialize(s),
         }
     }
 }
@@ -127,6 +145,8 @@ impl<'de> de::Visitor<'de> for Shape {
 enum Schedule {
     Steps(Vec<(Time, Rate)>),
     Slots(Slots),
+    /// Rates of a trace, and the position in them at time zero.
+    Rates(Arc<Rates>, u64),
 }
 
 impl Schedule {
@@ -139,6 +159,10 @@ impl Schedule {
                 Self::Steps(steps)
             }
             RateModel::Slots(model) => Self::Slots(Slots::new(model, rng)),
+            RateModel::Trace(trace) => {
+                let (rates, phase) = trace.rates();
+                Self::Rates(rates, phase)
+            }
         }
     }
 
@@ -152,6 +176,7 @@ impl Schedule {
                 Segment::constant(rate, steps.get(next).map_or(Time::NEVER, |step| step.0))
             }
             Self::Slots(slots) => slots.segment(at),
+            Self::Rates(rates, phase) => rates.segment(at, *phase),
         }
     }
 }
@@ -250,11 +275,19 @@ pub(crate) struct Departure {
     pub(crate) at: Time,
     /// Extra delay of the segment in which it departs.
     pub(crate) extra_delay: Duration,
+    /// Time at which it leaves the queue, if that is not as soon as the packet ahead has departed.
+    pub(crate) begins: Option<Time>,
 }
 
-/// Server with its token bucket.
+impl Departure {
+    pub(crate) fn new(at: Time) -> Self {
+        Self { at, extra_delay: Duration::ZERO, begins: None }
+    }
+}
+
+/// Server with a rate over time and a token bucket.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub(crate) struct Fluid {
     schedule: Schedule,
     now: Cursor,
     /// Position at the last departure that had to wait.
@@ -265,7 +298,7 @@ pub(crate) struct Server {
     depth: u128,
 }
 
-impl Server {
+impl Fluid {
     pub(crate) fn new(model: &RateModel, burst: Bytes, rng: Rng) -> Self {
         let schedule = Schedule::new(model, rng);
         let start = Cursor { at: Time::ZERO, work: 0, segment: schedule.segment(Time::ZERO) };
@@ -310,13 +343,13 @@ impl Server {
         self.frontier = self.frontier.saturating_add(u128::from(size) * BYTE);
         let needed = self.frontier.saturating_sub(self.depth);
         if needed <= self.now.work {
-            return Departure { at: self.now.at, extra_delay: self.now.segment.extra_delay };
+            return Departure { extra_delay: self.now.segment.extra_delay, ..Departure::new(self.now.at) };
         }
         if self.departure.at <= self.now.at {
             self.departure = self.now;
         }
         let at = self.departure.reach(needed, &self.schedule);
-        Departure { at, extra_delay: self.departure.segment.extra_delay }
+        Departure { extra_delay: self.departure.segment.extra_delay, ..Departure::new(at) }
     }
 }
 
@@ -329,11 +362,11 @@ mod tests {
 
     use super::*;
 
-    fn server(model: &RateModel, burst: u64) -> Server {
-        Server::new(model, Bytes(burst), Rng::stream(1, "l.slots"))
+    fn server(model: &RateModel, burst: u64) -> Fluid {
+        Fluid::new(model, Bytes(burst), Rng::stream(1, "l.slots"))
     }
 
-    fn constant(rate: u64, burst: u64) -> Server {
+    fn constant(rate: u64, burst: u64) -> Fluid {
         server(&RateModel::Constant(Rate(rate)), burst)
     }
 
@@ -360,7 +393,7 @@ mod tests {
         assert!((model.capacity(Time::ZERO, end, rng()) / sum - 1.0).abs() < 1e-9);
     }
 
-    fn depart(server: &mut Server, now: Time, size: u32) -> Time {
+    fn depart(server: &mut Fluid, now: Time, size: u32) -> Time {
         server.advance(now);
         server.depart(size).at
     }

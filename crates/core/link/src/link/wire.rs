@@ -10,7 +10,8 @@ use crate::delay::Propagation;
 use crate::faults::Faults;
 use crate::loss::Losses;
 use crate::packet::Packet;
-use crate::rate::{Departure, Server};
+use crate::rate::Departure;
+use crate::server::Server;
 
 #[derive(Debug)]
 struct Stored<P> {
