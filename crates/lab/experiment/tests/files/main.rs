@@ -17,4 +17,5 @@ mod spec_recovery;
 mod spec_reverse;
 mod spec_stack;
 mod spec_steps;
+mod spec_traces;
 mod spec_verdicts;
