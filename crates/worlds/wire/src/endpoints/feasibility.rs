@@ -192,6 +192,7 @@ fn shifted(mut link: LinkConfig, by: Duration) -> LinkConfig {
         RateModel::Slots(slots) => {
             slots.phase = Duration((slots.phase.0 + by.0) % slots.period.0.max(1));
         }
+        RateModel::Trace(trace) => *trace = trace.clone().delayed(by),
     }
     link
 }
