@@ -27,10 +27,10 @@
 //! leaves = T(ceil(F / S) - 1)      the packet is delivered
 //! ```
 //!
-//! This is Lindley's recursion over bytes instead of time. The maximum skips chances before the
-//! arrival, and the rest of one that others have used in part. A chance after the arrival always
-//! has `floor(B / S) >= N(a)`, so that every packet waits. If `T(floor(F / S)) > a`, the link is
-//! busy and F is the maximum; only an idle link searches for N(a).
+//! This is Lindley's recursion over bytes instead of time. The maximum skips the chances up to the
+//! arrival, and the rest of one that others have used in part. So every packet waits for a chance.
+//! If `T(floor(F / S)) > a`, then `N(a) <= floor(F / S)` and F is the maximum, without a search:
+//! only a packet that finds the link idle searches for N(a).
 //!
 //! Deviations: a packet may be larger than a chance (mm-link ends there, 162-164). The limit of a
 //! queue counts sizes without the 4 bytes. Arrivals have nanoseconds, where mm-link rounds down to

@@ -6,7 +6,7 @@
 //! 0.0  2.45                Pensieve: seconds and Mbit/s, separated by spaces or tabs
 //! 1.0  3.10
 //!
-//! time_s,rate_mbit_s       CSV: a column of times and one of rates, with units; others are ignored
+//! time_s,rate_mbit_s       CSV: a column of times and one of rates, with units; others ignored
 //! 0,2.45
 //! 1,3.10
 //! ```
@@ -43,6 +43,8 @@ const FORMS: &str = "write whole milliseconds, one per line (Mahimahi); or secon
 const TIMES: Units = &[("time_s", 1e9), ("time_ms", 1e6), ("time_us", 1e3)];
 const RATES: Units = &[("rate_bit_s", 1.0), ("rate_kbit_s", 1e3), ("rate_mbit_s", 1e6), ("rate_gbit_s", 1e9)];
 
+/// Name of a column, its place, and its unit.
+type Column = (&'static str, usize, f64);
 type Units = &'static [(&'static str, f64)];
 
 /// Mistake in the file of a trace.
@@ -77,89 +79,64 @@ impl Recording {
     pub fn parse(text: &str) -> Result<Self, Mistake> {
         let text = text.trim_start_matches('\u{feff}').trim_end();
         let first = text.lines().next().unwrap_or_default();
-        if text.is_empty() {
-            return Err(mistake(1, "the trace is empty", FORMS));
-        }
-        if text.lines().nth(MAX_LINES).is_some() {
+        let parsed = if text.lines().nth(MAX_LINES).is_some() {
             let wrong = format!("the trace has more than {MAX_LINES} lines");
-            return Err(mistake(MAX_LINES + 1, wrong, "cut it; it repeats"));
-        }
-        let words = first.split_whitespace().count();
-        if first.contains(|c: char| c.is_ascii_alphabetic()) && first.contains(',') {
-            rates_of_csv(first, text)
-        } else if words == 2 && !first.contains(',') {
-            rates_of_pensieve(text)
-        } else if words == 1 && !first.contains(',') {
-            chances(text)
+            Err(mistake(MAX_LINES + 1, wrong, "cut it; it repeats"))
+        } else if first.contains(',') {
+            let columns = column(first, TIMES).and_then(|time| Ok([time, column(first, RATES)?]));
+            columns.and_then(|columns| csv(text, columns))
         } else {
-            Err(mistake(1, format!("`{}` begins no trace", shown(first)), FORMS))
-        }
+            match first.split_whitespace().count() {
+                0 => Err(mistake(1, "the trace is empty", FORMS)),
+                1 => chances(text),
+                _ => pensieve(text),
+            }
+        };
+        // Whoever errs in the first line may not know the formats.
+        let forms = |mistake: Mistake| match mistake.line {
+            1 => Mistake { right: FORMS.to_owned(), ..mistake },
+            _ => mistake,
+        };
+        parsed.map(Self).map_err(forms)
     }
 }
 
-fn chances(text: &str) -> Result<Recording, Mistake> {
+fn chances(text: &str) -> Result<Kind, Mistake> {
     let mut times: Vec<u32> = Vec::new();
     for (line, word) in (1..).zip(text.lines().map(str::trim)) {
         let time = word.parse().map_err(|_| {
             let wrong = format!("`{}` is not a whole number of ms from 0 to {MAX_MS}", shown(word));
-            mistake(line, wrong, if line == 1 { FORMS } else { "write one delivery time, like 1520" })
+            mistake(line, wrong, "write one delivery time, like 1520")
         })?;
-        match times.last() {
-            Some(&before) if time < before => {
-                let wrong = format!("{time} ms comes after {before} ms");
-                return Err(mistake(line, wrong, "the times must not decrease"));
-            }
-            _ => times.push(time),
+        if let Some(before) = times.last().filter(|before| time < **before) {
+            let wrong = format!("{time} ms comes after {before} ms");
+            return Err(mistake(line, wrong, "the times must not decrease"));
         }
+        times.push(time);
     }
     let lines = times.len();
-    let chances = Chances::new(times).ok_or_else(|| {
-        mistake(lines, "the last time is 0", "it is the period of the trace and must be above 0")
-    })?;
-    Ok(Recording(Kind::Chances(Arc::new(chances))))
+    let chances = Chances::new(times)
+        .ok_or_else(|| mistake(lines, "the last time, which is the period, is 0", "it must be above 0"))?;
+    Ok(Kind::Chances(Arc::new(chances)))
 }
 
-fn rates_of_pensieve(text: &str) -> Result<Recording, Mistake> {
-    let row = |line: usize, text: &str| {
-        let mut words = text.split_whitespace();
-        let (Some(time), Some(rate), None) = (words.next(), words.next(), words.next()) else {
-            let wrong = format!("`{}` is not a time and a rate", shown(text));
-            return Err(mistake(line, wrong, "write seconds and Mbit/s, like 12.5 3.10"));
-        };
-        Ok((number(line, time, "a time in s", 1e9)?, number(line, rate, "a rate in Mbit/s", 1e6)?))
-    };
-    let rows = (1..).zip(text.lines()).map(|(line, text)| row(line, text));
-    let rows = in_order(1, rows)?;
+fn pensieve(text: &str) -> Result<Kind, Mistake> {
+    let columns = [("a time in s", 0, 1e9), ("a rate in Mbit/s", 1, 1e6)];
+    let rows = rows(text.lines().map(|line| line.split_whitespace().collect()), 1, columns)?;
     // Each rate ends at its own time.
     let steps = rows.windows(2).map(|pair| (pair[0].0, pair[1].1)).collect();
-    rates(steps, rows.last().map_or(0, |row| row.0))
+    Ok(Kind::Rates(Arc::new(Rates::new(steps, rows.last().map_or(0, |row| row.0)))))
 }
 
-fn rates_of_csv(header: &str, text: &str) -> Result<Recording, Mistake> {
-    let (time, rate) = (column(header, TIMES)?, column(header, RATES)?);
-    let cell = |line: usize, cells: &[&str], (name, index, unit): (&str, usize, f64)| {
-        let text = cells.get(index).ok_or_else(|| {
-            mistake(line, format!("no cell for {name}"), "every line needs as many cells as the header")
-        })?;
-        number(line, text, name, unit)
-    };
-    let row = |line: usize, text: &str| {
-        let cells: Vec<&str> = text.split(',').map(str::trim).collect();
-        Ok((cell(line, &cells, time)?, cell(line, &cells, rate)?))
-    };
-    let rows = (1..).zip(text.lines()).skip(1).map(|(line, text)| row(line, text));
-    let rows = in_order(2, rows)?;
+fn csv(text: &str, columns: [Column; 2]) -> Result<Kind, Mistake> {
+    let rows = rows(text.lines().skip(1).map(|line| line.split(',').collect()), 2, columns)?;
+    // The last rate holds as long as the one before.
     let period = rows.windows(2).last().map_or(0, |pair| 2 * pair[1].0 - pair[0].0);
-    rates(rows, period)
-}
-
-fn rates(steps: Vec<(u64, u64)>, period: u64) -> Result<Recording, Mistake> {
-    let rates = Rates::new(steps, period).ok_or_else(|| mistake(1, "the trace is empty", FORMS))?;
-    Ok(Recording(Kind::Rates(Arc::new(rates))))
+    Ok(Kind::Rates(Arc::new(Rates::new(rows, period))))
 }
 
 /// Returns the name, the place and the unit of the first column with one of these units.
-fn column(header: &str, units: Units) -> Result<(&'static str, usize, f64), Mistake> {
+fn column(header: &str, units: Units) -> Result<Column, Mistake> {
     let known = |(index, name): (usize, &str)| {
         let unit = units.iter().find(|unit| unit.0 == name.trim());
         unit.map(|&(name, unit)| (name, index, unit))
@@ -170,36 +147,34 @@ fn column(header: &str, units: Units) -> Result<(&'static str, usize, f64), Mist
     })
 }
 
-/// Parses a number in some unit.
-fn number(line: usize, text: &str, what: &str, unit: f64) -> Result<f64, Mistake> {
+/// Parses the cell of a column, in its unit.
+fn cell(line: usize, cells: &[&str], (what, index, unit): Column) -> Result<f64, Mistake> {
+    let text = cells.get(index).map_or("", |cell| cell.trim());
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number * unit),
         _ => Err(mistake(line, format!("`{}` is not {what}", shown(text)), "write a number of at least 0")),
     }
 }
 
-/// Returns times in ns, counted from the first, and rates in bit/s. `first` is the line of the
-/// first row.
-fn in_order(
+/// Returns times in ns, counted from the first, and rates in bit/s, at least two. `first` is the
+/// line of the first row.
+fn rows<'a>(
+    rows: impl Iterator<Item = Vec<&'a str>>,
     first: usize,
-    rows: impl Iterator<Item = Result<(f64, f64), Mistake>>,
+    [time, rate]: [Column; 2],
 ) -> Result<Vec<(u64, u64)>, Mistake> {
-    let (mut all, mut begin): (Vec<(u64, u64)>, f64) = (Vec::new(), 0.0);
-    for (line, row) in (first..).zip(rows) {
-        let (time, rate) = row?;
-        if all.is_empty() {
-            begin = time;
-        }
-        let at = (time - begin).round() as u64;
+    let (mut all, mut begin): (Vec<(u64, u64)>, Option<f64>) = (Vec::new(), None);
+    for (line, cells) in (first..).zip(rows) {
+        let (time, rate) = (cell(line, &cells, time)?, cell(line, &cells, rate)?);
+        let time = time - *begin.get_or_insert(time);
+        let at = time.round() as u64;
         if all.last().is_some_and(|before| at < before.0 + MIN_STEP) {
             let wrong = "the time is not at least 100 us after the one before";
             return Err(mistake(line, wrong, "the times must increase"));
         }
-        if time - begin > f64::from(MAX_MS) * 1e6 {
-            return Err(mistake(line, "the time is more than 49 days", "check its unit"));
-        }
-        if rate > MAX_RATE {
-            return Err(mistake(line, "the rate is above 10 Tbit/s", "check its unit"));
+        if time > f64::from(MAX_MS) * 1e6 || rate > MAX_RATE {
+            let wrong = "the time is above 49 days, or the rate above 10 Tbit/s";
+            return Err(mistake(line, wrong, "check the units"));
         }
         all.push((at, rate.round() as u64));
     }
@@ -275,8 +250,8 @@ mod tests {
             ("", "line 1: the trace is empty; write whole milliseconds, one per line (Mahimahi); or seconds"),
             (" \n\n", "line 1: the trace is empty"),
             ("hello", "line 1: `hello` is not a whole number of ms from 0 to 4294967295; write whole"),
-            ("1,2", "line 1: `1,2` begins no trace; write"),
-            ("1 2 3", "line 1: `1 2 3` begins no trace; write"),
+            ("hello world", "line 1: `hello` is not a time in s; write whole"),
+            ("1,2", "line 1: no column time_s, time_ms, time_us in the header; write whole"),
             ("5\n\n7", "line 2: `` is not a whole number"),
             (
                 "5\n-3",
@@ -289,19 +264,19 @@ mod tests {
                 "line 1: `9999999999999999999999999999999999999999`",
             ),
             ("5\n3", "line 2: 3 ms comes after 5 ms; the times must not decrease"),
-            ("0\n0\n", "line 2: the last time is 0; it is the period of the trace and must be above 0"),
+            ("0\n0\n", "line 2: the last time, which is the period, is 0; it must be above 0"),
             ("0 1\n1 x", "line 2: `x` is not a rate in Mbit/s; write a number of at least 0"),
-            ("0 1\n1", "line 2: `1` is not a time and a rate; write seconds and Mbit/s, like 12.5 3.10"),
+            ("0 1\n1", "line 2: `` is not a rate in Mbit/s; write a number of at least 0"),
             ("0 1\n-1 1", "line 2: `-1` is not a time in s"),
             ("0 1\n1 1\n1 2", "line 3: the time is not at least 100 us after the one before"),
             ("0 1\n1 NaN", "line 2: `NaN` is not a rate"),
-            ("0 1\n1 1e9", "line 2: the rate is above 10 Tbit/s; check its unit"),
-            ("0 1\n1e8 1", "line 2: the time is more than 49 days; check its unit"),
+            ("0 1\n1 1e9", "line 2: the time is above 49 days, or the rate above 10 Tbit/s; check the units"),
+            ("0 1\n1e8 1", "line 2: the time is above 49 days"),
             ("0 1", "line 1: the trace has no second time"),
-            ("time,rate_mbit_s\n0,1", "line 1: no column time_s, time_ms, time_us in the header; name"),
+            ("time,rate_mbit_s\n0,1", "line 1: no column time_s, time_ms, time_us in the header; write"),
             ("time_s,rate\n0,1", "line 1: no column rate_bit_s, rate_kbit_s, rate_mbit_s, rate_gbit_s in"),
             ("time_s,rate_bit_s", "line 2: the trace has no second time"),
-            ("time_s,rate_bit_s\n0,1\n1", "line 3: no cell for rate_bit_s; every line needs as many cells"),
+            ("time_s,rate_bit_s\n0,1\n1", "line 3: `` is not rate_bit_s; write a number"),
             ("time_s,rate_bit_s\n0,1\n1,-1", "line 3: `-1` is not rate_bit_s"),
         ] {
             let said = Recording::parse(text).unwrap_err().to_string();

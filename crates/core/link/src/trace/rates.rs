@@ -14,11 +14,9 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Creates rates from their starts, in order from 0, and the period. Returns `None` if there
-    /// are none.
-    pub(super) fn new(steps: Vec<(u64, u64)>, period: u64) -> Option<Self> {
-        let last = steps.last()?.0;
-        (last < period).then_some(Self { steps, period })
+    /// Creates rates from their starts, in order from 0, and the period, above the last start.
+    pub(super) fn new(steps: Vec<(u64, u64)>, period: u64) -> Self {
+        Self { steps, period }
     }
 
     pub(super) fn constant(Rate(rate): Rate) -> Self {
