@@ -25,7 +25,6 @@ mod loss;
 mod packet;
 mod rate;
 mod segment;
-mod server;
 mod slots;
 mod steps;
 mod trace;

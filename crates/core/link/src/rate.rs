@@ -27,7 +27,7 @@ use units::{Bytes, Duration, Rate, Rng, Time};
 
 use crate::segment::Segment;
 use crate::slots::{SlotModel, Slots};
-use crate::trace::{Chances, Rates, Trace};
+use crate::trace::{ChanceServer, Chances, Rates, Trace};
 
 /// Rate of a link over time. In files: `"10 Mbit/s"`, steps `[["0 s", "10 Mbit/s"], ["30 s", "5
 /// Mbit/s"]]`, or the table of a [`SlotModel`] or of a [`TraceFile`](crate::TraceFile).
@@ -41,7 +41,7 @@ pub enum RateModel {
     Steps(#[cfg_attr(feature = "schema", schemars(with = "Vec<(Duration, Rate)>"))] Vec<(Time, Rate)>),
     /// Rates drawn anew on a fixed grid.
     Slots(SlotModel),
-    /// Recorded link. Whoever reads files creates it; it is not deserialised.
+    /// Recorded link, created by the reader of its file and not deserialised.
     Trace(#[cfg_attr(feature = "schema", schemars(with = "crate::TraceFile"))] Trace),
 }
 
@@ -285,9 +285,10 @@ impl Departure {
     }
 }
 
-/// Server with a rate over time and a token bucket.
+/// Server with its token bucket, or with chances to deliver in place of a rate.
 #[derive(Debug)]
-pub(crate) struct Fluid {
+pub(crate) struct Server {
+    chances: Option<ChanceServer>,
     schedule: Schedule,
     now: Cursor,
     /// Position at the last departure that had to wait.
@@ -298,12 +299,13 @@ pub(crate) struct Fluid {
     depth: u128,
 }
 
-impl Fluid {
+impl Server {
     pub(crate) fn new(model: &RateModel, burst: Bytes, rng: Rng) -> Self {
         let schedule = Schedule::new(model, rng);
         let start = Cursor { at: Time::ZERO, work: 0, segment: schedule.segment(Time::ZERO) };
         let depth = u128::from(burst.0) * BYTE;
-        Self { schedule, now: start, departure: start, frontier: 0, depth }
+        let chances = model.chances().map(|(chances, phase)| ChanceServer::new(chances.clone(), phase));
+        Self { chances, schedule, now: start, departure: start, frontier: 0, depth }
     }
 
     /// Advances to `now`, which never goes back and is never [`Time::NEVER`].
@@ -318,7 +320,7 @@ impl Fluid {
         self.now.at < self.now.segment.outage_until
     }
 
-    /// Returns the current rate.
+    /// Returns the current rate, which is the mean of chances.
     pub(crate) fn rate(&self) -> Rate {
         Rate(self.now.segment.rate)
     }
@@ -329,9 +331,23 @@ impl Fluid {
         full.saturating_sub(self.depth) <= self.now.work
     }
 
+    /// Returns the time at which a packet that arrives now begins, or the next of those that wait,
+    /// if it waits for a chance.
+    #[inline]
+    pub(crate) fn begins(&mut self, arrives: bool) -> Option<Time> {
+        let chances = self.chances.as_mut()?;
+        if arrives {
+            chances.skip(self.now.at);
+        }
+        Some(chances.begins())
+    }
+
     /// Returns the departure of a packet that arrives now.
     #[inline]
     pub(crate) fn depart(&mut self, size: u32) -> Departure {
+        if let Some(chances) = &mut self.chances {
+            chances.skip(self.now.at);
+        }
         self.frontier = self.frontier.max(self.now.work);
         self.depart_next(size)
     }
@@ -340,6 +356,9 @@ impl Fluid {
     /// now. That departure was rounded up, so the work done since belongs to this packet.
     #[inline]
     pub(crate) fn depart_next(&mut self, size: u32) -> Departure {
+        if let Some(chances) = &mut self.chances {
+            return chances.depart(size);
+        }
         self.frontier = self.frontier.saturating_add(u128::from(size) * BYTE);
         let needed = self.frontier.saturating_sub(self.depth);
         if needed <= self.now.work {
@@ -362,11 +381,11 @@ mod tests {
 
     use super::*;
 
-    fn server(model: &RateModel, burst: u64) -> Fluid {
-        Fluid::new(model, Bytes(burst), Rng::stream(1, "l.slots"))
+    fn server(model: &RateModel, burst: u64) -> Server {
+        Server::new(model, Bytes(burst), Rng::stream(1, "l.slots"))
     }
 
-    fn constant(rate: u64, burst: u64) -> Fluid {
+    fn constant(rate: u64, burst: u64) -> Server {
         server(&RateModel::Constant(Rate(rate)), burst)
     }
 
@@ -393,7 +412,7 @@ mod tests {
         assert!((model.capacity(Time::ZERO, end, rng()) / sum - 1.0).abs() < 1e-9);
     }
 
-    fn depart(server: &mut Fluid, now: Time, size: u32) -> Time {
+    fn depart(server: &mut Server, now: Time, size: u32) -> Time {
         server.advance(now);
         server.depart(size).at
     }

@@ -8,8 +8,7 @@ use crate::backlog::{Count, Occupancy};
 use crate::config::LinkConfig;
 use crate::counters::{DropReason, QueueTime};
 use crate::limit::{Capacity, LimitCounts};
-use crate::rate::Departure;
-use crate::server::Server;
+use crate::rate::{Departure, Server};
 use crate::steps::Stepper;
 
 /// Queue before the server.

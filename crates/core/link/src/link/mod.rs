@@ -36,7 +36,7 @@ use crate::counters::{Admitted, Counters, DropReason, Dropped, PacketOutcome, Qu
 use crate::faults::Faults;
 use crate::loss::Losses;
 use crate::packet::Packet;
-use crate::server::Server;
+use crate::rate::Server;
 
 #[derive(Debug)]
 // There is one per link, and the large variant is the fast one, so it is not boxed.

@@ -10,8 +10,7 @@ use crate::delay::Propagation;
 use crate::faults::Faults;
 use crate::loss::Losses;
 use crate::packet::Packet;
-use crate::rate::Departure;
-use crate::server::Server;
+use crate::rate::{Departure, Server};
 
 #[derive(Debug)]
 struct Stored<P> {

@@ -103,7 +103,6 @@ pub(crate) struct ChanceServer {
     chances: Arc<Chances>,
     /// Position in the chances at time zero, in ns.
     phase: u64,
-    now: Time,
     /// Chance with the first free byte: floor(F / S).
     chance: u64,
     /// Bytes of this chance that are taken: F mod S.
@@ -112,52 +111,33 @@ pub(crate) struct ChanceServer {
 
 impl ChanceServer {
     pub(crate) fn new(chances: Arc<Chances>, phase: u64) -> Self {
-        Self { chances, phase, now: Time::ZERO, chance: 0, taken: 0 }
+        Self { chances, phase, chance: 0, taken: 0 }
     }
 
+    /// Skips the chances up to now.
     #[inline]
-    pub(crate) fn advance(&mut self, now: Time) {
-        self.now = now;
-    }
-
-    /// Returns the mean rate.
-    pub(crate) fn rate(&self) -> Rate {
-        self.chances.mean()
-    }
-
-    /// Returns the departure of a packet that arrives now.
-    #[inline]
-    pub(crate) fn depart(&mut self, size: u32) -> Departure {
-        self.skip();
-        self.depart_next(size)
-    }
-
-    /// Returns the time at which an arriving packet, or the next waiting one, begins.
-    pub(crate) fn begins(&mut self, arrives: bool) -> Time {
-        if arrives {
-            self.skip();
+    pub(crate) fn skip(&mut self, now: Time) {
+        if self.begins() <= now {
+            self.chance = self.chances.count(now.0.saturating_add(self.phase));
+            self.taken = 0;
         }
+    }
+
+    /// Returns the time of the first free byte.
+    #[inline]
+    pub(crate) fn begins(&self) -> Time {
         self.time(self.chance)
     }
 
     /// Returns the departure of a packet that begins with the first free byte.
     #[inline]
-    pub(crate) fn depart_next(&mut self, size: u32) -> Departure {
-        let begins = self.time(self.chance);
+    pub(crate) fn depart(&mut self, size: u32) -> Departure {
+        let begins = Some(self.begins());
         let end = self.taken + u64::from(size) + PACKET_INFORMATION;
         let last = self.chance.saturating_add((end - 1) / CHANCE);
         self.chance = self.chance.saturating_add(end / CHANCE);
         self.taken = end % CHANCE;
-        Departure { begins: Some(begins), ..Departure::new(self.time(last)) }
-    }
-
-    /// Skips the chances up to now.
-    #[inline]
-    fn skip(&mut self) {
-        if self.time(self.chance) <= self.now {
-            self.chance = self.chances.count(self.now.0.saturating_add(self.phase));
-            self.taken = 0;
-        }
+        Departure { begins, ..Departure::new(self.time(last)) }
     }
 
     #[inline]
