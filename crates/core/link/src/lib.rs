@@ -18,6 +18,7 @@ mod backlog;
 mod config;
 mod counters;
 mod delay;
+mod departure;
 mod faults;
 mod limit;
 mod link;

@@ -25,6 +25,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::{Bytes, Duration, Rate, Rng, Time};
 
+use crate::departure::Departure;
 use crate::segment::Segment;
 use crate::slots::{SlotModel, Slots};
 use crate::trace::{ChanceServer, Chances, Rates, Trace};
@@ -268,22 +269,6 @@ fn divide(missing: u128, rate: u64) -> (u64, u64) {
 
 /// Work of one byte.
 const BYTE: u128 = 8_000_000_000;
-
-/// Departure of a packet from the server.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Departure {
-    pub(crate) at: Time,
-    /// Extra delay of the segment in which it departs.
-    pub(crate) extra_delay: Duration,
-    /// Time at which it leaves the queue, if that is not as soon as the packet ahead has departed.
-    pub(crate) begins: Option<Time>,
-}
-
-impl Departure {
-    pub(crate) fn new(at: Time) -> Self {
-        Self { at, extra_delay: Duration::ZERO, begins: None }
-    }
-}
 
 /// Server with its token bucket, or with chances to deliver in place of a rate.
 #[derive(Debug)]

@@ -7,8 +7,9 @@ use crate::aqm::red::{Red, Verdict};
 use crate::backlog::{Count, Occupancy};
 use crate::config::LinkConfig;
 use crate::counters::{DropReason, QueueTime};
+use crate::departure::Departure;
 use crate::limit::{Capacity, LimitCounts};
-use crate::rate::{Departure, Server};
+use crate::rate::Server;
 use crate::steps::Stepper;
 
 /// Queue before the server.

@@ -40,7 +40,7 @@ use std::sync::Arc;
 
 use units::{Rate, Time};
 
-use crate::rate::Departure;
+use crate::departure::Departure;
 
 /// Bytes of a chance.
 const CHANCE: u64 = 1504;
