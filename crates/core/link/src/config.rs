@@ -145,6 +145,9 @@ impl LinkConfig {
             }
             _ => {}
         }
+        if self.burst > Bytes(0) && self.rate.chances().is_some() {
+            return Err("`burst` has no meaning for chances to deliver; remove it".to_owned());
+        }
         self.check_aqm()?;
         self.delay_steps.check("delay")?;
         self.limit_steps.check("queue")?;

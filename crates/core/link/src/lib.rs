@@ -9,7 +9,7 @@
 //! A packet passes through a [`Link`] in this order, with one file for each element:
 //!
 //! ```text
-//! bleaching -> loss -> limit and AQM (+ backlog) -> rate (constant, steps, slots; token bucket) -> delay (jitter,
+//! bleaching -> loss -> limit and AQM (+ backlog) -> rate (constant, steps, slots, trace; token bucket) -> delay (jitter,
 //! reordering)
 //! ```
 
@@ -18,6 +18,7 @@ mod backlog;
 mod config;
 mod counters;
 mod delay;
+mod departure;
 mod faults;
 mod limit;
 mod link;
@@ -27,6 +28,7 @@ mod rate;
 mod segment;
 mod slots;
 mod steps;
+mod trace;
 
 pub use aqm::{Aqm, Threshold};
 pub use backlog::{Backlog, Count};
@@ -39,4 +41,5 @@ pub use packet::Packet;
 pub use rate::RateModel;
 pub use slots::SlotModel;
 pub use steps::Steps;
+pub use trace::{Mistake, Recording, Trace, TraceFile};
 pub use units;

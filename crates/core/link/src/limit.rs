@@ -14,6 +14,9 @@
 //! larger than the limit is dropped (Linux: such a fifo may not be bypassed). Only behind a token
 //! bucket a packet that finds its tokens passes any limit, because it does not wait.
 //!
+//! With chances to deliver (`trace/chances.rs`), a packet waits and counts until the chance that
+//! serves its first byte, although the link is idle.
+//!
 //! A token bucket has no packet in transmission: the first packet waits for its tokens in the queue
 //! and counts. (Linux' sch_tbf peeks at it there and takes it when it may leave at once.)
 //!

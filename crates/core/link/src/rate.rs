@@ -19,16 +19,19 @@
 //! their departures are computed on arrival.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::{Bytes, Duration, Rate, Rng, Time};
 
+use crate::departure::Departure;
 use crate::segment::Segment;
 use crate::slots::{SlotModel, Slots};
+use crate::trace::{ChanceServer, Chances, Rates, Trace};
 
 /// Rate of a link over time. In files: `"10 Mbit/s"`, steps `[["0 s", "10 Mbit/s"], ["30 s", "5
-/// Mbit/s"]]`, or the table of a [`SlotModel`].
+/// Mbit/s"]]`, or the table of a [`SlotModel`] or of a [`TraceFile`](crate::TraceFile).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(untagged, inline))]
 pub enum RateModel {
@@ -39,22 +42,37 @@ pub enum RateModel {
     Steps(#[cfg_attr(feature = "schema", schemars(with = "Vec<(Duration, Rate)>"))] Vec<(Time, Rate)>),
     /// Rates drawn anew on a fixed grid.
     Slots(SlotModel),
+    /// Recorded link, created by the reader of its file and not deserialised.
+    Trace(#[cfg_attr(feature = "schema", schemars(with = "crate::TraceFile"))] Trace),
 }
 
 impl RateModel {
-    /// Returns the rate that BDP and buffer time refer to: the first step's above 0, or the median
-    /// of the slots.
+    /// Returns the rate that BDP and buffer time refer to: the first step's above 0, the median of
+    /// the slots, or the mean of the trace.
     pub fn nominal(&self) -> Rate {
         match self {
             Self::Constant(rate) => *rate,
             Self::Steps(steps) => steps.iter().map(|step| step.1).find(|rate| rate.0 > 0).unwrap_or_default(),
             Self::Slots(slots) => slots.median,
+            Self::Trace(trace) => trace.mean(),
+        }
+    }
+
+    /// Returns the chances to deliver of a trace that has them, and the position in them at time
+    /// zero.
+    pub(crate) fn chances(&self) -> Option<(&Arc<Chances>, u64)> {
+        match self {
+            Self::Trace(trace) => trace.chances(),
+            _ => None,
         }
     }
 
     /// Returns the bytes that the link could carry between these times: the integral of its rate.
     /// `rng` draws the slots.
     pub(crate) fn capacity(&self, from: Time, to: Time, rng: Rng) -> f64 {
+        if let Some((chances, phase)) = self.chances() {
+            return chances.capacity(from, to, phase);
+        }
         let schedule = Schedule::new(self, rng);
         let (mut at, mut work) = (from, 0.0);
         while at < to {
@@ -77,7 +95,7 @@ impl RateModel {
             Self::Steps(steps) if !steps.is_sorted_by(|a, b| a.0 < b.0) => {
                 Err("the times of the steps of `rate` must increase".to_owned())
             }
-            Self::Steps(_) => Ok(()),
+            Self::Steps(_) | Self::Trace(_) => Ok(()),
             Self::Slots(slots) => slots.check(),
         }
     }
@@ -89,6 +107,7 @@ impl Serialize for RateModel {
             Self::Constant(rate) => rate.serialize(s),
             Self::Steps(steps) => s.collect_seq(steps.iter().map(|&(at, rate)| (at - Time::ZERO, rate))),
             Self::Slots(slots) => slots.serialize(s),
+            Self::Trace(trace) => trace.serialize(s),
         }
     }
 }
@@ -127,6 +146,8 @@ impl<'de> de::Visitor<'de> for Shape {
 enum Schedule {
     Steps(Vec<(Time, Rate)>),
     Slots(Slots),
+    /// Rates of a trace, and the position in them at time zero.
+    Rates(Arc<Rates>, u64),
 }
 
 impl Schedule {
@@ -139,6 +160,10 @@ impl Schedule {
                 Self::Steps(steps)
             }
             RateModel::Slots(model) => Self::Slots(Slots::new(model, rng)),
+            RateModel::Trace(trace) => {
+                let (rates, phase) = trace.rates();
+                Self::Rates(rates, phase)
+            }
         }
     }
 
@@ -152,6 +177,7 @@ impl Schedule {
                 Segment::constant(rate, steps.get(next).map_or(Time::NEVER, |step| step.0))
             }
             Self::Slots(slots) => slots.segment(at),
+            Self::Rates(rates, phase) => rates.segment(at, *phase),
         }
     }
 }
@@ -244,17 +270,10 @@ fn divide(missing: u128, rate: u64) -> (u64, u64) {
 /// Work of one byte.
 const BYTE: u128 = 8_000_000_000;
 
-/// Departure of a packet from the server.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Departure {
-    pub(crate) at: Time,
-    /// Extra delay of the segment in which it departs.
-    pub(crate) extra_delay: Duration,
-}
-
-/// Server with its token bucket.
+/// Server with its token bucket, or with chances to deliver in place of a rate.
 #[derive(Debug)]
 pub(crate) struct Server {
+    chances: Option<ChanceServer>,
     schedule: Schedule,
     now: Cursor,
     /// Position at the last departure that had to wait.
@@ -270,7 +289,8 @@ impl Server {
         let schedule = Schedule::new(model, rng);
         let start = Cursor { at: Time::ZERO, work: 0, segment: schedule.segment(Time::ZERO) };
         let depth = u128::from(burst.0) * BYTE;
-        Self { schedule, now: start, departure: start, frontier: 0, depth }
+        let chances = model.chances().map(|(chances, phase)| ChanceServer::new(chances.clone(), phase));
+        Self { chances, schedule, now: start, departure: start, frontier: 0, depth }
     }
 
     /// Advances to `now`, which never goes back and is never [`Time::NEVER`].
@@ -285,7 +305,7 @@ impl Server {
         self.now.at < self.now.segment.outage_until
     }
 
-    /// Returns the current rate.
+    /// Returns the current rate, which is the mean of chances.
     pub(crate) fn rate(&self) -> Rate {
         Rate(self.now.segment.rate)
     }
@@ -296,9 +316,23 @@ impl Server {
         full.saturating_sub(self.depth) <= self.now.work
     }
 
+    /// Returns the time at which a packet that arrives now begins, or the next of those that wait,
+    /// if it waits for a chance.
+    #[inline]
+    pub(crate) fn begins(&mut self, arrives: bool) -> Option<Time> {
+        let chances = self.chances.as_mut()?;
+        if arrives {
+            chances.skip(self.now.at);
+        }
+        Some(chances.begins())
+    }
+
     /// Returns the departure of a packet that arrives now.
     #[inline]
     pub(crate) fn depart(&mut self, size: u32) -> Departure {
+        if let Some(chances) = &mut self.chances {
+            chances.skip(self.now.at);
+        }
         self.frontier = self.frontier.max(self.now.work);
         self.depart_next(size)
     }
@@ -307,16 +341,19 @@ impl Server {
     /// now. That departure was rounded up, so the work done since belongs to this packet.
     #[inline]
     pub(crate) fn depart_next(&mut self, size: u32) -> Departure {
+        if let Some(chances) = &mut self.chances {
+            return chances.depart(size);
+        }
         self.frontier = self.frontier.saturating_add(u128::from(size) * BYTE);
         let needed = self.frontier.saturating_sub(self.depth);
         if needed <= self.now.work {
-            return Departure { at: self.now.at, extra_delay: self.now.segment.extra_delay };
+            return Departure { extra_delay: self.now.segment.extra_delay, ..Departure::new(self.now.at) };
         }
         if self.departure.at <= self.now.at {
             self.departure = self.now;
         }
         let at = self.departure.reach(needed, &self.schedule);
-        Departure { at, extra_delay: self.departure.segment.extra_delay }
+        Departure { extra_delay: self.departure.segment.extra_delay, ..Departure::new(at) }
     }
 }
 

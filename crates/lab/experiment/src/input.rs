@@ -41,15 +41,21 @@ pub fn read(path: &Path) -> Result<String, Diagnostic> {
 ///
 /// # Errors See [`read`].
 pub fn read_from(label: &str, reader: impl Read) -> Result<String, Diagnostic> {
+    read_at_most(MAX_BYTES, "a text, not data", label, reader)
+}
+
+/// Reads a text of at most this many bytes. `smaller` is the advice if it has more.
+pub(crate) fn read_at_most(
+    most: u64,
+    smaller: &str,
+    label: &str,
+    reader: impl Read,
+) -> Result<String, Diagnostic> {
     let mut bytes = Vec::new();
-    let read = reader.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+    let read = reader.take(most + 1).read_to_end(&mut bytes);
     read.map_err(|e| Diagnostic::new(label, unreadable(&e), ""))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(Diagnostic::new(
-            label,
-            format!("larger than {} MiB", MAX_BYTES >> 20),
-            "a text, not data",
-        ));
+    if bytes.len() as u64 > most {
+        return Err(Diagnostic::new(label, format!("larger than {} MiB", most >> 20), smaller));
     }
     String::from_utf8(bytes).map_err(|e| {
         let valid = e.utf8_error().valid_up_to();

@@ -30,7 +30,8 @@ fn packets(scenario: &Scenario) -> f64 {
     bytes / f64::from(transport.wire_bytes(transport.payload()))
 }
 
-/// Returns the rate of a link: the unweighted mean of its steps, or the median of its slots.
+/// Returns the rate of a link: the unweighted mean of its steps, the median of its slots, or the
+/// mean of its trace.
 fn bytes_per_second(link: &LinkConfig) -> f64 {
     match &link.rate {
         RateModel::Constant(rate) => rate.bytes_per_sec(),
@@ -39,6 +40,7 @@ fn bytes_per_second(link: &LinkConfig) -> f64 {
             sum / steps.len().max(1) as f64
         }
         RateModel::Slots(slots) => slots.median.bytes_per_sec(),
+        RateModel::Trace(trace) => trace.mean().bytes_per_sec(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use experiment::file::Experiment;
+use experiment::file::{Experiment, links};
 use experiment::row::RowLabel;
 use link::{Limit, LimitCounts, LinkConfig, RateModel};
 use scenario::{FlowConfig, Route, Scenario};
@@ -17,7 +17,8 @@ pub type Course = Vec<(f64, f64)>;
 pub struct Network {
     pub variant: String,
     pub row: RowLabel,
-    /// Lowest rate of the forward links, in Mbit/s on the wire. It is empty if the rate is random.
+    /// Lowest rate of the forward links, in Mbit/s on the wire. It is empty if the rate is random
+    /// or recorded.
     pub capacity: Course,
     /// Round-trip times without queueing, in ms: those of all flows without repeats.
     pub base_rtt: Vec<Course>,
@@ -33,6 +34,7 @@ impl Network {
         let mut spec = spec.clone();
         let flows = spec.get_mut("flow").and_then(toml::Value::as_array_mut);
         flows.into_iter().flatten().for_each(known_controller);
+        links(&mut spec).for_each(without_trace);
         let text = toml::to_string(&spec).ok()?;
         let exp = Experiment::parse("", Path::new("manifest.toml"), &text).ok()?;
         let scenario = exp.scenario(exp.cases().first()?, 0);
@@ -62,6 +64,13 @@ fn known_controller(flow: &mut toml::Value) {
     }
 }
 
+/// Replaces a trace, whose file may be elsewhere, by slots. No limit depends on either.
+fn without_trace(link: &mut toml::Table) {
+    if let Some(rate) = link.get_mut("rate").filter(|rate| rate.get("trace").is_some()) {
+        *rate = toml::Table::from_iter([("median".to_owned(), "1 Mbit/s".into())]).into();
+    }
+}
+
 /// Returns the lowest rate of the links over time.
 fn capacity(scenario: &Scenario) -> Course {
     let links: Option<Vec<Course>> = scenario.forward().map(rate).collect();
@@ -72,7 +81,7 @@ fn rate(link: &LinkConfig) -> Option<Course> {
     match &link.rate {
         RateModel::Constant(rate) => Some(vec![(0.0, rate.mbit_s())]),
         RateModel::Steps(steps) => Some(course(steps.iter().map(|(at, rate)| (*at, rate.mbit_s())))),
-        RateModel::Slots(_) => None,
+        RateModel::Slots(_) | RateModel::Trace(_) => None,
     }
 }
 
@@ -168,6 +177,26 @@ mod tests {
         assert_eq!(found.capacity, [(0.0, 10.0), (3.0, 2.0)]);
         assert_eq!(found.base_rtt, [[(0.0, 40.0), (5.0, 160.0)]]);
         assert!(found.buffer.is_empty(), "unlimited");
+    }
+
+    /// A manifest has its limits without the file of its trace. The rate has no line.
+    #[test]
+    fn a_trace() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "1\n").unwrap();
+        let path = file.path().display();
+        let link =
+            format!("link = {{ rate = {{ trace = \"{path}\" }}, delay = \"25 ms\", queue = \"2 BDP\" }}");
+        let text = format!(
+            "title = \"T\"\nsource = \"S\"\nduration = \"9 s\"\n{link}\n[[flow]]\ncontroller = \"cubic\"\n"
+        );
+        let exp = Experiment::parse("t", Path::new("t.toml"), &text).unwrap();
+        let spec = exp.resolved(&exp.cases()[0], 1).unwrap();
+        drop(file);
+        assert_eq!(exp.resolved(&exp.cases()[0], 1).unwrap(), spec);
+        let found = Network::from_spec("v", &"r".into(), &spec).unwrap();
+        assert!(found.capacity.is_empty());
+        assert_eq!((found.base_rtt, found.buffer), (vec![vec![(0.0, 50.0)]], vec![(0.0, 150_400.0)]));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::emu::Config;
 use crate::emu::tcp::HEADERS;
 use link::{LinkConfig, RateModel};
 use scenario::{FlowConfig, Scenario, Transport, UdpConfig};
-use units::{Duration, Rate};
+use units::{Duration, Rate, Time};
 
 /// Longest run.
 pub const MAX_DURATION: Duration = Duration::from_secs(600);
@@ -132,6 +132,10 @@ pub(crate) fn capacity(scenario: &Scenario) -> u64 {
         RateModel::Constant(rate) => *rate,
         RateModel::Steps(steps) => steps.iter().map(|step| step.1).max().unwrap_or(Rate(0)),
         RateModel::Slots(slots) => slots.max,
+        RateModel::Trace(_) => {
+            let whole = [Time::ZERO, Time::ZERO + scenario.duration];
+            return scenario.link.capacity_between(whole, scenario.seed, "").ceil() as u64;
+        }
     };
     highest.bytes_in(scenario.duration)
 }

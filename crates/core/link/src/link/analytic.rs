@@ -7,6 +7,7 @@ use crate::aqm::red::{Red, Verdict};
 use crate::backlog::{Count, Occupancy};
 use crate::config::LinkConfig;
 use crate::counters::{DropReason, QueueTime};
+use crate::departure::Departure;
 use crate::limit::{Capacity, LimitCounts};
 use crate::rate::Server;
 use crate::steps::Stepper;
@@ -17,8 +18,11 @@ pub(crate) struct Analytic {
     capacity: Stepper<Capacity>,
     /// Packets until departure.
     pub(crate) queue: Occupancy,
-    /// Packets until delivery, if the limit counts those.
+    /// Packets that count towards the limit, if not those behind the first of the queue: until
+    /// delivery if the limit counts those, or until a chance serves their first byte.
     window: Option<Occupancy>,
+    /// Whether packets are in the window until delivery.
+    until_delivery: bool,
     /// Whether the first packet of the queue is in transmission rather than waiting for tokens.
     transmits: bool,
     /// Departure of the last packet taken.
@@ -32,10 +36,12 @@ impl Analytic {
             Aqm::Red(params) => Some(Box::new(Red::new(params, config.limit, rng))),
             _ => None,
         };
+        let until_delivery = config.limit_counts == LimitCounts::QueueAndDelay;
         Self {
             capacity: config.capacity(),
             queue: Occupancy::default(),
-            window: (config.limit_counts == LimitCounts::QueueAndDelay).then(Occupancy::default),
+            window: (until_delivery || config.rate.chances().is_some()).then(Occupancy::default),
+            until_delivery,
             transmits: config.burst == Bytes(0),
             free_at: Time::ZERO,
             red,
@@ -79,16 +85,17 @@ impl Analytic {
 
     /// Takes a packet. Returns its time in the queue.
     #[inline]
-    pub(crate) fn admit(&mut self, now: Time, departure: Time, delivery: Time, size: u32) -> QueueTime {
-        self.queue.admit(now, departure, size);
+    pub(crate) fn admit(&mut self, now: Time, departure: &Departure, delivery: Time, size: u32) -> QueueTime {
+        let free_at = std::mem::replace(&mut self.free_at, departure.at);
+        let begins = departure.begins.unwrap_or(free_at);
+        self.queue.admit(now, departure.at, size);
         if let Some(window) = &mut self.window {
-            window.admit(now, delivery, size);
+            window.admit(now, if self.until_delivery { delivery } else { begins }, size);
         }
         if let Some(red) = &mut self.red {
-            red.on_taken(departure);
+            red.on_taken(departure.at);
         }
-        let free_at = std::mem::replace(&mut self.free_at, departure);
-        let total = departure - now;
-        QueueTime { wait: if self.transmits { free_at - now } else { total }, total }
+        let total = departure.at - now;
+        QueueTime { wait: if self.transmits { begins - now } else { total }, total }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A packet leaves the discipline when its transmission begins, which is when the previous packet
 //! has left. With a discipline that never drops or marks, this equals the FIFO of `analytic.rs` to
-//! the nanosecond.
+//! the nanosecond. With chances to deliver, a transmission begins at the chance that serves the
+//! packet's first byte.
 
 use std::collections::VecDeque;
 
@@ -30,6 +31,8 @@ struct Transmission {
 pub(crate) struct EventDriven<P> {
     discipline: Discipline<P>,
     transmission: Option<Transmission>,
+    /// Time of the chance at which the next transmission begins, if packets wait for one.
+    begins: Option<Time>,
     /// Whether that packet no longer counts as waiting. Behind a token bucket it does count.
     transmits: bool,
     /// Packets in the discipline and the one in transmission.
@@ -43,6 +46,7 @@ impl<P: Packet> EventDriven<P> {
         Self {
             discipline,
             transmission: None,
+            begins: None,
             transmits: burst == Bytes(0),
             gauge: Gauge::default(),
             signals: Signals::default(),
@@ -50,17 +54,20 @@ impl<P: Packet> EventDriven<P> {
         }
     }
 
-    /// Returns the departure of the packet in transmission, if it ever departs.
+    /// Returns the departure of the packet in transmission, or the time at which the next one
+    /// begins, if that ever happens.
     pub(crate) fn next(&self) -> Option<Time> {
-        self.transmission.map(|t| t.ends).filter(|&ends| ends != Time::NEVER)
+        self.transmission.map(|t| t.ends).or(self.begins).filter(|&at| at != Time::NEVER)
     }
 
-    /// Processes all departures up to `now`, each at its own time.
+    /// Processes all departures and beginnings up to `now`, each at its own time.
     pub(crate) fn run(&mut self, now: Time, wire: &mut Wire<P>, totals: &mut Totals) {
-        while let Some(sent) = self.transmission.filter(|t| t.ends <= now) {
-            self.gauge.leave(sent.ends, sent.arrival, sent.size);
-            self.transmission = None;
-            self.begin(sent.ends, true, wire, totals);
+        while let Some(at) = self.next().filter(|&at| at <= now) {
+            if let Some(sent) = self.transmission.take() {
+                self.gauge.leave(sent.ends, sent.arrival, sent.size);
+            }
+            self.begins = None;
+            self.begin(at, true, wire, totals);
         }
     }
 
@@ -100,7 +107,7 @@ impl<P: Packet> EventDriven<P> {
         self.gauge.enter(now, packet.size());
         self.discipline.enqueue(Waiting { arrival: now, packet }, first, &mut self.signals);
         self.apply_signals(now, totals);
-        if self.transmission.is_none() {
+        if self.transmission.is_none() && self.begins.is_none() {
             self.begin(now, false, wire, totals);
             // With enough tokens the packet passes at once.
             self.run(now, wire, totals);
@@ -119,8 +126,13 @@ impl<P: Packet> EventDriven<P> {
         if self.transmits { held - self.first() } else { held }
     }
 
-    /// Begins the next transmission. `busy` says that the previous one has just ended.
+    /// Begins the next transmission, or waits for the chance to. `busy` says that the previous one
+    /// has just ended, or that this is the chance.
     fn begin(&mut self, now: Time, busy: bool, wire: &mut Wire<P>, totals: &mut Totals) {
+        if let Some(at) = wire.server.begins(!busy).filter(|&at| at > now) {
+            self.begins = (self.waiting().packets > 0).then_some(at);
+            return;
+        }
         let next = self.discipline.dequeue(now, &mut self.signals);
         self.apply_signals(now, totals);
         let Some(Waiting { arrival, mut packet }) = next else { return };

@@ -236,7 +236,7 @@ fn take<P: Packet>(
     totals.admitted.add(size);
     let departure = wire.server.depart(size);
     let delivery = wire.deliver(&departure);
-    let queue_time = analytic.admit(now, departure.at, delivery, size);
+    let queue_time = analytic.admit(now, &departure, delivery, size);
     Ok(Taken { queue_time, departure: departure.at, delivery, marked })
 }
 
@@ -250,3 +250,5 @@ fn clock(latest: Time, now: Time) -> Time {
 mod managed_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trace_tests;

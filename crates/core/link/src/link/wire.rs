@@ -7,10 +7,11 @@ use units::Time;
 use crate::backlog::{Count, insert};
 use crate::counters::DropReason;
 use crate::delay::Propagation;
+use crate::departure::Departure;
 use crate::faults::Faults;
 use crate::loss::Losses;
 use crate::packet::Packet;
-use crate::rate::{Departure, Server};
+use crate::rate::Server;
 
 #[derive(Debug)]
 struct Stored<P> {

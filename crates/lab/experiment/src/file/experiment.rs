@@ -24,7 +24,7 @@ use crate::file::rows::Rows;
 use crate::file::sweep::SweepAxes;
 use crate::file::tables::{File, Head, KEYS};
 use crate::file::vary::{self, Case};
-use crate::file::{cases, chart, mistakes, network, node};
+use crate::file::{cases, chart, mistakes, network, node, trace};
 use crate::metric::Metric;
 use crate::row::RowLabel;
 
@@ -199,14 +199,17 @@ impl Experiment {
         case.setup.scenario(self.seed.wrapping_add(u64::from(repetition)), &self.windows)
     }
 
-    /// Returns the file with the values of a case, and without any default.
+    /// Returns the file with the values of a case, and without any default. Paths are relative to
+    /// the current folder.
     pub fn written(&self, case: &Case) -> toml::Table {
         let mut document = (*self.document).clone();
         for o in &case.overrides {
             // The case was read with these values, so nothing is in the way.
             let _ = document.set(&o.path, &o.at, &o.value);
         }
-        document.to_toml().try_into().unwrap_or_default()
+        let mut tables = document.to_toml().try_into().unwrap_or_default();
+        trace::from_here(&self.file, &mut tables);
+        tables
     }
 
     /// Returns the experiment file of a single run, with every default written out.

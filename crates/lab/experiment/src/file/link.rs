@@ -35,8 +35,8 @@ impl Link {
         Ok(link)
     }
 
-    /// Returns the rate used for BDP and buffer time: the first step's above 0, or the slots'
-    /// median.
+    /// Returns the rate used for BDP and buffer time: the first step's above 0, the slots' median,
+    /// or the trace's mean.
     pub(crate) fn nominal_rate(&self) -> Rate {
         self.rate.nominal()
     }

@@ -2,11 +2,7 @@
 
 /// Each missing key, and what comes closest to it.
 const INSTEAD: &[(&str, &str)] = &[
-    (
-        "trace",
-        "recorded traces are not read; write the rate as steps, each with its time: rate = \
-         [[\"0 s\", \"5 Mbit/s\"], [\"100 ms\", \"3 Mbit/s\"]]",
-    ),
+    ("trace", "a recorded link is a rate; write rate = { trace = \"verizon.down\" }"),
     (
         "max-pto",
         "the probe timeout has no upper bound and doubles each time (RFC 9002 section 6.2.1); `pto` \

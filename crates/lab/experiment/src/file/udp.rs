@@ -60,9 +60,10 @@ fn udp_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     let steps = match model {
         RateModel::Constant(rate) => vec![(Time::ZERO, rate)],
         RateModel::Steps(steps) => steps,
-        RateModel::Slots(_) => {
+        RateModel::Slots(_) | RateModel::Trace(_) => {
+            let what = if matches!(model, RateModel::Slots(_)) { "slots apply" } else { "a trace applies" };
             let right = "write a rate like \"500 kbit/s\", or steps [[\"0 s\", \"500 kbit/s\"], [\"40 s\", \"2 Mbit/s\"]]";
-            return Err(cursor.invalid("slots apply to links, not to UDP sources", right));
+            return Err(cursor.invalid(format!("{what} to links, not to UDP sources"), right));
         }
     };
     match steps.iter().find(|step| step.1 > MAX_RATE) {

@@ -12,6 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::merge::merge;
 use crate::file::node::Value;
+use crate::file::trace;
 
 /// Highest rate. A packet then takes 1.2 ns, close to the simulator's resolution of 1 ns.
 pub(crate) const MAX_RATE: Rate = Rate(10_000_000_000_000);
@@ -84,10 +85,11 @@ pub(crate) fn whole<T: TryFrom<i64>>(
     }
 }
 
-/// Reads a rate, steps or slots.
+/// Reads a rate, steps, slots or a trace.
 pub(crate) fn rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     match &cursor.node().value {
         Value::Array(_) => steps(cursor, "rate", "\"5 Mbit/s\"").map(RateModel::Steps),
+        Value::Table(_) if cursor.get("trace").is_some() => trace::read(cursor),
         Value::Table(_) => read_slots(cursor),
         Value::Leaf(_) | Value::Gone => cursor.read().map(RateModel::Constant),
     }

@@ -2,11 +2,14 @@
 //!
 //! The words are converted to the TOML of a `[link]` table, so that keys, units and errors are
 //! those of experiment files. A value extends to the next `key=`. Tables and lists are written as
-//! in TOML.
+//! in TOML. `trace=verizon.down` is short for the rate `{ trace = "verizon.down" }`.
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostics::Diagnostics;
 use crate::file::tables::network::Link;
+
+/// Key of a recorded link.
+const TRACE: &str = "trace";
 
 const EXAMPLE: &str = "write it like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\"";
 
@@ -30,7 +33,7 @@ impl<'a> Words<'a> {
             let outside = depth.is_outside();
             match word.split_once('=').filter(|(key, _)| outside && is_key(key)) {
                 Some((key, value)) => pairs.push((key.to_owned(), value.to_owned())),
-                None if outside && Link::known().contains(&word) => {
+                None if outside && (word == TRACE || Link::known().contains(&word)) => {
                     pairs.push((word.to_owned(), String::new()));
                 }
                 None => {
@@ -79,7 +82,11 @@ impl<'a> Words<'a> {
 
     /// Returns the keys of a `[link]` table as TOML, one per line.
     pub fn toml(&self) -> String {
-        self.pairs.iter().map(|(key, value)| format!("{key} = {}\n", toml_value(value))).collect()
+        let pair = |(key, value): &(String, String)| match (key.as_str(), toml_value(value)) {
+            (TRACE, file) => format!("rate = {{ {TRACE} = {file} }}\n"),
+            (key, value) => format!("{key} = {value}\n"),
+        };
+        self.pairs.iter().map(pair).collect()
     }
 
     /// Returns the name used for the file in messages.

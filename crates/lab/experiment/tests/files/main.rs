@@ -18,4 +18,5 @@ mod spec_recovery;
 mod spec_reverse;
 mod spec_stack;
 mod spec_steps;
+mod spec_traces;
 mod spec_verdicts;

@@ -152,7 +152,7 @@ fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
     if rates().any(|rate| matches!(rate, RateModel::Slots(_))) {
         found.push("a rate of random slots".to_owned());
     }
-    if rates().any(|rate| matches!(rate, RateModel::Steps(_))) {
+    if rates().any(|rate| matches!(rate, RateModel::Steps(_) | RateModel::Trace(_))) {
         found.push("a rate that changes".to_owned());
     }
     if links().any(|link| !link.delay_steps.is_empty() || !link.limit_steps.is_empty()) {

@@ -56,11 +56,12 @@ impl Load {
     }
 }
 
-/// Returns the bytes that pass at this rate. A random rate counts with its mean.
+/// Returns the bytes that pass at this rate. A random or recorded rate counts with its mean.
 fn carried(model: &RateModel, from: Time, to: Time) -> f64 {
     let bytes = |rate: Rate, from: Time, to: Time| rate.bytes_in(to - from) as f64;
     match model {
         RateModel::Constant(rate) => bytes(*rate, from, to),
+        RateModel::Trace(trace) => bytes(trace.mean(), from, to),
         RateModel::Steps(steps) => {
             let begins = |i: usize| if i == 0 { Time::ZERO } else { steps[i].0 };
             let ends = |i: usize| steps.get(i + 1).map_or(Time::NEVER, |step| step.0);

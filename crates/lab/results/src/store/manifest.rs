@@ -2,6 +2,7 @@
 
 use std::io;
 
+use experiment::file::links;
 use experiment::place::Place;
 use experiment::row::RowLabel;
 use serde::{Deserialize, Serialize};
@@ -119,13 +120,19 @@ impl Manifest {
     }
 }
 
-/// Returns a run without the keys that only name it.
+/// Returns a run without the keys that only name it. A trace is identified by its content.
 pub(crate) fn without_titles(spec: &toml::Table) -> toml::Table {
     let names = ["title", "source", "note"];
-    spec.iter()
+    let mut spec: toml::Table = spec
+        .iter()
         .filter(|(key, _)| !names.contains(&key.as_str()))
         .map(|(k, v)| (k.clone(), v.clone()))
-        .collect()
+        .collect();
+    for link in links(&mut spec) {
+        let rate = link.get_mut("rate").and_then(toml::Value::as_table_mut);
+        rate.filter(|rate| rate.contains_key("sha256")).and_then(|rate| rate.remove("trace"));
+    }
+    spec
 }
 
 /// Returns the SHA-256 in hexadecimal digits.
@@ -173,5 +180,19 @@ mod tests {
         assert_eq!(renamed.id(), manifest.id());
         let fewer = Manifest { case: manifest.case[..2].to_vec(), ..manifest.clone() };
         assert_ne!(fewer.id(), manifest.id());
+    }
+
+    /// A trace is its content, wherever its file is.
+    #[test]
+    fn a_trace_is_identified_by_its_content() {
+        let id = |rate: &str| {
+            let spec =
+                format!("[[link]]\nrate = \"1 Mbit/s\"\n[[link]]\nrate = {rate}\n[reverse]\nrate = {rate}");
+            toml::to_string(&without_titles(&spec.parse().unwrap())).unwrap()
+        };
+        let one = id("{ trace = \"a.down\", sha256 = \"12\" }");
+        assert_eq!(one, id("{ trace = \"b/c.down\", sha256 = \"12\" }"));
+        assert_ne!(one, id("{ trace = \"a.down\", sha256 = \"34\" }"));
+        assert_ne!(id("{ trace = \"a.down\" }"), id("{ trace = \"b.down\" }"), "not a manifest's");
     }
 }

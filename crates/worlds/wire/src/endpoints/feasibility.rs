@@ -192,6 +192,7 @@ fn shifted(mut link: LinkConfig, by: Duration) -> LinkConfig {
         RateModel::Slots(slots) => {
             slots.phase = Duration((slots.phase.0 + by.0) % slots.period.0.max(1));
         }
+        RateModel::Trace(trace) => *trace = trace.clone().delayed(by),
     }
     link
 }
@@ -263,5 +264,14 @@ mod tests {
         let link = shifted(link, Duration::from_millis(100));
         assert_eq!(link.rate, RateModel::Steps(vec![(at(100), Rate(9)), (at(105), Rate(8))]));
         assert_eq!((link.delay_steps.0[0].0, link.limit_steps.0[0].0), (at(106), at(107)));
+        let file = link::TraceFile { trace: "a.down".to_owned(), sha256: None };
+        let trace = link::Trace::new(file, std::sync::Arc::new(link::Recording::parse("1\n7").unwrap()));
+        let link = LinkConfig { rate: RateModel::Trace(trace), ..LinkConfig::plain(Rate(1)) };
+        let capacity = |link: &LinkConfig, from, to| link.capacity_between([at(from), at(to)], 1, "l");
+        let late = shifted(link.clone(), Duration::from_millis(100));
+        assert_eq!(
+            (capacity(&link, 1, 6), capacity(&late, 101, 106), capacity(&late, 100, 101)),
+            (0.0, 0.0, 1504.0)
+        );
     }
 }

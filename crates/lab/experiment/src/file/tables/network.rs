@@ -47,8 +47,8 @@ table! {
         /// Name used in routes. Required if there are several links, not allowed otherwise.
         name: Option<String> = None;
         /// Rate of the link, required here or in `[vary]`: `"10 Mbit/s"`, steps `[["0 s", "10
-        /// Mbit/s"], ["30 s", "5 Mbit/s"]]`, or slots `{ median = "100 Mbit/s", ... }` (as on
-        /// Starlink).
+        /// Mbit/s"], ["30 s", "5 Mbit/s"]]`, slots `{ median = "100 Mbit/s", ... }` (as on
+        /// Starlink), or a recorded link `{ trace = "verizon.down" }`.
         rate: RateModel = RateModel::Constant(Rate(0)), link_rate;
         /// Size of the token bucket, at most 10 GB. Default 0, a plain serialiser.
         burst: Bytes = Bytes(0), |at| {
