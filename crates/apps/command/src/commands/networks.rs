@@ -54,7 +54,7 @@ fn numbers(scenario: &Scenario) -> String {
     let link = &scenario.link;
     let mbit = |link: &LinkConfig| format!("{}", link.rate.nominal().0 as f64 / 1e6);
     let back = scenario.reverse.first().map_or_else(|| "-".to_owned(), mbit);
-    let rtt = scenario.flows[0].rtt.as_secs_f64() * 1e3;
+    let rtt = scenario.flows[0].rtt.0 as f64 / 1e6;
     let queue = match link.limit {
         Limit::Packets(packets) => format!("{packets} pkt"),
         Limit::Bytes(bytes) => format!("{:.0} kB", bytes.0 as f64 / 1e3),

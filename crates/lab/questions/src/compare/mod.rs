@@ -7,7 +7,7 @@
 //! the report (`page.rs`).
 
 #[cfg(test)]
-mod agreement;
+mod agreement_tests;
 mod answer;
 mod backends;
 mod closed_form;

@@ -25,8 +25,8 @@
 //!
 //! ns-2's module also doubles the window later, whenever the queue is below mi_threshold. With its
 //! example of 1.5 ms and alpha = 20, alpha packets take less time than that from 160 Mbit/s on, and
-//! a loss at 100 Mbit/s leaves less. The window then doubles, loses, and doubles again: at 100 Mbit/s
-//! and 40 ms, 5 % of the packets. So the increase ends with slow start here.
+//! a loss at 100 Mbit/s leaves less. The window then doubles, loses, and doubles again: at 100
+//! Mbit/s and 40 ms, 5 % of the packets. So the increase ends with slow start here.
 //!
 //! Deviations: an increase is spread over ACKs, at most a packet per packet for which the sender
 //! allows growth. FAST's burstiness control spreads it too; the rest of that is the sender's

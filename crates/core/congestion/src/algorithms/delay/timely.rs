@@ -261,7 +261,7 @@ mod tests {
         let mut now = Time::from_millis(1);
         let rates = [30, 40, 600, 30, 30, 30].map(|us| {
             let latest_rtt = Some(Duration::from_micros(us));
-            now = now + Duration::from_micros(20);
+            now += Duration::from_micros(20);
             cc.on_ack(&Ack { now, latest_rtt, ..acked(MDS) });
             cc.rate
         });

@@ -1,8 +1,8 @@
-//! Compares short answers with long ones: `cargo test --release -p ackclock-questions --lib agreement
-//! -- --ignored --nocapture`, some ten minutes.
+//! Compares short answers with long ones, in some ten minutes: `cargo test --release -p
+//! ackclock-questions --lib agreement -- --ignored --nocapture`.
 //!
-//! 200 networks are drawn from a fixed seed, 50 of them with a ratio from 1.02 to 1.08. Each has the
-//! answer of `compare`, and that of 30 pairs of runs twice as long on other seeds.
+//! 200 networks are drawn from a fixed seed, 50 of them with a ratio from 1.02 to 1.08. Each has
+//! the answer of `compare`, and that of 30 pairs of runs twice as long on other seeds.
 
 use congestion::Registry;
 use experiment::place::Place;
@@ -10,7 +10,7 @@ use results::summary::Results;
 use scenario::Watch;
 use sim::Simulator;
 use study::{Options, Places, Program, Silent};
-use units::{Duration, Rng};
+use units::Rng;
 
 use super::pairs::Goodputs;
 use super::question::{Asked, Kind, Question, Seeds};
@@ -26,7 +26,7 @@ const MARGIN: f64 = 0.05;
 const CONTROLLERS: [&str; 5] = ["cubic", "new-reno", "bbr3", "illinois", "westwood-plus"];
 
 fn drawn(rng: &mut Rng) -> Asked {
-    let mut between = |low: f64, high: f64| low * (high / low).powf(rng.unit());
+    let mut between = |low: f64, high: f64| low * libm::pow(high / low, rng.unit());
     let (rate, rtt, queue) = (between(1.0, 20.0), between(10.0, 150.0), between(0.2, 4.0));
     let loss = between(0.001, 1.0);
     let loss = if loss < 0.005 { 0.0 } else { loss };
