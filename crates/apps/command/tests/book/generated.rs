@@ -56,8 +56,8 @@ fn commands() {
 const LEFT_OUT: &str = "\n### Left out\n
 * **Santa Cruz** (Parsa and Garcia-Luna-Aceves, 1999) needs the relative delay of every packet,
   from receive times that TCP does not carry.
-* **Verus** (Zaki et al., SIGCOMM 2015) learns the delay profile of a cellular link, and the
-  simulator has no recorded cellular links.
+* **Verus** (Zaki et al., SIGCOMM 2015) learns the delay profile of a cellular link from its own
+  packets. Recorded links, which it is made for, came after this catalogue.
 * **Cx-TCP** (Budzisz et al., IEEE/ACM ToN 2011) is a delay-based back-off probability like PERT's
   that falls to zero at large delays.
 * **DFLOW** (O'Hanlon and Carlberg, ICNP 2013) joins TFRC's rate with a delay term like LEDBAT's;
