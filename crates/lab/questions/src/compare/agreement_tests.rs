@@ -30,6 +30,8 @@ fn drawn(rng: &mut Rng) -> Asked {
     let (rate, rtt, queue) = (between(1.0, 20.0), between(10.0, 150.0), between(0.2, 4.0));
     let loss = between(0.001, 1.0);
     let loss = if loss < 0.005 { 0.0 } else { loss };
+    // A queue that holds a few packets.
+    let queue = queue.max(8.0 * 5_000.0 * 1e-3 / (rate * rtt));
     let link = format!("rate={rate:.2} Mbit/s rtt={rtt:.1} ms queue={queue:.2} BDP loss={loss:.4} %");
     let one = (rng.unit() * CONTROLLERS.len() as f64) as usize;
     let other = (one + 1 + (rng.unit() * (CONTROLLERS.len() - 1) as f64) as usize) % CONTROLLERS.len();
