@@ -71,7 +71,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, conflicts_with = "repeat")]
     precise: bool,
     /// Set the difference of goodputs up to which they count as equal.
-    #[arg(long, value_name = "PERCENT", default_value = "5 %", value_parser = margin)]
+    #[arg(long, value_name = "PERCENT", default_value = "5 %", conflicts_with = "vary", value_parser = margin)]
     margin: f64,
     /// Write results and report to this folder.
     #[arg(long, default_value = "results")]

@@ -45,7 +45,7 @@ pub(super) fn network(question: &Question) -> Option<String> {
 pub(super) fn foot(question: &Question, answer: &Answer) -> String {
     let [from, to] = answer.window.map(seconds);
     let length = format!(
-        "{} Runs last {to}, the first {from} not counted; other numbers have {}.",
+        "{} Runs last {to}, the first {from} not counted; other runs have {}.",
         why_stopped(question, answer),
         seeds(answer.seeds)
     );
