@@ -1,6 +1,6 @@
 //! Reads a `[link]` table.
 
-use link::{Limit, LimitCounts, LinkConfig, Steps};
+use link::{Aqm, Limit, LimitCounts, LinkConfig, Steps};
 use units::{Duration, Rate};
 
 use crate::diagnostic::Diagnostic;
@@ -89,7 +89,7 @@ impl Link {
         packet: u32,
     ) -> Result<(), Diagnostic> {
         let polices = u64::from(packet) <= self.burst.0 && self.limit_counts == LimitCounts::Queue;
-        if polices && fields.get("aqm").is_none() {
+        if polices && config.aqm == Aqm::default() {
             return Ok(());
         }
         let too_small = |limit: &Limit| queue::bytes(*limit, packet).is_some_and(|b| b < u64::from(packet));
