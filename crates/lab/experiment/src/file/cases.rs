@@ -12,9 +12,17 @@ use crate::file::setup::{Run, Setup};
 use crate::file::vary::{self, Case, Combination};
 use crate::place::Place;
 
+/// The cases of an experiment.
+pub(crate) struct Cases {
+    pub(crate) cases: Vec<Case>,
+    pub(crate) groups: Groups,
+    /// Sentence about combinations that no network can have, empty if there is none.
+    pub(crate) left_out: String,
+}
+
 /// Reads and checks every case, and collects the labels of their runs. Increments `counted` for
 /// each case.
-pub(crate) fn read(root: &Fields<'_>, counted: &Cell<usize>) -> Result<(Vec<Case>, Groups), Diagnostic> {
+pub(crate) fn read(root: &Fields<'_>, counted: &Cell<usize>) -> Result<Cases, Diagnostic> {
     let varied = vary::read(root.get("vary").as_ref())?;
     let rows = vary::rows_key(&varied, root.get("table").and_then(|table| table.get("rows")).as_ref())?;
     let mut groups = Groups::default();
@@ -29,9 +37,9 @@ pub(crate) fn read(root: &Fields<'_>, counted: &Cell<usize>) -> Result<(Vec<Case
     };
     let cases: Vec<Case> =
         vary::combinations(&varied, rows).into_iter().map(read).collect::<Result<_, _>>()?;
-    check_room(&cases)?;
     root.get("vary").map_or(Ok(()), |vary_at| check_names(&cases, &vary_at))?;
-    Ok((cases, groups))
+    let (cases, left_out) = with_room(cases)?;
+    Ok(Cases { cases, groups, left_out })
 }
 
 fn read_case(
@@ -84,13 +92,22 @@ fn mirror_delay(document: &mut Node) {
     }
 }
 
-/// Refuses queues that no full packet fits into, unless some cases have larger ones. In a grid of
-/// rates and queues, a corner delivers nothing, and the rest is a study.
-fn check_room(cases: &[Case]) -> Result<(), Diagnostic> {
-    match cases.first().and_then(|case| case.setup.no_room.clone()) {
-        Some(problem) if cases.iter().all(|case| case.setup.no_room.is_some()) => Err(problem),
-        _ => Ok(()),
+/// Leaves out the cases with a queue that no full packet fits into: corners of a grid that deliver
+/// nothing. Refuses a file that has no other case. Returns a sentence about those left out.
+fn with_room(cases: Vec<Case>) -> Result<(Vec<Case>, String), Diagnostic> {
+    let all = cases.len();
+    let (kept, without): (Vec<Case>, Vec<Case>) =
+        cases.into_iter().partition(|case| case.setup.no_room.is_none());
+    let Some((first, problem)) = without.first().and_then(|case| Some((case, case.setup.no_room.clone()?)))
+    else {
+        return Ok((kept, String::new()));
+    };
+    if kept.is_empty() {
+        return Err(problem);
     }
+    let (count, verb) = (without.len(), if without.len() == 1 { "is" } else { "are" });
+    let (variant, wrong) = (&first.variant, &problem.wrong);
+    Ok((kept, format!("{count} of {all} combinations {verb} left out; with {variant}, {wrong}.")))
 }
 
 /// Refuses two cases with the same name, because results are found by name.

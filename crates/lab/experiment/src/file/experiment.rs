@@ -11,6 +11,7 @@ use crate::aggregate::Aggregate;
 use crate::chart::Chart;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostics::Diagnostics;
+use crate::file::cases::Cases;
 use crate::file::claim::{Claim, Part};
 use crate::file::contents::Contents;
 use crate::file::cursor::{Cursor, Fields};
@@ -135,7 +136,7 @@ impl Experiment {
     ) -> Result<Self, Diagnostic> {
         let root = Cursor::root(file, controllers, &document).table(&KEYS)?;
         let Head { title, source, repetitions, seed, .. } = Head::read(&root)?;
-        let (cases, groups) = cases::read(&root, counted)?;
+        let Cases { cases, groups, left_out } = cases::read(&root, counted)?;
         let table = Contents::read(&root.table("table", Contents::known())?, &groups)?;
         let (mut labels, aggregate) =
             (Labels::new(&cases, metrics(&root, table.metrics), groups), table.over_runs);
@@ -163,7 +164,7 @@ impl Experiment {
             file: file.to_owned(),
             title,
             source,
-            note: note.transpose()?.flatten().unwrap_or_default(),
+            note: format!("{} {left_out}", note.transpose()?.flatten().unwrap_or_default()).trim().to_owned(),
             repetitions,
             others,
             seed: seed.unsigned_abs(),

@@ -43,8 +43,10 @@ table! {
     /// Keys about the table of results.
     pub(crate) Judgement(view: &View<'_>) {
         /// Varied parameters. Each entry is a dotted key with its values, like `"link.queue" = ["1
-        /// BDP", "3 BDP"]`, or an axis of your own: a list of `{ label = "...", set = {
-        /// "flow.0.count" = 1 } }`.
+        /// BDP", "3 BDP"]` or its range, like `"0.1..8 BDP"`, or an axis of your own: a list of `{
+        /// label = "...", set = { "flow.0.count" = 1 } }`. A range has eight values, evenly spaced
+        /// on a logarithmic scale. With `sample = 100`, the ranges have 100 points together: a
+        /// Latin hypercube; `sample = { count = 100, seed = 2 }` draws another one.
         vary: BTreeMap<String, serde_json::Value> = BTreeMap::new() => later;
         /// Contents of the printed table.
         table: Option<Contents> = None => later;

@@ -1,5 +1,6 @@
 //! `[vary]`: the product of lists, and the names of its combinations.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -8,7 +9,8 @@ use congestion::Registry;
 use crate::controllers;
 use crate::diagnostic::{Diagnostic, Reach, did_you_mean};
 use crate::file::cursor::Cursor;
-use crate::file::node::{Node, Origin, Value};
+use crate::file::node::{Entry, Node, Origin, Value};
+use crate::file::range::{Range, latin_hypercube};
 use crate::file::setup::Setup;
 use crate::place::Place;
 use crate::row::{self, RowLabel};
@@ -74,18 +76,29 @@ pub(crate) struct Override {
     pub(crate) value: Node,
 }
 
-/// A varied key, or an axis: a name for several keys that vary together.
+impl Override {
+    /// Creates the override by a value of a range: a number, or a text with its unit.
+    fn new(key: &str, at: &Origin, value: &str) -> Self {
+        Self { path: path_of(key), at: at.clone(), value: Node::argument(at, value) }
+    }
+}
+
+/// A varied key, an axis (a name for several keys that vary together), or the keys of a sample.
 #[derive(Clone, Debug)]
 pub(crate) struct Varied {
-    pub(crate) key: String,
+    pub(crate) keys: Vec<String>,
     choices: Vec<Choice>,
 }
 
 #[derive(Clone, Debug)]
 struct Choice {
-    label: String,
+    /// One label for each key.
+    labels: Vec<String>,
     overrides: Vec<Arc<Override>>,
 }
+
+/// The key of `[vary]` that says how many points its ranges have together.
+const SAMPLE: &str = "sample";
 
 /// Splits a dotted key such as `link.rate`.
 pub(crate) fn path_of(key: &str) -> Vec<String> {
@@ -95,8 +108,18 @@ pub(crate) fn path_of(key: &str) -> Vec<String> {
 /// Reads the lists of `[vary]`, in file order.
 pub(crate) fn read(cursor: Option<&Cursor<'_>>) -> Result<Vec<Varied>, Diagnostic> {
     let Some(cursor) = cursor else { return Ok(Vec::new()) };
+    let sample = cursor.get(SAMPLE).map(|at| Sample::read(&at)).transpose()?;
     let mut all = Vec::new();
-    collect(cursor, "", &mut all)?;
+    collect(cursor, "", sample.as_ref(), &mut all)?;
+    if let Some(sample) = sample {
+        let drawn = sample.drawn()?;
+        let point = drawn.choices.first().map_or(&[][..], |choice| &choice.overrides);
+        let before = || all.iter().flat_map(|v| &v.choices).flat_map(|c| &c.overrides);
+        for (i, set) in point.iter().enumerate() {
+            check_overwritten(set, before().chain(&point[..i]), cursor.file())?;
+        }
+        all.push(drawn);
+    }
     let cases = all.iter().try_fold(1_usize, |n, v: &Varied| n.checked_mul(v.choices.len()));
     if cases.is_none_or(|n| n > MAX_CASES) {
         return Err(too_many(cursor));
@@ -108,20 +131,92 @@ fn too_many(cursor: &Cursor<'_>) -> Diagnostic {
     cursor.problem("too many combinations", format!("at most {MAX_CASES} in one experiment"))
 }
 
+/// Points that the ranges of `[vary]` have together.
+struct Sample<'a> {
+    at: Cursor<'a>,
+    count: usize,
+    seed: u64,
+    ranges: RefCell<Vec<(String, Origin, Range)>>,
+}
+
+impl<'a> Sample<'a> {
+    /// Reads `100`, or `{ count = 100, seed = 2 }`.
+    fn read(at: &Cursor<'a>) -> Result<Self, Diagnostic> {
+        let number = |at: &Cursor<'_>, least: usize| -> Result<usize, Diagnostic> {
+            let number: i64 = at.read()?;
+            let right = format!("write a number from {least} to {MAX_CASES}");
+            let inside = usize::try_from(number).ok().filter(|n| (least..=MAX_CASES).contains(n));
+            inside.ok_or_else(|| at.invalid(format!("{number} is out of range"), right))
+        };
+        let (count, seed) = match &at.node().value {
+            Value::Table(_) => {
+                let right = "write the number of points, like { count = 100, seed = 2 }";
+                let fields = at.table(&["count", "seed"])?;
+                let seed = fields.get("seed").map_or(Ok(1), |seed| number(&seed, 0))?;
+                (number(&fields.need("count", right)?, 2)?, seed)
+            }
+            _ => (number(at, 2)?, 1),
+        };
+        Ok(Self { at: at.clone(), count, seed: seed as u64, ranges: RefCell::default() })
+    }
+
+    /// Draws the points.
+    fn drawn(self) -> Result<Varied, Diagnostic> {
+        let ranges = self.ranges.into_inner();
+        if ranges.is_empty() {
+            let right = "write ranges to sample, like \"link.rate\" = \"1..100 Mbit/s\", or remove `sample`";
+            return Err(self.at.problem("no key of [vary] has a range", right));
+        }
+        let bounds: Vec<Range> = ranges.iter().map(|(.., range)| range.clone()).collect();
+        let choice = |labels: Vec<String>| {
+            let set = |((key, at, _), label): (&(String, Origin, Range), &String)| {
+                Arc::new(Override::new(key, at, label))
+            };
+            Choice { overrides: ranges.iter().zip(&labels).map(set).collect(), labels }
+        };
+        let choices = latin_hypercube(&bounds, self.count, self.seed).into_iter().map(choice).collect();
+        Ok(Varied { keys: ranges.iter().map(|(key, ..)| key.clone()).collect(), choices })
+    }
+}
+
+/// Returns the range of an entry, if it is a text with two dots.
+fn range(entry: &Entry, at: &Cursor<'_>) -> Result<Option<Range>, Diagnostic> {
+    let Some(text) = entry.node.as_str().filter(|text| text.contains("..")) else { return Ok(None) };
+    let refuse = |wrong| at.invalid(wrong, "write a range like \"0.1..8 BDP\", or a list");
+    Range::parse(text).map(Some).map_err(refuse)
+}
+
 /// Collects varied keys. They are dotted names in quotes; without quotes, TOML turns them into
 /// tables, which mean the same.
-fn collect(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Varied>) -> Result<(), Diagnostic> {
+fn collect(
+    cursor: &Cursor<'_>,
+    above: &str,
+    sample: Option<&Sample<'_>>,
+    all: &mut Vec<Varied>,
+) -> Result<(), Diagnostic> {
     for (entry, below) in cursor.entries()? {
         let key = crate::file::node::join(above, &entry.key);
+        if key == SAMPLE {
+            continue;
+        }
         if matches!(entry.node.value, Value::Table(_)) {
-            collect(&below, &key, all)?;
+            collect(&below, &key, sample, all)?;
+            continue;
+        }
+        let range = range(entry, &below)?;
+        if let (Some(sample), Some(range)) = (sample, &range) {
+            check_key(&key, &entry.at, cursor.file())?;
+            sample.ranges.borrow_mut().push((key, entry.at.clone(), range.clone()));
             continue;
         }
         // Before the values are read, which takes a while.
         if matches!(&entry.node.value, Value::Array(list) if list.len() > MAX_CASES) {
             return Err(too_many(&below));
         }
-        let choices = if is_axis(&key, &below) {
+        let choices = if let Some(range) = range {
+            check_key(&key, &entry.at, cursor.file())?;
+            range.steps().into_iter().map(|value| Choice::stepped(&key, &entry.at, value)).collect()
+        } else if is_axis(&key, &below) {
             read_axis(&below)?
         } else {
             check_key(&key, &entry.at, cursor.file())?;
@@ -131,7 +226,7 @@ fn collect(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Varied>) -> Result<()
             let before = all.iter().flat_map(|v| &v.choices).flat_map(|c| &c.overrides);
             check_overwritten(o, before, cursor.file())?;
         }
-        all.push(Varied { key, choices });
+        all.push(Varied { keys: vec![key], choices });
     }
     Ok(())
 }
@@ -212,7 +307,7 @@ fn read_axis(cursor: &Cursor<'_>) -> Result<Vec<Choice>, Diagnostic> {
         let mut overrides = Vec::new();
         collect_sets(&fields.need("set", right)?, "", &mut overrides)?;
         let label: String = fields.need("label", right)?.read()?;
-        Ok(Choice { label: label.trim().to_owned(), overrides })
+        Ok(Choice { labels: vec![label.trim().to_owned()], overrides })
     };
     distinct(cursor, choice, right)
 }
@@ -251,15 +346,15 @@ fn distinct(
     let mut choices: Vec<Choice> = Vec::new();
     for value in cursor.filled_list()? {
         let choice = choice(&value)?;
-        if let Some(wrong) = row::reserved(&choice.label) {
+        if let Some(wrong) = row::reserved(choice.label()) {
             return Err(value.invalid(wrong, "choose another label"));
         }
-        if choices.iter().any(|c| c.label == choice.label) {
+        if choices.iter().any(|c| c.labels == choice.labels) {
             let right = match value.node().value {
                 Value::Table(_) => format!("give each its own label: {right}"),
                 _ => DUPLICATE_VALUE.to_owned(),
             };
-            return Err(value.problem(format!("two values have the label `{}`", choice.label), right));
+            return Err(value.problem(format!("two values have the label `{}`", choice.label()), right));
         }
         choices.push(choice);
     }
@@ -277,7 +372,17 @@ impl Choice {
             entries.retain(|e| e.key != "label");
         }
         let only = Override { path: path_of(key), at: at.clone(), value };
-        Self { label, overrides: vec![Arc::new(only)] }
+        Self { labels: vec![label], overrides: vec![Arc::new(only)] }
+    }
+
+    /// Creates a value of a range.
+    fn stepped(key: &str, at: &Origin, value: String) -> Self {
+        Self { overrides: vec![Arc::new(Override::new(key, at, &value))], labels: vec![value] }
+    }
+
+    /// Returns the first label, the only one unless several keys are sampled.
+    fn label(&self) -> &str {
+        self.labels.first().map_or("", String::as_str)
     }
 }
 
@@ -303,11 +408,12 @@ pub(crate) fn rows_key<'v>(
     cursor: Option<&Cursor<'_>>,
 ) -> Result<Option<&'v Varied>, Diagnostic> {
     let Some(cursor) = cursor else {
-        return Ok(varied.iter().find(|v| v.key == CONTROLLER).or(varied.first()));
+        let alone = || varied.iter().find(|v| v.keys.len() == 1);
+        return Ok(varied.iter().find(|v| v.keys == [CONTROLLER]).or_else(alone));
     };
     let key: String = cursor.read()?;
-    let known = varied.iter().map(|v| v.key.as_str());
-    let found = varied.iter().find(|v| v.key == key);
+    let known = varied.iter().filter(|v| v.keys.len() == 1).map(|v| v.keys[0].as_str());
+    let found = varied.iter().find(|v| v.keys == [key.as_str()]);
     found.map(Some).ok_or_else(|| {
         if varied.is_empty() {
             let wrong = format!("`{key}` does not vary: the file has no [vary]");
@@ -322,27 +428,38 @@ pub(crate) fn rows_key<'v>(
 /// order.
 pub(crate) fn combinations(varied: &[Varied], rows: Option<&Varied>) -> Vec<Combination> {
     let mut cases = vec![Combination::default()];
-    let is_row = |v: &Varied| rows.is_some_and(|r| r.key == v.key);
-    let names = short_names(&varied.iter().map(|v| v.key.as_str()).collect::<Vec<_>>());
-    for (v, name) in varied.iter().zip(&names).filter(|(v, _)| !is_row(v)) {
-        cases = extend(&cases, v, |case, label| {
-            let separator = if case.variant.is_empty() { "" } else { ", " };
-            case.variant = format!("{}{separator}{name} = {label}", case.variant);
+    let is_row = |v: &Varied| rows.is_some_and(|r| r.keys == v.keys);
+    let mut names =
+        short_names(&varied.iter().flat_map(|v| &v.keys).map(String::as_str).collect::<Vec<_>>()).into_iter();
+    for v in varied {
+        let names: Vec<String> = names.by_ref().take(v.keys.len()).collect();
+        if is_row(v) {
+            continue;
+        }
+        cases = extend(&cases, v, |case, labels| {
+            for (name, label) in names.iter().zip(labels) {
+                let separator = if case.variant.is_empty() { "" } else { ", " };
+                case.variant = format!("{}{separator}{name} = {label}", case.variant);
+            }
         });
     }
     match rows {
-        Some(v) => extend(&cases, v, |case, label| case.row = label.to_owned()),
+        Some(v) => extend(&cases, v, |case, labels| case.row = labels.join(", ")),
         None => cases,
     }
 }
 
-fn extend(cases: &[Combination], varied: &Varied, name: impl Fn(&mut Combination, &str)) -> Vec<Combination> {
+fn extend(
+    cases: &[Combination],
+    varied: &Varied,
+    name: impl Fn(&mut Combination, &[String]),
+) -> Vec<Combination> {
     let mut all = Vec::new();
     for case in cases {
         for choice in &varied.choices {
             let mut next = case.clone();
-            name(&mut next, &choice.label);
-            next.values.push((varied.key.clone(), choice.label.clone()));
+            name(&mut next, &choice.labels);
+            next.values.extend(varied.keys.iter().cloned().zip(choice.labels.iter().cloned()));
             next.overrides.extend(choice.overrides.iter().cloned());
             all.push(next);
         }

@@ -14,6 +14,7 @@ mod spec_errors;
 mod spec_honest;
 mod spec_mutations;
 mod spec_networks;
+mod spec_ranges;
 mod spec_recovery;
 mod spec_reverse;
 mod spec_stack;
