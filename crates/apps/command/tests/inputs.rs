@@ -114,7 +114,7 @@ fn pipes_with_a_writer_are_read() {
 fn a_published_table_is_a_file() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("published")).unwrap();
-    let published = "[published]\ntable = \"t.csv\"\nrows = [\"cca\"]\ncolumns = { goodput = \"g\" }\n";
+    let published = "[published]\ntable = \"t.csv\"\nrows = [\"cca\"]\ncolumns = { jain = \"g\" }\n";
     fs::write(dir.path().join("x.toml"), format!("{GOOD}{published}")).unwrap();
     let table = dir.path().join("published/t.csv");
     fifo(&table);

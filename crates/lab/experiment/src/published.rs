@@ -45,6 +45,13 @@ impl Csv {
         self.header.iter().map(String::as_str)
     }
 
+    /// Returns the cells of a column, empty if the header does not have it.
+    pub(crate) fn cells(&self, name: &str) -> Vec<&str> {
+        let index = self.header.iter().position(|known| known == name);
+        let rows = self.records.iter().map(|(_, cells)| index.and_then(|i| cells.get(i)));
+        rows.map(|cell| cell.map_or("", String::as_str)).collect()
+    }
+
     /// Returns the numbers. A row's key joins the cells of the `rows` columns with spaces and skips
     /// empty ones: `QUIC-DC 10`, `Westwood+`. Columns that are not in the header are ignored.
     ///

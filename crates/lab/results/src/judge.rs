@@ -151,7 +151,7 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
             mean: mean(&values),
             spread: Some(deviation(&values)).filter(|spread| spread.is_finite()),
             runs,
-            published: exp.published(&label, name),
+            published: exp.published(&case.variant, &label, name),
             reason: miss.map(|miss| miss.reason.clone()),
             open: miss.is_some_and(|miss| miss.open),
             path_unknown: miss.is_some_and(|miss| miss.path_unknown),

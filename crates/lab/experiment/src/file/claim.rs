@@ -144,13 +144,13 @@ impl Part {
     /// Judges the part on the source's own numbers. Returns whether it holds, and the numbers in
     /// words.
     pub(crate) fn judged_by(&self, source: &Reference) -> Option<(bool, String)> {
-        let value = |row: &RowLabel| source.value(row, &self.metric);
+        let value = |row: &RowLabel| source.in_any_variant(row, &self.metric);
         let rows = source.numbers.rows.keys().map(|row| RowLabel::new(row, Place::SIM));
         let printed: Vec<RowLabel> = rows.filter(|row| value(row).is_some()).collect();
         if matches!(self.check, Check::Near { .. }) {
             return None; // published numbers always equal themselves
         }
-        let sample = |row: &RowLabel, metric: &Metric| source.value(row, metric).map(Sample::exact);
+        let sample = |row: &RowLabel, metric: &Metric| source.in_any_variant(row, metric).map(Sample::exact);
         let numbers = self.check.numbers(&self.metric, &printed, sample, value)?;
         Some((numbers.stands(), numbers.in_words(&self.metric)))
     }
@@ -177,7 +177,7 @@ impl Part {
 
     /// Checks that the statement about the published numbers is true.
     fn check_published(&self, cursor: &Cursor<'_>, labels: &Labels) -> Result<(), Diagnostic> {
-        let has_none = |row: &&RowLabel| labels.published(row, &self.metric).is_none();
+        let has_none = |row: &&RowLabel| !labels.has_published(row, &self.metric);
         if let Some(row) = self.rows_to_compare(&labels.rows).find(has_none) {
             let wrong = format!("no published {} for `{row}` to compare with", self.metric);
             return Err(cursor.problem(

@@ -141,7 +141,7 @@ impl Experiment {
         let (mut labels, aggregate) =
             (Labels::new(&cases, metrics(&root, table.metrics), groups), table.over_runs);
         let published =
-            root.get("published").map(|at| unknown.kept(Reference::read(&at, &labels.rows, &labels.groups)));
+            root.get("published").map(|at| unknown.kept(Reference::read(&at, &cases, &labels.groups)));
         labels.published = published.transpose()?.flatten();
         let note = root.get("note").map(|at| unknown.kept(read_prose(&at, &labels)));
         let view = View { labels: &labels, cases: &cases, unknown };
@@ -256,8 +256,8 @@ impl Experiment {
     }
 
     /// Returns the source's number for a cell.
-    pub fn published(&self, row: &RowLabel, metric: &Metric) -> Option<f64> {
-        self.published.as_ref()?.value(row, metric)
+    pub fn published(&self, variant: &str, row: &RowLabel, metric: &Metric) -> Option<f64> {
+        self.published.as_ref()?.value(variant, row, metric)
     }
 
     /// Returns the recorded reason for a difference in a cell.

@@ -32,9 +32,9 @@ impl Labels {
         labels
     }
 
-    /// Returns the source's number for a row, whichever backend ran it.
-    pub(crate) fn published(&self, row: &RowLabel, metric: &Metric) -> Option<f64> {
-        self.published.as_ref()?.value(row, metric)
+    /// Reports whether the source has a number for a row, whichever backend ran it.
+    pub(crate) fn has_published(&self, row: &RowLabel, metric: &Metric) -> bool {
+        self.published.as_ref().is_some_and(|published| published.has(row, metric))
     }
 
     pub(super) fn new(cases: &[Case], metrics: Vec<Metric>, groups: Groups) -> Self {
@@ -43,8 +43,10 @@ impl Labels {
             if labels.variants.last() != Some(&case.variant) {
                 labels.variants.push(case.variant.clone());
             }
-            if labels.variants.len() == 1 {
-                labels.rows.push(case.label());
+            let row = case.label();
+            // The first variant may lack a row that was left out.
+            if !labels.rows.contains(&row) {
+                labels.rows.push(row);
             }
         }
         labels
@@ -96,7 +98,7 @@ pub(crate) fn read_prose(cursor: &Cursor<'_>, labels: &Labels) -> Result<String,
             ));
         }
         labels.groups.check_metric(cursor, &place.metric)?;
-        if place.published && labels.published(&place.row, &place.metric).is_none() {
+        if place.published && !labels.has_published(&place.row, &place.metric) {
             let wrong = format!("no published {} for `{}`", place.metric, place.row);
             let right = "add the metric to published.columns, and name a row that the table has";
             return Err(cursor.problem(wrong, right));

@@ -26,6 +26,7 @@ mod chain;
 mod chart;
 mod check;
 mod claim;
+mod column;
 mod compared;
 mod contents;
 mod controller;

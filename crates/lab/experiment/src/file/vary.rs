@@ -290,7 +290,7 @@ fn read_values(key: &str, at: &Origin, cursor: &Cursor<'_>) -> Result<Vec<Choice
 }
 
 /// Returns unit and number of a text. They are equal for `1 s` and `1000 ms`.
-fn quantity(text: &str) -> Option<(String, u64)> {
+pub(crate) fn quantity(text: &str) -> Option<(String, u64)> {
     let known = |unit: &str, number: u64| (unit.to_owned(), number);
     let duration = text.parse().map(|Duration(ns)| known("ns", ns));
     duration

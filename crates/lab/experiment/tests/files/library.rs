@@ -246,8 +246,8 @@ fn what_is_not_there() {
 /// The table next to the file, or next to a folder above it, takes precedence over the shipped one.
 #[test]
 fn published_tables_beside_the_file() {
-    let published =
-        "[published]\ntable = \"quic-dc-table1.csv\"\nrows = [\"cca\"]\ncolumns = { loss = \"lost\" }\n";
+    let published = "[published]\ntable = \"quic-dc-table1.csv\"\nrows = [\"cca\"]\n\
+         columns = { loss = { column = \"lost\", unit = \"%\" } }\n";
     let text = format!("{SMALL}{published}");
     let table = |loss: &str| format!("cca,lost\ncubic,{loss}\n");
     let dir =
@@ -256,10 +256,10 @@ fn published_tables_beside_the_file() {
         let source = Library.resolve(&[dir.path().join(file).display().to_string()]).unwrap().remove(0);
         Experiment::parse(&source.name, &source.file, &source.text)
     };
-    assert_eq!(read("x/a.toml").unwrap().published(&"cubic".into(), &"loss".into()), Some(3.0));
+    assert_eq!(read("x/a.toml").unwrap().published("", &"cubic".into(), &"loss".into()), Some(3.0));
     fs::create_dir(dir.path().join("y/published")).unwrap();
     fs::write(dir.path().join("y/published/quic-dc-table1.csv"), table("4")).unwrap();
-    assert_eq!(read("y/a.toml").unwrap().published(&"cubic".into(), &"loss".into()), Some(4.0));
+    assert_eq!(read("y/a.toml").unwrap().published("", &"cubic".into(), &"loss".into()), Some(4.0));
     fs::write(dir.path().join("y/published/quic-dc-table1.csv"), table("many")).unwrap();
     let said = read("y/a.toml").unwrap_err().to_string();
     assert!(said.ends_with("y/published/quic-dc-table1.csv:2: lost: `many` is not a number; write a number, or leave the cell empty if the paper has none"), "{said}");

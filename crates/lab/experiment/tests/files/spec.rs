@@ -35,7 +35,7 @@ fn a_file_becomes_runs() {
 fn what_the_file_says_about_its_results() {
     let exp = good();
     assert_eq!(exp.metrics, ["loss", "goodput", "rtt_mean", "jain"]);
-    let published = |row: &str, metric: &str| exp.published(&row.into(), &metric.into());
+    let published = |row: &str, metric: &str| exp.published("", &row.into(), &metric.into());
     let miss = |variant: &str, row: &str| exp.miss(variant, &row.into(), &"goodput".into());
     assert_eq!(published("QUIC-DC 10", "rtt_mean"), Some(55.75));
     assert_eq!(published("Cubic", "jain"), None);

@@ -571,7 +571,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "columns",
         &["has no column `goodput`", "did you mean \"goodput_mbps\"?"],
     ),
-    ("loss = \"loss_p", "los = \"loss_p", "columns", &["published.columns.los: unknown metric `los`"]),
+    ("loss = { column", "los = { column", "columns", &["published.columns.los: unknown metric `los`"]),
     (
         "\"owqd_threshold_percent_of_buffer\"",
         "\"rtt_avg_ms\"",

@@ -135,28 +135,41 @@ fn keys_that_do_not_exist_yet() {
     );
 }
 
-/// A table with two keys matches rows by label.
+/// A table with a row for each controller and loss, from which the keys take their numbers.
 #[test]
 fn published_by_two_keys() {
     let dir = tempfile::tempdir().unwrap();
-    let csv = "cc, loss_rate, goodput\ncubic, 0.01, 1.62\nbbr, 0.01, 85.37\n";
+    let csv = "cc, loss_rate, goodput_kbps\ncubic, 0.0001, 34140\ncubic, 0.01, 1620\nbbr, 0.01, 85370\n";
     std::fs::create_dir(dir.path().join("published")).unwrap();
     std::fs::write(dir.path().join("published/loss.csv"), csv).unwrap();
     let file = dir.path().join("x.toml");
-    let read = |vary: &str| {
-        let published = "[published]\ntable = \"loss.csv\"\nrows = [\"cc\", \"loss_rate\"]\n\
-                         columns = { goodput = \"goodput\" }\n";
+    let read = |vary: &str, column: &str| {
+        let published = "[published]\ntable = \"loss.csv\"\nrows = [\"cc\", \"loss_rate\"]\n";
         let text = format!(
             "title = \"t\"\nsource = \"s\"\nduration = \"1 s\"\n[link]\nrate = \"10 Mbit/s\"\n\
-             delay = \"9 ms\"\n\
-             [[flow]]\ncontroller = \"cubic\"\n[vary]\n{vary}\n{published}"
+             delay = \"9 ms\"\n[[flow]]\ncontroller = \"cubic\"\n[vary]\n{vary}\n{published}\
+             columns = {{ goodput = {column} }}\n"
         );
         std::fs::write(&file, &text).unwrap();
-        Experiment::parse("x", &file, &text).map(drop).map_err(|wrong| wrong.to_string())
+        Experiment::parse("x", &file, &text).map_err(|wrong| wrong.to_string())
     };
-    let said = read("\"flow.controller\" = [\"cubic\", \"bbr1\"]").unwrap_err();
-    let says = "; rows match by label, so vary one axis of { label = \"bbr 0.01\", set = { ... } }";
-    assert!(said.contains(says), "{said}");
+    let controllers = "\"flow.controller\" = [{ name = \"cubic\", label = \"cubic\" }, { name = \"bbr1\", label = \"bbr\" }]";
+    let keys = format!("{controllers}\n\"link.loss\" = [\"0.01 %\", \"1 %\"]");
+    let unit = "{ column = \"goodput_kbps\", unit = \"kbit/s\" }";
+    let both = read(&keys, unit).unwrap();
+    let published = |variant: &str, row: &str| both.published(variant, &row.into(), &"goodput".into());
+    assert_eq!(published("loss = 0.01 %", "cubic"), Some(34.14));
+    assert_eq!(published("loss = 1 %", "cubic"), Some(1.62));
+    assert_eq!(published("loss = 1 %", "bbr"), Some(85.37));
+    assert_eq!(published("loss = 0.01 %", "bbr"), None, "the table has no such row");
+    let line = "goodput = { column = \"goodput_kbps\", unit = \"kbit/s\" }";
+    assert!(read(&keys, "\"goodput_kbps\"").unwrap_err().contains(line));
+    assert!(
+        read(&keys, &unit.replace("kbit/s", "ms")).unwrap_err().contains("`ms` is not a unit for Mbit/s")
+    );
+    let said = read(&keys.replace("0.01 %", "2 %").replace("\"1 %", "\"3 %"), unit).unwrap_err();
+    assert!(said.contains("no row of loss.csv matches") && said.contains("cubic 0.01"), "{said}");
     let axis = "case = [{ label = \"bbr 0.01\", set = { \"link.loss\" = \"1 %\" } }]";
-    assert_eq!(read(axis), Ok(()));
+    let labelled = read(axis, unit).unwrap();
+    assert_eq!(labelled.published("", &"bbr 0.01".into(), &"goodput".into()), Some(85.37));
 }
