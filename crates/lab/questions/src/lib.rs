@@ -46,10 +46,12 @@ pub trait Question {
 }
 
 /// Estimated work of a question.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cost {
     /// Seconds on one core.
     pub seconds: f64,
     /// The rest of a sentence about it: which runs it covers, and how to make them fewer.
     pub covers: String,
+    /// Whether it is told even if it is short.
+    pub announced: bool,
 }

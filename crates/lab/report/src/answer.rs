@@ -20,6 +20,8 @@ pub enum Block {
         /// Cells, one per column.
         rows: Vec<Vec<String>>,
     },
+    /// A long table, whose columns the reader can sort.
+    Sortable { caption: String, head: Vec<String>, rows: Vec<Vec<String>> },
     /// The main chart of the first part, for one variant. It replaces the default charts.
     Chart { variant: String },
     /// Clouds of samples in a plane, with their convex hulls.
@@ -89,23 +91,28 @@ fn one(block: &Block) -> Markup {
     match block {
         Block::Chart { .. } | Block::Envelopes { .. } => html! {},
         Block::Text(text) => html! { p { (text) } },
-        Block::Table { caption, head, rows } => html! {
-            div.scroll tabindex="0" role="region" aria-label=(caption) {
-                table.overview {
-                    caption { (caption) }
-                    thead { tr { @for name in head { th { (name) } } } }
-                    tbody {
-                        @for row in rows {
-                            tr {
-                                @for (i, cell) in row.iter().enumerate() {
-                                    @if i == 0 { th scope="row" { (cell) } } @else { td.count { (cell) } }
-                                }
+        Block::Table { caption, head, rows } => table(caption, head, rows, false),
+        Block::Sortable { caption, head, rows } => table(caption, head, rows, true),
+    }
+}
+
+fn table(caption: &str, head: &[String], rows: &[Vec<String>], sortable: bool) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
+            table.overview data-sortable[sortable] {
+                caption { (caption) }
+                thead { tr { @for name in head { th { (name) } } } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            @for (i, cell) in row.iter().enumerate() {
+                                @if i == 0 { th scope="row" { (cell) } } @else { td.count { (cell) } }
                             }
                         }
                     }
                 }
             }
-        },
+        }
     }
 }
 

@@ -233,3 +233,21 @@ class Chart {
 document.querySelectorAll('svg.chart:not(:has(svg.panel)), svg.panel').forEach(svg => { if (svg.querySelector('g.plot')) new Chart(svg); });
 // Paper cannot be unfolded, so important parts are.
 addEventListener('beforeprint', () => { for (const d of document.querySelectorAll('.paper')) d.open = true; });
+
+// Sorts long tables by the column whose name is pressed: by number, or else by text.
+for (const table of document.querySelectorAll('table[data-sortable]')) {
+	const body = table.tBodies[0];
+	[...table.tHead.rows[0].cells].forEach((head, i) => {
+		const button = document.createElement('button');
+		button.append(...head.childNodes);
+		head.append(button);
+		button.addEventListener('click', () => {
+			const down = head.getAttribute('aria-sort') === 'ascending';
+			for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
+			head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+			const text = row => row.cells[i].textContent;
+			const order = (a, b) => parseFloat(text(a)) - parseFloat(text(b)) || text(a).localeCompare(text(b), 'en', { numeric: true });
+			body.append(...[...body.rows].sort((a, b) => (down ? order(b, a) : order(a, b))));
+		});
+	});
+}

@@ -26,16 +26,21 @@ pub(super) fn ask<Q>(name: &str, question: &Q, out: &Path, view: &View) -> Resul
 where
     Q: Question<Answer: Serialize>,
 {
+    let answer = answer(name, question, out)?;
+    show(question, &answer, view, |folder| page_dir(out, folder))?;
+    Ok(answer)
+}
+
+/// Answers a question with results below `out`. `name` is that of the command.
+pub(super) fn answer<Q: Question>(name: &str, question: &Q, out: &Path) -> Result<Q::Answer, Error> {
     let watch = interrupt::watch()?;
     let (options, progress) = (places::simulate(out.to_owned()), Bar::default());
     let lab = Lab { options: &options, progress: &progress, watch: &watch };
     let work = question.check(&lab)?;
-    if work.seconds > LONG {
+    if work.seconds > LONG || work.announced {
         tell(&format!("{name}: takes about {} on one core{}", cost::time(work.seconds), work.covers));
     }
-    let answer = question.answer(&lab)?;
-    show(question, &answer, view, |folder| page_dir(out, folder))?;
-    Ok(answer)
+    Ok(question.answer(&lab)?)
 }
 
 /// Returns the folder of a page with these names, below that of the results.

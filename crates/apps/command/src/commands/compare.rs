@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use experiment::place::Place;
+use questions::compare::set::Set;
 use questions::compare::{Asked, FIRST_PAIRS, MOST_PAIRS, Question};
 use units::{Duration, Percent};
 
 use crate::commands::arguments::repetitions;
-use crate::commands::ask::{View, ask};
+use crate::commands::ask::{View, answer, ask};
 use crate::commands::worlds::{backends, stacks, worlds};
 use crate::controllers::controllers;
-use crate::status::{Error, HOLDS};
+use crate::status::{Error, HOLDS, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -26,7 +27,8 @@ pub(crate) struct CompareArgs {
     ///
     /// The keys are those of [link] in docs/src/reference/keys.md. Without `queue`, words have 1
     /// BDP, at least 10 packets. `ackclock networks` lists the networks. An experiment is a file or a
-    /// shipped name; its first case is used.
+    /// shipped name. If its [vary] makes several networks, each controller runs once on each, and the
+    /// answer is over all of them.
     #[arg(long, value_name = "WORDS|NAME|FILE", default_value = "rate=20 Mbit/s rtt=40 ms")]
     link: String,
     /// Choose where the flows run.
@@ -73,6 +75,12 @@ pub(crate) struct CompareArgs {
     /// Set the difference of goodputs up to which they count as equal.
     #[arg(long, value_name = "PERCENT", default_value = "5 %", conflicts_with = "vary", value_parser = margin)]
     margin: f64,
+    /// With several networks, make pairs of runs on each until it is decided.
+    #[arg(long, conflicts_with_all = ["repeat", "quick", "precise", "vary"])]
+    decide: bool,
+    /// With several networks, draw the map of winners over these two keys, as in `link.rate,link.rtt`.
+    #[arg(long, value_name = "KEY,KEY", value_parser = two_keys, conflicts_with = "vary")]
+    map: Option<[String; 2]>,
     /// Write results and report to this folder.
     #[arg(long, default_value = "results")]
     out: PathBuf,
@@ -81,6 +89,17 @@ pub(crate) struct CompareArgs {
     /// `results` lists the `experiment`, `id` and results folder (`path`) of each study used.
     #[arg(long)]
     json: bool,
+    /// With several networks, print the answer as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+}
+
+/// Reads two keys, separated by a comma.
+fn two_keys(text: &str) -> Result<[String; 2], String> {
+    match text.split(',').map(str::trim).collect::<Vec<_>>().as_slice() {
+        [down, across] => Ok([*down, *across].map(str::to_owned)),
+        _ => Err("must be two keys, like link.rate,link.rtt".to_owned()),
+    }
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -104,7 +123,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
         return Err(Error::bad("--stack: requires --on stack"));
     }
     let stacks = if args.on == Place::SIM { Vec::new() } else { backends(args.on, &args.stacks)? };
-    let question = Question::new(&Asked {
+    let asked = Asked {
         controllers: args.controllers.clone(),
         link: args.link.clone(),
         flow: args.flow.clone(),
@@ -119,8 +138,22 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
         margin: args.margin,
         stacks,
         registry: controllers().clone(),
-    })?;
-    ask("compare", &question, &args.out, &View { json: args.json, verbose: false })?;
+    };
+    let view = View { json: args.json, verbose: false };
+    if let Some(set) = Set::new(&asked, args.decide, args.map.as_ref())? {
+        match args.markdown {
+            true => print(&set.markdown(&answer("compare", &set, &args.out)?)),
+            false => drop(ask("compare", &set, &args.out, &view)?),
+        }
+        return Ok(HOLDS);
+    }
+    for (given, flag) in [(args.decide, "decide"), (args.map.is_some(), "map"), (args.markdown, "markdown")] {
+        if given {
+            let right = "it needs --link FILE with several networks in its [vary]";
+            return Err(Error::bad(format!("--{flag}: {} is a single network; {right}", args.link)));
+        }
+    }
+    ask("compare", &Question::new(&asked)?, &args.out, &view)?;
     Ok(HOLDS)
 }
 

@@ -208,9 +208,23 @@ impl Experiment {
             // The case was read with these values, so nothing is in the way.
             let _ = document.set(&o.path, &o.at, &o.value);
         }
-        let mut tables = document.to_toml().try_into().unwrap_or_default();
-        trace::from_here(&self.file, &mut tables);
-        tables
+        self.from_here(&document)
+    }
+
+    /// Returns the file as it was written. Paths are relative to the current folder.
+    pub fn as_written(&self) -> toml::Table {
+        self.from_here(&self.document)
+    }
+
+    fn from_here(&self, document: &Node) -> toml::Table {
+        let mut value = document.to_toml();
+        trace::from_here(&self.file, &mut value);
+        value.try_into().unwrap_or_default()
+    }
+
+    /// Keeps the cases of these variants.
+    pub fn keep_variants(&mut self, keep: impl Fn(&str) -> bool) {
+        self.cases.retain(|case| keep(&case.variant));
     }
 
     /// Returns the experiment file of a single run, with every default written out.

@@ -71,7 +71,7 @@ pub use self::range::Range;
 pub use self::reference::Reference;
 pub use self::rows::Rows;
 pub use self::rows::matches;
-pub use self::sweep::{SweepAxes, SweepKey, SweepValues};
+pub use self::sweep::{SweepAxes, SweepKey, SweepValues, numbers};
 pub use self::trace::links;
 pub use self::vary::Case;
 pub use self::words::Words;

@@ -194,8 +194,8 @@ fn key_axis(key: &Key<'_>, scale: Option<ScaleKind>) -> Axis {
 }
 
 /// Converts the values to numbers of one unit: the unit that all have, or otherwise ms, Mbit/s or
-/// kB.
-fn numbers(values: &[&str]) -> Option<(Vec<f64>, String)> {
+/// kB. Returns `None` if one is no such number.
+pub fn numbers(values: &[&str]) -> Option<(Vec<f64>, String)> {
     let split: Vec<(f64, &str)> = values.iter().map(|v| split_number(v).ok()).collect::<Option<_>>()?;
     let unit = split.first()?.1;
     if split.iter().all(|(_, u)| *u == unit) {

@@ -47,12 +47,20 @@ fn folder(file: &str) -> &Path {
 }
 
 /// Makes the paths of a file's traces relative to the current folder, for another file.
-pub(crate) fn from_here(file: &str, tables: &mut toml::Table) {
-    for link in links(tables) {
-        let trace = link.get_mut("rate").and_then(|rate| rate.get_mut("trace"));
-        if let Some(toml::Value::String(path)) = trace {
-            *path = folder(file).join(&path).display().to_string();
+pub(crate) fn from_here(file: &str, value: &mut toml::Value) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                match value {
+                    toml::Value::String(path) if key == "trace" => {
+                        *path = folder(file).join(&path).display().to_string();
+                    }
+                    value => from_here(file, value),
+                }
+            }
         }
+        toml::Value::Array(values) => values.iter_mut().for_each(|value| from_here(file, value)),
+        _ => {}
     }
 }
 

@@ -3,6 +3,7 @@
 use experiment::place::Place;
 use experiment::row::RowLabel;
 use results::summary::Row;
+use study::Options;
 
 /// The backends that the flows run on.
 #[derive(Debug)]
@@ -14,6 +15,15 @@ pub(super) struct Backends {
 impl Backends {
     pub(super) fn new(stacks: Vec<Place>) -> Self {
         Self { stacks }
+    }
+
+    /// Returns the options for these backends.
+    pub(super) fn options(&self, options: &Options) -> Options {
+        let (world, backends) = match self.stacks.as_slice() {
+            [] => (Place::SIM, Vec::new()),
+            stacks => (Place::STACK, stacks.to_vec()),
+        };
+        Options { world, backends, ..options.clone() }
     }
 
     /// Returns the stacks; none for the simulator.

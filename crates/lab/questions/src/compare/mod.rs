@@ -17,6 +17,7 @@ mod page;
 mod pairs;
 mod question;
 mod screen;
+pub mod set;
 mod sweep;
 mod varied;
 mod why;
@@ -28,9 +29,7 @@ pub use self::answer::{Answer, Ranked, Variant};
 pub use self::measured::{Beside, Long};
 pub use self::question::{Asked, Question, TRANSFERS};
 
-use experiment::place::Place;
 use results::summary::Results;
-use study::Options;
 
 use self::pairs::Goodputs;
 use self::question::{Kind, Seeds};
@@ -44,7 +43,7 @@ impl crate::Question for Question {
     type Answer = Answer;
 
     fn check(&self, lab: &Lab<'_>) -> Result<Cost, Failure> {
-        let options = self.options(lab);
+        let options = self.place.options(lab.options);
         let mut seconds = 0.0;
         let first = self.rule.looks().next().unwrap_or(1);
         for kind in self.kinds() {
@@ -57,11 +56,15 @@ impl crate::Question for Question {
             None => String::new(),
         };
         let pairs = if first == 1 { "one pair of runs".to_owned() } else { format!("{first} pairs of runs") };
-        Ok(Cost { seconds, covers: format!(" for {pairs}{more}; shorten it with --time or --quick") })
+        Ok(Cost {
+            seconds,
+            covers: format!(" for {pairs}{more}; shorten it with --time or --quick"),
+            ..Cost::default()
+        })
     }
 
     fn answer(&self, lab: &Lab<'_>) -> Result<Answer, Failure> {
-        let options = self.options(lab);
+        let options = self.place.options(lab.options);
         let run = |kind: &Kind, seeds: Seeds| lab.run(&self.experiment(*kind, seeds)?, &options);
         let (long, mut stored, pairs) = self.long_flows(&run)?;
         let mut all = vec![long];
@@ -97,15 +100,6 @@ impl Question {
             Some(_) => &[Kind::Long, Kind::Beside],
             None => &[Kind::Long, Kind::Beside, Kind::StartUp],
         }
-    }
-
-    /// Returns the options for the backends of the question.
-    fn options(&self, lab: &Lab<'_>) -> Options {
-        let (world, backends) = match self.place.named() {
-            [] => (Place::SIM, Vec::new()),
-            stacks => (Place::STACK, stacks.to_vec()),
-        };
-        Options { world, backends, ..lab.options.clone() }
     }
 
     /// Returns the repetitions of runs that decide nothing.

@@ -40,7 +40,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Long => "compare/long-flows",
             Self::Beside => "compare/beside",
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    fn title(self) -> &'static str {
+    pub(super) fn title(self) -> &'static str {
         match self {
             Self::Long => "long flows alone",
             Self::Beside => "against a competitor",
@@ -62,7 +62,7 @@ impl Kind {
 pub(super) struct Named {
     pub(super) label: String,
     pub(super) algorithm: String,
-    value: Value,
+    pub(super) value: Value,
 }
 
 /// Seeds of a batch of runs.
@@ -417,7 +417,7 @@ fn draws(algorithm: &Algorithm) -> bool {
 }
 
 /// Refuses two controllers with one label. The competitor may be one of the controllers.
-fn check_labels(controllers: &[Named], against: Option<&Named>) -> Result<(), Failure> {
+pub(super) fn check_labels(controllers: &[Named], against: Option<&Named>) -> Result<(), Failure> {
     let own = "'{ name = \"...\", label = \"...\" }'";
     let same = |i: &usize| controllers[..*i].iter().any(|c| c.label == controllers[*i].label);
     if let Some(Named { label, .. }) = (1..controllers.len()).find(same).map(|i| &controllers[i]) {
@@ -439,7 +439,7 @@ impl Named {
     }
 
     /// Parses all controllers, and collects all mistakes.
-    fn read_all(registry: &Registry, texts: &[String]) -> Result<Vec<Self>, Failure> {
+    pub(super) fn read_all(registry: &Registry, texts: &[String]) -> Result<Vec<Self>, Failure> {
         let (mut all, mut wrong) = (Vec::new(), Vec::new());
         for text in texts {
             match Self::read(registry, text) {
@@ -450,7 +450,7 @@ impl Named {
         if wrong.is_empty() { Ok(all) } else { Err(Failure::bad(wrong.join("\n"))) }
     }
 
-    fn read(registry: &Registry, text: &str) -> Result<Self, String> {
+    pub(super) fn read(registry: &Registry, text: &str) -> Result<Self, String> {
         let text = text.trim();
         let mut value: Value = match text.starts_with('{') {
             true => {

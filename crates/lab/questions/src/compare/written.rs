@@ -12,7 +12,7 @@ use crate::Failure;
 /// Field of the link.
 const LINK: &str = "link";
 /// Keys of a flow that a comparison sets itself.
-const OWN: [&str; 9] =
+pub(super) const OWN: [&str; 9] =
     ["label", "controller", "count", "stagger", "stop", "lasts", "transfer", "application", "pauses"];
 
 /// Returns the queue of a link in words without one. Without a limit, a queue of minutes would
@@ -68,6 +68,21 @@ pub(super) fn tables(registry: &Registry, text: &str) -> Result<(Table, Table), 
         let words = Words::split(text).map_err(|e| Failure::bad(e.to_string()))?;
         return Ok((Table::from_iter([("link".to_owned(), table(&words)?.into())]), Table::new()));
     }
+    let experiment = experiment(registry, text)?;
+    // Without defaults: a default that is written out would outweigh what the question changes.
+    let mut file = experiment.written(&experiment.cases()[0]);
+    let mut flow = match file.remove("flow") {
+        Some(Value::Array(flows)) => flows.into_iter().next().and_then(|flow| flow.try_into::<Table>().ok()),
+        _ => None,
+    }
+    .unwrap_or_default();
+    flow.retain(|key: &str, _| key != "start" && !OWN.contains(&key));
+    file.retain(|key: &str, _| ["link", "reverse", "udp", "probe"].contains(&key));
+    Ok((file, flow))
+}
+
+/// Reads the experiment that a link names.
+pub(super) fn experiment(registry: &Registry, text: &str) -> Result<Experiment, Failure> {
     let source = Library.resolve(&[text.to_owned()]).map_err(|mut problem| match problem.wrong == NOT_FOUND {
         true => {
             let question = problem.right.split_inclusive("? ").next().filter(|part| part.ends_with("? "));
@@ -83,17 +98,7 @@ pub(super) fn tables(registry: &Registry, text: &str) -> Result<(Table, Table), 
     })?;
     let source =
         source.into_iter().next().ok_or_else(|| Failure::Field(LINK, format!(" {text}: no experiment")))?;
-    let experiment = Experiment::parse_with(registry, &source.name, &source.file, &source.text)?;
-    // Without defaults: a default that is written out would outweigh what the question changes.
-    let mut file = experiment.written(&experiment.cases()[0]);
-    let mut flow = match file.remove("flow") {
-        Some(Value::Array(flows)) => flows.into_iter().next().and_then(|flow| flow.try_into::<Table>().ok()),
-        _ => None,
-    }
-    .unwrap_or_default();
-    flow.retain(|key: &str, _| key != "start" && !OWN.contains(&key));
-    file.retain(|key: &str, _| ["link", "reverse", "udp", "probe"].contains(&key));
-    Ok((file, flow))
+    Ok(Experiment::parse_with(registry, &source.name, &source.file, &source.text)?)
 }
 
 fn table(words: &Words<'_>) -> Result<Table, Failure> {

@@ -46,7 +46,7 @@ impl crate::Question for Question {
             _ => study::check(&grid, &options)?,
         }
         let covers = ", twice that if the stack deviates, ten times that for aioquic (Python); shorten it with --quick";
-        Ok(Cost { seconds: cost::cost(&grid, 1), covers: covers.to_owned() })
+        Ok(Cost { seconds: cost::cost(&grid, 1), covers: covers.to_owned(), ..Cost::default() })
     }
 
     fn answer(&self, lab: &Lab<'_>) -> Result<Answer, Failure> {

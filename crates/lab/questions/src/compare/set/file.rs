@@ -1,0 +1,190 @@
+//! The networks of a file, as experiments with the controllers of the question.
+
+use std::path::Path as FilePath;
+
+use congestion::Registry;
+use experiment::file::Experiment;
+use toml::{Table, Value};
+use units::Duration;
+
+use crate::Failure;
+use crate::compare::question::{CANDIDATE, COMPETITOR, Kind, Named, Seeds};
+use crate::compare::written::OWN;
+
+/// Keys of the file that describe networks and what crosses them besides the flows.
+const NETWORK: [&str; 7] = ["link", "reverse", "udp", "probe", "duration", "measure", "series"];
+/// Metrics of a flow alone.
+const ALONE: [&str; 5] = ["goodput", "rtt_mean", "rtt_p95", "loss", "queue_wait"];
+/// Metrics of a flow that shares the link with the competitor.
+const BESIDE: [&str; 4] = ["share of candidate", "goodput of candidate", "goodput of competitor", "goodput"];
+
+/// What a file says of its networks.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    /// Tables of the network.
+    tables: Table,
+    /// Keys that vary, without controllers.
+    vary: Table,
+    /// Keys of the flows.
+    flow: Table,
+    /// Keys of the file that have no effect.
+    pub(super) unused: Vec<String>,
+}
+
+impl File {
+    /// Reads the networks of an experiment.
+    ///
+    /// # Errors
+    /// An axis that sets a controller and more.
+    pub(super) fn new(experiment: &Experiment) -> Result<Self, Failure> {
+        let mut tables = experiment.as_written();
+        let (mut vary, mut unused) = (Table::new(), Vec::new());
+        if let Some(Value::Table(keys)) = tables.remove("vary") {
+            sort_out(keys, "", &mut vary, &mut unused)?;
+        }
+        let flow = first_flow(&mut tables, &mut unused);
+        tables.retain(|key: &str, _| NETWORK.contains(&key));
+        tables.entry("series").or_insert("off".into());
+        Ok(Self { tables, vary, flow, unused })
+    }
+
+    /// Adds keys to the flows.
+    pub(super) fn set_flow(&mut self, keys: Table) {
+        self.flow.extend(keys);
+    }
+
+    /// Sets the duration of the runs, and measures its last two thirds.
+    pub(super) fn set_time(&mut self, time: Duration) {
+        self.tables.insert("duration".to_owned(), time.to_string().into());
+        self.tables.remove("measure");
+    }
+
+    /// Builds the experiment for one kind of runs.
+    pub(super) fn experiment(
+        &self,
+        registry: &Registry,
+        title: &str,
+        (controllers, against): (&[Named], &Named),
+        (kind, seeds): (Kind, Seeds),
+    ) -> Result<Experiment, Failure> {
+        let mut file = self.tables.clone();
+        let mut put = |key: &str, value: Value| file.insert(key.to_owned(), value);
+        let rows = if kind == Kind::Beside { "flow.0.controller" } else { "flow.controller" };
+        put("title", format!("{title}: {}", kind.title()).into());
+        put("source", "ackclock compare".into());
+        put("repetitions", i64::from(seeds.count).into());
+        if seeds.skipped > 0 {
+            put("seed", i64::from(1 + seeds.skipped).into());
+        }
+        let mut vary = self.vary.clone();
+        let values = controllers.iter().map(|controller| controller.value.clone());
+        vary.insert(rows.to_owned(), Value::Array(values.collect()));
+        put("vary", vary.into());
+        let metrics: &[&str] = if kind == Kind::Beside { &BESIDE } else { &ALONE };
+        let table = [("rows", rows.into()), ("metrics", metrics.to_vec().into())];
+        put("table", Table::from_iter(table.map(|(key, value)| (key.to_owned(), value))).into());
+        put("flow", self.flows(kind, against).into());
+        if !file.contains_key("measure")
+            && let Some(time) = file.get("duration").and_then(Value::as_str)
+            && let Ok(time) = time.parse::<Duration>()
+        {
+            let from = Table::from_iter([("from".to_owned(), (time / 3).to_string().into())]);
+            file.insert("measure".to_owned(), from.into());
+        }
+        let text = toml::to_string(&file).map_err(|e| Failure::bad(e.to_string()))?;
+        let name = kind.name();
+        Ok(Experiment::parse_with(registry, name, FilePath::new("compare"), &text)?)
+    }
+
+    fn flows(&self, kind: Kind, against: &Named) -> Vec<Table> {
+        let mut flow = self.flow.clone();
+        // Real flows never start at the same nanosecond, nor in phase with the queue.
+        flow.entry("start-jitter").or_insert("100 ms".into());
+        if kind != Kind::Beside {
+            return vec![flow];
+        }
+        let mut rival = flow.clone();
+        flow.insert("label".to_owned(), CANDIDATE.into());
+        rival.insert("label".to_owned(), COMPETITOR.into());
+        rival.insert("controller".to_owned(), against.value.clone());
+        vec![flow, rival]
+    }
+}
+
+/// Returns the keys of the first flow that a comparison does not set itself.
+fn first_flow(tables: &mut Table, unused: &mut Vec<String>) -> Table {
+    let flows = match tables.remove("flow") {
+        Some(Value::Array(flows)) => flows,
+        _ => Vec::new(),
+    };
+    if flows.len() > 1 {
+        unused.push(format!("flows 2 to {}", flows.len()));
+    }
+    let mut flow = flows.into_iter().find_map(|flow| flow.try_into::<Table>().ok()).unwrap_or_default();
+    flow.retain(|key: &str, _| {
+        let used = key != "start" && !OWN.contains(&key);
+        if !used && !["controller", "label"].contains(&key) {
+            unused.push(format!("flow.{key}"));
+        }
+        used
+    });
+    flow
+}
+
+/// Sorts the varied keys into those of networks and those without effect. Tables are dotted keys.
+fn sort_out(keys: Table, above: &str, vary: &mut Table, unused: &mut Vec<String>) -> Result<(), Failure> {
+    for (key, value) in keys {
+        let key = if above.is_empty() { key } else { format!("{above}.{key}") };
+        let own = |key: &str| key.starts_with("flow") && key.split('.').any(|part| OWN.contains(&part));
+        match value {
+            Value::Table(below) if key != "sample" => sort_out(below, &key, vary, unused)?,
+            _ if key.split('.').any(|part| part == "controller") => {}
+            _ if own(&key) => unused.push(key),
+            value if sets_controllers(&value) => {
+                let right = "vary the controllers in a list of their own, or remove them from the axis";
+                return Err(Failure::Field("link", format!(": vary.{key} sets controllers; {right}")));
+            }
+            value => drop(vary.insert(key, value)),
+        }
+    }
+    Ok(())
+}
+
+/// Reports whether the values of an axis set a controller.
+fn sets_controllers(value: &Value) -> bool {
+    let sets = |value: &Value| value.get("set").is_some_and(|set| set.to_string().contains("controller"));
+    value.as_array().is_some_and(|values| values.iter().any(sets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<File, String> {
+        let registry = Registry::default();
+        let experiment = Experiment::parse_with(&registry, "x", FilePath::new("x.toml"), text);
+        File::new(&experiment.unwrap()).map_err(|wrong| wrong.to_string())
+    }
+
+    const FILE: &str = "title = 't'\nduration = '9 s'\n[link]\nrate = '1 Mbit/s'\nrtt = '40 ms'\nqueue = '1 BDP'\n\
+                        [[flow]]\ncontroller = 'cubic'\ncount = 2\nack = { ack-every = 1 }\n[vary]\n";
+
+    /// Networks stay, controllers and their parameters go, and keys without effect are named.
+    #[test]
+    fn keys_are_sorted_out() {
+        let vary = "link.rate = ['1 Mbit/s', '2 Mbit/s']\n'flow.controller' = ['cubic', 'bbr3']\n\
+                    'flow.count' = [1, 2]\nsample = 3\n'link.rtt' = '1..9 ms'\n";
+        let file = read(&format!("{FILE}{vary}")).unwrap();
+        assert_eq!(file.vary.keys().collect::<Vec<_>>(), ["link.rate", "link.rtt", "sample"]);
+        assert_eq!(file.unused, ["flow.count", "flow.count"]);
+        assert_eq!(file.flow.keys().collect::<Vec<_>>(), ["ack"]);
+    }
+
+    #[test]
+    fn an_axis_of_controllers_is_refused() {
+        let axis =
+            "pair = [{ label = 'a', set = { 'flow.controller' = 'cubic', 'link.rate' = '2 Mbit/s' } }]";
+        let said = read(&format!("{FILE}{axis}")).unwrap_err();
+        assert!(said.contains("vary.pair sets controllers"), "{said}");
+    }
+}
