@@ -96,11 +96,12 @@ fn one(block: &Block) -> Markup {
     }
 }
 
-fn table(caption: &str, head: &[String], rows: &[Vec<String>], sortable: bool) -> Markup {
+/// Draws a table. The first column names the rows.
+pub(super) fn table(caption: &str, head: &[String], rows: &[Vec<String>], sortable: bool) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
             table.overview data-sortable[sortable] {
-                caption { (caption) }
+                @if !caption.is_empty() { caption { (caption) } }
                 thead { tr { @for name in head { th { (name) } } } }
                 tbody {
                     @for row in rows {

@@ -251,3 +251,16 @@ for (const table of document.querySelectorAll('table[data-sortable]')) {
 		});
 	});
 }
+
+// Replaces many labels by a list to select from.
+for (const fold of document.querySelectorAll('details[data-choice]')) {
+	const choice = document.createElement('label');
+	const list = document.createElement('select');
+	for (const label of fold.querySelectorAll('label')) {
+		list.add(new Option(label.textContent, label.htmlFor, false, document.getElementById(label.htmlFor).checked));
+	}
+	list.addEventListener('change', () => document.getElementById(list.value).click());
+	choice.className = 'choice';
+	choice.append(fold.querySelector('summary').textContent + ' ', list);
+	fold.replaceWith(choice);
+}

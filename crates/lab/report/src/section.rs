@@ -6,11 +6,18 @@
 use maud::{Markup, html};
 
 use super::chart::Figure;
-use super::{claims, number, table, variants};
+use super::{answer, claims, number, table, variants};
+use experiment::metric::Metric;
+use experiment::row::RowLabel;
 use results::summary::{Summary, Variant};
 
 /// Number of letters above which a text is folded.
 const LONG: usize = 240;
+
+/// Number of variants above which they are chosen from a list, and shown together in tables.
+const MANY: usize = 16;
+/// Most of these tables.
+const MATRICES: usize = 4;
 
 /// An experiment with its figures.
 pub(super) struct Section<'a> {
@@ -109,6 +116,7 @@ fn tabs(section: &Section<'_>) -> Markup {
                 }
                 (bar(all, &id))
             }
+            @if all.len() > MANY { (matrices(section.summary)) }
             div.body {
                 // Published numbers are to be compared, so the table comes first. Otherwise a chart
                 // says more.
@@ -132,17 +140,57 @@ fn charts(section: &Section<'_>) -> Markup {
     html! { div.charts { @for chart in &section.charts { (figures(section, chart)) } } }
 }
 
-/// Draws the labels of the radio buttons, after the keys that all variants share.
+/// Draws the labels of the radio buttons, after the keys that all variants share. Many are folded,
+/// and the script makes a list to select from.
 fn bar(all: &[Variant], id: &dyn Fn(usize) -> String) -> Markup {
     let (keys, values) = variants::keys_and_values(&all.iter().map(|v| v.name.as_str()).collect::<Vec<_>>());
+    let keys = if keys.is_empty() { "Variant" } else { &keys };
     let has_others = all.iter().any(|v| !v.reference);
+    let labels = html! {
+        @for (i, (variant, values)) in all.iter().zip(values).enumerate() {
+            label class=(id(i)) for=(id(i)) {
+                (values.join(", ")) @if variant.reference && has_others { " " span.star title="reference" { "★" } }
+            }
+        }
+    };
     html! {
-        div.bar {
-            span.keys { @if keys.is_empty() { "Variant" } @else { (keys) } }
-            @for (i, (variant, values)) in all.iter().zip(values).enumerate() {
-                label class=(id(i)) for=(id(i)) {
-                    (values.join(", ")) @if variant.reference && has_others { " " span.star title="reference" { "★" } }
-                }
+        @if all.len() > MANY {
+            details.bar data-choice { summary { (all.len()) " variants: " (keys) } div { (labels) } }
+        } @else {
+            div.bar { span.keys { (keys) } (labels) }
+        }
+    }
+}
+
+/// Draws a table for each of the first metrics: a row for each variant, a column for each row.
+fn matrices(summary: &Summary) -> Markup {
+    let (keys, values) =
+        variants::keys_and_values(&summary.variants.iter().map(|v| v.name.as_str()).collect::<Vec<_>>());
+    let mut labels: Vec<&RowLabel> = Vec::new();
+    for row in summary.variants.iter().flat_map(|variant| &variant.rows) {
+        if !labels.contains(&&row.label) {
+            labels.push(&row.label);
+        }
+    }
+    let first = if keys.is_empty() { "Variant".to_owned() } else { keys };
+    let head: Vec<String> = std::iter::once(first).chain(labels.iter().map(ToString::to_string)).collect();
+    let rows = |metric: &Metric| {
+        let line = |(variant, values): (&Variant, &Vec<String>)| {
+            let row = |label: &&RowLabel| variant.rows.iter().find(|row| row.label == **label);
+            let cell = |label| row(label).and_then(|row| row.cells.get(metric));
+            let shown = labels.iter().map(|label| match cell(label) {
+                Some(cell) => number::fixed(cell.value(), metric.decimals(cell.value())),
+                None => "–".to_owned(),
+            });
+            std::iter::once(values.join(", ")).chain(shown).collect()
+        };
+        summary.variants.iter().zip(&values).map(line).collect::<Vec<_>>()
+    };
+    html! {
+        @for (i, metric) in summary.metrics.iter().take(MATRICES).enumerate() {
+            details.matrix open[i == 0] {
+                summary { "All " (summary.variants.len()) " variants: " (metric) @if !metric.unit().is_empty() { " (" (metric.unit()) ")" } }
+                (answer::table("", &head, &rows(metric), true))
             }
         }
     }

@@ -2,9 +2,11 @@
 
 use experiment::file::numbers;
 use serde::Serialize;
+use units::split_number;
 
 use super::judged::{Counts, OnNetwork, values};
 use crate::Failure;
+use crate::text::significant;
 
 /// Most values of a key that are shown one by one. More are put into groups.
 const MOST: usize = 6;
@@ -122,11 +124,17 @@ fn in_quarters(names: &[String], numbers: &[f64]) -> (Vec<String>, Vec<usize>) {
     let (mut groups, mut shown) = (vec![0; names.len()], Vec::new());
     for (group, members) in order.chunks(names.len().div_ceil(GROUPS)).enumerate() {
         members.iter().for_each(|member| groups[*member] = group);
-        if let (Some(first), Some(last)) = (members.first(), members.last()) {
-            shown.push(format!("{} to {}", names[*first], names[*last]));
-        }
+        shown.extend(members.first().map(|least| format!("from {}", short(&names[*least]))));
     }
     (shown, groups)
+}
+
+/// Shortens a number to three digits.
+fn short(value: &str) -> String {
+    match split_number(value) {
+        Ok((number, unit)) => format!("{} {unit}", significant(number)).trim().to_owned(),
+        Err(_) => value.to_owned(),
+    }
 }
 
 /// Returns the sum of squares of the logarithms of the ratios between the groups of a key.
@@ -195,7 +203,10 @@ mod tests {
         let map = Map::new(&networks(), None).unwrap().unwrap();
         assert_eq!((map.down.as_str(), map.across.as_str()), ("link.loss", "link.rate"));
         assert_eq!(map.lines, ["0 %", "1 %"]);
-        assert_eq!(map.columns[0], "1 Mbit/s to 3 Mbit/s");
+        assert_eq!(
+            map.columns,
+            ["from 1.00 Mbit/s", "from 4.00 Mbit/s", "from 7.00 Mbit/s", "from 10.0 Mbit/s"]
+        );
         let cell = |label: &str| Some((label.to_owned(), 3, 3));
         assert_eq!(map.cells, [vec![cell("equal"); 4], vec![cell("b"); 4]]);
     }

@@ -14,7 +14,7 @@ use crate::text::{cut, join_all, significant};
 /// Largest width of a label beside the numbers.
 const LONGEST_LABEL: usize = 16;
 /// Width of a cell of the map.
-const CELL: usize = 14;
+const CELL: usize = 15;
 
 /// Formats the screen, at most 80 columns wide.
 pub(super) fn text(set: &Set, answer: &SetAnswer) -> String {
