@@ -1,7 +1,9 @@
 //! The places of this program that can run rows, and what it tells a study about itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+#[cfg(wire)]
+use std::sync::{Mutex, PoisonError};
 
 use experiment::place::Place;
 use sim::Simulator;
@@ -57,7 +59,41 @@ fn with_wire(places: Places) -> Places {
             places = places.with(place, Processes(stack));
         }
     }
+    for (place, stack) in OWN.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        places = places.with(*place, Processes(stack.clone()));
+    }
     places
+}
+
+/// Stacks of the user, by the manifests that were named.
+#[cfg(wire)]
+static OWN: Mutex<Vec<(Place, wire::processes::Stack)>> = Mutex::new(Vec::new());
+
+/// Reads the manifest of a stack, and returns its place.
+///
+/// # Errors
+/// A wrong manifest, or a stack that is not installed.
+#[cfg(wire)]
+pub(crate) fn own(manifest: &Path) -> Result<Place, String> {
+    let stack = wire::processes::Stack::read(manifest).map_err(|why| why.to_string())?;
+    let name = stack.name();
+    if Place::ALL.into_iter().any(|place| place.stack() == Some(name) || place.word() == name) {
+        return Err(format!("name: `{name}` is a shipped stack; choose another name, like \"{name}-fork\""));
+    }
+    let place =
+        Place::own(name).ok_or_else(|| format!("name: `{name}` is too long; use 64 letters at most"))?;
+    stack.locate().map_err(|why| why.to_string())?;
+    let mut known = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if known.iter().any(|(other, known)| *other == place && *known != stack) {
+        return Err(format!("name: another manifest has the name `{name}`; choose another name"));
+    }
+    known.push((place, stack));
+    Ok(place)
+}
+
+#[cfg(not(wire))]
+pub(crate) fn own(_: &Path) -> Result<Place, String> {
+    Err(features::missing_on_linux("wire", "wire"))
 }
 
 /// Acquires the privileges that the wire needs. A user namespace must be entered before any thread
@@ -97,8 +133,6 @@ fn digest() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use experiment::file::Experiment;
     use experiment::quantity::Quantity;
 

@@ -2,9 +2,13 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
+
+/// Beginning of the words of the user's own stacks.
+const OWN: &str = "own-";
 
 /// A place to run a scenario: a world, and whose protocol code runs there.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -98,7 +102,34 @@ impl Place {
 
     /// Returns the place with this name.
     pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|place| place.word() == word)
+        let shipped = Self::ALL.into_iter().find(|place| place.word() == word);
+        shipped.or_else(|| Self::own(word.strip_prefix(OWN)?))
+    }
+
+    /// Returns the place of the user's stack with this name, which runs as processes on the wire.
+    /// Returns `None` if the name has other characters than letters, digits, `-`, `.` and `_`, or
+    /// more than 64, or if there are 1000 stacks already.
+    pub fn own(name: &str) -> Option<Self> {
+        const MOST: (usize, usize) = (64, 1000);
+        static KNOWN: Mutex<Vec<Place>> = Mutex::new(Vec::new());
+        let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+        if name.is_empty() || name.len() > MOST.0 || !is_plain {
+            return None;
+        }
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = known.iter().find(|place| place.name() == name) {
+            return Some(*place);
+        }
+        if known.len() >= MOST.1 {
+            return None;
+        }
+        // Rows are never removed, so that places can be copied.
+        let word: &'static str = String::leak(format!("{OWN}{name}"));
+        let name = &word[OWN.len()..];
+        let doc = "A stack of the user as processes, with its own controllers";
+        let place = Self(Box::leak(Box::new(Row { word, world: "wire", name, stack: Some(name), doc })));
+        known.push(place);
+        Some(place)
     }
 
     /// Returns the world that this place's rows belong to, as the place of its own rows.
@@ -194,6 +225,15 @@ mod tests {
         for backend in Place::ALL {
             assert_eq!(serde_json::to_string(&backend).unwrap(), format!("\"{}\"", backend.word()));
         }
+    }
+
+    /// A stored result names a user's stack, whether or not its manifest is at hand.
+    #[test]
+    fn stacks_of_the_user() {
+        let own = Place::own("my-quinn").unwrap();
+        assert_eq!(serde_json::from_str::<Place>("\"own-my-quinn\"").unwrap(), own);
+        assert_eq!((own.world(), own.stack(), own.is_external()), (Place::WIRE, Some("my-quinn"), true));
+        assert_eq!([Place::own(""), Place::own("a b"), Place::named("own-"), Place::named("x")], [None; 4]);
     }
 
     #[test]

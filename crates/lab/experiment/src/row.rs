@@ -82,9 +82,10 @@ impl Ord for RowLabel {
 /// Parses a text of a file or a stored table.
 impl From<&str> for RowLabel {
     fn from(text: &str) -> Self {
-        let others = Place::ALL.into_iter().filter(|backend| *backend != Place::SIM);
-        let found = others.filter_map(|backend| Some((text.strip_suffix(&suffix(backend))?, backend))).next();
-        let (in_file, backend) = found.unwrap_or((text, Place::SIM));
+        let split = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+        let found = split.and_then(|(in_file, word)| Some((in_file, Place::named(word)?)));
+        let (in_file, backend) =
+            found.filter(|(_, backend)| *backend != Place::SIM).unwrap_or((text, Place::SIM));
         Self::new(in_file, backend)
     }
 }

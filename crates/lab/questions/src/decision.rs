@@ -44,11 +44,36 @@ pub enum Verdict {
     Undecided,
 }
 
+/// A look at the pairs made so far.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    pairs: u32,
+    level: f64,
+    /// Quantile of Student's t with all pairs.
+    quantile: f64,
+}
+
+impl Look {
+    fn new((pairs, level): (u32, f64)) -> Self {
+        Self { pairs, level, quantile: quantile(pairs, level) }
+    }
+
+    /// Returns the quantile with this number of pairs: runs in real time may be invalid.
+    fn with(self, pairs: u32) -> f64 {
+        if pairs == self.pairs { self.quantile } else { quantile(pairs, self.level) }
+    }
+}
+
+fn quantile(pairs: u32, level: f64) -> f64 {
+    let student = StudentsT::new(0.0, 1.0, f64::from(pairs) - 1.0);
+    student.map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - level / 2.0))
+}
+
 /// When to look, and the margin.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
-    /// Numbers of pairs, and quantiles of Student's t there.
-    looks: Vec<(u32, f64)>,
+    /// Looks, the first first.
+    looks: Vec<Look>,
     /// Share by which means may differ that count as equal.
     margin: f64,
     /// Whether one pair is exact.
@@ -57,11 +82,7 @@ pub(crate) struct Rule {
 
 impl Rule {
     fn new(looks: &[(u32, f64)], margin: f64) -> Self {
-        let quantile = |(pairs, level): &(u32, f64)| {
-            let student = StudentsT::new(0.0, 1.0, f64::from(*pairs) - 1.0);
-            (*pairs, student.map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - level / 2.0)))
-        };
-        Self { looks: looks.iter().map(quantile).collect(), margin, exact: false }
+        Self { looks: looks.iter().copied().map(Look::new).collect(), margin, exact: false }
     }
 
     /// Looks after 5, 10, 15, 20, 25 and 30 pairs, until the answer is known.
@@ -81,7 +102,7 @@ impl Rule {
 
     /// Returns the numbers of pairs after which to look.
     pub(crate) fn looks(&self) -> impl Iterator<Item = u32> {
-        self.looks.iter().map(|look| look.0)
+        self.looks.iter().map(|look| look.pairs)
     }
 
     pub(crate) fn margin(&self) -> f64 {
@@ -93,14 +114,15 @@ impl Rule {
     }
 
     /// Returns the ratio of the first to the second value of the pairs, with its interval, and the
-    /// verdict. All values must be above 0. The number of pairs must be that of a look.
+    /// verdict. All values must be above 0. The look is the first with so many pairs.
     pub(crate) fn decide(&self, pairs: &[(f64, f64)]) -> (Ratio, Verdict) {
         let n = pairs.len() as f64;
         let d: Vec<f64> = pairs.iter().map(|(a, b)| libm::log(a / b)).collect();
         let mean = d.iter().sum::<f64>() / n;
         let squares: f64 = d.iter().map(|d| (d - mean) * (d - mean)).sum();
-        let look = self.looks.iter().find(|look| look.0 as usize == pairs.len());
-        let quantile = look.map_or(f64::INFINITY, |look| look.1);
+        let count = pairs.len() as u32;
+        let look = self.looks.iter().find(|look| look.pairs >= count);
+        let quantile = look.map_or(f64::INFINITY, |look| look.with(count));
         let width = match pairs.len() {
             _ if self.exact => 0.0,
             1 => f64::INFINITY,
@@ -161,6 +183,8 @@ mod tests {
             assert_eq!(once.verdict(low, high), verdict, "{low} to {high}");
         }
         assert_eq!(once.decide(&[(2.0, 1.0)]).1, Verdict::Undecided, "one pair tells nothing");
+        let four = Rule::once(5, MARGIN).decide(&[(2.0, 1.0), (2.1, 1.0), (2.0, 1.0), (1.9, 1.0)]);
+        assert_eq!(four.1, Verdict::More, "one of five pairs is missing");
         let (ratio, verdict) = Rule::exact(MARGIN).decide(&[(2.0, 1.0)]);
         assert_eq!((ratio.low, ratio.high, verdict), (2.0, 2.0, Verdict::More), "unless it is exact");
     }

@@ -12,11 +12,12 @@ use crate::commands::arguments::repetitions;
 use crate::commands::ask::{View, answer, ask};
 use crate::commands::worlds::{backends, stacks, worlds};
 use crate::controllers::controllers;
+use crate::places;
 use crate::status::{Error, HOLDS, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Two or more controllers to compare, by name or as TOML tables with parameters.
+    /// Controllers to compare, two or more, by name or as TOML tables with parameters.
     ///
     /// `ackclock algorithms` lists the names; `bbr` stands for the newest BBR. An example with
     /// parameters is `'{ name = "cubic", beta = 0.8 }'`.
@@ -32,13 +33,15 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "WORDS|NAME|FILE", default_value = "rate=20 Mbit/s rtt=40 ms")]
     link: String,
     /// Choose where the flows run.
-    #[arg(long, default_value = Place::SIM.word(), value_parser = worlds(&[Place::SIM, Place::STACK], Place::doc))]
+    #[arg(long, default_value = Place::SIM.word(), value_parser = worlds(&[Place::SIM, Place::STACK, Place::WIRE], Place::doc))]
     on: Place,
     /// Choose the QUIC implementations for both ends of every flow, separated by commas.
     ///
-    /// Requires --on stack. Each stack gets its own rows. The competitor runs on the same
-    /// stack. Example: `--stack noq,ackclock`. The default is Ackclock's own endpoints.
-    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Place::STACK]))]
+    /// Requires --on stack or --on wire. Each stack gets its own rows. The competitor runs on the
+    /// same stack. With two stacks, one controller is enough. Example: `--stack noq,ackclock`. On
+    /// the wire, a file like `./mine.toml` is the manifest of a stack of your own. The default is
+    /// Ackclock's own endpoints.
+    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Place::STACK, Place::WIRE]))]
     stacks: Vec<String>,
     /// Set keys of the flows, as in `transport=tcp`.
     #[arg(long, value_name = "WORDS")]
@@ -119,10 +122,10 @@ fn margin(text: &str) -> Result<f64, String> {
 
 /// Runs the comparison. Returns the exit status.
 pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
-    if args.on == Place::SIM && !args.stacks.is_empty() {
-        return Err(Error::bad("--stack: requires --on stack"));
-    }
     let stacks = if args.on == Place::SIM { Vec::new() } else { backends(args.on, &args.stacks)? };
+    if args.on == Place::WIRE {
+        places::prepare_wire()?;
+    }
     let asked = Asked {
         controllers: args.controllers.clone(),
         link: args.link.clone(),

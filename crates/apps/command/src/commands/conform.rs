@@ -12,7 +12,7 @@ use questions::conform::{Answer, Asked, Baseline, Question};
 
 use crate::commands::arguments::repetitions;
 use crate::commands::ask::{View, ask, page_dir};
-use crate::commands::worlds::{backends, stacks, worlds};
+use crate::commands::worlds::{backends, is_manifest, stacks, worlds};
 use crate::controllers::controllers;
 use crate::places;
 use crate::status::{Error, HOLDS, MISS};
@@ -22,7 +22,7 @@ pub(crate) struct ConformArgs {
     /// Stack whose own congestion control is checked.
     ///
     /// `ackclock` checks our endpoints, as a test of the method. `linux-tcp` is the kernel's TCP
-    /// and needs --on wire.
+    /// and needs --on wire. A file, as in `./mine.toml`, is the manifest of a stack of your own.
     #[arg(value_parser = stacks(&WORLDS))]
     stack: String,
     /// Choose the controller to check: `cubic`, `new-reno` or `bbr3`.
@@ -33,9 +33,10 @@ pub(crate) struct ConformArgs {
     controller: String,
     /// Choose where the stack runs.
     ///
-    /// The reference, our implementation of the specification, is always simulated.
-    #[arg(long, default_value = Place::STACK.word(), value_parser = worlds(&WORLDS, doc))]
-    on: Place,
+    /// The reference, our implementation of the specification, is always simulated. The default is
+    /// `stack`, or `wire` for a manifest.
+    #[arg(long, value_parser = worlds(&WORLDS, doc))]
+    on: Option<Place>,
     /// Compare with the kernel's TCP as well, through the emulator in real time (Linux, root).
     #[arg(long)]
     kernel: bool,
@@ -102,17 +103,21 @@ pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
         message: error.message.strip_prefix("--stack ").unwrap_or(&error.message).to_owned(),
         ..error
     };
-    let found = backends(args.on, std::slice::from_ref(&args.stack)).map_err(named)?;
+    let default = if is_manifest(&args.stack) { Place::WIRE } else { Place::STACK };
+    let on = args.on.unwrap_or(default);
+    let found = backends(on, std::slice::from_ref(&args.stack)).map_err(named)?;
+    let place = found.first().copied().unwrap_or(on);
+    let stack = place.stack().filter(|_| is_manifest(&args.stack)).unwrap_or(&args.stack);
     let mut question = Question::new(&Asked {
-        stack: args.stack.clone(),
-        place: found.first().copied().unwrap_or(args.on),
+        stack: stack.to_owned(),
+        place,
         controller: args.controller.clone(),
         kernel: args.kernel,
         quick: args.quick,
         repeat: args.repeat,
         registry: controllers().clone(),
     })?;
-    if args.on == Place::WIRE || args.kernel {
+    if on == Place::WIRE || args.kernel {
         places::prepare_wire()?;
     }
     let kept = page_dir(&args.out, &question.folder()).join(ANSWER);

@@ -1,7 +1,7 @@
-//! `ackclock new controller NAME`: a crate for a controller of one's own.
+//! `ackclock new`: a crate for a controller or for a fork of a stack.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -11,6 +11,15 @@ const FILES: [(&str, &str); 3] = [
     ("src/main.rs", include_str!("../../templates/controller/main.rs")),
     ("experiment.toml", include_str!("../../templates/controller/experiment.toml")),
 ];
+/// Files of the crate around a fork. `STACK` stands for the stack.
+const STACK_FILES: [(&str, &str); 4] = [
+    ("Cargo.toml", include_str!("../../templates/stack/Cargo.toml.in")),
+    ("src/main.rs", include_str!("../../templates/stack/main.rs")),
+    ("gate.toml", include_str!("../../templates/stack/gate.toml")),
+    ("github.yml", include_str!("../../templates/stack/github.yml")),
+];
+/// Crates that a fork can replace, with their stacks and the versions that this program needs.
+const FORKS: [(&str, &str, &str); 2] = [("quinn-proto", "quinn", "0.11.19"), ("noq-proto", "noq", "1.4.0")];
 /// Folder of this program's sources, if it was built from a checkout.
 const SOURCES: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -24,6 +33,9 @@ const TAKEN: &str = "build deps examples incremental alloc core proc_macro proc-
 enum What {
     /// A congestion controller, in a crate with the whole command around it.
     Controller,
+    /// A fork of quinn or noq, in a crate with the whole command around it, and as processes on the
+    /// wire.
+    Stack,
 }
 
 /// Arguments of `ackclock new`.
@@ -31,8 +43,12 @@ enum What {
 pub(crate) struct NewArgs {
     /// Thing to create.
     what: What,
-    /// Name of the controller, its crate and its folder: lower-case letters, digits, `-` and `_`.
+    /// Name of the controller or stack, its crate and its folder: lower-case letters, digits, `-` and
+    /// `_`.
     name: String,
+    /// For a stack: the folder of the fork's quinn-proto or noq-proto, or of the repository with it.
+    #[arg(long, value_name = "FOLDER")]
+    fork: Option<PathBuf>,
 }
 
 /// Creates the folder. Returns the commands to try next.
@@ -40,24 +56,98 @@ pub(crate) struct NewArgs {
 /// # Errors
 /// An invalid name, an existing folder, or an error of the file system.
 pub(crate) fn run(args: &NewArgs) -> Result<String, String> {
-    let NewArgs { what: What::Controller, name } = args;
+    let NewArgs { what, name, fork } = args;
     check(name)?;
     let folder = Path::new(name);
     if folder.exists() {
         return Err(format!("`{name}` already exists; choose another name or remove it"));
     }
-    for (file, text) in FILES {
+    let (files, next) = match (what, fork) {
+        (What::Controller, None) => controller(name),
+        (What::Controller, Some(_)) => {
+            return Err("--fork: only a stack has a fork; write `new stack`".to_owned());
+        }
+        (What::Stack, Some(fork)) => stack(name, fork)?,
+        (What::Stack, None) => {
+            return Err("write the folder of the fork, like --fork ../quinn/quinn-proto".to_owned());
+        }
+    };
+    for (file, text) in files {
         let path = folder.join(file);
-        let written = path
-            .parent()
-            .map_or(Ok(()), fs::create_dir_all)
-            .and_then(|()| fs::write(&path, filled(text, name)));
+        let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
         written.map_err(|e| format!("cannot write {}: {e}", path.display()))?;
     }
-    Ok(format!(
+    Ok(next)
+}
+
+/// Files with their contents, and the commands to try next.
+type Made = (Vec<(PathBuf, String)>, String);
+
+fn controller(name: &str) -> Made {
+    let files = FILES.map(|(file, text)| (PathBuf::from(file), filled(text, name, "")));
+    let next = format!(
         "{name}/src/main.rs is the controller, {name}/experiment.toml a first experiment:\n\n\
          \x20   cd {name}\n    cargo run --release -- run experiment.toml\n    cargo run --release -- algorithms {name}\n"
-    ))
+    );
+    (files.to_vec(), next)
+}
+
+/// Makes the crate around a fork and, in a build with the wire, its manifest and program.
+fn stack(name: &str, fork: &Path) -> Result<Made, String> {
+    let (patched, stack, path) = patched(fork)?;
+    let from = |up: &str| match path.is_absolute() {
+        true => path.display().to_string(),
+        false => Path::new(up).join(&path).display().to_string(),
+    };
+    let fill = |text: &str| {
+        filled(text, name, ", features = [\"others\"]")
+            .replace("PATCHED", patched)
+            .replace("PATH", &format!("{:?}", from("..")))
+            .replace("STACK", stack)
+    };
+    let mut files = STACK_FILES.map(|(file, text)| (PathBuf::from(file), fill(text))).to_vec();
+    let mut next = format!(
+        "{name}/Cargo.toml puts the fork into the command, {name}/gate.toml is a first experiment,\n\
+         {name}/github.yml a workflow for pull requests:\n\n\
+         \x20   cargo build --release --manifest-path {name}/Cargo.toml\n    \
+         ./{name}/target/release/{name} conform {stack} --quick\n"
+    );
+    #[cfg(wire)]
+    {
+        let wire = wire::processes::stack::fork(stack, name, (patched, &from("../..")));
+        files.extend(wire.map_err(|e| e.to_string())?);
+        next += &format!(
+            "\nOn the wire, {name}/wire.toml runs it as processes:\n\n\
+             \x20   cargo build --release --manifest-path {name}/wire/Cargo.toml --target-dir {name}/wire/target\n    \
+             ackclock conform ./{name}/wire.toml --quick\n"
+        );
+    }
+    Ok((files, next))
+}
+
+/// Returns the crate that a fork replaces, its stack, and the crate's folder.
+fn patched(fork: &Path) -> Result<(&'static str, &'static str, PathBuf), String> {
+    let folders = FORKS.map(|(name, ..)| fork.join(name)).into_iter().chain([fork.to_owned()]);
+    let found =
+        folders.filter_map(|folder| Some((fs::read_to_string(folder.join("Cargo.toml")).ok()?, folder)));
+    for (text, folder) in found {
+        let Ok(manifest) = text.parse::<toml::Table>() else { continue };
+        let package = |key: &str| manifest.get("package")?.get(key)?.as_str();
+        let Some((name, stack, version)) = FORKS.into_iter().find(|fork| package("name") == Some(fork.0))
+        else {
+            continue;
+        };
+        return match package("version").filter(|own| *own != version) {
+            Some(own) => Err(format!(
+                "--fork {}: {name} has version {own}, but this program needs {version}; write {version} there, or \
+                 change the version in `[workspace.dependencies]` of your own copy of Ackclock",
+                folder.display()
+            )),
+            None => Ok((name, stack, folder)),
+        };
+    }
+    let names = FORKS.map(|(name, ..)| name).join(" or ");
+    Err(format!("--fork {}: no {names} there; write the folder with its Cargo.toml", fork.display()))
 }
 
 fn check(name: &str) -> Result<(), String> {
@@ -80,7 +170,8 @@ fn check(name: &str) -> Result<(), String> {
     }
 }
 
-fn filled(text: &str, name: &str) -> String {
+/// Fills the names and the dependencies of a template. `features` are those of the command.
+fn filled(text: &str, name: &str, own: &str) -> String {
     let crates = Path::new(SOURCES).ancestors().nth(2);
     let crates = crates.filter(|crates| crates.join("core/congestion/Cargo.toml").exists());
     let dependency = |folder: &str, features: &str| match crates {
@@ -88,13 +179,44 @@ fn filled(text: &str, name: &str) -> String {
         None => format!("{{ version = {:?}{features} }}", env!("CARGO_PKG_VERSION")),
     };
     text.replace("NAME", name)
-        .replace("ACKCLOCK", &dependency("apps/command", ", default-features = false"))
+        .replace("ACKCLOCK", &dependency("apps/command", &format!(", default-features = false{own}")))
         .replace("CONGESTION", &dependency("core/congestion", ", features = [\"serde\", \"testing\"]"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The versions are those of this workspace.
+    #[test]
+    fn versions_of_forks() {
+        let manifest = fs::read_to_string(Path::new(SOURCES).join("../../../Cargo.toml")).unwrap();
+        for (name, _, version) in FORKS {
+            assert!(manifest.contains(&format!("{name} = {{ version = \"={version}\"")), "{name}");
+        }
+    }
+
+    #[test]
+    fn folders_of_forks() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |folder: &str, text: &str| {
+            let folder = dir.path().join(folder);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("Cargo.toml"), text).unwrap();
+        };
+        let found = |folder: &str| patched(&dir.path().join(folder)).map(|(name, stack, _)| (name, stack));
+        write("a/quinn-proto", "[package]\nname = \"quinn-proto\"\nversion.workspace = true\n");
+        write("a", "[workspace]\n");
+        write("b", "[package]\nname = \"noq-proto\"\nversion = \"0.1.0\"\n");
+        write("c", "[package]\nname = \"other\"\n");
+        assert_eq!(
+            [found("a"), found("a/quinn-proto")],
+            [Ok(("quinn-proto", "quinn")), Ok(("quinn-proto", "quinn"))]
+        );
+        assert!(found("b").unwrap_err().contains("has version 0.1.0, but this program needs 1.4.0"));
+        assert!(found("c").unwrap_err().contains("no quinn-proto or noq-proto there"));
+        assert!(found("nowhere").is_err());
+    }
 
     #[test]
     fn names() {

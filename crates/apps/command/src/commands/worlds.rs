@@ -1,8 +1,11 @@
 //! `--on` and `--stack`: the backends that a command runs on.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Command};
 use experiment::place::Place;
 use questions::conform::KERNEL;
 
@@ -19,10 +22,44 @@ pub(super) fn worlds(
         .try_map(|word| Place::named(&word).ok_or_else(|| format!("unknown backend `{word}`")))
 }
 
-/// Returns a parser for the names of the stacks in these worlds, and of the kernel's TCP.
-pub(super) fn stacks(worlds: &[Place]) -> PossibleValuesParser {
-    let kernel = worlds.contains(&Place::WIRE).then_some(KERNEL);
-    PossibleValuesParser::new(stack_names(worlds).into_iter().chain(kernel).collect::<BTreeSet<&str>>())
+/// Returns a parser for the names of the stacks in these worlds, of the kernel's TCP, and for the
+/// manifest of a stack.
+pub(super) fn stacks(worlds: &[Place]) -> impl TypedValueParser<Value = String> + use<> {
+    let wire = worlds.contains(&Place::WIRE);
+    let names = stack_names(worlds).into_iter().chain(wire.then_some(KERNEL)).collect::<BTreeSet<&str>>();
+    StackNames { names: PossibleValuesParser::new(names), wire }
+}
+
+/// Parser for names of stacks and, on the wire, for the file of a manifest.
+#[derive(Clone)]
+struct StackNames {
+    names: PossibleValuesParser,
+    wire: bool,
+}
+
+impl TypedValueParser for StackNames {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        match value.to_str().filter(|text| self.wire && is_manifest(text)) {
+            Some(path) => Ok(path.to_owned()),
+            None => self.names.parse_ref(command, argument, value),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.names.possible_values()
+    }
+}
+
+/// Reports whether a stack is given by the file of its manifest.
+pub(super) fn is_manifest(stack: &str) -> bool {
+    stack.contains('/') || stack.ends_with(".toml")
 }
 
 fn stack_names(worlds: &[Place]) -> BTreeSet<&'static str> {
@@ -41,6 +78,17 @@ pub(super) fn backends(on: Place, named: &[String]) -> Result<Vec<Place>, Error>
     }
     let mut backends: Vec<Place> = Vec::new();
     for name in named {
+        if is_manifest(name) {
+            if on != Place::WIRE {
+                return Err(Error::bad(format!("--stack {name}: a manifest needs --on wire")));
+            }
+            let place =
+                places::own(Path::new(name)).map_err(|why| Error::bad(format!("--stack {name}: {why}")))?;
+            if !backends.contains(&place) {
+                backends.push(place);
+            }
+            continue;
+        }
         let stack = if name == KERNEL && on == Place::WIRE { "ackclock" } else { name };
         let found = Place::for_stack(on, stack);
         let elsewhere = || {

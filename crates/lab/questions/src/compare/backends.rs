@@ -1,9 +1,12 @@
 //! Backends of a comparison: the simulator, or real stacks with the simulator's rows next to them.
 
+use experiment::file::Experiment;
 use experiment::place::Place;
 use experiment::row::RowLabel;
 use results::summary::Row;
 use study::Options;
+
+use crate::Failure;
 
 /// The backends that the flows run on.
 #[derive(Debug)]
@@ -21,7 +24,7 @@ impl Backends {
     pub(super) fn options(&self, options: &Options) -> Options {
         let (world, backends) = match self.stacks.as_slice() {
             [] => (Place::SIM, Vec::new()),
-            stacks => (Place::STACK, stacks.to_vec()),
+            stacks => (stacks[0].world(), stacks.to_vec()),
         };
         Options { world, backends, ..options.clone() }
     }
@@ -31,9 +34,23 @@ impl Backends {
         &self.stacks
     }
 
-    /// Number of rows of each controller, without the simulator's.
+    /// Reports whether the flows run in real time.
+    pub(super) fn is_real_time(&self) -> bool {
+        self.stacks.iter().any(|stack| stack.world() == Place::WIRE)
+    }
+
+    /// Checks that the cases of an experiment can run there. In real time some may be left out.
+    pub(super) fn check(&self, experiment: &Experiment, options: &Options) -> Result<(), Failure> {
+        match self.is_real_time() {
+            true => Ok(study::check(experiment, options)?),
+            false => Ok(study::check_all(experiment, options)?),
+        }
+    }
+
+    /// Number of rows of each controller in virtual time, without the simulator's. Runs in real
+    /// time need no processor.
     pub(super) fn stacks(&self) -> usize {
-        self.stacks.len()
+        if self.is_real_time() { 0 } else { self.stacks.len() }
     }
 
     /// Backends of the rows that are compared.
@@ -66,8 +83,7 @@ impl Backends {
             [one] => (*one).to_owned(),
             [all @ .., last] => format!("{} and {last}", all.join(", ")),
         };
-        Some(format!(
-            "All flows, including the competitor, run on real QUIC endpoints ({names}) in virtual time."
-        ))
+        let how = if self.is_real_time() { "in real time, through the emulator" } else { "in virtual time" };
+        Some(format!("All flows, including the competitor, run on real endpoints ({names}) {how}."))
     }
 }

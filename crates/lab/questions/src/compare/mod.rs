@@ -47,7 +47,7 @@ impl crate::Question for Question {
         let mut seconds = 0.0;
         let first = self.rule.looks().next().unwrap_or(1);
         for kind in self.kinds() {
-            study::check_all(&self.experiment(*kind, Seeds::first(1))?, &options)?;
+            self.place.check(&self.experiment(*kind, Seeds::first(1))?, &options)?;
             let seeds = if *kind == Kind::Long { first } else { self.other_seeds() };
             seconds += cost::cost(&self.experiment(*kind, Seeds::first(seeds))?, self.place.stacks());
         }

@@ -9,34 +9,36 @@ use super::question::Question;
 use crate::decision::{Rule, Verdict};
 use crate::ratio::Ratio;
 
-/// Goodput of the long flow of each row, in the order of the seeds, in Mbit/s.
-pub(super) struct Goodputs(BTreeMap<(String, RowLabel), Vec<f64>>);
+/// A run: its batch, and its repetition there.
+type Run = (usize, u32);
+
+/// Goodput of the long flow of each row in each valid run, in Mbit/s.
+pub(super) struct Goodputs(BTreeMap<(String, RowLabel), BTreeMap<Run, f64>>);
 
 impl Goodputs {
     /// Collects the runs of one or more batches with different seeds. `least` takes the place of a
     /// goodput of 0, whose logarithm does not exist.
     pub(super) fn new<'a>(batches: impl IntoIterator<Item = &'a Results>, least: f64) -> Self {
-        let mut all = BTreeMap::<_, Vec<f64>>::new();
-        for results in batches {
-            let mut flows: Vec<&FlowRow> = results.flows.iter().collect();
-            flows.sort_by_key(|flow| flow.repetition);
-            for flow in flows {
+        let mut all = BTreeMap::<_, BTreeMap<Run, f64>>::new();
+        for (batch, results) in batches.into_iter().enumerate() {
+            for flow in &results.flows {
                 let goodput = flow.values.get("goodput").copied().unwrap_or(0.0);
-                all.entry((flow.variant.clone(), flow.row.clone())).or_default().push(goodput.max(least));
+                let runs = all.entry((flow.variant.clone(), flow.row.clone())).or_default();
+                runs.insert((batch, flow.repetition), goodput.max(least));
             }
         }
         Self(all)
     }
 
-    fn get(&self, variant: &str, row: &RowLabel) -> &[f64] {
-        self.0.get(&(variant.to_owned(), row.clone())).map_or(&[], Vec::as_slice)
+    fn get(&self, variant: &str, row: &RowLabel) -> Option<&BTreeMap<Run, f64>> {
+        self.0.get(&(variant.to_owned(), row.clone()))
     }
 
     /// Returns the geometric mean of a row, which is that of the ratios.
     pub(super) fn typical(&self, variant: &str, row: &RowLabel) -> f64 {
-        let runs = self.get(variant, row);
-        let sum: f64 = runs.iter().map(|goodput| libm::log(*goodput)).sum();
-        if runs.is_empty() { 0.0 } else { libm::exp(sum / runs.len() as f64) }
+        let Some(runs) = self.get(variant, row) else { return 0.0 };
+        let sum: f64 = runs.values().map(|goodput| libm::log(*goodput)).sum();
+        libm::exp(sum / runs.len() as f64)
     }
 
     /// Decides between two rows. `None` without pairs.
@@ -46,8 +48,10 @@ impl Goodputs {
         variant: &str,
         [one, other]: [&RowLabel; 2],
     ) -> Option<(Ratio, Verdict)> {
-        let pairs = self.get(variant, one).iter().copied().zip(self.get(variant, other).iter().copied());
-        let pairs: Vec<(f64, f64)> = pairs.collect();
+        let (one, other) = (self.get(variant, one)?, self.get(variant, other)?);
+        // A run in real time may be invalid, and leaves no pair.
+        let pair = |(run, goodput): (&Run, &f64)| Some((*goodput, *other.get(run)?));
+        let pairs: Vec<(f64, f64)> = one.iter().filter_map(pair).collect();
         (!pairs.is_empty()).then(|| rule.decide(&pairs))
     }
 

@@ -105,6 +105,13 @@ pub struct Asked {
     pub registry: Registry,
 }
 
+impl Asked {
+    /// Reports whether there is nothing to compare.
+    pub(super) fn is_single(&self) -> bool {
+        self.controllers.len() * self.stacks.len().max(1) < 2
+    }
+}
+
 /// Question which of several controllers is best on a link.
 #[derive(Debug)]
 pub struct Question {
@@ -151,8 +158,8 @@ impl Question {
     /// # Errors
     /// A mistake in one of its fields.
     pub fn new(args: &Asked) -> Result<Self, Failure> {
-        if args.controllers.len() < 2 {
-            return Err(Failure::bad("one controller cannot be compared; name two or more"));
+        if args.is_single() {
+            return Err(Failure::bad("one controller cannot be compared; name two or more, or two stacks"));
         }
         let place = Backends::new(args.stacks.clone());
         let controllers = Named::read_all(&args.registry, &args.controllers)?;

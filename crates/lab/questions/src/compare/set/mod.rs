@@ -58,7 +58,7 @@ impl Set {
     /// # Errors
     /// A mistake in one of its fields.
     pub fn new(asked: &Asked, decide: bool, map: Option<&[String; 2]>) -> Result<Option<Self>, Failure> {
-        if asked.link.contains('=') || asked.controllers.len() < 2 {
+        if asked.link.contains('=') || asked.is_single() {
             return Ok(None);
         }
         let written = written::experiment(&asked.registry, &asked.link)?;
@@ -263,7 +263,7 @@ impl crate::Question for Set {
         let options = self.place.options(lab.options);
         let first = self.rule.looks().next().unwrap_or(1);
         let one = self.experiment(Kind::Long, Seeds::first(1))?;
-        study::check_all(&one, &options)?;
+        self.place.check(&one, &options)?;
         let each = cost::cost(&one, self.place.stacks());
         let beside = match self.against {
             Some(_) => cost::cost(&self.experiment(Kind::Beside, Seeds::first(1))?, self.place.stacks()),

@@ -107,6 +107,10 @@ impl Stack {
             ("python", env::var(PYTHON_VARIABLE).unwrap_or_else(|_| "python3".to_owned())),
             ("version", self.version().to_owned()),
         ]);
+        if let Sources::Folder(folder) = &self.sources {
+            let here = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+            placeholders.insert("here", here.display().to_string());
+        }
         let folder = programs.map(|programs| programs.join(format!("{}-{}", self.name(), self.version())));
         placeholders.extend(folder.map(|folder| ("folder", folder.display().to_string())));
         placeholders
@@ -118,7 +122,7 @@ impl Stack {
         })
     }
 
-    fn contents(&self, from: &str) -> Result<Vec<u8>, Error> {
+    pub(super) fn contents(&self, from: &str) -> Result<Vec<u8>, Error> {
         match &self.sources {
             Sources::Embedded => {
                 let file = PROGRAMS.get_file(from);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 pub(crate) type Placeholders = BTreeMap<&'static str, String>;
 
 /// All placeholders that a command may use. The README explains them.
-pub(crate) const NAMES: [&str; 18] = [
+pub(crate) const NAMES: [&str; 19] = [
     "address",
     "ca",
     "cert",
@@ -14,6 +14,7 @@ pub(crate) const NAMES: [&str; 18] = [
     "datagram",
     "downloads",
     "folder",
+    "here",
     "key",
     "keylog",
     "name",

@@ -21,6 +21,11 @@ pub fn shipped() -> Vec<Stack> {
     all
 }
 
+/// Returns the text of a shipped manifest, empty if there is none.
+pub(super) fn manifest(name: &str) -> &'static str {
+    STACKS.get_file(format!("{name}.toml")).and_then(|file| file.contents_utf8()).unwrap_or_default()
+}
+
 /// Returns the shipped stack with this name.
 ///
 /// # Errors
