@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Rate, Rng, Time};
 
 use crate::aqm::Aqm;
+use crate::bursts::Bursts;
 use crate::delay::{Propagation, Reorder};
 use crate::limit::{Capacity, Limit, LimitCounts};
 use crate::rate::RateModel;
@@ -56,6 +57,9 @@ pub struct LinkConfig {
     /// Probability, 0 to 1, that a packet is lost before the queue; default 0.
     #[serde(default)]
     pub loss: f64,
+    /// Losses in bursts before the queue; default none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bursts: Option<Bursts>,
     /// Packets that are lost before the queue, by their number in order of arrival, from 1; default
     /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -109,6 +113,7 @@ impl LinkConfig {
             jitter: Duration::ZERO,
             reorder: None,
             loss: 0.0,
+            bursts: None,
             drop: Vec::new(),
             blackhole: Vec::new(),
             corrupt: 0.0,
@@ -127,6 +132,7 @@ impl LinkConfig {
                 return Err(format!("`{key}` is {value}, but must be a probability from 0 to 1"));
             }
         }
+        self.bursts.map_or(Ok(()), |bursts| bursts.check())?;
         if self.drop.contains(&0) {
             return Err("`drop` contains 0, but packets are numbered from 1".to_owned());
         }
@@ -146,12 +152,19 @@ impl LinkConfig {
             _ => {}
         }
         if self.burst > Bytes(0) && self.rate.chances().is_some() {
-            return Err("`burst` has no meaning for chances to deliver; remove it".to_owned());
+            return Err("a token bucket has no meaning for chances to deliver; remove `burst` or `policer`"
+                .to_owned());
         }
         self.check_aqm()?;
         self.delay_steps.check("delay")?;
         self.limit_steps.check("queue")?;
         self.rate.check()
+    }
+
+    /// Returns the share of packets that are lost at random in the long run, single or in bursts.
+    pub fn mean_loss(&self) -> f64 {
+        let in_bursts = self.bursts.map_or(0.0, |bursts| bursts.mean_loss());
+        self.loss + in_bursts - self.loss * in_bursts
     }
 
     /// Returns the shortest propagation delay that the link ever has.

@@ -15,6 +15,7 @@
 
 pub mod aqm;
 mod backlog;
+mod bursts;
 mod config;
 mod counters;
 mod delay;
@@ -32,6 +33,7 @@ mod trace;
 
 pub use aqm::{Aqm, Threshold};
 pub use backlog::{Backlog, Count};
+pub use bursts::{Bursts, Spells};
 pub use config::{Blackhole, LinkConfig};
 pub use counters::{Admitted, Counters, DropReason, Dropped, PacketOutcome, QueueTime, Transit};
 pub use delay::Reorder;

@@ -60,8 +60,8 @@ pub struct Link<P> {
 
 impl<P: Packet> Link<P> {
     /// Creates an empty link. Its random streams are named after `name`: `<name>.loss`,
-    /// `<name>.jitter`, `<name>.slots`, `<name>.aqm`, `<name>.corrupt`, `<name>.duplicate`,
-    /// `<name>.bits`.
+    /// `<name>.bursts`, `<name>.bursts.loss`, `<name>.jitter`, `<name>.slots`, `<name>.aqm`,
+    /// `<name>.corrupt`, `<name>.duplicate`, `<name>.bits`.
     pub fn new(config: &LinkConfig, rng_seed: u64, name: &str) -> Self {
         let stream = |element: &str| Rng::stream(rng_seed, &format!("{name}.{element}"));
         let server = Server::new(&config.rate, config.burst, slots_stream(rng_seed, name));
@@ -71,7 +71,7 @@ impl<P: Packet> Link<P> {
         };
         Self {
             bleach: config.bleach,
-            losses: Losses::new(config, stream("loss")),
+            losses: Losses::new(config, stream),
             queue,
             wire: Wire::new(server, config.propagation(stream("jitter")), Faults::new(config, stream)),
             now: Time::ZERO,

@@ -43,7 +43,7 @@ impl Network {
         let rtt = flow.rtt.as_secs_f64();
         let queue = bytes.map(|bytes| bytes * 8.0 / (rate * rtt));
         // Corrupted packets are random losses too.
-        let (lost, damaged) = (link.loss, link.corrupt);
+        let (lost, damaged) = (link.mean_loss(), link.corrupt);
         let loss = lost + damaged - lost * damaged;
         Self {
             path: Path { capacity, rtt, payload: f64::from(payload) * 8.0, loss, queue },
@@ -115,7 +115,7 @@ fn mean_rates(scenario: &Scenario, window @ [from, to]: [Time; 2]) -> impl Itera
 fn obstacle(scenario: &Scenario, window @ [from, to]: [Time; 2]) -> Option<&'static str> {
     let covers = |span: &(Time, Time)| span.0 <= from && to <= span.1;
     let of_link = |(link, rate): (&LinkConfig, f64)| match link {
-        _ if link.loss >= 1.0 => Some("`loss` is 100 %; lower it"),
+        _ if link.mean_loss() >= 1.0 => Some("`loss` is 100 %; lower it"),
         _ if link.corrupt >= 1.0 => Some("`corrupt` is 100 %; lower it"),
         _ if rate <= 0.0 => Some("`rate` is 0 all the time; raise it, or lengthen --time"),
         _ if link.blackhole.iter().any(covers) => {
@@ -158,6 +158,9 @@ fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
     if links().any(|link| !link.delay_steps.is_empty() || !link.limit_steps.is_empty()) {
         found.push("a delay or queue that changes".to_owned());
     }
+    if links().any(|link| link.bursts.is_some()) {
+        found.push("losses in bursts".to_owned());
+    }
     if links().any(|link| !link.blackhole.is_empty() || !link.drop.is_empty()) {
         found.push("scheduled losses".to_owned());
     }
@@ -179,7 +182,7 @@ fn random(scenario: &Scenario) -> Vec<&'static str> {
     let draws = |aqm: &Aqm| matches!(aqm, Aqm::Red(_) | Aqm::Pie(_) | Aqm::DualPi2(_));
     let is_random_udp = scenario.udp.iter().any(|udp| udp.on_off.is_some_and(|spans| spans.random));
     let all = [
-        ("losses", any(&|link| link.loss > 0.0)),
+        ("losses", any(&|link| link.mean_loss() > 0.0)),
         ("corruption", any(&|link| link.corrupt > 0.0)),
         ("duplicates", any(&|link| link.duplicate > 0.0)),
         ("jitter", any(&|link| link.jitter > Duration::ZERO)),
