@@ -5,7 +5,8 @@ use units::{Bytes, Duration, Rate, Rng, Time};
 
 use crate::aqm::Aqm;
 use crate::bursts::Bursts;
-use crate::delay::{Propagation, Reorder};
+use crate::delay::{Latest, Propagation, Reorder};
+use crate::jitter::{Jitter, JitterOrder};
 use crate::limit::{Capacity, Limit, LimitCounts};
 use crate::rate::RateModel;
 use crate::steps::{Stepper, Steps};
@@ -48,9 +49,15 @@ pub struct LinkConfig {
     /// keep theirs, and order is kept.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub delay_steps: Steps<Duration>,
-    /// Upper end of the extra delay, uniform from 0, that keeps packets in order; default none.
+    /// Upper end of the extra delay, uniform from 0; default none.
     #[serde(default)]
     pub jitter: Duration,
+    /// Correlation of the extra delays of successive packets, from 0 (default) to below 1.
+    #[serde(default)]
+    pub jitter_correlation: f64,
+    /// Packets that keep their order; default all of the link.
+    #[serde(default)]
+    pub jitter_order: JitterOrder,
     /// Packets that deliberately arrive early; default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
@@ -111,6 +118,8 @@ impl LinkConfig {
             delay: Duration::ZERO,
             delay_steps: Steps::default(),
             jitter: Duration::ZERO,
+            jitter_correlation: 0.0,
+            jitter_order: JitterOrder::Link,
             reorder: None,
             loss: 0.0,
             bursts: None,
@@ -131,6 +140,10 @@ impl LinkConfig {
             if !(0.0..=1.0).contains(&value) {
                 return Err(format!("`{key}` is {value}, but must be a probability from 0 to 1"));
             }
+        }
+        if !(0.0..1.0).contains(&self.jitter_correlation) {
+            let wrong = self.jitter_correlation;
+            return Err(format!("`jitter-correlation` is {wrong}, but must be from 0 to below 1"));
         }
         self.bursts.map_or(Ok(()), |bursts| bursts.check())?;
         if self.drop.contains(&0) {
@@ -188,7 +201,8 @@ impl LinkConfig {
         let by = |r: Reorder| r.by.min(self.min_delay());
         let reorder = self.reorder.filter(|r| r.every > 0).map(|r| Reorder { by: by(r), ..r });
         let delay = Stepper::new(self.delay, self.delay_steps.clone());
-        Propagation::new(delay, self.jitter, reorder, rng)
+        let jitter = Jitter::new(self.jitter, self.jitter_correlation, rng);
+        Propagation::new(delay, jitter, Latest::new(self.jitter_order), reorder)
     }
 
     fn check_aqm(&self) -> Result<(), String> {

@@ -104,11 +104,12 @@ fn flatten(all: &mut BTreeMap<String, Value>, prefix: &str, value: &Value) {
 }
 
 /// Headings and schema definitions, in reading order.
-const TABLES: [(&str, &str); 28] = [
+const TABLES: [(&str, &str); 29] = [
     ("`[measure]`, `[windows]`", "window"),
     ("`[link]`, `[[link]]`, `[reverse]`", "link"),
     ("`link.rate` in slots", "slots"),
     ("`link.rate` of a trace", "trace"),
+    ("`link.jitter`", "jitter"),
     ("`link.loss` in bursts", "bursts"),
     ("`link.reorder`", "reorder"),
     ("`link.aqm`: `red`", "red"),

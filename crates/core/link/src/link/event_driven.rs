@@ -139,7 +139,7 @@ impl<P: Packet> EventDriven<P> {
         let size = packet.size();
         wire.server.advance(now);
         let departure = if busy { wire.server.depart_next(size) } else { wire.server.depart(size) };
-        let delivery = wire.deliver(&departure);
+        let delivery = wire.deliver(&departure, packet.flow());
         self.transmission = Some(Transmission { arrival, size, ends: departure.at });
         let total = departure.at - arrival;
         let queue_time = QueueTime { wait: if self.transmits { now - arrival } else { total }, total };

@@ -8,7 +8,7 @@ use super::*;
 use crate::aqm::fixtures::{Pkt, ms};
 use crate::aqm::{codel, dual_pi2, fq_codel, pie, red};
 use crate::counters::{DropReason, QueueTime};
-use crate::{Aqm, Count, Limit, LimitCounts, Threshold};
+use crate::{Aqm, Count, JitterOrder, Limit, LimitCounts, Threshold};
 
 const MBIT: u64 = 1_000_000;
 
@@ -286,7 +286,9 @@ proptest! {
             Some(red) => (LimitCounts::Queue, red),
             None => (link.limit_counts, Aqm::default()),
         };
-        let config = LinkConfig { reorder: None, corrupt: 0.0, duplicate: 0.0, bleach, limit_counts, aqm, ..link };
+        let jitter_order = JitterOrder::Link;
+        let config =
+            LinkConfig { reorder: None, corrupt: 0.0, duplicate: 0.0, bleach, limit_counts, aqm, jitter_order, ..link };
         let (mut keeps, mut carries) = (self::link(&config), self::link(&config));
         let (mut now, mut kept, mut carried) = (Time::ZERO, Vec::new(), Vec::new());
         for (id, &(gap, size, ecn, _, look)) in (0..).zip(&script) {

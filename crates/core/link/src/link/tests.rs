@@ -6,7 +6,8 @@ use units::{Bytes, Duration, Rate, Rng};
 use super::*;
 use crate::counters::{DropReason, QueueTime};
 use crate::{
-    Aqm, Blackhole, Bursts, Count, Limit, LimitCounts, RateModel, Reorder, SlotModel, Spells, Steps,
+    Aqm, Blackhole, Bursts, Count, JitterOrder, Limit, LimitCounts, RateModel, Reorder, SlotModel, Spells,
+    Steps,
 };
 
 /// Flag in the number of a damaged packet.
@@ -501,6 +502,7 @@ prop_compose! {
         rate in rates(), limit in limits(), netem in any::<bool>(),
         burst in prop_oneof![Just(0), 0..9000_u64],
         delay in 0..20_000_000_u64, delay_steps in delay_steps(), jitter in prop_oneof![Just(0), 0..9_000_000_u64],
+        (jitter_correlation, jitter_order) in (prop_oneof![Just(0.0), 0.0..1.0], prop_oneof![Just(JitterOrder::Link), Just(JitterOrder::Flow)]),
         every in 0..5_u64, by in 0..30_000_000_u64, loss in prop_oneof![Just(0.0), 0.0..1.0], bursts in bursts(),
         (drop, blackhole, corrupt, duplicate) in faults(),
     ) -> LinkConfig {
@@ -508,7 +510,7 @@ prop_compose! {
             rate, burst: Bytes(burst), limit,
             limit_counts: if netem { LimitCounts::QueueAndDelay } else { LimitCounts::Queue },
             limit_steps: Steps::default(), delay_steps,
-            delay: Duration(delay), jitter: Duration(jitter),
+            delay: Duration(delay), jitter: Duration(jitter), jitter_correlation, jitter_order,
             reorder: (every > 0).then_some(Reorder { every, by: Duration(by) }), loss, bursts,
             aqm: Aqm::default(), bleach: false,
             drop, blackhole, corrupt, duplicate,

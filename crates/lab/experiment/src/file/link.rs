@@ -59,6 +59,7 @@ impl Link {
     fn config(&self) -> LinkConfig {
         let share = |share: Option<values::Share>| share.map_or(0.0, |share| share.0);
         let (loss, bursts) = self.loss.config();
+        let jitter = self.jitter.table();
         LinkConfig {
             rate: self.rate.clone(),
             burst: self.burst,
@@ -66,7 +67,9 @@ impl Link {
             bleach: self.bleach,
             delay: self.delay.first(),
             delay_steps: self.delay.later(),
-            jitter: self.jitter,
+            jitter: jitter.up_to,
+            jitter_correlation: jitter.correlation.0,
+            jitter_order: jitter.order,
             reorder: self.reorder,
             loss,
             bursts,

@@ -1,7 +1,7 @@
 //! Keys of a link that take more than one form.
 
 use experiment::file::{Words, bare};
-use link::{Bursts, Limit, LinkConfig, Spells};
+use link::{Bursts, JitterOrder, Limit, LinkConfig, Spells};
 use units::{Bytes, Duration};
 
 use crate::common::{scenario, small};
@@ -80,4 +80,25 @@ fn policers() {
 
 fn link_from_words(words: &Words<'_>) -> LinkConfig {
     bare::link(&words.name(), &words.toml(), |delay| delay * 2, 1500).unwrap()
+}
+
+#[test]
+fn jitter_of_more_than_a_bound() {
+    let jitter = |keys: &str| {
+        let link = link(&format!("jitter = {keys}")).unwrap();
+        (link.jitter, link.jitter_correlation, link.jitter_order)
+    };
+    let ms = Duration::from_millis(5);
+    assert_eq!(jitter("\"5 ms\""), (ms, 0.0, JitterOrder::Link));
+    assert_eq!(jitter("{ up-to = \"5 ms\" }"), (ms, 0.0, JitterOrder::Link));
+    let all = "{ up-to = \"5 ms\", correlation = \"75 %\", order = \"flow\" }";
+    assert_eq!(jitter(all), (ms, 0.75, JitterOrder::Flow));
+    for (keys, says) in [
+        ("{ order = \"flow\" }", "link.jitter.up-to: missing; write the longest extra delay"),
+        ("{ up-to = \"5 ms\", correlation = \"100 %\" }", "must be below \"100 %\""),
+        ("{ up-to = \"5 ms\", order = \"none\" }", "known: link, flow"),
+        ("3", "link.jitter: `3` has no unit"),
+    ] {
+        refused(&format!("jitter = {keys}"), says);
+    }
 }

@@ -4,6 +4,7 @@
 pub(crate) mod bursts;
 pub(crate) mod define;
 pub(crate) mod flow;
+pub(crate) mod jitter;
 pub(crate) mod network;
 
 use std::sync::LazyLock;

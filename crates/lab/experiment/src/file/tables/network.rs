@@ -10,6 +10,7 @@ use crate::file::cursor::Cursor;
 use crate::file::queue::Queue;
 use crate::file::tables::bursts::{self, Loss};
 use crate::file::tables::define::{Needs, table};
+use crate::file::tables::jitter::{self, Jitter};
 use crate::file::values::{self, Changing, MAX_RATE, Share};
 
 /// Largest token bucket: 100 ms at 800 Gbit/s. A full bucket takes no time to pass, so that a
@@ -75,8 +76,9 @@ table! {
         aqm: Aqm = Aqm::default() => later;
         /// Whether the link erases ECN marks.
         bleach: bool = false;
-        /// Extra random delay that preserves the order of packets, uniform from 0 to this.
-        jitter: Duration = Duration::ZERO;
+        /// Extra random delay that preserves the order of packets, uniform from 0 to this, `"5
+        /// ms"`, or `{ up-to = "5 ms", correlation = "75 %", order = "flow" }`.
+        jitter: Jitter = Jitter::UpTo(Duration::ZERO), jitter::jitter;
         /// Probability of random loss before the queue, `"0.1 %"`, or losses in bursts, by packet
         /// `{ p = "1 %", r = "10 %" }` or by time `{ bad-time = "17 ms", good-time = "600 ms" }`.
         loss: Loss = Loss::Share(Share(0.0)), bursts::loss;
