@@ -99,7 +99,7 @@ mod spans {
     }
 }
 
-/// Returns the random stream that draws a link's slots.
+/// Returns the random stream that draws a link's slots or backoffs.
 pub(crate) fn slots_stream(seed: u64, name: &str) -> Rng {
     Rng::stream(seed, &format!("{name}.slots"))
 }
@@ -164,8 +164,8 @@ impl LinkConfig {
             }
             _ => {}
         }
-        if self.burst > Bytes(0) && self.rate.chances().is_some() {
-            return Err("a token bucket has no meaning for chances to deliver; remove `burst` or `policer`"
+        if self.burst > Bytes(0) && self.rate.is_gated() {
+            return Err("a token bucket has no meaning for chances to deliver or aggregates; remove `burst` or `policer`"
                 .to_owned());
         }
         self.check_aqm()?;
@@ -191,7 +191,7 @@ impl LinkConfig {
     }
 
     /// Returns the bytes that the link could carry between these times. `seed` and `name` are those
-    /// of [`crate::Link::new`].
+    /// of [`crate::Link::new`]. Aggregates count with their rate for full packets that always wait.
     pub fn capacity_between(&self, [from, to]: [Time; 2], seed: u64, name: &str) -> f64 {
         self.rate.capacity(from, to, slots_stream(seed, name))
     }

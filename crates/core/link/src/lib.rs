@@ -9,10 +9,11 @@
 //! A packet passes through a [`Link`] in this order, with one file for each element:
 //!
 //! ```text
-//! bleaching -> loss -> limit and AQM (+ backlog) -> rate (constant, steps, slots, trace; token bucket) -> delay (jitter,
+//! bleaching -> loss -> limit and AQM (+ backlog) -> rate (constant, steps, slots, aggregates, trace; token bucket) -> delay (jitter,
 //! reordering)
 //! ```
 
+mod aggregates;
 pub mod aqm;
 mod backlog;
 mod bursts;
@@ -32,6 +33,7 @@ mod slots;
 mod steps;
 mod trace;
 
+pub use aggregates::AggregateModel;
 pub use aqm::{Aqm, Threshold};
 pub use backlog::{Backlog, Count};
 pub use bursts::{Bursts, Spells};

@@ -8,7 +8,7 @@ use super::*;
 use crate::aqm::fixtures::{Pkt, ms};
 use crate::aqm::{codel, dual_pi2, fq_codel, pie, red};
 use crate::counters::{DropReason, QueueTime};
-use crate::{Aqm, Count, JitterOrder, Limit, LimitCounts, Threshold};
+use crate::{AggregateModel, Aqm, Count, JitterOrder, Limit, LimitCounts, RateModel, Threshold};
 
 const MBIT: u64 = 1_000_000;
 
@@ -273,6 +273,31 @@ fn delivered(link: &mut Link<Pkt>, until: Time) -> Vec<(Time, u64, Ecn)> {
         all.extend(link.pop(at).map(|packet| (at, packet.id, packet.ecn())));
     }
     all
+}
+
+/// A discipline gives up the packets of an aggregate when it begins, and no others: of 20 packets
+/// that wait, 8 leave together and follow each other, and one that arrives meanwhile waits.
+#[test]
+fn an_aggregate_leaves_at_once() {
+    let rate = RateModel::Aggregates(AggregateModel {
+        gap: Duration::from_millis(1),
+        aggregate: Limit::Packets(8),
+        ..AggregateModel::plain(Rate(12 * MBIT))
+    });
+    let codel = LinkConfig { rate: rate.clone(), ..config(1, Limit::Packets(20), inert()) };
+    for config in [LinkConfig { aqm: Aqm::default(), ..codel.clone() }, codel] {
+        let mut l = link(&config);
+        let taken =
+            |l: &mut Link<Pkt>, at, n| (0..n).filter(|id| l.push(at, Pkt::new(*id, 1500)).is_ok()).count();
+        assert_eq!(taken(&mut l, ms(0), 21), 20, "all wait for the gap and count");
+        assert_eq!(counted(&mut l, ms(1)), Count { packets: 12, bytes: 12 * 1500 });
+        assert_eq!(taken(&mut l, ms(2), 9), 8, "the packets of the aggregate no longer count");
+        assert_eq!(counted(&mut l, ms(9)).packets, 20, "the next has not begun");
+        assert_eq!(counted(&mut l, ms(10)).packets, 12);
+        let left: Vec<_> = drain(&mut l).iter().map(|d| d.0.0 / 1_000_000).collect();
+        let closed: Vec<u64> = (0..28).map(|i| 9 * (i / 8) + 2 + i % 8).collect();
+        assert_eq!(left, closed, "{}", config.aqm.name());
+    }
 }
 
 proptest! {

@@ -6,8 +6,8 @@ use units::{Bytes, Duration, Rate, Rng};
 use super::*;
 use crate::counters::{DropReason, QueueTime};
 use crate::{
-    Aqm, Blackhole, Bursts, Count, JitterOrder, Limit, LimitCounts, RateModel, Reorder, SlotModel, Spells,
-    Steps,
+    AggregateModel, Aqm, Blackhole, Bursts, Count, JitterOrder, Limit, LimitCounts, RateModel, Reorder,
+    SlotModel, Spells, Steps,
 };
 
 /// Flag in the number of a damaged packet.
@@ -463,6 +463,16 @@ pub(super) fn rates() -> impl Strategy<Value = RateModel> {
             outage: Duration::from_millis(outage),
             ..SlotModel::plain(median)
         })),
+        (100_000..1_000_000_000_u64, 0..3_000_000_u64, 0..3_000_000_u64, 1..5_u64).prop_map(
+            |(phy, gap, backoff, most)| {
+                RateModel::Aggregates(AggregateModel {
+                    gap: Duration(gap),
+                    backoff: Duration(backoff),
+                    aggregate: Limit::Packets(most),
+                    ..AggregateModel::plain(Rate(phy))
+                })
+            }
+        ),
     ]
 }
 
@@ -507,7 +517,7 @@ prop_compose! {
         (drop, blackhole, corrupt, duplicate) in faults(),
     ) -> LinkConfig {
         LinkConfig {
-            rate, burst: Bytes(burst), limit,
+            burst: Bytes(if rate.is_gated() { 0 } else { burst }), rate, limit,
             limit_counts: if netem { LimitCounts::QueueAndDelay } else { LimitCounts::Queue },
             limit_steps: Steps::default(), delay_steps,
             delay: Duration(delay), jitter: Duration(jitter), jitter_correlation, jitter_order,

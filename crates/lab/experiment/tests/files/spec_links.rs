@@ -1,8 +1,8 @@
 //! Keys of a link that take more than one form.
 
 use experiment::file::{Words, bare};
-use link::{Bursts, JitterOrder, Limit, LinkConfig, Spells};
-use units::{Bytes, Duration};
+use link::{Bursts, JitterOrder, Limit, LinkConfig, RateModel, Spells};
+use units::{Bytes, Duration, Rate, Time};
 
 use crate::common::{scenario, small};
 
@@ -101,4 +101,39 @@ fn jitter_of_more_than_a_bound() {
     ] {
         refused(&format!("jitter = {keys}"), says);
     }
+}
+
+/// A saturated channel of 32 packets in an aggregate has 32 x 12 000 bit / (1 + 0.25 + 1.28 ms),
+/// which a BDP refers to.
+#[test]
+fn aggregates() {
+    let keys = "phy = \"300 Mbit/s\", gap = \"1 ms\", backoff = \"0.5 ms\"";
+    let rate = |keys: &str| format!("rate = {{ {keys} }}");
+    let all = format!("{keys}, aggregate = \"32 packets\"");
+    let file = small("rate = \"10 Mbit/s\"", &rate(&all)).unwrap();
+    let link = scenario(&file, 0).link;
+    let RateModel::Aggregates(model) = &link.rate else { panic!("{:?}", link.rate) };
+    assert_eq!((model.phy, model.aggregate), (Rate(300_000_000), Limit::Packets(32)));
+    let closed = 32.0 * 12_000.0 / 2.53e-3;
+    assert!((link.rate.nominal().0 as f64 / closed - 1.0).abs() < 1e-6);
+    let bdp = closed / 8.0 * 0.05 * 2.0;
+    assert!(matches!(link.limit, Limit::Bytes(Bytes(bytes)) if (bytes as f64 - bdp).abs() < 2.0));
+    let window = [1, 11].map(|s| Time::from_millis(1000 * s));
+    assert!((link.capacity_between(window, 1, "l") / (closed / 8.0 * 10.0) - 1.0).abs() < 1e-6);
+    assert!(small("rate = \"10 Mbit/s\"", &rate("phy = \"300 Mbit/s\"")).is_ok(), "the rest has defaults");
+    for (keys, says) in [
+        (format!("{keys}, aggregate = \"48 kB\""), "`aggregate` is 48 kB, but must be 1 to 1024 packets"),
+        (format!("{keys}, aggregate = \"2000 packets\""), "1 to 1024 packets"),
+        (format!("{keys}, agregate = \"2 packets\""), "did you mean \"aggregate\"?"),
+        ("phy = \"0 bit/s\"".to_owned(), "`phy` must be at least 1 bit/s"),
+        ("gap = \"1 ms\"".to_owned(), "link.rate"),
+    ] {
+        let said = small("rate = \"10 Mbit/s\"", &rate(&keys)).unwrap_err().to_string();
+        assert!(said.contains(says), "{said}");
+    }
+    let policed = format!("{}\npolicer = \"9 kB\"", rate(keys));
+    let said = small("rate = \"10 Mbit/s\"\ndelay = \"25 ms\"\nqueue = \"2 BDP\"", &policed)
+        .unwrap_err()
+        .to_string();
+    assert!(said.contains("a token bucket has no meaning for chances to deliver or aggregates"), "{said}");
 }

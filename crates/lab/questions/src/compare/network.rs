@@ -89,7 +89,8 @@ fn room(link: &LinkConfig, on_wire: u32) -> Option<f64> {
 
 fn capacity(scenario: &Scenario, window: [Time; 2]) -> Option<f64> {
     let flow = &scenario.flows[0];
-    let is_random = crossed(scenario).any(|(_, link)| matches!(link.rate, RateModel::Slots(_)));
+    let is_random = crossed(scenario)
+        .any(|(_, link)| matches!(link.rate, RateModel::Slots(_) | RateModel::Aggregates(_)));
     if is_random || flow.route.first >= scenario.first_reverse() {
         return None;
     }
@@ -152,6 +153,9 @@ fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
     if rates().any(|rate| matches!(rate, RateModel::Slots(_))) {
         found.push("a rate of random slots".to_owned());
     }
+    if rates().any(|rate| matches!(rate, RateModel::Aggregates(_))) {
+        found.push("aggregates with gaps".to_owned());
+    }
     if rates().any(|rate| matches!(rate, RateModel::Steps(_) | RateModel::Trace(_))) {
         found.push("a rate that changes".to_owned());
     }
@@ -188,6 +192,10 @@ fn random(scenario: &Scenario) -> Vec<&'static str> {
         ("jitter", any(&|link| link.jitter > Duration::ZERO)),
         ("the AQM", any(&|link| draws(&link.aqm))),
         ("the rates of the slots", any(&|link| matches!(link.rate, RateModel::Slots(_)))),
+        (
+            "the backoffs of aggregates",
+            any(&|link| matches!(&link.rate, RateModel::Aggregates(model) if model.backoff > Duration::ZERO)),
+        ),
         ("UDP", is_random_udp),
     ];
     all.into_iter().filter(|(_, is)| *is).map(|(what, _)| what).collect()

@@ -87,6 +87,6 @@ pub(crate) fn loss(cursor: &Cursor<'_>) -> Result<Loss, Diagnostic> {
     let bursts = Bursts::read(&cursor.table(Bursts::known())?)?;
     match bursts.spells() {
         Some(_) => Ok(Loss::Bursts(bursts)),
-        None => Err(cursor.invalid("not one description of bursts", BURSTS)),
+        None => Err(cursor.invalid("bursts have either `p`, or `bad-time` and `good-time`", BURSTS)),
     }
 }

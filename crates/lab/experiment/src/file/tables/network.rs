@@ -49,7 +49,8 @@ table! {
         name: Option<String> = None;
         /// Rate of the link, required here or in `[vary]`: `"10 Mbit/s"`, steps `[["0 s", "10
         /// Mbit/s"], ["30 s", "5 Mbit/s"]]`, slots `{ median = "100 Mbit/s", ... }` (as on
-        /// Starlink), or a recorded link `{ trace = "verizon.down" }`.
+        /// Starlink), aggregates `{ phy = "300 Mbit/s", gap = "1 ms", ... }` (as in Wi-Fi), or a
+        /// recorded link `{ trace = "verizon.down" }`.
         rate: RateModel = RateModel::Constant(Rate(0)), link_rate;
         /// Size of the token bucket, at most 10 GB. Default 0, a plain serialiser.
         burst: Bytes = Bytes(0), bucket;
