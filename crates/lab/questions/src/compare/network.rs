@@ -276,6 +276,7 @@ mod tests {
         let none = "[[\"0 s\", \"10 Mbit/s\"], [\"2 s\", \"0 bit/s\"]]";
         assert_eq!(capacity(&link(&format!("rate = {none}"))), None);
         assert_eq!(capacity(&link("rate = { median = \"9 Mbit/s\", sigma = 0.5 }")), None, "random");
+        assert_eq!(capacity(&link("rate = { phy = \"9 Mbit/s\", backoff = \"1 ms\" }")), None, "random");
     }
 
     #[test]
@@ -284,6 +285,7 @@ mod tests {
         let plain = |more: &str| obstacle(&format!("rate = \"1 Mbit/s\"\n{more}"));
         for (found, says) in [
             (plain("loss = \"100 %\""), "`loss` is 100 %; lower it"),
+            (plain("loss = { p = \"100 %\", r = \"0 %\" }"), "`loss` is 100 %; lower it"),
             (plain("corrupt = \"100 %\""), "`corrupt` is 100 %; lower it"),
             (plain("blackhole = [[\"1 s\", \"9 s\"]]"), "shorten it, or lengthen --time"),
             (
@@ -300,7 +302,7 @@ mod tests {
     fn policers() {
         let polices =
             |more: &str| network(&format!("[link]\nrate = \"1 Mbit/s\"\ndelay = \"5 ms\"\n{more}\n")).polices;
-        assert!(polices("burst = \"30 kB\"\nqueue = \"0 packets\""));
+        assert!(polices("burst = \"30 kB\"\nqueue = \"0 packets\"") && polices("policer = \"30 kB\""));
         assert!(!polices("burst = \"30 kB\"\nqueue = \"1 packets\"") && !polices("queue = \"1 packets\""));
         assert!(!polices("burst = \"30 kB\""), "no limit");
     }
@@ -316,6 +318,11 @@ mod tests {
             (format!("{plain}aqm = \"codel\"\n"), "`codel` in its queue"),
             (format!("{plain}blackhole = [[\"1 s\", \"2 s\"]]\n"), "scheduled losses"),
             (format!("{plain}drop = [7]\n"), "scheduled losses"),
+            (format!("{plain}loss = {{ p = \"1 %\", r = \"9 %\" }}\n"), "losses in bursts"),
+            (
+                "[link]\nrate = { phy = \"10 Mbit/s\", gap = \"1 ms\" }\ndelay = \"5 ms\"\n".into(),
+                "aggregates with gaps",
+            ),
             (
                 "[link]\nrate = [[\"0 s\", \"1 Mbit/s\"], [\"1 s\", \"2 Mbit/s\"]]\ndelay = \"5 ms\"\n"
                     .into(),
@@ -328,6 +335,8 @@ mod tests {
         let faulty = network(&format!("{plain}loss = \"1 %\"\ncorrupt = \"2 %\"\nduplicate = \"1 %\"\n"));
         assert_eq!(faulty.random, ["losses", "corruption", "duplicates"]);
         assert!(faulty.is_one_link() && (faulty.path.loss - 0.0298).abs() < 1e-9);
+        let bursts = network(&format!("{plain}loss = {{ p = \"1 %\", r = \"9 %\" }}\n"));
+        assert!(bursts.random == ["losses"] && (bursts.path.loss - 0.1).abs() < 1e-9, "p / (p + r)");
         let chain = "[[link]]\nname = \"a\"\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\nloss = \"1 %\"\n\
                      [[link]]\nname = \"b\"\nrate = \"5 Mbit/s\"\ndelay = \"5 ms\"\njitter = \"1 ms\"\n";
         let chain = network(chain);
