@@ -7,13 +7,13 @@
 //! saturated rate        n S / (gap + backoff / 2 + n S / PHY rate)          n packets of S bytes
 //! ```
 //!
-//! `gap` stands for what every access to the channel costs: the interframe spaces, the preamble, and
-//! the block acknowledgement of the last aggregate. `backoff` is the contention window in time. Its
-//! draw is uniform and does not grow, because no frame collides. The channel has no memory of its
-//! idle time: a packet that finds it idle waits for a gap and a backoff too.
+//! `gap` stands for what every access to the channel costs: the interframe spaces, the preamble,
+//! and the block acknowledgement of the last aggregate. `backoff` is the contention window in time.
+//! It does not grow, because no frame collides. A packet that finds the channel idle waits for a
+//! gap and a backoff too.
 //!
 //! All packets of an aggregate leave the queue when it begins. Each packet leaves the link with its
-//! own last bit, whereas a receiver of 802.11 may hold packets back until a missing one is repeated.
+//! own last bit. A receiver of 802.11 may hold packets back until a missing one is repeated.
 
 use serde::{Deserialize, Serialize};
 use units::{Duration, Rate, Rng, Time};
@@ -159,7 +159,7 @@ mod tests {
         AggregateServer::new(model, Rng::stream(1, "l.slots"))
     }
 
-    /// Two packets that arrive before the aggregate begins, at 1000 us, join it. One that arrives
+    /// Packets that arrive before the aggregate begins, at 1000 us, join it. One that arrives
     /// at this instant waits for a gap after its end, and so does one that finds it full.
     #[test]
     fn what_joins() {
@@ -177,8 +177,8 @@ mod tests {
         assert_eq!(depart(9000), (Some(10_000), 10_040), "an idle channel has a gap too");
     }
 
-    /// A saturated channel carries n S / (gap + backoff / 2 + n S / PHY rate). The mean of k uniform
-    /// backoffs has a deviation of backoff / sqrt(12 k).
+    /// A saturated channel carries n S / (gap + backoff / 2 + n S / PHY rate). The mean of k
+    /// uniform backoffs has a deviation of backoff / sqrt(12 k).
     #[test]
     fn saturated_rate() {
         for (gap, backoff, n) in [(1000, 500, 32), (100, 0, 1), (0, 2000, 64)] {

@@ -68,7 +68,7 @@ impl Latest {
 
     /// Returns the latest delivery that packets of this flow come after.
     #[inline]
-    fn of(&mut self, flow: u32) -> &mut Time {
+    fn before(&mut self, flow: u32) -> &mut Time {
         match self {
             Self::Link(latest) => latest,
             Self::Flows(flows, _) => flows.entry(flow).or_default(),
@@ -115,7 +115,7 @@ impl Propagation {
     pub(crate) fn deliver(&mut self, departure: Time, extra: Duration, flow: u32) -> Time {
         let due = departure + self.delay.at(departure) + extra + self.jitter.draw();
         self.latest.forget(departure);
-        let latest = self.latest.of(flow);
+        let latest = self.latest.before(flow);
         *latest = due.max(*latest + APART);
         let delivery = *latest;
         match self.reorder {
@@ -133,7 +133,7 @@ impl Propagation {
     /// Returns the delivery of a copy of the last packet of a flow: right behind it, or behind the
     /// last packet in order.
     pub(crate) fn copy(&mut self, flow: u32) -> Time {
-        let latest = self.latest.of(flow);
+        let latest = self.latest.before(flow);
         *latest += APART;
         *latest
     }

@@ -6,7 +6,7 @@
 //! rho   = 2 sin(pi / 6 * correlation)
 //! ```
 //!
-//! Each delay is uniform on [0, up to], whatever the correlation, and successive delays have exactly
+//! Each delay is uniform on [0, up to], whatever the correlation. Successive delays have exactly
 //! this coefficient of Pearson: that of two uniforms from normals with rho is 6 / pi asin(rho / 2)
 //! (a Gaussian copula; Pearson 1907). Delays k packets apart have 6 / pi asin(rho^k / 2).
 //!
