@@ -34,6 +34,16 @@ impl Serialize for Share {
     }
 }
 
+/// Reads a probability.
+pub(crate) fn probability(cursor: &Cursor<'_>) -> Result<Share, Diagnostic> {
+    let share = cursor.read::<Percent>()?.0 / 100.0;
+    if share > 1.0 {
+        let right = "must be between \"0 %\" and \"100 %\"";
+        return Err(cursor.invalid("above 100 %", right));
+    }
+    Ok(Share(share))
+}
+
 /// Returns a reader of values in a range. `wrong` describes a value outside it, `right` the range.
 pub(crate) fn within<T: DeserializeOwned>(
     is_allowed: impl Fn(&T) -> bool,

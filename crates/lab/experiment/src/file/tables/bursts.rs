@@ -9,8 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::missing::BURSTS;
 use crate::file::tables::define::{Needs, table};
-use crate::file::tables::network::probability;
-use crate::file::values::{Share, US, at_least};
+use crate::file::values::{Share, US, at_least, probability};
 
 /// The `loss` of a link.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -8,8 +8,7 @@ use units::{Duration, Percent};
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::tables::define::{Needs, table};
-use crate::file::tables::network::probability;
-use crate::file::values::Share;
+use crate::file::values::{Share, probability};
 
 /// The `jitter` of a link.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -123,19 +123,9 @@ fn counts(cursor: &Cursor<'_>) -> Result<LimitCounts, Diagnostic> {
     cursor.word("counting mode", &words)
 }
 
-/// Reads a probability.
-pub(crate) fn probability(cursor: &Cursor<'_>) -> Result<Share, Diagnostic> {
-    let share = cursor.read::<Percent>()?.0 / 100.0;
-    if share > 1.0 {
-        let right = "must be between \"0 %\" and \"100 %\"";
-        return Err(cursor.invalid("above 100 %", right));
-    }
-    Ok(Share(share))
-}
-
 /// Reads a probability. 0 is the same as no key.
 fn above_zero(cursor: &Cursor<'_>) -> Result<Option<Share>, Diagnostic> {
-    probability(cursor).map(|share| Some(share).filter(|share| share.0 > 0.0))
+    values::probability(cursor).map(|share| Some(share).filter(|share| share.0 > 0.0))
 }
 
 fn reorder(cursor: &Cursor<'_>) -> Result<Option<Reorder>, Diagnostic> {
