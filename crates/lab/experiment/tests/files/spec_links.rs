@@ -43,6 +43,10 @@ fn losses_in_bursts() {
     refused("loss = { p = \"1 %\", h = \"10 %\" }", "link.loss.h: unknown key");
     refused("loss = { p = \"101 %\" }", "link.loss.p: above 100 %");
     refused("loss = { bad-time = \"1 ns\", good-time = \"1 s\" }", "must be at least 1 us");
+    refused(
+        "loss = \"gemodel 1% 10%\"",
+        "expected a probability or a table; losses in bursts are a table: write",
+    );
     refused("corrupt = { p = \"1 %\" }", "link.corrupt: ");
 }
 

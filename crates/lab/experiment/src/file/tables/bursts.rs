@@ -80,6 +80,9 @@ impl Loss {
 
 /// Reads the `loss` of a link.
 pub(crate) fn loss(cursor: &Cursor<'_>) -> Result<Loss, Diagnostic> {
+    if cursor.read::<String>().is_ok_and(|text| text.starts_with("gemodel")) {
+        return Err(cursor.invalid("expected a probability or a table", BURSTS));
+    }
     if !cursor.node().is_table() {
         return probability(cursor).map(Loss::Share);
     }
