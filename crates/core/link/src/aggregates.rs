@@ -38,7 +38,7 @@ pub struct AggregateModel {
     /// Most packets in an aggregate; default `"64 packets"`, the window of a block acknowledgement
     /// of 802.11n.
     #[serde(default = "AggregateModel::default_aggregate")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String", regex(pattern = r"^\s*[0-9]+\s*packets?\s*$")))]
     pub aggregate: Limit,
 }
 
