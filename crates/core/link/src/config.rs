@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Rate, Rng, Time};
 
 use crate::aqm::Aqm;
-use crate::delay::{Propagation, Reorder};
+use crate::bursts::Bursts;
+use crate::delay::{Latest, Propagation, Reorder};
+use crate::jitter::{Jitter, JitterOrder};
 use crate::limit::{Capacity, Limit, LimitCounts};
 use crate::rate::RateModel;
 use crate::steps::{Stepper, Steps};
@@ -47,15 +49,24 @@ pub struct LinkConfig {
     /// keep theirs, and order is kept.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub delay_steps: Steps<Duration>,
-    /// Upper end of the extra delay, uniform from 0, that keeps packets in order; default none.
+    /// Upper end of the extra delay, uniform from 0; default none.
     #[serde(default)]
     pub jitter: Duration,
+    /// Correlation of the extra delays of successive packets, from 0 (default) to below 1.
+    #[serde(default)]
+    pub jitter_correlation: f64,
+    /// Packets that keep their order; default all of the link.
+    #[serde(default)]
+    pub jitter_order: JitterOrder,
     /// Packets that deliberately arrive early; default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
     /// Probability, 0 to 1, that a packet is lost before the queue; default 0.
     #[serde(default)]
     pub loss: f64,
+    /// Losses in bursts before the queue; default none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bursts: Option<Bursts>,
     /// Packets that are lost before the queue, by their number in order of arrival, from 1; default
     /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -88,7 +99,7 @@ mod spans {
     }
 }
 
-/// Returns the random stream that draws a link's slots.
+/// Returns the random stream that draws a link's slots or backoffs.
 pub(crate) fn slots_stream(seed: u64, name: &str) -> Rng {
     Rng::stream(seed, &format!("{name}.slots"))
 }
@@ -107,8 +118,11 @@ impl LinkConfig {
             delay: Duration::ZERO,
             delay_steps: Steps::default(),
             jitter: Duration::ZERO,
+            jitter_correlation: 0.0,
+            jitter_order: JitterOrder::Link,
             reorder: None,
             loss: 0.0,
+            bursts: None,
             drop: Vec::new(),
             blackhole: Vec::new(),
             corrupt: 0.0,
@@ -127,6 +141,11 @@ impl LinkConfig {
                 return Err(format!("`{key}` is {value}, but must be a probability from 0 to 1"));
             }
         }
+        if !(0.0..1.0).contains(&self.jitter_correlation) {
+            let wrong = self.jitter_correlation;
+            return Err(format!("`jitter-correlation` is {wrong}, but must be from 0 to below 1"));
+        }
+        self.bursts.map_or(Ok(()), |bursts| bursts.check())?;
         if self.drop.contains(&0) {
             return Err("`drop` contains 0, but packets are numbered from 1".to_owned());
         }
@@ -145,13 +164,20 @@ impl LinkConfig {
             }
             _ => {}
         }
-        if self.burst > Bytes(0) && self.rate.chances().is_some() {
-            return Err("`burst` has no meaning for chances to deliver; remove it".to_owned());
+        if self.burst > Bytes(0) && self.rate.is_gated() {
+            return Err("a token bucket has no meaning for chances to deliver or aggregates; remove `burst` or `policer`"
+                .to_owned());
         }
         self.check_aqm()?;
         self.delay_steps.check("delay")?;
         self.limit_steps.check("queue")?;
         self.rate.check()
+    }
+
+    /// Returns the share of packets that are lost at random in the long run, single or in bursts.
+    pub fn mean_loss(&self) -> f64 {
+        let in_bursts = self.bursts.map_or(0.0, |bursts| bursts.mean_loss());
+        self.loss + in_bursts - self.loss * in_bursts
     }
 
     /// Returns the shortest propagation delay that the link ever has.
@@ -165,7 +191,7 @@ impl LinkConfig {
     }
 
     /// Returns the bytes that the link could carry between these times. `seed` and `name` are those
-    /// of [`crate::Link::new`].
+    /// of [`crate::Link::new`]. Aggregates count with their rate for full packets that always wait.
     pub fn capacity_between(&self, [from, to]: [Time; 2], seed: u64, name: &str) -> f64 {
         self.rate.capacity(from, to, slots_stream(seed, name))
     }
@@ -175,7 +201,8 @@ impl LinkConfig {
         let by = |r: Reorder| r.by.min(self.min_delay());
         let reorder = self.reorder.filter(|r| r.every > 0).map(|r| Reorder { by: by(r), ..r });
         let delay = Stepper::new(self.delay, self.delay_steps.clone());
-        Propagation::new(delay, self.jitter, reorder, rng)
+        let jitter = Jitter::new(self.jitter, self.jitter_correlation, rng);
+        Propagation::new(delay, jitter, Latest::new(self.jitter_order), reorder)
     }
 
     fn check_aqm(&self) -> Result<(), String> {

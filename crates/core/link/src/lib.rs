@@ -9,17 +9,20 @@
 //! A packet passes through a [`Link`] in this order, with one file for each element:
 //!
 //! ```text
-//! bleaching -> loss -> limit and AQM (+ backlog) -> rate (constant, steps, slots, trace; token bucket) -> delay (jitter,
+//! bleaching -> loss -> limit and AQM (+ backlog) -> rate (constant, steps, slots, aggregates, trace; token bucket) -> delay (jitter,
 //! reordering)
 //! ```
 
+mod aggregates;
 pub mod aqm;
 mod backlog;
+mod bursts;
 mod config;
 mod counters;
 mod delay;
 mod departure;
 mod faults;
+mod jitter;
 mod limit;
 mod link;
 mod loss;
@@ -30,11 +33,14 @@ mod slots;
 mod steps;
 mod trace;
 
+pub use aggregates::AggregateModel;
 pub use aqm::{Aqm, Threshold};
 pub use backlog::{Backlog, Count};
+pub use bursts::{Bursts, Spells};
 pub use config::{Blackhole, LinkConfig};
 pub use counters::{Admitted, Counters, DropReason, Dropped, PacketOutcome, QueueTime, Transit};
 pub use delay::Reorder;
+pub use jitter::JitterOrder;
 pub use limit::{Limit, LimitCounts};
 pub use link::Link;
 pub use packet::Packet;

@@ -1,7 +1,8 @@
-//! Losses before the queue: at random, by number, or of all packets for a time.
+//! Losses before the queue: at random, in bursts, by number, or of all packets for a time.
 
 use units::{Rng, Time};
 
+use crate::bursts::BurstLosses;
 use crate::config::{Blackhole, LinkConfig};
 use crate::counters::DropReason;
 
@@ -9,20 +10,28 @@ use crate::counters::DropReason;
 #[derive(Debug)]
 pub(crate) struct Losses {
     random: Bernoulli,
+    bursts: Option<Box<BurstLosses>>,
     /// Losses by number and in black holes, if there are any.
     planned: Option<Box<Planned>>,
 }
 
 impl Losses {
-    pub(crate) fn new(config: &LinkConfig, rng: Rng) -> Self {
-        Self { random: Bernoulli::new(config.loss, rng), planned: Planned::new(config) }
+    /// Creates the losses. `stream` returns the random stream of an element.
+    pub(crate) fn new(config: &LinkConfig, stream: impl Fn(&str) -> Rng) -> Self {
+        let bursts = |model| Box::new(BurstLosses::new(model, stream("bursts"), stream("bursts.loss")));
+        Self {
+            random: Bernoulli::new(config.loss, stream("loss")),
+            bursts: config.bursts.map(bursts),
+            planned: Planned::new(config),
+        }
     }
 
     /// Returns the reason if the arriving packet is lost. Every packet draws, so that planned
     /// losses do not shift the random draws of later packets.
     #[inline]
     pub(crate) fn drop_reason(&mut self, now: Time) -> Option<DropReason> {
-        let random = self.random.draw();
+        let single = self.random.draw();
+        let random = self.bursts.as_mut().is_some_and(|bursts| bursts.draw(now)) || single;
         let planned = self.planned.as_mut().and_then(|planned| planned.drop_reason(now));
         planned.or(random.then_some(DropReason::Random))
     }

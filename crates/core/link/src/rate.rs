@@ -25,13 +25,15 @@ use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::{Bytes, Duration, Rate, Rng, Time};
 
+use crate::aggregates::{AggregateModel, AggregateServer};
 use crate::departure::Departure;
 use crate::segment::Segment;
 use crate::slots::{SlotModel, Slots};
 use crate::trace::{ChanceServer, Chances, Rates, Trace};
 
 /// Rate of a link over time. In files: `"10 Mbit/s"`, steps `[["0 s", "10 Mbit/s"], ["30 s", "5
-/// Mbit/s"]]`, or the table of a [`SlotModel`] or of a [`TraceFile`](crate::TraceFile).
+/// Mbit/s"]]`, or the table of a [`SlotModel`], an [`AggregateModel`] or a
+/// [`TraceFile`](crate::TraceFile).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(untagged, inline))]
 pub enum RateModel {
@@ -42,18 +44,21 @@ pub enum RateModel {
     Steps(#[cfg_attr(feature = "schema", schemars(with = "Vec<(Duration, Rate)>"))] Vec<(Time, Rate)>),
     /// Rates drawn anew on a fixed grid.
     Slots(SlotModel),
+    /// Aggregates of frames with gaps before them, as in Wi-Fi.
+    Aggregates(AggregateModel),
     /// Recorded link, created by the reader of its file and not deserialised.
     Trace(#[cfg_attr(feature = "schema", schemars(with = "crate::TraceFile"))] Trace),
 }
 
 impl RateModel {
     /// Returns the rate that BDP and buffer time refer to: the first step's above 0, the median of
-    /// the slots, or the mean of the trace.
+    /// the slots, the mean of the trace, or that of aggregates of full packets that always wait.
     pub fn nominal(&self) -> Rate {
         match self {
             Self::Constant(rate) => *rate,
             Self::Steps(steps) => steps.iter().map(|step| step.1).find(|rate| rate.0 > 0).unwrap_or_default(),
             Self::Slots(slots) => slots.median,
+            Self::Aggregates(model) => model.saturated(),
             Self::Trace(trace) => trace.mean(),
         }
     }
@@ -65,6 +70,11 @@ impl RateModel {
             Self::Trace(trace) => trace.chances(),
             _ => None,
         }
+    }
+
+    /// Reports whether a packet may have to wait although the link is idle.
+    pub(crate) fn is_gated(&self) -> bool {
+        self.chances().is_some() || matches!(self, Self::Aggregates(_))
     }
 
     /// Returns the bytes that the link could carry between these times: the integral of its rate.
@@ -97,6 +107,7 @@ impl RateModel {
             }
             Self::Steps(_) | Self::Trace(_) => Ok(()),
             Self::Slots(slots) => slots.check(),
+            Self::Aggregates(model) => model.check(),
         }
     }
 }
@@ -107,6 +118,7 @@ impl Serialize for RateModel {
             Self::Constant(rate) => rate.serialize(s),
             Self::Steps(steps) => s.collect_seq(steps.iter().map(|&(at, rate)| (at - Time::ZERO, rate))),
             Self::Slots(slots) => slots.serialize(s),
+            Self::Aggregates(model) => model.serialize(s),
             Self::Trace(trace) => trace.serialize(s),
         }
     }
@@ -160,6 +172,7 @@ impl Schedule {
                 Self::Steps(steps)
             }
             RateModel::Slots(model) => Self::Slots(Slots::new(model, rng)),
+            RateModel::Aggregates(model) => Self::Steps(vec![(Time::ZERO, model.saturated())]),
             RateModel::Trace(trace) => {
                 let (rates, phase) = trace.rates();
                 Self::Rates(rates, phase)
@@ -270,10 +283,17 @@ fn divide(missing: u128, rate: u64) -> (u64, u64) {
 /// Work of one byte.
 const BYTE: u128 = 8_000_000_000;
 
-/// Server with its token bucket, or with chances to deliver in place of a rate.
+/// Server on which a packet may have to wait although it is idle.
+#[derive(Debug)]
+enum Gated {
+    Chances(ChanceServer),
+    Aggregates(AggregateServer),
+}
+
+/// Server with its token bucket, or with chances to deliver or aggregates in place of a rate.
 #[derive(Debug)]
 pub(crate) struct Server {
-    chances: Option<ChanceServer>,
+    gated: Option<Gated>,
     schedule: Schedule,
     now: Cursor,
     /// Position at the last departure that had to wait.
@@ -286,11 +306,15 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(model: &RateModel, burst: Bytes, rng: Rng) -> Self {
-        let schedule = Schedule::new(model, rng);
+        let schedule = Schedule::new(model, rng.clone());
         let start = Cursor { at: Time::ZERO, work: 0, segment: schedule.segment(Time::ZERO) };
         let depth = u128::from(burst.0) * BYTE;
-        let chances = model.chances().map(|(chances, phase)| ChanceServer::new(chances.clone(), phase));
-        Self { chances, schedule, now: start, departure: start, frontier: 0, depth }
+        let chances = |(chances, phase): (&Arc<Chances>, u64)| ChanceServer::new(chances.clone(), phase);
+        let gated = match model {
+            RateModel::Aggregates(model) => Some(Gated::Aggregates(AggregateServer::new(model, rng))),
+            _ => model.chances().map(chances).map(Gated::Chances),
+        };
+        Self { gated, schedule, now: start, departure: start, frontier: 0, depth }
     }
 
     /// Advances to `now`, which never goes back and is never [`Time::NEVER`].
@@ -305,7 +329,7 @@ impl Server {
         self.now.at < self.now.segment.outage_until
     }
 
-    /// Returns the current rate, which is the mean of chances.
+    /// Returns the current rate: the mean of chances, and that of saturated aggregates.
     pub(crate) fn rate(&self) -> Rate {
         Rate(self.now.segment.rate)
     }
@@ -316,22 +340,35 @@ impl Server {
         full.saturating_sub(self.depth) <= self.now.work
     }
 
-    /// Returns the time at which a packet that arrives now begins, or the next of those that wait,
-    /// if it waits for a chance.
+    /// Returns the time at which the next packet begins, if it waits for a chance or an aggregate.
+    /// `arrives` says that it arrives now, at an idle link, and `waits` that there is one.
     #[inline]
-    pub(crate) fn begins(&mut self, arrives: bool) -> Option<Time> {
-        let chances = self.chances.as_mut()?;
-        if arrives {
-            chances.skip(self.now.at);
-        }
-        Some(chances.begins())
+    pub(crate) fn begins(&mut self, now: Time, arrives: bool, waits: bool) -> Option<Time> {
+        Some(match self.gated.as_mut()? {
+            Gated::Chances(chances) => {
+                if arrives {
+                    chances.skip(now);
+                }
+                chances.begins()
+            }
+            Gated::Aggregates(aggregates) if waits => aggregates.begins(now, arrives),
+            Gated::Aggregates(_) => Time::NEVER,
+        })
+    }
+
+    /// Reports whether the next packet leaves the queue together with the last one.
+    #[inline]
+    pub(crate) fn takes_another(&self) -> bool {
+        matches!(&self.gated, Some(Gated::Aggregates(aggregates)) if aggregates.has_room())
     }
 
     /// Returns the departure of a packet that arrives now.
     #[inline]
     pub(crate) fn depart(&mut self, size: u32) -> Departure {
-        if let Some(chances) = &mut self.chances {
-            chances.skip(self.now.at);
+        match &mut self.gated {
+            Some(Gated::Chances(chances)) => chances.skip(self.now.at),
+            Some(Gated::Aggregates(aggregates)) => return aggregates.depart(self.now.at, size),
+            None => {}
         }
         self.frontier = self.frontier.max(self.now.work);
         self.depart_next(size)
@@ -341,8 +378,10 @@ impl Server {
     /// now. That departure was rounded up, so the work done since belongs to this packet.
     #[inline]
     pub(crate) fn depart_next(&mut self, size: u32) -> Departure {
-        if let Some(chances) = &mut self.chances {
-            return chances.depart(size);
+        match &mut self.gated {
+            Some(Gated::Chances(chances)) => return chances.depart(size),
+            Some(Gated::Aggregates(aggregates)) => return aggregates.join(size),
+            None => {}
         }
         self.frontier = self.frontier.saturating_add(u128::from(size) * BYTE);
         let needed = self.frontier.saturating_sub(self.depth);

@@ -104,11 +104,14 @@ fn flatten(all: &mut BTreeMap<String, Value>, prefix: &str, value: &Value) {
 }
 
 /// Headings and schema definitions, in reading order.
-const TABLES: [(&str, &str); 27] = [
+const TABLES: [(&str, &str); 30] = [
     ("`[measure]`, `[windows]`", "window"),
     ("`[link]`, `[[link]]`, `[reverse]`", "link"),
     ("`link.rate` in slots", "slots"),
+    ("`link.rate` in aggregates", "aggregates"),
     ("`link.rate` of a trace", "trace"),
+    ("`link.jitter`", "jitter"),
+    ("`link.loss` in bursts", "bursts"),
     ("`link.reorder`", "reorder"),
     ("`link.aqm`: `red`", "red"),
     ("`link.aqm`: `codel`", "codel"),

@@ -30,17 +30,14 @@ fn packets(scenario: &Scenario) -> f64 {
     bytes / f64::from(transport.wire_bytes(transport.payload()))
 }
 
-/// Returns the rate of a link: the unweighted mean of its steps, the median of its slots, or the
-/// mean of its trace.
+/// Returns the rate of a link: the unweighted mean of its steps, or the nominal rate.
 fn bytes_per_second(link: &LinkConfig) -> f64 {
     match &link.rate {
-        RateModel::Constant(rate) => rate.bytes_per_sec(),
         RateModel::Steps(steps) => {
             let sum: f64 = steps.iter().map(|(_, rate)| rate.bytes_per_sec()).sum();
             sum / steps.len().max(1) as f64
         }
-        RateModel::Slots(slots) => slots.median.bytes_per_sec(),
-        RateModel::Trace(trace) => trace.mean().bytes_per_sec(),
+        model => model.nominal().bytes_per_sec(),
     }
 }
 

@@ -81,7 +81,7 @@ fn rate(link: &LinkConfig) -> Option<Course> {
     match &link.rate {
         RateModel::Constant(rate) => Some(vec![(0.0, rate.mbit_s())]),
         RateModel::Steps(steps) => Some(course(steps.iter().map(|(at, rate)| (*at, rate.mbit_s())))),
-        RateModel::Slots(_) | RateModel::Trace(_) => None,
+        RateModel::Slots(_) | RateModel::Aggregates(_) | RateModel::Trace(_) => None,
     }
 }
 

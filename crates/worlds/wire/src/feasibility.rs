@@ -132,6 +132,7 @@ pub(crate) fn capacity(scenario: &Scenario) -> u64 {
         RateModel::Constant(rate) => *rate,
         RateModel::Steps(steps) => steps.iter().map(|step| step.1).max().unwrap_or(Rate(0)),
         RateModel::Slots(slots) => slots.max,
+        RateModel::Aggregates(model) => model.phy,
         RateModel::Trace(_) => {
             let whole = [Time::ZERO, Time::ZERO + scenario.duration];
             return scenario.link.capacity_between(whole, scenario.seed, "").ceil() as u64;
@@ -150,6 +151,6 @@ pub(crate) fn return_link(scenario: &Scenario) -> LinkConfig {
 pub(crate) fn is_timed(scenario: &Scenario) -> bool {
     scenario.links().any(|link| {
         let steps = !link.delay_steps.is_empty() || !link.limit_steps.is_empty();
-        steps || !matches!(link.rate, RateModel::Constant(_))
+        steps || !matches!(link.rate, RateModel::Constant(_) | RateModel::Aggregates(_))
     })
 }

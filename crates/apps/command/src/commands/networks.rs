@@ -61,7 +61,7 @@ fn numbers(scenario: &Scenario) -> String {
         _ => "-".to_owned(),
     };
     let picture = picture(scenario);
-    format!("{:>7}{back:>6}{rtt:>8}{queue:>10}{:>7}  {picture}", mbit(link), link.loss * 100.0)
+    format!("{:>7}{back:>6}{rtt:>8}{queue:>10}{:>7}  {picture}", mbit(link), link.mean_loss() * 100.0)
 }
 
 /// Draws the rate over time with one character for each part of it.

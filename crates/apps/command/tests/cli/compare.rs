@@ -134,7 +134,7 @@ fn compares_where_nothing_arrives_and_on_steps() {
     let share = long["goodput"].as_f64().unwrap() / capacity;
     assert!((long["of_link"].as_f64().unwrap() - share).abs() < 1e-9 && share <= 1.0, "{json}");
     assert!(on(steps, &[]).contains(" 100 %   "), "its share on the screen");
-    let policer = on("rate=10 Mbps rtt=40 ms burst=30 kB queue=0 packets", &[]).replace("\n  ", " ");
+    let policer = on("rate=10 Mbps rtt=40 ms policer=30 kB", &[]).replace("\n  ", " ");
     assert!(policer.contains("the bucket has no queue and drops what is above its rate"), "{policer}");
     assert!(!policer.contains("the queue overflows"), "{policer}");
 }

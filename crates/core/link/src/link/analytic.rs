@@ -19,7 +19,8 @@ pub(crate) struct Analytic {
     /// Packets until departure.
     pub(crate) queue: Occupancy,
     /// Packets that count towards the limit, if not those behind the first of the queue: until
-    /// delivery if the limit counts those, or until a chance serves their first byte.
+    /// delivery if the limit counts those, or until a chance serves their first byte or their
+    /// aggregate begins.
     window: Option<Occupancy>,
     /// Whether packets are in the window until delivery.
     until_delivery: bool,
@@ -40,7 +41,7 @@ impl Analytic {
         Self {
             capacity: config.capacity(),
             queue: Occupancy::default(),
-            window: (until_delivery || config.rate.chances().is_some()).then(Occupancy::default),
+            window: (until_delivery || config.rate.is_gated()).then(Occupancy::default),
             until_delivery,
             transmits: config.burst == Bytes(0),
             free_at: Time::ZERO,

@@ -3,7 +3,7 @@
 //! A packet leaves the discipline when its transmission begins, which is when the previous packet
 //! has left. With a discipline that never drops or marks, this equals the FIFO of `analytic.rs` to
 //! the nanosecond. With chances to deliver, a transmission begins at the chance that serves the
-//! packet's first byte.
+//! packet's first byte. All packets of an aggregate leave the discipline when the aggregate begins.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use crate::link::wire::Wire;
 use crate::loss::Losses;
 use crate::packet::Packet;
 
-/// The packet in transmission, or the one that waits for a token bucket.
+/// A packet in transmission, or the one that waits for a token bucket.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     arrival: Time,
@@ -30,8 +30,11 @@ struct Transmission {
 #[derive(Debug)]
 pub(crate) struct EventDriven<P> {
     discipline: Discipline<P>,
-    transmission: Option<Transmission>,
-    /// Time of the chance at which the next transmission begins, if packets wait for one.
+    /// Packets that have left the discipline: one, or those of an aggregate.
+    transmissions: VecDeque<Transmission>,
+    /// Their number and bytes.
+    sent: Count,
+    /// Time of the chance or aggregate at which the next transmission begins, if packets wait.
     begins: Option<Time>,
     /// Whether that packet no longer counts as waiting. Behind a token bucket it does count.
     transmits: bool,
@@ -45,7 +48,8 @@ impl<P: Packet> EventDriven<P> {
     pub(crate) fn new(discipline: Discipline<P>, burst: Bytes) -> Self {
         Self {
             discipline,
-            transmission: None,
+            transmissions: VecDeque::new(),
+            sent: Count::default(),
             begins: None,
             transmits: burst == Bytes(0),
             gauge: Gauge::default(),
@@ -57,17 +61,20 @@ impl<P: Packet> EventDriven<P> {
     /// Returns the departure of the packet in transmission, or the time at which the next one
     /// begins, if that ever happens.
     pub(crate) fn next(&self) -> Option<Time> {
-        self.transmission.map(|t| t.ends).or(self.begins).filter(|&at| at != Time::NEVER)
+        self.transmissions.front().map(|t| t.ends).or(self.begins).filter(|&at| at != Time::NEVER)
     }
 
     /// Processes all departures and beginnings up to `now`, each at its own time.
     pub(crate) fn run(&mut self, now: Time, wire: &mut Wire<P>, totals: &mut Totals) {
         while let Some(at) = self.next().filter(|&at| at <= now) {
-            if let Some(sent) = self.transmission.take() {
+            if let Some(sent) = self.transmissions.pop_front() {
                 self.gauge.leave(sent.ends, sent.arrival, sent.size);
+                self.sent.remove(sent.size);
             }
-            self.begins = None;
-            self.begin(at, true, wire, totals);
+            if self.transmissions.is_empty() {
+                self.begins = None;
+                self.begin(at, true, wire, totals);
+            }
         }
     }
 
@@ -103,11 +110,11 @@ impl<P: Packet> EventDriven<P> {
     }
 
     fn take(&mut self, now: Time, packet: P, wire: &mut Wire<P>, totals: &mut Totals) {
-        let first = if self.transmits { Count::default() } else { self.first() };
+        let first = if self.transmits { Count::default() } else { self.sent };
         self.gauge.enter(now, packet.size());
         self.discipline.enqueue(Waiting { arrival: now, packet }, first, &mut self.signals);
         self.apply_signals(now, totals);
-        if self.transmission.is_none() && self.begins.is_none() {
+        if self.transmissions.is_empty() && self.begins.is_none() {
             self.begin(now, false, wire, totals);
             // With enough tokens the packet passes at once.
             self.run(now, wire, totals);
@@ -115,37 +122,40 @@ impl<P: Packet> EventDriven<P> {
         self.gauge.update_max();
     }
 
-    /// Returns the packet that has left the discipline.
-    fn first(&self) -> Count {
-        self.transmission.map_or(Count::default(), |t| Count { packets: 1, bytes: t.size.into() })
-    }
-
     /// Returns the packets that count towards the limit.
     pub(crate) fn waiting(&self) -> Count {
         let held = self.gauge.held();
-        if self.transmits { held - self.first() } else { held }
+        if self.transmits { held - self.sent } else { held }
     }
 
-    /// Begins the next transmission, or waits for the chance to. `busy` says that the previous one
-    /// has just ended, or that this is the chance.
+    /// Begins the next transmission or aggregate, or waits for the time to. `busy` says that the
+    /// previous one has just ended, or that this is the time.
     fn begin(&mut self, now: Time, busy: bool, wire: &mut Wire<P>, totals: &mut Totals) {
-        if let Some(at) = wire.server.begins(!busy).filter(|&at| at > now) {
-            self.begins = (self.waiting().packets > 0).then_some(at);
+        let waits = self.waiting().packets > 0;
+        if let Some(at) = wire.server.begins(now, !busy, waits).filter(|&at| at > now) {
+            self.begins = waits.then_some(at);
             return;
         }
+        while self.send(now, busy, wire, totals) && wire.server.takes_another() {}
+    }
+
+    /// Sends the next packet, if there is one.
+    fn send(&mut self, now: Time, busy: bool, wire: &mut Wire<P>, totals: &mut Totals) -> bool {
         let next = self.discipline.dequeue(now, &mut self.signals);
         self.apply_signals(now, totals);
-        let Some(Waiting { arrival, mut packet }) = next else { return };
+        let Some(Waiting { arrival, mut packet }) = next else { return false };
         let size = packet.size();
         wire.server.advance(now);
         let departure = if busy { wire.server.depart_next(size) } else { wire.server.depart(size) };
-        let delivery = wire.deliver(&departure);
-        self.transmission = Some(Transmission { arrival, size, ends: departure.at });
+        let delivery = wire.deliver(&departure, packet.flow());
+        self.transmissions.push_back(Transmission { arrival, size, ends: departure.at });
+        self.sent.add(size);
         let total = departure.at - arrival;
         let queue_time = QueueTime { wait: if self.transmits { now - arrival } else { total }, total };
         self.outcomes.push_back(PacketOutcome::Departs { flow: packet.flow(), queue_time });
         packet.set_departure(departure.at);
         wire.store(delivery, packet);
+        true
     }
 
     fn apply_signals(&mut self, now: Time, totals: &mut Totals) {

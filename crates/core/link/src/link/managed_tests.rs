@@ -8,7 +8,7 @@ use super::*;
 use crate::aqm::fixtures::{Pkt, ms};
 use crate::aqm::{codel, dual_pi2, fq_codel, pie, red};
 use crate::counters::{DropReason, QueueTime};
-use crate::{Aqm, Count, Limit, LimitCounts, Threshold};
+use crate::{AggregateModel, Aqm, Count, JitterOrder, Limit, LimitCounts, RateModel, Threshold};
 
 const MBIT: u64 = 1_000_000;
 
@@ -275,6 +275,52 @@ fn delivered(link: &mut Link<Pkt>, until: Time) -> Vec<(Time, u64, Ecn)> {
     all
 }
 
+/// With an order of the flows, one flow's packets overtake another's, and each flow keeps its own
+/// order, behind either implementation.
+#[test]
+fn flows_keep_their_own_order() {
+    let jitter = Duration::from_millis(20);
+    for aqm in [Aqm::default(), inert()] {
+        let of_flows =
+            LinkConfig { jitter, jitter_order: JitterOrder::Flow, ..config(12, Limit::Unlimited, aqm) };
+        let mut l = link(&of_flows);
+        assert!(l.transit(ms(0), 100, Ecn::NotEct).is_none(), "the link must keep the packets");
+        for id in 0..1000 {
+            assert!(l.push(ms(id), Pkt::new(id, 1500).with_flow(id as u32 % 4)).is_ok());
+        }
+        let order: Vec<u64> = drain(&mut l).iter().map(|delivered| delivered.1).collect();
+        assert!(!order.is_sorted());
+        for flow in 0..4 {
+            assert!(order.iter().filter(|id| *id % 4 == flow).is_sorted(), "flow {flow}");
+        }
+    }
+}
+
+/// A discipline gives up the packets of an aggregate when it begins, and no others: of 20 packets
+/// that wait, 8 leave together and follow each other, and one that arrives meanwhile waits.
+#[test]
+fn an_aggregate_leaves_at_once() {
+    let rate = RateModel::Aggregates(AggregateModel {
+        gap: Duration::from_millis(1),
+        aggregate: Limit::Packets(8),
+        ..AggregateModel::plain(Rate(12 * MBIT))
+    });
+    let codel = LinkConfig { rate: rate.clone(), ..config(1, Limit::Packets(20), inert()) };
+    for config in [LinkConfig { aqm: Aqm::default(), ..codel.clone() }, codel] {
+        let mut l = link(&config);
+        let taken =
+            |l: &mut Link<Pkt>, at, n| (0..n).filter(|id| l.push(at, Pkt::new(*id, 1500)).is_ok()).count();
+        assert_eq!(taken(&mut l, ms(0), 21), 20, "all wait for the gap and count");
+        assert_eq!(counted(&mut l, ms(1)), Count { packets: 12, bytes: 12 * 1500 });
+        assert_eq!(taken(&mut l, ms(2), 9), 8, "the packets of the aggregate no longer count");
+        assert_eq!(counted(&mut l, ms(9)).packets, 20, "the next has not begun");
+        assert_eq!(counted(&mut l, ms(10)).packets, 12);
+        let left: Vec<_> = drain(&mut l).iter().map(|d| d.0.0 / 1_000_000).collect();
+        let closed: Vec<u64> = (0..28).map(|i| 9 * (i / 8) + 2 + i % 8).collect();
+        assert_eq!(left, closed, "{}", config.aqm.name());
+    }
+}
+
 proptest! {
     /// A packet that the caller keeps is marked, lost, delayed and delivered like one that the link
     /// keeps, behind drop-tail and RED. The counters agree at any time.
@@ -286,7 +332,9 @@ proptest! {
             Some(red) => (LimitCounts::Queue, red),
             None => (link.limit_counts, Aqm::default()),
         };
-        let config = LinkConfig { reorder: None, corrupt: 0.0, duplicate: 0.0, bleach, limit_counts, aqm, ..link };
+        let jitter_order = JitterOrder::Link;
+        let config =
+            LinkConfig { reorder: None, corrupt: 0.0, duplicate: 0.0, bleach, limit_counts, aqm, jitter_order, ..link };
         let (mut keeps, mut carries) = (self::link(&config), self::link(&config));
         let (mut now, mut kept, mut carried) = (Time::ZERO, Vec::new(), Vec::new());
         for (id, &(gap, size, ecn, _, look)) in (0..).zip(&script) {

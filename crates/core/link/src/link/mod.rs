@@ -60,8 +60,8 @@ pub struct Link<P> {
 
 impl<P: Packet> Link<P> {
     /// Creates an empty link. Its random streams are named after `name`: `<name>.loss`,
-    /// `<name>.jitter`, `<name>.slots`, `<name>.aqm`, `<name>.corrupt`, `<name>.duplicate`,
-    /// `<name>.bits`.
+    /// `<name>.bursts`, `<name>.bursts.loss`, `<name>.jitter`, `<name>.slots`, `<name>.aqm`,
+    /// `<name>.corrupt`, `<name>.duplicate`, `<name>.bits`.
     pub fn new(config: &LinkConfig, rng_seed: u64, name: &str) -> Self {
         let stream = |element: &str| Rng::stream(rng_seed, &format!("{name}.{element}"));
         let server = Server::new(&config.rate, config.burst, slots_stream(rng_seed, name));
@@ -71,7 +71,7 @@ impl<P: Packet> Link<P> {
         };
         Self {
             bleach: config.bleach,
-            losses: Losses::new(config, stream("loss")),
+            losses: Losses::new(config, stream),
             queue,
             wire: Wire::new(server, config.propagation(stream("jitter")), Faults::new(config, stream)),
             now: Time::ZERO,
@@ -96,7 +96,8 @@ impl<P: Packet> Link<P> {
             Queue::Analytic(analytic) => analytic,
             Queue::EventDriven(events) => return events.arrive(now, packet, losses, wire, totals),
         };
-        match take(now, packet.size(), packet.ecn(), analytic, losses, wire, totals) {
+        let offered = Offered { size: packet.size(), ecn: packet.ecn(), flow: packet.flow() };
+        match take(now, offered, analytic, losses, wire, totals) {
             Ok(Taken { queue_time, departure, delivery, marked }) => {
                 if marked {
                     packet.set_ce();
@@ -113,7 +114,7 @@ impl<P: Packet> Link<P> {
     /// the reason if it is dropped.
     ///
     /// Returns `None` if an AQM decides at departure, or if the link may reorder, damage or copy
-    /// packets. Then use [`Link::push`].
+    /// packets, or keeps order only within flows. Then use [`Link::push`].
     #[inline(always)]
     pub fn transit(&mut self, now: Time, size: u32, ecn: Ecn) -> Option<Result<Transit, DropReason>> {
         if !self.wire.is_plain() {
@@ -126,7 +127,8 @@ impl<P: Packet> Link<P> {
         *now = latest;
         let now = latest;
         let ecn = if self.bleach { Ecn::NotEct } else { ecn };
-        let taken = take(now, size, ecn, analytic, losses, wire, totals);
+        // The order of the link's packets does not depend on their flows.
+        let taken = take(now, Offered { size, ecn, flow: 0 }, analytic, losses, wire, totals);
         Some(taken.map(|Taken { queue_time, delivery, marked, .. }| {
             wire.count_delivered(now, &mut totals.delivered);
             wire.transit(delivery, size);
@@ -200,6 +202,13 @@ impl<P: Packet> Link<P> {
     }
 }
 
+/// What a link knows of a packet before it admits it.
+struct Offered {
+    size: u32,
+    ecn: Ecn,
+    flow: u32,
+}
+
 /// Packet admitted to a queue whose departures are known.
 struct Taken {
     queue_time: QueueTime,
@@ -212,8 +221,7 @@ struct Taken {
 #[inline(always)]
 fn take<P: Packet>(
     now: Time,
-    size: u32,
-    ecn: Ecn,
+    Offered { size, ecn, flow }: Offered,
     analytic: &mut Analytic,
     losses: &mut Losses,
     wire: &mut Wire<P>,
@@ -235,7 +243,7 @@ fn take<P: Packet>(
     }
     totals.admitted.add(size);
     let departure = wire.server.depart(size);
-    let delivery = wire.deliver(&departure);
+    let delivery = wire.deliver(&departure, flow);
     let queue_time = analytic.admit(now, &departure, delivery, size);
     Ok(Taken { queue_time, departure: departure.at, delivery, marked })
 }

@@ -5,7 +5,10 @@ use units::{Bytes, Duration, Rate, Rng};
 
 use super::*;
 use crate::counters::{DropReason, QueueTime};
-use crate::{Aqm, Blackhole, Count, Limit, LimitCounts, RateModel, Reorder, SlotModel, Steps};
+use crate::{
+    AggregateModel, Aqm, Blackhole, Bursts, Count, JitterOrder, Limit, LimitCounts, RateModel, Reorder,
+    SlotModel, Spells, Steps,
+};
 
 /// Flag in the number of a damaged packet.
 const DAMAGED: u64 = 1 << 63;
@@ -460,6 +463,16 @@ pub(super) fn rates() -> impl Strategy<Value = RateModel> {
             outage: Duration::from_millis(outage),
             ..SlotModel::plain(median)
         })),
+        (100_000..1_000_000_000_u64, 0..3_000_000_u64, 0..3_000_000_u64, 1..5_u64).prop_map(
+            |(phy, gap, backoff, most)| {
+                RateModel::Aggregates(AggregateModel {
+                    gap: Duration(gap),
+                    backoff: Duration(backoff),
+                    aggregate: Limit::Packets(most),
+                    ..AggregateModel::plain(Rate(phy))
+                })
+            }
+        ),
     ]
 }
 
@@ -475,6 +488,17 @@ fn delay_steps() -> impl Strategy<Value = Steps<Duration>> {
         .prop_map(|s| Steps(s.into_iter().map(|(at, delay)| (Time(at), Duration(delay))).collect()))
 }
 
+/// Returns losses in bursts of both kinds.
+fn bursts() -> impl Strategy<Value = Option<Bursts>> {
+    let share = || 0.0..1.0;
+    let packets = (share(), share()).prop_map(|(p, r)| Spells::Packets { p, r });
+    let times = (0..9_000_000_u64, 0..9_000_000_u64);
+    let times = times.prop_map(|(bad, good)| Spells::Times { bad: Duration(bad), good: Duration(good) });
+    let all = (prop_oneof![packets, times], share(), share())
+        .prop_map(|(spells, bad_loss, good_loss)| Some(Bursts { spells, bad_loss, good_loss }));
+    prop_oneof![Just(None), all]
+}
+
 /// Returns drops by number, black holes, and the probabilities of damage and copies.
 fn faults() -> impl Strategy<Value = (Vec<u64>, Vec<Blackhole>, f64, f64)> {
     let holes = prop::collection::vec((0..40_000_000_u64, 0..9_000_000_u64), 0..3)
@@ -488,15 +512,16 @@ prop_compose! {
         rate in rates(), limit in limits(), netem in any::<bool>(),
         burst in prop_oneof![Just(0), 0..9000_u64],
         delay in 0..20_000_000_u64, delay_steps in delay_steps(), jitter in prop_oneof![Just(0), 0..9_000_000_u64],
-        every in 0..5_u64, by in 0..30_000_000_u64, loss in prop_oneof![Just(0.0), 0.0..1.0],
+        (jitter_correlation, jitter_order) in (prop_oneof![Just(0.0), 0.0..1.0], prop_oneof![Just(JitterOrder::Link), Just(JitterOrder::Flow)]),
+        every in 0..5_u64, by in 0..30_000_000_u64, loss in prop_oneof![Just(0.0), 0.0..1.0], bursts in bursts(),
         (drop, blackhole, corrupt, duplicate) in faults(),
     ) -> LinkConfig {
         LinkConfig {
-            rate, burst: Bytes(burst), limit,
+            burst: Bytes(if rate.is_gated() { 0 } else { burst }), rate, limit,
             limit_counts: if netem { LimitCounts::QueueAndDelay } else { LimitCounts::Queue },
             limit_steps: Steps::default(), delay_steps,
-            delay: Duration(delay), jitter: Duration(jitter),
-            reorder: (every > 0).then_some(Reorder { every, by: Duration(by) }), loss,
+            delay: Duration(delay), jitter: Duration(jitter), jitter_correlation, jitter_order,
+            reorder: (every > 0).then_some(Reorder { every, by: Duration(by) }), loss, bursts,
             aqm: Aqm::default(), bleach: false,
             drop, blackhole, corrupt, duplicate,
         }
@@ -538,6 +563,22 @@ fn losses_that_are_planned() {
         "11 fell into the black hole"
     );
     assert_eq!(c.pushed, c.admitted + c.dropped());
+}
+
+/// Losses in bursts count as random, and leave the draws of single losses as they are.
+#[test]
+fn losses_in_bursts() {
+    let spells = Spells::Packets { p: 0.05, r: 0.2 };
+    let bursts = Some(Bursts { spells, bad_loss: 1.0, good_loss: 0.0 });
+    let single = LinkConfig { loss: 0.1, ..config(12, Limit::Unlimited, 5) };
+    let both = LinkConfig { bursts, ..single.clone() };
+    let alone = LinkConfig { loss: 0.0, ..both.clone() };
+    assert!((both.mean_loss() - (1.0 - 0.9 * 0.8)).abs() < 1e-12);
+    let ([without, with, alone], c) =
+        ([&single, &both, &alone].map(|config| arrivals(config, 2000).0), arrivals(&both, 2000).1);
+    let expected: Vec<Pkt> = without.into_iter().filter(|packet| alone.contains(packet)).collect();
+    assert_eq!(with, expected);
+    assert_eq!((c.dropped_random, c.dropped_random + c.admitted), (c.dropped(), c.pushed));
 }
 
 /// The shares of damaged and duplicated packets match the probabilities. The original precedes its

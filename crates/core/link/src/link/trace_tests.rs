@@ -382,7 +382,7 @@ fn files_and_checks() {
     assert!(text.contains("[rate]\ntrace = \"verizon.down\"\nsha256 = \"ab\"\n"), "{text}");
     assert_eq!(config.check(), Ok(()));
     let burst = LinkConfig { burst: Bytes(3000), ..config.clone() };
-    assert!(burst.check().unwrap_err().contains("`burst` has no meaning"));
+    assert!(burst.check().unwrap_err().contains("a token bucket has no meaning"));
     assert!(format!("{config:?}").contains("chances of 1 ms"));
     // Nothing panics at the end of time.
     for aqm in inert() {

@@ -42,10 +42,10 @@ impl<P: Packet> Wire<P> {
         losses.drop_reason(now).or(self.server.in_outage().then_some(DropReason::Outage))
     }
 
-    /// Returns the delivery of a packet with this departure.
+    /// Returns the delivery of a packet of this flow with this departure.
     #[inline]
-    pub(crate) fn deliver(&mut self, departure: &Departure) -> Time {
-        self.propagation.deliver(departure.at, departure.extra_delay)
+    pub(crate) fn deliver(&mut self, departure: &Departure, flow: u32) -> Time {
+        self.propagation.deliver(departure.at, departure.extra_delay, flow)
     }
 
     #[inline]
@@ -82,7 +82,7 @@ impl<P: Packet> Wire<P> {
     fn apply_faults(&mut self, delivery: Time, packet: &mut P) {
         let copy = self.faults.as_mut().and_then(|faults| faults.apply(delivery, packet));
         if let Some(packet) = copy {
-            let delivery = self.propagation.copy();
+            let delivery = self.propagation.copy(packet.flow());
             insert(&mut self.stored, Stored { delivery, packet }, |s| s.delivery);
         }
     }

@@ -27,12 +27,25 @@ impl Link {
             false => "write the rate of the bottleneck, like \"10 Mbit/s\"",
         };
         let rate_at = fields.need("rate", right)?;
-        let link = Self { delay: read_delay(fields)?, ..Self::read(fields)? };
+        let link = Self { delay: read_delay(fields)?, ..Self::read(fields)? }.policed(fields)?;
         let config = link.config();
         let ordered = LinkConfig { reorder: None, ..config.clone() };
         ordered.check().map_err(|wrong| rate_at.problem(wrong, ""))?;
         config.check().map_err(|wrong| fields.at("reorder").problem(wrong, ""))?;
         Ok(link)
+    }
+
+    /// Replaces a policer by its bucket and a queue of nothing.
+    fn policed(self, fields: &Fields<'_>) -> Result<Self, Diagnostic> {
+        let Some((at, bucket)) = fields.get("policer").zip(self.policer) else { return Ok(self) };
+        if let Some(key) =
+            ["burst", "queue", "limit-counts", "aqm"].iter().find(|key| fields.get(key).is_some())
+        {
+            let wrong = format!("`policer` and `{key}` cannot be combined");
+            return Err(at.problem(wrong, "remove one of them; a policer is a bucket without a queue"));
+        }
+        let queue = Changing::Never(Queue::Limit(Limit::Packets(0)));
+        Ok(Self { policer: None, burst: bucket, queue, ..self })
     }
 
     /// Returns the rate used for BDP and buffer time: the first step's above 0, the slots' median,
@@ -45,6 +58,8 @@ impl Link {
     /// limit.
     fn config(&self) -> LinkConfig {
         let share = |share: Option<values::Share>| share.map_or(0.0, |share| share.0);
+        let (loss, bursts) = self.loss.config();
+        let jitter = self.jitter.table();
         LinkConfig {
             rate: self.rate.clone(),
             burst: self.burst,
@@ -52,9 +67,12 @@ impl Link {
             bleach: self.bleach,
             delay: self.delay.first(),
             delay_steps: self.delay.later(),
-            jitter: self.jitter,
+            jitter: jitter.up_to,
+            jitter_correlation: jitter.correlation.0,
+            jitter_order: jitter.order,
             reorder: self.reorder,
-            loss: self.loss.0,
+            loss,
+            bursts,
             drop: self.drop.clone(),
             blackhole: values::in_run(&self.blackhole),
             corrupt: share(self.corrupt),
@@ -94,8 +112,13 @@ impl Link {
         }
         let too_small = |limit: &Limit| queue::bytes(*limit, packet).is_some_and(|b| b < u64::from(packet));
         let Some(limit) = config.limit_steps.values(config.limit).find(too_small) else { return Ok(()) };
-        let right =
-            format!("at least one packet of {packet} bytes must fit, or `burst` must hold one (a policer)");
+        if let Some(at) = fields.get("policer") {
+            let wrong = format!("a bucket of {} drops every full packet", self.burst);
+            return Err(at.problem(wrong, format!("it must hold at least one packet of {packet} bytes")));
+        }
+        let right = format!(
+            "at least one packet of {packet} bytes must fit, or write a policer, like policer = \"32 kB\""
+        );
         Err(fields.at("queue").problem(format!("a queue of {limit} drops every full packet"), right))
     }
 

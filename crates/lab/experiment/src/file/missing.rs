@@ -9,12 +9,13 @@ const INSTEAD: &[(&str, &str)] = &[
          chooses its formula, and `min-rto` is a lower bound of TCP's timeout",
     ),
     ("gilbert", BURSTS),
+    ("gemodel", BURSTS),
 ];
 
 /// Advice for losses in bursts.
-pub(super) const BURSTS: &str = "`loss` is one probability for every packet, like \"0.1 %\"; for losses \
-     in bursts write their times, blackhole = [[\"2 s\", \"2.017 s\"]], or the numbers of the \
-     packets, drop = [100, 101, 102]; both are the same in every repetition";
+pub(super) const BURSTS: &str = "losses in bursts are a table: write loss = { p = \"1 %\", r = \"10 %\" } for \
+     changes after a packet, as in tc's gemodel, or loss = { bad-time = \"17 ms\", good-time = \
+     \"600 ms\" } for changes in time";
 
 /// Returns what to write instead of a key that does not exist.
 pub(super) fn instead(key: &str) -> Option<&'static str> {

@@ -60,8 +60,12 @@ fn udp_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     let steps = match model {
         RateModel::Constant(rate) => vec![(Time::ZERO, rate)],
         RateModel::Steps(steps) => steps,
-        RateModel::Slots(_) | RateModel::Trace(_) => {
-            let what = if matches!(model, RateModel::Slots(_)) { "slots apply" } else { "a trace applies" };
+        RateModel::Slots(_) | RateModel::Aggregates(_) | RateModel::Trace(_) => {
+            let what = match model {
+                RateModel::Slots(_) => "slots apply",
+                RateModel::Aggregates(_) => "aggregates apply",
+                _ => "a trace applies",
+            };
             let right = "write a rate like \"500 kbit/s\", or steps [[\"0 s\", \"500 kbit/s\"], [\"40 s\", \"2 Mbit/s\"]]";
             return Err(cursor.invalid(format!("{what} to links, not to UDP sources"), right));
         }

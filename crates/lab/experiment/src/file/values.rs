@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use link::{LinkConfig, RateModel, SlotModel, Steps};
+use link::{AggregateModel, LinkConfig, RateModel, SlotModel, Steps};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
@@ -32,6 +32,16 @@ impl Serialize for Share {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         Percent(self.0 * 100.0).serialize(to)
     }
+}
+
+/// Reads a probability.
+pub(crate) fn probability(cursor: &Cursor<'_>) -> Result<Share, Diagnostic> {
+    let share = cursor.read::<Percent>()?.0 / 100.0;
+    if share > 1.0 {
+        let right = "must be between \"0 %\" and \"100 %\"";
+        return Err(cursor.invalid("above 100 %", right));
+    }
+    Ok(Share(share))
 }
 
 /// Returns a reader of values in a range. `wrong` describes a value outside it, `right` the range.
@@ -85,11 +95,14 @@ pub(crate) fn whole<T: TryFrom<i64>>(
     }
 }
 
-/// Reads a rate, steps, slots or a trace.
+/// Reads a rate, steps, slots, aggregates or a trace.
 pub(crate) fn rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     match &cursor.node().value {
         Value::Array(_) => steps(cursor, "rate", "\"5 Mbit/s\"").map(RateModel::Steps),
         Value::Table(_) if cursor.get("trace").is_some() => trace::read(cursor),
+        Value::Table(_) if cursor.get("phy").is_some() => {
+            read_model(cursor, &AggregateModel::plain(Rate(1_000_000)), RateModel::Aggregates)
+        }
         Value::Table(_) => read_slots(cursor),
         Value::Leaf(_) | Value::Gone => cursor.read().map(RateModel::Constant),
     }
@@ -114,19 +127,25 @@ pub(crate) fn steps<T: DeserializeOwned>(
     Ok(all)
 }
 
+/// Reads the table of a rate over the defaults of its model.
+fn read_model<T: Clone + Serialize + DeserializeOwned>(
+    cursor: &Cursor<'_>,
+    plain: &T,
+    model: impl Fn(T) -> RateModel,
+) -> Result<RateModel, Diagnostic> {
+    let check = |read: &T| LinkConfig { rate: model(read.clone()), ..LinkConfig::plain(Rate(1)) }.check();
+    merge(plain, cursor, &[], check).map(&model)
+}
+
 fn read_slots(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     // The median has no default. This number is a placeholder until the file's own replaces it.
-    let plain = SlotModel::plain(Rate(1_000_000));
-    let check = |slots: &SlotModel| {
-        LinkConfig { rate: RateModel::Slots(slots.clone()), ..LinkConfig::plain(Rate(1)) }.check()
-    };
-    let slots = merge(&plain, cursor, &[], check)?;
+    let slots = read_model(cursor, &SlotModel::plain(Rate(1_000_000)), RateModel::Slots)?;
     if cursor.node().get("median").is_none() {
         return Err(
             cursor.invalid("`median` is missing", "write the median of the slots' rates, like \"20 Mbit/s\"")
         );
     }
-    Ok(RateModel::Slots(slots))
+    Ok(slots)
 }
 
 /// Reads a list of spans with start and end, in order. `what` names a span in messages.

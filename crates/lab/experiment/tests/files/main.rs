@@ -12,6 +12,7 @@ mod spec_acks;
 mod spec_all_errors;
 mod spec_errors;
 mod spec_honest;
+mod spec_links;
 mod spec_mutations;
 mod spec_networks;
 mod spec_ranges;

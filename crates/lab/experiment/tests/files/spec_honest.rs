@@ -113,12 +113,7 @@ fn remedies() {
 fn keys_that_do_not_exist_yet() {
     for (from, to, says) in [
         ("queue", "trace = \"lte.down\"\nqueue", "write rate = { trace = \"verizon.down\" }"),
-        (
-            "queue",
-            "loss = { bad-time = \"16.7 ms\", good-time = \"635 ms\" }\nqueue",
-            "link.loss: expected a probability; `loss` is one probability for every packet",
-        ),
-        ("queue", "gilbert = { p = \"1 %\" }\nqueue", "blackhole = [[\"2 s\", \"2.017 s\"]]"),
+        ("queue", "gilbert = { p = \"1 %\" }\nqueue", "write loss = { p = \"1 %\", r = \"10 %\" }"),
         (
             "[[flow]]",
             "[[flow]]\nrecovery = { max-pto = \"5 s\" }",
@@ -129,10 +124,9 @@ fn keys_that_do_not_exist_yet() {
         assert!(said.contains(says), "{to}: {said}");
     }
     // What the messages say to write.
-    assert_eq!(
-        said("queue", "blackhole = [[\"2 s\", \"2.017 s\"]]\ndrop = [100, 101, 102]\nqueue"),
-        "accepted"
-    );
+    for loss in ["{ p = \"1 %\", r = \"10 %\" }", "{ bad-time = \"17 ms\", good-time = \"600 ms\" }"] {
+        assert_eq!(said("queue", &format!("loss = {loss}\nqueue")), "accepted");
+    }
 }
 
 /// A table with a row for each controller and loss, from which the keys take their numbers.

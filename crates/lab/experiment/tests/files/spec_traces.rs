@@ -73,7 +73,11 @@ fn mistakes_name_file_line_and_what_is_right() {
         (TRACE, "{ trace = 3 }", "link.rate.trace: "),
         (TRACE, "{ trace = \"a.down\", loop = true }", "link.rate.loop: unknown key; known: sha256, trace"),
         (TRACE, "{ sha256 = \"x\" }", "link.rate"),
-        (TRACE, "{ trace = \"a.down\" }\nburst = \"3 kB\"", "`burst` has no meaning for chances to deliver"),
+        (
+            TRACE,
+            "{ trace = \"a.down\" }\nburst = \"3 kB\"",
+            "a token bucket has no meaning for chances to deliver",
+        ),
         (
             "",
             "{ trace = \"a.down\" }",

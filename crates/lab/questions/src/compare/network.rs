@@ -43,7 +43,7 @@ impl Network {
         let rtt = flow.rtt.as_secs_f64();
         let queue = bytes.map(|bytes| bytes * 8.0 / (rate * rtt));
         // Corrupted packets are random losses too.
-        let (lost, damaged) = (link.loss, link.corrupt);
+        let (lost, damaged) = (link.mean_loss(), link.corrupt);
         let loss = lost + damaged - lost * damaged;
         Self {
             path: Path { capacity, rtt, payload: f64::from(payload) * 8.0, loss, queue },
@@ -89,7 +89,8 @@ fn room(link: &LinkConfig, on_wire: u32) -> Option<f64> {
 
 fn capacity(scenario: &Scenario, window: [Time; 2]) -> Option<f64> {
     let flow = &scenario.flows[0];
-    let is_random = crossed(scenario).any(|(_, link)| matches!(link.rate, RateModel::Slots(_)));
+    let is_random = crossed(scenario)
+        .any(|(_, link)| matches!(link.rate, RateModel::Slots(_) | RateModel::Aggregates(_)));
     if is_random || flow.route.first >= scenario.first_reverse() {
         return None;
     }
@@ -115,7 +116,7 @@ fn mean_rates(scenario: &Scenario, window @ [from, to]: [Time; 2]) -> impl Itera
 fn obstacle(scenario: &Scenario, window @ [from, to]: [Time; 2]) -> Option<&'static str> {
     let covers = |span: &(Time, Time)| span.0 <= from && to <= span.1;
     let of_link = |(link, rate): (&LinkConfig, f64)| match link {
-        _ if link.loss >= 1.0 => Some("`loss` is 100 %; lower it"),
+        _ if link.mean_loss() >= 1.0 => Some("`loss` is 100 %; lower it"),
         _ if link.corrupt >= 1.0 => Some("`corrupt` is 100 %; lower it"),
         _ if rate <= 0.0 => Some("`rate` is 0 all the time; raise it, or lengthen --time"),
         _ if link.blackhole.iter().any(covers) => {
@@ -152,11 +153,17 @@ fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
     if rates().any(|rate| matches!(rate, RateModel::Slots(_))) {
         found.push("a rate of random slots".to_owned());
     }
+    if rates().any(|rate| matches!(rate, RateModel::Aggregates(_))) {
+        found.push("aggregates with gaps".to_owned());
+    }
     if rates().any(|rate| matches!(rate, RateModel::Steps(_) | RateModel::Trace(_))) {
         found.push("a rate that changes".to_owned());
     }
     if links().any(|link| !link.delay_steps.is_empty() || !link.limit_steps.is_empty()) {
         found.push("a delay or queue that changes".to_owned());
+    }
+    if links().any(|link| link.bursts.is_some()) {
+        found.push("losses in bursts".to_owned());
     }
     if links().any(|link| !link.blackhole.is_empty() || !link.drop.is_empty()) {
         found.push("scheduled losses".to_owned());
@@ -179,12 +186,16 @@ fn random(scenario: &Scenario) -> Vec<&'static str> {
     let draws = |aqm: &Aqm| matches!(aqm, Aqm::Red(_) | Aqm::Pie(_) | Aqm::DualPi2(_));
     let is_random_udp = scenario.udp.iter().any(|udp| udp.on_off.is_some_and(|spans| spans.random));
     let all = [
-        ("losses", any(&|link| link.loss > 0.0)),
+        ("losses", any(&|link| link.mean_loss() > 0.0)),
         ("corruption", any(&|link| link.corrupt > 0.0)),
         ("duplicates", any(&|link| link.duplicate > 0.0)),
         ("jitter", any(&|link| link.jitter > Duration::ZERO)),
         ("the AQM", any(&|link| draws(&link.aqm))),
         ("the rates of the slots", any(&|link| matches!(link.rate, RateModel::Slots(_)))),
+        (
+            "the backoffs of aggregates",
+            any(&|link| matches!(&link.rate, RateModel::Aggregates(model) if model.backoff > Duration::ZERO)),
+        ),
         ("UDP", is_random_udp),
     ];
     all.into_iter().filter(|(_, is)| *is).map(|(what, _)| what).collect()
@@ -265,6 +276,7 @@ mod tests {
         let none = "[[\"0 s\", \"10 Mbit/s\"], [\"2 s\", \"0 bit/s\"]]";
         assert_eq!(capacity(&link(&format!("rate = {none}"))), None);
         assert_eq!(capacity(&link("rate = { median = \"9 Mbit/s\", sigma = 0.5 }")), None, "random");
+        assert_eq!(capacity(&link("rate = { phy = \"9 Mbit/s\", backoff = \"1 ms\" }")), None, "random");
     }
 
     #[test]
@@ -273,6 +285,7 @@ mod tests {
         let plain = |more: &str| obstacle(&format!("rate = \"1 Mbit/s\"\n{more}"));
         for (found, says) in [
             (plain("loss = \"100 %\""), "`loss` is 100 %; lower it"),
+            (plain("loss = { p = \"100 %\", r = \"0 %\" }"), "`loss` is 100 %; lower it"),
             (plain("corrupt = \"100 %\""), "`corrupt` is 100 %; lower it"),
             (plain("blackhole = [[\"1 s\", \"9 s\"]]"), "shorten it, or lengthen --time"),
             (
@@ -289,7 +302,7 @@ mod tests {
     fn policers() {
         let polices =
             |more: &str| network(&format!("[link]\nrate = \"1 Mbit/s\"\ndelay = \"5 ms\"\n{more}\n")).polices;
-        assert!(polices("burst = \"30 kB\"\nqueue = \"0 packets\""));
+        assert!(polices("burst = \"30 kB\"\nqueue = \"0 packets\"") && polices("policer = \"30 kB\""));
         assert!(!polices("burst = \"30 kB\"\nqueue = \"1 packets\"") && !polices("queue = \"1 packets\""));
         assert!(!polices("burst = \"30 kB\""), "no limit");
     }
@@ -305,6 +318,11 @@ mod tests {
             (format!("{plain}aqm = \"codel\"\n"), "`codel` in its queue"),
             (format!("{plain}blackhole = [[\"1 s\", \"2 s\"]]\n"), "scheduled losses"),
             (format!("{plain}drop = [7]\n"), "scheduled losses"),
+            (format!("{plain}loss = {{ p = \"1 %\", r = \"9 %\" }}\n"), "losses in bursts"),
+            (
+                "[link]\nrate = { phy = \"10 Mbit/s\", gap = \"1 ms\" }\ndelay = \"5 ms\"\n".into(),
+                "aggregates with gaps",
+            ),
             (
                 "[link]\nrate = [[\"0 s\", \"1 Mbit/s\"], [\"1 s\", \"2 Mbit/s\"]]\ndelay = \"5 ms\"\n"
                     .into(),
@@ -317,6 +335,8 @@ mod tests {
         let faulty = network(&format!("{plain}loss = \"1 %\"\ncorrupt = \"2 %\"\nduplicate = \"1 %\"\n"));
         assert_eq!(faulty.random, ["losses", "corruption", "duplicates"]);
         assert!(faulty.is_one_link() && (faulty.path.loss - 0.0298).abs() < 1e-9);
+        let bursts = network(&format!("{plain}loss = {{ p = \"1 %\", r = \"9 %\" }}\n"));
+        assert!(bursts.random == ["losses"] && (bursts.path.loss - 0.1).abs() < 1e-9, "p / (p + r)");
         let chain = "[[link]]\nname = \"a\"\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\nloss = \"1 %\"\n\
                      [[link]]\nname = \"b\"\nrate = \"5 Mbit/s\"\ndelay = \"5 ms\"\njitter = \"1 ms\"\n";
         let chain = network(chain);

@@ -36,7 +36,8 @@ fn is_of_bdp(key: &str) -> bool {
 pub(super) fn add_queue(tables: &mut Table, vary: Option<&Varied>) -> Option<String> {
     let words = tables.get_mut(LINK).and_then(Value::as_table_mut)?;
     let varied = vary.map(|vary| vary.key.as_str());
-    if varied == Some("queue") || words.contains_key("queue") {
+    // A policer has a queue of nothing.
+    if ["queue", "policer"].iter().any(|key| varied == Some(key) || words.contains_key(*key)) {
         return None;
     }
     let queue = default_queue(words);

@@ -61,7 +61,7 @@ fn carried(model: &RateModel, from: Time, to: Time) -> f64 {
     let bytes = |rate: Rate, from: Time, to: Time| rate.bytes_in(to - from) as f64;
     match model {
         RateModel::Constant(rate) => bytes(*rate, from, to),
-        RateModel::Trace(trace) => bytes(trace.mean(), from, to),
+        RateModel::Aggregates(_) | RateModel::Trace(_) => bytes(model.nominal(), from, to),
         RateModel::Steps(steps) => {
             let begins = |i: usize| if i == 0 { Time::ZERO } else { steps[i].0 };
             let ends = |i: usize| steps.get(i + 1).map_or(Time::NEVER, |step| step.0);

@@ -187,7 +187,7 @@ fn shifted(mut link: LinkConfig, by: Duration) -> LinkConfig {
     link.delay_steps.0.iter_mut().for_each(|step| step.0 += by);
     link.limit_steps.0.iter_mut().for_each(|step| step.0 += by);
     match &mut link.rate {
-        RateModel::Constant(_) => {}
+        RateModel::Constant(_) | RateModel::Aggregates(_) => {}
         RateModel::Steps(steps) => steps.iter_mut().for_each(|step| step.0 += by),
         RateModel::Slots(slots) => {
             slots.phase = Duration((slots.phase.0 + by.0) % slots.period.0.max(1));

@@ -104,6 +104,7 @@ pub(crate) fn link(config: &LinkConfig) -> String {
         RateModel::Constant(rate) => rate.to_string(),
         RateModel::Steps(steps) => format!("rate in {} steps", steps.len()),
         RateModel::Slots(slots) => format!("random slots around {}", slots.median),
+        RateModel::Aggregates(model) => format!("aggregates of {} at {}", model.aggregate, model.phy),
         RateModel::Trace(trace) => trace.to_string(),
     };
     let limit = match config.limit {

@@ -1,8 +1,10 @@
 //! A whole experiment file: its tables together define the keys that the reader knows, the JSON
 //! Schema, `docs/src/reference/keys.md` and, with every default written out, a manifest's run.
 
+pub(crate) mod bursts;
 pub(crate) mod define;
 pub(crate) mod flow;
+pub(crate) mod jitter;
 pub(crate) mod network;
 
 use std::sync::LazyLock;

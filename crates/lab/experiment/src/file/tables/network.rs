@@ -7,9 +7,10 @@ use units::{Bytes, Duration, Percent, Rate};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
-use crate::file::missing::BURSTS;
 use crate::file::queue::Queue;
+use crate::file::tables::bursts::{self, Loss};
 use crate::file::tables::define::{Needs, table};
+use crate::file::tables::jitter::{self, Jitter};
 use crate::file::values::{self, Changing, MAX_RATE, Share};
 
 /// Largest token bucket: 100 ms at 800 Gbit/s. A full bucket takes no time to pass, so that a
@@ -48,13 +49,14 @@ table! {
         name: Option<String> = None;
         /// Rate of the link, required here or in `[vary]`: `"10 Mbit/s"`, steps `[["0 s", "10
         /// Mbit/s"], ["30 s", "5 Mbit/s"]]`, slots `{ median = "100 Mbit/s", ... }` (as on
-        /// Starlink), or a recorded link `{ trace = "verizon.down" }`.
+        /// Starlink), aggregates `{ phy = "300 Mbit/s", gap = "1 ms", ... }` (as in Wi-Fi), or a
+        /// recorded link `{ trace = "verizon.down" }`.
         rate: RateModel = RateModel::Constant(Rate(0)), link_rate;
         /// Size of the token bucket, at most 10 GB. Default 0, a plain serialiser.
-        burst: Bytes = Bytes(0), |at| {
-            let right = format!("must be at most {MAX_BURST}");
-            values::within(|burst| *burst <= MAX_BURST, |burst: &Bytes| format!("{burst} is too large"), &right)(at)
-        };
+        burst: Bytes = Bytes(0), bucket;
+        /// Size of the token bucket of a policer, at most 10 GB: packets that find no tokens are
+        /// lost. Stands for `burst` with `queue = "0 packets"`.
+        policer: Option<Bytes> = None, |at| bucket(at).map(Some);
         /// One-way propagation delay, or steps `[["0 s", "20 ms"], ["30 s", "80 ms"]]`. The base
         /// RTT is twice this delay, unless there is a `[reverse]` or the flow has an `rtt`. Steps of
         /// a single `[link]` change both directions, unless there is a `[reverse]`.
@@ -75,11 +77,12 @@ table! {
         aqm: Aqm = Aqm::default() => later;
         /// Whether the link erases ECN marks.
         bleach: bool = false;
-        /// Extra random delay that preserves the order of packets, uniform from 0 to this.
-        jitter: Duration = Duration::ZERO;
-        /// Probability of random loss before the queue: `"0.1 %"`.
-        #[schemars(with = "Percent")]
-        loss: Share = Share(0.0), probability;
+        /// Extra random delay that preserves the order of packets, uniform from 0 to this, `"5
+        /// ms"`, or `{ up-to = "5 ms", correlation = "75 %", order = "flow" }`.
+        jitter: Jitter = Jitter::UpTo(Duration::ZERO), jitter::jitter;
+        /// Probability of random loss before the queue, `"0.1 %"`, or losses in bursts, by packet
+        /// `{ p = "1 %", r = "10 %" }` or by time `{ bad-time = "17 ms", good-time = "600 ms" }`.
+        loss: Loss = Loss::Share(Share(0.0)), bursts::loss;
         /// Packets that overtake others: `{ every = 500, by = "12 ms" }`.
         reorder: Option<Reorder> = None, reorder;
         /// Packets that are lost before the queue, given by arrival number, counted from 1: `[3, 4,
@@ -108,26 +111,21 @@ fn link_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     }
 }
 
+fn bucket(cursor: &Cursor<'_>) -> Result<Bytes, Diagnostic> {
+    let right = format!("must be at most {MAX_BURST}");
+    values::within(|burst| *burst <= MAX_BURST, |burst: &Bytes| format!("{burst} is too large"), &right)(
+        cursor,
+    )
+}
+
 fn counts(cursor: &Cursor<'_>) -> Result<LimitCounts, Diagnostic> {
     let words = [("queue", LimitCounts::Queue), ("queue+delay", LimitCounts::QueueAndDelay)];
     cursor.word("counting mode", &words)
 }
 
-fn probability(cursor: &Cursor<'_>) -> Result<Share, Diagnostic> {
-    if cursor.node().is_table() {
-        return Err(cursor.invalid("expected a probability", BURSTS));
-    }
-    let share = cursor.read::<Percent>()?.0 / 100.0;
-    if share > 1.0 {
-        let right = "must be between \"0 %\" and \"100 %\"";
-        return Err(cursor.invalid("above 100 %", right));
-    }
-    Ok(Share(share))
-}
-
 /// Reads a probability. 0 is the same as no key.
 fn above_zero(cursor: &Cursor<'_>) -> Result<Option<Share>, Diagnostic> {
-    probability(cursor).map(|share| Some(share).filter(|share| share.0 > 0.0))
+    values::probability(cursor).map(|share| Some(share).filter(|share| share.0 > 0.0))
 }
 
 fn reorder(cursor: &Cursor<'_>) -> Result<Option<Reorder>, Diagnostic> {
