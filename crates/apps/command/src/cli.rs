@@ -12,6 +12,7 @@ use crate::commands::conform::{self, ConformArgs};
 use crate::commands::diff::{self, DiffArgs};
 use crate::commands::digest::{self, DigestArgs};
 use crate::commands::doctor::{self, DoctorArgs};
+use crate::commands::export::{self, ExportArgs};
 use crate::commands::fetch::{self, FetchArgs};
 use crate::commands::interop::{self, InteropArgs};
 use crate::commands::kernel::{self, KernelArgs};
@@ -100,6 +101,12 @@ enum Command {
     ///
     /// Exit status: 0, or 2 for bad input.
     Networks(NetworksArgs),
+    /// Write a link as commands of tc or as a line of Mahimahi, with a list of what they cannot do.
+    ///
+    /// Example: `ackclock export lte --to tc`
+    ///
+    /// Exit status: 0, or 2 for bad input.
+    Export(ExportArgs),
     /// List the congestion controllers, or describe one of them.
     Algorithms {
         /// Describe this controller: parameters, defaults, ranges, sources and variables.
@@ -230,6 +237,7 @@ pub(crate) fn main(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
         Command::Diff(args) => diff::run(&args),
         Command::List(args) => list::run(&args),
         Command::Networks(args) => networks::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Algorithms { name } => algorithms::run(name.as_deref()),
         Command::Report { dirs, out } => report::run(&dirs, &out),
         Command::Ledger(args) => ledger::run(&args),

@@ -12,6 +12,7 @@ pub(crate) mod diff;
 pub(crate) mod digest;
 #[cfg(wire)]
 pub(crate) mod doctor;
+pub(crate) mod export;
 #[cfg(transfer)]
 pub(crate) mod fetch;
 #[cfg(transfer)]
@@ -30,6 +31,7 @@ pub(crate) mod list;
 mod missing;
 pub(crate) mod networks;
 pub(crate) mod new;
+mod pair;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;

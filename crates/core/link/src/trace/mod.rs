@@ -91,6 +91,16 @@ impl Trace {
         self
     }
 
+    /// Returns the path of the file, as written.
+    pub fn path(&self) -> &str {
+        &self.file.trace
+    }
+
+    /// Reports whether the file has chances to deliver, as those of Mahimahi.
+    pub fn has_chances(&self) -> bool {
+        matches!(self.recording.0, Kind::Chances(_))
+    }
+
     /// Returns the mean rate over a period. A chance counts as 1504 bytes.
     pub fn mean(&self) -> Rate {
         match &self.recording.0 {

@@ -3,7 +3,6 @@
 #![allow(clippy::disallowed_methods)]
 
 pub(crate) mod show;
-mod text;
 
 use std::ffi::OsString;
 use std::fs;
@@ -20,8 +19,8 @@ use wire::emu::privilege::Way;
 use wire::emu::signals::Signals;
 use wire::emu::{Config, Identity, Rig, Side, Snapshot, privilege};
 
-use self::text::Pair;
 use crate::commands::arguments::integer;
+use crate::commands::pair::{self, Pair};
 use crate::commands::sources;
 use crate::status::Error;
 use experiment::library::Library;
@@ -158,7 +157,7 @@ fn are_same(one: &Path, other: &Path) -> bool {
 fn pair(args: &LinkArgs) -> Result<Pair, Error> {
     let packet = MTU + args.overhead;
     if args.link.contains('=') && !Path::new(&args.link).is_file() {
-        return text::read(&args.link, args.back.as_deref(), packet).map_err(Error::from);
+        return pair::read(&args.link, args.back.as_deref(), packet).map_err(Error::from);
     }
     if args.back.is_some() {
         return Err(Error::bad(
@@ -172,7 +171,7 @@ fn pair(args: &LinkArgs) -> Result<Pair, Error> {
         return Err(Error::bad(format!("`{}` names {} experiments; name one", args.link, sources.len())));
     };
     let experiment = sources::parsed(source)?;
-    let (pair, note) = text::from_experiment(&experiment)?;
+    let (pair, note) = pair::from_experiment(&experiment)?;
     if !args.quiet {
         show::say(&format!("link of {note}"));
     }

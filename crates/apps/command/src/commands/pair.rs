@@ -1,4 +1,4 @@
-//! Reads the link of `ackclock link` from the command line or from an experiment.
+//! Reads a bottleneck and its reverse direction from the command line or from an experiment.
 
 use link::LinkConfig;
 use units::Duration;
@@ -66,7 +66,7 @@ pub(crate) fn from_experiment(experiment: &Experiment) -> Result<(Pair, String),
     let case = cases.first().ok_or_else(|| problem("no case", ""))?;
     let scenario = experiment.scenario(case, 0);
     if !scenario.beyond.is_empty() || scenario.reverse.len() > 1 {
-        let right = "`ackclock link` emulates one link; write its keys on the command line";
+        let right = "one link is needed; write its keys on the command line";
         return Err(problem("the experiment has several links in series", right));
     }
     let rtt = scenario.flows.first().map_or(scenario.link.delay * 2, |flow| flow.rtt);
