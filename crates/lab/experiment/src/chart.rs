@@ -8,6 +8,7 @@ use units::Duration;
 
 use crate::metric::Metric;
 use crate::place::Place;
+use crate::print::Print;
 use crate::row::RowLabel;
 
 /// Graphical form of a value.
@@ -226,6 +227,9 @@ pub struct Chart {
     /// Whether all variants share one picture instead of one picture each.
     #[serde(default, skip_serializing_if = "is_default")]
     pub together: bool,
+    /// Size, legend and part of the run.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub print: Print,
     /// Data of the chart.
     pub data: Data,
 }

@@ -73,6 +73,7 @@ pub(super) fn chart(title: &str, mark: Mark, data: Data) -> Chart {
         scale: ScaleKind::Linear,
         y_scale: ScaleKind::Linear,
         together: false,
+        print: Default::default(),
         data,
     }
 }

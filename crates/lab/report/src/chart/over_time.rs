@@ -81,7 +81,8 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
     let shown: Vec<_> = variants.iter().map(|v| (v, rows(source, v, &chart.rows))).collect();
     let all = || shown.iter().flat_map(|(_, lines)| lines);
     let tracks: Vec<&Track> = all().flat_map(|l| &l.tracks).copied().collect();
-    let (start, end) = extent(tracks.iter().flat_map(|t| &t.times).copied()).unwrap_or((0.0, 1.0));
+    let (start, end) =
+        source.part.or(extent(tracks.iter().flat_map(|t| &t.times).copied())).unwrap_or((0.0, 1.0));
     let kinds: Vec<_> = all().map(|l| l.kinds.clone()).collect();
     let has_much = |l: &[Row<'_>]| l.len() > MOST_TOGETHER || l.iter().any(|l| l.tracks.len() > 1);
     let apart = strips.unwrap_or_else(|| shown.iter().any(|(_, l)| has_much(l)));
@@ -93,7 +94,7 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
         flows: Flows::new(source, &kinds),
         of_rows: *colour == Some(Colour::Row),
         apart,
-        bins: interval.map(|interval| Bins::new(&tracks, Some(interval), MOST_BINS)),
+        bins: interval.map(|interval| Bins::new(&tracks, source.start(), Some(interval), MOST_BINS)),
     };
     shown.iter().map(|(variant, lines)| frame.figure(&chart.title, &variant.name, lines)).collect()
 }
@@ -286,7 +287,7 @@ impl Shared<'_> {
         // A panel without a line would waste space.
         let panels: Vec<_> = self.panels.iter().filter(|panel| panel.has_values(lines)).collect();
         let frame = match () {
-            () if panels.is_empty() => Frame::placeholder(self.source.width, "no time series"),
+            () if panels.is_empty() => Frame::placeholder(self.source.width, self.source.without_series()),
             () if self.apart => self.strips(variant, lines, &panels),
             () => self.together(variant, lines, &panels),
         };
@@ -305,10 +306,10 @@ impl Shared<'_> {
 
     /// Draws all rows in one panel per metric, under a legend.
     fn together(&self, variant: &str, lines: &[Row<'_>], panels: &[&Panel<'_>]) -> Frame {
-        let width = self.source.width;
         let styles: Vec<_> = lines.iter().map(|l| self.source.style(l.label)).collect();
         let entries: Vec<_> = lines.iter().zip(&styles).map(|(l, s)| (l.label, s)).collect();
-        let mut frame = Frame::with_legend(width, &entries, svg::PIECE);
+        let mut frame = Frame::with_legend(self.source.layout(false), &entries, svg::PIECE);
+        let width = frame.width;
         let widest = panels.iter().map(|panel| panel.space()).fold(50.0, f64::max);
         frame.sides.0 = widest.min(width / 3.0);
         let height = if width > WIDTH { PANEL.1 } else { PANEL.0 };
@@ -333,11 +334,12 @@ impl Shared<'_> {
 
     /// Draws a strip per row in each metric's panel, with the name on the left.
     fn strips(&self, variant: &str, lines: &[Row<'_>], panels: &[&Panel<'_>]) -> Frame {
-        let width = self.source.width;
+        let layout = self.source.layout(false);
         let several = lines.iter().filter(|l| l.tracks.len() > 1 && !self.of_rows);
         let several: Vec<_> = several.map(|l| &l.kinds).collect();
         let mut frame =
-            if several.is_empty() { Frame::new(width) } else { self.flows.frame(width, &several) };
+            if several.is_empty() { Frame::new(layout.width) } else { self.flows.frame(layout, &several) };
+        let width = frame.width;
         let widest = lines.iter().map(|l| svg::text_width(l.label, TEXT)).fold(40.0, f64::max);
         let right = width - panels.iter().map(|panel| panel.space()).fold(44.0, f64::max).min(width / 3.0);
         frame.sides = (widest.min(width / 4.0) + 18.0, right);

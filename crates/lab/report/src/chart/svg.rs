@@ -21,6 +21,8 @@ use crate::styles::Style;
 pub(crate) const WIDTH: f64 = 430.0;
 /// Width of a chart across a wide page.
 pub(crate) const WIDE: f64 = 1000.0;
+/// Typefaces of a chart in a file.
+pub(crate) const TYPEFACE: &str = "Helvetica, Arial, sans-serif";
 /// Text size.
 pub(super) const TEXT: f64 = 12.0;
 /// Text size of tick labels and numbers.
@@ -42,6 +44,8 @@ pub(crate) struct Figure {
     /// Width: [`WIDTH`], or [`WIDE`] for a chart across the page.
     pub(super) width: f64,
     pub(super) height: f64,
+    /// Millimetres of a pixel on paper. `None` for a chart without a size.
+    pub(super) unit: Option<f64>,
     /// Content of the `svg` element.
     pub(super) body: Markup,
 }
@@ -72,10 +76,12 @@ impl Figure {
     /// Draws the chart for a file: on a white background, with size and typeface.
     pub(crate) fn standalone(&self) -> Markup {
         let (width, height) = (px(self.width), px(self.height));
+        let size =
+            |length: f64| self.unit.map_or_else(|| px(length), |unit| format!("{:.4}mm", length * unit));
         html! {
             (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
-            svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) }
-                font-family="Helvetica, Arial, sans-serif" {
+            svg xmlns="http://www.w3.org/2000/svg" width=(size(self.width)) height=(size(self.height)) viewBox={ "0 0 " (width) " " (height) }
+                font-family=(TYPEFACE) {
                 title { (self.name()) }
                 rect width=(width) height=(height) fill=(PAPER) {}
                 (self.body)
@@ -216,9 +222,17 @@ pub(super) fn y_axis_name(top: f64, bottom: f64, name: &str) -> Markup {
     }
 }
 
+/// Length of a curve's sample in a legend.
+const SWATCH: f64 = 26.0;
+
+/// Returns the width of a legend with a name per line.
+pub(super) fn legend_width(entries: &[(&str, &Style)]) -> f64 {
+    let widest = entries.iter().map(|(name, _)| text_width(name, TEXT)).fold(0.0, f64::max);
+    if widest > 0.0 { SWATCH + 24.0 + widest } else { 0.0 }
+}
+
 /// Draws names with a sample of each curve, in as many lines as needed. Returns the height.
 pub(super) fn legend(width: f64, top: f64, entries: &[(&str, &Style)], weight: f64) -> (Markup, f64) {
-    const SWATCH: f64 = 26.0;
     const LINE: f64 = 18.0;
     let (mut x, mut y) = (8.0, top + 12.0);
     let mut marks = Vec::new();
