@@ -43,6 +43,9 @@ impl Mark {
     }
 }
 
+/// Columns of the series that are recorded only if a chart draws them: losses and CE marks.
+pub const SIGNALS: [&str; 2] = ["lost_packets", "ce_packets"];
+
 /// A packet of a scripted exchange, or a decision of the sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -155,6 +158,12 @@ pub enum Data {
         /// Interval over which values are averaged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interval: Option<Duration>,
+        /// Whether the columns share a panel and differ in colour.
+        #[serde(default, skip_serializing_if = "is_default")]
+        overlaid: bool,
+        /// Counters of [`SIGNALS`] whose changes are ticks at the edges of each panel.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ticks: Vec<String>,
     },
     /// Cumulative distribution of the RTT samples of all repetitions.
     Samples {
@@ -236,11 +245,17 @@ pub struct Chart {
 
 impl Chart {
     /// Returns the columns of the series that the chart draws.
-    pub fn columns(&self) -> &[String] {
-        match &self.data {
-            Data::Series { columns, .. } => columns,
-            _ => &[],
-        }
+    pub fn columns(&self) -> impl Iterator<Item = &String> {
+        let (columns, ticks) = match &self.data {
+            Data::Series { columns, ticks, .. } => (&columns[..], &ticks[..]),
+            _ => (&[][..], &[][..]),
+        };
+        columns.iter().chain(ticks)
+    }
+
+    /// Reports whether it draws columns that are recorded only if a chart does.
+    pub fn has_signals(&self) -> bool {
+        self.columns().any(|column| SIGNALS.contains(&column.as_str()))
     }
 
     /// Returns the part of the run whose packets the chart draws.

@@ -10,7 +10,7 @@ use crate::chart::{Chart, Data};
 /// Width of a column of a paper, in mm: the default.
 const COLUMN: f64 = 84.0;
 /// Size of the text in points: the default. The smallest numbers then have 7.
-const TEXT: f64 = 8.5;
+const TEXT: f64 = 9.0;
 /// Points in a millimetre.
 pub const POINTS: f64 = 72.0 / 25.4;
 /// Smallest width of a chart, in sizes of its text. A narrower one has no room for its labels.
@@ -181,11 +181,11 @@ mod tests {
 
     #[test]
     fn text_fits_into_the_width() {
-        // 20 sizes of 8.5 pt are 170 pt, which are 59.97 mm.
+        // 20 sizes of 9 pt are 180 pt, which are 63.5 mm.
         let print = |width, font_size| Print { width, font_size, ..Print::default() }.check();
         assert_eq!(print(None, None), Ok(()));
-        assert_eq!((print(Some(60.0), None), print(Some(84.0), Some(11.9))), (Ok(()), Ok(())));
-        assert!(print(Some(59.9), None).is_err_and(|(key, ..)| key == "width"));
+        assert_eq!((print(Some(63.6), None), print(Some(84.0), Some(11.9))), (Ok(()), Ok(())));
+        assert!(print(Some(63.4), None).is_err_and(|(key, ..)| key == "width"));
         let said = print(None, Some(12.0)).unwrap_err();
         assert_eq!((said.0, said.2.as_str()), ("font-size", "write at most 11.9 pt"));
         let part = |from, to| Print { from, to, ..Print::default() }.check();

@@ -39,7 +39,7 @@ pub(crate) struct ReportArgs {
     /// Set the width of the charts' files on paper, in mm, cm or in [default: 84 mm].
     #[arg(long, value_parser = print::width)]
     width: Option<f64>,
-    /// Set the size of the text in the charts' files [default: 8.5 pt].
+    /// Set the size of the text in the charts' files [default: 9 pt].
     #[arg(long, value_name = "SIZE", value_parser = print::font_size)]
     font_size: Option<f64>,
     /// Set the position of the legends.
@@ -111,7 +111,7 @@ impl ReportArgs {
             ("--legend", has_legend, "a chart with a legend"),
         ] {
             if !is_used {
-                return Err(Error::bad(format!("{option} need {right}, and the results have none")));
+                return Err(Error::bad(format!("{option} need {right}, and none is chosen")));
             }
         }
         for chart in &mut chosen {

@@ -11,6 +11,8 @@ use experiment::print::Legend;
 
 /// Space on the left of a plot for the labels of its y axis, and on its right.
 const SIDES: (f64, f64) = (50.0, 14.0);
+/// Largest share of the width for a legend beside the plots.
+const MOST_LEGEND: f64 = 0.45;
 /// Height of a line of text under a chart.
 const REMARK: f64 = 14.0;
 
@@ -98,7 +100,8 @@ impl Frame {
     /// Creates a frame with a legend.
     pub(super) fn with_legend(layout: impl Into<Layout>, entries: &[(&str, &Style)], weight: f64) -> Self {
         let Layout { width, legend } = layout.into();
-        let aside = if legend == Legend::Right { svg::legend_width(entries).min(width / 3.0) } else { 0.0 };
+        let aside =
+            if legend == Legend::Right { svg::legend_width(entries).min(MOST_LEGEND * width) } else { 0.0 };
         let frame = Self::new(width - aside);
         let space = if legend == Legend::Right { aside } else { width };
         let (entries, height) = svg::legend(space, 4.0, entries, weight);
@@ -151,9 +154,12 @@ impl Frame {
         self.draw(svg::y_axis_name(top, bottom, name));
     }
 
-    /// Draws remarks below a space, one line each.
-    pub(super) fn remarks(&mut self, space: f64, lines: &[String]) {
+    /// Draws remarks below a space, each on a line of its own.
+    pub(super) fn remarks(&mut self, space: f64, remarks: &[String]) {
         self.bottom += space;
+        let space = (self.width - 8.0) / svg::TOO_WIDE;
+        let wrapped = |remark: &String| svg::wrapped(remark, space).unwrap_or_else(|| vec![remark.clone()]);
+        let lines: Vec<String> = remarks.iter().flat_map(wrapped).collect();
         for (i, line) in lines.iter().enumerate() {
             let y = self.bottom + 8.0 + REMARK * i as f64;
             self.draw(svg::text(8.0, y, SMALL, MUTED, Anchor::Start, line));

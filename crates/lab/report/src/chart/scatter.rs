@@ -313,23 +313,23 @@ impl<'a> Appearance<'a> {
 
 impl Plane<'_> {
     fn figure(&self, title: &str, variant: &str, clouds: &[Cloud<'_>]) -> Figure {
-        let mut frame = Frame::new(self.width());
+        let mut frame = Frame::new(self.figure_width());
         frame.bottom = BOTTOM;
         let rises = self.chart.y().unit() == "Mbit/s";
         frame.draw(html! {
             (self.plot.grid(true))
             (self.plot.axis())
             (self.references())
-            @if self.chart.falls() && rises { (better(self.width() - RIGHT)) }
+            @if self.chart.falls() && rises { (better(self.figure_width() - RIGHT)) }
             @for cloud in clouds { (self.scatter(cloud)) }
             (self.means(clouds))
-            @if clouds.is_empty() { (svg::placeholder(self.width(), f64::midpoint(TOP, BOTTOM), "no flows")) }
+            @if clouds.is_empty() { (svg::placeholder(self.figure_width(), f64::midpoint(TOP, BOTTOM), "no flows")) }
         });
         frame.axes(&self.plot, [self.x_name, &name(self.chart.y())], Some(self.remark()));
         frame.figure(format!("point-{}", self.chart.x()), title, variant)
     }
 
-    fn width(&self) -> f64 {
+    fn figure_width(&self) -> f64 {
         self.appearance.source.column
     }
 
@@ -386,7 +386,8 @@ impl Plane<'_> {
         let space = Area::inside(&self.plot);
         let points: Vec<_> = clouds.iter().map(|c| self.plot.at(c.ellipse.centre)).collect();
         let names: Vec<_> = clouds.iter().map(|c| self.appearance.name(c)).collect();
-        let short: Vec<_> = names.iter().map(|n| svg::shortened(n, TEXT, self.width() / 3.0)).collect();
+        let short: Vec<_> =
+            names.iter().map(|n| svg::shortened(n, TEXT, self.figure_width() / 3.0)).collect();
         let sizes: Vec<_> = short.iter().map(|n| (svg::text_width(n, TEXT), TEXT)).collect();
         let labels = place::labels(&points, &sizes, &space, self.obstacles(clouds));
         html! {

@@ -183,15 +183,30 @@ pub(super) fn plot_at(x: &Scale, y: &Scale, stops: &[f64], inner: &Markup) -> Ma
 /// Draws vertical grid lines with their labels below.
 pub(super) fn grid_x(scale: &Scale, top: f64, bottom: f64, with_labels: bool) -> Markup {
     html! {
+        @let named = if with_labels { apart(scale) } else { Vec::new() };
         g class="ticks" {
             @for tick in &scale.ticks {
                 (line(scale.at(*tick), top, scale.at(*tick), bottom, GRID))
-                @if with_labels {
+                @if named.contains(tick) {
                     (text(scale.at(*tick), bottom + 15.0, SMALL, MUTED, Anchor::Middle, &scale.label(*tick)))
                 }
             }
         }
     }
+}
+
+/// Returns the ticks whose labels do not overlap the one before.
+fn apart(scale: &Scale) -> Vec<f64> {
+    let mut last: Option<(f64, f64)> = None;
+    let is_free = |tick: &f64| {
+        let (at, half) = (scale.at(*tick), text_width(&scale.label(*tick), SMALL) / 2.0 * TOO_WIDE);
+        let is_free = last.is_none_or(|(before, width)| (at - before).abs() > half + width);
+        if is_free {
+            last = Some((at, half));
+        }
+        is_free
+    };
+    scale.ticks.iter().copied().filter(is_free).collect()
 }
 
 /// Draws horizontal grid lines with their labels on the left.
@@ -266,6 +281,9 @@ fn swatch(x: f64, y: f64, length: f64, style: &Style, weight: f64) -> Markup {
     }
 }
 
+/// Share of an estimated width that a text at least has. Most texts are narrower than estimated.
+pub(crate) const TOO_WIDE: f64 = 0.95;
+
 /// Estimates the width of a text in a common sans-serif typeface, rather too wide than too narrow.
 pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(|c| size * letter_width(c)).sum()
@@ -280,6 +298,24 @@ fn letter_width(c: char) -> f64 {
         c if u32::from(c) >= 0x1100 => 1.05,
         _ => 0.58,
     }
+}
+
+/// Wraps a small text to this width. Returns `None` if a word is wider.
+pub(super) fn wrapped(text: &str, space: f64) -> Option<Vec<String>> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        if text_width(word, SMALL) > space {
+            return None;
+        }
+        match lines.last_mut() {
+            Some(line) if text_width(&format!("{line} {word}"), SMALL) <= space => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    Some(lines)
 }
 
 /// Shortens a text to `space`. The beginning and the end are kept around an ellipsis, because

@@ -184,7 +184,7 @@ pub(crate) fn default_chart(title: &str, cases: &[Case], labels: &Labels, with_s
         Some(x) => (Mark::Line, true, cells(Channel::Key(x), false, true)),
         None if with_series => {
             let columns = runs::DEFAULT_COLUMNS.map(str::to_owned).to_vec();
-            (Mark::Line, false, Data::Series { columns, colour: None, strips: None, interval: None })
+            (Mark::Line, false, runs::plain(columns))
         }
         None => (Mark::Bar, false, cells(Channel::Row, true, false)),
     };

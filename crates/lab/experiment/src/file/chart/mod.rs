@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! mark   x                       y                   colour                  drawn from
-//! line   "time"                  columns             "row", "flow"           the series, first repetition
+//! line   "time"                  columns             "row", "flow", "metric" the series, first repetition
 //! area   "time"                  a column            "flow"                  the same, stacked
 //! line   "rtt"                   "cdf"               "row", "variant"        the RTT samples
 //! point  a metric, "rtt"         a metric            "row", "flow"           flows of all repetitions
@@ -54,7 +54,7 @@ table! {
         /// Y axis: metrics of the table; over `"time"`, columns of the series.
         y: Option<serde_json::Value> = None => later;
         /// Meaning of the colours: `"row"`, `"variant"`, `"flow"`, `"source"` (ours and published),
-        /// `"metric"` or a key of `[vary]`.
+        /// `"metric"` (those of `y` share a panel) or a key of `[vary]`.
         colour: Option<String> = None;
         /// Panels: one for each `"variant"`, `"row"` or value of a key of `[vary]`.
         facet: Option<String> = None => later;
@@ -77,6 +77,9 @@ table! {
             let wrong = |_: &Duration| "the interval is 0 s".to_owned();
             within(|time| *time > Duration::ZERO, wrong, "must be above 0, like \"1 s\"")(at).map(Some)
         };
+        /// Events that lines over `"time"` mark by ticks at the lower and upper edge of each panel:
+        /// `["lost_packets", "ce_packets"]`, for losses and CE marks.
+        ticks: Option<serde_json::Value> = None => later;
         /// Start of the part of the run that a chart over `"time"` draws. Default: 0 s.
         #[schemars(with = "Option<String>")]
         from: Option<Duration> = None;
@@ -88,7 +91,7 @@ table! {
         #[schemars(with = "Option<String>")]
         width: Option<f64> = None, |at: &Cursor<'_>| read_length(at, print::width);
         /// Size of the text in the chart's file: `"8 pt"`. Numbers are a little smaller.
-        /// Default: `"8.5 pt"`.
+        /// Default: `"9 pt"`, and its smallest numbers have 7..
         #[schemars(with = "Option<String>")]
         font_size: Option<f64> = None, |at: &Cursor<'_>| read_length(at, print::font_size);
         /// Position of the legend: `"top"`, `"bottom"`, `"right"` or `"none"`. Default: `"top"`.
@@ -127,7 +130,7 @@ impl View {
     /// which all charts have.
     fn keys(self, mark: Mark) -> &'static [&'static str] {
         match self {
-            Self::Series => &["colour", "facet", "y-scale", "interval", "from", "to", "legend"],
+            Self::Series => &["colour", "facet", "y-scale", "interval", "ticks", "from", "to", "legend"],
             Self::Areas => &["colour", "facet", "interval", "from", "to", "legend"],
             Self::Samples => &["colour", "facet", "scale", "legend"],
             Self::Flows => &["colour", "facet", "scale", "y-scale"],

@@ -186,10 +186,29 @@ fn charts_for_paper() {
         ("mark = \"line\"\nlegend = \"left\"", "unknown legend `left`"),
         ("mark = \"line\"\nfrom = \"1 s\"\nto = \"1 s\"", "chart.0.to: the end is 1 s, the start 1 s"),
         ("mark = \"line\"\nwidth = \"84\"", "chart.0.width: `84` is in no known unit"),
-        ("mark = \"line\"\nwidth = \"30 mm\"", "text of 8.5 pt is too large for 30 mm"),
+        ("mark = \"line\"\nwidth = \"30 mm\"", "text of 9 pt is too large for 30 mm"),
         ("mark = \"line\"\nfont-size = \"12 pt\"", "write at most 11.9 pt"),
     ] {
         let said = plain(keys).expect_err(keys);
+        assert!(said.contains(says), "{keys}\n{said}");
+    }
+}
+
+/// The window can be drawn beside the bytes in flight, with losses and CE marks as ticks.
+#[test]
+fn columns_of_one_unit_share_a_panel() {
+    let both =
+        "mark = \"line\"\ny = [\"cwnd_bytes\", \"bytes_in_flight\", \"ssthresh\"]\ncolour = \"metric\"\n";
+    let chart = plain(&format!("{both}ticks = [\"lost_packets\", \"ce_packets\"]")).unwrap();
+    let Data::Series { overlaid, ticks, .. } = &chart.data else { panic!("{chart:?}") };
+    assert!(*overlaid && ticks.len() == 2 && chart.has_signals() && chart.columns().count() == 5);
+    assert!(!plain(both).unwrap().has_signals());
+    for (keys, says) in [
+        (both.replace("ssthresh", "latest_rtt_ms"), "`cwnd_bytes` and `latest_rtt_ms` have different units"),
+        ("mark = \"line\"\nticks = [\"drops\"]".to_owned(), "unknown tick `drops`"),
+        ("mark = \"area\"\nticks = [\"ce_packets\"]".to_owned(), "does not use `ticks`"),
+    ] {
+        let said = plain(&keys).expect_err(&keys);
         assert!(said.contains(says), "{keys}\n{said}");
     }
 }
