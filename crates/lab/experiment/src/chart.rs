@@ -258,6 +258,16 @@ impl Chart {
         self.columns().any(|column| SIGNALS.contains(&column.as_str()))
     }
 
+    /// Reports whether the chart is over time, so that a part of the run can be drawn.
+    pub fn is_over_time(&self) -> bool {
+        matches!(self.data, Data::Series { .. } | Data::Packets { .. })
+    }
+
+    /// Reports whether the kind of chart has a legend.
+    pub fn has_legend(&self) -> bool {
+        !matches!(self.data, Data::Flows { .. } | Data::Packets { .. } | Data::Script { .. })
+    }
+
     /// Returns the part of the run whose packets the chart draws.
     pub fn packets(&self) -> Option<(Duration, Duration)> {
         match self.data {

@@ -5,8 +5,6 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use units::{Duration, split_number};
 
-use crate::chart::{Chart, Data};
-
 /// Width of a column of a paper, in mm: the default.
 const COLUMN: f64 = 84.0;
 /// Size of the text in points: the default. The smallest numbers then have 7.
@@ -147,18 +145,6 @@ fn length(text: &str, units: &[(&str, f64)], right: &str, (low, high): (f64, f64
     let value = number * factor;
     let wrong = || format!("`{text}` is out of range; {right}, from {low} to {high} {}", units[0].0);
     if (low..=high).contains(&value) { Ok(value) } else { Err(wrong()) }
-}
-
-impl Chart {
-    /// Reports whether the chart is over time, so that a part of the run can be drawn.
-    pub fn is_over_time(&self) -> bool {
-        matches!(self.data, Data::Series { .. } | Data::Packets { .. })
-    }
-
-    /// Reports whether the kind of chart has a legend.
-    pub fn has_legend(&self) -> bool {
-        !matches!(self.data, Data::Flows { .. } | Data::Packets { .. } | Data::Script { .. })
-    }
 }
 
 #[cfg(test)]

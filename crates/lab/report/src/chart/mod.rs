@@ -29,6 +29,7 @@ mod sheet;
 mod svg;
 #[cfg(test)]
 mod tests;
+mod ticks;
 
 pub use envelope::Cloud;
 use svg::TEXT;

@@ -3,7 +3,7 @@
 //! the limits of the network.
 
 use experiment::row::RowLabel;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
@@ -15,13 +15,13 @@ use super::kinds::Kind;
 use super::reference::{self, Reference};
 use super::runs::Run;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
-use super::{Source, path, sharing, wanted};
+use super::{Source, path, sharing, ticks, wanted};
 use crate::colours::{GRID, INK, MUTED};
 use crate::distinct::distinct;
 use crate::number;
 use crate::styles::Style;
 use congestion::STATE;
-use experiment::chart::{Chart, Colour, Data, SIGNALS, ScaleKind};
+use experiment::chart::{Chart, Colour, Data, ScaleKind};
 use results::summary::{RunLength, Track, Variant};
 
 /// Number of lines in a panel above which each row gets a strip. Rows with several flows get strips
@@ -40,10 +40,6 @@ const MOST_BINS: usize = 1000;
 /// Distance from the axis of a line that would lie on it, as a share of the axis.
 const ABOVE_AXIS: f64 = 0.02;
 const GAP: f64 = 6.0;
-/// Length of the ticks of losses and CE marks.
-const TICK: f64 = 7.0;
-/// Counter of losses. The other is that of CE marks.
-const LOST: &str = SIGNALS[0];
 
 /// The tracks of a row: one per flow of its first repetition, up to [`MOST_FLOWS`].
 struct Row<'a> {
@@ -435,49 +431,15 @@ impl Shared<'_> {
         self.overlaid.iter().map(|(name, style)| (name.as_str(), style)).collect()
     }
 
-    /// Draws ticks where counters of a row change: losses at the lower edge, CE marks at the upper.
-    fn ticks(&self, row: &Row<'_>, time: &Scale, (top, bottom): (f64, f64)) -> Markup {
-        let colour =
-            if self.overlaid.is_empty() { self.source.style(row.label).colour } else { INK.to_owned() };
-        let of_column = |column: &String| {
-            let (from, to) = if column == LOST { (bottom, bottom - TICK) } else { (top, top + TICK) };
-            let columns =
-                row.tracks.iter().filter_map(|track| Some((&track.times, track.columns.get(column)?)));
-            let places: BTreeSet<_> = columns
-                .flat_map(|(times, values)| changes(times, values))
-                .map(|at| svg::px(time.at(at)))
-                .collect();
-            let data = places.iter().map(|x| format!("M{x} {}V{}", svg::px(from), svg::px(to)));
-            data.collect::<String>()
-        };
-        html! {
-            @for data in self.ticks.iter().map(of_column).filter(|data| !data.is_empty()) {
-                path d=(data) stroke=(colour) stroke-width="0.8" fill="none" {}
-            }
-        }
+    /// Draws the losses and the CE marks of a row.
+    fn ticks(&self, row: &Row<'_>, time: &Scale, span: (f64, f64)) -> Markup {
+        let ink = || INK.to_owned();
+        let colour = if self.overlaid.is_empty() { self.source.style(row.label).colour } else { ink() };
+        ticks::draw(self.ticks, &row.tracks, &colour, (time, span))
     }
 
-    /// Explains the ticks that are drawn, and says which are not known.
-    fn tick_remarks(&self, lines: &[Row<'_>]) -> impl Iterator<Item = String> {
-        let remark = |column: &String| {
-            let (edge, what) = if column == LOST {
-                ("lower", "packets declared lost")
-            } else {
-                ("upper", "packets with a CE mark")
-            };
-            let tracks = || lines.iter().flat_map(|row| &row.tracks);
-            let mut known =
-                tracks().filter_map(|track| Some((&track.times, track.columns.get(column)?))).peekable();
-            let is_known = known.peek().is_some();
-            let has_ticks = known.any(|(times, values)| changes(times, values).next().is_some());
-            let text = if is_known {
-                format!("Ticks at the {edge} edge: {what}.")
-            } else {
-                format!("Not known: {what}.")
-            };
-            (has_ticks || !is_known).then_some(text)
-        };
-        self.ticks.iter().filter_map(remark)
+    fn tick_remarks(&self, lines: &[Row<'_>]) -> Vec<String> {
+        ticks::remarks(self.ticks, &lines.iter().flat_map(|row| row.tracks.clone()).collect::<Vec<_>>())
     }
 
     /// Returns the reference lines of all rows of a panel.
@@ -570,12 +532,6 @@ fn heading(y: f64, right: f64, name: &str, references: &[Reference], divisor: f6
     }
 }
 
-/// Returns the times at which a counter has grown since the sample before.
-fn changes(times: &[f64], counter: &RunLength) -> impl Iterator<Item = f64> {
-    let pairs = counter.iter().zip(counter.iter().skip(1));
-    times.iter().skip(1).zip(pairs).filter(|(_, (before, now))| now > before).map(|(time, _)| *time)
-}
-
 /// Describes panels whose parts have different scales.
 fn own_scales(panels: &[&Panel<'_>], what: &str) -> Option<String> {
     let apart = panels.iter().filter(|panel| !panel.own.is_empty());
@@ -594,14 +550,7 @@ mod tests {
     use super::*;
     use crate::fixture;
     use crate::styles::Palette;
-    use experiment::chart::Mark;
-
-    #[test]
-    fn a_counter_changes_where_it_grows() {
-        let counter = RunLength::from_values(&[f64::NAN, 0.0, 0.0, 2.0, 2.0, 3.0]);
-        let times = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
-        assert_eq!(changes(&times, &counter).collect::<Vec<_>>(), [0.4, 0.6]);
-    }
+    use experiment::chart::{Mark, SIGNALS};
 
     /// Two columns of a flow are two curves of one panel, and its losses are ticks on the axis.
     #[test]
@@ -614,12 +563,12 @@ mod tests {
         for track in &mut results.series {
             let half = track.times.len() / 2;
             let lost = (0..track.times.len()).map(|i| f64::from(u8::from(i >= half))).collect();
-            track.columns.insert(LOST.to_owned(), lost);
+            track.columns.insert(SIGNALS[0].to_owned(), lost);
             let window = track.columns["cwnd_bytes"].iter().map(|bytes| 0.5 * bytes).collect();
             track.columns.insert("bytes_in_flight".to_owned(), window);
         }
         let columns = ["cwnd_bytes", "bytes_in_flight"].map(str::to_owned).to_vec();
-        let ticks = vec![LOST.to_owned()];
+        let ticks = vec![SIGNALS[0].to_owned()];
         let data =
             Data::Series { columns, colour: None, strips: None, interval: None, overlaid: true, ticks };
         let palette = Palette::new(std::slice::from_ref(&results));
