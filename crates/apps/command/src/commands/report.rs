@@ -45,10 +45,13 @@ pub(crate) struct ReportArgs {
     /// Set the position of the legends.
     #[arg(long, value_parser = legends())]
     legend: Option<Legend>,
-    /// Set the pixels per inch of PNG, 30 to 2400.
-    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u16).range(30..=2400))]
-    dpi: u16,
+    /// Set the pixels per inch of PNG, 30 to 2400 [default: 300].
+    #[arg(long, value_parser = clap::value_parser!(u16).range(30..=2400))]
+    dpi: Option<u16>,
 }
+
+/// Pixels per inch of PNG by default.
+const DPI: u16 = 300;
 
 /// Format of a figure.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -68,6 +71,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Error> {
     let mut all = load(&args.dirs)?;
     args.apply(&mut all)?;
     let failed = |e| Error::bad(format!("cannot write the report to {}: {e}", args.out.display()));
+    if args.dpi.is_some() && !matches!(args.format, Some(Format::Png)) {
+        return Err(Error::bad("only PNG has pixels; write --format png, or remove --dpi"));
+    }
     let Some(format) = args.format else {
         let page = report::write(&args.out, "Ackclock", &all).map_err(failed)?;
         print(&conclusion(&all));
@@ -75,7 +81,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Error> {
         return Ok(HOLDS);
     };
     let figures = report::figures(&all).into_iter().filter(|figure| args.is_chosen(&figure.title));
-    let files: Result<Vec<_>, Error> = figures.map(|figure| file(&figure, format, args.dpi)).collect();
+    let files: Result<Vec<_>, Error> =
+        figures.map(|figure| file(figure, format, args.dpi.unwrap_or(DPI))).collect();
     let files = files?;
     report::write_numbers(&args.out, &files).map_err(failed)?;
     for (name, _) in &files {
@@ -106,13 +113,11 @@ impl ReportArgs {
         }
         let is_timed = from.or(to).is_none() || chosen.iter().any(|chart| chart.is_over_time());
         let has_legend = legend.is_none() || chosen.iter().any(|chart| chart.has_legend());
-        for (option, is_used, right) in [
-            ("--from and --to", is_timed, "a chart over time, x = \"time\""),
-            ("--legend", has_legend, "a chart with a legend"),
-        ] {
-            if !is_used {
-                return Err(Error::bad(format!("{option} need {right}, and none is chosen")));
-            }
+        if !is_timed {
+            return Err(Error::bad("--from and --to need a chart over time, and none is chosen"));
+        }
+        if !has_legend {
+            return Err(Error::bad("--legend needs a chart with a legend, and none is chosen"));
         }
         for chart in &mut chosen {
             chart.print = options.or(chart.print);
@@ -126,39 +131,16 @@ impl ReportArgs {
 }
 
 /// Returns the name and the content of a figure's file.
-fn file(figure: &Printed, format: Format, dpi: u16) -> Result<(String, Vec<u8>), Error> {
+#[cfg_attr(not(feature = "figures"), allow(unused_variables, reason = "only PNG has pixels"))]
+fn file(figure: Printed, format: Format, dpi: u16) -> Result<(String, Vec<u8>), Error> {
     let Printed { name, svg, .. } = figure;
-    let (end, bytes) = match format {
-        Format::Svg => ("svg", svg.clone().into_bytes()),
-        Format::Pdf => ("pdf", convert::pdf(svg)?),
-        Format::Png => ("png", convert::png(svg, dpi)?),
-    };
-    Ok((format!("{name}.{end}"), bytes))
-}
-
-#[cfg(feature = "figures")]
-mod convert {
-    use crate::status::Error;
-
-    pub(super) fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
-        report::print::pdf(svg).map_err(Error::bad)
-    }
-
-    pub(super) fn png(svg: &str, dpi: u16) -> Result<Vec<u8>, Error> {
-        report::print::png(svg, dpi).map_err(Error::bad)
-    }
-}
-
-#[cfg(not(feature = "figures"))]
-mod convert {
-    use crate::features;
-    use crate::status::Error;
-
-    pub(super) fn pdf(_: &str) -> Result<Vec<u8>, Error> {
-        Err(Error::bad(features::missing("figures as PDF", "figures")))
-    }
-
-    pub(super) fn png(_: &str, _: u16) -> Result<Vec<u8>, Error> {
-        Err(Error::bad(features::missing("figures as PNG", "figures")))
-    }
+    Ok(match format {
+        Format::Svg => (format!("{name}.svg"), svg.into_bytes()),
+        #[cfg(feature = "figures")]
+        Format::Pdf => (format!("{name}.pdf"), report::print::pdf(&svg).map_err(Error::bad)?),
+        #[cfg(feature = "figures")]
+        Format::Png => (format!("{name}.png"), report::print::png(&svg, dpi).map_err(Error::bad)?),
+        #[cfg(not(feature = "figures"))]
+        _ => return Err(Error::bad(crate::features::missing("figures as PDF and PNG", "figures"))),
+    })
 }

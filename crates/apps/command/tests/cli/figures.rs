@@ -19,6 +19,7 @@ fn charts_become_files_of_the_size_that_is_asked_for() {
     assert!(drawn.contains("<g transform=\"translate(0 "), "the legend is below: {drawn}");
     for (options, says) in [
         (vec!["--chart", "nothing"], "no chart has \"nothing\" in its title; titles: \"RTT\""),
+        (vec!["--dpi", "300"], "only PNG has pixels"),
         (vec!["--from", "1 s"], "--from and --to need a chart over time"),
         (vec!["--width", "30 mm"], "--width: text of 9 pt is too large for 30 mm; write at least 64 mm"),
         (vec!["--width", "84"], "`84` is in no known unit; a width is written \"84 mm\""),
@@ -29,7 +30,7 @@ fn charts_become_files_of_the_size_that_is_asked_for() {
         assert!(done.status.code() == Some(2) && said.contains(says), "{options:?}: {said}");
     }
     for (format, starts) in [("pdf", &b"%PDF-1"[..]), ("png", b"\x89PNG")] {
-        let done = report(&["--format", format, "--dpi", "100"]);
+        let done = report(&["--format", format]);
         let file = out.join("small-line-rtt").with_extension(format);
         if cfg!(feature = "figures") {
             assert!(fs::read(file).unwrap().starts_with(starts), "{format}");
