@@ -1,7 +1,6 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -21,6 +20,7 @@ use crate::commands::link::{self, LinkArgs};
 use crate::commands::list::ListArgs;
 use crate::commands::networks::NetworksArgs;
 use crate::commands::new::{self, NewArgs};
+use crate::commands::report::ReportArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::serve::{self, ServeArgs};
 use crate::commands::stability::StabilityArgs;
@@ -112,15 +112,13 @@ enum Command {
         /// Describe this controller: parameters, defaults, ranges, sources and variables.
         name: Option<String>,
     },
-    /// Rebuild the HTML report from stored results.
-    Report {
-        /// Folders with results; the newest results of each experiment are used.
-        #[arg(default_value = "results")]
-        dirs: Vec<PathBuf>,
-        /// Write the report to this folder.
-        #[arg(long, default_value = "results/report/all")]
-        out: PathBuf,
-    },
+    /// Rebuild the HTML report from stored results, or write its charts as figures for papers.
+    ///
+    /// Example: `ackclock report results/x --format pdf --width "84 mm"`
+    ///
+    /// The options of charts override the keys of [[chart]] in the experiment files. See
+    /// docs/src/how-to/figures-for-papers.md.
+    Report(ReportArgs),
     /// Summarise how well each source is reproduced.
     ///
     /// For each paper or RFC: how many claims hold, how close our numbers are, and the largest
@@ -239,7 +237,7 @@ pub(crate) fn main(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
         Command::Networks(args) => networks::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Algorithms { name } => algorithms::run(name.as_deref()),
-        Command::Report { dirs, out } => report::run(&dirs, &out),
+        Command::Report(args) => report::run(&args),
         Command::Ledger(args) => ledger::run(&args),
         Command::Stability(args) => stability::run(&args),
         Command::Link(args) => link::run(&args),

@@ -8,6 +8,7 @@ use units::Duration;
 
 use crate::metric::Metric;
 use crate::place::Place;
+use crate::print::Print;
 use crate::row::RowLabel;
 
 /// Graphical form of a value.
@@ -41,6 +42,9 @@ impl Mark {
         Self::WORDS.iter().find(|(_, mark)| *mark == self).map_or("", |(word, _)| word)
     }
 }
+
+/// Columns of the series that are recorded only if a chart draws them: losses and CE marks.
+pub const SIGNALS: [&str; 2] = ["lost_packets", "ce_packets"];
 
 /// A packet of a scripted exchange, or a decision of the sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -154,6 +158,12 @@ pub enum Data {
         /// Interval over which values are averaged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interval: Option<Duration>,
+        /// Whether the columns share a panel and differ in colour.
+        #[serde(default, skip_serializing_if = "is_default")]
+        overlaid: bool,
+        /// Counters of [`SIGNALS`] whose changes are ticks at the edges of each panel.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ticks: Vec<String>,
     },
     /// Cumulative distribution of the RTT samples of all repetitions.
     Samples {
@@ -226,17 +236,36 @@ pub struct Chart {
     /// Whether all variants share one picture instead of one picture each.
     #[serde(default, skip_serializing_if = "is_default")]
     pub together: bool,
+    /// Size, legend and part of the run.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub print: Print,
     /// Data of the chart.
     pub data: Data,
 }
 
 impl Chart {
     /// Returns the columns of the series that the chart draws.
-    pub fn columns(&self) -> &[String] {
-        match &self.data {
-            Data::Series { columns, .. } => columns,
-            _ => &[],
-        }
+    pub fn columns(&self) -> impl Iterator<Item = &String> {
+        let (columns, ticks) = match &self.data {
+            Data::Series { columns, ticks, .. } => (&columns[..], &ticks[..]),
+            _ => (&[][..], &[][..]),
+        };
+        columns.iter().chain(ticks)
+    }
+
+    /// Reports whether it draws columns that are recorded only if a chart does.
+    pub fn has_signals(&self) -> bool {
+        self.columns().any(|column| SIGNALS.contains(&column.as_str()))
+    }
+
+    /// Reports whether the chart is over time, so that a part of the run can be drawn.
+    pub fn is_over_time(&self) -> bool {
+        matches!(self.data, Data::Series { .. } | Data::Packets { .. })
+    }
+
+    /// Reports whether the kind of chart has a legend.
+    pub fn has_legend(&self) -> bool {
+        !matches!(self.data, Data::Flows { .. } | Data::Packets { .. } | Data::Script { .. })
     }
 
     /// Returns the part of the run whose packets the chart draws.

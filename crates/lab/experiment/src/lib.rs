@@ -10,6 +10,7 @@ pub mod input;
 pub mod library;
 pub mod metric;
 pub mod place;
+pub mod print;
 pub mod printable;
 pub mod prose;
 pub mod published;

@@ -15,15 +15,15 @@ pub(crate) fn legal(text: &Markup) -> String {
 ///
 /// # Errors
 /// Fails if a file cannot be written. No file is left half written.
-pub fn write_all(dir: &Path, files: &[(impl AsRef<str>, String)]) -> io::Result<()> {
+pub fn write_all(dir: &Path, files: &[(impl AsRef<str>, impl AsRef<[u8]>)]) -> io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    files.iter().try_for_each(|(name, text)| write(dir, name.as_ref(), text))
+    files.iter().try_for_each(|(name, text)| write(dir, name.as_ref(), text.as_ref()))
 }
 
 /// Writes a temporary file and renames it.
-fn write(dir: &Path, name: &str, text: &str) -> io::Result<()> {
+fn write(dir: &Path, name: &str, text: &[u8]) -> io::Result<()> {
     let mut file = temporary_file().tempfile_in(dir)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(text)?;
     file.persist(dir.join(name))?;
     Ok(())
 }

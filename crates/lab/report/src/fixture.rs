@@ -73,13 +73,14 @@ pub(super) fn chart(title: &str, mark: Mark, data: Data) -> Chart {
         scale: ScaleKind::Linear,
         y_scale: ScaleKind::Linear,
         together: false,
+        print: Default::default(),
         data,
     }
 }
 
 /// Returns data for columns over time.
 pub(super) fn over_time(columns: Vec<String>) -> Data {
-    Data::Series { columns, colour: None, strips: None, interval: None }
+    Data::Series { columns, colour: None, strips: None, interval: None, overlaid: false, ticks: Vec::new() }
 }
 
 /// Returns all cells along rows, along variants with a colour per row, or along a key with one
@@ -344,7 +345,7 @@ pub(super) fn crowd() -> Results {
     results.flows = variant.rows.iter().enumerate().flat_map(of_row).collect();
     results.series = results.flows.iter().filter(|f| f.repetition == 0).map(noisy_track).collect();
     results.summary.experiment = "crowd".to_owned();
-    results.summary.charts.retain(|chart| chart.mark == Mark::Area || chart.columns().is_empty());
+    results.summary.charts.retain(|chart| chart.mark == Mark::Area || chart.columns().next().is_none());
     results.summary.variants = vec![Variant { name: String::new(), ..variant }];
     results
 }
@@ -438,7 +439,12 @@ pub(super) fn odd() -> Vec<Results> {
 fn odd_charts(evil: &str, metrics: &[Metric], variants: &[Variant]) -> Vec<Chart> {
     let names: Vec<&str> = metrics.iter().map(Metric::as_str).collect();
     let columns: Vec<String> = words(&["cwnd_bytes", evil, "", "queue_bytes", "nowhere"]);
-    let binned = |interval| Data::Series { columns: columns.clone(), colour: None, strips: None, interval };
+    let binned = |interval| match over_time(columns.clone()) {
+        Data::Series { columns, colour, strips, overlaid, ticks, .. } => {
+            Data::Series { columns, colour, strips, interval, overlaid, ticks }
+        }
+        other => other,
+    };
     let all = [
         (Mark::Line, Data::Samples { colour: Colour::Row }),
         (Mark::Line, Data::Samples { colour: Colour::Variant }),

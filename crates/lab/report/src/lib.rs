@@ -11,6 +11,8 @@ mod gaps;
 mod ledger;
 mod number;
 mod page;
+#[cfg(feature = "figures")]
+pub mod print;
 mod section;
 mod stability;
 mod styles;
@@ -71,7 +73,9 @@ pub fn write_answer(
 pub fn pages(heading: &str, answer: &[Block], experiments: &[Results]) -> Vec<(String, String)> {
     let sections = sections(experiments);
     let drawn = sections.iter().flat_map(|s| &s.charts).flatten();
-    let mut all: Vec<_> = drawn.map(|drawn| (drawn.file.clone(), drawn.figure.standalone())).collect();
+    let mut all: Vec<_> = drawn
+        .map(|drawn| (drawn.file.clone(), drawn.printed.as_ref().unwrap_or(&drawn.figure).standalone()))
+        .collect();
     let sources = results::ledger::by_source(experiments.iter().map(|results| &results.summary));
     all.push(("ledger.html".to_owned(), page::frame("Ledger", "", &ledger::draw(&sources))));
     all.extend(answer.iter().filter_map(Block::figure).map(|figure| (figure.file(), figure.standalone())));
@@ -81,6 +85,36 @@ pub fn pages(heading: &str, answer: &[Block], experiments: &[Results]) -> Vec<(S
     }
     all.push(("index.html".to_owned(), page::index(heading, answer, experiments, &sections)));
     all.into_iter().map(|(name, text)| (name, legal(&text))).collect()
+}
+
+/// A chart in its size on paper.
+pub struct Printed {
+    pub title: String,
+    /// Name of its file, without an extension: `<experiment>-<chart>`.
+    pub name: String,
+    pub svg: String,
+}
+
+/// Returns the charts of these experiments in their sizes on paper, or in the width of a
+/// paper's column.
+pub fn figures(experiments: &[Results]) -> Vec<Printed> {
+    let palette = Palette::new(experiments);
+    let mut files = Names::default();
+    let mut printed = Vec::new();
+    for results in experiments {
+        let source = Source::new(results, &palette, chart::WIDTH);
+        let mut kinds = Names::default();
+        for chart in &results.summary.charts {
+            let figures = chart::draw_printed(&source, chart);
+            for DrawnFigure { figure, file, .. } in
+                name([figures, Vec::new(), Vec::new()], results, &mut kinds, &mut files)
+            {
+                let name = file.trim_end_matches(".svg").to_owned();
+                printed.push(Printed { svg: legal(&figure.standalone()), title: figure.title, name });
+            }
+        }
+    }
+    printed
 }
 
 /// Returns a chart of these results as SVG: a text per variant, or one of all variants.
@@ -101,10 +135,10 @@ fn sections(experiments: &[Results]) -> Vec<Section<'_>> {
         let mut kinds = Names::default();
         let charts = results.summary.charts.iter().map(|c| {
             let across = if chart::gains_by_width(c) { chart::draw(&page, c) } else { Vec::new() };
-            (chart::draw(&column, c), across)
+            let printed = if c.print.is_sized() { chart::draw_printed(&column, c) } else { Vec::new() };
+            [chart::draw(&column, c), across, printed]
         });
-        let named =
-            charts.map(|(column, page)| name(column, page, results, &mut kinds, &mut files)).collect();
+        let named = charts.map(|drawn| name(drawn, results, &mut kinds, &mut files)).collect();
         Section {
             summary: &results.summary,
             anchor: anchors.take(&results.summary.experiment),
@@ -117,20 +151,20 @@ fn sections(experiments: &[Results]) -> Vec<Section<'_>> {
 /// Names the files: experiment, kind with its number, variant, as in
 /// `quic-dc-table-1-line-time-2-limit-counts-queue.svg`.
 fn name(
-    figures: Vec<Figure>,
-    across: Vec<Figure>,
+    [figures, across, printed]: [Vec<Figure>; 3],
     results: &Results,
     kinds: &mut Names,
     files: &mut Names,
 ) -> Vec<DrawnFigure> {
     let kind = figures.first().map(|f| kinds.unique(number::slug(&f.kind))).unwrap_or_default();
-    let across = across.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
-    let named = figures.into_iter().zip(across).map(|(figure, across)| {
+    let or_none = |figures: Vec<Figure>| figures.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
+    let each = figures.into_iter().zip(or_none(across)).zip(or_none(printed));
+    let named = each.map(|((figure, across), printed)| {
         // Each part is shortened on its own, so that a long one does not displace the others.
         let parts = [&results.summary.experiment, &kind, &figure.variant].map(|p| number::slug(p));
         let parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
         let file = format!("{}.svg", files.unique(parts.join("-")));
-        DrawnFigure { figure, across, file }
+        DrawnFigure { figure, across, printed, file }
     });
     named.collect()
 }

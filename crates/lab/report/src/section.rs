@@ -33,6 +33,8 @@ pub(super) struct DrawnFigure {
     pub(super) figure: Figure,
     /// The figure for the full width of a page, if it gains by that.
     pub(super) across: Option<Figure>,
+    /// The figure for its file, if the chart has a size on paper.
+    pub(super) printed: Option<Figure>,
     pub(super) file: String,
 }
 

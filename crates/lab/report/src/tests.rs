@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::chart::{WIDTH, text_width};
+use super::chart::text_width;
 use super::terminal::{brief, first};
 use super::{fixture, pages, svg, write};
 use experiment::chart::{Chart, Mark};
@@ -282,8 +282,51 @@ fn no_text_leaves_its_picture() {
     }
 }
 
+/// At the width of a column, texts have 7 to 9 points, stay inside and do not cover each other, and
+/// lines have half a point.
+#[test]
+fn a_printed_figure_is_legible() {
+    let mut experiments = fixture::realistic();
+    experiments.push(fixture::crowd());
+    let figures = super::figures(&experiments);
+    assert!(figures.len() > 10 && figures.iter().all(|figure| figure.svg.contains("width=\"84.0000mm\"")));
+    for super::Printed { name, svg, .. } in &figures {
+        texts_stay_inside(name, svg);
+        let document = roxmltree::Document::parse(svg).unwrap();
+        let root = document.root_element();
+        let numbers = |value: &str| value.split(' ').map(|n| n.parse::<f64>().unwrap()).collect::<Vec<_>>();
+        let points = 84.0 * 72.0 / 25.4 / numbers(root.attribute("viewBox").unwrap())[2];
+        for node in document.descendants() {
+            if let Some(size) = node.attribute("font-size") {
+                let size = points * numbers(size)[0];
+                assert!((7.0..=9.1).contains(&size), "{name}: {size} points");
+            }
+            // Strokes in the colour of the paper are gaps.
+            let is_line =
+                node.attribute("fill") == Some("none") && node.attribute("stroke") != Some("#ffffff");
+            if let Some(width) = node.attribute("stroke-width").filter(|_| is_line) {
+                assert!(points * numbers(width)[0] >= 0.5, "{name}: a line of {width} pixels");
+            }
+        }
+        for ticks in document.descendants().filter(|node| node.attribute("class") == Some("ticks")) {
+            let labels = ticks.children().filter(|node| node.has_tag_name("text"));
+            let span = |node: roxmltree::Node<'_, '_>| {
+                let half = 0.475
+                    * text_width(node.text().unwrap(), numbers(node.attribute("font-size").unwrap())[0]);
+                let at = numbers(node.attribute("x").unwrap())[0];
+                (at - half, at + half)
+            };
+            let mut spans: Vec<_> = labels.map(span).collect();
+            spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+            assert!(spans.windows(2).all(|w| w[0].1 < w[1].0 + 0.2), "{name}: {spans:?}");
+        }
+    }
+}
+
 pub(super) fn texts_stay_inside(name: &str, svg: &str) {
     let document = roxmltree::Document::parse(svg).unwrap();
+    let frame = document.root_element().attribute("viewBox").unwrap();
+    let most: f64 = frame.split(' ').nth(2).unwrap().parse().unwrap();
     for node in document.descendants().filter(|n| n.has_tag_name("text") && n.has_attribute("x")) {
         let number = |name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
         let words = node.text().unwrap_or("");
@@ -294,7 +337,7 @@ pub(super) fn texts_stay_inside(name: &str, svg: &str) {
             Some("end") => number("x") - width,
             _ => number("x"),
         };
-        assert!(left >= 0.0 && left + width <= WIDTH, "{name}: {words}");
+        assert!(left >= 0.0 && left + width <= most, "{name}: {words}");
     }
 }
 

@@ -63,7 +63,7 @@ struct SeriesHash<'a> {
 
 impl Recorder for SeriesHash<'_> {
     fn series(&mut self, part: Series) {
-        let part = Part::new(&self.case.variant, self.case.label(), 0, part);
+        let part = Part::new(&self.case.variant, self.case.label(), 0, part, false);
         // Postcard writes every bit of a number. A part has nothing that it cannot write.
         self.hash.update(postcard::to_stdvec(&part).unwrap_or_default());
     }

@@ -1,5 +1,6 @@
 //! The manifest of a study: everything that determines its results.
 
+use experiment::chart::Chart;
 use experiment::diagnostic::Diagnostic;
 use experiment::file::{Case, Experiment};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -20,7 +21,9 @@ pub(crate) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> R
     let world = options.world;
     let qlog = options.qlog.map(recorded);
     let windows = exp.predefined_windows().map(|name| format!("window={name}"));
-    let recording = qlog.into_iter().chain(options.pcap.then(|| "pcap".to_owned())).chain(windows);
+    let signals = exp.charts.iter().any(Chart::has_signals).then(|| "signals".to_owned());
+    let pcap = options.pcap.then(|| "pcap".to_owned());
+    let recording = qlog.into_iter().chain(pcap).chain(windows).chain(signals);
     Ok(Manifest {
         experiment: exp.name.clone(),
         version: options.program.version.clone(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::Ordering;
 
+use experiment::chart::Chart;
 use results::exchange::{self, Collector, Exchange};
 use results::qlog::{Format, Log, LogFile, Meta};
 use results::store::{Part, Recorded, Recording};
@@ -99,7 +100,9 @@ impl<'a> Recorder<'a> {
 impl scenario::Recorder for Recorder<'_> {
     fn series(&mut self, part: Series) {
         let Job { case, repetition, .. } = self.job;
-        let done = self.series.add(&Part::new(&case.variant, case.label(), *repetition, part));
+        let signals = self.run.exp.charts.iter().any(Chart::has_signals);
+        let part = Part::new(&case.variant, case.label(), *repetition, part, signals);
+        let done = self.series.add(&part);
         self.note(done);
     }
 

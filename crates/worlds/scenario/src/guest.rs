@@ -69,8 +69,10 @@ pub struct Snapshot {
 impl Snapshot {
     /// Converts it to a sample of its flow, with data from the record. `running` says that the flow
     /// has begun and is not done.
-    pub fn sample(self, running: bool, record: &mut Record) -> FlowSample {
-        FlowSample { owd: record.take_owd(), ..self.at_pause(running, record) }
+    /// `lost` is the number of packets declared lost since the start.
+    pub fn sample(self, running: bool, record: &mut Record, lost: u64) -> FlowSample {
+        let ce = Some(record.ecn.ce);
+        FlowSample { owd: record.take_owd(), lost: Some(lost), ce, ..self.at_pause(running, record) }
     }
 
     /// Does the same without the one-way delay, and leaves the record as it is.
@@ -85,6 +87,8 @@ impl Snapshot {
             delivered: record.delivered,
             made: record.media.as_ref().map(|_| record.made),
             owd: None,
+            lost: None,
+            ce: None,
         }
     }
 }

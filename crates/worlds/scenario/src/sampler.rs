@@ -92,10 +92,14 @@ pub struct FlowSample {
     pub made: Option<u64>,
     /// One-way delay of the last packet that arrived in the interval.
     pub owd: Option<Duration>,
+    /// Packets declared lost since the start.
+    pub lost: Option<u64>,
+    /// Packets that arrived with a CE mark since the start.
+    pub ce: Option<u64>,
 }
 
 /// Number of columns that every flow has.
-const OWN: usize = 8;
+const OWN: usize = 10;
 /// Positions of [`FlowSeries::goodput_mbit_s`], `media_mbit_s` and `owd_ms` among those columns.
 const GOODPUT: usize = 5;
 const MEDIA: usize = 6;
@@ -202,19 +206,21 @@ impl FlowSampler {
         let fresh = flow.delivered - std::mem::replace(&mut self.delivered, flow.delivered);
         let media = flow.made.map(|made| mbit_s(made - std::mem::replace(&mut self.made, made), interval));
         let ms = |span: Option<Duration>| span.map_or(f64::NAN, Duration::as_millis_f64);
-        let bytes = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64);
+        let whole = |count: Option<u64>| count.map_or(f64::NAN, |count| count as f64);
         let running = flow.running;
         // In the order of `FlowSeries`.
         let values = match running {
             true => [
-                bytes(flow.cwnd),
-                bytes(flow.bytes_in_flight),
+                whole(flow.cwnd),
+                whole(flow.bytes_in_flight),
                 flow.pacing_rate.map_or(f64::NAN, |rate| rate.0 as f64 * 1e-6),
                 ms(flow.smoothed_rtt),
                 ms(flow.latest_rtt),
                 mbit_s(fresh, interval),
                 media.unwrap_or(f64::NAN),
                 ms(flow.owd),
+                whole(flow.lost),
+                whole(flow.ce),
             ],
             false => [f64::NAN; OWN],
         };
@@ -269,6 +275,8 @@ impl FlowSampler {
             goodput_mbit_s: next(),
             media_mbit_s: next(),
             owd_ms: next(),
+            lost_packets: next(),
+            ce_packets: next(),
             inner: inner.collect(),
         }
     }

@@ -25,6 +25,10 @@ pub struct FlowSeries {
     /// One-way delay of the last packet that arrived in the interval before the sample, in
     /// milliseconds; NaN if none did.
     pub owd_ms: RunLength,
+    /// Packets declared lost since the start; NaN where the sender's counters are unknown.
+    pub lost_packets: RunLength,
+    /// Packets that arrived with a CE mark since the start; NaN where unknown.
+    pub ce_packets: RunLength,
     /// The controller's own variables, by the name in its paper.
     pub inner: Variables,
 }

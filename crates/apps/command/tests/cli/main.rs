@@ -1,6 +1,7 @@
 //! The command as a user sees it: output, exit statuses, and no half-written files.
 
 mod compare;
+mod figures;
 mod folders;
 mod gate;
 mod limits;

@@ -67,8 +67,10 @@ pub(super) fn draw<'a>(
     let bands = |run: &Run<'_>| run.flows.len().min(kinds_of(run) * most_bands(run));
     let most_bands = shown.iter().map(|runs| runs.iter().map(bands).sum::<usize>()).max().unwrap_or(0);
     let most_bins = (MOST_VALUES / most_bands.max(1)).clamp(24, MOST_BINS);
-    let (kinds, bins) =
-        (Kinds::new(source, flows.iter().map(|f| f.0)), Bins::new(&tracks, interval, most_bins));
+    let (kinds, bins) = (
+        Kinds::new(source, flows.iter().map(|f| f.0)),
+        Bins::new(&tracks, source.start(), interval, most_bins),
+    );
     let stacks: Vec<Vec<_>> = shown
         .iter()
         .map(|runs| runs.iter().map(|run| (run.row, stack(run, column, &kinds, &bins))).collect())
@@ -162,7 +164,7 @@ fn add(sums: &mut [f64], values: &[f64]) {
 impl Stacks<'_> {
     fn figure(&self, title: &str, variant: &str, stacks: &[(&str, Vec<Band<'_>>)]) -> Figure {
         let frame = match stacks {
-            [] => Frame::placeholder(self.source.width, "no time series"),
+            [] => Frame::placeholder(self.source.width, self.source.without_series()),
             _ => self.panels(variant, stacks),
         };
         frame.figure("area-time", title, variant)
@@ -170,10 +172,11 @@ impl Stacks<'_> {
 
     fn panels(&self, variant: &str, stacks: &[(&str, Vec<Band<'_>>)]) -> Frame {
         let shown: Vec<_> = stacks.iter().flat_map(|(_, bands)| bands).map(|band| band.kind).collect();
-        let mut frame = self.kinds.frame(self.source.width, &shown);
+        let mut frame = self.kinds.frame(self.source.layout(false), &shown);
         let head = if self.with_names { 24.0 } else { 10.0 };
         let first = frame.bottom + head;
-        let time = Scale::exact(0.0, self.bins.end, if frame.width > WIDTH { 12 } else { 6 }).in_unit("s");
+        let time = Scale::exact(self.bins.start, self.bins.end, if frame.width > WIDTH { 12 } else { 6 })
+            .in_unit("s");
         for (i, (row, bands)) in stacks.iter().enumerate() {
             let references = reference::for_column(self.source, variant, row, self.column);
             let own = || scale(ends(bands, &references, height_of(bands)), &self.words, self.height);

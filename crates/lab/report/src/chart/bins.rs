@@ -8,9 +8,11 @@ use results::summary::Track;
 /// Length of a run in seconds above which bins are a second by default, as in papers.
 const LONG: f64 = 20.0;
 
-/// Bins of time from zero.
+/// Bins of time from zero, or from the start of the part that is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bins {
+    /// Start of the first bin.
+    pub(super) start: f64,
     /// Width in seconds.
     width: f64,
     pub(super) count: usize,
@@ -21,16 +23,17 @@ pub(super) struct Bins {
 impl Bins {
     /// Creates bins of the asked width, by default one second in a long run. They are wider if
     /// samples are further apart, or if there would be more than `most`.
-    pub(super) fn new(tracks: &[&Track], asked: Option<Duration>, most: usize) -> Self {
+    pub(super) fn new(tracks: &[&Track], start: f64, asked: Option<Duration>, most: usize) -> Self {
         let times = tracks.iter().flat_map(|t| &t.times).copied();
-        let end = extent(times).map_or(0.0, |(_, end)| end.max(0.0));
+        let end = extent(times).map_or(start, |(_, end)| end.max(start));
         let sampled = tracks.iter().filter_map(|t| sampling(t)).fold(0.0, f64::max);
-        let asked = asked.map_or(if end > LONG { 1.0 } else { 0.0 }, Duration::as_secs_f64).max(sampled);
+        let asked =
+            asked.map_or(if end - start > LONG { 1.0 } else { 0.0 }, Duration::as_secs_f64).max(sampled);
         // Samples are at least a clock tick apart.
         let asked = if asked > 0.0 { asked.max(1e-9) } else { 1.0 };
-        let least = end / most.max(1) as f64;
+        let least = (end - start) / most.max(1) as f64;
         let width = if least > asked { asked * nice_step(least / asked) } else { asked };
-        Self { width, count: ((end / width - 1e-9).ceil() as usize).max(1), end }
+        Self { start, width, count: (((end - start) / width - 1e-9).ceil() as usize).max(1), end }
     }
 
     /// Returns a series' mean in each bin. NaN counts as 0, because the flow does not run.
@@ -55,21 +58,25 @@ impl Bins {
         }
         // A bin without numbers is a gap in the line.
         let mean = |(sum, count): (f64, u32)| if count > 0 { sum / f64::from(count) } else { f64::NAN };
-        let middle = |i: usize| ((i as f64 + 0.5) * self.width).min(self.end);
+        let middle = |i: usize| self.middle(i);
         sums.into_iter().enumerate().map(|(i, sum)| (middle(i), mean(sum))).collect()
+    }
+
+    fn middle(&self, i: usize) -> f64 {
+        (self.start + (i as f64 + 0.5) * self.width).min(self.end)
     }
 
     /// Returns the bin of a sample. A sample describes the time before it.
     fn index(&self, time: f64) -> Option<usize> {
-        let index = (time / self.width - 1e-9).floor();
+        let index = ((time - self.start) / self.width - 1e-9).floor();
         (is_drawable(time) && index >= 0.0).then_some(index as usize)
     }
 
-    /// Returns a line through the values in the middles of their bins, level from time zero and to
+    /// Returns a line through the values in the middles of their bins, level from the start and to
     /// the end.
     pub(super) fn line(&self, values: &[f64]) -> impl Iterator<Item = (f64, f64)> {
-        let middle = |i: usize| ((i as f64 + 0.5) * self.width).min(self.end);
-        let first = values.first().map(|v| (0.0, *v));
+        let middle = |i: usize| self.middle(i);
+        let first = values.first().map(|v| (self.start, *v));
         let last = values.last().map(|v| (self.end, *v));
         first.into_iter().chain(values.iter().enumerate().map(move |(i, v)| (middle(i), *v))).chain(last)
     }
@@ -107,7 +114,7 @@ mod tests {
     fn bins_are_as_wide_as_it_needs() {
         let width = |interval, count, asked: Option<u64>| {
             let track = track(interval, count);
-            let bins = Bins::new(&[&track], asked.map(Duration::from_millis), 200);
+            let bins = Bins::new(&[&track], 0.0, asked.map(Duration::from_millis), 200);
             assert!(bins.count <= 200 && bins.count as f64 * bins.width >= bins.end - 1e-6, "{bins:?}");
             bins.width()
         };
@@ -121,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_bin_holds_the_samples_up_to_its_end() {
-        let bins = Bins { width: 1.0, count: 3, end: 3.0 };
+        let bins = Bins { start: 0.0, width: 1.0, count: 3, end: 3.0 };
         let times = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, f64::NAN, -1.0];
         let values = [9.0, 2.0, 4.0, f64::NAN, 6.0, f64::INFINITY, -2.0, 9.0, 9.0, 9.0];
         assert_eq!(bins.means(&times, values.into_iter()), [3.0, 3.0, 0.0]);

@@ -4,8 +4,8 @@ use experiment::row::RowLabel;
 use maud::html;
 
 use super::axis::{Scale, extent};
-use super::frame::Frame;
-use super::svg::{self, Figure, WIDTH};
+use super::frame::{Frame, Layout};
+use super::svg::{self, Figure};
 use super::{Source, path, sharing, wanted};
 use crate::distinct::distinct;
 use crate::styles::Style;
@@ -36,7 +36,7 @@ pub(super) fn draw(
     let mut figures = Vec::new();
     for ((name, curves), own) in shown.iter().zip(ends) {
         let x = x_scale(if is_apart { own.or(all) } else { all }, scale);
-        figures.push(figure(title, name, curves, &x, x_name));
+        figures.push(figure(source.layout(true), (title, name), curves, &x, x_name));
     }
     figures
 }
@@ -86,9 +86,15 @@ fn x_scale(ends: Option<(f64, f64)>, scale: ScaleKind) -> Scale {
     scale.in_unit("ms")
 }
 
-fn figure(title: &str, variant: &str, curves: &[Curve<'_>], x: &Scale, x_name: &str) -> Figure {
+fn figure(
+    layout: Layout,
+    (title, variant): (&str, &str),
+    curves: &[Curve<'_>],
+    x: &Scale,
+    x_name: &str,
+) -> Figure {
     let entries: Vec<_> = curves.iter().map(|c| (c.name, &c.style)).collect();
-    let mut frame = Frame::with_legend(WIDTH, &entries, svg::PIECE);
+    let mut frame = Frame::with_legend(layout, &entries, svg::PIECE);
     let plot = frame.plot(14.0, HEIGHT, x, &Scale::exact(0.0, 100.0, 5).in_unit("%"));
     let (top, bottom) = plot.span();
     let share = Scale::exact(0.0, 1.0, 5).on(bottom, top);
@@ -103,7 +109,7 @@ fn figure(title: &str, variant: &str, curves: &[Curve<'_>], x: &Scale, x_name: &
     };
     frame.draw(plot.group(&inner));
     if is_empty {
-        frame.draw(svg::placeholder(WIDTH, f64::midpoint(top, bottom), "no RTT samples"));
+        frame.draw(svg::placeholder(frame.width, f64::midpoint(top, bottom), "no RTT samples"));
     }
     frame.axes(&plot, [x_name, "Share of samples (%)"], None);
     frame.figure("line-rtt", title, variant)

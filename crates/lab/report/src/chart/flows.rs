@@ -1,7 +1,7 @@
 //! Styles of the flows of a row: by kind if kinds differ within a row, otherwise by number.
 
 use super::Source;
-use super::frame::Frame;
+use super::frame::{Frame, Layout};
 use super::kinds::{Kind, Kinds, distinct};
 use super::svg;
 use crate::styles::{self, Style};
@@ -36,7 +36,7 @@ impl<'a> Flows<'a> {
     }
 
     /// Creates a frame with the legend for these rows.
-    pub(super) fn frame(&self, width: f64, rows: &[&Vec<Kind<'_>>]) -> Frame {
+    pub(super) fn frame(&self, layout: impl Into<Layout>, rows: &[&Vec<Kind<'_>>]) -> Frame {
         let mut entries: Vec<(String, Style)> = Vec::new();
         for row in rows {
             for (style, name) in (0..row.len()).map(|flow| self.style(row, flow)) {
@@ -46,7 +46,7 @@ impl<'a> Flows<'a> {
             }
         }
         let entries: Vec<_> = entries.iter().map(|(name, style)| (name.as_str(), style)).collect();
-        Frame::with_legend(width, &entries, svg::PIECE)
+        Frame::with_legend(layout, &entries, svg::PIECE)
     }
 }
 

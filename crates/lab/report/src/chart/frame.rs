@@ -7,9 +7,12 @@ use super::axis::Scale;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT};
 use crate::colours::{INK, MUTED};
 use crate::styles::Style;
+use experiment::print::Legend;
 
 /// Space on the left of a plot for the labels of its y axis, and on its right.
 const SIDES: (f64, f64) = (50.0, 14.0);
+/// Largest share of the width for a legend beside the plots.
+const MOST_LEGEND: f64 = 0.45;
 /// Height of a line of text under a chart.
 const REMARK: f64 = 14.0;
 
@@ -21,6 +24,29 @@ pub(super) struct Frame {
     /// Lower end of what is drawn.
     pub(super) bottom: f64,
     drawn: Vec<Markup>,
+    /// Legend below the plots, or on their right.
+    legend: Option<Aside>,
+}
+
+/// Width of a figure and position of its legend.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    pub(super) width: f64,
+    pub(super) legend: Legend,
+}
+
+impl From<f64> for Layout {
+    fn from(width: f64) -> Self {
+        Self { width, legend: Legend::Top }
+    }
+}
+
+/// A legend that is not above the plots.
+struct Aside {
+    entries: Markup,
+    /// Width that it takes from the plots.
+    width: f64,
+    height: f64,
 }
 
 /// A pair of scales on their pixels.
@@ -68,15 +94,24 @@ impl Plot {
 
 impl Frame {
     pub(super) fn new(width: f64) -> Self {
-        Self { width, sides: (SIDES.0, width - SIDES.1), bottom: 0.0, drawn: Vec::new() }
+        Self { width, sides: (SIDES.0, width - SIDES.1), bottom: 0.0, drawn: Vec::new(), legend: None }
     }
 
-    /// Creates a frame that starts with a legend.
-    pub(super) fn with_legend(width: f64, entries: &[(&str, &Style)], weight: f64) -> Self {
-        let mut frame = Self::new(width);
-        let (legend, bottom) = svg::legend(width, 4.0, entries, weight);
-        frame.drawn.push(legend);
-        Self { bottom, ..frame }
+    /// Creates a frame with a legend.
+    pub(super) fn with_legend(layout: impl Into<Layout>, entries: &[(&str, &Style)], weight: f64) -> Self {
+        let Layout { width, legend } = layout.into();
+        let aside =
+            if legend == Legend::Right { svg::legend_width(entries).min(MOST_LEGEND * width) } else { 0.0 };
+        let frame = Self::new(width - aside);
+        let space = if legend == Legend::Right { aside } else { width };
+        let (entries, height) = svg::legend(space, 4.0, entries, weight);
+        match legend {
+            Legend::None => frame,
+            Legend::Top => Self { bottom: height, drawn: vec![entries], ..frame },
+            Legend::Bottom | Legend::Right => {
+                Self { legend: Some(Aside { entries, width: aside, height }), ..frame }
+            }
+        }
     }
 
     /// Creates a frame with a text instead of a chart.
@@ -119,9 +154,12 @@ impl Frame {
         self.draw(svg::y_axis_name(top, bottom, name));
     }
 
-    /// Draws remarks below a space, one line each.
-    pub(super) fn remarks(&mut self, space: f64, lines: &[String]) {
+    /// Draws remarks below a space, each on a line of its own.
+    pub(super) fn remarks(&mut self, space: f64, remarks: &[String]) {
         self.bottom += space;
+        let space = (self.width - 8.0) / svg::TOO_WIDE;
+        let wrapped = |remark: &String| svg::wrapped(remark, space).unwrap_or_else(|| vec![remark.clone()]);
+        let lines: Vec<String> = remarks.iter().flat_map(wrapped).collect();
         for (i, line) in lines.iter().enumerate() {
             let y = self.bottom + 8.0 + REMARK * i as f64;
             self.draw(svg::text(8.0, y, SMALL, MUTED, Anchor::Start, line));
@@ -129,15 +167,28 @@ impl Frame {
         self.bottom += if lines.is_empty() { 0.0 } else { 4.0 + REMARK * lines.len() as f64 };
     }
 
+    /// Places the legend that is not above the plots.
+    fn with_aside(mut self) -> Self {
+        let Some(Aside { entries, width, height }) = self.legend.take() else { return self };
+        let place = if width > 0.0 { (self.width, 4.0) } else { (0.0, self.bottom) };
+        self.width += width;
+        self.bottom = (place.1 + height).max(self.bottom);
+        let shift = format!("translate({} {})", svg::px(place.0), svg::px(place.1));
+        self.draw(html! { g transform=(shift) { (entries) } });
+        self
+    }
+
     /// Returns the finished figure. The name of a variant may be empty.
     pub(super) fn figure(self, kind: impl Into<String>, title: &str, variant: &str) -> Figure {
+        let this = self.with_aside();
         Figure {
             kind: kind.into(),
             title: title.to_owned(),
             variant: variant.to_owned(),
-            width: self.width,
-            height: self.bottom,
-            body: html! { @for part in self.drawn { (part) } },
+            width: this.width,
+            height: this.bottom,
+            unit: None,
+            body: html! { @for part in this.drawn { (part) } },
         }
     }
 }
@@ -160,6 +211,31 @@ mod tests {
         let body = figure.body.0;
         let at = |words: &str| body.find(words).unwrap_or_else(|| panic!("{words}: {body}"));
         assert!(at("y=\"213\"") < at("y=\"230\"") && at("One.") < at("y=\"244\""));
+    }
+
+    #[test]
+    fn a_legend_stands_where_it_is_asked_for() {
+        let style = Style::nth(0);
+        let scale = Scale::exact(0.0, 10.0, 5);
+        let drawn = |legend| {
+            let mut frame =
+                Frame::with_legend(Layout { width: 300.0, legend }, &[("CUBIC", &style)], svg::PIECE);
+            let plot = frame.plot(10.0, 100.0, &scale, &scale);
+            frame.foot("Time (s)", &[]);
+            let figure = frame.figure("kind", "T", "");
+            assert_eq!(figure.width, 300.0);
+            (plot.span().0, plot.sides().1, figure.height, figure.body.0)
+        };
+        let (top, bottom) = (drawn(Legend::Top), drawn(Legend::Bottom));
+        assert!((top.0, top.1, top.2) == (30.0, 286.0, 172.0) && top.3.contains("CUBIC"), "{top:?}");
+        assert!((bottom.0, bottom.1, bottom.2) == (10.0, 286.0, 172.0), "{bottom:?}");
+        assert!(bottom.3.contains("<g transform=\"translate(0 152)\">"), "{}", bottom.3);
+        let right = drawn(Legend::Right);
+        // The name has 5 letters of 12 pixels, and the sample and its distances take 50.
+        let taken = 50.0 + svg::text_width("CUBIC", TEXT);
+        assert!((right.0, right.2) == (10.0, 152.0) && (right.1 - (286.0 - taken)).abs() < 1e-9, "{right:?}");
+        let none = drawn(Legend::None);
+        assert!((none.0, none.1, none.2) == (10.0, 286.0, 152.0) && !none.3.contains("CUBIC"), "{none:?}");
     }
 
     #[test]

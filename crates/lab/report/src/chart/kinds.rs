@@ -2,7 +2,7 @@
 //! panel.
 
 use super::Source;
-use super::frame::Frame;
+use super::frame::{Frame, Layout};
 use super::svg::BANDS;
 use crate::colours::towards_paper;
 use crate::styles::Style;
@@ -74,11 +74,11 @@ impl<'a> Kinds<'a> {
     }
 
     /// Creates a frame with the legend of the `shown` kinds.
-    pub(super) fn frame(&self, width: f64, shown: &[Kind<'_>]) -> Frame {
+    pub(super) fn frame(&self, layout: impl Into<Layout>, shown: &[Kind<'_>]) -> Frame {
         let drawn = self.0.iter().filter(|(kind, _)| shown.contains(kind));
         let entries: Vec<_> = drawn.map(|(kind, style)| (self.name(*kind), style)).collect();
         let entries: Vec<_> = entries.iter().map(|(name, style)| (name.as_str(), *style)).collect();
-        Frame::with_legend(width, &entries, BANDS)
+        Frame::with_legend(layout, &entries, BANDS)
     }
 }
 

@@ -16,6 +16,7 @@ mod loops;
 mod nyquist;
 mod over_time;
 mod overlay;
+mod part;
 mod path;
 mod place;
 mod reference;
@@ -28,8 +29,12 @@ mod sheet;
 mod svg;
 #[cfg(test)]
 mod tests;
+mod ticks;
 
 pub use envelope::Cloud;
+use svg::TEXT;
+#[cfg(feature = "figures")]
+pub(super) use svg::TYPEFACE;
 pub(super) use svg::{Figure, WIDE, WIDTH, text_width};
 
 use std::collections::BTreeSet;
@@ -38,7 +43,9 @@ use super::distinct::distinct;
 use super::styles::{Palette, Style};
 use experiment::chart::{Along, Chart, Data, Mark, Spot};
 use experiment::metric::Metric;
+use experiment::print::{Legend, POINTS};
 use experiment::row::RowLabel;
+use frame::Layout;
 use results::summary::{Cell, Results, Variant};
 use stability::Analysis;
 
@@ -49,8 +56,12 @@ const FEW: usize = 3;
 pub(super) struct Source<'a> {
     pub(super) results: &'a Results,
     palette: &'a Palette,
-    /// Width of charts that have no fixed width.
+    /// Width of charts that have no fixed width, and of the others.
     width: f64,
+    column: f64,
+    legend: Legend,
+    /// Part of the run that is drawn, in seconds.
+    part: Option<(f64, f64)>,
     /// The experiment's rows with their styles.
     styles: Vec<(&'a str, Style)>,
 }
@@ -69,8 +80,26 @@ impl<'a> Source<'a> {
             results,
             palette,
             width,
+            column: WIDTH,
+            legend: Legend::Top,
+            part: None,
             styles: rows.into_iter().map(|(label, _)| label).zip(styles).collect(),
         }
+    }
+
+    /// Returns the start of the part that is drawn.
+    fn start(&self) -> f64 {
+        self.part.map_or(0.0, |(start, _)| start)
+    }
+
+    /// Describes a chart without lines.
+    fn without_series(&self) -> &'static str {
+        if self.part.is_some() { "no samples in this part of the run" } else { "no time series" }
+    }
+
+    /// Returns the layout of a chart with and without a fixed width.
+    fn layout(&self, is_fixed: bool) -> Layout {
+        Layout { width: if is_fixed { self.column } else { self.width }, legend: self.legend }
     }
 
     /// Returns the style of a row.
@@ -97,9 +126,25 @@ pub(super) fn draw_envelopes(title: &str, names: [&str; 2], clouds: &[Cloud]) ->
     envelope::draw(title, names, clouds)
 }
 
+/// Draws a chart for paper, in its width and size of text.
+pub(super) fn draw_printed(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
+    let unit = chart.print.font_size() / TEXT / POINTS;
+    let width = chart.print.width() / unit;
+    let source = Source { width, column: width, styles: source.styles.clone(), ..*source };
+    let figures = draw(&source, chart).into_iter();
+    figures.map(|figure| Figure { unit: Some(unit), ..figure }).collect()
+}
+
 /// Draws a chart. Its figures share their scales unless their values are too different.
 pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
-    let Chart { title, mark, rows, scale, y_scale, together, data } = chart;
+    let cropped = part::crop(source.results, chart);
+    let (results, part) = cropped.as_ref().map_or((source.results, None), |(all, part)| (all, Some(*part)));
+    let legend = chart.print.legend.unwrap_or_default();
+    draw_all(&Source { results, part, legend, styles: source.styles.clone(), ..*source }, chart)
+}
+
+fn draw_all(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
+    let Chart { title, mark, rows, scale, y_scale, together, print, data } = chart;
     let figures = match data {
         Data::Series { columns, interval, .. } if *mark == Mark::Area => {
             areas::draw(source, title, columns, rows, *interval)
@@ -114,8 +159,11 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
             )
         }
         Data::Shares { metric } => shares::draw(source, title, rows, metric),
-        Data::Packets { start, end } => sequence::draw(source, title, rows, (*start, *end)),
-        Data::Script { steps } => vec![sequence::draw_script(title, steps)],
+        Data::Packets { start, end } => {
+            let within = (print.from.unwrap_or(*start).max(*start), print.to.unwrap_or(*end).min(*end));
+            sequence::draw(source, title, rows, within)
+        }
+        Data::Script { steps } => vec![sequence::draw_script(source.column, title, steps)],
         Data::Cells { x, metrics, overlaid, published, spots } => {
             let (mark, y_scale, overlaid, published) = (*mark, *y_scale, *overlaid, *published);
             let cells = cells::Cells { title, mark, y_scale, x, metrics, overlaid, published, spots };

@@ -12,7 +12,7 @@ use super::ellipse::Ellipse;
 use super::frame::{Frame, Plot};
 use super::kinds::{Kind, Kinds, distinct};
 use super::place::{self, Area};
-use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
+use super::svg::{self, Anchor, Figure, SMALL, TEXT};
 use super::{Source, path, reference, sharing, wanted};
 use crate::colours::{MUTED, PAPER};
 use crate::number;
@@ -20,7 +20,8 @@ use results::network::{Course, Network};
 use results::summary::{Cell, FlowRow, Variant};
 
 const LEFT: f64 = 50.0;
-const RIGHT: f64 = WIDTH - 14.0;
+/// Distance of the plot from the right edge.
+const RIGHT: f64 = 14.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = TOP + 270.0;
 /// Smallest span of an RTT axis, as a share of its highest value.
@@ -130,7 +131,7 @@ pub(super) fn draw(source: &Source<'_>, chart: &Points<'_>) -> Vec<Figure> {
     let shown: Vec<Vec<Cloud<'_>>> = variants.iter().map(|v| clouds(source, v, chart)).collect();
     let lines: Vec<Limits> = variants.iter().map(|v| Limits::new(source, v, chart)).collect();
     let (ys, y_is_shared) = y_scales(chart, &shown, &lines);
-    let (xs, x_is_shared) = x_scales(chart, &shown, &lines);
+    let (xs, x_is_shared) = x_scales(source.column, chart, &shown, &lines);
     let x_name = if x_is_shared && y_is_shared {
         name(chart.x())
     } else {
@@ -187,9 +188,15 @@ fn log_scale(values: impl Iterator<Item = f64>) -> Scale {
 
 /// Returns the scale of each figure's x axis, and whether all are the same. They differ if a figure
 /// would use only a small part of its width.
-fn x_scales(chart: &Points<'_>, shown: &[Vec<Cloud<'_>>], lines: &[Limits]) -> (Vec<Scale>, bool) {
+fn x_scales(
+    width: f64,
+    chart: &Points<'_>,
+    shown: &[Vec<Cloud<'_>>],
+    lines: &[Limits],
+) -> (Vec<Scale>, bool) {
     let place = |scale: Scale| {
-        let (left, right) = if chart.falls() { (RIGHT, LEFT) } else { (LEFT, RIGHT) };
+        let right = width - RIGHT;
+        let (left, right) = if chart.falls() { (right, LEFT) } else { (LEFT, right) };
         scale.in_unit(chart.x().unit()).on(left, right)
     };
     let values = |clouds: &Vec<Cloud<'_>>| {
@@ -306,20 +313,24 @@ impl<'a> Appearance<'a> {
 
 impl Plane<'_> {
     fn figure(&self, title: &str, variant: &str, clouds: &[Cloud<'_>]) -> Figure {
-        let mut frame = Frame::new(WIDTH);
+        let mut frame = Frame::new(self.figure_width());
         frame.bottom = BOTTOM;
         let rises = self.chart.y().unit() == "Mbit/s";
         frame.draw(html! {
             (self.plot.grid(true))
             (self.plot.axis())
             (self.references())
-            @if self.chart.falls() && rises { (better()) }
+            @if self.chart.falls() && rises { (better(self.figure_width() - RIGHT)) }
             @for cloud in clouds { (self.scatter(cloud)) }
             (self.means(clouds))
-            @if clouds.is_empty() { (svg::placeholder(WIDTH, f64::midpoint(TOP, BOTTOM), "no flows")) }
+            @if clouds.is_empty() { (svg::placeholder(self.figure_width(), f64::midpoint(TOP, BOTTOM), "no flows")) }
         });
         frame.axes(&self.plot, [self.x_name, &name(self.chart.y())], Some(self.remark()));
         frame.figure(format!("point-{}", self.chart.x()), title, variant)
+    }
+
+    fn figure_width(&self) -> f64 {
+        self.appearance.source.column
     }
 
     fn remark(&self) -> &'static str {
@@ -345,7 +356,7 @@ impl Plane<'_> {
                 (svg::text(x - 4.0, BOTTOM - 5.0, SMALL, MUTED, Anchor::End, "base RTT"))
             }
             @if let Some(y) = capacity {
-                (dashed(format!("M{} {}H{}", svg::px(LEFT), svg::px(y), svg::px(RIGHT)), "capacity"))
+                (dashed(format!("M{} {}H{}", svg::px(LEFT), svg::px(y), svg::px(self.plot.sides().1)), "capacity"))
                 (svg::text(LEFT + 4.0, y - 4.0, SMALL, MUTED, Anchor::Start, "capacity"))
             }
         }
@@ -375,7 +386,8 @@ impl Plane<'_> {
         let space = Area::inside(&self.plot);
         let points: Vec<_> = clouds.iter().map(|c| self.plot.at(c.ellipse.centre)).collect();
         let names: Vec<_> = clouds.iter().map(|c| self.appearance.name(c)).collect();
-        let short: Vec<_> = names.iter().map(|n| svg::shortened(n, TEXT, WIDTH / 3.0)).collect();
+        let short: Vec<_> =
+            names.iter().map(|n| svg::shortened(n, TEXT, self.figure_width() / 3.0)).collect();
         let sizes: Vec<_> = short.iter().map(|n| (svg::text_width(n, TEXT), TEXT)).collect();
         let labels = place::labels(&points, &sizes, &space, self.obstacles(clouds));
         html! {
@@ -391,8 +403,8 @@ impl Plane<'_> {
 }
 
 /// Draws an arrow to the best corner.
-fn better() -> Markup {
-    let (x, y) = (RIGHT - 2.0, TOP - 18.0);
+fn better(right: f64) -> Markup {
+    let (x, y) = (right - 2.0, TOP - 18.0);
     let shaft = format!("M{} {}l10-10m-7 0h7v7", svg::px(x - 10.0), svg::px(y + 11.0));
     html! {
         (svg::text(x - 16.0, TOP - 8.0, SMALL, MUTED, Anchor::End, "better"))

@@ -8,7 +8,7 @@ use units::Duration;
 
 use super::axis::Scale;
 use super::frame::Frame;
-use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH, px};
+use super::svg::{self, Anchor, Figure, SMALL, TEXT, px};
 use super::{Source, wanted};
 use crate::colours::{AXIS, INK, MUTED, colour};
 use results::exchange::{Exchange, Step, StepKind};
@@ -50,18 +50,24 @@ pub(super) fn draw(
             let left_out = exchange.left_out;
             let remark = (left_out > 0).then(|| format!("{left_out} further steps are not drawn"));
             let usual = Usual::new(&steps);
-            figures.push(figure((title, &parts.join(", ")), (&steps, usual), (from, to), remark));
+            figures.push(figure(
+                source.column,
+                (title, &parts.join(", ")),
+                (&steps, usual),
+                (from, to),
+                remark,
+            ));
         }
     }
     if figures.is_empty() {
         let why = "no packets in this part of the run";
-        figures.push(Frame::placeholder(WIDTH, why).figure("sequence", title, ""));
+        figures.push(Frame::placeholder(source.column, why).figure("sequence", title, ""));
     }
     figures
 }
 
 /// Draws an exchange that the file lists.
-pub(super) fn draw_script(title: &str, script: &[ScriptStep]) -> Figure {
+pub(super) fn draw_script(width: f64, title: &str, script: &[ScriptStep]) -> Figure {
     let kind = |step: &ScriptStep| match step.from {
         Some(ScriptEnd::Sender) => StepKind::Data,
         Some(ScriptEnd::Receiver) => StepKind::Reply,
@@ -78,17 +84,18 @@ pub(super) fn draw_script(title: &str, script: &[ScriptStep]) -> Figure {
     let start = script.first().map_or(Duration::ZERO, |step| step.at);
     let remark = Some("scripted in the file, not the result of a run".to_owned());
     let steps: Vec<&Step> = steps.iter().collect();
-    figure((title, ""), (&steps, Usual::of_script(&steps)), (start, end), remark)
+    figure(width, (title, ""), (&steps, Usual::of_script(&steps)), (start, end), remark)
 }
 
 /// Draws these steps between two times.
 fn figure(
+    width: f64,
     (title, name): (&str, &str),
     (steps, usual): (&[&Step], Usual),
     (from, to): (Duration, Duration),
     remark: Option<String>,
 ) -> Figure {
-    let mut frame = Frame::new(WIDTH);
+    let mut frame = Frame::new(width);
     let last = steps.iter().map(|s| s.arrives.unwrap_or(s.at)).fold(0.0, f64::max);
     let end = last.min(to.as_secs_f64()).max(from.as_secs_f64() + f64::EPSILON);
     let height = (steps.len() as f64 * STEP).clamp(HEIGHTS.0, HEIGHTS.1);
@@ -98,7 +105,7 @@ fn figure(
     let (top, bottom) = plot.span();
     // Time runs downwards.
     let down = time.on(top, bottom);
-    let ends = (ENDS.0 * WIDTH, ENDS.1 * WIDTH);
+    let ends = (ENDS.0 * width, ENDS.1 * width);
     let head = top - 8.0;
     frame.draw(html! {
         (svg::text(ends.0, head, TEXT, INK, Anchor::Middle, "sender"))
@@ -110,8 +117,8 @@ fn figure(
         (svg::line(ends.0, top, ends.0, bottom, AXIS))
         (svg::line(ends.1, top, ends.1, bottom, AXIS))
         @for step in steps { (arrow(step, ends, &down, &usual)) }
-        (texts(steps, StepKind::Reply, ends.1 + 6.0, (&down, bottom)))
-        (texts(steps, StepKind::Data, ends.0 - 6.0, (&down, bottom)))
+        (texts(steps, StepKind::Reply, (ends.1 + 6.0, width - ends.1 - 10.0), (&down, bottom)))
+        (texts(steps, StepKind::Data, (ends.0 - 6.0, ends.0 - 58.0), (&down, bottom)))
     });
     frame.foot("", &remark.into_iter().collect::<Vec<_>>());
     frame.draw(svg::text(38.0, head, SMALL, MUTED, Anchor::End, "ms"));
@@ -199,10 +206,9 @@ fn arrow(step: &Step, (left, right): (f64, f64), time: &Scale, usual: &Usual) ->
 
 /// Draws the texts of one side: those of the sender include its decisions. Texts that would overlap
 /// move down, and are left out if they would be too far from their step.
-fn texts(steps: &[&Step], side: StepKind, x: f64, (time, bottom): (&Scale, f64)) -> Markup {
+fn texts(steps: &[&Step], side: StepKind, (x, space): (f64, f64), (time, bottom): (&Scale, f64)) -> Markup {
     let of_receiver = side == StepKind::Reply;
-    let (anchor, space) =
-        if of_receiver { (Anchor::Start, WIDTH - x - 4.0) } else { (Anchor::End, x - 52.0) };
+    let anchor = if of_receiver { Anchor::Start } else { Anchor::End };
     let mut free = f64::NEG_INFINITY;
     let mut placed = Vec::new();
     for step in steps.iter().filter(|step| (step.kind == StepKind::Reply) == of_receiver) {
@@ -239,7 +245,7 @@ mod tests {
         }];
         let palette = Palette::new(&experiments);
         let part = (Duration::ZERO, Duration::from_secs(1));
-        let figures = draw(&Source::new(&experiments[0], &palette, WIDTH), "T", &[], part);
+        let figures = draw(&Source::new(&experiments[0], &palette, 430.0), "T", &[], part);
         figures.iter().map(|figure| figure.body.0.clone()).collect()
     }
 
@@ -281,13 +287,13 @@ mod tests {
             step(200, None, None, "timer"),
             step(227, Some(ScriptEnd::Receiver), Some(252), "ACK 2"),
         ];
-        let drawn = draw_script("T", &script).body.0;
+        let drawn = draw_script(430.0, "T", &script).body.0;
         assert_eq!((drawn.matches("l6 6m-6 0l6 -6").count(), drawn.matches("<circle").count()), (1, 1));
         assert!(drawn.contains("not the result of a run") && drawn.contains(">ACK 2<"), "{drawn}");
         // A lost one is crossed out also at the end, alone, and if none of its kind arrives.
         let last = [script[1].clone(), step(300, Some(ScriptEnd::Receiver), None, "ACK 1")];
         for script in [&last[..], &last[1..]] {
-            let drawn = draw_script("T", script).body.0;
+            let drawn = draw_script(430.0, "T", script).body.0;
             assert_eq!(drawn.matches("l6 6m-6 0l6 -6").count(), 1, "{drawn}");
         }
     }

@@ -6,16 +6,16 @@ use experiment::row::RowLabel;
 use maud::{Markup, html};
 
 use super::axis::{Scale, is_drawable};
-use super::frame::Frame;
+use super::frame::{Frame, Layout};
 use super::kinds::{Kind, Kinds, distinct};
 use super::runs::Run;
-use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
+use super::svg::{self, Anchor, Figure, SMALL, TEXT};
 use super::{Source, hatching, wanted};
 use crate::colours::{INK, MUTED, PAPER};
 use crate::number;
 
 const LEFT: f64 = 12.0;
-const RIGHT: f64 = WIDTH - 14.0;
+const RIGHT: f64 = 14.0;
 /// Height of a row, of its words and of its bar.
 const ROW: (f64, f64, f64) = (60.0, 23.0, 22.0);
 /// Length of the fair-share marks: between kinds, and between flows.
@@ -39,7 +39,9 @@ pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[RowLabel], metric: 
     let shown: Vec<Vec<Division<'_>>> = variants.iter().map(divisions).collect();
     let all = shown.iter().flatten().flat_map(|run| &run.kinds);
     let kinds = Kinds::new(source, all.map(|(kind, _)| *kind));
-    variants.iter().zip(&shown).map(|(v, runs)| figure(title, &v.name, runs, &kinds, metric)).collect()
+    let layout = source.layout(true);
+    let each = variants.iter().zip(&shown);
+    each.map(|(v, runs)| figure(layout, (title, &v.name), runs, &kinds, metric)).collect()
 }
 
 fn division<'a>(
@@ -60,18 +62,24 @@ fn division<'a>(
     (!kinds.is_empty()).then_some(Division { row, kinds })
 }
 
-fn figure(title: &str, variant: &str, runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> Figure {
+fn figure(
+    layout: Layout,
+    (title, variant): (&str, &str),
+    runs: &[Division<'_>],
+    kinds: &Kinds<'_>,
+    metric: &Metric,
+) -> Figure {
     let frame = match runs {
-        [] => Frame::placeholder(WIDTH, "no flows"),
-        _ => bars(runs, kinds, metric),
+        [] => Frame::placeholder(layout.width, "no flows"),
+        _ => bars(layout, runs, kinds, metric),
     };
     frame.figure("bar-flow", title, variant)
 }
 
-fn bars(runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> Frame {
+fn bars(layout: Layout, runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> Frame {
     let shown: Vec<_> = runs.iter().flat_map(|run| &run.kinds).map(|(kind, _)| *kind).collect();
-    let mut frame = kinds.frame(WIDTH, &shown);
-    frame.sides = (LEFT, RIGHT);
+    let mut frame = kinds.frame(layout, &shown);
+    frame.sides = (LEFT, frame.width - RIGHT);
     let percent = Scale::exact(0.0, 100.0, 5);
     let plot = frame.plot(4.0, ROW.0 * runs.len() as f64, &percent, &percent);
     let (first, end) = plot.span();
@@ -89,11 +97,12 @@ fn bars(runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> Frame {
 /// Draws a row's words above its bar.
 fn draw_run(run: &Division<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64, with_name: bool) -> Markup {
     let words = run.words();
-    let space = RIGHT - LEFT - svg::text_width(&words, SMALL) - 10.0;
+    let (left, right) = (percent.left(), percent.right());
+    let space = right - left - svg::text_width(&words, SMALL) - 10.0;
     let baseline = top + ROW.1 - 8.0;
     html! {
-        @if with_name { (svg::label(LEFT, baseline, TEXT, Anchor::Start, space, run.row)) }
-        (svg::text(RIGHT, baseline, SMALL, MUTED, Anchor::End, &words))
+        @if with_name { (svg::label(left, baseline, TEXT, Anchor::Start, space, run.row)) }
+        (svg::text(right, baseline, SMALL, MUTED, Anchor::End, &words))
         (bar(run, kinds, percent, top + ROW.1))
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn combine(source: &Source<'_>, figures: Vec<Figure>) -> Vec<Figure> 
         top += NAME + row.iter().map(|figure| figure.height).fold(0.0, f64::max) + 8.0;
     }
     let body = html! { @for panel in drawn { (panel) } };
-    vec![Figure { kind, title, variant: String::new(), width, height: top, body }]
+    vec![Figure { kind, title, variant: String::new(), width, height: top, unit: None, body }]
 }
 
 /// Draws a figure as a panel. Its plots keep their own pixels.

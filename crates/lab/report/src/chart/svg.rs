@@ -21,6 +21,8 @@ use crate::styles::Style;
 pub(crate) const WIDTH: f64 = 430.0;
 /// Width of a chart across a wide page.
 pub(crate) const WIDE: f64 = 1000.0;
+/// Typefaces of a chart in a file.
+pub(crate) const TYPEFACE: &str = "Helvetica, Arial, sans-serif";
 /// Text size.
 pub(super) const TEXT: f64 = 12.0;
 /// Text size of tick labels and numbers.
@@ -42,6 +44,8 @@ pub(crate) struct Figure {
     /// Width: [`WIDTH`], or [`WIDE`] for a chart across the page.
     pub(super) width: f64,
     pub(super) height: f64,
+    /// Millimetres of a pixel on paper. `None` for a chart without a size.
+    pub(super) unit: Option<f64>,
     /// Content of the `svg` element.
     pub(super) body: Markup,
 }
@@ -72,10 +76,12 @@ impl Figure {
     /// Draws the chart for a file: on a white background, with size and typeface.
     pub(crate) fn standalone(&self) -> Markup {
         let (width, height) = (px(self.width), px(self.height));
+        let size =
+            |length: f64| self.unit.map_or_else(|| px(length), |unit| format!("{:.4}mm", length * unit));
         html! {
             (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
-            svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) }
-                font-family="Helvetica, Arial, sans-serif" {
+            svg xmlns="http://www.w3.org/2000/svg" width=(size(self.width)) height=(size(self.height)) viewBox={ "0 0 " (width) " " (height) }
+                font-family=(TYPEFACE) {
                 title { (self.name()) }
                 rect width=(width) height=(height) fill=(PAPER) {}
                 (self.body)
@@ -177,15 +183,30 @@ pub(super) fn plot_at(x: &Scale, y: &Scale, stops: &[f64], inner: &Markup) -> Ma
 /// Draws vertical grid lines with their labels below.
 pub(super) fn grid_x(scale: &Scale, top: f64, bottom: f64, with_labels: bool) -> Markup {
     html! {
+        @let named = if with_labels { apart(scale) } else { Vec::new() };
         g class="ticks" {
             @for tick in &scale.ticks {
                 (line(scale.at(*tick), top, scale.at(*tick), bottom, GRID))
-                @if with_labels {
+                @if named.contains(tick) {
                     (text(scale.at(*tick), bottom + 15.0, SMALL, MUTED, Anchor::Middle, &scale.label(*tick)))
                 }
             }
         }
     }
+}
+
+/// Returns the ticks whose labels do not overlap the one before.
+fn apart(scale: &Scale) -> Vec<f64> {
+    let mut last: Option<(f64, f64)> = None;
+    let is_free = |tick: &f64| {
+        let (at, half) = (scale.at(*tick), text_width(&scale.label(*tick), SMALL) / 2.0 * TOO_WIDE);
+        let is_free = last.is_none_or(|(before, width)| (at - before).abs() > half + width);
+        if is_free {
+            last = Some((at, half));
+        }
+        is_free
+    };
+    scale.ticks.iter().copied().filter(is_free).collect()
 }
 
 /// Draws horizontal grid lines with their labels on the left.
@@ -216,9 +237,17 @@ pub(super) fn y_axis_name(top: f64, bottom: f64, name: &str) -> Markup {
     }
 }
 
+/// Length of a curve's sample in a legend.
+const SWATCH: f64 = 26.0;
+
+/// Returns the width of a legend with a name per line.
+pub(super) fn legend_width(entries: &[(&str, &Style)]) -> f64 {
+    let widest = entries.iter().map(|(name, _)| text_width(name, TEXT)).fold(0.0, f64::max);
+    if widest > 0.0 { SWATCH + 24.0 + widest } else { 0.0 }
+}
+
 /// Draws names with a sample of each curve, in as many lines as needed. Returns the height.
 pub(super) fn legend(width: f64, top: f64, entries: &[(&str, &Style)], weight: f64) -> (Markup, f64) {
-    const SWATCH: f64 = 26.0;
     const LINE: f64 = 18.0;
     let (mut x, mut y) = (8.0, top + 12.0);
     let mut marks = Vec::new();
@@ -252,6 +281,9 @@ fn swatch(x: f64, y: f64, length: f64, style: &Style, weight: f64) -> Markup {
     }
 }
 
+/// Share of an estimated width that a text at least has. Most texts are narrower than estimated.
+pub(crate) const TOO_WIDE: f64 = 0.95;
+
 /// Estimates the width of a text in a common sans-serif typeface, rather too wide than too narrow.
 pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(|c| size * letter_width(c)).sum()
@@ -266,6 +298,24 @@ fn letter_width(c: char) -> f64 {
         c if u32::from(c) >= 0x1100 => 1.05,
         _ => 0.58,
     }
+}
+
+/// Wraps a small text to this width. Returns `None` if a word is wider.
+pub(super) fn wrapped(text: &str, space: f64) -> Option<Vec<String>> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        if text_width(word, SMALL) > space {
+            return None;
+        }
+        match lines.last_mut() {
+            Some(line) if text_width(&format!("{line} {word}"), SMALL) <= space => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    Some(lines)
 }
 
 /// Shortens a text to `space`. The beginning and the end are kept around an ellipsis, because

@@ -111,6 +111,8 @@ fn every_mark_of_runs_is_drawn() {
         colour,
         strips,
         interval,
+        overlaid: false,
+        ticks: Vec::new(),
     };
     let second = Some(Duration::from_secs(1));
     let metric = |metric: &str| Data::Shares { metric: metric.into() };

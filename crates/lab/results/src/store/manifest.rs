@@ -28,7 +28,8 @@ pub struct Manifest {
     /// a part of the id.
     #[serde(default)]
     pub reading: String,
-    /// Additional recordings: qlog, and windows that are not in `[windows]`.
+    /// Additional recordings: qlog, windows that are not in `[windows]`, and losses and CE marks over
+    /// time (`signals`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recording: Vec<String>,
     /// World of the runs.

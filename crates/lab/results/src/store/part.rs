@@ -26,15 +26,17 @@ pub struct Part {
 }
 
 impl Part {
-    /// Converts samples of a run of this case.
-    pub fn new(variant: &str, row: RowLabel, repetition: u32, series: Series) -> Self {
+    /// Converts samples of a run of this case. `signals` keeps the columns [`SIGNALS`].
+    ///
+    /// [`SIGNALS`]: experiment::chart::SIGNALS
+    pub fn new(variant: &str, row: RowLabel, repetition: u32, series: Series, signals: bool) -> Self {
         let mut shared = Columns::new();
         put(&mut shared, "queue_bytes", RunLength::from_values(&series.backlog));
         put(&mut shared, "drops", RunLength::from_values(&series.drops));
         put(&mut shared, "ping_ms", RunLength::from_values(&series.probe_ms));
         put(&mut shared, "udp_mbit_s", RunLength::from_values(&series.udp_mbit_s));
         let times = RunLength::from_values(&series.times);
-        let flows = (0..).zip(series.flows.into_iter().map(of_flow)).collect();
+        let flows = (0..).zip(series.flows.into_iter().map(|flow| of_flow(flow, signals))).collect();
         Self { variant: variant.to_owned(), row, repetition, times, shared, flows }
     }
 
@@ -83,7 +85,7 @@ impl Part {
 
 /// Returns the columns of a flow: all variables of the controller, and other columns that have
 /// values.
-fn of_flow(flow: FlowSeries) -> Columns {
+fn of_flow(flow: FlowSeries, signals: bool) -> Columns {
     let mut own: Columns = flow.inner.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
     put(&mut own, "cwnd_bytes", flow.cwnd);
     put(&mut own, "bytes_in_flight", flow.bytes_in_flight);
@@ -93,6 +95,10 @@ fn of_flow(flow: FlowSeries) -> Columns {
     put(&mut own, "goodput_mbit_s", flow.goodput_mbit_s);
     put(&mut own, "media_mbit_s", flow.media_mbit_s);
     put(&mut own, "owd_ms", flow.owd_ms);
+    if signals {
+        put(&mut own, "lost_packets", flow.lost_packets);
+        put(&mut own, "ce_packets", flow.ce_packets);
+    }
     own
 }
 

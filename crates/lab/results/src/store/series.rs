@@ -131,9 +131,9 @@ pub(super) struct ChartSelection<'a> {
 impl<'a> ChartSelection<'a> {
     pub(super) fn from_summary(summary: &'a Summary) -> Self {
         let (mut all, mut columns) = (Vec::new(), BTreeSet::new());
-        for chart in summary.charts.iter().filter(|chart| !chart.columns().is_empty()) {
+        for chart in summary.charts.iter().filter(|chart| chart.columns().next().is_some()) {
             all.push(&chart.rows[..]);
-            columns.extend(chart.columns().iter().map(String::as_str));
+            columns.extend(chart.columns().map(String::as_str));
         }
         Self { rows: all, columns, first: BTreeMap::new(), every_run: false }
     }

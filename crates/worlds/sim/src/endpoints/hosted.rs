@@ -129,7 +129,7 @@ impl Hosted {
 
     /// Returns the state at the time of a sample.
     pub(crate) fn sample(&self, now: Time, record: &mut Record) -> FlowSample {
-        self.guest.observe().sample(self.runs(now, record), record)
+        self.guest.observe().sample(self.runs(now, record), record, self.stats().lost())
     }
 
     /// Returns the state at a pause.

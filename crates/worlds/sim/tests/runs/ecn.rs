@@ -48,6 +48,24 @@ fn run_checked(s: &Scenario) -> Outcome {
     run(s)
 }
 
+/// The counters over time never fall, and end at those of the whole run.
+#[test]
+fn losses_and_marks_over_time() {
+    let flows = vec![marking(quic_flow("name = 'cubic'")), quic_flow("name = 'cubic'")];
+    let mut s = managed(codel(), 5, flows);
+    s.series = Some(MS * 10);
+    let out = run_checked(&s);
+    for (flow, series) in out.flows.iter().zip(&out.series.flows) {
+        let totals = [(&series.lost_packets, flow.stats.lost()), (&series.ce_packets, flow.ecn.ce)];
+        for (column, total) in totals {
+            let counts = column.to_vec();
+            assert!(counts.windows(2).all(|pair| pair[0] <= pair[1]), "{counts:?}");
+            assert_eq!(counts.last(), Some(&(total as f64)));
+        }
+    }
+    assert!(out.flows[0].ecn.ce > 0 && out.flows[1].stats.lost() > 0);
+}
+
 /// Debug builds compare the totals of every ACK with the packets that arrived (`receiving_end.rs`).
 /// Here, under loss, reordering, jitter and one ACK for ten packets, the marks that arrive are
 /// those the link made. None is invented, none is lost except with its packet, and validation

@@ -52,12 +52,14 @@ fn same_samples(what: &str, seldom: &Outcome, often: &Outcome) {
         let mean = |values: &[f64]| Some(values.iter().sum::<f64>() / values.len() as f64);
         // A flow that is done has no delay, not even of its last packet.
         let runs = seldom.cwnd.to_vec();
-        let columns: [Column<'_>; 6] = [
+        let columns: [Column<'_>; 8] = [
             ("cwnd", &seldom.cwnd, &often.cwnd, last),
             ("bytes in flight", &seldom.bytes_in_flight, &often.bytes_in_flight, last),
             ("smoothed RTT", &seldom.smoothed_rtt_ms, &often.smoothed_rtt_ms, last),
             ("latest RTT", &seldom.latest_rtt_ms, &often.latest_rtt_ms, last),
             ("delay", &seldom.owd_ms, &often.owd_ms, newest),
+            ("losses", &seldom.lost_packets, &often.lost_packets, last),
+            ("marks", &seldom.ce_packets, &often.ce_packets, last),
             ("goodput", &seldom.goodput_mbit_s, &often.goodput_mbit_s, mean),
         ];
         for (name, seldom, often, of) in columns {

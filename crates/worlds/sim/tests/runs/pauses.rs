@@ -222,7 +222,8 @@ fn series_in_parts() {
         let flows = series.flows.iter().map(|flow| {
             let own = [&flow.cwnd, &flow.bytes_in_flight, &flow.smoothed_rtt_ms, &flow.latest_rtt_ms];
             let more = [&flow.goodput_mbit_s, &flow.media_mbit_s, &flow.owd_ms];
-            own.into_iter().chain(more).map(RunLength::to_vec).collect::<Vec<_>>()
+            let signals = [&flow.lost_packets, &flow.ce_packets];
+            own.into_iter().chain(more).chain(signals).map(RunLength::to_vec).collect::<Vec<_>>()
         });
         let path = [&series.times, &series.backlog, &series.drops].map(Clone::clone).to_vec();
         std::iter::once(path).chain(flows).flatten().collect::<Vec<_>>()

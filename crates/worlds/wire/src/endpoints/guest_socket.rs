@@ -268,7 +268,7 @@ impl GuestSocket {
     /// Takes a sample for the series.
     pub(crate) fn sample(&mut self, now: Time) {
         let running = self.record.started <= now && !self.is_done();
-        let flow = self.guest.observe().sample(running, &mut self.record);
+        let flow = self.guest.observe().sample(running, &mut self.record, self.guest.stats().lost());
         let mut inner = Vec::new();
         if let Some(controller) = self.guest.controller().filter(|_| running) {
             controller.trace(&mut |name, value| inner.push((name, value)));

@@ -95,6 +95,8 @@ impl Ticks {
                 latest_rtt: newest(&flow.rtts, tick, |rtt| rtt.0).map(|(_, rtt)| rtt),
                 delivered,
                 made: None,
+                lost: None,
+                ce: None,
                 owd: arrival.filter(|arrival| arrival.0 + self.interval > tick).map(|(.., owd)| owd),
             };
             sampler.sample(before, self.interval, &sample, |put| {

@@ -10,6 +10,7 @@ use crate::file::labels::{Labels, read_table_metric};
 use crate::file::sweep::{self, Channel, Key, Roles};
 use crate::file::vary::Case;
 use crate::metric::Metric;
+use crate::print::Print;
 
 /// Most panels of a chart without `y`.
 const MAX_PANELS: usize = 4;
@@ -183,7 +184,7 @@ pub(crate) fn default_chart(title: &str, cases: &[Case], labels: &Labels, with_s
         Some(x) => (Mark::Line, true, cells(Channel::Key(x), false, true)),
         None if with_series => {
             let columns = runs::DEFAULT_COLUMNS.map(str::to_owned).to_vec();
-            (Mark::Line, false, Data::Series { columns, colour: None, strips: None, interval: None })
+            (Mark::Line, false, runs::plain(columns))
         }
         None => (Mark::Bar, false, cells(Channel::Row, true, false)),
     };
@@ -194,6 +195,7 @@ pub(crate) fn default_chart(title: &str, cases: &[Case], labels: &Labels, with_s
         scale: ScaleKind::Linear,
         y_scale: ScaleKind::Linear,
         together,
+        print: Print::default(),
         data,
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use congestion::{PathInfo, STATE};
 
+use crate::chart::SIGNALS;
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::vary::Case;
@@ -29,7 +30,7 @@ pub(super) fn read(at: &Cursor<'_>, cases: &[Case]) -> Result<Vec<String>, Diagn
 
 fn read_one(at: &Cursor<'_>, cases: &[Case]) -> Result<String, Diagnostic> {
     let column: String = at.read()?;
-    let common = || FLOW_COLUMNS.iter().chain(&PATH_COLUMNS).copied();
+    let common = || FLOW_COLUMNS.iter().chain(&SIGNALS).chain(&PATH_COLUMNS).copied();
     if common().any(|name| name == column) {
         return Ok(column);
     }
@@ -61,6 +62,30 @@ fn variables(cases: &[Case]) -> Option<Vec<&'static str>> {
         }
     }
     Some(names.into_iter().collect())
+}
+
+/// Refuses columns of different units, which cannot share a panel.
+pub(super) fn check_units(at: &Cursor<'_>, columns: &[String], cases: &[Case]) -> Result<(), Diagnostic> {
+    let own = |column: &str| {
+        let flows = cases.iter().flat_map(|case| case.setup.present());
+        let mut known = flows.flat_map(|flow| flow.config.algorithm.variables());
+        known.find(|variable| variable.name == column).map_or("", |variable| variable.unit)
+    };
+    let unit = |column: &String| match column.as_str() {
+        "bytes_in_flight" => "bytes",
+        "drops" => "packets",
+        name if FLOW_COLUMNS.iter().chain(&SIGNALS).chain(&PATH_COLUMNS).any(|known| *known == name) => {
+            ["mbit_s", "ms", "bytes", "packets"].into_iter().find(|unit| name.ends_with(unit)).unwrap_or("")
+        }
+        name => own(name),
+    };
+    match columns.iter().find(|column| unit(column) != unit(&columns[0])) {
+        Some(other) => {
+            let wrong = format!("`{}` and `{other}` have different units", columns[0]);
+            Err(at.problem(wrong, "draw them in two charts, or remove `colour`"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Reads a column that each flow has and that can be summed, as stacked areas require.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! mark   x                       y                   colour                  drawn from
-//! line   "time"                  columns             "row", "flow"           the series, first repetition
+//! line   "time"                  columns             "row", "flow", "metric" the series, first repetition
 //! area   "time"                  a column            "flow"                  the same, stacked
 //! line   "rtt"                   "cdf"               "row", "variant"        the RTT samples
 //! point  a metric, "rtt"         a metric            "row", "flow"           flows of all repetitions
@@ -31,6 +31,7 @@ use crate::file::rows::Rows;
 use crate::file::tables::define::{Needs, table};
 use crate::file::values::within;
 use crate::file::vary::Case;
+use crate::print::{self, Legend, Print};
 use crate::row::RowLabel;
 
 pub(crate) use cells::default_chart;
@@ -53,7 +54,7 @@ table! {
         /// Y axis: metrics of the table; over `"time"`, columns of the series.
         y: Option<serde_json::Value> = None => later;
         /// Meaning of the colours: `"row"`, `"variant"`, `"flow"`, `"source"` (ours and published),
-        /// `"metric"` or a key of `[vary]`.
+        /// `"metric"` (those of `y` share a panel) or a key of `[vary]`.
         colour: Option<String> = None;
         /// Panels: one for each `"variant"`, `"row"` or value of a key of `[vary]`.
         facet: Option<String> = None => later;
@@ -76,6 +77,26 @@ table! {
             let wrong = |_: &Duration| "the interval is 0 s".to_owned();
             within(|time| *time > Duration::ZERO, wrong, "must be above 0, like \"1 s\"")(at).map(Some)
         };
+        /// Events that lines over `"time"` mark by ticks at the lower and upper edge of each panel:
+        /// `["lost_packets", "ce_packets"]`, for losses and CE marks.
+        ticks: Option<serde_json::Value> = None => later;
+        /// Start of the part of the run that a chart over `"time"` draws. Default: 0 s.
+        #[schemars(with = "Option<String>")]
+        from: Option<Duration> = None;
+        /// End of the part of the run that a chart over `"time"` draws. Default: its end.
+        #[schemars(with = "Option<String>")]
+        to: Option<Duration> = None;
+        /// Width of the chart's file on paper, in mm, cm or in. Default: `"84 mm"`, a column of a
+        /// paper.
+        #[schemars(with = "Option<String>")]
+        width: Option<f64> = None, |at: &Cursor<'_>| read_length(at, print::width);
+        /// Size of the text in the chart's file: `"8 pt"`. Numbers are a little smaller.
+        /// Default: `"9 pt"`, and its smallest numbers have 7..
+        #[schemars(with = "Option<String>")]
+        font_size: Option<f64> = None, |at: &Cursor<'_>| read_length(at, print::font_size);
+        /// Position of the legend: `"top"`, `"bottom"`, `"right"` or `"none"`. Default: `"top"`.
+        #[schemars(with = "Option<String>")]
+        legend: Option<Legend> = None, |at: &Cursor<'_>| at.word("legend", &Legend::WORDS).map(Some);
         /// Start and end of the part of the run that `"sequence"` draws: `["0 s", "0.2 s"]`.
         between: Option<(String, String)> = None => later;
         /// Packets that `"sequence"` draws in place of those of a run, each like `{ at = "0 s", from
@@ -83,6 +104,13 @@ table! {
         /// without `from` is a decision of the sender. The picture says that it is no run.
         script: Option<Vec<serde_json::Value>> = None => later;
     }
+}
+
+fn read_length(at: &Cursor<'_>, parse: fn(&str) -> Result<f64, String>) -> Result<Option<f64>, Diagnostic> {
+    parse(&at.read::<String>()?).map(Some).map_err(|said| {
+        let (wrong, right) = said.split_once("; ").unwrap_or((&said, "write a number and a unit"));
+        at.invalid(wrong, right)
+    })
 }
 
 /// Data of a chart, which decides its keys.
@@ -98,21 +126,22 @@ enum View {
 }
 
 impl View {
-    /// Returns the keys in addition to `mark`, `title`, `x`, `y` and `rows`, which all charts have.
+    /// Returns the keys in addition to `mark`, `title`, `x`, `y`, `rows`, `width` and `font-size`,
+    /// which all charts have.
     fn keys(self, mark: Mark) -> &'static [&'static str] {
         match self {
-            Self::Series => &["colour", "facet", "y-scale", "interval"],
-            Self::Areas => &["colour", "facet", "interval"],
-            Self::Samples => &["colour", "facet", "scale"],
+            Self::Series => &["colour", "facet", "y-scale", "interval", "ticks", "from", "to", "legend"],
+            Self::Areas => &["colour", "facet", "interval", "from", "to", "legend"],
+            Self::Samples => &["colour", "facet", "scale", "legend"],
             Self::Flows => &["colour", "facet", "scale", "y-scale"],
-            Self::Shares => &["colour", "facet"],
+            Self::Shares => &["colour", "facet", "legend"],
             Self::Packets => &["between", "script"],
             Self::Cells(Channel::Key(_)) if matches!(mark, Mark::Line | Mark::Point) => {
-                &["colour", "facet", "scale", "y-scale"]
+                &["colour", "facet", "scale", "y-scale", "legend"]
             }
             // A bar starts at zero, which a logarithmic scale does not have.
-            Self::Cells(_) if mark == Mark::Bar => &["colour", "facet"],
-            Self::Cells(_) => &["colour", "facet", "y-scale"],
+            Self::Cells(_) if mark == Mark::Bar => &["colour", "facet", "legend"],
+            Self::Cells(_) => &["colour", "facet", "y-scale", "legend"],
         }
     }
 
@@ -161,19 +190,21 @@ pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels, cases: &[Case]) -> Resu
         View::Packets => runs::packets(&fields)?,
         View::Cells(x) => cells::cells(&fields, labels, cases, (mark, x), table.scale)?,
     };
-    let ChartTable { title, rows, y_scale, .. } = table;
+    let ChartTable { title, rows, y_scale, from, to, width, font_size, legend, .. } = table;
+    let print = Print { from, to, width, font_size, legend };
+    print.check().map_err(|(key, wrong, right)| fields.at(key).invalid(wrong, right))?;
     let mut scale = table.scale.unwrap_or_default();
     if let Data::Cells { spots, .. } = &mut data {
         // The axis holds the scale, and the spots hold the rows.
         scale = ScaleKind::Linear;
         spots.retain(|spot| rows.is_empty() || rows.contains(&spot.row));
     }
-    Ok(Chart { title, mark, rows, scale, y_scale, together, data })
+    Ok(Chart { title, mark, rows, scale, y_scale, together, print, data })
 }
 
 /// Refuses a known key that has no effect in this chart.
 fn check_keys(fields: &Fields<'_>, view: View, mark: Mark, x: &str) -> Result<(), Diagnostic> {
-    let all = ["mark", "title", "x", "y", "rows"];
+    let all = ["mark", "title", "x", "y", "rows", "width", "font-size"];
     let own = view.keys(mark);
     let idle = ChartTable::known().iter().filter(|key| !all.contains(key) && !own.contains(key));
     let Some((key, at)) = idle.into_iter().find_map(|key| Some((key, fields.get(key)?))) else {

@@ -3,7 +3,7 @@
 
 use units::Duration;
 
-use crate::chart::{Colour, Data, ScriptStep};
+use crate::chart::{Colour, Data, SIGNALS, ScriptStep};
 use crate::diagnostic::Diagnostic;
 use crate::file::chart::channel::read_together;
 use crate::file::chart::columns;
@@ -31,7 +31,19 @@ pub(super) fn series(fields: &Fields<'_>, cases: &[Case], interval: Option<Durat
         Some(at) => columns::read(&at, cases)?,
         None => DEFAULT_COLUMNS.map(str::to_owned).to_vec(),
     };
-    let colour = read_colour(fields, &[("row", Colour::Row), ("flow", Colour::Flow)])?;
+    let by_column = fields.get("colour").filter(|at| at.node().as_str() == Some("metric"));
+    if let Some(at) = &by_column {
+        columns::check_units(at, &columns, cases)?;
+    }
+    let overlaid = by_column.is_some();
+    let colour = match by_column {
+        Some(_) => None,
+        None => read_colour(fields, &[("row", Colour::Row), ("flow", Colour::Flow)])?,
+    };
+    let ticks = fields.get("ticks").map_or(Ok(Vec::new()), |at| {
+        let words = SIGNALS.map(|column| (column, column));
+        at.filled_list()?.iter().map(|tick| tick.word("tick", &words).map(str::to_owned)).collect()
+    })?;
     let facet = fields.get("facet");
     let facet = facet.map(|at| at.word("facet", &[("row", true), ("variant", false)])).transpose()?;
     let strips = match (facet, colour) {
@@ -39,7 +51,12 @@ pub(super) fn series(fields: &Fields<'_>, cases: &[Case], interval: Option<Durat
         (_, Some(_)) => Some(false),
         _ => None,
     };
-    Ok((Data::Series { columns, colour, strips, interval }, facet == Some(false)))
+    Ok((Data::Series { columns, colour, strips, interval, overlaid, ticks }, facet == Some(false)))
+}
+
+/// Returns the data of these columns, drawn by default.
+pub(super) fn plain(columns: Vec<String>) -> Data {
+    Data::Series { columns, colour: None, strips: None, interval: None, overlaid: false, ticks: Vec::new() }
 }
 
 /// Reads `mark = "area", x = "time"`.
@@ -47,7 +64,8 @@ pub(super) fn areas(fields: &Fields<'_>, cases: &[Case], interval: Option<Durati
     let column = fields.get("y").map(|at| columns::read_stackable(&at, cases)).transpose()?;
     let columns = vec![column.unwrap_or_else(|| GOODPUT.to_owned())];
     let colour = read_colour(fields, &[("flow", Colour::Flow)])?;
-    Ok((Data::Series { columns, colour, strips: None, interval }, read_together(fields)?))
+    let data = Data::Series { columns, colour, strips: None, interval, overlaid: false, ticks: Vec::new() };
+    Ok((data, read_together(fields)?))
 }
 
 /// Reads `mark = "line", x = "rtt"`.

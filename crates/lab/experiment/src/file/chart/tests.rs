@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::chart::{Along, Chart, Data, Mark, ScaleKind};
 use crate::file::Experiment;
 use crate::metric::Metric;
+use crate::print::Legend;
 
 const HEAD: &str = "title = \"T\"\nsource = \"S\"\nduration = \"1 s\"\nlink = { rate = \"100 Mbit/s\", delay = \"1 ms\" }\n\
                     [[flow]]\ncontroller = \"cubic\"\n";
@@ -117,7 +118,7 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
             &[
                 "t.toml:15",
                 "does not use `interval`",
-                "its keys: mark, title, x, y, rows, colour, facet, scale, y-scale",
+                "its keys: mark, title, x, y, rows, width, font-size, colour, facet, scale, y-scale, legend",
             ],
         ),
         ("mark = \"bar\"\ny-scale = \"log\"", &["mark = \"bar\" over x = \"row\" does not use `y-scale`"]),
@@ -161,6 +162,55 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
         assert!(parts.iter().all(|part| told.contains(part)), "{keys}\n{told}");
     }
     assert!(plain("mark = \"line\"\nx = \"link.queue\"").unwrap_err().contains("does not vary"));
+}
+
+/// Every chart has a size on paper; those over time have a part, and those with colours a legend.
+#[test]
+fn charts_for_paper() {
+    let size = "width = \"84 mm\"\nfont-size = \"8 pt\"\n";
+    let part = "from = \"0.2 s\"\nto = \"0.8 s\"\n";
+    let chart = plain(&format!("mark = \"line\"\n{size}{part}legend = \"right\"")).unwrap();
+    assert_eq!((chart.print.width(), chart.print.font_size(), chart.print.part()), (84.0, 8.0, (0.2, 0.8)));
+    assert_eq!(chart.print.legend, Some(Legend::Right));
+    let stored = serde_json::to_string(&chart).unwrap();
+    assert_eq!(serde_json::from_str::<Chart>(&stored).unwrap(), chart, "{stored}");
+    assert!(!serde_json::to_string(&plain("mark = \"line\"").unwrap()).unwrap().contains("print"));
+    for mark in ["bar", "point", "area", "sequence\"\nbetween = [\"0 s\", \"1 s\"]#"] {
+        assert!(plain(&format!("mark = \"{mark}\"\n{size}")).is_ok(), "{mark}");
+    }
+    for (keys, says) in [
+        ("mark = \"bar\"\nfrom = \"1 s\"", "does not use `from`"),
+        ("mark = \"line\"\nx = \"rtt\"\nto = \"1 s\"", "does not use `to`"),
+        ("mark = \"sequence\"\nbetween = [\"0 s\", \"1 s\"]\nfrom = \"0 s\"", "does not use `from`"),
+        ("mark = \"point\"\nlegend = \"none\"", "does not use `legend`"),
+        ("mark = \"line\"\nlegend = \"left\"", "unknown legend `left`"),
+        ("mark = \"line\"\nfrom = \"1 s\"\nto = \"1 s\"", "chart.0.to: the end is 1 s, the start 1 s"),
+        ("mark = \"line\"\nwidth = \"84\"", "chart.0.width: `84` is in no known unit"),
+        ("mark = \"line\"\nwidth = \"30 mm\"", "text of 9 pt is too large for 30 mm"),
+        ("mark = \"line\"\nfont-size = \"12 pt\"", "write at most 11.9 pt"),
+    ] {
+        let said = plain(keys).expect_err(keys);
+        assert!(said.contains(says), "{keys}\n{said}");
+    }
+}
+
+/// The window can be drawn beside the bytes in flight, with losses and CE marks as ticks.
+#[test]
+fn columns_of_one_unit_share_a_panel() {
+    let both =
+        "mark = \"line\"\ny = [\"cwnd_bytes\", \"bytes_in_flight\", \"ssthresh\"]\ncolour = \"metric\"\n";
+    let chart = plain(&format!("{both}ticks = [\"lost_packets\", \"ce_packets\"]")).unwrap();
+    let Data::Series { overlaid, ticks, .. } = &chart.data else { panic!("{chart:?}") };
+    assert!(*overlaid && ticks.len() == 2 && chart.has_signals() && chart.columns().count() == 5);
+    assert!(!plain(both).unwrap().has_signals());
+    for (keys, says) in [
+        (both.replace("ssthresh", "latest_rtt_ms"), "`cwnd_bytes` and `latest_rtt_ms` have different units"),
+        ("mark = \"line\"\nticks = [\"drops\"]".to_owned(), "unknown tick `drops`"),
+        ("mark = \"area\"\nticks = [\"ce_packets\"]".to_owned(), "does not use `ticks`"),
+    ] {
+        let said = plain(&keys).expect_err(&keys);
+        assert!(said.contains(says), "{keys}\n{said}");
+    }
 }
 
 /// Columns are those of the file's controllers, including variables that a new controller does not

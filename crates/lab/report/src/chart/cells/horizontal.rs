@@ -8,7 +8,7 @@ use super::pen::{Pen, Slot};
 use super::shared::{Group, Item, Shared};
 use crate::chart::axis::Scale;
 use crate::chart::frame::Frame;
-use crate::chart::svg::{self, Anchor, SMALL, TEXT, WIDTH};
+use crate::chart::svg::{self, Anchor, SMALL, TEXT};
 use crate::colours::{AXIS, INK, MUTED};
 use crate::distinct::distinct;
 use crate::number;
@@ -20,9 +20,9 @@ const BETWEEN: f64 = 5.0;
 const VALUES: f64 = 56.0;
 
 pub(super) fn draw<'a>(shared: &Shared<'a>, variant: &str, spots: &[&'a Spot]) -> Frame {
-    let mut frame = legend(shared, WIDTH);
+    let mut frame = legend(shared);
     frame.bottom += 4.0;
-    frame.sides = (label_room(spots), WIDTH - VALUES);
+    frame.sides = (label_room(spots, frame.width), frame.width - VALUES);
     for group in &shared.groups {
         for facet in distinct(spots.iter().map(|spot| spot.facet.as_str())) {
             panel(&mut frame, shared, spots, group, (variant, facet));
@@ -33,9 +33,9 @@ pub(super) fn draw<'a>(shared: &Shared<'a>, variant: &str, spots: &[&'a Spot]) -
 }
 
 /// Returns the width of the row labels, at most a third of the chart.
-fn label_room(spots: &[&Spot]) -> f64 {
+fn label_room(spots: &[&Spot], width: f64) -> f64 {
     let widest = spots.iter().map(|spot| svg::text_width(spot.row.as_str(), TEXT)).fold(40.0, f64::max);
-    widest.min(WIDTH / 3.0) + 18.0
+    widest.min(width / 3.0) + 18.0
 }
 
 fn panel<'a>(
@@ -49,7 +49,7 @@ fn panel<'a>(
     let items = shared.items(spots, group, Some(facet));
     let heading =
         if facet.is_empty() { group.heading.clone() } else { format!("{}; {facet}", group.heading) };
-    let heading = svg::shortened(&heading, TEXT * 1.06, WIDTH - 12.0);
+    let heading = svg::shortened(&heading, TEXT * 1.06, frame.width - 12.0);
     let is_zero = |item: &Item<'_>| item.value.centre == 0.0 && item.value.published.unwrap_or(0.0) == 0.0;
     if shared.chart.mark == Mark::Bar && items.len() > 1 && items.iter().all(is_zero) {
         // Bars without length would waste space.
@@ -78,7 +78,7 @@ fn panel<'a>(
                 (one(shared, &pen, item, start + each * place as f64, each))
             }
         }
-        @if items.is_empty() { (svg::placeholder(WIDTH, first + 16.0, "no values")) }
+        @if items.is_empty() { (svg::placeholder(frame.width, first + 16.0, "no values")) }
         (svg::line(base(&scale), first, base(&scale), bottom, AXIS))
     });
     frame.bottom = bottom + 30.0;
@@ -92,8 +92,9 @@ fn base(scale: &Scale) -> f64 {
 fn one(shared: &Shared<'_>, pen: &Pen<'_>, item: &Item<'_>, top: f64, height: f64) -> Markup {
     let (ours, theirs) = shared.slots(Slot { middle: top + height / 2.0, width: height - 2.0 });
     let value = number::fixed(item.value.centre, item.metric.decimals(item.value.centre));
+    let edge = pen.value.right() + VALUES - 4.0;
     let number =
-        |y: f64, colour: &str, text: &str| svg::text(WIDTH - 4.0, y, SMALL - 1.0, colour, Anchor::End, text);
+        |y: f64, colour: &str, text: &str| svg::text(edge, y, SMALL - 1.0, colour, Anchor::End, text);
     html! {
         (number(ours.middle + 3.5, INK, &value))
         (shared.mark(pen, item, (ours, theirs), 3.0))

@@ -35,7 +35,7 @@ pub(super) fn draw(source: &Source<'_>, chart: &Cells<'_>, together: bool) -> Ve
 
 fn figure<'a>(shared: &Shared<'a>, variant: &str, spots: &[&'a Spot]) -> Figure {
     let chart = shared.chart;
-    let width = if chart.is_horizontal() { svg::WIDTH } else { shared.source.width };
+    let width = shared.source.layout(chart.is_horizontal()).width;
     let frame = match chart {
         _ if chart.metrics.is_empty() => Frame::placeholder(width, "no metrics"),
         _ if spots.is_empty() => Frame::placeholder(width, "no rows"),
@@ -51,15 +51,16 @@ fn figure<'a>(shared: &Shared<'a>, variant: &str, spots: &[&'a Spot]) -> Figure 
 }
 
 /// Creates a frame with the names of the colours, and the key of published bars.
-fn legend(shared: &Shared<'_>, width: f64) -> Frame {
+fn legend(shared: &Shared<'_>) -> Frame {
+    let layout = shared.source.layout(shared.chart.is_horizontal());
     let entries: Vec<(&str, &Style)> = shared.entries.iter().map(|e| (e.name.as_str(), &e.style)).collect();
     let weight = if is_bars(shared) { svg::BOX } else { svg::PIECE };
     let mut frame = match entries.len() {
-        0 | 1 => Frame::new(width),
-        _ => Frame::with_legend(width, &entries, weight),
+        0 | 1 => Frame::new(layout.width),
+        _ => Frame::with_legend(layout, &entries, weight),
     };
     if shared.has_published {
-        frame.draw(source_key(frame.bottom));
+        frame.draw(source_key(frame.bottom, frame.width));
         frame.bottom += 22.0;
     }
     frame
@@ -72,7 +73,8 @@ fn is_bars(shared: &Shared<'_>) -> bool {
 }
 
 /// Draws the key of a pair of bars.
-fn source_key(top: f64) -> Markup {
+fn source_key(top: f64, width: f64) -> Markup {
+    let right = (width - svg::text_width("published", TEXT) - 36.0).min(268.0);
     let style = Style::plain(MUTED);
     let scale = super::axis::Scale::exact(0.0, 1.0, 1);
     let bar = |x: f64, width: f64, is_ours: bool, name: &str| {
@@ -88,7 +90,7 @@ fn source_key(top: f64) -> Markup {
     html! {
         (bar(8.0, 10.0, true, "ours"))
         (svg::text(40.0, top + 16.0, TEXT, INK, Anchor::Start, "ours, with spread over repetitions"))
-        (bar(268.0, 7.0, false, "published"))
-        (svg::text(300.0, top + 16.0, TEXT, INK, Anchor::Start, "published"))
+        (bar(right, 7.0, false, "published"))
+        (svg::text(right + 32.0, top + 16.0, TEXT, INK, Anchor::Start, "published"))
     }
 }

@@ -76,7 +76,8 @@ impl Names<'_> {
     /// Draws labels in lines if all words fit, otherwise turned.
     fn apart(&self, parts: &[Vec<String>], top: f64) -> (Markup, f64) {
         let wholes: Vec<String> = parts.iter().map(|parts| parts.join(", ")).collect();
-        let wrapped: Option<Vec<_>> = wholes.iter().map(|whole| wrapped(whole, self.space - 4.0)).collect();
+        let wrapped: Option<Vec<_>> =
+            wholes.iter().map(|whole| svg::wrapped(whole, self.space - 4.0)).collect();
         match wrapped.filter(|all| all.iter().all(|lines| lines.len() <= MOST_LINES)) {
             Some(lines) => level(&lines, self.middles, self.space, top),
             None => self.turned(&wholes, top),
@@ -89,7 +90,7 @@ impl Names<'_> {
         let mut height: f64 = 0.0;
         let mut label = |whole: &str, x: f64| {
             let space = LONGEST.min(x / turn.cosine - 8.0);
-            let lines = wrapped(whole, space).filter(|lines| (1..=2).contains(&lines.len()));
+            let lines = svg::wrapped(whole, space).filter(|lines| (1..=2).contains(&lines.len()));
             let lines = lines.unwrap_or_else(|| vec![svg::shortened(whole, SMALL, space)]);
             let widest = lines.iter().map(|line| svg::text_width(line, SMALL)).fold(0.0, f64::max);
             height = height.max(widest * turn.sine + NARROW_LINE * (lines.len() - 1) as f64 * turn.cosine);
@@ -122,24 +123,6 @@ fn level(lines: &[Vec<String>], middles: &[f64], space: f64, top: f64) -> (Marku
         }
     };
     (markup, 4.0 + LINE * most as f64)
-}
-
-/// Wraps a text to this width. Returns `None` if a word is wider.
-fn wrapped(text: &str, space: f64) -> Option<Vec<String>> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        if svg::text_width(word, SMALL) > space {
-            return None;
-        }
-        match lines.last_mut() {
-            Some(line) if svg::text_width(&format!("{line} {word}"), SMALL) <= space => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    Some(lines)
 }
 
 #[cfg(test)]

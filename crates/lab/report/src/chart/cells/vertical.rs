@@ -52,6 +52,7 @@ struct Picture<'p, 'a> {
     name: String,
     facets: Vec<&'a str>,
     columns: usize,
+    width: f64,
 }
 
 pub(super) fn draw<'a>(shared: &Shared<'a>, variant: &str, spots: &[&'a Spot]) -> Frame {
@@ -61,7 +62,9 @@ pub(super) fn draw<'a>(shared: &Shared<'a>, variant: &str, spots: &[&'a Spot]) -
     let most = if shared.source.width > WIDTH { COLUMNS.1 } else { COLUMNS.0 };
     let columns = facets.len().clamp(1, most);
     let (axis, name) = axis(shared, spots);
-    Picture { shared, variant, spots, axis, name, facets, columns }.body(hidden)
+    let frame = legend(shared);
+    let width = frame.width;
+    Picture { shared, variant, spots, axis, name, facets, columns, width }.body(frame, hidden)
 }
 
 /// Chooses the axis. Numbers keep their distances, unless marks have a width.
@@ -84,12 +87,7 @@ fn axis(shared: &Shared<'_>, spots: &[&Spot]) -> (Axis, String) {
 }
 
 impl<'a> Picture<'_, 'a> {
-    fn width(&self) -> f64 {
-        self.shared.source.width
-    }
-
-    fn body(&self, hidden: usize) -> Frame {
-        let mut frame = legend(self.shared, self.width());
+    fn body(&self, mut frame: Frame, hidden: usize) -> Frame {
         for group in &self.shared.groups {
             frame.draw(self.heading(group, frame.bottom + 17.0));
             frame.bottom += 20.0;
@@ -98,8 +96,8 @@ impl<'a> Picture<'_, 'a> {
                 self.row(&mut frame, group, facets, is_last);
             }
         }
-        frame.sides = (SIDES.0, self.width() - SIDES.1);
-        let name = svg::shortened(&self.name, TEXT, self.width() - SIDES.0 - SIDES.1);
+        frame.sides = (SIDES.0, self.width - SIDES.1);
+        let name = svg::shortened(&self.name, TEXT, self.width - SIDES.0 - SIDES.1);
         if !name.is_empty() {
             frame.x_name(12.0, &name);
         }
@@ -115,7 +113,7 @@ impl<'a> Picture<'_, 'a> {
         };
         let name = group.metrics.first().and_then(|(metric, _)| allowed::name(metric));
         let name = name.filter(|_| self.facets.iter().any(is_shown));
-        let right = self.width() - SIDES.1;
+        let right = self.width - SIDES.1;
         let space = right - name.map_or(0.0, |name| svg::text_width(name, SMALL) + 40.0);
         html! {
             (svg::heading(8.0, y, &svg::shortened(&group.heading, TEXT * 1.06, space)))
@@ -134,7 +132,7 @@ impl<'a> Picture<'_, 'a> {
         let over = if facets.iter().any(|facet| !facet.is_empty()) { OVER.0 } else { OVER.1 };
         let height = if self.facets.len() > 1 { HEIGHT.1 } else { HEIGHT.0 };
         let (top, bottom) = (frame.bottom + over, frame.bottom + over + height);
-        let space = self.width() / self.columns as f64;
+        let space = self.width / self.columns as f64;
         // A single column of panels has names only under the last one.
         let is_named = self.columns > 1 || is_last_of(self, group, is_last);
         frame.bottom = bottom + UNDER;

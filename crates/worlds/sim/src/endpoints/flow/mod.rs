@@ -205,7 +205,8 @@ impl Flow {
         if !std::mem::take(&mut self.changed) {
             return None;
         }
-        Some(self.observe().sample(self.runs(now), &mut self.record))
+        let lost = self.closed.lost() + self.sender.stats().lost();
+        Some(self.observe().sample(self.runs(now), &mut self.record, lost))
     }
 
     /// Returns the state at a pause.
