@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use congestion::PathInfo;
 use recovery::{AckConfig, AckEvery, Clock, Config, Exit, PacketCount, Reduction, TimeThreshold, Timeout};
-use scenario::{Back, FlowConfig, Rebind, Transport};
+use scenario::{Application, Back, FlowConfig, Rebind, Transport};
 use units::{Bytes, Duration, Ecn, Time};
 
 use crate::diagnostic::Diagnostic;
@@ -111,7 +111,19 @@ fn read(
         ..read_plain(cursor, &fields, (stack, ecn))?
     };
     check_needs(&controller_at, &flow.config)?;
+    check_idle(&fields, &flow.config)?;
     Ok(flow)
+}
+
+/// Refuses an idle timeout of short transfers, of which each can have a connection of its own.
+fn check_idle(fields: &Fields<'_>, config: &FlowConfig) -> Result<(), Diagnostic> {
+    if config.recovery.idle_timeout.is_none() || !matches!(config.application, Application::OnOff(_)) {
+        return Ok(());
+    }
+    let at = fields.at("recovery").below(&["idle-timeout".to_owned()]);
+    let right = "remove it, or use one flow with a `transfer` for each object";
+    Err(at
+        .problem("an idle timeout would end the flow, but its application is silent between objects", right))
 }
 
 fn check_stop(fields: &Fields<'_>, flow: &Flow) -> Result<(), Diagnostic> {
@@ -262,6 +274,24 @@ fn check_recovery(config: &Config, tcp: bool) -> Result<(), String> {
             "`max-time-threshold` must be at least 1 RTT, or \"off\"",
         ),
         (config.initial_rtt > Duration::ZERO, "`initial-rtt` must be above 0"),
+        (config.max_pto != Some(Duration::ZERO), "`max-pto` must be above 0, or \"off\""),
+        (
+            config.max_pto.is_none() || config.timeout == Timeout::Pto,
+            "`max-pto` limits QUIC's probe timeout; for a retransmission timeout write `max-rto`",
+        ),
+        (
+            !tcp || config.idle_timeout.is_none(),
+            "`idle-timeout` applies to QUIC only; TCP keeps a connection that is silent",
+        ),
+        (
+            config.idle_timeout.is_none_or(|d| d > Duration::ZERO && d.0.is_multiple_of(1_000_000)),
+            "`idle-timeout` must be a whole number of milliseconds, at least 1 ms, or \"off\"",
+        ),
+        (config.max_rto > Duration::ZERO, "`max-rto` must be above 0"),
+        (
+            config.max_rto == Config::tcp().max_rto || config.timeout != Timeout::Pto,
+            "`max-rto` limits TCP's retransmission timeout; for a probe timeout write `max-pto`",
+        ),
         (tcp || config.sack, "`sack` applies to TCP only; QUIC's ACKs contain ranges"),
         (
             tcp || config.packet_count == PacketCount::Numbers,

@@ -1,15 +1,8 @@
 //! Keys that readers expect from other tools and that do not exist, with what to write instead.
 
 /// Each missing key, and what comes closest to it.
-const INSTEAD: &[(&str, &str)] = &[
-    ("trace", "a recorded link is a rate; write rate = { trace = \"verizon.down\" }"),
-    (
-        "max-pto",
-        "the probe timeout has no upper bound and doubles each time (RFC 9002 section 6.2.1); `pto` \
-         chooses its formula, and `min-rto` is a lower bound of TCP's timeout",
-    ),
-    ("gilbert", BURSTS),
-];
+const INSTEAD: &[(&str, &str)] =
+    &[("trace", "a recorded link is a rate; write rate = { trace = \"verizon.down\" }"), ("gilbert", BURSTS)];
 
 /// Advice for losses in bursts.
 pub(super) const BURSTS: &str = "`loss` is one probability for every packet, like \"0.1 %\"; for losses \

@@ -151,6 +151,7 @@ fn foreign_rule(config: &Config) -> Option<&'static str> {
         (config.time_threshold == TimeThreshold::Vegas, "it has the loss check of Vegas"),
         (config.early_retransmit, "it has Early Retransmit"),
         (config.timeout == Timeout::Rto, "it has no tail loss probe"),
+        (config.max_rto != Config::tcp().max_rto, "it has a `max-rto` other than 120 s"),
     ];
     rules.iter().find(|(has, _)| *has).map(|(_, rule)| *rule)
 }
