@@ -21,6 +21,7 @@ pub use receiver::{AckConfig, AckEvery, AckReceipt, OnGap, Reassembly, Receiver,
 pub use sender::config::{
     LossLabel, Paced, PacketCount, Pto, Reduction, Rto, TimeThreshold, Timeout, packets_until_skip,
 };
+pub use sender::offload::{Offload, OffloadRule};
 pub use sender::pacer::{Pacing, Style};
 pub use sender::{
     AckEffects, Budget, Config, Limit, Payload, Role, SendDecision, Sender, SpaceId, Stats, Timers,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::{Duration, Rng};
 
 use crate::feed::Exit;
+use crate::sender::offload::Offload;
 use crate::sender::pacer::Pacing;
 use crate::sender::rtt::Rtt;
 use units::Ecn;
@@ -112,6 +113,12 @@ pub struct Config {
     pub ecn_validation: bool,
     /// Rules of the pacer.
     pub pacing: Pacing,
+    /// Size of groups of packets that leave back to back, as with segmentation offload (TSO, GSO): a
+    /// number of packets, or `"linux"`, which sends about one group per millisecond, of at most 64
+    /// KiB. `"off"`: each packet leaves on its own. A sender waits until a whole group, or all the
+    /// data that waits, fits into the window. A paced sender sends a group at once, and pauses
+    /// accordingly.
+    pub offload: Offload,
     /// QUIC only: whether to fill the rest of the window with a smaller packet. Otherwise a packet
     /// waits until it fits entirely.
     pub small_last_packet: bool,
@@ -290,7 +297,11 @@ impl Config {
     /// Returns the first key of QUIC that is set although no other stack has a counterpart that an
     /// experiment could set.
     pub fn key_of_ours(&self) -> Option<&'static str> {
-        let keys = [(self.max_pto.is_some(), "max-pto"), (self.idle_timeout.is_some(), "idle-timeout")];
+        let keys = [
+            (self.max_pto.is_some(), "max-pto"),
+            (self.idle_timeout.is_some(), "idle-timeout"),
+            (self.offload.is_on(), "offload"),
+        ];
         keys.iter().find(|(is_set, _)| *is_set).map(|(_, key)| *key)
     }
 
@@ -351,6 +362,7 @@ impl Config {
             ecn_on_repeats: true,
             ecn_validation: true,
             pacing: Pacing::default(),
+            offload: Offload::OFF,
             small_last_packet: false,
             overshoot: false,
             paced: Paced::Always,

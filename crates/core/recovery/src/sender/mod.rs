@@ -21,6 +21,7 @@ mod loss_detection;
 mod losses;
 mod min_rtt;
 mod numbers;
+pub mod offload;
 pub mod pacer;
 mod pacing;
 mod path;

@@ -1,6 +1,8 @@
 //! Rules of loss recovery that need TCP, SACK or each other.
 
-use recovery::{Exit, TimeThreshold, Timeout};
+use std::num::NonZeroU64;
+
+use recovery::{Exit, Offload, TimeThreshold, Timeout};
 use units::{Duration, Ecn};
 
 use crate::common::{scenario, small};
@@ -79,6 +81,25 @@ fn idle_timeouts() {
         ),
     ] {
         let said = read.expect_err(says);
+        assert!(said.contains(says), "{said}");
+    }
+}
+
+/// Groups of packets, with what they cannot be combined with.
+#[test]
+fn offload() {
+    let size = |text: &str| with(&format!("recovery.offload = {text}")).map(|rules| rules.offload);
+    assert_eq!(size("16").unwrap(), Offload::Packets(NonZeroU64::new(16).unwrap()));
+    assert_eq!(size("\"linux\"").unwrap(), Offload::LINUX);
+    assert_eq!(size("\"off\"").unwrap(), Offload::OFF);
+    for (read, says) in [
+        (with("recovery.offload = 0"), "must be a number of packets of at least 1, \"linux\" or \"off\""),
+        (with("recovery.offload = \"64 kB\""), "must be a number of packets of at least 1"),
+        (with("recovery = { offload = 16, pacing.style = \"bursts\" }"), "remove one of them"),
+        (with("recovery = { offload = 16, small-last-packet = true }"), "remove one of them"),
+        (with("recovery.offload = 16\napplication = \"media\""), "media leaves packet by packet"),
+    ] {
+        let said = read.expect_err(says).to_string();
         assert!(said.contains(says), "{said}");
     }
 }

@@ -276,6 +276,16 @@ impl Flow {
         (offered > 0).then(|| Chunk { offset: self.fresh, len: offered.min(full) as u32 })
     }
 
+    /// Returns the bytes of new data that wait, as they count in the window.
+    #[cold]
+    fn waiting(&mut self, now: Time) -> u64 {
+        let offered = self.source.offered(now, self.fresh, &mut self.record);
+        let (full, rest) =
+            (offered / u64::from(self.transport.payload()), offered % u64::from(self.transport.payload()));
+        let last = if rest > 0 { self.transport.window_bytes(rest as u32).into() } else { 0 };
+        full.saturating_mul(self.transport.mds().into()).saturating_add(last)
+    }
+
     /// Sends until window, pacer or application stops it.
     fn send(&mut self, now: Time, links: &mut Links) {
         self.pacer_at = Time::NEVER;
@@ -289,6 +299,10 @@ impl Flow {
                 return;
             };
             let mut bytes = u64::from(self.transport.window_bytes(chunk.len));
+            if self.setup.recovery.offload.is_on() {
+                let waiting = if repeat.is_some() { 0 } else { self.waiting(now) };
+                self.sender.set_waiting(waiting);
+            }
             let mut decision = self.sender.can_send(now, bytes);
             if decision == SendDecision::WindowFull
                 && let Some(len) = self.fitting()
