@@ -16,6 +16,7 @@ mod duplicate_acks;
 pub mod ecn_validation;
 mod effects;
 mod endpoint;
+mod grouping;
 mod late;
 mod loss_detection;
 mod losses;
