@@ -161,8 +161,8 @@ impl Connection {
         self.loss.may_send(now, wanted, fills)
     }
 
-    /// Returns the bytes of new stream data that wait, in full packets and the rest, as they count in
-    /// the window.
+    /// Returns the bytes of new stream data that wait, in full packets and the rest, as they count
+    /// in the window.
     fn waiting(&self) -> u64 {
         let Some(one_rtt) = self.keys.one_rtt.as_ref().filter(|_| self.is_confirmed()) else { return 0 };
         let (_, number_len) = self.loss.next_number(space_id(Space::Application));

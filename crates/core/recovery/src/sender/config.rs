@@ -113,10 +113,10 @@ pub struct Config {
     pub ecn_validation: bool,
     /// Rules of the pacer.
     pub pacing: Pacing,
-    /// Size of groups of packets that leave back to back, as with segmentation offload (TSO, GSO): a
-    /// number of packets, or `"linux"`, which sends about one group per millisecond, of at most 64
-    /// KiB. `"off"`: each packet leaves on its own. A sender waits until a whole group, or all the
-    /// data that waits, fits into the window. A paced sender sends a group at once, and pauses
+    /// Size of groups of packets that leave back to back, as with segmentation offload (TSO, GSO):
+    /// a number of packets, or `"linux"`, which sends about one group per millisecond, of at most
+    /// 64 KiB. `"off"`: each packet leaves on its own. A sender waits until a whole group, or all
+    /// the data that waits, fits into the window. A paced sender sends a group at once, and pauses
     /// accordingly.
     pub offload: Offload,
     /// QUIC only: whether to fill the rest of the window with a smaller packet. Otherwise a packet

@@ -102,8 +102,8 @@ fn overshoot() {
     }
 }
 
-/// Returns a bench with groups of this size, a window in packets, one packet in flight, and an RTT of
-/// `rtt` ms at time `rtt`.
+/// Returns a bench with groups of this size, a window in packets, one packet in flight, and an RTT
+/// of `rtt` ms at time `rtt`.
 fn groups(offload: Offload, paced: Paced, rtt: f64, window: u64) -> Bench {
     let pacing = Pacing { burst: Some(1), ..Pacing::default() };
     let config = Config { offload, paced, pacing, ..Config::quic() };
@@ -115,7 +115,7 @@ fn groups(offload: Offload, paced: Paced, rtt: f64, window: u64) -> Bench {
     b
 }
 
-fn of(packets: u64) -> Offload {
+fn fixed(packets: u64) -> Offload {
     Offload::Packets(NonZeroU64::new(packets).unwrap())
 }
 
@@ -127,7 +127,7 @@ fn now(b: &mut Bench, at: f64) -> u64 {
 /// 20 packets in 100 ms with N = 1.25 are a packet every 4 ms: groups of 4 leave every 16 ms.
 #[test]
 fn paced_groups() {
-    let mut b = groups(of(4), Paced::Always, RTT, CWND);
+    let mut b = groups(fixed(4), Paced::Always, RTT, CWND);
     assert_eq!(now(&mut b, RTT), 4);
     for group in 1..4 {
         let at = RTT + 16.0 * f64::from(group);
@@ -140,7 +140,7 @@ fn paced_groups() {
 /// waits until 4 packets fit.
 #[test]
 fn a_group_waits_for_the_window() {
-    let mut b = groups(of(4), Paced::Never, RTT, 10);
+    let mut b = groups(fixed(4), Paced::Never, RTT, 10);
     assert_eq!(now(&mut b, RTT), 8);
     for (acked, sent) in [(1, 0), (2, 0), (3, 4), (4, 0), (7, 4)] {
         b.ack(2.0 * RTT, &[(0, acked)]);
@@ -151,7 +151,7 @@ fn a_group_waits_for_the_window() {
 /// The last data, retransmissions and probes do not wait.
 #[test]
 fn what_does_not_wait_for_a_group() {
-    let mut b = groups(of(4), Paced::Never, RTT, 10);
+    let mut b = groups(fixed(4), Paced::Never, RTT, 10);
     assert_eq!(now(&mut b, RTT), 8);
     for (waiting, sent) in [(2 * SIZE, 0), (SIZE, 1), (0, 0)] {
         b.sender.set_waiting(waiting);
@@ -168,7 +168,7 @@ fn what_does_not_wait_for_a_group() {
 /// A group larger than the window leaves when nothing is in flight, as far as the window allows.
 #[test]
 fn a_group_larger_than_the_window() {
-    let mut b = groups(of(100), Paced::Never, RTT, 10);
+    let mut b = groups(fixed(100), Paced::Never, RTT, 10);
     assert_eq!(now(&mut b, RTT), 0, "a packet is in flight");
     b.ack(2.0 * RTT, &[(0, 1)]);
     assert_eq!(now(&mut b, 2.0 * RTT), 10);
@@ -178,8 +178,8 @@ fn a_group_larger_than_the_window() {
     assert_eq!(now(&mut b, 3.0 * RTT), 10);
 }
 
-/// Linux: max(2, min(rate / 1024 + 65536 / 2^(RTT / 512 us), 65536) / 1000) packets, at most a third
-/// of the window. The rate is 1.25 windows per RTT.
+/// Linux: max(2, min(rate / 1024 + 65536 / 2^(RTT / 512 us), 65536) / 1000) packets, at most a
+/// third of the window. The rate is 1.25 windows per RTT.
 #[test]
 fn groups_of_linux() {
     for (rtt, window, group) in [

@@ -87,7 +87,8 @@ fn media_alone_makes_its_largest_rate() {
 }
 
 /// A key frame every 2 s, which is four times as large as the 59 others: 6250 * 60 / 63 bytes for
-/// those. From 2 s to 62 s there are 31 key frames, and the mean of 60 frames is that of the encoder.
+/// those. From 2 s to 62 s there are 31 key frames, and the mean of 60 frames is that of the
+/// encoder.
 #[test]
 fn key_frames_of_media() {
     let key_frames = Some(KeyFrames { every: S * 2, size: 4.0 });

@@ -37,9 +37,9 @@ fn fixed_window_is_window_per_rtt() {
     }
 }
 
-/// Groups of 8 packets in a window of 60 on a full link. Each waits for four ACKs of two packets, so
-/// that groups leave every 8 transmission times. The last three packets wait for two ACKs, and no
-/// longer.
+/// Groups of 8 packets in a window of 60 on a full link. Each waits for four ACKs of two packets,
+/// so that groups leave every 8 transmission times. The last three packets wait for two ACKs, and
+/// no longer.
 #[test]
 fn groups_of_an_unpaced_sender() {
     let mut flow = quic_flow("name = 'fixed-window'\nwindow = 60");
