@@ -226,6 +226,9 @@ quantities! {
     completion: "s", 2, has_windows = false, needs_every_run = true;
     /// share of the transfers that were complete at the end of their flow
     finished: "%", 1, has_windows = false;
+    /// time from a flow's first packet until its idle timeout closed the connection
+    /// (`recovery.idle-timeout`); mean over the flows that it closed
+    closed: "s", 2, has_windows = false;
     /// time at which a run ended because every transfer was complete, if the window begins after it
     ended: "s", 1, subject = Subject::Run;
 }
@@ -262,6 +265,7 @@ impl Quantity {
         Some(match self.name {
             "completion" => "a transfer did not finish (`finished` has the share), or there is none",
             "finished" => "no flow has a `transfer`",
+            "closed" => "no connection was closed by an idle timeout",
             "ended" => "the run ended in the window or behind it",
             "jain_1s" => "needs `series`, and a whole second in which data arrived",
             "goodput_time_std" => "needs `series`, and at least two seconds",

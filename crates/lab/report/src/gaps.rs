@@ -8,9 +8,21 @@ use experiment::printable::counted;
 use results::measure::mean;
 use results::summary::{Cell, Row};
 
-/// Returns a sentence for each metric that some of these rows, or some of their runs, lack.
+/// Returns a sentence for each metric that some of these rows, or some of their runs, lack, and for
+/// each row with connections that the idle timeout closed.
 pub(super) fn of_rows(rows: &[&Row], metrics: &[Metric]) -> Vec<String> {
-    metrics.iter().flat_map(|metric| of_metric(rows, metric)).collect()
+    let lacking = metrics.iter().flat_map(|metric| of_metric(rows, metric));
+    lacking.chain(rows.iter().filter_map(|row| closed(row))).collect()
+}
+
+/// Says when the idle timeout closed connections of this row, if it did.
+fn closed(row: &Row) -> Option<String> {
+    let cell = row.cells.get(&Metric::new("closed"))?;
+    let some = match cell.without {
+        0 => String::new(),
+        runs => format!(", but not in {}", counted(runs, ["run", "runs"])),
+    };
+    Some(format!("{}: the idle timeout closed the connection after {:.1} s{some}", row.label, cell.mean))
 }
 
 fn of_metric(all: &[&Row], metric: &Metric) -> Vec<String> {
@@ -143,6 +155,8 @@ mod tests {
             }
             assert!(!says(&rows, "utilization").contains("ended"));
         }
+        let idle = row("a", &[("goodput", 1.0), ("closed", 35.06)]);
+        assert_eq!(says(&[idle], "goodput"), "a: the idle timeout closed the connection after 35.1 s");
         let mut partly = row("a", &[("rtt_mean", 1.0)]);
         partly.cells.values_mut().for_each(|cell| cell.without = 1);
         assert!(says(&[partly], "rtt_mean").contains("the mean leaves out 1 run without one"));

@@ -216,6 +216,7 @@ fn of_records(words: &mut Words, flows: &[(&FlowConfig, &Record)]) {
     };
     put(words, "slow_start_window", each(&|f| f.slow_start_window as f64 * 1e-3));
     put(words, "least_window", each(&|f| f.least_window.map_or(f64::NAN, |least| least as f64 * 1e-3)));
+    put(words, "closed", each(&|f| f.closed.map_or(f64::NAN, |at| (at - f.started).as_secs_f64())));
     let transfers: Vec<Option<f64>> = flows
         .iter()
         .filter(|(flow, _)| flow.transfer.is_some())

@@ -30,10 +30,21 @@ pub struct MediaConfig {
     pub reaction: Duration,
     /// Variation of the frame size: uniform within this fraction of the mean, 0..1.
     pub variation: f64,
+    /// Key frames; `None` makes all frames equal.
+    pub key_frames: Option<KeyFrames>,
     /// Audio rate, without headers; 0 is no audio.
     pub audio: Rate,
     /// Queuing time at the sender after which a frame is skipped.
     pub max_queue: Duration,
+}
+
+/// Key frames of a video: frames that need no earlier one, and are larger.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeyFrames {
+    /// Interval between key frames, at least one frame. It is rounded to whole frames.
+    pub every: Duration,
+    /// Size of a key frame in sizes of another frame, at least 1.
+    pub size: f64,
 }
 
 /// Interval between audio packets.

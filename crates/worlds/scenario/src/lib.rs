@@ -20,7 +20,7 @@ pub mod trace;
 mod window;
 mod world;
 
-pub use application::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig};
+pub use application::{AUDIO_INTERVAL, Application, Connection, KeyFrames, MediaConfig, ObjectsConfig};
 pub use cross_traffic::{OnOff, ProbeConfig, UdpConfig};
 pub use emission::Emission;
 pub use flow::{FlowConfig, Rebind, Transport};

@@ -83,6 +83,10 @@ pub(crate) trait Endpoint: Send {
     fn ended(&self) -> Option<&str> {
         None
     }
+    /// Reports whether the idle timeout of the file closed the connection.
+    fn is_idle_closed(&self) -> bool {
+        false
+    }
     /// Returns why the endpoint or its controller failed, if the network is not the reason. The run
     /// is then invalid.
     fn failure(&self) -> Option<String> {

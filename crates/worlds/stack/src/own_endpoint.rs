@@ -1,7 +1,7 @@
 //! An endpoint of `ackclock-quic`.
 
 use congestion::Controller;
-use quic::connection::{Arrival, Connection, Event, SentFrames};
+use quic::connection::{Arrival, Connection, Ended, Event, SentFrames};
 use quic::crypto::ClientCrypto;
 use quic::crypto::tls::Identity;
 use quic::endpoint::{Endpoint as QuicEndpoint, Handle};
@@ -43,6 +43,7 @@ pub(crate) struct OwnEndpoint {
     due: Time,
     /// Reason for which the connection ended.
     ended: Option<String>,
+    is_idle_closed: bool,
     /// Number of earlier connections. It changes the seed of the controllers.
     before: u64,
     seeds: (u64, Seed),
@@ -75,6 +76,7 @@ impl OwnEndpoint {
             ready: true,
             due: Time::NEVER,
             ended: None,
+            is_idle_closed: false,
             before: 0,
             seeds: (seed, controllers),
             closed: Stats::default(),
@@ -153,6 +155,7 @@ impl Endpoint for OwnEndpoint {
                     connection.into_iter().for_each(|it| while it.receive_datagram().is_some() {});
                 }
                 Event::Ended(why) if self.connection == Some(handle) => {
+                    self.is_idle_closed |= why == Ended::Idle;
                     self.ended.get_or_insert_with(|| why.to_string());
                 }
                 _ => {}
@@ -256,5 +259,9 @@ impl Endpoint for OwnEndpoint {
 
     fn ended(&self) -> Option<&str> {
         self.ended.as_deref()
+    }
+
+    fn is_idle_closed(&self) -> bool {
+        self.is_idle_closed
     }
 }

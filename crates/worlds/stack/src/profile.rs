@@ -18,8 +18,8 @@ pub enum Cipher {
 pub struct Profile {
     /// Packet protection.
     pub cipher: Cipher,
-    /// Flow control windows, timeouts and encodings. Datagram sizes, `max_ack_delay` and receive
-    /// times come from the flow instead.
+    /// Flow control windows and encodings. Datagram sizes, `max_ack_delay`, receive times and the
+    /// idle timeout come from the flow instead.
     pub quic: Config,
 }
 

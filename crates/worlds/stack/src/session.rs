@@ -230,7 +230,12 @@ impl Session {
     /// Runs the application at both endpoints, and records the end of the connection.
     fn serve_and_record(&mut self, now: Time, record: &mut Record) {
         self.serve();
-        if record.broken.is_none() {
+        if self.client.is_idle_closed() || self.server.is_idle_closed() {
+            // A server that has closed answers a client that has not with a stateless reset.
+            if self.client.ended().is_some() && record.closed.is_none() {
+                record.on_closed(now);
+            }
+        } else if record.broken.is_none() {
             let why = self.ended.as_deref().or(self.client.ended()).or(self.server.ended());
             record.broken = why.map(|why| (now, why.to_owned()));
         }

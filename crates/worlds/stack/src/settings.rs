@@ -91,12 +91,10 @@ fn slices(names: &[Vec<u8>]) -> Vec<&[u8]> {
 fn common(flow: &FlowConfig, profile: &Profile) -> Config {
     let usual = &profile.quic;
     let is_media = matches!(flow.application, Application::Media(_));
-    // An application may be silent for longer than the idle timeout without losing its connection.
-    let pauses = flow.application != Application::Bulk || !flow.pauses.is_empty();
     Config {
         initial_datagram_size: Bytes(flow.transport.mds().into()),
         datagrams: if is_media { Some(DatagramConfig::default()) } else { usual.datagrams },
-        idle_timeout: usual.idle_timeout.filter(|_| !pauses),
+        idle_timeout: flow.recovery.idle_timeout,
         ..usual.clone()
     }
 }

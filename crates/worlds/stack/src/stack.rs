@@ -69,6 +69,12 @@ impl Stack {
     pub fn check(self, flow: &FlowConfig) -> Result<(), Refusal> {
         self.check_receiver(flow)?;
         let algorithm: &Algorithm = &flow.algorithm;
+        if self != Self::Ackclock
+            && let Some(key) = flow.recovery.key_of_ours()
+        {
+            let word = self.word();
+            return Err(Refusal::Stack(format!("{word} does not obey `recovery.{key}`; remove it")));
+        }
         match (self, self.controller_trait()) {
             (Self::Aioquic, _) if flow.recovery.ecn != Ecn::NotEct => {
                 Err(Refusal::Flow("it marks its packets for ECN, but aioquic marks none"))
@@ -176,6 +182,10 @@ mod tests {
             large.transport = Transport::Quic { datagram: 11_501, header: 37, overhead: 42 };
             let large = stack.check(&large).err().map(|refusal| refusal.to_string());
             assert_eq!(large.is_some(), stack.controller_trait().is_some(), "{large:?}");
+            let mut bounded = flow("cubic");
+            bounded.recovery.max_pto = Some(units::Duration::from_secs(5));
+            let refused = stack.check(&bounded).unwrap_err().to_string();
+            assert!(refused.ends_with("does not obey `recovery.max-pto`; remove it"), "{refused}");
             let mut marked = flow("cubic");
             marked.recovery.ecn = Ecn::Ect1;
             assert!(stack.check(&marked).unwrap_err().to_string().starts_with("it marks its packets"));

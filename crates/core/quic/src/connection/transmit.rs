@@ -16,7 +16,7 @@ use crate::connection::tap::Observation;
 use crate::crypto::update::OneRtt;
 use crate::level::{Level, Side, Space};
 use crate::wire::codec::Writer;
-use crate::wire::frame::Frame;
+use crate::wire::frame::{FIXED_STREAM_HEADER, Frame};
 use crate::wire::header::MIN_INITIAL_DATAGRAM;
 
 impl Connection {
@@ -153,9 +153,28 @@ impl Connection {
     /// or before the handshake is confirmed, since its datagrams are padded.
     fn may_send(&mut self, now: Time) -> Option<usize> {
         let wanted = self.wanted(now);
+        if self.settings.recovery.offload.is_on() {
+            self.loss.sender.set_waiting(self.waiting());
+        }
         let due = self.spaces[Space::Application as usize].owes_ack(now);
         let fills = self.settings.recovery.small_last_packet && self.is_confirmed() && !due;
         self.loss.may_send(now, wanted, fills)
+    }
+
+    /// Returns the bytes of new stream data that wait, in full packets and the rest, as they count
+    /// in the window.
+    fn waiting(&self) -> u64 {
+        let Some(one_rtt) = self.keys.one_rtt.as_ref().filter(|_| self.is_confirmed()) else { return 0 };
+        let (_, number_len) = self.loss.next_number(space_id(Space::Application));
+        let around = 1
+            + self.ids.destination(Level::OneRtt).len()
+            + number_len
+            + FIXED_STREAM_HEADER
+            + one_rtt.tag_len();
+        let (bytes, full) = (self.streams.waiting(), self.loss.path.max_datagram_size);
+        let payload = full.saturating_sub(around as u64).max(1);
+        let rest = if bytes.is_multiple_of(payload) { 0 } else { bytes % payload + around as u64 };
+        (bytes / payload).saturating_mul(full).saturating_add(rest)
     }
 
     /// Returns the size of the next packet, to be checked by congestion control. It is that of a

@@ -137,6 +137,12 @@ impl Outbox {
         !self.lost.is_empty() || self.sent < self.end.min(limit)
     }
 
+    /// Returns the number of bytes below `limit` that wait to be sent for the first time, or `None`
+    /// if lost bytes come first.
+    pub fn waiting(&self, limit: u64) -> Option<u64> {
+        self.lost.is_empty().then(|| self.end.min(limit).saturating_sub(self.sent))
+    }
+
     /// Returns the offset of the next chunk that [`next`](Self::next) will return.
     pub fn next_offset(&self) -> u64 {
         self.lost.first().map_or(self.sent, |lost| lost.start)

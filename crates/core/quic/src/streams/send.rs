@@ -185,6 +185,12 @@ impl SendStream {
             && (self.outbox.has_pending(self.limit(connection_credit)) || self.is_fin_pending())
     }
 
+    /// Returns the number of new bytes that wait, given the connection's credit, or `None` if lost
+    /// bytes come first.
+    pub fn waiting(&self, connection_credit: u64) -> Option<u64> {
+        self.outbox.waiting(self.limit(connection_credit))
+    }
+
     /// Returns the offset of the next chunk that [`next`](Self::next) will return. It determines
     /// the size of the header.
     pub fn next_offset(&self) -> u64 {

@@ -5,9 +5,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::{Duration, Rng};
 
 use crate::feed::Exit;
+use crate::sender::offload::Offload;
 use crate::sender::pacer::Pacing;
 use crate::sender::rtt::Rtt;
 use units::Ecn;
+
+/// Largest number of doublings of a timeout: it then lasts days.
+pub(crate) const MAX_DOUBLINGS: u32 = 20;
 
 /// Rules of loss recovery at the sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +59,19 @@ pub struct Config {
     pub timeout: Timeout,
     /// Formula for QUIC's probe timeout.
     pub pto: Pto,
+    /// Upper limit of the PTO after its doublings, or `"off"`: it doubles each time without end (RFC
+    /// 9002 section 6.2.1). A limit below a single PTO stops the doubling, but does not shorten it.
+    /// It does not apply to persistent congestion. quic-go: 60 s (`maxPTODuration`).
+    #[serde(with = "units::or_off")]
+    #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<Duration>"))]
+    pub max_pto: Option<Duration>,
+    /// QUIC only: time after which a connection that receives nothing is closed silently, or
+    /// `"off"`: it waits without end. It is in whole milliseconds, and at least three PTOs. It
+    /// restarts with each packet received, and with the first ACK-eliciting packet sent after it.
+    /// The flow then ends, and its transfer does not finish (RFC 9000 section 10.1). Usual: 30 s.
+    #[serde(with = "units::or_off")]
+    #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<Duration>"))]
+    pub idle_timeout: Option<Duration>,
     /// Number of PTOs without an acknowledgement that establish persistent congestion, or `"off"`.
     /// RFC 9002 section 7.6.
     #[serde(with = "units::or_off")]
@@ -69,6 +86,9 @@ pub struct Config {
     /// Minimum of the retransmission timeout, or of its part beyond the RTT: see `rto`. Linux: 200
     /// ms. RFC 6298: 1 s.
     pub min_rto: Duration,
+    /// Upper limit of the retransmission timeout after its doublings. RFC 6298 section 2.5 allows a
+    /// limit of at least 60 s. Linux: 120 s (`TCP_RTO_MAX`). It applies as `max-pto` does.
+    pub max_rto: Duration,
     /// Quantity that `min-rto` limits.
     pub rto: Rto,
     /// Time window of the minimum RTT, or `"off"`: it never expires. Linux: 300 s. RFC 9002 section
@@ -93,6 +113,12 @@ pub struct Config {
     pub ecn_validation: bool,
     /// Rules of the pacer.
     pub pacing: Pacing,
+    /// Size of groups of packets that leave back to back, as with segmentation offload (TSO, GSO):
+    /// a number of packets, or `"linux"`, which sends about one group per millisecond, of at most
+    /// 64 KiB. `"off"`: each packet leaves on its own. A sender waits until a whole group, or all
+    /// the data that waits, fits into the window. A paced sender sends a group at once, and pauses
+    /// accordingly.
+    pub offload: Offload,
     /// QUIC only: whether to fill the rest of the window with a smaller packet. Otherwise a packet
     /// waits until it fits entirely.
     pub small_last_packet: bool,
@@ -268,6 +294,17 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Returns the first key of QUIC that is set although no other stack has a counterpart that an
+    /// experiment could set.
+    pub fn key_of_ours(&self) -> Option<&'static str> {
+        let keys = [
+            (self.max_pto.is_some(), "max-pto"),
+            (self.idle_timeout.is_some(), "idle-timeout"),
+            (self.offload.is_on(), "offload"),
+        ];
+        keys.iter().find(|(is_set, _)| *is_set).map(|(_, key)| *key)
+    }
+
     /// Returns the PTO without backoff (RFC 9002 section 6.2.1).
     pub(crate) fn probe_timeout(&self, rtt: &Rtt) -> Duration {
         match self.pto {
@@ -275,6 +312,13 @@ impl Config {
             Pto::Mvfst if rtt.is_sampled() => rtt.timeout(Duration::ZERO) + rtt.longest_ack_delay(),
             Pto::Mvfst => self.first_timeout(),
         }
+    }
+
+    /// Returns a PTO after `doublings` timeouts in a row.
+    #[inline]
+    pub fn backed_off(&self, pto: Duration, doublings: u32) -> Duration {
+        let doubled = pto * (1 << doublings.min(MAX_DOUBLINGS));
+        self.max_pto.map_or(doubled, |max| doubled.min(max.max(pto)))
     }
 
     /// Returns the PTO before the first RTT sample, for packets that the peer acknowledges without
@@ -302,11 +346,14 @@ impl Config {
             reduction: Reduction::AtOnce,
             timeout: Timeout::Pto,
             pto: Pto::Rfc9002,
+            max_pto: None,
+            idle_timeout: None,
             persistent_congestion: Some(3),
             granularity: Duration::from_millis(1),
             initial_rtt: Duration::from_millis(333),
             max_ack_delay: Duration::from_millis(25),
             min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
             rto: Rto::Linux,
             min_rtt_window: None,
             undo: true,
@@ -315,6 +362,7 @@ impl Config {
             ecn_on_repeats: true,
             ecn_validation: true,
             pacing: Pacing::default(),
+            offload: Offload::OFF,
             small_last_packet: false,
             overshoot: false,
             paced: Paced::Always,

@@ -89,6 +89,12 @@ pub(super) fn rate(config: &Config, control: &Control, rtt: &Rtt) -> Option<Rate
     own_rate(config, control).or_else(|| has_window_rate(config, rtt).then(of_window))
 }
 
+/// Returns the rate of a sender in bytes per second, paced or not.
+pub(super) fn rate_of_sender(config: &Config, control: &Control, rtt: &Rtt) -> f64 {
+    let of_window = || rate_of_window(config, control, rtt.smoothed());
+    own_rate(config, control).map_or_else(of_window, Rate::bytes_per_sec)
+}
+
 /// Returns the controller's own rate, if it is used.
 #[inline]
 fn own_rate(config: &Config, control: &Control) -> Option<Rate> {

@@ -7,6 +7,7 @@ use crate::sender::allowance::Allowance;
 use crate::sender::ecn_validation::Validation;
 use crate::sender::late::LateAcks;
 use crate::sender::loss_detection::Reordering;
+use crate::sender::offload::Group;
 use crate::sender::pacing::PacedRelease;
 use crate::sender::round_trip::RoundTrip;
 use crate::sender::sending::Sender;
@@ -36,7 +37,7 @@ impl<T: Payload> Sender<T> {
         let (config, rate_samples) = (&self.config, controller.needs().rate_samples);
         self.path = path;
         self.round_trip = RoundTrip::new(config);
-        self.pacing = PacedRelease::new(config, path.max_datagram_size);
+        (self.pacing, self.group) = (PacedRelease::new(config, path.max_datagram_size), Group::default());
         self.ecn = Validation::new(config.ecn, config.ecn_validation);
         self.reordering = Reordering::default();
         (self.timeouts, self.tail_probe) = (Timeouts::new(now), TailProbe::default());

@@ -6,6 +6,7 @@
 //!       none, at a server that may send nothing before more arrives
 //!       the earliest of  last ack-eliciting packet + (smoothed_rtt + max(4 * rttvar, granularity) + max_ack_delay) * 2^timeouts
 //!           over the spaces with such packets in flight; max_ack_delay in Application alone, and that once the handshake is confirmed
+//!           (the product limited by `max-pto`)
 //!       else, at a client whose address may not be validated yet: the same, from when the timer was set last
 //! ```
 //!
@@ -57,7 +58,6 @@ impl<T: Payload> Sender<T> {
         if spaces.amplification_limited {
             return None;
         }
-        let backoff = self.timeouts.backoff();
         let timeout = self.round_trip.rtt().timeout(self.config.granularity);
         let probes = SpaceId::ALL.into_iter().filter_map(|space| {
             let delay = match space {
@@ -65,14 +65,14 @@ impl<T: Payload> Sender<T> {
                 SpaceId::Application => self.round_trip.probe_timeout(&self.config),
                 _ => timeout,
             };
-            Some((self.last_awaited(space)? + delay * backoff, space))
+            Some((self.last_awaited(space)? + self.backed_off(delay), space))
         });
         match probes.min() {
             Some((at, space)) => Some(Due { at, space, kind: TimerKind::Probe }),
             None if spaces.peer_validated => None,
             None => {
                 let space = if spaces.handshake_keys { SpaceId::Handshake } else { SpaceId::Initial };
-                Some(Due { at: spaces.since + timeout * backoff, space, kind: TimerKind::Deadlock })
+                Some(Due { at: spaces.since + self.backed_off(timeout), space, kind: TimerKind::Deadlock })
             }
         }
     }

@@ -12,6 +12,7 @@ use crate::sender::config::Config;
 use crate::sender::duplicate_acks::DuplicateAcks;
 use crate::sender::ecn_validation::Validation;
 use crate::sender::loss_detection::Reordering;
+use crate::sender::offload::Group;
 use crate::sender::pacing::{self, PacedRelease};
 use crate::sender::round_trip::RoundTrip;
 use crate::sender::rtt::Rtt;
@@ -53,6 +54,7 @@ pub struct Sender<T> {
     pub(super) path_since: u64,
     pub(super) round_trip: RoundTrip,
     pub(super) pacing: PacedRelease,
+    pub(super) group: Group,
     pub(super) ecn: Validation,
     pub(super) reordering: Reordering,
     /// Deviations from the controller's window. The next ACK cancels unused probes.
@@ -80,6 +82,7 @@ impl<T: Payload> Sender<T> {
             path_since: 0,
             round_trip: RoundTrip::new(&config),
             pacing: PacedRelease::new(&config, path.max_datagram_size),
+            group: Group::default(),
             ecn: Validation::new(config.ecn, config.ecn_validation),
             reordering: Reordering::default(),
             allowance: Allowance::default(),
@@ -104,6 +107,7 @@ impl<T: Payload> Sender<T> {
     /// Decides whether a packet of `bytes` can be sent.
     pub fn can_send(&mut self, now: Time, bytes: u64) -> SendDecision {
         if self.allowance.probes() > 0 {
+            self.group.end();
             return SendDecision::Now;
         }
         if self.accounting.bytes_in_flight == 0 {
@@ -111,10 +115,14 @@ impl<T: Payload> Sender<T> {
         }
         // With overshoot, one free byte is enough to send.
         let needed = if self.config.overshoot { 1 } else { bytes };
-        if self.accounting.bytes_in_flight + needed > self.window() {
+        if self.accounting.bytes_in_flight + needed > self.window() || self.waits_for_group() {
+            self.group.end();
             self.accounting.on_window_full(self.serial);
             self.pacing.on_window_full();
             return SendDecision::WindowFull;
+        }
+        if self.group.has_begun() {
+            return SendDecision::Now;
         }
         match self.pacing.release(now, bytes, &self.config, &self.control, self.round_trip.rtt()) {
             at if at <= now => SendDecision::Now,
@@ -183,6 +191,7 @@ impl<T: Payload> Sender<T> {
         self.restarted = false;
         self.allowance.on_sent(bytes);
         self.pacing.on_sent(now, bytes);
+        self.group.on_sent();
         self.stats.sent += 1;
         self.stats.sent_bytes += bytes;
         self.stats.retransmissions += u64::from(repeat);
@@ -193,6 +202,7 @@ impl<T: Payload> Sender<T> {
     /// because then the window limits the sender.
     pub fn mark_app_limited(&mut self) {
         let window = self.window();
+        self.group.end();
         self.accounting.mark_app_limited(window);
     }
 

@@ -55,12 +55,6 @@ impl Timeouts {
         self.count
     }
 
-    /// Returns the factor of the next timeout.
-    #[inline]
-    pub(super) fn backoff(&self) -> u64 {
-        1 << self.count.min(20)
-    }
-
     /// Suspects packets until the next acknowledgement. Repeated timeouts keep the first packet
     /// sent after all of them, or `next` after the first.
     pub(super) fn suspect(&mut self, below: u64, next: u64) {

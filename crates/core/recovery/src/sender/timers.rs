@@ -3,7 +3,7 @@
 use congestion::{Cause, Detection};
 use units::{Duration, Time};
 
-use crate::sender::config::{TimeThreshold, Timeout};
+use crate::sender::config::{MAX_DOUBLINGS, TimeThreshold, Timeout};
 use crate::sender::effects::{AckContext, AckEffects};
 use crate::sender::sending::Sender;
 use crate::sender::sent_packets::Payload;
@@ -11,9 +11,6 @@ use crate::sender::timeouts::Suspicion;
 
 /// Number of probes sent on a QUIC probe timeout. RFC 9002 section 6.2.4: one or two.
 pub(super) const PTO_PROBES: u32 = 2;
-
-/// Longest retransmission timeout. RFC 6298 section 2.5: 60 s or more; Linux 120 s.
-const MAX_RTO: Duration = Duration::from_secs(120);
 
 /// Current values of the loss-recovery timers, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +78,7 @@ impl<T: Payload> Sender<T> {
     fn timeout_at(&self) -> Time {
         match self.config.timeout {
             Timeout::Pto => {
-                self.space.last_sent + self.round_trip.probe_timeout(&self.config) * self.timeouts.backoff()
+                self.space.last_sent + self.backed_off(self.round_trip.probe_timeout(&self.config))
             }
             Timeout::TlpRto if self.may_probe_tail() => self.tail_probe_at().min(self.retransmission_at()),
             Timeout::TlpRto | Timeout::Rto => self.retransmission_at(),
@@ -90,7 +87,13 @@ impl<T: Payload> Sender<T> {
 
     fn retransmission_at(&self) -> Time {
         let rto = self.round_trip.retransmission_timeout(&self.config);
-        self.timeouts.progress() + (rto * self.timeouts.backoff()).min(MAX_RTO)
+        let doubled = rto * (1 << self.timeouts.count().min(MAX_DOUBLINGS));
+        self.timeouts.progress() + doubled.min(self.config.max_rto.max(rto))
+    }
+
+    /// Returns a PTO after the timeouts since the last progress.
+    pub(super) fn backed_off(&self, pto: Duration) -> Duration {
+        self.config.backed_off(pto, self.timeouts.count())
     }
 
     /// Reports whether a tail loss probe is allowed: no packet is known to be missing, no loss is

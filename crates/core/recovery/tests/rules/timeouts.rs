@@ -2,7 +2,7 @@
 //! timeouts (RFC 6298).
 
 use crate::common::*;
-use ackclock_recovery::{AckFrame, Config, Pto, Rto, SendDecision, TcpAck, TimeThreshold};
+use ackclock_recovery::{AckFrame, Config, Pto, Role, Rto, SendDecision, SpaceId, TcpAck, TimeThreshold};
 use congestion::{Cause, Detection};
 use units::Duration;
 
@@ -29,6 +29,42 @@ fn backs_off_and_resets() {
     b.send(sent + 100.0);
     // rttvar is 37.5 ms after a second sample of 100 ms.
     assert_ms(b.due().unwrap(), sent + 100.0 + 100.0 + 150.0 + 25.0);
+}
+
+/// `max-pto`: min(PTO * 2^n, max(bound, PTO)). A bound below the PTO stops the doubling and no more.
+#[test]
+fn a_bound_of_the_doublings() {
+    for (bound, expected) in [(1000, [PTO, 650.0, 1000.0, 1000.0]), (100, [PTO; 4])] {
+        let mut b =
+            Bench::primed(Config { max_pto: Some(Duration::from_millis(bound)), ..Config::quic() }, 100.0);
+        b.send(100.0);
+        let mut sent = 100.0;
+        for pto in expected {
+            assert_ms(b.due().unwrap() - sent, pto);
+            sent = b.timer();
+            b.send(sent);
+        }
+    }
+}
+
+/// The bound holds in each space, and against the deadlock of a client: before the first sample 999
+/// ms, then 1998, then the bound.
+#[test]
+fn a_bound_in_every_space() {
+    let config = Config { max_pto: Some(Duration::from_millis(2500)), ..Config::quic() };
+    let mut b = Bench::endpoint(config, Role::Client);
+    let mut sent = 0.0;
+    for pto in [999.0, 1998.0, 2500.0, 2500.0] {
+        b.send_in(sent, SpaceId::Initial);
+        assert_ms(b.due().unwrap() - sent, pto);
+        sent = b.timer();
+    }
+    b.sender.discard(ms(sent), SpaceId::Initial);
+    b.sender.on_handshake_keys();
+    for pto in [999.0, 1998.0, 2500.0, 2500.0] {
+        assert_ms(b.due().unwrap() - sent, pto);
+        sent = b.timer();
+    }
 }
 
 /// Test vector: 225, 450, 900 ms.
@@ -235,11 +271,17 @@ fn settled_timeouts() {
 /// collapse, however often.
 #[test]
 fn retransmission_timeout_backs_off() {
-    let mut b = Bench::primed(Config::tcp(), 10.0); // 10 + 200 ms
+    backs_off(Config::tcp(), 120_000.0);
+    backs_off(Config { max_rto: Duration::from_secs(60), ..Config::tcp() }, 60_000.0);
+    backs_off(Config { max_rto: Duration::from_millis(1), ..Config::tcp() }, 210.0);
+}
+
+fn backs_off(config: Config, bound: f64) {
+    let mut b = Bench::primed(config, 10.0); // 10 + 200 ms
     b.send(100.0);
     let mut at = b.timer(); // the probe
     for n in 0..14 {
-        let expected = (210.0 * f64::from(1 << n)).min(120_000.0);
+        let expected = (210.0 * f64::from(1 << n)).min(bound);
         assert_ms(b.due().unwrap() - at, expected);
         at = b.timer();
         assert_eq!(b.out.lost.len(), 1);

@@ -3,8 +3,10 @@
 use std::sync::LazyLock;
 
 use congestion::PathInfo;
-use recovery::{AckConfig, AckEvery, Clock, Config, Exit, PacketCount, Reduction, TimeThreshold, Timeout};
-use scenario::{Back, FlowConfig, Rebind, Transport};
+use recovery::{
+    AckConfig, AckEvery, Clock, Config, Exit, PacketCount, Reduction, Style, TimeThreshold, Timeout,
+};
+use scenario::{Application, Back, FlowConfig, Rebind, Transport};
 use units::{Bytes, Duration, Ecn, Time};
 
 use crate::diagnostic::Diagnostic;
@@ -111,7 +113,25 @@ fn read(
         ..read_plain(cursor, &fields, (stack, ecn))?
     };
     check_needs(&controller_at, &flow.config)?;
+    check_application(&fields, &flow.config)?;
     Ok(flow)
+}
+
+/// Refuses keys of `recovery` that the application makes meaningless.
+fn check_application(fields: &Fields<'_>, config: &FlowConfig) -> Result<(), Diagnostic> {
+    let (key, wrong, right) = match config.application {
+        // Each object can have a connection of its own.
+        Application::OnOff(_) if config.recovery.idle_timeout.is_some() => (
+            "idle-timeout",
+            "an idle timeout would end the flow, but its application is silent between objects",
+            "remove it, or use one flow with a `transfer` for each object",
+        ),
+        Application::Media(_) if config.recovery.offload.is_on() => {
+            ("offload", "media leaves packet by packet", "remove it, or use bulk or on-off data")
+        }
+        _ => return Ok(()),
+    };
+    Err(fields.at("recovery").below(&[key.to_owned()]).problem(wrong, right))
 }
 
 fn check_stop(fields: &Fields<'_>, flow: &Flow) -> Result<(), Diagnostic> {
@@ -261,7 +281,33 @@ fn check_recovery(config: &Config, tcp: bool) -> Result<(), String> {
             growth.is_none_or(|f| f >= 1.0 && f.is_finite()),
             "`max-time-threshold` must be at least 1 RTT, or \"off\"",
         ),
+        (
+            !config.offload.is_on() || config.pacing.style == Style::Tokens,
+            "`offload` and `pacing.style = \"bursts\"` are two ways to send bursts; remove one of them",
+        ),
+        (
+            !config.offload.is_on() || !config.small_last_packet,
+            "`offload` waits for room in the window, which `small-last-packet` fills; remove one of them",
+        ),
         (config.initial_rtt > Duration::ZERO, "`initial-rtt` must be above 0"),
+        (config.max_pto != Some(Duration::ZERO), "`max-pto` must be above 0, or \"off\""),
+        (
+            config.max_pto.is_none() || config.timeout == Timeout::Pto,
+            "`max-pto` limits QUIC's probe timeout; for a retransmission timeout write `max-rto`",
+        ),
+        (
+            !tcp || config.idle_timeout.is_none(),
+            "`idle-timeout` applies to QUIC only; TCP keeps a connection that is silent",
+        ),
+        (
+            config.idle_timeout.is_none_or(|d| d > Duration::ZERO && d.0.is_multiple_of(1_000_000)),
+            "`idle-timeout` must be a whole number of milliseconds, at least 1 ms, or \"off\"",
+        ),
+        (config.max_rto > Duration::ZERO, "`max-rto` must be above 0"),
+        (
+            config.max_rto == Config::tcp().max_rto || config.timeout != Timeout::Pto,
+            "`max-rto` limits TCP's retransmission timeout; for a probe timeout write `max-pto`",
+        ),
         (tcp || config.sack, "`sack` applies to TCP only; QUIC's ACKs contain ranges"),
         (
             tcp || config.packet_count == PacketCount::Numbers,

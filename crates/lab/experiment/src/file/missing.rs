@@ -3,11 +3,6 @@
 /// Each missing key, and what comes closest to it.
 const INSTEAD: &[(&str, &str)] = &[
     ("trace", "a recorded link is a rate; write rate = { trace = \"verizon.down\" }"),
-    (
-        "max-pto",
-        "the probe timeout has no upper bound and doubles each time (RFC 9002 section 6.2.1); `pto` \
-         chooses its formula, and `min-rto` is a lower bound of TCP's timeout",
-    ),
     ("gilbert", BURSTS),
     ("gemodel", BURSTS),
 ];

@@ -220,6 +220,7 @@ fn expanded_files_mean_the_same() {
     for application in [
         "application = 'media'\npauses = [['4 s', '6 s'], ['8 s', '9 s']]",
         "application = { name = 'media', fps = 10, audio = 'off', variation = '2.5 %' }",
+        "application = { name = 'media', key-frames = { every = '2 s', size = 4 } }\nrecovery = { max-pto = '5 s', idle-timeout = '9 s' }",
         "application = { name = 'on-off', object = ['1 kB', '2 kB'], begins = 'off', connection = 'kept' }",
     ] {
         all.push(small("[[flow]]", &format!("[[flow]]\n{application}")).unwrap());

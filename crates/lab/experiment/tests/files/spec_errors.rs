@@ -197,6 +197,24 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
     ),
     (
         "transport =",
+        "application = { name = \"media\", key-frames = { every = \"2 s\" } }\ntransport =",
+        "application =",
+        &["flow.0.application.key-frames.size: missing", "like size = 4"],
+    ),
+    (
+        "transport =",
+        "application = { name = \"media\", key-frames = { every = \"2 s\", size = 0.5 } }\ntransport =",
+        "application =",
+        &["flow.0.application.key-frames.size: 0.5 is out of range", "between 1 and 1000"],
+    ),
+    (
+        "transport =",
+        "application = { name = \"media\", key-frames = { every = \"0 s\", size = 4 } }\ntransport =",
+        "application =",
+        &["flow.0.application.key-frames.every: the interval is 0", "must be above 0"],
+    ),
+    (
+        "transport =",
         "application = { name = \"media\", fps = 29.97 }\ntransport =",
         "application =",
         &["flow.0.application.fps: must be an integer, not 29.97; write 30"],

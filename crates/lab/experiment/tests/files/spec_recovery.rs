@@ -1,7 +1,9 @@
 //! Rules of loss recovery that need TCP, SACK or each other.
 
-use recovery::{Exit, TimeThreshold, Timeout};
-use units::Ecn;
+use std::num::NonZeroU64;
+
+use recovery::{Exit, Offload, TimeThreshold, Timeout};
+use units::{Duration, Ecn};
 
 use crate::common::{scenario, small};
 
@@ -44,6 +46,62 @@ fn what_does_not_fit_is_refused() {
         tcp(&format!("{WITHOUT_SACK}, exit = \"quic\"")),
         "`exit` must be \"newreno-tcp\" or \"reno-tcp\"",
     );
+}
+
+/// Bounds of timeouts, each for its kind of timeout.
+#[test]
+fn bounds_of_timeouts() {
+    assert_eq!(with("recovery.max-pto = \"5 s\"").unwrap().max_pto, Some(Duration::from_secs(5)));
+    assert_eq!(with("").unwrap().max_pto, None);
+    assert_eq!(tcp("max-rto = \"60 s\"").unwrap().max_rto, Duration::from_secs(60));
+    for (read, says) in [
+        (with("recovery.max-pto = \"0 s\""), "must be above 0, or \"off\""),
+        (tcp("max-rto = \"0 s\""), "must be above 0"),
+        (tcp("max-pto = \"5 s\""), "write `max-rto`"),
+        (with("recovery.max-rto = \"60 s\""), "write `max-pto`"),
+    ] {
+        let said = read.expect_err(says);
+        assert!(said.contains(says), "{said}");
+    }
+}
+
+/// QUIC's idle timeout, in whole milliseconds as in its transport parameter.
+#[test]
+fn idle_timeouts() {
+    let read = with("recovery.idle-timeout = \"30 s\"").unwrap();
+    assert_eq!(read.idle_timeout, Some(Duration::from_secs(30)));
+    assert_eq!(with("recovery.idle-timeout = \"off\"").unwrap().idle_timeout, None);
+    for (read, says) in [
+        (with("recovery.idle-timeout = \"0 s\""), "at least 1 ms"),
+        (with("recovery.idle-timeout = \"1.5 ms\""), "a whole number of milliseconds"),
+        (tcp("idle-timeout = \"30 s\""), "applies to QUIC only"),
+        (
+            with("recovery.idle-timeout = \"30 s\"\napplication = \"on-off\""),
+            "recovery.idle-timeout: an idle timeout would end the flow",
+        ),
+    ] {
+        let said = read.expect_err(says);
+        assert!(said.contains(says), "{said}");
+    }
+}
+
+/// Groups of packets, with what they cannot be combined with.
+#[test]
+fn offload() {
+    let size = |text: &str| with(&format!("recovery.offload = {text}")).map(|rules| rules.offload);
+    assert_eq!(size("16").unwrap(), Offload::Packets(NonZeroU64::new(16).unwrap()));
+    assert_eq!(size("\"linux\"").unwrap(), Offload::LINUX);
+    assert_eq!(size("\"off\"").unwrap(), Offload::OFF);
+    for (read, says) in [
+        (with("recovery.offload = 0"), "must be a number of packets of at least 1, \"linux\" or \"off\""),
+        (with("recovery.offload = \"64 kB\""), "must be a number of packets of at least 1"),
+        (with("recovery = { offload = 16, pacing.style = \"bursts\" }"), "remove one of them"),
+        (with("recovery = { offload = 16, small-last-packet = true }"), "remove one of them"),
+        (with("recovery.offload = 16\napplication = \"media\""), "media leaves packet by packet"),
+    ] {
+        let said = read.expect_err(says).to_string();
+        assert!(said.contains(says), "{said}");
+    }
 }
 
 /// A controller made for marks chooses the mark of its packets, unless the file does.

@@ -59,7 +59,10 @@ pub struct Record {
     pub started: Time,
     /// Time at which the last byte arrived, or the flow was stopped.
     pub finished: Option<Time>,
-    /// Time and reason if the connection ended before the flow did. Simulated flows never give up.
+    /// Time at which the idle timeout of the file closed the connection. The flow ends then, and is
+    /// not complete.
+    pub closed: Option<Time>,
+    /// Time and reason if the connection ended before the flow did, and the file does not say so.
     pub broken: Option<(Time, String)>,
     /// Counters of loss recovery, since the start.
     pub stats: Stats,
@@ -89,6 +92,7 @@ impl Record {
         Self {
             started: Time::NEVER,
             finished: None,
+            closed: None,
             broken: None,
             delivered: 0,
             ecn: EcnCounts::default(),
@@ -127,7 +131,7 @@ impl Record {
 
     /// Returns how long the flow ran inside `window`, in a run that ended at `end`.
     pub fn measured_in(&self, window: Window, end: Time) -> Duration {
-        let until = self.finished.unwrap_or(end).min(window.to).min(end);
+        let until = self.finished.or(self.closed).unwrap_or(end).min(window.to).min(end);
         until - self.started.max(window.from)
     }
 
@@ -310,6 +314,12 @@ impl Record {
         self.held.clear();
         self.filling.clear();
         self.cwnd = u64::MAX;
+    }
+
+    /// Notes that the idle timeout closed the connection.
+    pub fn on_closed(&mut self, now: Time) {
+        self.closed = Some(now);
+        self.log(now, || Event::Remark("the idle timeout closed the connection (RFC 9000 section 10.1)"));
     }
 
     /// Takes the one-way delay of the last packet that arrived since the previous call.

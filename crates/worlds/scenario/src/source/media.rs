@@ -10,6 +10,8 @@
 //! A           the pacing rate of a controller that has one: that is its decision, and its window only a bound
 //!             or else cwnd / smoothed_rtt: the rate of a flow that always has data                bytes/s
 //! audio       a packet each 20 ms
+//! key frame   each n-th frame from the first, n = every * fps rounded, is s times as large as the others: its size has
+//!             the factor s n / (n - 1 + s), and the others n / (n - 1 + s). The mean of n frames stays that of V.
 //! ```
 //!
 //! A counts what the window counts, headers included, so that video, audio and headers together
@@ -17,12 +19,14 @@
 //! Units that wait longer than `max-queue` are skipped, unless a part of them has left: a frame
 //! sent in full is still of use. Nothing is sent again.
 //!
+//! Headers are estimated for equal frames: the packets of a larger frame are not counted ahead.
+//!
 //! The model omits two features of RFC 8593: the large frames after a step of the rate, and
 //! Laplacian sizes. RFC 8867 asks for +-5 %.
 
 use std::collections::VecDeque;
 
-use crate::{AUDIO_INTERVAL, FlowConfig, MediaConfig, Record, Transport};
+use crate::{AUDIO_INTERVAL, FlowConfig, KeyFrames, MediaConfig, Record, Transport};
 use units::{Duration, Rate, Rng, Time};
 
 /// Number of frames in flight that may still be completed. Older frames no longer arrive.
@@ -138,8 +142,17 @@ impl Media {
     }
 
     fn frame_bytes(&mut self) -> u64 {
-        let odd = 1.0 + self.config.variation * (2.0 * self.sizes.unit() - 1.0);
+        let odd = self.share() * (1.0 + self.config.variation * (2.0 * self.sizes.unit() - 1.0));
         ((self.rate / (8.0 * f64::from(self.config.fps)) * odd + 0.5) as u64).max(1)
+    }
+
+    /// Returns the size of the current frame in mean frames, without its variation.
+    fn share(&self) -> f64 {
+        let Some(KeyFrames { every, size }) = self.config.key_frames else { return 1.0 };
+        let interval = (every.as_secs_f64() * f64::from(self.config.fps)).round().max(1.0);
+        let is_key = self.frames.saturating_sub(1).is_multiple_of(interval as u64);
+        let other = interval / (interval - 1.0 + size);
+        if is_key { size * other } else { other }
     }
 
     /// Requests a new rate, and applies requests that are old enough.
@@ -274,6 +287,7 @@ mod tests {
             start_rate: Rate(150_000),
             reaction: Duration::from_millis(100),
             variation: 0.05,
+            key_frames: None,
             audio: Rate(20_000),
             max_queue: Duration::from_secs(1),
         }
@@ -289,6 +303,27 @@ mod tests {
         // The standard deviation of a uniform size is 500 / sqrt(12), and that of the mean a
         // hundredth of it.
         assert!((sizes.iter().sum::<u64>() as f64 / 1e4 - 5000.0).abs() < 5.0);
+    }
+
+    /// 1.2 Mbit/s are 5000 bytes per frame. With a key frame of 4 in 10 frames, the others have
+    /// 5000 * 10 / 13 bytes and the key frame four times as many: 50 000 bytes in all, within half
+    /// a byte per frame.
+    #[test]
+    fn key_frames() {
+        let every = Duration::from_millis(333);
+        let config = MediaConfig { variation: 0.0, audio: Rate(0), ..rfc8867() };
+        let mut media = media(MediaConfig { key_frames: Some(KeyFrames { every, size: 4.0 }), ..config });
+        media.rate = 1.2e6;
+        for _ in 0..3 {
+            let sizes: Vec<u64> = (0..10)
+                .map(|_| {
+                    media.frames += 1;
+                    media.frame_bytes()
+                })
+                .collect();
+            assert_eq!(sizes, [&[15_385][..], &[3846; 9]].concat());
+            assert!(sizes.iter().sum::<u64>().abs_diff(50_000) <= 5);
+        }
     }
 
     /// With headers and audio a frame fills its budget, or the packets that it needs.

@@ -4,7 +4,7 @@
 //! QUIC   Initial, UDP payload 1200 bytes (RFC 9000 section 14.1)   the peer's reply, 1200 bytes
 //! TCP    SYN, a segment without payload                            SYN-ACK, the same
 //! retry  QUIC: after 3 initial RTTs (2 with `pto = "mvfst"`), the PTO before any sample (RFC 9002 section 6.2.1: 999 ms);
-//!        TCP: after 1 s (RFC 6298 section 2.1); twice as long each time
+//!        TCP: after 1 s (RFC 6298 section 2.1); twice as long each time, QUIC's up to `max-pto`
 //! ```
 //!
 //! The sender of the data opens the connection when its application first has data to send. All
@@ -68,6 +68,8 @@ pub(crate) struct Handshake {
     /// Departure of each Initial or SYN.
     sent: Vec<Time>,
     timeout: Duration,
+    /// Longest timeout after its doublings.
+    longest: Duration,
     counts: bool,
 }
 
@@ -83,7 +85,8 @@ impl Handshake {
             Transport::Quic { .. } => recovery.first_timeout(),
             Transport::Tcp { .. } => SYN_TIMEOUT,
         };
-        Self { sent: Vec::new(), timeout, counts: counts(transport, recovery) }
+        let longest = recovery.max_pto.map_or(Duration::MAX, |max| max.max(timeout));
+        Self { sent: Vec::new(), timeout, longest, counts: counts(transport, recovery) }
     }
 
     /// Reports whether its packets count in the window.
@@ -99,7 +102,7 @@ impl Handshake {
     #[cold]
     pub(crate) fn due(&self) -> Time {
         let Some(last) = self.sent.last() else { return Time::NEVER };
-        *last + self.timeout * (1 << (self.sent.len() - 1).min(MAX_BACKOFF))
+        *last + (self.timeout * (1 << (self.sent.len() - 1).min(MAX_BACKOFF))).min(self.longest)
     }
 
     /// Notes that an Initial or a SYN leaves. Returns its number.
@@ -149,6 +152,19 @@ mod tests {
             let reply = Time::from_millis(70 + first + 50);
             assert_eq!(handshake.answered(reply, 1), Some(Duration::from_millis(50)), "the second one");
             assert_eq!(handshake.answered(reply, 4), None, "was never sent");
+        }
+    }
+
+    /// 999, 1998, 3000 ms: the bound of the PTO holds here too.
+    #[test]
+    fn up_to_the_bound() {
+        let config = Config { max_pto: Some(Duration::from_secs(3)), ..Config::quic() };
+        let mut handshake = Handshake::new(Transport::default(), &config);
+        let mut now = Time::ZERO;
+        for after in [999, 1998, 3000, 3000] {
+            handshake.open(now);
+            now += Duration::from_millis(after);
+            assert_eq!(handshake.due(), now);
         }
     }
 }

@@ -171,6 +171,8 @@ impl Hosted {
             record.broken = Some((now, why));
         } else if self.guest.is_done() {
             self.finish(now, Stage::Complete, record);
+        } else if record.closed.is_some() {
+            self.stage = Stage::Stopped;
         }
         self.due = self.guest.next().max(now);
     }

@@ -2,7 +2,9 @@
 
 use crate::common::*;
 use link::{Limit, LinkConfig};
-use scenario::{Application, Connection, FlowConfig, MediaConfig, ObjectsConfig, Outcome, Record, Scenario};
+use scenario::{
+    Application, Connection, FlowConfig, KeyFrames, MediaConfig, ObjectsConfig, Outcome, Record, Scenario,
+};
 use units::{Bytes, Duration, Rate, Time};
 
 const S: Duration = Duration::from_secs(1);
@@ -20,6 +22,7 @@ fn even() -> MediaConfig {
         start_rate: Rate(150_000),
         reaction: Duration::from_millis(100),
         variation: 0.0,
+        key_frames: None,
         audio: Rate(0),
         max_queue: S,
     }
@@ -81,6 +84,23 @@ fn media_alone_makes_its_largest_rate() {
         assert_eq!((media(&out).skipped, media(&out).lost), (0, 0));
         assert!(media(&out).complete >= 1799);
     }
+}
+
+/// A key frame every 2 s, which is four times as large as the 59 others: 6250 * 60 / 63 bytes for
+/// those. From 2 s to 62 s there are 31 key frames, and the mean of 60 frames is that of the
+/// encoder.
+#[test]
+fn key_frames_of_media() {
+    let key_frames = Some(KeyFrames { every: S * 2, size: 4.0 });
+    let mut s = wide(62, vec![at(20_000, MediaConfig { key_frames, ..even() })]);
+    s.link.rate = link::RateModel::Constant(Rate(100_000_000));
+    let out = run(&s);
+    assert_eq!(media(&out).made, 31 * 23_810 + 1770 * 5952);
+    close("rate", (23_810.0 + 59.0 * 5952.0) * 8.0 / 2.0, 1.5e6, 1e-4);
+    assert_eq!((media(&out).skipped, media(&out).lost), (0, 0));
+    // The largest frame leaves in a bucket of ten packets, and the rest at 20 Mbit/s.
+    let paced = (23_810.0 + 20.0 * 37.0 - 10.0 * 1252.0) * 8.0 / 20_000.0;
+    close("delay", media(&out).delay.max_ms(), 25.0 + paced, 0.02);
 }
 
 /// With a bucket of one packet, the packets of a frame before the last are paced, and the last

@@ -37,6 +37,36 @@ fn fixed_window_is_window_per_rtt() {
     }
 }
 
+/// Groups of 8 packets in a window of 60 on a full link. Each waits for four ACKs of two packets,
+/// so that groups leave every 8 transmission times. The last three packets wait for two ACKs, and
+/// no longer.
+#[test]
+fn groups_of_an_unpaced_sender() {
+    let mut flow = quic_flow("name = 'fixed-window'\nwindow = 60");
+    flow.recovery.paced = recovery::Paced::Never;
+    flow.recovery.offload = recovery::Offload::Packets(std::num::NonZeroU64::new(8).unwrap());
+    flow.ack.ack_every = 2.into();
+    flow.transfer = Some(803 * 1215);
+    let out = run(&Scenario { trace: true, ..scenario(4.0, 60, vec![flow]) });
+    assert_eq!(out.flows[0].delivered, 803 * 1215);
+    let mut groups: Vec<(Time, u32)> = Vec::new();
+    for (at, event) in out.flows[0].trace.iter().flatten() {
+        match (event, groups.last_mut()) {
+            (scenario::trace::Event::Sent { .. }, Some((last, size))) if last == at => *size += 1,
+            (scenario::trace::Event::Sent { .. }, _) => groups.push((*at, 1)),
+            _ => {}
+        }
+    }
+    // The window has room for seven groups at once.
+    let sizes: Vec<u32> = groups.iter().map(|(_, size)| *size).collect();
+    assert_eq!(sizes, [&[56][..], &[8; 93], &[3]].concat());
+    let gaps: Vec<f64> = groups.windows(2).map(|two| (two[1].0 - two[0].0).as_secs_f64() / PACKET).collect();
+    // The second group waits for the propagation and for the two packets that already have room.
+    close("first", gaps[0] * PACKET, 0.05 + 4.0 * PACKET, 1e-6);
+    gaps[1..93].iter().for_each(|gap| close("gap", *gap, 8.0, 1e-6));
+    close("last", gaps[93], 4.0, 1e-6);
+}
+
 /// A result of the kernel: 42 segments of 1448 bytes at 50.26 ms carry 9.68 Mbit/s.
 #[test]
 fn fixed_window_of_the_kernel_rig() {

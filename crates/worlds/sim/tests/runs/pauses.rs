@@ -30,6 +30,7 @@ fn flow(kind: usize, controller: &str) -> FlowConfig {
         start_rate: Rate(300_000),
         reaction: MS * 100,
         variation: 0.2,
+        key_frames: None,
         audio: Rate(20_000),
         max_queue: MS * 300,
     };

@@ -47,6 +47,7 @@ pub fn media(max: u64) -> FlowConfig {
         start_rate: Rate(150_000),
         reaction: Duration::from_millis(100),
         variation: 0.05,
+        key_frames: None,
         audio: Rate(20_000),
         max_queue: Duration::from_secs(1),
     };

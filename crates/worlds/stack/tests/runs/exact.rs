@@ -4,12 +4,16 @@
 //! These tests revealed two defects of the model, now fixed: a receiver's timer refilled the
 //! sender's pacer, and ACK delays were reported with nanosecond resolution.
 
+use std::num::NonZeroU64;
+
 use ackclock_stack::{EXACT_HEADER, Profile};
 use congestion::{Cause, Detection, Registry};
 use link::{Limit, LinkConfig, Reorder};
 use quic::config::{Config, ENDLESS};
 use quic::streams::WindowConfig;
-use recovery::{AckConfig, Config as Recovery, OnGap, Paced, Pacing, Pto, Reduction, Style, TimeThreshold};
+use recovery::{
+    AckConfig, Config as Recovery, Offload, OnGap, Paced, Pacing, Pto, Reduction, Style, TimeThreshold,
+};
 use scenario::trace::{Event, Metrics};
 use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
 use units::{Duration, Rate, Time};
@@ -19,6 +23,8 @@ use crate::common::*;
 /// Packets sent by each controller on each network, and in the long runs.
 const FEW: usize = 2_000;
 const MANY: usize = 100_000;
+/// Packets of a group.
+const EIGHT: NonZeroU64 = NonZeroU64::new(8).unwrap();
 /// Rate of the link, in bits per second.
 const RATE: u64 = 20_000_000;
 
@@ -212,7 +218,18 @@ fn other_rules() {
         (flow.recovery.persistent_congestion, flow.recovery.undo) = (None, false);
         flow.recovery.paced = Paced::Never;
     };
-    let rules: [(&str, Set); 4] = [("mvfst", &mvfst), ("prr", &prr), ("rack", &rack), ("aioquic", &aioquic)];
+    let offload = |flow: &mut FlowConfig| {
+        (flow.recovery.offload, flow.recovery.paced) = (Offload::Packets(EIGHT), Paced::Never);
+    };
+    let linux = |flow: &mut FlowConfig| flow.recovery.offload = Offload::LINUX;
+    let rules: [(&str, Set); 6] = [
+        ("mvfst", &mvfst),
+        ("prr", &prr),
+        ("rack", &rack),
+        ("aioquic", &aioquic),
+        ("offload", &offload),
+        ("offload of Linux", &linux),
+    ];
     for (rules, set) in rules {
         for name in ["new-reno", "cubic-mvfst", "bbr2-mvfst", "quic-dc"] {
             for (network, link) in networks() {

@@ -43,21 +43,6 @@ fn packets_are_dropped_by_number() {
     assert_eq!((outcome.link.dropped_listed.packets, outcome.flows[0].totals.dropped), (4, 4));
 }
 
-/// If the link stays down, the connection times out and the transfer does not complete.
-#[test]
-fn a_connection_that_times_out_is_not_done() {
-    let mut scenario = transfer("cubic");
-    scenario.link.blackhole = vec![(Time::from_millis(2000), Time::from_millis(60_000))];
-    let outcome = on_stack(&scenario, Cipher::Tls);
-    let flow = &outcome.flows[0];
-    assert!(flow.finished.is_none() && flow.delivered < 3_000_000, "{:?}, {}", flow.finished, flow.delivered);
-    let why = flow.why_broken("cubic").unwrap();
-    assert!(
-        why.starts_with("the connection of cubic ended after 32.") && why.ends_with("the idle timeout"),
-        "{why}"
-    );
-}
-
 /// The link fails for two seconds during the transfer.
 #[test]
 fn a_blackhole_is_outlived() {

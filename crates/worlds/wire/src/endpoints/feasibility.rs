@@ -7,7 +7,7 @@ use crate::emu::tcp::{HEADERS, Options};
 use congestion::Algorithm;
 use congestion::algorithms::fixed_window;
 use link::{LinkConfig, RateModel};
-use recovery::{Config, Exit, PacketCount, TimeThreshold, Timeout};
+use recovery::{Config, Exit, Offload, PacketCount, TimeThreshold, Timeout};
 use scenario::{Application, FlowConfig, Scenario, Transport};
 use units::{Duration, Ecn};
 
@@ -151,6 +151,8 @@ fn foreign_rule(config: &Config) -> Option<&'static str> {
         (config.time_threshold == TimeThreshold::Vegas, "it has the loss check of Vegas"),
         (config.early_retransmit, "it has Early Retransmit"),
         (config.timeout == Timeout::Rto, "it has no tail loss probe"),
+        (matches!(config.offload, Offload::Packets(_)), "it has a fixed `offload`"),
+        (config.max_rto != Config::tcp().max_rto, "it has a `max-rto` other than 120 s"),
     ];
     rules.iter().find(|(has, _)| *has).map(|(_, rule)| *rule)
 }
@@ -235,6 +237,11 @@ mod tests {
             (Config { time_threshold: TimeThreshold::Vegas, ..tcp.clone() }, "Vegas"),
             (Config { early_retransmit: true, ..tcp.clone() }, "Early Retransmit"),
             (Config { timeout: Timeout::Rto, ..tcp.clone() }, "tail loss probe"),
+            (Config { max_rto: Duration::from_secs(60), ..tcp.clone() }, "a `max-rto` other than 120 s"),
+            (
+                Config { offload: Offload::Packets(std::num::NonZeroU64::MIN), ..tcp.clone() },
+                "a fixed `offload`",
+            ),
         ] {
             let mut scenario = scenario(1, "tcp-reno", Transport::Tcp { mss: 1448, overhead: 52 });
             scenario.flows[0].recovery = recovery;

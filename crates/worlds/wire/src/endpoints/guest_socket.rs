@@ -224,6 +224,10 @@ impl GuestSocket {
                 break;
             }
         }
+        if self.record.closed.is_some() {
+            self.stage = Stage::Done { by_itself: false };
+            self.record.stats = self.guest.stats();
+        }
         self.due = self.guest.next().max(clock.now());
         Ok(())
     }

@@ -68,6 +68,14 @@ impl StreamTable {
         self.ready.iter().any(|id| self.sends(*id, credit))
     }
 
+    /// Returns the new bytes that wait within the connection's credit; 0 if lost bytes come next.
+    pub fn waiting(&self) -> u64 {
+        let credit = self.credit.available();
+        let sends = self.ready.iter().filter_map(|id| self.streams.get(*id)?.send.as_ref());
+        let waiting = sends.map(|send| send.waiting(credit));
+        waiting.sum::<Option<u64>>().map_or(0, |bytes| bytes.min(credit))
+    }
+
     /// Reports whether there is data that only the connection's credit holds back.
     pub fn is_held_back(&self) -> bool {
         self.credit.available() == 0 && !self.ready.is_empty()

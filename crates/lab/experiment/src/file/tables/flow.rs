@@ -1,7 +1,7 @@
 //! `[[flow]]` and the tables in it.
 
 use congestion::Algorithm;
-use scenario::{Connection, FlowConfig, MediaConfig, ObjectsConfig, Rebind};
+use scenario::{Connection, FlowConfig, KeyFrames, MediaConfig, ObjectsConfig, Rebind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
@@ -158,6 +158,9 @@ table! {
             let percent = within(|share| share.0 <= 100.0, wrong, "must be at most \"100 %\"")(at);
             percent.map(|share| Share(share.0 / 100.0))
         };
+        /// Key frames, as `{ every = "2 s", size = 4 }`. The mean rate stays that of the encoder.
+        /// Default: all frames are equal.
+        key_frames: Option<KeyFrameTable> = None, key_frames;
         /// Audio rate, without headers, sent as one packet every 20 ms. `"0"` disables audio.
         /// Default 20 kbit/s.
         #[schemars(schema_with = "rate_or_none")]
@@ -168,9 +171,33 @@ table! {
         #[serde(skip)]
         config: MediaConfig = {
             let variation = variation.0;
-            MediaConfig { fps, min_rate, max_rate, start_rate, reaction, variation, audio, max_queue }
+            let key_frames = key_frames.as_ref().map(|KeyFrameTable { every, size }| KeyFrames { every: *every, size: *size });
+            MediaConfig { fps, min_rate, max_rate, start_rate, reaction, variation, key_frames, audio, max_queue }
         } => later;
     }
+}
+
+table! {
+    /// Key frames of a video.
+    #[schemars(inline, transform = Needs("every size"))]
+    pub(crate) KeyFrameTable {
+        /// Interval between key frames, from the first frame on. It is rounded to whole frames.
+        every: Duration => "write the interval, like every = \"2 s\"", within(
+            |every| *every > Duration::ZERO,
+            |_| "the interval is 0".to_owned(),
+            "must be above 0",
+        );
+        /// Size of a key frame, in sizes of another frame: 1 to 1000.
+        size: f64 => "write how much larger a key frame is, like size = 4", within(
+            |size| (1.0..=1000.0).contains(size),
+            |size| format!("{size} is out of range"),
+            "must be between 1 and 1000",
+        );
+    }
+}
+
+fn key_frames(cursor: &Cursor<'_>) -> Result<Option<KeyFrameTable>, Diagnostic> {
+    KeyFrameTable::read(&cursor.table(KeyFrameTable::known())?).map(Some)
 }
 
 table! {

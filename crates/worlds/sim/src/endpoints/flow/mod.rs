@@ -8,7 +8,7 @@ mod sending_end;
 use std::collections::VecDeque;
 
 use congestion::PathInfo;
-use recovery::{AckEffects, Paced, Reassembly, Sender, Stats};
+use recovery::{AckEffects, IdleTimer, Paced, Reassembly, Sender, Stats};
 use scenario::guest::Snapshot;
 use scenario::{Back, FlowConfig, FlowSample, FlowSnapshot, Record, Route, Scenario, Source, Transport};
 use units::{Duration, Time};
@@ -87,6 +87,8 @@ pub(crate) struct Flow {
     pacer_at: Time,
     /// Next timer of loss recovery or of the controller, as of the sender's last turn.
     timer_at: Time,
+    /// Idle timeout, if the flow has one. It waits for the first packet sent.
+    idle: Option<Box<IdleTimer>>,
     /// Next new byte of the stream.
     fresh: u64,
     /// Number of ACKs written on this connection.
@@ -152,6 +154,7 @@ impl Flow {
             arrived_late: Reassembly::default(),
             pacer_at: Time::NEVER,
             timer_at: Time::NEVER,
+            idle: config.recovery.idle_timeout.map(|it| Box::new(IdleTimer::new(Time::NEVER, Some(it)))),
             near_next: config.start,
             changed: true,
             receiver: Receiver::new(&setup),

@@ -62,6 +62,9 @@ impl Flow {
             // Nothing else can be sent before it is answered.
             self.sender.mark_app_limited();
         }
+        if let Some(idle) = &mut self.idle {
+            idle.on_sent(now);
+        }
         self.record.on_handshake_sent(now, trace::Handshake { number, bytes }, size);
         let packet = Data { connection: self.connection, ..bare }.into_handshake();
         let entry = usize::from(first);

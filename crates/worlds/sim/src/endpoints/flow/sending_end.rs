@@ -42,8 +42,14 @@ impl Flow {
     /// Computes [`Flow::near_next`].
     fn due_near(&self) -> Time {
         let handshake = self.handshake.as_ref().map(Handshake::due);
-        let others = [handshake, self.stop];
+        let others = [handshake, self.stop, self.idle_at()];
         others.into_iter().flatten().fold(self.pacer_at.min(self.timer_at), Time::min)
+    }
+
+    /// Returns the time at which the idle timeout closes the connection. Deviation: only the sender
+    /// of the data has one.
+    fn idle_at(&self) -> Option<Time> {
+        self.idle.as_ref().map(|idle| idle.deadline(self.sender.timers().pto))
     }
 
     /// Reports whether only acknowledgements can change what the sender does next, and those arrive
@@ -51,6 +57,7 @@ impl Flow {
     fn can_run_ahead(&self) -> bool {
         self.stage == Stage::Running
             && self.handshake.is_none()
+            && self.idle.is_none()
             && self.source.can_run_ahead(self.fresh)
             && self.back.is_plain()
     }
@@ -114,6 +121,9 @@ impl Flow {
             self.open_if_due(now, &mut shared.links);
         }
         if let Some(feedback) = self.back.arrived(now) {
+            if let Some(idle) = &mut self.idle {
+                idle.on_received(now);
+            }
             self.on_feedback(now, feedback, shared);
             self.timer_at = self.timer();
             settled = true;
@@ -126,6 +136,9 @@ impl Flow {
         }
         if self.stop.is_some_and(|stop| stop <= now) {
             self.finish(now);
+        } else if self.idle_at().is_some_and(|due| due <= now) {
+            self.stage = Stage::Done;
+            self.record.on_closed(now);
         }
         let sent = self.sender.stats().sent;
         if self.stage == Stage::Running {
@@ -263,6 +276,16 @@ impl Flow {
         (offered > 0).then(|| Chunk { offset: self.fresh, len: offered.min(full) as u32 })
     }
 
+    /// Returns the bytes of new data that wait, as they count in the window.
+    #[cold]
+    fn waiting(&mut self, now: Time) -> u64 {
+        let offered = self.source.offered(now, self.fresh, &mut self.record);
+        let (full, rest) =
+            (offered / u64::from(self.transport.payload()), offered % u64::from(self.transport.payload()));
+        let last = if rest > 0 { self.transport.window_bytes(rest as u32).into() } else { 0 };
+        full.saturating_mul(self.transport.mds().into()).saturating_add(last)
+    }
+
     /// Sends until window, pacer or application stops it.
     fn send(&mut self, now: Time, links: &mut Links) {
         self.pacer_at = Time::NEVER;
@@ -276,6 +299,10 @@ impl Flow {
                 return;
             };
             let mut bytes = u64::from(self.transport.window_bytes(chunk.len));
+            if self.setup.recovery.offload.is_on() {
+                let waiting = if repeat.is_some() { 0 } else { self.waiting(now) };
+                self.sender.set_waiting(waiting);
+            }
             let mut decision = self.sender.can_send(now, bytes);
             if decision == SendDecision::WindowFull
                 && let Some(len) = self.fitting()
@@ -320,6 +347,9 @@ impl Flow {
     fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool) {
         let size = self.transport.wire_bytes(chunk.len) + self.end_handshake(now);
         let (pn, ecn) = self.sender.on_sent(now, bytes, chunk, repeat);
+        if let Some(idle) = &mut self.idle {
+            idle.on_sent(now);
+        }
         if pn >= self.skip_behind {
             self.leave_number_out(pn);
         }

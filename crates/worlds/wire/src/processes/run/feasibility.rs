@@ -107,6 +107,9 @@ fn datagram(flow: &FlowConfig) -> Result<u32, Error> {
     if !matches!(flow.application, Application::Bulk) || !flow.pauses.is_empty() {
         return Err(refused("its flows are not bulk transfers"));
     }
+    if let Some(key) = flow.recovery.key_of_ours() {
+        return Err(refused(format!("it sets `recovery.{key}`, which no other stack obeys here")));
+    }
     Ok(datagram)
 }
 
@@ -171,6 +174,7 @@ mod tests {
             (&|s| s.flows[0].rtt = Duration::from_millis(20), "base RTT"),
             (&|s| s.flows[0].rebind = vec![(Duration::ZERO, Rebind::Port)], "NAT"),
             (&|s| s.flows[0].pauses = vec![(Time::ZERO, Time::NEVER)], "not bulk"),
+            (&|s| s.flows[0].recovery.max_pto = Some(interval), "sets `recovery.max-pto`"),
             (&|s| s.beyond.push(s.link.clone()), "several links"),
             (&|s| s.reverse.push(s.link.clone()), "do not cross the reverse link"),
             (&|s| s.duration = Duration::from_secs(700), "more than"),
@@ -178,7 +182,7 @@ mod tests {
             (&|s| s.link.delay_steps = Steps(vec![(Time::ZERO, Duration(1))]), "at fixed times"),
             (&|s| s.link.rate = RateModel::Constant(Rate(100_000_000_000)), "packets, more than"),
             (&|s| s.flows[0].transfer = Some(5 << 30), "on disk"),
-        ] as [(&dyn Fn(&mut Scenario), &str); 14]
+        ] as [(&dyn Fn(&mut Scenario), &str); 15]
         {
             assert!(why(change).contains(word), "{} for {word}", why(change));
         }

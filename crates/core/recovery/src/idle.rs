@@ -1,4 +1,4 @@
-//! Idle timeout (RFC 9000 section 10.1).
+//! Idle timeout of a QUIC connection (RFC 9000 section 10.1).
 
 use units::{Duration, Time};
 
