@@ -20,7 +20,8 @@ pub(super) const WINDOW_LIMIT: f64 = 0.05;
 /// Largest difference in the number of reductions, beyond the one that the measured interval may
 /// cut off.
 const TEMPO_LIMIT: f64 = 0.1;
-/// Smallest conformance of the envelopes. Decides where the windows are unknown.
+/// Smallest conformance of the envelopes. Decides where neither windows nor bytes in flight are
+/// known.
 const CONFORMANCE_LIMIT: f64 = 0.5;
 /// Share of the distance that a rule must remove to explain a deviation.
 const EXPLAINS: f64 = 0.5;
@@ -66,6 +67,9 @@ pub struct Cell {
     /// Distance of the windows, as a share of the reference's mean; `None` if the stack does not
     /// report its window.
     pub distance: Option<f64>,
+    /// Distance of the bytes in flight, as a share of the reference's mean, if the stack does not
+    /// report its window.
+    pub flight: Option<f64>,
     /// Difference in the number of reductions, as a share of the reference's; `None` if it is
     /// unknown.
     pub tempo: Option<f64>,
@@ -74,13 +78,15 @@ pub struct Cell {
     /// Share of the samples of delay and throughput that lie in both envelopes, 0..1.
     pub conformance: Option<f64>,
     pub deviates: bool,
-    /// Measures beyond their limit: `window`, `reductions`, or `envelope` if no window is known.
+    /// Measures beyond their limit: `window`, `reductions`; `flight` if no window is known, and
+    /// `envelope` if neither is.
     pub deviates_in: Vec<&'static str>,
 }
 
 impl Cell {
     fn new(variant: &str, network: Network, reference: &Samples, subject: &Samples) -> Self {
         let distance = relative(&subject.pooled(), &reference.pooled());
+        let flight = flight(subject, reference, reference);
         let conformance = conformance(&subject.points, &reference.points);
         let spread = reference.spread();
         let tempo = tempo_of(subject, reference, reference);
@@ -88,7 +94,8 @@ impl Cell {
         let beyond = [
             ("window", distance.is_some_and(|distance| distance > WINDOW_LIMIT.max(spread))),
             ("reductions", distance.is_some() && tempo.is_some_and(|tempo| tempo > TEMPO_LIMIT)),
-            ("envelope", distance.is_none() && is_outside),
+            ("flight", flight.is_some_and(|distance| distance > WINDOW_LIMIT.max(spread))),
+            ("envelope", distance.or(flight).is_none() && is_outside),
         ];
         let deviates_in: Vec<&str> = beyond.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
         let deviates = !deviates_in.is_empty();
@@ -101,6 +108,7 @@ impl Cell {
             reference,
             subject,
             distance,
+            flight,
             tempo,
             spread,
             conformance,
@@ -112,7 +120,7 @@ impl Cell {
     /// Returns the larger of the known differences, as [`difference`] does.
     pub(super) fn difference(&self) -> f64 {
         let windows = self.distance.map(|distance| distance.max(self.tempo.unwrap_or(0.0)));
-        windows.or(self.conformance.map(|share| 1.0 - share)).unwrap_or(0.0)
+        windows.or(self.flight).or(self.conformance.map(|share| 1.0 - share)).unwrap_or(0.0)
     }
 }
 
@@ -233,14 +241,23 @@ fn explains(distance: f64, without: f64) -> bool {
 }
 
 /// Returns the difference of a row from a stack: the larger of window and number of reductions,
-/// relative to the reference. Without windows, the share of samples outside the other's envelope.
+/// relative to the reference. Without windows, that of the bytes in flight, and without these, the
+/// share of samples outside the other's envelope.
 fn difference(one: &Samples, stack: &Samples, standard: &Samples) -> Option<f64> {
     let windows = standard
         .mean_window()
         .and_then(|mean| wasserstein(&one.pooled(), &stack.pooled()).map(|area| area / mean));
     let tempo = tempo_of(one, stack, standard).unwrap_or(0.0);
     let windows = windows.map(|windows| windows.max(tempo));
+    let windows = windows.or_else(|| flight(stack, one, standard));
     windows.or_else(|| conformance(&one.points, &stack.points).map(|share| 1.0 - share))
+}
+
+/// Returns the distance of the bytes in flight of a stack that does not report its window, relative
+/// to the mean of the reference. A long flow fills its window, so both have the same shape.
+fn flight(stack: &Samples, other: &Samples, standard: &Samples) -> Option<f64> {
+    let mean = mean(&standard.flights).filter(|mean| *mean > 0.0 && stack.mean_window().is_none())?;
+    wasserstein(&stack.flights, &other.flights).map(|area| area / mean)
 }
 
 /// Compares the numbers of reductions. If one row has no count, all are taken from the windows.
@@ -321,7 +338,7 @@ mod tests {
         let window = (0..1000).map(|i| low + (100.0 - low) * f64::from(i % 100) / 99.0).collect();
         let points = (0..100).map(|i| [delay + f64::from(i) / 1000.0, 0.95]).collect();
         let cells = [("reductions @ measure".to_owned(), reductions)].into();
-        Samples { windows: vec![window], points, cells, trusted: true }
+        Samples { windows: vec![window], points, cells, trusted: true, ..Samples::default() }
     }
 
     fn cell(subject: &Samples) -> Cell {
@@ -363,7 +380,25 @@ mod tests {
         }
     }
 
-    /// A process reports no window, so the measurements of the link decide.
+    /// A process reports no window, so its bytes in flight decide. Below 5 % they conform.
+    #[test]
+    fn by_the_bytes_in_flight() {
+        let reference = Samples { flights: vec![100.0; 50], ..samples(70.0, 40.0, 0.5) };
+        let silent = |flight| Samples {
+            windows: vec![Vec::new()],
+            flights: vec![flight; 50],
+            cells: [].into(),
+            ..samples(70.0, 40.0, 0.5)
+        };
+        let cell = |flight| Cell::new("v", NETWORK, &reference, &silent(flight));
+        let (near, far) = (cell(96.0), cell(94.0));
+        assert_eq!((near.deviates, near.flight, near.distance), (false, Some(0.04), None));
+        assert_eq!((far.deviates_in.as_slice(), far.difference()), (&["flight"][..], 0.06));
+        let known = Cell::new("v", NETWORK, &reference, &samples(70.0, 40.0, 0.5));
+        assert_eq!((known.flight, known.distance), (None, Some(0.0)), "the window comes first");
+    }
+
+    /// A process reports neither window nor packets, so the measurements of the link decide.
     #[test]
     fn without_windows() {
         let silent =

@@ -16,7 +16,7 @@ use super::distance::{mean, relative};
 use super::hull::Point;
 
 /// Columns of the series that are read.
-const COLUMNS: [&str; 3] = ["cwnd_bytes", "queue_bytes", "goodput_mbit_s"];
+const COLUMNS: [&str; 4] = ["cwnd_bytes", "bytes_in_flight", "queue_bytes", "goodput_mbit_s"];
 /// Share of the window below which a fall counts as a reduction.
 const REDUCED: f64 = 0.9;
 /// RTTs between two samples of the envelope, as in QUICbench.
@@ -64,6 +64,8 @@ pub(super) struct Samples {
     /// Windows of each run in bytes, every 20 ms; empty for a process that does not report its
     /// window.
     pub(super) windows: Vec<Vec<f64>>,
+    /// Bytes in flight of all runs, every 20 ms. A process on the wire shows them.
+    pub(super) flights: Vec<f64>,
     /// Samples of the envelope.
     pub(super) points: Vec<Point>,
     /// Mean of each metric over the runs.
@@ -125,10 +127,12 @@ impl Samples {
     /// Adds a run, measured from second `from` on.
     fn add(&mut self, track: &Track, network: &Network, from: f64) {
         let column = |name: &str| track.columns.get(name).map(RunLength::to_vec).unwrap_or_default();
-        let [windows, queues, goodputs] = COLUMNS.map(column);
+        let [windows, flights, queues, goodputs] = COLUMNS.map(column);
         let begin = track.times.partition_point(|time| *time < from);
-        let counted = windows.iter().skip(begin).copied().filter(|window| window.is_finite());
-        self.windows.push(counted.collect());
+        let counted =
+            |all: &[f64]| all.iter().skip(begin).copied().filter(|v| v.is_finite()).collect::<Vec<_>>();
+        self.windows.push(counted(&windows));
+        self.flights.extend(counted(&flights));
         let mut at = begin;
         while let Some(start) = track.times.get(at) {
             let end = track.times.partition_point(|time| *time < start + STEP * network.rtt / 1e3);

@@ -89,9 +89,13 @@ fn changed(answer: &Answer, since: &Since) -> String {
     format!("{new}. {gone}. Known: {}.", since.known.len())
 }
 
-/// Describes the differences in window and number of reductions on these networks, in a clause.
+/// Describes the differences in window and number of reductions on these networks, or in bytes in
+/// flight, in a clause.
 fn differences(cells: &[&Cell]) -> Option<String> {
-    let windows = range(cells.iter().filter_map(|cell| cell.distance))?;
+    let Some(windows) = range(cells.iter().filter_map(|cell| cell.distance)) else {
+        let flights = range(cells.iter().filter_map(|cell| cell.flight))?;
+        return Some(format!("its bytes in flight differ by {flights}"));
+    };
     let tempo = range(cells.iter().filter_map(|cell| cell.tempo)).filter(|share| share != "0 %");
     let tempo = tempo.map(|share| format!(", the number of reductions by {share}")).unwrap_or_default();
     Some(format!("its window differs by {windows}{tempo}"))
@@ -211,9 +215,10 @@ fn envelope(cells: &[Cell]) -> Option<String> {
 }
 
 /// Headings of the table.
-pub(super) const HEAD: [&str; 10] = [
+pub(super) const HEAD: [&str; 11] = [
     "network",
     "window",
+    "flight",
     "frequency",
     "envelope",
     "goodput Mbit/s",
@@ -225,7 +230,7 @@ pub(super) const HEAD: [&str; 10] = [
 ];
 
 /// Formats a network for the table, with the values of the stack and of the reference.
-pub(super) fn row(cell: &Cell) -> [String; 10] {
+pub(super) fn row(cell: &Cell) -> [String; 11] {
     let percent =
         |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0));
     let both = |value: fn(&Measured) -> Option<f64>, digits: usize| {
@@ -236,6 +241,7 @@ pub(super) fn row(cell: &Cell) -> [String; 10] {
     [
         place(cell),
         percent(cell.distance) + sign("window"),
+        percent(cell.flight) + sign("flight"),
         percent(cell.tempo) + sign("reductions"),
         percent(cell.conformance) + sign("envelope"),
         both(|m| m.goodput, 2),
@@ -259,7 +265,7 @@ fn kept(cell: &Cell) -> String {
 
 /// Appends the table, as wide as its text.
 fn table(out: &mut String, cells: &[Cell], reference: &str) {
-    let rows: Vec<[String; 10]> =
+    let rows: Vec<[String; 11]> =
         std::iter::once(HEAD.map(str::to_owned)).chain(cells.iter().map(row)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
