@@ -6,6 +6,7 @@
 use maud::{Markup, html};
 
 use super::chart::{self, Cloud, Figure};
+use super::overview;
 use super::section::{self, Section};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -91,29 +92,8 @@ fn one(block: &Block) -> Markup {
     match block {
         Block::Chart { .. } | Block::Envelopes { .. } => html! {},
         Block::Text(text) => html! { p { (text) } },
-        Block::Table { caption, head, rows } => table(caption, head, rows, false),
-        Block::Sortable { caption, head, rows } => table(caption, head, rows, true),
-    }
-}
-
-/// Draws a table. The first column names the rows.
-pub(super) fn table(caption: &str, head: &[String], rows: &[Vec<String>], sortable: bool) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table.overview data-sortable[sortable] {
-                @if !caption.is_empty() { caption { (caption) } }
-                thead { tr { @for name in head { th { (name) } } } }
-                tbody {
-                    @for row in rows {
-                        tr {
-                            @for (i, cell) in row.iter().enumerate() {
-                                @if i == 0 { th scope="row" { (cell) } } @else { td.count { (cell) } }
-                            }
-                        }
-                    }
-                }
-            }
-        }
+        Block::Table { caption, head, rows } => overview::table(caption, head, rows, false),
+        Block::Sortable { caption, head, rows } => overview::table(caption, head, rows, true),
     }
 }
 

@@ -10,6 +10,7 @@ mod files;
 mod gaps;
 mod ledger;
 mod number;
+mod overview;
 mod page;
 #[cfg(feature = "figures")]
 pub mod print;

@@ -6,7 +6,7 @@
 use maud::{Markup, html};
 
 use super::chart::Figure;
-use super::{answer, claims, number, table, variants};
+use super::{claims, number, overview, table, variants};
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
 use results::summary::{Summary, Variant};
@@ -192,7 +192,7 @@ fn matrices(summary: &Summary) -> Markup {
         @for (i, metric) in summary.metrics.iter().take(MATRICES).enumerate() {
             details.matrix open[i == 0] {
                 summary { "All " (summary.variants.len()) " variants: " (metric) @if !metric.unit().is_empty() { " (" (metric.unit()) ")" } }
-                (answer::table("", &head, &rows(metric), true))
+                (overview::table("", &head, &rows(metric), true))
             }
         }
     }

@@ -27,9 +27,9 @@ pub(crate) struct CompareArgs {
     /// `lte`, or an experiment.
     ///
     /// The keys are those of [link] in docs/src/reference/keys.md. Without `queue`, words have 1
-    /// BDP, at least 10 packets. `ackclock networks` lists the networks. An experiment is a file or a
-    /// shipped name. If its [vary] makes several networks, each controller runs once on each, and the
-    /// answer is over all of them.
+    /// BDP, at least 10 packets. `ackclock networks` lists the networks. An experiment is a file or
+    /// a shipped name. If its [vary] makes several networks, each controller runs once on each, and
+    /// the answer is over all of them.
     #[arg(long, value_name = "WORDS|NAME|FILE", default_value = "rate=20 Mbit/s rtt=40 ms")]
     link: String,
     /// Choose where the flows run.

@@ -46,7 +46,7 @@ pub(crate) struct NewArgs {
     /// Name of the controller or stack, its crate and its folder: lower-case letters, digits, `-` and
     /// `_`.
     name: String,
-    /// For a stack: the folder of the fork's quinn-proto or noq-proto, or of the repository with it.
+    /// For a stack: the folder of the fork's quinn-proto or noq-proto, or of its repository.
     #[arg(long, value_name = "FOLDER")]
     fork: Option<PathBuf>,
 }

@@ -186,7 +186,7 @@ fn comparisons_that_cannot_be_made() {
             &["cubic", "bbr", "--link", "rate=1 Mbit/s rt=5 ms"],
             "--link: rt: unknown key; did you mean \"rtt\"?",
         ),
-        (&["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--vary", "queue=2..1 BDP"], "and rise"),
+        (&["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--vary", "queue=2..1 BDP"], "must rise"),
         (
             &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--vary", "quee=1..2 BDP"],
             "did you mean \"queue\"",

@@ -7,7 +7,6 @@ use units::{Bytes, Duration, Rate};
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::node::Value;
-use crate::file::reference::Source;
 use crate::file::vary::quantity;
 
 /// Endings of columns that tell a unit.
@@ -39,13 +38,17 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Reads `"cca"`, or `{ column = "goodput_kbps", unit = "kbit/s" }`.
-    pub(crate) fn read(cursor: &Cursor<'_>, table: &Source) -> Result<Self, Diagnostic> {
+    /// Reads `"cca"`, or `{ column = "goodput_kbps", unit = "kbit/s" }`. `name` reads the name of a
+    /// column that the table has.
+    pub(crate) fn read(
+        cursor: &Cursor<'_>,
+        name: impl Fn(&Cursor<'_>) -> Result<String, Diagnostic>,
+    ) -> Result<Self, Diagnostic> {
         if !matches!(cursor.node().value, Value::Table(_)) {
-            return Ok(Self { column: table.column(cursor)?, unit: None });
+            return Ok(Self { column: name(cursor)?, unit: None });
         }
         let fields = cursor.table(&["column", "unit"])?;
-        let column = table.column(&fields.need("column", "write the name of the column")?)?;
+        let column = name(&fields.need("column", "write the name of the column")?)?;
         let unit = fields.get("unit").map(|unit| unit.read()).transpose()?;
         Ok(Self { column, unit })
     }

@@ -46,7 +46,7 @@ table! {
         /// unit of its column: `{ column = "rate", unit = "Mbit/s" }`.
         #[schemars(with = "Vec<NameOr<Column>>")]
         rows: Vec<Column> => "write the columns that identify a row, like [\"cca\"]",
-            |at: &Cursor<'_>| at.filled_list()?.iter().map(|c| Column::read(c, &table)).collect::<Result<_, _>>();
+            |at: &Cursor<'_>| at.filled_list()?.iter().map(|c| Column::read(c, |at| table.column(at))).collect::<Result<_, _>>();
         /// The column of each metric, with its unit: `{ goodput = { column = "goodput_kbps", unit =
         /// "kbit/s" } }`. A count needs no unit: `{ retransmissions = "lost" }`.
         #[schemars(with = "BTreeMap<String, NameOr<Column>>")]
@@ -82,7 +82,7 @@ impl Source {
                 return Err(below.invalid(format!("unknown metric `{}`", entry.key), right));
             }
             groups.check_window(cursor, &metric)?;
-            let column = Column::read(&below, self)?;
+            let column = Column::read(&below, |at| self.column(at))?;
             column.factor(metric.unit()).map_err(|wrong| {
                 let (name, unit) = (&column.column, column.likely_unit(metric.unit()));
                 below.invalid(
@@ -95,7 +95,7 @@ impl Source {
         Ok(columns)
     }
 
-    pub(super) fn column(&self, cursor: &Cursor<'_>) -> Result<String, Diagnostic> {
+    fn column(&self, cursor: &Cursor<'_>) -> Result<String, Diagnostic> {
         let column: String = cursor.read()?;
         if self.csv.header().any(|name| name == column) {
             return Ok(column);

@@ -83,7 +83,10 @@ impl Backends {
             [one] => (*one).to_owned(),
             [all @ .., last] => format!("{} and {last}", all.join(", ")),
         };
-        let how = if self.is_real_time() { "in real time, through the emulator" } else { "in virtual time" };
-        Some(format!("All flows, including the competitor, run on real endpoints ({names}) {how}."))
+        let (what, how) = match self.is_real_time() {
+            true => ("endpoints", "in real time, through the emulator"),
+            false => ("QUIC endpoints", "in virtual time"),
+        };
+        Some(format!("All flows, including the competitor, run on real {what} ({names}) {how}."))
     }
 }

@@ -24,8 +24,9 @@ pub struct Map {
     pub across: String,
     pub lines: Vec<String>,
     pub columns: Vec<String>,
-    /// For each line and column, the label that leads by more than the margin on most networks there,
-    /// or `equal`, the number of these networks, and the number of all; `None` without a network.
+    /// For each line and column, the label that leads by more than the margin on most networks
+    /// there, or `equal`, the number of these networks, and the number of all; `None` without a
+    /// network.
     pub cells: Vec<Vec<Option<(String, usize, usize)>>>,
 }
 
@@ -196,8 +197,8 @@ mod tests {
         (0..24).map(network).collect()
     }
 
-    /// The key that explains most is the first, twelve numbers make four groups, and a key that does
-    /// not vary is none.
+    /// The key that explains most is the first, twelve numbers make four groups, and a key that
+    /// does not vary is none.
     #[test]
     fn a_map_of_winners() {
         let map = Map::new(&networks(), None).unwrap().unwrap();

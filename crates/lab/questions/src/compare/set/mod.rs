@@ -3,6 +3,7 @@
 //! The file's `[vary]` makes the networks. Each controller runs once on each, and the networks are
 //! the sample. `decide` makes pairs of runs on each network until its answer is known.
 
+mod answer;
 mod file;
 mod judged;
 mod map;
@@ -15,7 +16,8 @@ use experiment::file::{Case, Experiment};
 use experiment::row::RowLabel;
 use results::summary::{Results, Row};
 
-pub use self::judged::{Measured, OnNetwork, SetAnswer, Standing};
+pub use self::answer::SetAnswer;
+pub use self::judged::{Measured, OnNetwork, Standing};
 pub use self::map::Map;
 
 use self::file::File;

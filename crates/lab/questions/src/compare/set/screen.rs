@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use report::Block;
 
 use super::Set;
-use super::judged::{OnNetwork, SetAnswer, Standing};
+use super::answer::SetAnswer;
+use super::judged::{OnNetwork, Standing};
 use super::map::Map;
 use crate::compare::screen::{or_dash, put};
 use crate::ratio::Ratio;
