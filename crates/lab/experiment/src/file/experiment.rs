@@ -208,15 +208,15 @@ impl Experiment {
             // The case was read with these values, so nothing is in the way.
             let _ = document.set(&o.path, &o.at, &o.value);
         }
-        self.from_here(&document)
+        self.for_here(&document)
     }
 
     /// Returns the file as it was written. Paths are relative to the current folder.
     pub fn as_written(&self) -> toml::Table {
-        self.from_here(&self.document)
+        self.for_here(&self.document)
     }
 
-    fn from_here(&self, document: &Node) -> toml::Table {
+    fn for_here(&self, document: &Node) -> toml::Table {
         let mut value = document.to_toml();
         trace::from_here(&self.file, &mut value);
         value.try_into().unwrap_or_default()

@@ -15,6 +15,9 @@ pub(super) const EQUAL: &str = "equal";
 /// Groups of the values of a key with many.
 const GROUPS: usize = 4;
 
+/// Label that leads on most networks, their number, and the number of all.
+pub type Cell = Option<(String, usize, usize)>;
+
 /// Winners over two keys.
 #[derive(Debug, Serialize)]
 pub struct Map {
@@ -27,7 +30,7 @@ pub struct Map {
     /// For each line and column, the label that leads by more than the margin on most networks
     /// there, or `equal`, the number of these networks, and the number of all; `None` without a
     /// network.
-    pub cells: Vec<Vec<Option<(String, usize, usize)>>>,
+    pub cells: Vec<Vec<Cell>>,
 }
 
 /// A key whose values are grouped.
@@ -87,7 +90,7 @@ fn varies(networks: &[OnNetwork], key: &str) -> bool {
 }
 
 /// Returns the label that leads on most of these networks.
-fn winner(networks: &[&OnNetwork]) -> Option<(String, usize, usize)> {
+fn winner(networks: &[&OnNetwork]) -> Cell {
     let mut counts = Counts::new();
     for best in networks.iter().map(|network| network.best.as_deref().unwrap_or(EQUAL)) {
         *counts.entry(best).or_default() += 1;

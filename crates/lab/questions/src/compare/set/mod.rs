@@ -18,7 +18,7 @@ use results::summary::{Results, Row};
 
 pub use self::answer::SetAnswer;
 pub use self::judged::{Measured, OnNetwork, Standing};
-pub use self::map::Map;
+pub use self::map::{Cell, Map};
 
 use self::file::File;
 use super::backends::Backends;

@@ -7,7 +7,7 @@ use report::Block;
 use super::Set;
 use super::answer::SetAnswer;
 use super::judged::{OnNetwork, Standing};
-use super::map::Map;
+use super::map::{Cell, Map};
 use crate::compare::screen::{or_dash, put};
 use crate::ratio::Ratio;
 use crate::text::{cut, join_all, significant};
@@ -162,7 +162,7 @@ fn map_text(out: &mut String, map: &Map) {
     let heads: String = map.columns.iter().map(|column| cell(column)).collect();
     let _ = writeln!(out, "{:width$}{heads}", "");
     for (line, cells) in map.lines.iter().zip(&map.cells) {
-        let cells: String = cells.iter().map(|known| cell(&map_cell(known.as_ref()))).collect();
+        let cells: String = cells.iter().map(|known| cell(&map_cell(known))).collect();
         let _ = writeln!(out, "{:>width$}{cells}", cut(line, width));
     }
 }
@@ -172,8 +172,8 @@ fn map_caption(map: &Map) -> String {
     format!("Leader on most networks, by {down} (down) and {across} (across); equal: nobody leads")
 }
 
-fn map_cell(cell: Option<&(String, usize, usize)>) -> String {
-    cell.map_or_else(|| "-".to_owned(), |(label, count, all)| format!("{label} {count}/{all}"))
+fn map_cell(cell: &Cell) -> String {
+    cell.as_ref().map_or_else(|| "-".to_owned(), |(label, count, all)| format!("{label} {count}/{all}"))
 }
 
 /// Describes how the numbers were measured.
@@ -264,8 +264,8 @@ pub(super) fn blocks(set: &Set, answer: &SetAnswer) -> Vec<Block> {
     blocks.push(Block::Table { caption: "Standings".to_owned(), head, rows });
     blocks.extend(extremes(answer).into_iter().map(Block::Text));
     if let Some(map) = &answer.map {
-        let line = |(name, cells): (&String, &Vec<Option<(String, usize, usize)>>)| {
-            let cells = cells.iter().map(|cell| map_cell(cell.as_ref()));
+        let line = |(name, cells): (&String, &Vec<Cell>)| {
+            let cells = cells.iter().map(map_cell);
             std::iter::once(name.clone()).chain(cells).collect()
         };
         blocks.push(Block::Table {
