@@ -151,7 +151,9 @@ impl Library {
     fn unknown(&self, name: &str) -> Diagnostic {
         let shipped = self.shipped();
         let prefixes = shipped.iter().filter_map(|s| s.name.split_once('/')).map(|(prefix, _)| prefix);
-        let mut known: Vec<&str> = shipped.iter().map(|s| s.name.as_str()).chain(prefixes).collect();
+        let networks = shipped.iter().filter_map(|s| s.name.strip_prefix(NETWORKS));
+        let names = shipped.iter().map(|s| s.name.as_str());
+        let mut known: Vec<&str> = names.chain(prefixes).chain(networks).collect();
         // A folder comes before the files that contain its name.
         known.sort_unstable_by_key(|name| (name.contains('/'), *name));
         known.dedup();

@@ -23,7 +23,7 @@ use crate::commands::arguments::integer;
 use crate::commands::pair::{self, Pair};
 use crate::commands::sources;
 use crate::status::Error;
-use experiment::library::Library;
+use experiment::library::{Library, NETWORKS};
 
 /// Largest IP packet in bytes, the MTU of the TUN devices.
 const MTU: u32 = 1500;
@@ -46,7 +46,7 @@ pub(crate) struct LinkArgs {
     /// experiment.
     ///
     /// The keys are those of [link] in docs/src/reference/keys.md. The first case of an experiment
-    /// is used.
+    /// is used. A network of `ackclock networks` has its bottleneck in the direction of a download.
     link: String,
     /// Set the reverse direction, in the same format.
     ///
@@ -97,7 +97,7 @@ pub(crate) struct LinkArgs {
 
 /// Runs the command. Returns its exit status.
 pub(crate) fn run(args: &LinkArgs) -> Result<u8, Error> {
-    let config = config(args)?;
+    let (config, down) = config(args)?;
     // The user namespace must be entered before any thread starts, and the signals held before any
     // thread that must not get them.
     let way = privilege::acquire().map_err(|e| e.to_string())?;
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &LinkArgs) -> Result<u8, Error> {
     let rig = Rig::start(&config).map_err(|e| e.to_string())?;
     if !args.quiet {
         show::say(&format!("commands run as {identity}"));
-        introduce(&config, args.down);
+        introduce(&config, down);
     }
     let ran = commands(args, &rig, &identity, &signals);
     let report = rig.stop().map_err(|e| e.to_string())?;
@@ -125,18 +125,19 @@ pub(crate) fn run(args: &LinkArgs) -> Result<u8, Error> {
     Ok(status)
 }
 
-fn config(args: &LinkArgs) -> Result<Config, Error> {
+/// Returns the link, and whether the bottleneck is in the direction from server to client.
+fn config(args: &LinkArgs) -> Result<(Config, bool), Error> {
     if let (Some(log), Some(pcap)) = (&args.log, &args.pcap)
         && are_same(log, pcap)
     {
         let (log, pcap) = (log.display(), pcap.display());
         return Err(Error::bad(format!("--pcap {pcap}: the same file as --log {log}; give each its own")));
     }
-    let Pair { link, back } = pair(args)?;
-    let back = back.unwrap_or_else(Config::delay);
-    let (there, back) = if args.down { (back, link) } else { (link, back) };
+    let (Pair { link, back }, is_network) = pair(args)?;
+    let (back, down) = (back.unwrap_or_else(Config::delay), args.down || is_network);
+    let (there, back) = if down { (back, link) } else { (link, back) };
     let log = wire::emu::capture::log::Files { csv: args.log.clone(), pcap: args.pcap.clone(), keep: false };
-    Ok(Config { there, back, overhead: args.overhead, seed: args.seed, log })
+    Ok((Config { there, back, overhead: args.overhead, seed: args.seed, log }, down))
 }
 
 /// Reports whether two paths lead to the same file, which need not exist yet. Devices such as
@@ -154,10 +155,11 @@ fn are_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-fn pair(args: &LinkArgs) -> Result<Pair, Error> {
+/// Reads the link. Reports whether it is a shipped network.
+fn pair(args: &LinkArgs) -> Result<(Pair, bool), Error> {
     let packet = MTU + args.overhead;
     if args.link.contains('=') && !Path::new(&args.link).is_file() {
-        return pair::read(&args.link, args.back.as_deref(), packet).map_err(Error::from);
+        return Ok((pair::read(&args.link, args.back.as_deref(), packet)?, false));
     }
     if args.back.is_some() {
         return Err(Error::bad(
@@ -175,7 +177,7 @@ fn pair(args: &LinkArgs) -> Result<Pair, Error> {
     if !args.quiet {
         show::say(&format!("link of {note}"));
     }
-    Ok(pair)
+    Ok((pair, source.name.starts_with(NETWORKS)))
 }
 
 fn introduce(config: &Config, down: bool) {
