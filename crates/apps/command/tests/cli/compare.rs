@@ -317,3 +317,65 @@ fn a_sweep_in_json() {
     let page = fs::read_to_string(dir.path().join("report/compare/index.html")).unwrap();
     assert!(page.contains("queue=1 BDP, at least 10 packets (default)"), "the queue of each value");
 }
+
+/// Four networks, of which one corner cannot exist.
+const SET: &str = "title = 't'\nduration = '8 s'\n[link]\nqueue = '0.3 BDP'\nloss = '0.5 %'\n[[flow]]\n\
+                   controller = 'cubic'\ncount = 2\n[vary]\n'link.rate' = ['2 Mbit/s', '20 Mbit/s']\n\
+                   'link.rtt' = ['10 ms', '100 ms']\n'flow.controller' = ['vegas']\n";
+
+/// A file with several networks is judged as a set: on the screen, as JSON and as Markdown.
+#[test]
+fn compares_on_all_networks_of_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    fs::write(path("set.toml"), SET).unwrap();
+    let (link, out) = (path("set.toml"), path("out"));
+    let compare = |more: &[&str]| {
+        let args = ["compare", "cubic", "bbr3", "--link", &link, "--out", &out];
+        let done = ackclock(&[&args, more].concat());
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        (text(&done.stdout), text(&done.stderr))
+    };
+    let (screen, _) = compare(&["--against", "cubic"]);
+    let flat = screen.replace("\n  ", " ");
+    for says in [
+        "of 3 networks of ",
+        "2 of 8 combinations are left out; with rate = 2 Mbit/s, rtt = 10 ms",
+        "Not used of ",
+        ": flow.count.",
+        "Leader on most networks, by link.",
+        " keeps\n",
+        "One run of each controller on each network",
+    ] {
+        assert!(flat.contains(says) || screen.contains(says), "{says}: {screen}");
+    }
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    let json: serde_json::Value = serde_json::from_str(&compare(&["--json"]).0).unwrap();
+    let networks = json["networks"].as_array().unwrap();
+    let wins = networks.iter().filter(|network| network["controllers"][1]["verdict"] == "more").count();
+    assert_eq!(json["standings"][1]["wins"].as_u64(), Some(wins as u64), "{json}");
+    let (markdown, _) = compare(&["--markdown"]);
+    assert_eq!(
+        markdown.lines().filter(|line| line.starts_with("| ") && line.contains("Mbit/s |")).count(),
+        4,
+        "{markdown}"
+    );
+    let (decided, cost) = compare(&["--decide"]);
+    assert!(
+        cost.contains("for 5 pairs on each of 3 networks") && cost.contains("without --decide"),
+        "{cost}"
+    );
+    assert!(decided.contains("open") && decided.contains("pairs of runs on each"), "{decided}");
+
+    for (more, says) in [
+        (&["--vary", "loss=0, 1 %"][..], "already has 3 networks"),
+        (&["--map", "rate,loss"], "loss: does not vary; these do: link.rate, link.rtt"),
+        (&["--decide", "--quick"], "cannot be used with"),
+    ] {
+        let done = ackclock(&[&["compare", "cubic", "bbr3", "--link", &link][..], more].concat());
+        assert!(text(&done.stderr).contains(says), "{more:?}: {}", text(&done.stderr));
+        assert_eq!(done.status.code(), Some(2));
+    }
+    let done = ackclock(&["compare", "cubic", "bbr3", "--decide"]);
+    assert!(text(&done.stderr).contains("is a single network"), "{}", text(&done.stderr));
+}

@@ -33,19 +33,16 @@ pub(super) struct File {
 
 impl File {
     /// Reads the networks of an experiment.
-    ///
-    /// # Errors
-    /// An axis that sets a controller and more.
-    pub(super) fn new(experiment: &Experiment) -> Result<Self, Failure> {
+    pub(super) fn new(experiment: &Experiment) -> Self {
         let mut tables = experiment.as_written();
         let (mut vary, mut unused) = (Table::new(), Vec::new());
         if let Some(Value::Table(keys)) = tables.remove("vary") {
-            sort_out(keys, "", &mut vary, &mut unused)?;
+            sort_out(keys, "", &mut vary, &mut unused);
         }
         let flow = first_flow(&mut tables, &mut unused);
         tables.retain(|key: &str, _| NETWORK.contains(&key));
         tables.entry("series").or_insert("off".into());
-        Ok(Self { tables, vary, flow, unused })
+        Self { tables, vary, flow, unused }
     }
 
     /// Adds keys to the flows.
@@ -143,38 +140,65 @@ fn first_flow(tables: &mut Table, unused: &mut Vec<String>) -> Table {
 }
 
 /// Sorts the varied keys into those of networks and those without effect. Tables are dotted keys.
-fn sort_out(keys: Table, above: &str, vary: &mut Table, unused: &mut Vec<String>) -> Result<(), Failure> {
+fn sort_out(keys: Table, above: &str, vary: &mut Table, unused: &mut Vec<String>) {
     for (key, value) in keys {
         let key = if above.is_empty() { key } else { format!("{above}.{key}") };
-        let own = |key: &str| key.starts_with("flow") && key.split('.').any(|part| OWN.contains(&part));
         match value {
-            Value::Table(below) if key != "sample" => sort_out(below, &key, vary, unused)?,
-            _ if key.split('.').any(|part| part == "controller") => {}
-            _ if own(&key) => unused.push(key),
-            value if sets_controllers(&value) => {
-                let right = "vary the controllers in a list of their own, or remove them from the axis";
-                return Err(Failure::Field("link", format!(": vary.{key} sets controllers; {right}")));
+            Value::Table(below) if key != "sample" => sort_out(below, &key, vary, unused),
+            _ if is_controller(&key) => {}
+            _ if is_own(&key) => unused.push(key),
+            Value::Array(values) if values.iter().any(|value| value.get("set").is_some()) => {
+                if let Some(axis) = axis_of_networks(values, unused) {
+                    vary.insert(key, axis);
+                }
             }
             value => drop(vary.insert(key, value)),
         }
     }
-    Ok(())
 }
 
-/// Reports whether the values of an axis set a controller.
-fn sets_controllers(value: &Value) -> bool {
-    let sets = |value: &Value| value.get("set").is_some_and(|set| set.to_string().contains("controller"));
-    value.as_array().is_some_and(|values| values.iter().any(sets))
+/// Returns an axis without what it sets of controllers and of the comparison's own keys. Returns
+/// `None` if it sets nothing else.
+fn axis_of_networks(values: Vec<Value>, unused: &mut Vec<String>) -> Option<Value> {
+    let mut kept: Vec<Value> = Vec::new();
+    for mut value in values {
+        if let Some(Value::Table(set)) = value.get_mut("set") {
+            set.retain(|key, _| {
+                let own = is_own(key);
+                if own && !unused.iter().any(|known| known == key) {
+                    unused.push(key.to_owned());
+                }
+                !own && !is_controller(key)
+            });
+        }
+        // Values that differ in the controller alone are one network.
+        if !kept.iter().any(|known| known.get("set") == value.get("set")) {
+            kept.push(value);
+        }
+    }
+    let sets_nothing = |value: &Value| value.get("set").and_then(Value::as_table).is_none_or(Table::is_empty);
+    (!kept.iter().all(sets_nothing)).then_some(Value::Array(kept))
+}
+
+fn is_controller(key: &str) -> bool {
+    key.split('.').any(|part| part == "controller")
+}
+
+/// Reports whether the comparison sets a key of the flows itself, or has no such flow.
+fn is_own(key: &str) -> bool {
+    let mut parts = key.split('.');
+    let is_flow = parts.next() == Some("flow");
+    let other = |part: &str| part.parse::<usize>().is_ok_and(|number| number > 0);
+    is_flow && parts.any(|part| part == "start" || OWN.contains(&part) || other(part))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<File, String> {
+    fn read(text: &str) -> File {
         let registry = Registry::default();
-        let experiment = Experiment::parse_with(&registry, "x", FilePath::new("x.toml"), text);
-        File::new(&experiment.unwrap()).map_err(|wrong| wrong.to_string())
+        File::new(&Experiment::parse_with(&registry, "x", FilePath::new("x.toml"), text).unwrap())
     }
 
     const FILE: &str = "title = 't'\nduration = '9 s'\n[link]\nrate = '1 Mbit/s'\nrtt = '40 ms'\nqueue = '1 BDP'\n\
@@ -185,17 +209,29 @@ mod tests {
     fn keys_are_sorted_out() {
         let vary = "link.rate = ['1 Mbit/s', '2 Mbit/s']\n'flow.controller' = ['cubic', 'bbr3']\n\
                     'flow.count' = [1, 2]\nsample = 3\n'link.rtt' = '1..9 ms'\n";
-        let file = read(&format!("{FILE}{vary}")).unwrap();
+        let file = read(&format!("{FILE}{vary}"));
         assert_eq!(file.vary.keys().collect::<Vec<_>>(), ["link.rate", "link.rtt", "sample"]);
         assert_eq!(file.unused, ["flow.count", "flow.count"]);
         assert_eq!(file.flow.keys().collect::<Vec<_>>(), ["ack"]);
     }
 
+    /// Of an axis, what it sets of controllers goes, and values that differ in nothing else are one.
     #[test]
-    fn an_axis_of_controllers_is_refused() {
-        let axis =
-            "pair = [{ label = 'a', set = { 'flow.controller' = 'cubic', 'link.rate' = '2 Mbit/s' } }]";
-        let said = read(&format!("{FILE}{axis}")).unwrap_err();
-        assert!(said.contains("vary.pair sets controllers"), "{said}");
+    fn axes_of_controllers() {
+        let value = |label: &str, set: &str| format!("{{ label = '{label}', set = {{ {set} }} }}");
+        let axis = |values: &[String]| read(&format!("{FILE}pair = [{}]", values.join(", "))).vary;
+        let alone = [value("a", "'flow.controller' = 'cubic'"), value("b", "'flow.controller' = 'bbr3'")];
+        assert!(axis(&alone).is_empty());
+        let both = |label, name, rate| {
+            value(label, &format!("'flow.controller' = '{name}', 'link.rate' = '{rate}'"))
+        };
+        let vary = axis(&[
+            both("a", "cubic", "2 Mbit/s"),
+            both("b", "bbr3", "2 Mbit/s"),
+            both("c", "bbr3", "3 Mbit/s"),
+        ]);
+        let kept: Vec<&str> =
+            vary["pair"].as_array().unwrap().iter().map(|v| v["label"].as_str().unwrap()).collect();
+        assert_eq!(kept, ["a", "c"]);
     }
 }

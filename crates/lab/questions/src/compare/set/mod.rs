@@ -64,7 +64,7 @@ impl Set {
             return Ok(None);
         }
         let written = written::experiment(&asked.registry, &asked.link)?;
-        let mut file = File::new(&written)?;
+        let mut file = File::new(&written);
         if let Some(words) = &asked.flow {
             file.set_flow(written::flow(words)?);
         }

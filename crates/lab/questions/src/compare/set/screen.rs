@@ -12,7 +12,10 @@ use crate::compare::screen::{or_dash, put};
 use crate::ratio::Ratio;
 use crate::text::{cut, join_all, significant};
 
-/// Largest width of a label beside the numbers.
+/// Width of the screen.
+const SCREEN: usize = 79;
+/// Widths of a label beside the numbers.
+const SHORTEST_LABEL: usize = 8;
 const LONGEST_LABEL: usize = 16;
 /// Width of a cell of the map.
 const CELL: usize = 15;
@@ -95,8 +98,8 @@ fn columns(answer: &SetAnswer) -> (Vec<String>, Vec<Vec<String>>) {
         head.push("open".to_owned());
     }
     head.extend(["median", "lowest", "longest wait"].map(str::to_owned));
-    if let Some(against) = &answer.against {
-        head.push(format!("{against} keeps"));
+    if answer.against.is_some() {
+        head.push("keeps".to_owned());
     }
     let line = |(i, own): (usize, &Standing)| {
         let count = |n: usize| if i == 0 { "-".to_owned() } else { n.to_string() };
@@ -122,11 +125,14 @@ fn columns(answer: &SetAnswer) -> (Vec<String>, Vec<Vec<String>>) {
 
 fn standings(out: &mut String, answer: &SetAnswer) {
     let (head, lines) = columns(answer);
-    let width = lines.iter().map(|line| line[0].chars().count()).max().unwrap_or(0).clamp(8, LONGEST_LABEL);
-    let widths: Vec<usize> = head.iter().map(|name| name.chars().count().max(6)).collect();
+    let widths: Vec<usize> = head.iter().skip(1).map(|name| name.chars().count().max(6)).collect();
+    let numbers = |gap: usize| widths.iter().map(|width| width + gap).sum::<usize>();
+    let gap = if numbers(2) + SHORTEST_LABEL > SCREEN { 1 } else { 2 };
+    let longest = lines.iter().map(|line| line[0].chars().count()).max().unwrap_or(0);
+    let width = longest.clamp(SHORTEST_LABEL, LONGEST_LABEL).min(SCREEN - numbers(gap));
     for line in std::iter::once(&head).chain(&lines) {
-        let cells = line.iter().zip(&widths).skip(1);
-        let cells: String = cells.map(|(cell, width)| format!("  {cell:>width$}")).collect();
+        let cells = line.iter().skip(1).zip(&widths);
+        let cells: String = cells.map(|(cell, width)| format!("{:gap$}{cell:>width$}", "")).collect();
         let _ = writeln!(out, "{:width$}{cells}", cut(&line[0], width));
     }
 }
