@@ -122,7 +122,7 @@ fn margin(text: &str) -> Result<f64, String> {
 
 /// Runs the comparison. Returns the exit status.
 pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
-    let stacks = if args.on == Place::SIM { Vec::new() } else { backends(args.on, &args.stacks)? };
+    let stacks = backends(args.on, &args.stacks)?;
     if args.on == Place::WIRE {
         places::prepare_wire()?;
     }

@@ -193,7 +193,7 @@ fn comparisons_that_cannot_be_made() {
         ),
         (
             &["cubic", "bbr", "--link", "no-such-file"],
-            "--link \"no-such-file\": not a link or an experiment; write a link like",
+            "--link \"no-such-file\": not a link, a network or an experiment; `ackclock networks` lists the networks; or write a link like",
         ),
         (
             &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--stack", "noq"],

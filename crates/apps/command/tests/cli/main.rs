@@ -184,7 +184,7 @@ fn wrong_arguments_are_named() {
         (&["compare", "cubic", "bbr", "--link", "rate=20 rtt=5 ms"], "--link: rate: `20` has no unit"),
         (
             &["compare", "cubic", "bbr", "--link", ""],
-            "--link \"\": not a link or an experiment; write a link like",
+            "--link \"\": not a link, a network or an experiment; `ackclock networks` lists the networks; or write a link like",
         ),
         (
             &["compare", "cubic", "bbr", "--link", link, "--vary", "queue=0.1..8"],

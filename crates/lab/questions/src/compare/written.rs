@@ -88,7 +88,7 @@ pub(super) fn experiment(registry: &Registry, text: &str) -> Result<Experiment, 
         true => {
             let question = problem.right.split_inclusive("? ").next().filter(|part| part.ends_with("? "));
             Failure::Field(LINK, format!(
-                " \"{text}\": not a link or an experiment; {}write a link like \"rate=20 Mbit/s rtt=40 ms queue=1 BDP\"",
+                " \"{text}\": not a link, a network or an experiment; {}`ackclock networks` lists the networks; or write a link like \"rate=20 Mbit/s rtt=40 ms queue=1 BDP\"",
                 question.unwrap_or_default()
             ))
         }

@@ -28,6 +28,13 @@ pub struct OnNetwork {
     pub controllers: Vec<Measured>,
 }
 
+impl OnNetwork {
+    /// Reports whether a controller is not decided against the first one.
+    pub(super) fn is_open(&self) -> bool {
+        self.controllers.iter().any(|own| own.verdict == Some(Verdict::Undecided))
+    }
+}
+
 /// A controller on one network.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {

@@ -10,6 +10,10 @@ use crate::text::significant;
 
 /// Most values of a key that are shown one by one. More are put into groups.
 const MOST: usize = 6;
+/// Stands for networks that are not decided.
+pub(super) const OPEN: &str = "open";
+/// Stands for several labels that lead on as many networks.
+pub(super) const MIXED: &str = "mixed";
 /// Stands for a network on which no controller leads.
 pub(super) const EQUAL: &str = "equal";
 /// Groups of the values of a key with many.
@@ -28,7 +32,7 @@ pub struct Map {
     pub lines: Vec<String>,
     pub columns: Vec<String>,
     /// For each line and column, the label that leads by more than the margin on most networks
-    /// there, or `equal`, the number of these networks, and the number of all; `None` without a
+    /// there, or `equal`, `open` or `mixed`, the number of these networks, and the number of all; `None` without a
     /// network.
     pub cells: Vec<Vec<Cell>>,
 }
@@ -92,12 +96,15 @@ fn varies(networks: &[OnNetwork], key: &str) -> bool {
 /// Returns the label that leads on most of these networks.
 fn winner(networks: &[&OnNetwork]) -> Cell {
     let mut counts = Counts::new();
-    for best in networks.iter().map(|network| network.best.as_deref().unwrap_or(EQUAL)) {
-        *counts.entry(best).or_default() += 1;
+    for network in networks {
+        let label = if network.is_open() { OPEN } else { network.best.as_deref().unwrap_or(EQUAL) };
+        *counts.entry(label).or_default() += 1;
     }
-    // Of several, the first by name.
-    let most = counts.iter().rev().max_by_key(|(_, count)| **count)?;
-    Some(((*most.0).to_owned(), *most.1, networks.len()))
+    let most = *counts.values().max()?;
+    let first: Vec<&str> =
+        counts.iter().filter(|(_, count)| **count == most).map(|(label, _)| *label).collect();
+    let label = if let [label] = first.as_slice() { label } else { MIXED };
+    Some((label.to_owned(), most, networks.len()))
 }
 
 /// Puts the values of a key into groups: each value is one, or numbers are divided into four of
@@ -213,6 +220,12 @@ mod tests {
         );
         let cell = |label: &str| Some((label.to_owned(), 3, 3));
         assert_eq!(map.cells, [vec![cell("equal"); 4], vec![cell("b"); 4]]);
+        let mut half = networks();
+        half.iter_mut().take(12).for_each(|network| network.best = Some("a".to_owned()));
+        let cell = |networks: &[OnNetwork]| winner(&networks.iter().collect::<Vec<_>>());
+        assert_eq!(cell(&half[11..13]), Some(("mixed".to_owned(), 1, 2)), "as many of each");
+        half[12].controllers[1].verdict = Some(crate::Verdict::Undecided);
+        assert_eq!(cell(&half[12..13]), Some(("open".to_owned(), 1, 1)));
     }
 
     #[test]

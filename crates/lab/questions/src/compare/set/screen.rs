@@ -7,8 +7,9 @@ use report::Block;
 use super::Set;
 use super::answer::SetAnswer;
 use super::judged::{OnNetwork, Standing};
-use super::map::{Cell, Map};
+use super::map::{Cell, EQUAL, MIXED, Map, OPEN};
 use crate::compare::screen::{or_dash, put};
+use crate::decision::Verdict;
 use crate::ratio::Ratio;
 use crate::text::{cut, join_all, significant};
 
@@ -47,6 +48,7 @@ fn verdict(set: &Set, answer: &SetAnswer) -> String {
     if let [first, other] = answer.standings.as_slice() {
         let undecided = match other.undecided {
             0 => String::new(),
+            1 => "; 1 is not decided".to_owned(),
             open => format!("; {open} are not decided"),
         };
         return format!(
@@ -175,7 +177,14 @@ fn map_text(out: &mut String, map: &Map) {
 
 fn map_caption(map: &Map) -> String {
     let (down, across) = (&map.down, &map.across);
-    format!("Leader on most networks, by {down} (down) and {across} (across); equal: nobody leads")
+    let has = |label: &str| map.cells.iter().flatten().flatten().any(|cell| cell.0 == label);
+    let words = [(EQUAL, "nobody leads"), (MIXED, "several lead on as many"), (OPEN, "not decided")];
+    let words: String = words
+        .iter()
+        .filter(|(label, _)| has(label))
+        .map(|(label, says)| format!("; {label}: {says}"))
+        .collect();
+    format!("Leader on most networks, by {down} (down) and {across} (across){words}")
 }
 
 fn map_cell(cell: &Cell) -> String {
@@ -212,6 +221,15 @@ fn foot(set: &Set, answer: &SetAnswer) -> String {
     all.join(" ")
 }
 
+/// Formats a ratio with its interval, if it has one, and says if it is not decided.
+fn judged(ratio: Ratio, verdict: Option<Verdict>) -> String {
+    let open = if verdict == Some(Verdict::Undecided) { ", open" } else { "" };
+    match ratio.low < ratio.high {
+        true => format!("{:.2} ({:.2} to {:.2}{open})", ratio.value, ratio.low, ratio.high),
+        false => format!("{:.2}", ratio.value),
+    }
+}
+
 /// Returns the names of the columns and the cells of the table of all networks.
 fn networks(answer: &SetAnswer) -> (Vec<String>, Vec<Vec<String>>) {
     let keys: Vec<&str> = answer
@@ -223,6 +241,9 @@ fn networks(answer: &SetAnswer) -> (Vec<String>, Vec<Vec<String>>) {
     head.extend(keys.iter().map(|key| (*key).to_owned()));
     head.extend(labels().map(|label| format!("{label}, Mbit/s")));
     head.extend(labels().skip(1).map(|label| format!("{label} ratio")));
+    if answer.decided {
+        head.push("pairs".to_owned());
+    }
     head.extend(labels().map(|label| format!("{label} wait, ms")));
     if answer.against.is_some() {
         head.extend(labels().map(|label| format!("beside {label}, %")));
@@ -232,7 +253,14 @@ fn networks(answer: &SetAnswer) -> (Vec<String>, Vec<Vec<String>>) {
         let mut line = vec![(i + 1).to_string()];
         line.extend(network.keys.iter().map(|(_, value)| value.clone()));
         line.extend(all.iter().map(|own| significant(own.goodput)));
-        line.extend(all.iter().skip(1).map(|own| or_dash(own.ratio.map(|r| r.value), |r| format!("{r:.2}"))));
+        line.extend(
+            all.iter()
+                .skip(1)
+                .map(|own| own.ratio.map_or("-".to_owned(), |ratio| judged(ratio, own.verdict))),
+        );
+        if answer.decided {
+            line.push(network.pairs.to_string());
+        }
         line.extend(all.iter().map(|own| or_dash(own.queue_wait, significant)));
         if answer.against.is_some() {
             line.extend(all.iter().map(|own| or_dash(own.keeps, |share| format!("{:.0}", share * 100.0))));
