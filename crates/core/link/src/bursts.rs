@@ -13,7 +13,13 @@
 //! state, and a packet is lost with the probability of the state before its own transition.
 //!
 //! **By time**, the state at time zero has the share of bad as its probability. The spells do not
-//! depend on the packets: with the same seed, all traffic meets the same ones.
+//! depend on the packets: with the same seed, all traffic meets the same ones. Only after a gap
+//! between packets of more than 10 000 spells is the state drawn at once, with its exact
+//! probability:
+//!
+//! ```text
+//! P(bad at t | state at 0) = share + (1 or 0 - share) exp(-t (1 / B + 1 / G))
+//! ```
 
 use serde::{Deserialize, Serialize};
 use units::{Duration, Rng, Time};
@@ -49,6 +55,9 @@ pub enum Spells {
         good: Duration,
     },
 }
+
+/// Most spells that are drawn one by one between two packets.
+const ONE_BY_ONE: u64 = 10_000;
 
 /// Shortest mean of a spell. A link that was idle must catch up with all spells.
 const SHORTEST: Duration = Duration::from_micros(1);
@@ -125,11 +134,31 @@ impl BurstLosses {
 
     /// Reports whether the state at this time, which never goes back, is bad.
     fn at(&mut self, now: Time) -> bool {
+        if self.until <= now {
+            self.skip(now);
+        }
         while self.until <= now {
             self.is_bad = !self.is_bad;
             self.until = self.spell();
         }
         self.is_bad
+    }
+
+    /// Skips the spells of a long gap. The rest of an exponential spell is as long as a new one.
+    fn skip(&mut self, now: Time) {
+        let Spells::Times { bad, good } = self.model.spells else { return };
+        let gap = now - self.until;
+        if gap.0 / ((bad.0 / 2).saturating_add(good.0 / 2)).max(1) < ONE_BY_ONE {
+            return;
+        }
+        let (bad, good) = (bad.as_secs_f64(), good.as_secs_f64());
+        let share = bad / (bad + good);
+        // At the end of the last spell the other state begins.
+        let since = if self.is_bad { 0.0 } else { 1.0 };
+        let decay = libm::exp(-gap.as_secs_f64() * (1.0 / bad + 1.0 / good));
+        self.is_bad = self.spells.unit() < share + (since - share) * decay;
+        self.until = now;
+        self.until = self.spell();
     }
 
     /// Returns the end of the spell that begins at the end of the last.
@@ -147,6 +176,19 @@ mod tests {
     fn losses(spells: Spells, bad_loss: f64, good_loss: f64, seed: u64) -> BurstLosses {
         let stream = |name| Rng::stream(seed, name);
         BurstLosses::new(Bursts { spells, bad_loss, good_loss }, stream("l.bursts"), stream("l.bursts.loss"))
+    }
+
+    /// A gap of 1e11 spells takes no time, and the state behind it has the share of bad.
+    #[test]
+    fn a_long_gap_is_skipped() {
+        let us = Duration::from_micros(1);
+        let mut bad = 0;
+        for seed in 0..2000 {
+            let mut link = losses(Spells::Times { bad: us, good: us * 3 }, 1.0, 0.0, seed);
+            link.draw(Time::from_millis(1));
+            bad += u32::from(link.draw(Time::from_millis(200_000_000)));
+        }
+        assert!((f64::from(bad) / 2000.0 - 0.25).abs() < 4.0 * (0.25_f64 * 0.75 / 2000.0).sqrt(), "{bad}");
     }
 
     /// Returns the lengths of runs of equal values.

@@ -53,6 +53,11 @@ pub struct SlotModel {
 const MIN_PERIOD: Duration = Duration::from_micros(100);
 
 impl SlotModel {
+    /// Reports whether slots have extra delays or outages beside their rates.
+    pub fn has_more(&self) -> bool {
+        self.extra_delay != [Duration::ZERO; 2] || self.outage > Duration::ZERO
+    }
+
     /// Returns a model on the default grid with a constant rate, no extra delay and no outage.
     pub fn plain(median: Rate) -> Self {
         Self {

@@ -152,7 +152,7 @@ impl Library {
         let shipped = self.shipped();
         let prefixes = shipped.iter().filter_map(|s| s.name.split_once('/')).map(|(prefix, _)| prefix);
         let networks = shipped.iter().filter_map(|s| s.name.strip_prefix(NETWORKS));
-        let names = shipped.iter().map(|s| s.name.as_str());
+        let names = shipped.iter().map(|s| s.name.as_str()).filter(|name| !name.starts_with(NETWORKS));
         let mut known: Vec<&str> = names.chain(prefixes).chain(networks).collect();
         // A folder comes before the files that contain its name.
         known.sort_unstable_by_key(|name| (name.contains('/'), *name));

@@ -24,6 +24,9 @@ pub fn pdf(svg: &str) -> Result<Vec<u8>, String> {
     svg2pdf::to_pdf(&tree(svg)?, ConversionOptions::default(), page).map_err(|e| e.to_string())
 }
 
+/// Most pixels of a picture, of four bytes each.
+const MOST_PIXELS: u64 = 100_000_000;
+
 /// Returns a chart as PNG with this many pixels per inch.
 ///
 /// # Errors
@@ -32,7 +35,11 @@ pub fn png(svg: &str, dpi: u16) -> Result<Vec<u8>, String> {
     let tree = tree(svg)?;
     let scale = f32::from(dpi) / POINTS;
     let pixels = |length: f32| (length * scale).round() as u32;
-    let size = Pixmap::new(pixels(tree.size().width()), pixels(tree.size().height()));
+    let (width, height) = (pixels(tree.size().width()), pixels(tree.size().height()));
+    if u64::from(width) * u64::from(height) > MOST_PIXELS {
+        return Err(format!("{width} x {height} pixels are too many; lower --dpi or --width"));
+    }
+    let size = Pixmap::new(width, height);
     let mut pixels = size.ok_or("no picture has this size")?;
     // The lowest line of pixels may be partly covered.
     pixels.fill(Color::WHITE);

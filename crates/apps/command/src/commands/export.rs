@@ -9,7 +9,7 @@
 
 use clap::{Args, ValueEnum};
 use experiment::library::Library;
-use link::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Spells};
+use link::{Aqm, JitterOrder, Limit, LimitCounts, LinkConfig, RateModel, Spells};
 use units::{Duration, Rate};
 
 use crate::commands::pair::{self, Pair};
@@ -22,6 +22,8 @@ const PACKET: (u32, u64) = (1500, 1514);
 const IN_PROPAGATION: u32 = 1_000_000;
 /// Bytes of a queue without a limit.
 const UNLIMITED: u64 = 1_000_000_000;
+/// Rate of a way back without one, for Mahimahi.
+const FAST: Rate = Rate(1_000_000_000);
 /// Bits of a chance of mahimahi.
 const CHANCE: f64 = 1504.0 * 8.0;
 
@@ -63,14 +65,19 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Error> {
         return Err(Error::bad("--device: must be the name of a network device, like eth0"));
     }
     let Pair { link, back } = read(args)?;
-    let delay = |delay| LinkConfig { delay, ..LinkConfig::plain(Rate(1_000_000_000_000)) };
-    let back = back.unwrap_or_else(delay);
     print(&match args.to {
         Emulator::Tc => {
-            let [there, back] = [&link, &back].map(|link| shown(&tc(link, &args.device)));
+            let there = shown(&tc(&link, &args.device));
+            let back = match &back {
+                Ok(back) => shown(&tc(back, &args.device)),
+                Err(delay) => shown(&only_delay(*delay, &args.device)),
+            };
             format!("# on the host that sends\n{there}# on the host that receives\n{back}")
         }
-        Emulator::Mahimahi => shown(&mahimahi(&link, &back)),
+        Emulator::Mahimahi => {
+            let plain = |delay| LinkConfig { delay, ..LinkConfig::plain(FAST) };
+            shown(&mahimahi(&link, &back.unwrap_or_else(plain)))
+        }
     });
     Ok(HOLDS)
 }
@@ -112,6 +119,9 @@ fn beyond(link: &LinkConfig) -> Vec<String> {
         (!link.blackhole.is_empty(), "black holes; change the loss to 100 % at their times"),
         (!link.delay_steps.is_empty(), "later delays; change the delay at their times"),
         (!link.limit_steps.is_empty(), "later queues"),
+        (link.jitter_order == JitterOrder::Flow, "an order of packets for each flow"),
+        (matches!(&link.rate, RateModel::Slots(s) if s.has_more()), "extra delays and outages of the slots"),
+        (matches!(&link.rate, RateModel::Aggregates(_)), "aggregates and their gaps"),
     ];
     parts.iter().filter(|(there, _)| *there).map(|(_, what)| (*what).to_owned()).collect()
 }
@@ -124,9 +134,24 @@ fn constant(link: &LinkConfig, cannot: &mut Vec<String>) -> Rate {
     link.rate.nominal()
 }
 
+fn add(device: &str, at: &str, what: &str) -> String {
+    format!("tc qdisc add dev {device} {at} {what}")
+}
+
+/// Returns a way back that only delays.
+fn only_delay(delay: Duration, device: &str) -> Exported {
+    let netem = format!("netem delay {} limit {IN_PROPAGATION}", ms(delay));
+    Exported { lines: vec![add(device, "root handle 1:", &netem)], cannot: Vec::new() }
+}
+
 fn tc(link: &LinkConfig, device: &str) -> Exported {
     let mut cannot = beyond(link);
     let rate = constant(link, &mut cannot);
+    if polices(link) {
+        cannot.push("a policer: here one packet waits, and tc-police(8) has another rule".to_owned());
+    } else if (1..PACKET.1).contains(&link.burst.0) {
+        cannot.push("a bucket below a packet".to_owned());
+    }
     let mut netem = format!("delay {}", ms(link.delay + link.jitter / 2));
     if link.jitter > Duration::ZERO {
         netem += &format!(" {}", ms(link.jitter / 2));
@@ -150,20 +175,30 @@ fn tc(link: &LinkConfig, device: &str) -> Exported {
             netem += &format!(" {word} {}", percent(share));
         }
     }
-    let add = |at: &str, what: &str| format!("tc qdisc add dev {device} {at} {what}");
     if link.limit_counts == LimitCounts::QueueAndDelay {
         let limit = packets(link.limit);
         let root = format!("netem {netem} rate {}bit limit {limit}", rate.0);
-        return Exported { lines: vec![add("root handle 1:", &root)], cannot };
+        return Exported { lines: vec![add(device, "root handle 1:", &root)], cannot };
     }
     cannot.push("the place of the delay: here it comes before the queue".to_owned());
     let burst = link.burst.0.max(PACKET.1);
     let mut lines = vec![
-        add("root handle 1:", &format!("netem {netem} limit {IN_PROPAGATION}")),
-        add("parent 1: handle 2:", &format!("tbf rate {}bit burst {burst} limit {}", rate.0, bytes(link))),
+        add(device, "root handle 1:", &format!("netem {netem} limit {IN_PROPAGATION}")),
+        add(
+            device,
+            "parent 1: handle 2:",
+            &format!("tbf rate {}bit burst {burst} limit {}", rate.0, bytes(link)),
+        ),
     ];
-    lines.extend(managed(link, &mut cannot).map(|queue| add("parent 2: handle 3:", &queue)));
+    lines.extend(managed(link, &mut cannot).map(|queue| add(device, "parent 2: handle 3:", &queue)));
     Exported { lines, cannot }
+}
+
+/// Reports whether a bucket has no queue.
+fn polices(link: &LinkConfig) -> bool {
+    let none =
+        matches!(link.limit, Limit::Packets(0)) || matches!(link.limit, Limit::Bytes(bytes) if bytes.0 == 0);
+    none && link.burst.0 > 0
 }
 
 /// Returns the limit of tbf in bytes. Its queue holds the packet in transmission too.
@@ -216,51 +251,84 @@ fn managed(link: &LinkConfig, cannot: &mut Vec<String>) -> Option<String> {
 }
 
 fn mahimahi(link: &LinkConfig, back: &LinkConfig) -> Exported {
-    let mut cannot = beyond(link);
-    cannot.extend((link.jitter > Duration::ZERO).then(|| "jitter".to_owned()));
-    cannot.extend((link.bursts.is_some()).then(|| "losses in bursts".to_owned()));
-    cannot.extend((link.corrupt + link.duplicate > 0.0).then(|| "damaged and copied packets".to_owned()));
-    cannot.extend((link.burst.0 > 0).then(|| "the token bucket".to_owned()));
-    cannot.extend(
-        (link.limit_counts != LimitCounts::Queue)
-            .then(|| "a limit that counts packets in propagation".to_owned()),
-    );
-    let mut lines = Vec::new();
-    let [up, down] = [(link, "up"), (back, "down")].map(|(link, name)| match &link.rate {
-        RateModel::Trace(trace) if trace.has_chances() => trace.path().to_owned(),
-        _ => {
-            lines.push(trace(constant(link, &mut cannot), name));
-            format!("{name}.trace")
+    let (mut lines, mut cannot) = (Vec::new(), Vec::new());
+    let (mut traces, mut queues, mut losses) = (Vec::new(), Vec::new(), String::new());
+    for (link, name) in [(link, "up"), (back, "down")] {
+        let mut own = without_mahimahi(link);
+        traces.push(match &link.rate {
+            RateModel::Trace(trace) if trace.has_chances() => quoted(trace.path()),
+            _ => {
+                lines.push(trace(constant(link, &mut own), name));
+                format!("{name}.trace")
+            }
+        });
+        queues.push(queue(link, name, &mut own));
+        if link.loss > 0.0 {
+            losses += &format!("mm-loss {name}link {} ", link.loss);
+            own.push("the place of the losses: here they come behind the queue".to_owned());
         }
-    });
+        cannot.extend(own.into_iter().map(|what| format!("{name}link: {what}")));
+    }
     let half = (link.delay + back.delay) / 2;
     let whole = (half.as_secs_f64() * 1e3).round();
     if link.delay != back.delay || half != Duration::from_millis(whole as u64) {
-        cannot.push(format!("delays of {} and {}: both ways have whole ms", link.delay, back.delay));
+        cannot.push(format!(
+            "delays of {} and {}: both ways have the same, in whole ms",
+            link.delay, back.delay
+        ));
     }
-    let queue = match (&link.aqm, link.limit) {
-        (Aqm::DropTail(_), Limit::Unlimited) => "infinite".to_owned(),
-        (Aqm::DropTail(_), Limit::Bytes(bytes)) => {
-            format!("droptail --uplink-queue-args=\"bytes={}\"", bytes.0)
-        }
-        (Aqm::DropTail(_), Limit::Packets(packets)) => {
-            format!("droptail --uplink-queue-args=\"packets={packets}\"")
-        }
-        (Aqm::Codel(p), limit) => {
-            let args = (packets(limit), p.target.0 as f64 / 1e6, p.interval.0 as f64 / 1e6);
-            format!(
-                "codel --uplink-queue-args=\"packets={}, target={}, interval={}\"",
-                args.0, args.1, args.2
-            )
+    let (traces, queues) = (traces.join(" "), queues.concat());
+    lines.push("# COMMAND sends; for one that receives, exchange up and down".to_owned());
+    lines.push(format!("mm-delay {whole} {losses}mm-link {traces}{queues} -- COMMAND"));
+    Exported { lines, cannot }
+}
+
+/// Lists what Mahimahi does not have of a link.
+fn without_mahimahi(link: &LinkConfig) -> Vec<String> {
+    let mut cannot = beyond(link);
+    let parts = [
+        (link.jitter > Duration::ZERO, "jitter"),
+        (link.bursts.is_some(), "losses in bursts"),
+        (link.corrupt + link.duplicate > 0.0, "damaged and copied packets"),
+        (polices(link), "a policer: here one packet waits"),
+        (link.burst.0 > 0 && !polices(link), "the token bucket"),
+        (link.limit_counts != LimitCounts::Queue, "a limit that counts packets in propagation"),
+    ];
+    cannot.extend(parts.iter().filter(|(there, _)| *there).map(|(_, what)| (*what).to_owned()));
+    cannot
+}
+
+/// Returns the options of the queue of one direction, empty for one without a limit.
+fn queue(link: &LinkConfig, way: &str, cannot: &mut Vec<String>) -> String {
+    let drops = format!("packets={}", packets(link.limit).max(1));
+    let (name, arguments) = match (&link.aqm, link.limit) {
+        (Aqm::DropTail(_), Limit::Unlimited) => return String::new(),
+        (Aqm::DropTail(_), Limit::Bytes(bytes)) if bytes.0 > 0 => ("droptail", format!("bytes={}", bytes.0)),
+        (Aqm::DropTail(_), _) => ("droptail", drops),
+        (Aqm::Codel(p), _) => {
+            let [target, interval] = [p.target, p.interval].map(|time| time.0.div_ceil(1_000_000));
+            if p.target.0 % 1_000_000 + p.interval.0 % 1_000_000 > 0 {
+                cannot.push("times of CoDel below a millisecond".to_owned());
+            }
+            ("codel", format!("{drops}, target={target}, interval={interval}"))
         }
         (other, _) => {
-            cannot.push(format!("the queue management {}", other.name()));
-            format!("droptail --uplink-queue-args=\"packets={}\"", packets(link.limit))
+            cannot.push(format!("the queue management {}; this is drop-tail", other.name()));
+            ("droptail", drops)
         }
     };
-    let loss = if link.loss > 0.0 { format!("mm-loss uplink {} ", link.loss) } else { String::new() };
-    lines.push(format!("mm-delay {whole} {loss}mm-link {up} {down} --uplink-queue={queue} -- COMMAND"));
-    Exported { lines, cannot }
+    format!(" --{way}link-queue={name} --{way}link-queue-args=\"{arguments}\"")
+}
+
+/// Quotes a path for a shell, if it needs that.
+fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/-._+".contains(c);
+    let is_plain = !path.is_empty() && !path.starts_with('-') && path.chars().all(plain);
+    if is_plain {
+        path.to_owned()
+    } else {
+        format!("'./{}'", path.replace('\'', "'\\''")).replacen("'.//", "'/", 1)
+    }
 }
 
 /// Returns a command that writes a trace of a constant rate: N chances in a period of whole
@@ -323,18 +391,37 @@ mod tests {
     #[test]
     fn a_line_of_mahimahi() {
         let there = link("rate=10 Mbit/s delay=25 ms queue=50 packets loss=1 %");
-        let back = LinkConfig { delay: there.delay, ..LinkConfig::plain(Rate(1_000_000_000)) };
+        let back = link("rate=1 Mbit/s delay=25 ms queue=5 packets loss=3 % jitter=5 ms");
         let exported = mahimahi(&there, &back);
         assert_eq!(
-            exported.lines[2],
-            "mm-delay 25 mm-loss uplink 0.01 mm-link up.trace down.trace \
-             --uplink-queue=droptail --uplink-queue-args=\"packets=50\" -- COMMAND"
+            exported.lines[3],
+            "mm-delay 25 mm-loss uplink 0.01 mm-loss downlink 0.03 mm-link up.trace down.trace \
+             --uplink-queue=droptail --uplink-queue-args=\"packets=50\" \
+             --downlink-queue=droptail --downlink-queue-args=\"packets=5\" -- COMMAND"
         );
         let mut numbers =
             exported.lines[0].split(|c: char| !c.is_ascii_digit()).filter(|part| part.len() > 3);
         let (count, ms) = (numbers.next().unwrap(), numbers.next().unwrap());
         let rate = count.parse::<f64>().unwrap() * CHANCE / ms.parse::<f64>().unwrap() * 1e3;
         assert!((rate / 1e7 - 1.0).abs() < 1e-3, "{}", exported.lines[0]);
-        assert_eq!(exported.cannot, Vec::<String>::new());
+        assert!(exported.cannot.contains(&"downlink: jitter".to_owned()), "{:?}", exported.cannot);
+        let policer = mahimahi(&link("rate=1 Mbit/s policer=30 kB"), &LinkConfig::plain(FAST));
+        assert!(
+            policer.lines[3].contains("packets=1\"") && policer.cannot[0].contains("policer"),
+            "{policer:?}"
+        );
+    }
+
+    #[test]
+    fn paths_are_quoted() {
+        for (path, shown) in [
+            ("a/b-1.down", "a/b-1.down"),
+            ("x; touch y #", "'./x; touch y #'"),
+            ("it's", "'./it'\\''s'"),
+            ("-x", "'./-x'"),
+            ("/a b", "'/a b'"),
+        ] {
+            assert_eq!(quoted(path), shown);
+        }
     }
 }

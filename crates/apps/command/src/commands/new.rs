@@ -1,9 +1,12 @@
 //! `ackclock new`: a crate for a controller or for a fork of a stack.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use experiment::input::open_regular;
+use experiment::place::Place;
 
 /// Files of the crate with their templates. `NAME` stands for the name of the controller.
 const FILES: [(&str, &str); 3] = [
@@ -125,11 +128,18 @@ fn stack(name: &str, fork: &Path) -> Result<Made, String> {
     Ok((files, next))
 }
 
+/// Reads a regular file of at most a megabyte.
+fn manifest(path: &Path) -> Option<String> {
+    const MOST: u64 = 1 << 20;
+    let mut text = String::new();
+    open_regular(path).ok()?.take(MOST).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
 /// Returns the crate that a fork replaces, its stack, and the crate's folder.
 fn patched(fork: &Path) -> Result<(&'static str, &'static str, PathBuf), String> {
     let folders = FORKS.map(|(name, ..)| fork.join(name)).into_iter().chain([fork.to_owned()]);
-    let found =
-        folders.filter_map(|folder| Some((fs::read_to_string(folder.join("Cargo.toml")).ok()?, folder)));
+    let found = folders.filter_map(|folder| Some((manifest(&folder.join("Cargo.toml"))?, folder)));
     for (text, folder) in found {
         let Ok(manifest) = text.parse::<toml::Table>() else { continue };
         let package = |key: &str| manifest.get("package")?.get(key)?.as_str();
@@ -139,7 +149,7 @@ fn patched(fork: &Path) -> Result<(&'static str, &'static str, PathBuf), String>
         };
         return match package("version").filter(|own| *own != version) {
             Some(own) => Err(format!(
-                "--fork {}: {name} has version {own}, but this program needs {version}; write {version} there, or \
+                "--fork {}: {name} has version {own:?}, but this program needs {version}; write {version} there, or \
                  change the version in `[workspace.dependencies]` of your own copy of Ackclock",
                 folder.display()
             )),
@@ -160,6 +170,9 @@ fn check(name: &str) -> Result<(), String> {
     }
     if TAKEN.split(' ').any(|taken| taken == name) || name.starts_with("ackclock") {
         return Err(format!("`{name}` is taken by Rust, Cargo or this program; choose another name"));
+    }
+    if Place::ALL.into_iter().any(|place| place.stack() == Some(name)) {
+        return Err(format!("`{name}` is a shipped stack; choose another name, like {name}-fork"));
     }
     match crate::controllers::controllers().get(name) {
         Some(entry) => {
@@ -213,7 +226,7 @@ mod tests {
             [found("a"), found("a/quinn-proto")],
             [Ok(("quinn-proto", "quinn")), Ok(("quinn-proto", "quinn"))]
         );
-        assert!(found("b").unwrap_err().contains("has version 0.1.0, but this program needs 1.4.0"));
+        assert!(found("b").unwrap_err().contains("has version \"0.1.0\", but this program needs 1.4.0"));
         assert!(found("c").unwrap_err().contains("no quinn-proto or noq-proto there"));
         assert!(found("nowhere").is_err());
     }
@@ -228,6 +241,7 @@ mod tests {
             ("../x", "a lower-case letter"),
             ("cubic", "controller `cubic` already exists (CUBIC: RFC 9438); choose another name"),
             ("deps", "taken by Rust"),
+            ("quinn", "is a shipped stack; choose another name, like quinn-fork"),
             ("fn", "taken by Rust"),
             ("ackclock-units", "taken by Rust"),
         ] {

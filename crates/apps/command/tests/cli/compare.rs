@@ -340,7 +340,7 @@ fn compares_on_all_networks_of_a_file() {
     let flat = screen.replace("\n  ", " ");
     for says in [
         "of 3 networks of ",
-        "2 of 8 combinations are left out; with rate = 2 Mbit/s, rtt = 10 ms",
+        "1 of 4 combinations is left out; with rate = 2 Mbit/s, rtt = 10 ms",
         "Not used of ",
         ": flow.count.",
         "Leader on most networks, by link.",

@@ -105,7 +105,14 @@ fn with_room(cases: Vec<Case>) -> Result<(Vec<Case>, String), Diagnostic> {
     if kept.is_empty() {
         return Err(problem);
     }
-    let (count, verb) = (without.len(), if without.len() == 1 { "is" } else { "are" });
+    // Whole variants are counted as one each: their rows are no networks of their own.
+    let names = |cases: &[Case]| cases.iter().map(|case| case.variant.clone()).collect::<BTreeSet<_>>();
+    let (some, none) = (names(&kept), names(&without));
+    let (count, all) = match some.is_disjoint(&none) {
+        true => (none.len(), none.len() + some.len()),
+        false => (without.len(), all),
+    };
+    let verb = if count == 1 { "is" } else { "are" };
     let (variant, wrong) = (&first.variant, &problem.wrong);
     Ok((kept, format!("{count} of {all} combinations {verb} left out; with {variant}, {wrong}.")))
 }

@@ -104,6 +104,10 @@ pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
 
 fn ranking(answer: &Answer, on: &str) -> String {
     let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
+    if rest.is_empty() {
+        let (label, goodput) = (&best.label, best.long.goodput);
+        return format!("{label} alone has a valid run on {on}: {goodput:.2} Mbit/s.");
+    }
     let is = |verdict: Verdict| {
         let rest = rest.iter().filter(move |r| r.verdict == Some(verdict) && r.best_over_this.is_some());
         rest.collect::<Vec<_>>()

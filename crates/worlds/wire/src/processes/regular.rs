@@ -5,7 +5,7 @@
 //! to is an error.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
@@ -27,6 +27,19 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 /// As for [`open`].
 pub(crate) fn open_through_links(path: &Path) -> io::Result<File> {
     open_at(CWD, path, OFlags::empty())
+}
+
+/// Reads a regular file of at most `most` bytes, also through a link.
+///
+/// # Errors
+/// As for [`open`]; a larger file, or one that is not UTF-8.
+pub(crate) fn read(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    open_through_links(path)?.take(most + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > most {
+        true => Err(io::Error::new(io::ErrorKind::InvalidData, format!("larger than {most} bytes"))),
+        false => Ok(text),
+    }
 }
 
 /// Opens a regular file below a folder. No component may be a link.

@@ -54,6 +54,7 @@ impl File {
     pub(super) fn set_time(&mut self, time: Duration) {
         self.tables.insert("duration".to_owned(), time.to_string().into());
         self.tables.remove("measure");
+        self.vary.retain(|key: &str, _| key != "duration" && !key.starts_with("measure"));
     }
 
     /// Builds the experiment for one kind of runs.
@@ -215,7 +216,7 @@ mod tests {
         assert_eq!(file.flow.keys().collect::<Vec<_>>(), ["ack"]);
     }
 
-    /// Of an axis, what it sets of controllers goes, and values that differ in nothing else are one.
+    /// Controllers are removed from an axis, and values that differ in nothing else are one.
     #[test]
     fn axes_of_controllers() {
         let value = |label: &str, set: &str| format!("{{ label = '{label}', set = {{ {set} }} }}");

@@ -96,7 +96,8 @@ fn with_interval(ratio: Ratio) -> String {
 /// Names of the columns of the standings, and the cells of each line.
 fn columns(answer: &SetAnswer) -> (Vec<String>, Vec<Vec<String>>) {
     let mut head = ["", "best on", "more", "equal", "less"].map(str::to_owned).to_vec();
-    if answer.decided {
+    let is_open = answer.decided || answer.standings.iter().any(|standing| standing.undecided > 0);
+    if is_open {
         head.push("open".to_owned());
     }
     head.extend(["median", "lowest", "longest wait"].map(str::to_owned));
@@ -107,7 +108,7 @@ fn columns(answer: &SetAnswer) -> (Vec<String>, Vec<Vec<String>>) {
         let count = |n: usize| if i == 0 { "-".to_owned() } else { n.to_string() };
         let mut line = vec![own.label.clone(), own.best_on.to_string()];
         line.extend([own.wins, own.draws, own.losses].map(count));
-        if answer.decided {
+        if is_open {
             line.push(count(own.undecided));
         }
         line.push(or_dash(own.median.map(|ratio| ratio.value), |ratio| format!("{ratio:.2}")));

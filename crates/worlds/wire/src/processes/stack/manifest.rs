@@ -7,6 +7,10 @@ use serde::Deserialize;
 
 use super::placeholders::{self, NAMES, Placeholders};
 use crate::processes::error::Error;
+use crate::processes::regular;
+
+/// Largest manifest, in bytes.
+const MAX_MANIFEST: u64 = 1 << 20;
 
 /// Kind of the key in the server's certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -100,9 +104,10 @@ impl Stack {
     /// # Errors
     /// A file that cannot be read, or an invalid line or value.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path)
+        let text = regular::read(path, MAX_MANIFEST)
             .map_err(|e| Error::Manifest(format!("cannot read {}: {e}", path.display())))?;
-        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).to_owned();
         Self::parse(&text, &path.display().to_string(), Sources::Folder(folder))
     }
 
