@@ -51,7 +51,9 @@ const PICTURES: (usize, usize) = (2, 1);
 
 /// Draws the whole answer.
 pub(super) fn draw(heading: &str, answer: &[Block], sections: &[Section<'_>]) -> Markup {
-    let chosen = answer.iter().any(|block| matches!(block, Block::Chart { .. }));
+    // A chart of one network says nothing about a set of them.
+    let own = |block: &Block| matches!(block, Block::Chart { .. } | Block::Sortable { .. });
+    let chosen = answer.iter().any(own);
     html! {
         section.answer {
             div.blocks { @for block in answer { (one(block)) } }

@@ -82,7 +82,10 @@ impl File {
         let table = [("rows", rows.into()), ("metrics", metrics.to_vec().into())];
         put("table", Table::from_iter(table.map(|(key, value)| (key.to_owned(), value))).into());
         put("flow", self.flows(kind, against).into());
-        put("chart", vec![cloud(kind)].into());
+        // Points of a sample lie on no line.
+        if self.vary.contains_key("sample") {
+            put("chart", Value::Array(Vec::new()));
+        }
         if !file.contains_key("measure")
             && let Some(time) = file.get("duration").and_then(Value::as_str)
             && let Ok(time) = time.parse::<Duration>()
@@ -108,16 +111,6 @@ impl File {
         rival.insert("controller".to_owned(), against.value.clone());
         vec![flow, rival]
     }
-}
-
-/// Returns the chart: a point for each controller on each network.
-fn cloud(kind: Kind) -> Table {
-    let (title, x, y) = match kind {
-        Kind::Beside => ("What the flow takes", "goodput of candidate", "goodput of competitor"),
-        _ => ("Goodput and mean RTT", "rtt_mean", "goodput"),
-    };
-    let keys = [("mark", "point"), ("title", title), ("x", x), ("y", y), ("colour", "row")];
-    keys.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect()
 }
 
 /// Returns the keys of the first flow that a comparison does not set itself.
