@@ -227,7 +227,7 @@ fn what_is_not_there() {
     );
     // A prefix ends at a slash.
     assert!(unknown("quic").contains("did you mean \"quic-dc\"?"), "{}", unknown("quic"));
-    assert!(unknown("lteee").contains("did you mean \"lte\"?"), "{}", unknown("lteee"));
+    assert!(unknown("ltee").contains("did you mean \"lte\"?"), "{}", unknown("ltee"));
     assert!(unknown("").starts_with("\"\": no such file"));
     assert!(unknown("nowhere.toml").starts_with("nowhere.toml: no such file"));
 

@@ -40,6 +40,8 @@ impl File {
             sort_out(keys, "", &mut vary, &mut unused);
         }
         let flow = first_flow(&mut tables, &mut unused);
+        unused.sort();
+        unused.dedup();
         tables.retain(|key: &str, _| NETWORK.contains(&key));
         tables.entry("series").or_insert("off".into());
         Self { tables, vary, flow, unused }
@@ -119,8 +121,10 @@ fn first_flow(tables: &mut Table, unused: &mut Vec<String>) -> Table {
         Some(Value::Array(flows)) => flows,
         _ => Vec::new(),
     };
-    if flows.len() > 1 {
-        unused.push(format!("flows 2 to {}", flows.len()));
+    match flows.len() {
+        0 | 1 => {}
+        2 => unused.push("the second flow".to_owned()),
+        count => unused.push(format!("flows 2 to {count}")),
     }
     let mut flow = flows.into_iter().find_map(|flow| flow.try_into::<Table>().ok()).unwrap_or_default();
     flow.retain(|key: &str, _| {
@@ -205,7 +209,7 @@ mod tests {
                     'flow.count' = [1, 2]\nsample = 3\n'link.rtt' = '1..9 ms'\n";
         let file = read(&format!("{FILE}{vary}"));
         assert_eq!(file.vary.keys().collect::<Vec<_>>(), ["link.rate", "link.rtt", "sample"]);
-        assert_eq!(file.unused, ["flow.count", "flow.count"]);
+        assert_eq!(file.unused, ["flow.count"]);
         assert_eq!(file.flow.keys().collect::<Vec<_>>(), ["ack"]);
     }
 
