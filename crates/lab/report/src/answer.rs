@@ -52,8 +52,7 @@ const PICTURES: (usize, usize) = (2, 1);
 /// Draws the whole answer.
 pub(super) fn draw(heading: &str, answer: &[Block], sections: &[Section<'_>]) -> Markup {
     // A chart of one network says nothing about a set of them.
-    let own = |block: &Block| matches!(block, Block::Chart { .. } | Block::Sortable { .. });
-    let chosen = answer.iter().any(own);
+    let chosen = answer.iter().any(|block| matches!(block, Block::Chart { .. } | Block::Sortable { .. }));
     html! {
         section.answer {
             div.blocks { @for block in answer { (one(block)) } }
