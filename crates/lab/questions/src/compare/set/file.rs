@@ -163,7 +163,7 @@ fn axis_of_networks(values: Vec<Value>, unused: &mut Vec<String>) -> Option<Valu
         if let Some(Value::Table(set)) = value.get_mut("set") {
             set.retain(|key, _| {
                 let own = is_own(key);
-                if own && !unused.iter().any(|known| known == key) {
+                if own && !is_controller(key) && !unused.iter().any(|known| known == key) {
                     unused.push(key.to_owned());
                 }
                 !own && !is_controller(key)
