@@ -108,24 +108,32 @@ fn stack(name: &str, fork: &Path) -> Result<Made, String> {
             .replace("PATH", &format!("{:?}", from("..")))
             .replace("STACK", stack)
     };
-    let mut files = STACK_FILES.map(|(file, text)| (PathBuf::from(file), fill(text))).to_vec();
-    let mut next = format!(
+    let files = STACK_FILES.map(|(file, text)| (PathBuf::from(file), fill(text))).to_vec();
+    let next = format!(
         "{name}/Cargo.toml puts the fork into the command, {name}/gate.toml is a first experiment,\n\
          {name}/github.yml a workflow for pull requests:\n\n\
          \x20   cargo build --release --manifest-path {name}/Cargo.toml\n    \
          ./{name}/target/release/{name} conform {stack} --quick\n"
     );
-    #[cfg(wire)]
-    {
-        let wire = wire::processes::stack::fork(stack, name, (patched, &from("../..")));
-        files.extend(wire.map_err(|e| e.to_string())?);
-        next += &format!(
-            "\nOn the wire, {name}/wire.toml runs it as processes:\n\n\
-             \x20   cargo build --release --manifest-path {name}/wire/Cargo.toml --target-dir {name}/wire/target\n    \
-             ackclock conform ./{name}/wire.toml --quick\n"
-        );
-    }
+    let (on_wire, then) = processes(name, stack, (patched, &from("../..")))?;
+    Ok(([files, on_wire].concat(), next + &then))
+}
+
+/// Makes the manifest and the program of a fork.
+#[cfg(wire)]
+fn processes(name: &str, stack: &str, patch: (&str, &str)) -> Result<Made, String> {
+    let files = wire::processes::stack::fork(stack, name, patch).map_err(|e| e.to_string())?;
+    let next = format!(
+        "\nOn the wire, {name}/wire.toml runs it as processes:\n\n\
+         \x20   cargo build --release --manifest-path {name}/wire/Cargo.toml --target-dir {name}/wire/target\n    \
+         ackclock conform ./{name}/wire.toml --quick\n"
+    );
     Ok((files, next))
+}
+
+#[cfg(not(wire))]
+fn processes(_: &str, _: &str, _: (&str, &str)) -> Result<Made, String> {
+    Ok(Made::default())
 }
 
 /// Reads a regular file of at most a megabyte.
