@@ -8,8 +8,8 @@
 //! ```
 //!
 //! `gap` stands for what every access to the channel costs: the interframe spaces, the preamble,
-//! and the block acknowledgement of the last aggregate. `backoff` is the contention window in time.
-//! It does not grow, because no frame collides. A packet that finds the channel idle waits for a
+//! and the block acknowledgement of the last aggregate. `backoff` is the contention window in time,
+//! which is constant, because no frame collides. A packet that finds the channel idle waits for a
 //! gap and a backoff too.
 //!
 //! All packets of an aggregate leave the queue when it begins. Each packet leaves the link with its

@@ -48,10 +48,10 @@ const APART: Duration = Duration(1);
 /// Latest deliveries, reordering aside, that later packets must come after.
 #[derive(Debug)]
 pub(crate) enum Latest {
-    /// That of the link.
+    /// Latest delivery of the link.
     Link(Time),
-    /// Those of the flows, and the number of flows at which those that no longer matter are
-    /// forgotten.
+    /// Latest delivery of each flow, and the number of flows at which the ones that no longer
+    /// matter are forgotten.
     Flows(BTreeMap<u32, Time>, usize),
 }
 

@@ -51,7 +51,7 @@ enum Emulator {
     Mahimahi,
 }
 
-/// What an emulator is told, and what it cannot do.
+/// Commands for an emulator, and a list of what they leave out.
 #[derive(Debug, Default, PartialEq)]
 struct Exported {
     lines: Vec<String>,

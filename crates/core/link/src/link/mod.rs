@@ -202,7 +202,7 @@ impl<P: Packet> Link<P> {
     }
 }
 
-/// What a link knows of a packet before it admits it.
+/// Properties of a packet that a link needs before it admits the packet.
 struct Offered {
     size: u32,
     ecn: Ecn,

@@ -61,7 +61,7 @@ pub struct Config {
     pub pto: Pto,
     /// Upper limit of the PTO after its doublings, or `"off"`: it doubles each time without end (RFC
     /// 9002 section 6.2.1). A limit below a single PTO stops the doubling, but does not shorten it.
-    /// It does not apply to persistent congestion. quic-go: 60 s (`maxPTODuration`).
+    /// Persistent congestion ignores the limit. quic-go: 60 s (`maxPTODuration`).
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<Duration>"))]
     pub max_pto: Option<Duration>,

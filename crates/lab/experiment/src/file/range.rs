@@ -17,7 +17,7 @@ pub struct Range {
     unit: Unit,
 }
 
-/// How a number becomes a value of an experiment file.
+/// Unit of a range, which turns a number into a value of an experiment file.
 #[derive(Clone, Debug)]
 enum Unit {
     /// Both ends have this unit, which may be empty.

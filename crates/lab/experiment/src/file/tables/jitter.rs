@@ -27,7 +27,7 @@ table! {
         /// Upper end of the delay, which is uniform from 0.
         up_to: Duration => "write the longest extra delay, like { up-to = \"5 ms\" }";
         /// Correlation of the delays of successive packets of the link, below 100 %; default 0 %.
-        /// It leaves the delays uniform, which that of netem does not.
+        /// The delays stay uniform; those of netem do not.
         #[schemars(with = "Percent")]
         correlation: Share = Share(0.0), |at: &Cursor<'_>| match probability(at)? {
             Share(1.0) => Err(at.invalid("a correlation of 100 %", "must be below \"100 %\"")),

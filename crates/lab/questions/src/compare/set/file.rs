@@ -18,7 +18,7 @@ const ALONE: [&str; 5] = ["goodput", "rtt_mean", "rtt_p95", "loss", "queue_wait"
 /// Metrics of a flow that shares the link with the competitor.
 const BESIDE: [&str; 4] = ["share of candidate", "goodput of candidate", "goodput of competitor", "goodput"];
 
-/// What a file says of its networks.
+/// Networks of a file: its tables without controllers.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     /// Tables of the network.

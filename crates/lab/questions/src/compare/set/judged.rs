@@ -48,7 +48,7 @@ pub struct Measured {
     pub loss: Option<f64>,
     /// Goodput over that of the first controller. The interval is a point if one run was made.
     pub ratio: Option<Ratio>,
-    /// What the ratio says; `None` for the first controller.
+    /// Verdict on the ratio; `None` for the first controller.
     pub verdict: Option<Verdict>,
     /// Goodput that the competitor keeps beside it, over what it has beside its own kind.
     pub keeps: Option<f64>,
