@@ -217,6 +217,18 @@ mod tests {
         }
     }
 
+    /// The book shows the same study and the same workflow.
+    #[test]
+    fn the_book_has_the_same_files() {
+        for (file, page) in [("gate.toml", "test-a-fork"), ("github.yml", "gate-a-pull-request")] {
+            let (_, text) = STACK_FILES.into_iter().find(|(name, _)| *name == file).unwrap();
+            let text = text.replace("NAME", "gate").replace("STACK", "quinn");
+            let own = text.split_inclusive('\n').filter(|line| !line.starts_with('#')).collect::<String>();
+            let book = Path::new(SOURCES).join(format!("../../../docs/src/how-to/{page}.md"));
+            assert!(fs::read_to_string(book).unwrap().contains(&own), "{file}");
+        }
+    }
+
     #[test]
     fn folders_of_forks() {
         let dir = tempfile::tempdir().unwrap();
