@@ -56,16 +56,8 @@ impl Map {
         let known: Vec<&str> = networks.first().map_or(Vec::new(), |network| {
             network.keys.iter().map(|(key, _)| key.as_str()).filter(|key| varies(networks, key)).collect()
         });
-        let find = |word: &String| {
-            let found = known.iter().find(|key| *key == word || key.rsplit('.').next() == Some(word));
-            let listed = known.join(", ");
-            found.ok_or_else(|| Failure::Field("map", format!(" {word}: does not vary; these do: {listed}")))
-        };
         let [down, across] = match keys {
-            Some([down, across]) if down != across => [*find(down)?, *find(across)?],
-            Some([key, _]) => {
-                return Err(Failure::Field("map", format!(" {key}: is given twice; name two keys")));
-            }
+            Some(keys) => chosen(&known, keys)?,
             None => {
                 let mut ranked: Vec<(f64, &str)> =
                     known.iter().map(|key| (explained(&grouped(networks, key), networks), *key)).collect();
@@ -85,6 +77,23 @@ impl Map {
         let line = |line| (0..across.names.len()).map(|column| cell(line, column)).collect();
         let cells = (0..down.names.len()).map(line).collect();
         Ok(Some(Self { cells, down: down.key, across: across.key, lines: down.names, columns: across.names }))
+    }
+}
+
+/// Finds the two keys of a map among those that vary.
+///
+/// # Errors
+/// A key that does not vary, or one that is given twice.
+pub(super) fn chosen<'a>(known: &[&'a str], keys: &[String; 2]) -> Result<[&'a str; 2], Failure> {
+    let find = |word: &String| {
+        let found = known.iter().find(|key| *key == word || key.rsplit('.').next() == Some(word));
+        let listed = known.join(", ");
+        found.ok_or_else(|| Failure::Field("map", format!(" {word}: does not vary; these do: {listed}")))
+    };
+    let [down, across] = [*find(&keys[0])?, *find(&keys[1])?];
+    match down == across {
+        true => Err(Failure::Field("map", format!(" {down}: is given twice; name two keys"))),
+        false => Ok([down, across]),
     }
 }
 

@@ -105,6 +105,15 @@ impl Set {
                 format!(": {} already has {networks} networks; add the key to its [vary]", asked.link);
             return Err(Failure::Field("vary", wrong));
         }
+        if let (Some(keys), Some((_, first))) = (&set.map, set.networks.first()) {
+            // Before anything runs.
+            let varies = |(i, (_, value)): &(usize, &(String, String))| {
+                set.networks.iter().any(|(_, own)| own.get(*i).is_some_and(|own| own.1 != *value))
+            };
+            let known: Vec<&str> =
+                first.iter().enumerate().filter(varies).map(|(_, (key, _))| key.as_str()).collect();
+            map::chosen(&known, keys)?;
+        }
         Ok((networks > 1).then_some(set))
     }
 
