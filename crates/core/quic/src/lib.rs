@@ -12,6 +12,7 @@ pub mod crypto_stream;
 pub mod endpoint;
 mod error;
 mod level;
+pub mod passive;
 pub mod random;
 mod small_map;
 pub mod streams;

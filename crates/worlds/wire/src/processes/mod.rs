@@ -4,7 +4,6 @@ mod capture;
 mod error;
 mod outcome;
 mod qlog;
-pub mod reader;
 mod regular;
 #[allow(clippy::disallowed_methods, reason = "processes run by the real clock")]
 mod run;

@@ -11,7 +11,7 @@ use units::{Ecn, Rate};
 
 use super::*;
 use crate::processes::capture::Captured;
-use crate::processes::reader::{KeyLog, Packet};
+use quic::passive::{KeyLog, Packet};
 
 const MS: u64 = 1_000_000;
 const PORT: u16 = 7000;

@@ -8,7 +8,7 @@ use units::{Duration, Ecn, Time};
 
 use crate::emu::capture::row::Row;
 use crate::processes::capture::Captured;
-use crate::processes::reader::{Ack, Arrivals, Datagram, Flight, KeyLog, Packet, Place, Reader};
+use quic::passive::{Ack, Arrivals, Datagram, Flight, KeyLog, Packet, Place, Reader};
 
 /// Stream of the request and its response: the client's first bidirectional stream (RFC 9000
 /// section 2.1).

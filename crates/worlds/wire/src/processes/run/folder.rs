@@ -20,8 +20,8 @@ use tempfile::TempDir;
 use units::Rng;
 
 use crate::processes::error::Error;
-use crate::processes::reader::KeyLog;
 use crate::processes::regular;
+use quic::passive::KeyLog;
 
 /// Name of the served file, and so of the downloaded one.
 pub(crate) const FILE: &str = "file";

@@ -1,14 +1,13 @@
 //! Compares the reader with two of our own endpoints in virtual time over a lossy link. Taps report
 //! what the endpoints really did.
-#![cfg(target_os = "linux")]
 
 mod world;
 
 use std::collections::BTreeSet;
 
-use ackclock_wire::processes::reader::{Arrivals, Datagram, Flight, KeyLog, Packet, Place, Reader};
-use quic::crypto::tls::Ciphers;
-use quic::{Level, Side};
+use ackclock_quic::crypto::tls::Ciphers;
+use ackclock_quic::passive::{Arrivals, Datagram, Flight, KeyLog, Packet, Place, Reader};
+use ackclock_quic::{Level, Side};
 use units::{Rng, Time};
 
 use world::{Run, Seen, World};

@@ -1,8 +1,8 @@
-//! Derives packet keys from a secret (RFC 9001 section 5.1), in the form of `quic::crypto`. rustls
+//! Derives packet keys from a secret (RFC 9001 section 5.1), in the form of `crate::crypto`. rustls
 //! derives them only for its own sessions.
 
-use quic::crypto::keys::{DirectionalKeys, HeaderProtectionKey, PacketKey, Tag};
-use quic::rustls;
+use crate::crypto::keys::{DirectionalKeys, HeaderProtectionKey, PacketKey, Tag};
+use crate::rustls;
 use ring::aead::{self, quic as header};
 use ring::hkdf;
 

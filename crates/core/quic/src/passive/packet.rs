@@ -1,8 +1,8 @@
 //! Extracts what is measured from a decrypted packet: its stream data and its acknowledgements.
 
-use quic::Level;
-use quic::wire::receive_timestamps::StampFormat;
-use quic::wire::{Extensions, Frame, Frames};
+use crate::Level;
+use crate::wire::receive_timestamps::StampFormat;
+use crate::wire::{Extensions, Frame, Frames};
 
 /// Range of stream data in a STREAM frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ const ALL: Extensions = Extensions {
 impl Packet {
     /// Reads the frames of a payload. Stops at an invalid frame; that is the stack's error and not
     /// ours.
-    pub(crate) fn read(level: Level, number: u64, bytes: u32, payload: &[u8]) -> Self {
+    pub fn read(level: Level, number: u64, bytes: u32, payload: &[u8]) -> Self {
         let mut packet = Self {
             level,
             number,

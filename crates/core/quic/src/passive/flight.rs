@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use quic::{Level, Side, Space};
+use crate::{Level, Side, Space};
 use units::{Duration, Time};
 
 use super::packet::{Ack, Packet, Piece};

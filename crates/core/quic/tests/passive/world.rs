@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use ackclock_wire::processes::reader::Place;
-use quic::config::{EndpointConfig, RetryPolicy};
-use quic::connection::{Arrival, Event, Observation, Settings, Tap};
-use quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};
-use quic::crypto::{ClientCrypto, ServerCrypto};
-use quic::endpoint::{Endpoint, EndpointSettings, Handle};
-use quic::streams::{Read, StreamEvent, pattern};
-use quic::wire::Direction;
-use quic::{Level, Side};
+use ackclock_quic::config::{EndpointConfig, RetryPolicy};
+use ackclock_quic::connection::{Arrival, Event, Observation, Settings, Tap};
+use ackclock_quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};
+use ackclock_quic::crypto::{ClientCrypto, ServerCrypto};
+use ackclock_quic::endpoint::{Endpoint, EndpointSettings, Handle};
+use ackclock_quic::passive::Place;
+use ackclock_quic::streams::{Read, StreamEvent, pattern};
+use ackclock_quic::wire::Direction;
+use ackclock_quic::{Level, Side};
 use recovery::SpaceId;
 use units::{Duration, Ecn, Rng, Time};
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use quic::Side;
+use crate::Side;
 
 /// The client's random bytes, which identify a TLS session.
 pub type Random = [u8; 32];

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use quic::crypto::keys::{self, DirectionalKeys, Refused};
-use quic::wire::header::{self, Parsed, Protected};
-use quic::{Level, Side, Space};
+use crate::crypto::keys::{self, DirectionalKeys, Refused};
+use crate::wire::header::{self, Parsed, Protected};
+use crate::{Level, Side, Space};
 use units::Time;
 
 use super::hello::Hello;

@@ -62,7 +62,7 @@ impl Arrivals {
 
 #[cfg(test)]
 mod tests {
-    use quic::Level;
+    use crate::Level;
 
     use super::*;
 
