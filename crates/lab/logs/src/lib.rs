@@ -1,0 +1,6 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+pub mod event;
+
+pub use error::Error;
