@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+pub mod account;
 mod error;
 pub mod event;
 
-pub use error::Error;
+pub use error::{At, Error};

@@ -1,0 +1,431 @@
+//! A connection: its metrics from one log or from those of both ends, and what is not known.
+
+use std::collections::BTreeMap;
+
+use quic::Side;
+use scenario::trace::Trace;
+use scenario::{FlowSeries, Record};
+use units::{Duration, Time};
+
+use super::findings::{Finding, Totals};
+use super::table::{Clock, Fate, fates, redundant};
+use super::way::{Losses, Way};
+use super::{Parameters, Point};
+use crate::event::{Gap, Protocol, Source};
+
+/// Ends at which a connection was logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// The sender of most data.
+    Sender,
+    /// The receiver.
+    Receiver,
+    /// Both.
+    Both,
+    /// A point of the path that is near neither end, or is not known.
+    Between,
+}
+
+/// Metric that the logs do not tell, by its word in files, and the reason as a clause: `the log is of
+/// the receiver`.
+pub type Unknown = BTreeMap<&'static str, String>;
+
+/// A connection with its metrics.
+#[derive(Debug)]
+pub struct Connection {
+    /// Name for people.
+    pub name: String,
+    /// Files that it was logged in.
+    pub files: Vec<String>,
+    /// Protocol.
+    pub protocol: Protocol,
+    /// Origin of its events.
+    pub source: Source,
+    /// Controller and program, if a log names them.
+    pub controller: Option<String>,
+    /// Program that wrote the log.
+    pub program: Option<String>,
+    /// End that sent most data.
+    pub from: Side,
+    /// Where it was logged.
+    pub seen: Seen,
+    /// Counts, in the form of a run.
+    pub record: Record,
+    /// Metrics that are not known.
+    pub unknown: Unknown,
+    /// Packets declared lost for which the log names no rule.
+    pub unnamed_losses: u64,
+    /// The losses are inferred from repeats, not reported.
+    pub losses_are_inferred: bool,
+    /// Parameters of sender and receiver.
+    pub parameters: [Parameters; 2],
+    /// Time of the first and of the last event.
+    pub span: (Time, Time),
+    /// Bytes of a full packet in the window, its payload, and the smallest RTT.
+    pub full: (u64, u64),
+    /// Smallest RTT sample.
+    pub min_rtt: Option<Duration>,
+    /// Difference of the clocks, if there are two logs.
+    pub clock: Option<Clock>,
+    /// Gaps of its logs.
+    pub gaps: Vec<(String, Gap)>,
+    /// Problems.
+    pub findings: Vec<Finding>,
+    /// Events for sequence diagrams at the sender and at the receiver, in two parts: from the
+    /// beginning, and around the first loss.
+    pub excerpts: [[Trace; 2]; 2],
+    /// Stream bytes that the other end sent.
+    pub other_bytes: u64,
+    course: super::course::Course,
+}
+
+impl Connection {
+    /// Returns its time series at the end of each interval.
+    pub fn series(&self, interval: Duration, ticks: u64) -> FlowSeries {
+        self.course.columns(interval, ticks, self.span)
+    }
+}
+
+/// Joins the two logs of each connection, and finishes all.
+pub(super) fn join(points: Vec<Point>, files: &[String]) -> Vec<Connection> {
+    let mut waiting: Vec<Option<Point>> = points.into_iter().map(Some).collect();
+    let mut all = Vec::new();
+    for at in 0..waiting.len() {
+        let Some(point) = waiting[at].take() else { continue };
+        let partner = waiting
+            .iter()
+            .skip(at + 1)
+            .position(|other| other.as_ref().is_some_and(|other| are_two_ends(&point, other)));
+        let partner = partner.and_then(|distance| waiting[at + 1 + distance].take());
+        all.extend(finish(point, partner, files));
+    }
+    all
+}
+
+/// Reports whether two points are the ends of one connection: the same protocol and identity, and
+/// opposite ends. Logs without an identity are one if there are two, of which each names its end.
+fn are_two_ends(one: &Point, other: &Point) -> bool {
+    let (Some(a), Some(b)) = (one.vantage, other.vantage) else { return false };
+    let same = match (one.about.identity.as_str(), other.about.identity.as_str()) {
+        ("", "") => one.file != other.file && overlaps(one, other),
+        (a, b) => a == b,
+    };
+    a != b && same && one.about.protocol == other.about.protocol
+}
+
+/// Reports whether most packets of one log are in the other: half of its first hundred numbers.
+fn overlaps(one: &Point, other: &Point) -> bool {
+    let pairs = one.ways.iter().zip(&other.ways);
+    pairs.filter(|(way, _)| !way.departures.entries().is_empty()).any(|(way, of_other)| {
+        let keys: std::collections::BTreeSet<(u64, u32)> =
+            of_other.departures.entries().iter().take(1000).map(|entry| (entry.key, entry.len)).collect();
+        let first: Vec<_> = way.departures.entries().iter().take(100).collect();
+        2 * first.iter().filter(|entry| keys.contains(&(entry.key, entry.len))).count() > first.len()
+    })
+}
+
+fn finish(point: Point, partner: Option<Point>, files: &[String]) -> Option<Connection> {
+    let from = larger(&point, partner.as_ref());
+    let seen = match (&partner, point.vantage) {
+        (Some(_), _) => Seen::Both,
+        (None, Some(side)) if side == from => Seen::Sender,
+        (None, Some(_)) => Seen::Receiver,
+        (None, None) => Seen::Between,
+    };
+    point.first?;
+    let (near, far) = match (seen, partner) {
+        (Seen::Both, Some(partner)) if point.vantage != Some(from) => (partner, Some(point)),
+        (_, partner) => (point, partner),
+    };
+    Some(build(near, far, (from, seen), files))
+}
+
+/// Returns the end that sent most stream bytes, as far as any log tells.
+fn larger(point: &Point, partner: Option<&Point>) -> Side {
+    let bytes = |side: Side| {
+        let of = |point: &Point| point.ways[side as usize].stream_bytes;
+        of(point).max(partner.map_or(0, of))
+    };
+    if bytes(Side::Client) > bytes(Side::Server) { Side::Client } else { Side::Server }
+}
+
+fn build(near: Point, far: Option<Point>, (from, seen): (Side, Seen), files: &[String]) -> Connection {
+    let name_of = |point: &Point| files.get(point.file).cloned().unwrap_or_default();
+    let mut names = vec![name_of(&near)];
+    let mut gaps: Vec<(String, Gap)> = near.gaps.iter().map(|gap| (name_of(&near), gap.clone())).collect();
+    if let Some(far) = &far {
+        names.push(name_of(far));
+        gaps.extend(far.gaps.iter().map(|gap| (name_of(far), gap.clone())));
+    }
+    names.dedup();
+    let clock = far.as_ref().and_then(|far| clock(&near, far, from));
+    let start = near.first.unwrap_or(Time::ZERO);
+    let span = (start, near.last.max(start));
+    let other_bytes = near.ways[from.peer() as usize].stream_bytes;
+    let parameters = [from, from.peer()].map(|side| near.parameters[side as usize]);
+    let about = near.about.clone();
+    let is_own = about.program.as_deref() == Some("Ackclock");
+    let far_way = far.map(|far| pick(far.ways, from));
+    let mut way = pick(near.ways, from);
+    let excerpts = [excerpt(&way), far_way.as_ref().map(excerpt).unwrap_or_default()];
+    let mut unknown = Unknown::new();
+    let losses_are_inferred = way.told.all() == 0 && about.source == Source::Capture;
+    let losses = if losses_are_inferred { way.shown } else { way.told };
+    let mut record = match seen {
+        Seen::Receiver => {
+            way.course = way.arrivals_course.clone();
+            std::mem::replace(&mut way.received, way.told_rtt.clone())
+        }
+        _ => std::mem::replace(&mut way.sent, way.told_rtt.clone()),
+    };
+    count_losses(&mut record, &way, losses, losses_are_inferred);
+    choose_rtt(&mut record, &way, is_own);
+    match &far_way {
+        Some(far) => at_both_ends(&mut record, &mut way, far, clock, &mut unknown),
+        None => at_one_end(&mut record, &way, seen, &mut unknown),
+    }
+    not_told(&mut unknown, &way, (seen, about.source), losses_are_inferred, losses);
+    if way.states == 0 {
+        record.reductions = way.falls;
+    }
+    record.finished = Some(span.1);
+    let totals = Totals {
+        lost: losses.all(),
+        spurious: record.stats.spurious,
+        first_spurious: way.first_spurious,
+        median_rtt: quantile(&record),
+        min_rtt: way.flight.min_rtt,
+    };
+    let state = way.last_state();
+    let findings = match seen {
+        Seen::Receiver => Vec::new(),
+        _ => std::mem::take(&mut way.checks).findings(span.1, span.1 - span.0, &totals, &state),
+    };
+    Connection {
+        name: about.name,
+        files: names,
+        protocol: about.protocol,
+        source: about.source,
+        controller: about.controller,
+        program: about.program,
+        from,
+        seen,
+        record,
+        unknown,
+        unnamed_losses: losses.unnamed,
+        losses_are_inferred,
+        parameters,
+        span,
+        full: (way.full, way.full_payload),
+        min_rtt: way.flight.min_rtt,
+        clock,
+        gaps,
+        findings,
+        excerpts,
+        other_bytes,
+        course: way.course,
+    }
+}
+
+fn quantile(record: &Record) -> Option<Duration> {
+    let median = record.totals.rtt.quantile_ms(0.5);
+    median.is_finite().then_some(Duration((median * 1e6) as u64))
+}
+
+fn excerpt(way: &Way) -> [Trace; 2] {
+    way.excerpt.parts().map(Trace::clone)
+}
+
+fn pick([client, server]: [Way; 2], from: Side) -> Way {
+    if from == Side::Client { client } else { server }
+}
+
+/// Returns the difference of the clocks. Logs of one file, and those of this program's runs, have
+/// one clock.
+fn clock(near: &Point, far: &Point, from: Side) -> Option<Clock> {
+    let is_own = |point: &Point| point.about.program.as_deref() == Some("Ackclock");
+    if near.file == far.file || is_own(near) && is_own(far) {
+        return Some(Clock::default());
+    }
+    let [there, back] = [from, from.peer()].map(|side| side as usize);
+    let table = |point: usize, way: usize| &[near, far][point].ways[way].departures;
+    Clock::estimate([table(0, there), table(1, there)], [table(1, back), table(0, back)])
+}
+
+fn count_losses(record: &mut Record, way: &Way, losses: Losses, are_inferred: bool) {
+    let stats = &mut record.stats;
+    stats.lost_by_packet_threshold = losses.packet_threshold;
+    stats.lost_by_time_threshold = losses.time_threshold;
+    // A total without rules is all that an unnamed loss counts in.
+    stats.lost_by_timeout = losses.timeout;
+    stats.spurious = if are_inferred { way.repeated_in_vain } else { way.spurious };
+}
+
+/// Chooses the RTT samples: those of this program's logs are all told; others repeat old values, so
+/// packets are better.
+fn choose_rtt(record: &mut Record, way: &Way, is_own: bool) {
+    if is_own && way.told_samples > 0 || way.samples == 0 && way.interval_rtt == 0 && way.told_samples > 0 {
+        record.totals.rtt = way.told_rtt.totals.rtt.clone();
+    }
+}
+
+/// Takes over what the receiver knows, and what only both together show.
+fn at_both_ends(record: &mut Record, way: &mut Way, far: &Way, clock: Option<Clock>, unknown: &mut Unknown) {
+    let totals = &far.received.totals;
+    record.delivered = far.received.delivered;
+    record.totals.delivered = totals.delivered;
+    record.totals.delivery = totals.delivery.clone();
+    record.totals.ce = totals.ce;
+    record.totals.feedback = totals.feedback;
+    way.course.take_arrivals(&far.arrivals_course);
+    let (Some(clock), false) = (clock, way.departures.is_cut || far.departures.is_cut) else {
+        let why = match clock {
+            None => "no packet is in both logs",
+            Some(_) => "the logs have more packets than can be compared",
+        };
+        for word in ["owd_mean", "owd_std", "owd_p95", "loss", "loss_flow_std", "spurious_retransmissions"] {
+            unknown.insert(word, why.to_owned());
+        }
+        return;
+    };
+    let fates = fates(&way.departures, &far.departures, clock);
+    // What was sent after the last packet that arrived may still be under way.
+    let settled = fates.iter().rposition(|fate| fate.owd.is_some()).map_or(0, |last| last + 1);
+    for Fate { sent, owd } in &fates[..settled] {
+        match owd {
+            Some(owd) => record.totals.owd.add(*owd),
+            None => record.on_dropped(sent.at),
+        }
+    }
+    for at in redundant(&way.departures, &far.departures, clock) {
+        record.on_redundant(at);
+    }
+}
+
+/// Uses what one end knows of the other.
+fn at_one_end(record: &mut Record, way: &Way, seen: Seen, unknown: &mut Unknown) {
+    let mut hide = |words: &[&'static str], why: &str| {
+        words.iter().for_each(|word| {
+            unknown.insert(word, why.to_owned());
+        });
+    };
+    if seen == Seen::Receiver {
+        hide(&SENDER_ONLY, "the log is of the receiver");
+        hide(&BOTH_ONLY, "it takes the logs of both ends");
+        return;
+    }
+    record.delivered = way.acknowledged;
+    record.totals.delivered = way.acknowledged;
+    hide(&RECEIVER_ONLY, "the log is not of the receiver");
+    hide(&BOTH_ONLY, "it takes the logs of both ends");
+    if seen == Seen::Between {
+        hide(&RTT, "it is not known at which end the log was written");
+    }
+}
+
+const RTT: [&str; 10] = [
+    "rtt_mean",
+    "rtt_std",
+    "rtt_flow_std",
+    "rtt_p25",
+    "rtt_p50",
+    "rtt_p75",
+    "rtt_p95",
+    "rtt_p99",
+    "rtt_max",
+    "power",
+];
+const SENDER_ONLY: [&str; 20] = [
+    "rtt_mean",
+    "rtt_std",
+    "rtt_flow_std",
+    "rtt_p25",
+    "rtt_p50",
+    "rtt_p75",
+    "rtt_p95",
+    "rtt_p99",
+    "rtt_max",
+    "power",
+    "retransmissions",
+    "declared_lost",
+    "lost_by_packet_threshold",
+    "lost_by_time_threshold",
+    "time_threshold_share",
+    "lost_by_timeout",
+    "spurious_losses",
+    "reductions",
+    "throughput",
+    "wire_throughput",
+];
+const RECEIVER_ONLY: [&str; 3] = ["ce_marks", "delivery_delay_mean", "delivery_delay_p95"];
+const BOTH_ONLY: [&str; 7] =
+    ["owd_mean", "owd_std", "owd_p95", "loss", "loss_flow_std", "spurious_retransmissions", "ack_loss"];
+/// Metrics that no log has.
+const NEVER: [(&str, &str); 10] = [
+    ("queue_delay", "a log does not show queues"),
+    ("queue_wait", "a log does not show queues"),
+    ("utilization", "the log does not tell the link"),
+    ("pto_mean", "the log does not tell it"),
+    ("rto_mean", "the log does not tell it"),
+    ("reo_wnd_mean", "the log does not tell it"),
+    ("rtt_variation", "the log does not tell it after each sample"),
+    ("receive_times", "the log does not tell it"),
+    ("ecn_failures", "the log does not tell it"),
+    ("link_loss", "a log does not show queues"),
+];
+
+/// Adds the metrics that the kind of log does not tell.
+fn not_told(
+    unknown: &mut Unknown,
+    way: &Way,
+    (seen, source): (Seen, Source),
+    inferred: bool,
+    losses: Losses,
+) {
+    let mut hide = |word: &'static str, why: &str| {
+        unknown.entry(word).or_insert_with(|| why.to_owned());
+    };
+    NEVER.iter().for_each(|(word, why)| hide(word, why));
+    if way.wires == 0 {
+        hide("wire_throughput", "the log has no sizes on the wire");
+    }
+    if way.windows == 0 {
+        hide("slow_start_window", "the log has no congestion window");
+        hide("least_window", "the log has no congestion window");
+        hide("reductions", "the log has no congestion window");
+    }
+    if losses.unnamed > 0 {
+        let why = format!("the log names no rule for {} losses", losses.unnamed);
+        ["lost_by_packet_threshold", "lost_by_time_threshold", "lost_by_timeout", "time_threshold_share"]
+            .iter()
+            .for_each(|word| hide(word, &why));
+    }
+    if inferred && seen == Seen::Sender && source == Source::Capture {
+        hide("declared_lost", "a capture shows repeats, not what the sender declares lost");
+    }
+    if source == Source::Encrypted {
+        for word in ["goodput", "retransmissions", "throughput", "delivery_delay_mean", "spurious_losses"] {
+            hide(word, "the packets are encrypted and there are no keys");
+        }
+        RTT.iter().for_each(|word| hide(word, "the packets are encrypted and there are no keys"));
+    }
+    if source == Source::Intervals {
+        for word in [
+            "declared_lost",
+            "lost_by_packet_threshold",
+            "lost_by_time_threshold",
+            "lost_by_timeout",
+            "time_threshold_share",
+            "spurious_losses",
+            "acks_sent",
+        ] {
+            hide(word, "the file has measurements at intervals only");
+        }
+        if way.interval_rtt == 0 {
+            RTT.iter().for_each(|word| hide(word, "the file has no RTT"));
+        }
+        if way.interval_repeats == 0 {
+            hide("retransmissions", "the file does not count them");
+        }
+    }
+}

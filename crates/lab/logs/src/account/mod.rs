@@ -1,0 +1,187 @@
+//! Accounting: computes the metrics of connections from the events of their logs.
+//!
+//! Every connection is followed at each point where it was logged. Two points of one connection,
+//! one at each end, are joined when all files are read.
+//!
+//! ```text
+//! mod.rs        the points, as a sink of the readers
+//! way.rs        one direction at one point
+//! flight.rs     packets until they are acknowledged: RTT, losses, repeats
+//! table.rs      times at both ends: one-way delay, drops, clocks
+//! course.rs     values over time
+//! excerpt.rs    packets for sequence diagrams
+//! findings.rs   the problem list
+//! connection.rs the result
+//! ```
+
+mod connection;
+mod course;
+mod excerpt;
+mod findings;
+mod flight;
+mod table;
+#[cfg(test)]
+mod tests;
+mod way;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use link::LinkConfig;
+use quic::Side;
+use scenario::{Record, Scenario};
+use units::{Duration, Rate, Time};
+
+pub use self::connection::{Connection, Seen, Unknown};
+pub use self::findings::{Check, Finding};
+pub use self::table::Clock;
+use self::way::Way;
+use crate::event::{About, Event, Gap, Parameters, Sink};
+
+/// Times below this are of a clock that begins near the log, not of the time of day: 116 days.
+const TIME_OF_DAY: u64 = 10_000_000_000_000_000;
+/// Largest number of gaps that are kept for a connection.
+const MOST_GAPS: usize = 20;
+
+/// One connection at one point.
+#[derive(Debug)]
+pub(crate) struct Point {
+    about: About,
+    /// Number of the file.
+    file: usize,
+    vantage: Option<Side>,
+    /// Data that the client sends, and that the server sends.
+    ways: [Way; 2],
+    parameters: [Parameters; 2],
+    gaps: Vec<Gap>,
+    first: Option<Time>,
+    last: Time,
+}
+
+/// All connections of the files read so far.
+#[derive(Debug)]
+pub struct Accounts {
+    scenario: Scenario,
+    points: Vec<Point>,
+    files: Vec<String>,
+    /// Start of the current file, if its clock is the time of day.
+    origin: Option<Time>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Accounts {
+    /// Creates accounts that count metrics between these times after the start of each log. `stop`
+    /// ends the reading when it is set.
+    pub fn new(window: Option<(Duration, Duration)>, stop: Arc<AtomicBool>) -> Self {
+        let mut scenario = Scenario::new(LinkConfig::plain(Rate(u64::MAX)), [], Duration::MAX);
+        scenario.measure = window.map(|(from, to)| (Time::ZERO + from, Time::ZERO + to));
+        Self { scenario, points: Vec::new(), files: Vec::new(), origin: None, stop }
+    }
+
+    /// Begins the next file.
+    pub fn begin(&mut self, file: &str) {
+        self.files.push(file.to_owned());
+        self.origin = None;
+    }
+
+    /// Returns the connections of all files. Two logs of one connection become one.
+    pub fn finish(self) -> Vec<Connection> {
+        connection::join(self.points, &self.files)
+    }
+
+    /// Converts a time of a log to the time since its start.
+    fn since_start(&mut self, at: Time) -> Time {
+        if at.0 < TIME_OF_DAY {
+            return at;
+        }
+        let origin = *self.origin.get_or_insert(at);
+        Time((at - origin).0)
+    }
+}
+
+impl Sink for Accounts {
+    fn open(&mut self, about: About) -> usize {
+        let record = Record::new(&scenario::Application::default(), &self.scenario);
+        let ways = [(); 2].map(|()| Way::new(about.protocol, &record));
+        self.points.push(Point {
+            vantage: about.vantage,
+            file: self.files.len().saturating_sub(1),
+            about,
+            ways,
+            parameters: Default::default(),
+            gaps: Vec::new(),
+            first: None,
+            last: Time::ZERO,
+        });
+        self.points.len() - 1
+    }
+
+    fn event(&mut self, connection: usize, at: Time, event: &Event<'_>) {
+        let now = self.since_start(at);
+        let Some(point) = self.points.get_mut(connection) else { return };
+        point.take(now, event);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Point {
+    fn take(&mut self, now: Time, event: &Event<'_>) {
+        if !matches!(event, Event::Gap(_) | Event::Vantage(_)) {
+            self.first.get_or_insert(now);
+            self.last = self.last.max(now);
+        }
+        match event {
+            Event::Packet(packet) => {
+                let [own, other] = [packet.from, packet.from.peer()].map(|side| side as usize);
+                self.ways[own].on_packet(now, packet);
+                self.ways[other].on_reply(now, packet);
+            }
+            Event::Lost { space, number, trigger } => {
+                if let Some(way) = self.own() {
+                    way.on_lost(now, *space, *number, *trigger);
+                }
+            }
+            Event::Metrics(metrics) => {
+                if let Some(way) = self.own() {
+                    way.on_metrics(now, metrics);
+                }
+            }
+            Event::State { new, trigger } => {
+                if let Some(way) = self.own() {
+                    way.on_state(now, new, *trigger);
+                }
+            }
+            Event::AppLimited(is_limited) => {
+                if let Some(way) = self.own() {
+                    way.checks.on_app_limited(now, *is_limited);
+                }
+            }
+            Event::Parameters { from, parameters } => self.on_parameters(*from, *parameters),
+            Event::Vantage(side) => self.vantage = Some(*side),
+            Event::Interval(interval) => {
+                let from = interval.from.or(self.vantage).unwrap_or(Side::Server);
+                self.ways[from as usize].on_interval(now, interval);
+            }
+            Event::Gap(gap) if self.gaps.len() < MOST_GAPS => self.gaps.push(gap.clone()),
+            Event::Gap(_) | Event::Timer { .. } => {}
+        }
+    }
+
+    /// Returns the direction whose sender wrote the log. Without a known end it is the server, which
+    /// sends most data nearly everywhere.
+    fn own(&mut self) -> Option<&mut Way> {
+        let side = self.vantage.unwrap_or(Side::Server);
+        self.ways.get_mut(side as usize)
+    }
+
+    fn on_parameters(&mut self, from: Side, parameters: Parameters) {
+        self.parameters[from as usize] = parameters;
+        // What an end promises concerns the data that its peer sends.
+        let way = &mut self.ways[from.peer() as usize];
+        way.set_promised_delay(parameters.max_ack_delay);
+        way.set_limit(parameters.initial_max_data);
+    }
+}
