@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::commands::analyse::{self, AnalyseArgs};
 use crate::commands::bench::{self, BenchArgs};
 use crate::commands::compare::{self, CompareArgs};
 use crate::commands::conform::{self, ConformArgs};
@@ -77,6 +78,16 @@ enum Command {
     /// See docs/src/reference/conformance.md for the method. Exit status: 0, 1 if --fail-if or
     /// --baseline finds a deviation, 2 for errors.
     Conform(ConformArgs),
+    /// Compute metrics and find problems in logs of any program: qlog, captures, flent, iperf3.
+    ///
+    /// Prints bytes, rates, round-trip times, retransmissions and the rules that detected losses, and
+    /// a list of problems. What a log cannot tell is named, with the reason. The report has charts
+    /// and sequence diagrams.
+    ///
+    /// Example: `ackclock analyse sender.sqlog receiver.sqlog`
+    ///
+    /// See docs/src/how-to/analyse-logs.md. Exit status: 0, or 2 for bad input.
+    Analyse(AnalyseArgs),
     /// Show what changed between two sets of results.
     ///
     /// A change is reported if it is larger than the spread between runs. Runs with the same seed
@@ -231,6 +242,7 @@ pub(crate) fn main(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
         Command::Run(args) => run::run(&args),
         Command::Plan { experiments } => plan::run(&experiments),
         Command::Compare(args) => compare::run(&args),
+        Command::Analyse(args) => analyse::run(&args),
         Command::Conform(args) => conform::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::List(args) => list::run(&args),

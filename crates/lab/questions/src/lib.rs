@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod analyse;
 pub mod compare;
 pub mod conform;
 pub mod cost;

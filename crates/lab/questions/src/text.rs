@@ -1,5 +1,13 @@
 //! Parts of texts.
 
+use std::fmt::Write as _;
+
+/// Appends a paragraph, wrapped to 80 columns.
+pub(crate) fn put(out: &mut String, lead: &str, text: &str) {
+    let options = textwrap::Options::new(79).subsequent_indent("  ");
+    let _ = writeln!(out, "{}", textwrap::fill(&format!("{lead}{text}"), options));
+}
+
 /// Shortens a line to `width` characters and marks the cut with an ellipsis.
 pub fn cut(line: &str, width: usize) -> String {
     match line.chars().count() > width {

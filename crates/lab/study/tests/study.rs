@@ -49,8 +49,8 @@ impl World for Disturbed {
         Ok(ran)
     }
 
-    fn untold(&self, _: &Scenario) -> &'static [&'static str] {
-        &["loss"]
+    fn untold(&self, _: &Scenario) -> Vec<&'static str> {
+        vec!["loss"]
     }
 
     fn is_real_time(&self) -> bool {
@@ -90,7 +90,7 @@ impl World for Stopping {
         self.settings.lock().unwrap().map(str::to_owned)
     }
 
-    fn untold(&self, scenario: &Scenario) -> &'static [&'static str] {
+    fn untold(&self, scenario: &Scenario) -> Vec<&'static str> {
         Simulator.untold(scenario)
     }
 
@@ -118,7 +118,7 @@ impl World for Counted {
         Simulator.run(scenario, pcap, watch, recorder)
     }
 
-    fn untold(&self, scenario: &Scenario) -> &'static [&'static str] {
+    fn untold(&self, scenario: &Scenario) -> Vec<&'static str> {
         Simulator.untold(scenario)
     }
 }

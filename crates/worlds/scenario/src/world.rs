@@ -39,7 +39,7 @@ pub trait World: Send + Sync {
     ) -> Result<Option<Ran>, String>;
 
     /// Returns the metrics that a run of this scenario cannot tell, by their words in files.
-    fn untold(&self, scenario: &Scenario) -> &'static [&'static str];
+    fn untold(&self, scenario: &Scenario) -> Vec<&'static str>;
 
     /// Reports whether a run takes as long as its scenario. Such runs are made one after the other,
     /// and again if the machine disturbed them.

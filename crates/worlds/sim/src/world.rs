@@ -27,7 +27,7 @@ impl World for Simulator {
     }
 
     /// The simulator's receivers report what the file says.
-    fn untold(&self, _: &Scenario) -> &'static [&'static str] {
-        &["receive_times"]
+    fn untold(&self, _: &Scenario) -> Vec<&'static str> {
+        vec!["receive_times"]
     }
 }

@@ -54,8 +54,8 @@ impl World for VirtualTime {
         }
     }
 
-    fn untold(&self, _: &Scenario) -> &'static [&'static str] {
-        if self.0 == Stack::Ackclock { &[] } else { &UNKNOWN }
+    fn untold(&self, _: &Scenario) -> Vec<&'static str> {
+        if self.0 == Stack::Ackclock { Vec::new() } else { UNKNOWN.to_vec() }
     }
 
     fn notes(&self, scenario: &Scenario) -> Vec<&'static str> {

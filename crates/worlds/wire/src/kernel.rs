@@ -167,8 +167,8 @@ impl World for Kernel {
         Ok(ran)
     }
 
-    fn untold(&self, scenario: &Scenario) -> &'static [&'static str] {
-        endpoints::unknown(scenario)
+    fn untold(&self, scenario: &Scenario) -> Vec<&'static str> {
+        endpoints::unknown(scenario).to_vec()
     }
 
     fn settings(&self) -> Option<String> {

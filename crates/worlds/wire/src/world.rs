@@ -66,8 +66,8 @@ impl World for Endpoints {
         self.run_as(scenario, &self.fit(scenario)?, pcap, watch, &|_| {})
     }
 
-    fn untold(&self, scenario: &Scenario) -> &'static [&'static str] {
-        endpoints::unknown(scenario)
+    fn untold(&self, scenario: &Scenario) -> Vec<&'static str> {
+        endpoints::unknown(scenario).to_vec()
     }
 
     fn settings(&self) -> Option<String> {
@@ -113,8 +113,8 @@ impl World for Processes {
         }
     }
 
-    fn untold(&self, _: &Scenario) -> &'static [&'static str] {
-        &processes::UNKNOWN
+    fn untold(&self, _: &Scenario) -> Vec<&'static str> {
+        processes::UNKNOWN.to_vec()
     }
 
     fn is_real_time(&self) -> bool {

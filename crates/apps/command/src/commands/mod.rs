@@ -1,6 +1,7 @@
 //! The commands, each with its arguments in a module of its own.
 
 pub(crate) mod algorithms;
+pub(crate) mod analyse;
 mod arguments;
 mod ask;
 pub(crate) mod bench;

@@ -80,6 +80,18 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// Returns the stream bytes that arrived, or were acknowledged, or were sent, whichever is known
+    /// first.
+    pub fn bytes(&self) -> u64 {
+        let acknowledged = self.record.delivered;
+        if acknowledged > 0 { acknowledged } else { self.record.totals.sent }
+    }
+
+    /// Reports whether a log has its congestion window.
+    pub fn has_window(&self) -> bool {
+        self.course.has_window()
+    }
+
     /// Returns its time series at the end of each interval.
     pub fn series(&self, interval: Duration, ticks: u64) -> FlowSeries {
         self.course.columns(interval, ticks, self.span)

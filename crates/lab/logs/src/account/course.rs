@@ -63,6 +63,11 @@ impl Course {
         }
     }
 
+    /// Reports whether the congestion window is known at any time.
+    pub(super) fn has_window(&self) -> bool {
+        self.moments.iter().any(|moment| moment.cwnd.is_some())
+    }
+
     /// Takes over what arrived from the receiver's course. The sender knows all other values.
     pub(super) fn take_arrivals(&mut self, other: &Self) {
         for moment in &mut self.moments {

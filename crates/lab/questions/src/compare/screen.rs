@@ -7,7 +7,7 @@ use super::measured::Beside;
 use super::question::{Question, TRANSFERS};
 use crate::decision::Verdict;
 use crate::ratio::Ratio;
-use crate::text::{cut, join, join_all, seconds, seeds, significant};
+use crate::text::{cut, join, join_all, put, seconds, seeds, significant};
 
 /// Smallest difference of mean queueing delays that is mentioned, in milliseconds and as a factor.
 const NOTABLE_WAIT: (f64, f64) = (1.0, 1.2);
@@ -343,12 +343,6 @@ fn put_some(out: &mut String, text: Option<String>) {
     if let Some(text) = text {
         put(out, "", &text);
     }
-}
-
-/// Appends a paragraph, wrapped to 80 columns.
-pub(super) fn put(out: &mut String, lead: &str, text: &str) {
-    let options = textwrap::Options::new(79).subsequent_indent("  ");
-    let _ = writeln!(out, "{}", textwrap::fill(&format!("{lead}{text}"), options));
 }
 
 #[cfg(test)]

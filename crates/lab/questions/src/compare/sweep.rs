@@ -7,10 +7,10 @@ use results::summary::{Results, Row, Variant};
 
 use super::measured::{known, mean};
 use super::question::Question;
-use super::screen::{or_dash, put};
+use super::screen::or_dash;
 use super::varied::Varied;
 use crate::ratio::Ratio;
-use crate::text::{self, cut, significant};
+use crate::text::{self, cut, put, significant};
 
 /// Width of the screen.
 const SCREEN: usize = 79;

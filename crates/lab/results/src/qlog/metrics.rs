@@ -23,6 +23,9 @@ const STANDARD: [(&str, Number); 7] = [
     ("pacing_rate", Number::Whole),
 ];
 
+/// Index of the latest RTT among them.
+const LATEST_RTT: usize = 4;
+
 /// Metrics with their last written values.
 #[derive(Debug)]
 pub(super) struct Known {
@@ -48,6 +51,10 @@ impl Known {
         self.changed.clear();
         self.put(0, metrics.cwnd);
         self.put(1, metrics.bytes_in_flight);
+        // Every sample is written, so that a reader can count them.
+        if metrics.latest_rtt.is_some() {
+            self.all[LATEST_RTT].bits = None;
+        }
         let latest_rtt = metrics.latest_rtt.unwrap_or(Duration::MAX);
         let times = [metrics.smoothed_rtt, metrics.min_rtt, latest_rtt, metrics.rttvar];
         for (slot, time) in (2..).zip(times) {

@@ -8,7 +8,7 @@
 //! 0.18 read every event with all its fields.
 //!
 //! A reader must know this beyond the standard:
-//! - `metrics_updated` repeats only changes. Standard fields are in ms, bytes and bit/s. The
+//! - `metrics_updated` repeats only changes, except that every RTT sample is written. Standard fields are in ms, bytes and bit/s. The
 //!   controller's own variables have the prefix `cc_` and the controller's units (BBR has its own
 //!   `min_rtt`, in seconds). The controller's `ssthresh`, if it has one, is the standard field.
 //! - `congestion_state_updated` reports `recovery` from every reduction until a packet sent later

@@ -8,10 +8,10 @@ use super::Set;
 use super::answer::SetAnswer;
 use super::judged::{OnNetwork, Standing};
 use super::map::{Cell, EQUAL, MIXED, Map, OPEN};
-use crate::compare::screen::{or_dash, put};
+use crate::compare::screen::or_dash;
 use crate::decision::Verdict;
 use crate::ratio::Ratio;
-use crate::text::{cut, join_all, significant};
+use crate::text::{cut, join_all, put, significant};
 
 /// Width of the screen.
 const SCREEN: usize = 79;

