@@ -82,6 +82,8 @@ places! {
     S2N_QUIC: "s2n-quic", "wire", "s2n-quic", Some("s2n-quic");
     /// quic-go as processes, with its own controllers
     QUIC_GO: "quic-go", "wire", "quic-go", Some("quic-go");
+    /// Logs of connections that ran elsewhere
+    LOG: "log", "log", "the log", Some("log");
     /// ngtcp2 as processes, with its own controllers
     NGTCP2: "ngtcp2", "wire", "ngtcp2", Some("ngtcp2");
 }

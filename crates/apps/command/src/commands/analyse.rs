@@ -52,6 +52,7 @@ pub(crate) fn run(args: &AnalyseArgs) -> Result<u8, Error> {
         files: args.logs.clone(),
         keys: args.keys.clone(),
         window: (args.from.is_some() || args.to.is_some()).then_some((from, to)),
+        named: None,
         compare: args.compare,
     };
     ask("analyse", &question, &args.out, &View { json: args.json, verbose: args.verbose })?;

@@ -8,12 +8,14 @@ use std::{fs, io};
 use clap::{Args, ValueEnum};
 use experiment::input::open_regular;
 use experiment::place::Place;
-use questions::conform::{Answer, Asked, Baseline, Question};
+use questions::analyse;
+use questions::conform::{Answer, Asked, Baseline, Log, Question};
 
 use crate::commands::arguments::repetitions;
 use crate::commands::ask::{View, ask, page_dir};
 use crate::commands::worlds::{backends, is_manifest, stacks, worlds};
 use crate::controllers::controllers;
+use crate::interrupt;
 use crate::places;
 use crate::status::{Error, HOLDS, MISS};
 
@@ -23,8 +25,21 @@ pub(crate) struct ConformArgs {
     ///
     /// `ackclock` checks our endpoints, as a test of the method. `linux-tcp` is the kernel's TCP
     /// and needs --on wire. A file, as in `./mine.toml`, is the manifest of a stack of your own.
-    #[arg(value_parser = stacks(&WORLDS))]
-    stack: String,
+    #[arg(value_parser = stacks(&WORLDS), required_unless_present = "log")]
+    stack: Option<String>,
+    /// Judge a stack by this log of its sender instead: qlog, or a capture at the sender
+    /// (repeatable).
+    ///
+    /// Add the receiver's log if there is one. The reference runs on the network that --link
+    /// declares. The first 5 s are left out.
+    #[arg(long, value_name = "FILE", requires = "link", conflicts_with_all = ["stack", "on", "kernel", "quick", "baseline"])]
+    log: Vec<PathBuf>,
+    /// Declare the network of the log, as in `--link "rate=20 Mbit/s rtt=40 ms queue=1 BDP"`.
+    #[arg(long, requires = "log")]
+    link: Option<String>,
+    /// Decrypt captured QUIC packets with the keys in this file, which SSLKEYLOGFILE names.
+    #[arg(long, value_name = "FILE", requires = "log")]
+    keys: Option<PathBuf>,
     /// Choose the controller to check: `cubic`, `new-reno` or `bbr3`.
     ///
     /// With `ackclock` it can also be a TOML table with parameters, as in
@@ -98,25 +113,10 @@ fn doc(world: Place) -> &'static str {
 
 /// Runs the check. Returns the exit status.
 pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
-    // The stack is an option of other commands, and an argument of this one.
-    let named = |error: Error| Error {
-        message: error.message.strip_prefix("--stack ").unwrap_or(&error.message).to_owned(),
-        ..error
+    let (mut question, on) = match (&args.stack, &args.link) {
+        (Some(stack), _) => of_stack(args, stack)?,
+        (None, link) => (of_log(args, link.as_deref().unwrap_or_default())?, Place::LOG),
     };
-    let default = if is_manifest(&args.stack) { Place::WIRE } else { Place::STACK };
-    let on = args.on.unwrap_or(default);
-    let found = backends(on, std::slice::from_ref(&args.stack)).map_err(named)?;
-    let place = found.first().copied().unwrap_or(on);
-    let stack = place.stack().filter(|_| is_manifest(&args.stack)).unwrap_or(&args.stack);
-    let mut question = Question::new(&Asked {
-        stack: stack.to_owned(),
-        place,
-        controller: args.controller.clone(),
-        kernel: args.kernel,
-        quick: args.quick,
-        repeat: args.repeat,
-        registry: controllers().clone(),
-    })?;
     if on == Place::WIRE || args.kernel {
         places::prepare_wire()?;
     }
@@ -136,6 +136,47 @@ pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
     let answer = ask("conform", &question, &args.out, &View { json: args.json, verbose: args.verbose })?;
     keep(&answer, &kept)?;
     Ok(if passes(args, &answer) { HOLDS } else { MISS })
+}
+
+/// Asks about a log. The stack's name is that of the program that wrote it.
+fn of_log(args: &ConformArgs, link: &str) -> Result<Question, Error> {
+    let logs = analyse::Question { files: args.log.clone(), keys: args.keys.clone(), ..Default::default() };
+    let watch = interrupt::watch()?;
+    let log = Log::read(&logs, link, &watch)?;
+    let asked = Asked {
+        stack: String::new(),
+        place: Place::LOG,
+        controller: args.controller.clone(),
+        kernel: false,
+        quick: false,
+        repeat: args.repeat,
+        registry: controllers().clone(),
+    };
+    Ok(Question::of_log(&asked, log)?)
+}
+
+/// Asks about a stack, and names the world that it runs in.
+fn of_stack(args: &ConformArgs, stack: &str) -> Result<(Question, Place), Error> {
+    // The stack is an option of other commands, and an argument of this one.
+    let named = |error: Error| Error {
+        message: error.message.strip_prefix("--stack ").unwrap_or(&error.message).to_owned(),
+        ..error
+    };
+    let default = if is_manifest(stack) { Place::WIRE } else { Place::STACK };
+    let on = args.on.unwrap_or(default);
+    let found = backends(on, &[stack.to_owned()]).map_err(named)?;
+    let place = found.first().copied().unwrap_or(on);
+    let stack = place.stack().filter(|_| is_manifest(stack)).unwrap_or(stack);
+    let question = Question::new(&Asked {
+        stack: stack.to_owned(),
+        place,
+        controller: args.controller.clone(),
+        kernel: args.kernel,
+        quick: args.quick,
+        repeat: args.repeat,
+        registry: controllers().clone(),
+    })?;
+    Ok((question, on))
 }
 
 /// Returns the file of a baseline, which can be given as the folder of its results.

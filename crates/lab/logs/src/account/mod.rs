@@ -24,9 +24,6 @@ mod table;
 mod tests;
 mod way;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use link::LinkConfig;
 use quic::Side;
 use scenario::{Record, Scenario};
@@ -66,16 +63,18 @@ pub struct Accounts {
     files: Vec<String>,
     /// Start of the current file, if its clock is the time of day.
     origin: Option<Time>,
-    stop: Arc<AtomicBool>,
 }
 
 impl Accounts {
-    /// Creates accounts that count metrics between these times after the start of each log. `stop`
-    /// ends the reading when it is set.
-    pub fn new(window: Option<(Duration, Duration)>, stop: Arc<AtomicBool>) -> Self {
+    /// Creates accounts that count metrics between these times after the start of each log, and in
+    /// another window with a name.
+    pub fn new(window: Option<(Duration, Duration)>, named: Option<&(String, Duration, Duration)>) -> Self {
         let mut scenario = Scenario::new(LinkConfig::plain(Rate(u64::MAX)), [], Duration::MAX);
         scenario.measure = window.map(|(from, to)| (Time::ZERO + from, Time::ZERO + to));
-        Self { scenario, points: Vec::new(), files: Vec::new(), origin: None, stop }
+        let at = |time: Duration| Time::ZERO + time;
+        let named = named.map(|(name, from, to)| (name.clone(), at(*from), at(*to)));
+        scenario.windows = named.into_iter().collect();
+        Self { scenario, points: Vec::new(), files: Vec::new(), origin: None }
     }
 
     /// Begins the next file.
@@ -120,10 +119,6 @@ impl Sink for Accounts {
         let now = self.since_start(at);
         let Some(point) = self.points.get_mut(connection) else { return };
         point.take(now, event);
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Compares the accounts with runs of the simulator, whose packet events they read.
 
-use std::sync::Arc;
-
 use congestion::{Cause, Detection, Registry};
 use link::{Limit, LinkConfig};
 use scenario::trace::{self, Trace};
@@ -113,7 +111,7 @@ fn the_accounts_of_a_run_are_its_counters() {
         let run = &flows[0];
         let protocol =
             if matches!(transport, Transport::Tcp { .. }) { Protocol::Tcp } else { Protocol::Quic };
-        let mut accounts = Accounts::new(None, Arc::default());
+        let mut accounts = Accounts::new(None, None);
         read(&mut accounts, protocol, Side::Client, run.far_trace.as_ref().unwrap());
         read(&mut accounts, protocol, Side::Server, run.trace.as_ref().unwrap());
         let all = accounts.finish();

@@ -11,9 +11,9 @@ use results::summary::Results;
 use serde::Serialize;
 use units::{Duration, Time};
 
-use super::Question;
 use super::pair::Pair;
 use super::run::Run;
+use super::{Question, world};
 use crate::lab::Stored;
 
 /// Answer to an analysis.
@@ -104,7 +104,7 @@ pub struct Analysed {
 
 impl Answer {
     pub(super) fn new(question: &Question, run: &Run, left_out: usize) -> Self {
-        let outcome = run.outcome();
+        let outcome = world::outcome(&run.connections, Duration::from_secs(1), Duration::from_secs(1));
         let scenario = scenario(question);
         let all: Vec<Analysed> = run
             .connections

@@ -9,16 +9,18 @@ mod page;
 mod pair;
 mod run;
 mod screen;
+pub(crate) mod world;
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use logs::account::{Accounts, Connection};
+use scenario::Watch;
 use units::Duration;
 
 pub use self::answer::{Analysed, Answer, Metric, Problem};
 pub use self::pair::Pair;
+pub(crate) use self::run::packet;
 use crate::{Content, Cost, Failure, Lab, Page};
 
 /// Largest number of connections that an answer shows. Those with most data are shown.
@@ -33,6 +35,8 @@ pub struct Question {
     pub keys: Option<PathBuf>,
     /// Part of each log in which metrics count, since its start.
     pub window: Option<(Duration, Duration)>,
+    /// Another part with a name, in which metrics count too.
+    pub named: Option<(String, Duration, Duration)>,
     /// Compares two connections.
     pub compare: bool,
 }
@@ -40,16 +44,15 @@ pub struct Question {
 impl Question {
     /// Reads the files. Returns the connections, those with most data first, and the number of
     /// those left out.
-    pub(crate) fn read(&self, lab: &Lab<'_>) -> Result<(Vec<Connection>, usize), Failure> {
-        let stop = Arc::new(AtomicBool::new(false));
+    pub(crate) fn read(&self, watch: &Watch) -> Result<(Vec<Connection>, usize), Failure> {
         let keys = self.keys.as_deref().map(logs::read_keys).transpose().map_err(|e| bad(&e))?;
-        let mut accounts = Accounts::new(self.window, Arc::clone(&stop));
+        let mut accounts = Accounts::new(self.window, self.named.as_ref());
         for file in &self.files {
             accounts.begin(&file.display().to_string());
             // Ctrl-C is looked for between files and by the readers.
-            let watched = &mut Watched { accounts: &mut accounts, lab };
+            let watched = &mut Watched { accounts: &mut accounts, watch };
             logs::read(file, keys.as_ref(), watched).map_err(|e| bad(&e))?;
-            if lab.watch.stop.load(Ordering::Relaxed) {
+            if watch.stop.load(Ordering::Relaxed) {
                 return Err(Failure::Study(study::Failure::Interrupted(0)));
             }
         }
@@ -71,12 +74,12 @@ fn bad(error: &logs::Error) -> Failure {
 }
 
 /// Accounts whose reading Ctrl-C ends.
-struct Watched<'a, 'l> {
+struct Watched<'a> {
     accounts: &'a mut Accounts,
-    lab: &'a Lab<'l>,
+    watch: &'a Watch,
 }
 
-impl logs::event::Sink for Watched<'_, '_> {
+impl logs::event::Sink for Watched<'_> {
     fn open(&mut self, about: logs::event::About) -> usize {
         self.accounts.open(about)
     }
@@ -86,7 +89,7 @@ impl logs::event::Sink for Watched<'_, '_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.lab.watch.stop.load(Ordering::Relaxed)
+        self.watch.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -101,7 +104,7 @@ impl crate::Question for Question {
     }
 
     fn answer(&self, lab: &Lab<'_>) -> Result<Answer, Failure> {
-        let (connections, left_out) = self.read(lab)?;
+        let (connections, left_out) = self.read(lab.watch)?;
         if self.compare && connections.len() != 2 {
             let wrong = format!(": the logs have {} connections, and two can be compared", connections.len());
             return Err(Failure::Field("compare", wrong));

@@ -8,12 +8,12 @@ use experiment::place::Place;
 use logs::account::Connection;
 use logs::event::Protocol;
 use results::summary::Results;
-use scenario::{End, Outcome, Ran, Recorder, Scenario, Series, Watch, World};
 use study::Options;
 use toml::{Table, Value};
 use units::{Duration, Time};
 
 use super::Question;
+use super::world::{Logs, untold};
 use crate::lab::Stored;
 use crate::{Failure, Lab};
 
@@ -61,50 +61,11 @@ impl Run {
         &self.title
     }
 
-    /// Returns the metrics that no connection tells.
-    fn untold(&self) -> Vec<&'static str> {
-        let mut all: Vec<&'static str> =
-            self.connections.iter().flat_map(|connection| connection.unknown.keys().copied()).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
-    /// Returns the outcome, with the time series.
-    pub(super) fn outcome(&self) -> Outcome {
-        let end = Time::ZERO + self.interval * self.ticks;
-        let times: Vec<f64> =
-            (1..=self.ticks).map(|tick| (Time::ZERO + self.interval * tick).as_secs_f64()).collect();
-        let nothing = vec![f64::NAN; times.len()];
-        let flows = self.connections.iter().map(|connection| connection.series(self.interval, self.ticks));
-        Outcome {
-            flows: self.connections.iter().map(|connection| connection.record.clone()).collect(),
-            probe: None,
-            udp: Vec::new(),
-            link: Default::default(),
-            beyond: Vec::new(),
-            reverse: Vec::new(),
-            carried: Vec::new(),
-            windows: Vec::new(),
-            series: Series {
-                backlog: nothing.clone(),
-                drops: nothing.clone(),
-                probe_ms: nothing.clone(),
-                udp_mbit_s: nothing,
-                flows: flows.collect(),
-                times,
-            },
-            seconds: Default::default(),
-            end,
-            events: 0,
-        }
-    }
-
     /// Stores the run. Returns its results, and where they are.
     pub(super) fn store(self, lab: &Lab<'_>) -> Result<(Results, Stored), Failure> {
         let text = toml::to_string(&self.experiment()).map_err(|e| Failure::bad(e.to_string()))?;
         let experiment = Experiment::parse(&self.name, Path::new("analyse"), &text)?;
-        let world = Logs { outcome: self.outcome(), untold: self.untold(), connections: self.connections };
+        let world = Logs::new(self.connections);
         let places = lab.options.places.clone().with(Place::SIM, world);
         // The logs may have changed, which no manifest tells.
         let options = Options { places, fresh: true, ..lab.options.clone() };
@@ -139,7 +100,7 @@ impl Run {
     }
 
     fn metrics(&self) -> Vec<String> {
-        let untold = self.untold();
+        let untold = untold(&self.connections);
         TABLE.iter().filter(|word| !untold.contains(word)).map(|word| (*word).to_owned()).collect()
     }
 
@@ -195,19 +156,23 @@ fn table<const N: usize>(entries: [(&str, Value); N]) -> Table {
     entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-fn flow(label: &str, connection: &Connection) -> Table {
+/// Returns the packet sizes of a connection, as a file has them.
+pub(crate) fn packet(connection: &Connection) -> Table {
     let (full, payload) = connection.full;
     let full = i64::try_from(full).unwrap_or(1200).clamp(100, 65_000);
     let payload = i64::try_from(payload).unwrap_or(0).min(full);
     let bytes = |count: i64| Value::from(format!("{count} bytes"));
-    let packet = match connection.protocol {
+    match connection.protocol {
         Protocol::Quic => table([
             ("datagram", bytes(full)),
             ("header", bytes((full - payload).min(full - 1))),
             ("overhead", bytes(OVERHEAD[0])),
         ]),
         Protocol::Tcp => table([("mss", bytes(full)), ("overhead", bytes(OVERHEAD[1]))]),
-    };
+    }
+}
+
+fn flow(label: &str, connection: &Connection) -> Table {
     let known =
         connection.controller.as_deref().filter(|name| congestion::Registry::default().get(name).is_some());
     let mut flow = table([
@@ -215,7 +180,7 @@ fn flow(label: &str, connection: &Connection) -> Table {
         // A controller that only the log knows is none that runs here.
         ("controller", known.unwrap_or("fixed-window").into()),
         ("start", format!("{} ms", (connection.span.0 - Time::ZERO).as_millis_f64()).into()),
-        ("packet", Value::Table(packet)),
+        ("packet", Value::Table(packet(connection))),
     ]);
     if connection.protocol == Protocol::Tcp {
         flow.insert("transport".to_owned(), "tcp".into());
@@ -260,40 +225,4 @@ fn labels(connections: &[Connection]) -> Vec<String> {
         false => name.clone(),
     };
     names.iter().enumerate().map(numbered).collect()
-}
-
-/// A world whose one run is in the logs.
-struct Logs {
-    outcome: Outcome,
-    untold: Vec<&'static str>,
-    connections: Vec<Connection>,
-}
-
-impl World for Logs {
-    fn check(&self, _: &Scenario) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn run(
-        &self,
-        _: &Scenario,
-        _: Option<&Path>,
-        _: &Watch,
-        recorder: Option<&mut dyn Recorder>,
-    ) -> Result<Option<Ran>, String> {
-        let mut outcome = self.outcome.clone();
-        if let Some(recorder) = recorder {
-            recorder.series(std::mem::take(&mut outcome.series));
-            for (number, connection) in self.connections.iter().enumerate() {
-                for (end, parts) in [End::Sender, End::Receiver].into_iter().zip(&connection.excerpts) {
-                    parts.iter().for_each(|part| recorder.events(number, end, part));
-                }
-            }
-        }
-        Ok(Some(Ran { outcome, invalid_reasons: Vec::new() }))
-    }
-
-    fn untold(&self, _: &Scenario) -> Vec<&'static str> {
-        self.untold.clone()
-    }
 }

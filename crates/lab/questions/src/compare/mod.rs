@@ -25,6 +25,16 @@ mod written;
 
 pub use crate::decision::{FIRST_PAIRS, MOST_PAIRS};
 
+/// Returns the tables of a network in words, in a file or by name, with the default queue.
+///
+/// # Errors
+/// Words that are no link, or a name of nothing.
+pub(crate) fn link(text: &str) -> Result<toml::Table, crate::Failure> {
+    let (mut tables, _) = written::tables(&congestion::Registry::default(), text)?;
+    written::add_queue(&mut tables, None);
+    Ok(tables)
+}
+
 pub use self::answer::{Answer, Ranked, Variant};
 pub use self::measured::{Beside, Long};
 pub use self::question::{Asked, Question, TRANSFERS};

@@ -10,6 +10,7 @@ mod baseline;
 mod distance;
 mod hull;
 mod judge;
+mod log;
 mod page;
 mod question;
 mod samples;
@@ -17,6 +18,7 @@ mod screen;
 
 pub use self::baseline::{Baseline, Deviation, Since};
 pub use self::judge::{Answer, Cause, Cell, Closest, Measured, Rule};
+pub use self::log::Log;
 pub use self::question::{Asked, KERNEL, Question};
 pub use self::samples::Network;
 
@@ -85,7 +87,13 @@ impl crate::Question for Question {
 impl Question {
     /// Returns options for simulated rows with rows of the stack next to them.
     fn beside(&self, simulated: &Options) -> Options {
-        Options { world: self.on, backends: vec![self.backend], ..simulated.clone() }
+        let mut options = Options { world: self.on, backends: vec![self.backend], ..simulated.clone() };
+        if let Some(world) = self.log.as_ref().and_then(Log::world) {
+            // Logs may have changed, which no manifest tells.
+            options.fresh = true;
+            options.places = options.places.with(Place::LOG, world);
+        }
+        options
     }
 
     /// Runs the changed rules, and our controller inside the stack, to find the cause of a

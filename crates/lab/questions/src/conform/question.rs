@@ -11,6 +11,7 @@ use experiment::row::RowLabel;
 use toml::{Table, Value};
 
 use super::baseline::Baseline;
+use super::log::Log;
 use crate::Failure;
 
 /// Controllers with a reference implementation here, and their specifications.
@@ -67,6 +68,8 @@ pub struct Question {
     quick: bool,
     repeat: Option<u32>,
     registry: Registry,
+    /// Log that is judged instead of a stack's runs.
+    pub(super) log: Option<Log>,
 }
 
 impl Question {
@@ -81,7 +84,28 @@ impl Question {
         refuse(asked, &controller, &name).map_or(Ok(()), Err)?;
         let on = backend.world();
         let baseline = None;
-        Ok(Self { stack, on, backend, controller, name, kernel, baseline, quick, repeat, registry })
+        Ok(Self {
+            stack,
+            on,
+            backend,
+            controller,
+            name,
+            kernel,
+            baseline,
+            quick,
+            repeat,
+            registry,
+            log: None,
+        })
+    }
+
+    /// Asks about the stack that wrote a log. `asked` has the controller, and no stack.
+    ///
+    /// # Errors
+    /// A controller without a reference here.
+    pub fn of_log(asked: &Asked, log: Log) -> Result<Self, Failure> {
+        let asked = Asked { stack: log.stack.clone(), place: Place::LOG, ..asked.clone() };
+        Ok(Self { log: Some(log), ..Self::new(&asked)? })
     }
 
     /// Returns the names of the folders of its page, one below the other.
@@ -90,21 +114,21 @@ impl Question {
         vec!["conform".to_owned(), format!("{}-{}{on}", self.stack, self.name)]
     }
 
-    /// Reports whether the stack is the kernel's TCP.
-    fn is_kernel(&self) -> bool {
-        self.stack == KERNEL
+    /// Reports whether the stack speaks TCP.
+    fn is_tcp(&self) -> bool {
+        self.stack == KERNEL || self.log.as_ref().is_some_and(|log| log.is_tcp)
     }
 
     /// Returns the name of the reference controller in experiment files.
     fn standard_name(&self) -> &str {
         let (quic, tcp, _) = OVER_TCP;
-        if self.is_kernel() && self.name == quic { tcp } else { &self.name }
+        if self.is_tcp() && self.name == quic { tcp } else { &self.name }
     }
 
     /// Returns the name of the specification.
     pub(super) fn document(&self) -> &'static str {
         let (quic, _, document) = OVER_TCP;
-        if self.is_kernel() && self.name == quic {
+        if self.is_tcp() && self.name == quic {
             return document;
         }
         STANDARDS.iter().find(|(name, _)| *name == self.name).map_or("", |(_, document)| document)
@@ -181,7 +205,7 @@ impl Question {
         if let Some(flow) = flow(&mut file) {
             flow.insert("own-controller".to_owned(), own.into());
         }
-        if self.is_kernel() {
+        if self.is_tcp() {
             over_tcp(&mut file);
         }
         let subject = if own { self.subject() } else { format!("our {} inside {}", self.name, self.stack) };
@@ -199,7 +223,7 @@ impl Question {
     pub(super) fn rules(&self, variants: &[&str]) -> Result<Experiment, Failure> {
         let name = format!("conform/rules-{}", self.name);
         let mut file = shipped(&name)?;
-        if self.is_kernel() {
+        if self.is_tcp() {
             over_tcp(&mut file);
         }
         self.parse(&name, file, variants)
@@ -219,6 +243,9 @@ impl Question {
             file.get_mut("vary").and_then(Value::as_table_mut).filter(|_| !variants.is_empty())
         {
             keep(vary, variants);
+        }
+        if let Some(log) = &self.log {
+            log.adapt(&mut file);
         }
         if let Some(repeat) = self.repeat {
             file.insert("repetitions".to_owned(), i64::from(repeat).into());
