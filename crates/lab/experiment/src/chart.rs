@@ -43,8 +43,8 @@ impl Mark {
     }
 }
 
-/// Columns of the series that are recorded only if a chart draws them: losses and CE marks.
-pub const SIGNALS: [&str; 2] = ["lost_packets", "ce_packets"];
+/// Columns of the series that are recorded only if a chart draws them: losses, repeats and CE marks.
+pub const SIGNALS: [&str; 3] = ["lost_packets", "repeated_packets", "ce_packets"];
 
 /// A packet of a scripted exchange, or a decision of the sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -15,8 +15,14 @@ const MOST_KEYS: u64 = 64 << 20;
 /// # Errors
 /// A file that cannot be read, or is in no known format. What was read before reached the sink.
 pub fn read(path: &Path, keys: Option<&KeyLog>, sink: &mut dyn Sink) -> Result<(), Error> {
-    let _ = (keys, sink);
-    Err(Error { file: path.display().to_string(), at: None, message: "no reader".to_owned() })
+    let name = path.display().to_string();
+    let input = crate::input::open(path)?;
+    let _ = keys;
+    if crate::qlog::looks_like(input.first()) {
+        return crate::qlog::read(input, &name, sink);
+    }
+    let message = "it is in no known format: give qlog, pcap, pcapng, a data file of flent or JSON of iperf3";
+    Err(Error { file: name, at: None, message: message.to_owned() })
 }
 
 /// Reads TLS keys, as programs write them to the file named by `SSLKEYLOGFILE`.

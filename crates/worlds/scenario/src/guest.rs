@@ -69,10 +69,11 @@ pub struct Snapshot {
 impl Snapshot {
     /// Converts it to a sample of its flow, with data from the record. `running` says that the flow
     /// has begun and is not done.
-    /// `lost` is the number of packets declared lost since the start.
-    pub fn sample(self, running: bool, record: &mut Record, lost: u64) -> FlowSample {
-        let ce = Some(record.ecn.ce);
-        FlowSample { owd: record.take_owd(), lost: Some(lost), ce, ..self.at_pause(running, record) }
+    /// `stats` are the sender's counters since the start.
+    pub fn sample(self, running: bool, record: &mut Record, stats: &Stats) -> FlowSample {
+        let (lost, ce) = (Some(stats.lost()), Some(record.ecn.ce));
+        let repeated = Some(stats.retransmissions);
+        FlowSample { owd: record.take_owd(), lost, repeated, ce, ..self.at_pause(running, record) }
     }
 
     /// Does the same without the one-way delay, and leaves the record as it is.
@@ -88,6 +89,7 @@ impl Snapshot {
             made: record.media.as_ref().map(|_| record.made),
             owd: None,
             lost: None,
+            repeated: None,
             ce: None,
         }
     }

@@ -94,12 +94,14 @@ pub struct FlowSample {
     pub owd: Option<Duration>,
     /// Packets declared lost since the start.
     pub lost: Option<u64>,
+    /// Packets sent with data that was sent before, since the start.
+    pub repeated: Option<u64>,
     /// Packets that arrived with a CE mark since the start.
     pub ce: Option<u64>,
 }
 
 /// Number of columns that every flow has.
-const OWN: usize = 10;
+const OWN: usize = 11;
 /// Positions of [`FlowSeries::goodput_mbit_s`], `media_mbit_s` and `owd_ms` among those columns.
 const GOODPUT: usize = 5;
 const MEDIA: usize = 6;
@@ -220,6 +222,7 @@ impl FlowSampler {
                 media.unwrap_or(f64::NAN),
                 ms(flow.owd),
                 whole(flow.lost),
+                whole(flow.repeated),
                 whole(flow.ce),
             ],
             false => [f64::NAN; OWN],
@@ -276,6 +279,7 @@ impl FlowSampler {
             media_mbit_s: next(),
             owd_ms: next(),
             lost_packets: next(),
+            repeated_packets: next(),
             ce_packets: next(),
             inner: inner.collect(),
         }

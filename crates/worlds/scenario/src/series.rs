@@ -27,6 +27,8 @@ pub struct FlowSeries {
     pub owd_ms: RunLength,
     /// Packets declared lost since the start; NaN where the sender's counters are unknown.
     pub lost_packets: RunLength,
+    /// Packets sent with data that was sent before, since the start; NaN where unknown.
+    pub repeated_packets: RunLength,
     /// Packets that arrived with a CE mark since the start; NaN where unknown.
     pub ce_packets: RunLength,
     /// The controller's own variables, by the name in its paper.

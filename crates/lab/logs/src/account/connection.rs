@@ -11,7 +11,7 @@ use super::findings::{Finding, Totals};
 use super::table::{Clock, Fate, fates, redundant};
 use super::way::{Losses, Way};
 use super::{Parameters, Point};
-use crate::event::{Gap, Protocol, Source};
+use crate::event::{About, Gap, Protocol, Source};
 
 /// Ends at which a connection was logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +176,7 @@ fn build(near: Point, far: Option<Point>, (from, seen): (Side, Seen), files: &[S
     let other_bytes = near.ways[from.peer() as usize].stream_bytes;
     let parameters = [from, from.peer()].map(|side| near.parameters[side as usize]);
     let about = near.about.clone();
-    let is_own = about.program.as_deref() == Some("Ackclock");
+    let is_own = is_own(&about);
     let far_way = far.map(|far| pick(far.ways, from));
     let mut way = pick(near.ways, from);
     let excerpts = [excerpt(&way), far_way.as_ref().map(excerpt).unwrap_or_default()];
@@ -200,7 +200,9 @@ fn build(near: Point, far: Option<Point>, (from, seen): (Side, Seen), files: &[S
     if way.states == 0 {
         record.reductions = way.falls;
     }
-    record.finished = Some(span.1);
+    let arrived = far_way.as_ref().and_then(|far| Some((clock?, far.last_fresh?)));
+    let arrived = arrived.map(|(clock, at)| clock.at_sender(at)).filter(|at| *at > span.0);
+    record.finished = Some(arrived.unwrap_or(span.1));
     let totals = Totals {
         lost: losses.all(),
         spurious: record.stats.spurious,
@@ -252,11 +254,15 @@ fn pick([client, server]: [Way; 2], from: Side) -> Way {
     if from == Side::Client { client } else { server }
 }
 
+/// Reports whether a log was written by this program in a run of its own.
+fn is_own(about: &About) -> bool {
+    about.program.as_deref().is_some_and(|program| program.eq_ignore_ascii_case("ackclock"))
+}
+
 /// Returns the difference of the clocks. Logs of one file, and those of this program's runs, have
 /// one clock.
 fn clock(near: &Point, far: &Point, from: Side) -> Option<Clock> {
-    let is_own = |point: &Point| point.about.program.as_deref() == Some("Ackclock");
-    if near.file == far.file || is_own(near) && is_own(far) {
+    if near.file == far.file || is_own(&near.about) && is_own(&far.about) {
         return Some(Clock::default());
     }
     let [there, back] = [from, from.peer()].map(|side| side as usize);
@@ -270,7 +276,9 @@ fn count_losses(record: &mut Record, way: &Way, losses: Losses, are_inferred: bo
     stats.lost_by_time_threshold = losses.time_threshold;
     // A total without rules is all that an unnamed loss counts in.
     stats.lost_by_timeout = losses.timeout;
-    stats.spurious = if are_inferred { way.repeated_in_vain } else { way.spurious };
+    // TCP's receiver tells it by a DSACK.
+    let repeats = are_inferred && !way.is_tcp;
+    stats.spurious = if repeats { way.repeated_in_vain } else { way.spurious };
 }
 
 /// Chooses the RTT samples: those of this program's logs are all told; others repeat old values, so
@@ -398,6 +406,9 @@ fn not_told(
         unknown.entry(word).or_insert_with(|| why.to_owned());
     };
     NEVER.iter().for_each(|(word, why)| hide(word, why));
+    if way.is_tcp && source == Source::Qlog {
+        hide("spurious_losses", "TCP's acknowledgements do not tell which transmission arrived");
+    }
     if way.wires == 0 {
         hide("wire_throughput", "the log has no sizes on the wire");
     }

@@ -98,13 +98,10 @@ impl Course {
                 made: None,
                 owd: None,
                 lost: now.lost,
+                repeated: now.repeated,
                 ce: now.ce,
             };
-            sampler.sample((number - 1) as u32, interval, &sample, |put| {
-                if let Some(repeated) = now.repeated {
-                    put("retransmitted", repeated as f64);
-                }
-            });
+            sampler.sample((number - 1) as u32, interval, &sample, |_| {});
         }
         sampler.take(ticks as u32)
     }

@@ -235,6 +235,13 @@ impl Flight {
         let in_flight = std::mem::take(&mut sent.in_flight);
         let at = sent.at;
         self.in_flight -= u64::from(in_flight);
+        if self.is_tcp {
+            // A cumulative acknowledgement from now on is one of the repeat.
+            let pieces = sent.pieces.clone();
+            pieces.as_slice().iter().for_each(|piece| {
+                self.ends.remove(&(piece.end(), number));
+            });
+        }
         Some(at)
     }
 
@@ -244,6 +251,7 @@ impl Flight {
         let mut result = Acknowledged::default();
         let mut newest: Option<(u64, Time)> = None;
         let mut elicits = false;
+        result.spurious += u64::from(self.is_tcp && is_duplicate(ack));
         for number in numbers {
             let Some(sent) = self.spaces[space as usize].remove(&number) else { continue };
             self.leave(number, &sent);
@@ -251,7 +259,7 @@ impl Flight {
             elicits |= sent.ack_eliciting;
             let counts = self.proves_arrival(now, &sent);
             // Only QUIC says which transmission arrived.
-            if sent.lost.is_some() && counts {
+            if sent.lost.is_some() && counts && !self.is_tcp {
                 result.spurious += 1;
                 result.wrong.extend(sent.lost);
             }
@@ -327,4 +335,11 @@ impl Flight {
             result.fresh += acked.insert(acked.contiguous(), byte);
         }
     }
+}
+
+/// Reports whether the first SACK block is a DSACK: the receiver had this data before (RFC 2883).
+fn is_duplicate(ack: &Ack) -> bool {
+    let Some(first) = ack.selective.first() else { return false };
+    let is_below = ack.cumulative.is_some_and(|byte| first.1 <= byte);
+    is_below || ack.selective.get(1).is_some_and(|next| next.0 <= first.0 && first.1 <= next.1)
 }

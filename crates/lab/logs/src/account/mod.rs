@@ -101,7 +101,7 @@ impl Accounts {
 impl Sink for Accounts {
     fn open(&mut self, about: About) -> usize {
         let record = Record::new(&scenario::Application::default(), &self.scenario);
-        let ways = [(); 2].map(|()| Way::new(about.protocol, &record));
+        let ways = [(); 2].map(|()| Way::new(about.protocol, about.source, &record));
         self.points.push(Point {
             vantage: about.vantage,
             file: self.files.len().saturating_sub(1),

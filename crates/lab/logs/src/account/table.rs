@@ -20,6 +20,8 @@ pub(super) struct Entry {
     pub(super) len: u32,
     /// At the sender: some of its data was sent before.
     pub(super) is_repeat: bool,
+    /// It has only an acknowledgement.
+    pub(super) is_bare: bool,
 }
 
 /// Packets of one way at one end, in the order of time.
@@ -60,6 +62,11 @@ impl Clock {
         let [there, here] = [fastest(forward)?, fastest(back)?];
         let rtt = there.saturating_add(here).max(0);
         Some(Self { offset: (there - here) / 2, bound: Duration((rtt / 2).unsigned_abs()) })
+    }
+
+    /// Converts a time of the receiver's log to the sender's clock.
+    pub(super) fn at_sender(self, arrived: Time) -> Time {
+        Time(arrived.0.saturating_add_signed(self.offset.saturating_neg()))
     }
 
     /// Converts a time of the sender's log to the receiver's clock.
@@ -103,7 +110,7 @@ pub(super) fn fates(sent: &Table, received: &Table, clock: Clock) -> Vec<Fate> {
     let first = fastest([sent, received]).map_or(0, |fastest| fastest.saturating_sub(clock.offset).max(0));
     let mut fates: Vec<Fate> = Vec::with_capacity(sent.entries().len());
     // From the newest on, so that each takes the arrivals that no later transmission explains.
-    for entry in sent.entries().iter().rev() {
+    for entry in sent.entries().iter().filter(|entry| !entry.is_bare).rev() {
         let left = clock.at_receiver(entry.at);
         let mut fate = Fate { sent: *entry, owd: None };
         if let Some(all) = arrivals.get_mut(&entry.key) {
@@ -148,7 +155,15 @@ mod tests {
         let mut table = Table::default();
         for &(key, ms) in entries {
             let at = Time::from_millis(ms);
-            table.add(Entry { key, at, stream: 0, offset: 100 * key, len: 100, is_repeat: ms >= 100 });
+            table.add(Entry {
+                key,
+                at,
+                stream: 0,
+                offset: 100 * key,
+                len: 100,
+                is_repeat: ms >= 100,
+                is_bare: false,
+            });
         }
         table
     }

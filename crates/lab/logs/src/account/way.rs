@@ -14,7 +14,10 @@ use super::excerpt::Excerpt;
 use super::findings::{Checks, State};
 use super::flight::Flight;
 use super::table::{Entry, Table};
-use crate::event::{Ack, Control, Interval, Metrics, Packet, Protocol, Trigger};
+use crate::event::{Ack, Control, Interval, Metrics, Packet, Protocol, Source, Trigger};
+
+/// Mark of the keys of TCP's bare acknowledgements, which have no data.
+const BARE: u64 = 1 << 63;
 
 /// Losses by rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +48,9 @@ impl Losses {
 /// is counted apart, because the point may become known only later.
 #[derive(Debug)]
 pub(super) struct Way {
-    is_tcp: bool,
+    pub(super) is_tcp: bool,
+    /// Packets at both ends are matched by stream offset: a capture of TCP has no packet numbers.
+    by_offset: bool,
     /// Counts at the sender, and at the receiver.
     pub(super) sent: Record,
     pub(super) received: Record,
@@ -91,16 +96,19 @@ pub(super) struct Way {
     acks: u64,
     pub(super) stream_bytes: u64,
     pub(super) marks: u64,
+    /// Time at which new data last arrived.
+    pub(super) last_fresh: Option<Time>,
     pub(super) intervals: u64,
     pub(super) interval_rtt: u64,
     pub(super) interval_repeats: u64,
 }
 
 impl Way {
-    pub(super) fn new(protocol: Protocol, record: &Record) -> Self {
+    pub(super) fn new(protocol: Protocol, source: Source, record: &Record) -> Self {
         let is_tcp = protocol == Protocol::Tcp;
         Self {
             is_tcp,
+            by_offset: is_tcp && source == Source::Capture,
             sent: record.clone(),
             received: record.clone(),
             told_rtt: record.clone(),
@@ -137,6 +145,7 @@ impl Way {
             acks: 0,
             stream_bytes: 0,
             marks: 0,
+            last_fresh: None,
             intervals: 0,
             interval_rtt: 0,
             interval_repeats: 0,
@@ -177,7 +186,7 @@ impl Way {
         self.wires += u64::from(packet.wire.is_some());
         if is_bare {
             self.sent.on_ack_sent(now, wire);
-            return;
+            return self.note_bare(now, number, packet);
         }
         self.packets += 1;
         self.stream_bytes = self.stream_bytes.saturating_add(len);
@@ -189,10 +198,10 @@ impl Way {
         self.excerpt.add(now, trace::Event::Sent { pn: number, bytes: packet.bytes, offset, len });
         let departed = self.flight.on_sent(now, number, packet);
         self.arrive(now, packet);
-        let key = if self.is_tcp { offset } else { number };
+        let key = if self.by_offset { offset } else { number };
         let stream = packet.pieces.first().map_or(0, |piece| piece.stream as u32);
         let is_repeat = departed.repeats;
-        self.departures.add(Entry { key, at: now, stream, offset, len, is_repeat });
+        self.departures.add(Entry { key, at: now, stream, offset, len, is_repeat, is_bare: false });
         self.sent.stats.sent += 1;
         self.sent.stats.sent_bytes += u64::from(packet.bytes);
         if departed.repeats {
@@ -207,6 +216,14 @@ impl Way {
         self.now.bytes_in_flight = Some(self.flight.bytes_in_flight());
         self.checks.on_sent(now, departed.repeats, &self.state(), self.room());
         self.note(now);
+    }
+
+    /// Keeps a packet with only an acknowledgement, so that the clocks of both ends can be compared.
+    fn note_bare(&mut self, now: Time, number: u64, packet: &Packet<'_>) {
+        let cumulative = packet.acks.last().and_then(|ack| ack.cumulative).filter(|_| self.by_offset);
+        let key = cumulative.map_or(number, |byte| byte | BARE);
+        let (stream, offset, len, is_repeat) = (0, 0, 0, false);
+        self.departures.add(Entry { key, at: now, stream, offset, len, is_repeat, is_bare: true });
     }
 
     fn on_handshake(&mut self, now: Time, packet: &Packet<'_>) {
@@ -228,6 +245,9 @@ impl Way {
             let stream = self.arrivals.entry(piece.stream).or_default();
             fresh += stream.insert(piece.offset, piece.end());
             ordered = Some((piece.end(), stream.contiguous()));
+        }
+        if fresh > 0 {
+            self.last_fresh = Some(now);
         }
         let ecn = packet.ecn.unwrap_or_default();
         self.marks += u64::from(ecn == Ecn::Ce);

@@ -16,6 +16,9 @@ use super::run::Run;
 use super::{Question, world};
 use crate::lab::Stored;
 
+/// End of a run that every connection ends before. It gives no series.
+const END: Duration = Duration::from_secs(1 << 32);
+
 /// Answer to an analysis.
 #[derive(Debug, Serialize)]
 pub struct Answer {
@@ -96,6 +99,8 @@ pub struct Analysed {
     /// Difference of the clocks of both ends and its bound, in ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_ms: Option<[f64; 2]>,
+    /// The problem list could be checked.
+    pub is_checked: bool,
     /// Problems, worst kinds first.
     pub problems: Vec<Problem>,
     /// Missing parts of the logs, and what they spoil.
@@ -104,7 +109,7 @@ pub struct Analysed {
 
 impl Answer {
     pub(super) fn new(question: &Question, run: &Run, left_out: usize) -> Self {
-        let outcome = world::outcome(&run.connections, Duration::from_secs(1), Duration::from_secs(1));
+        let outcome = world::outcome(&run.connections, END, END);
         let scenario = scenario(question);
         let all: Vec<Analysed> = run
             .connections
@@ -174,6 +179,8 @@ fn analysed(label: &str, connection: &Connection, values: &measure::Values) -> A
         unnamed_losses: connection.unnamed_losses,
         losses_are_inferred: connection.losses_are_inferred,
         clock_ms: connection.clock.map(|clock| [clock.offset as f64 * 1e-6, clock.bound.as_millis_f64()]),
+        is_checked: matches!(connection.seen, Seen::Sender | Seen::Both)
+            && connection.source != Source::Intervals,
         problems: connection
             .findings
             .iter()

@@ -3,7 +3,7 @@
 use report::Block;
 
 use super::answer::{Analysed, Answer};
-use super::screen::{MAIN, at, number, verdict};
+use super::screen::{MAIN, at, nothing_found, number, verdict};
 
 /// Largest number of connections with columns of their own.
 const COLUMNS: usize = 4;
@@ -12,7 +12,7 @@ const COLUMNS: usize = 4;
 pub(super) fn blocks(answer: &Answer) -> Vec<Block> {
     let mut blocks = vec![Block::Text(verdict(answer))];
     blocks.push(metrics(&answer.connections));
-    blocks.push(problems(&answer.connections));
+    blocks.push(problems(answer));
     blocks.extend(gaps(&answer.connections));
     blocks.extend(unknown(&answer.connections));
     blocks
@@ -51,8 +51,9 @@ fn metrics(all: &[Analysed]) -> Block {
     }
 }
 
-fn problems(all: &[Analysed]) -> Block {
-    let rows: Vec<Vec<String>> = all
+fn problems(answer: &Answer) -> Block {
+    let rows: Vec<Vec<String>> = answer
+        .connections
         .iter()
         .flat_map(|one| {
             one.problems.iter().map(|problem| {
@@ -62,7 +63,7 @@ fn problems(all: &[Analysed]) -> Block {
         })
         .collect();
     if rows.is_empty() {
-        return Block::Text("No problem found by the ten checks that the logs allow.".to_owned());
+        return Block::Text(nothing_found(answer).to_owned());
     }
     let head = ["", "Problem", "First times"].map(str::to_owned).to_vec();
     Block::Table { caption: "Problems".to_owned(), head, rows }

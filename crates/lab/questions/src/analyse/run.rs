@@ -124,7 +124,7 @@ impl Run {
         }
         charts.push(line("Goodput", &["goodput_mbit_s"]));
         if has(is_sender) {
-            charts.push(line("Retransmissions since the start", &["retransmitted"]));
+            charts.push(line("Retransmissions since the start", &["repeated_packets"]));
         }
         charts.extend(self.sequences());
         charts

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use super::answer::{Analysed, Answer};
 use crate::text::{cut, join, put, significant};
 
-/// Width of a label.
+/// Widths of the screen and of a label.
+const WIDTH: usize = 79;
 const LABEL: usize = 26;
 /// Largest number of problems and connections without `-v`.
 const MOST_PROBLEMS: usize = 10;
@@ -14,7 +15,7 @@ const MOST_ROWS: usize = 15;
 
 /// Formats the answer. `all` adds every metric.
 pub(super) fn text(answer: &Answer, all: bool) -> String {
-    let mut out = String::new();
+    let mut out = cut(&answer.title, WIDTH) + "\n";
     put(&mut out, "", &verdict(answer));
     out.push('\n');
     match (&answer.pair, answer.connections.as_slice()) {
@@ -42,16 +43,16 @@ pub(super) fn verdict(answer: &Answer) -> String {
             0 => String::new(),
             left => format!("; the {} with most data are shown, {left} are not", answer.connections.len()),
         };
-        return format!("{}: {count} connections{shown}. Largest: {}", answer.title, sentence(first));
+        return format!("{count} connections{shown}. Largest: {}", sentence(first));
     }
-    format!("{}: {}", answer.title, sentence(first))
+    sentence(first)
 }
 
 /// Describes a connection in a sentence.
 fn sentence(one: &Analysed) -> String {
     let controller = one.controller.as_ref().map(|name| format!(" with {name}")).unwrap_or_default();
     let mut text = format!(
-        "a {} connection{controller}, logged {}; {} from the {} in {} s",
+        "{} connection{controller}, logged {}: {} from the {} in {} s",
         one.protocol,
         one.seen,
         bytes(one.bytes),
@@ -193,7 +194,7 @@ fn problems(answer: &Answer, all: bool) -> String {
         .collect();
     let mut out = String::new();
     if found.is_empty() {
-        put(&mut out, "", "No problem found by the ten checks that the logs allow.");
+        put(&mut out, "", nothing_found(answer));
         return out;
     }
     let most = if all { found.len() } else { MOST_PROBLEMS };
@@ -202,6 +203,14 @@ fn problems(answer: &Answer, all: bool) -> String {
         let _ = writeln!(out, "{} more with -v", found.len() - most);
     }
     out
+}
+
+/// Says that no problem was found, or that nothing could be checked.
+pub(super) fn nothing_found(answer: &Answer) -> &'static str {
+    match answer.connections.iter().any(|one| one.is_checked) {
+        true => "No problem found: ten checks of the sender's log.",
+        false => "The problem list needs a log of the sender.",
+    }
 }
 
 /// Names the first times of a problem.

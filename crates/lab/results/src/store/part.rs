@@ -97,6 +97,7 @@ fn of_flow(flow: FlowSeries, signals: bool) -> Columns {
     put(&mut own, "owd_ms", flow.owd_ms);
     if signals {
         put(&mut own, "lost_packets", flow.lost_packets);
+        put(&mut own, "repeated_packets", flow.repeated_packets);
         put(&mut own, "ce_packets", flow.ce_packets);
     }
     own

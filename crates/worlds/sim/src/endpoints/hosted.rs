@@ -129,7 +129,7 @@ impl Hosted {
 
     /// Returns the state at the time of a sample.
     pub(crate) fn sample(&self, now: Time, record: &mut Record) -> FlowSample {
-        self.guest.observe().sample(self.runs(now, record), record, self.stats().lost())
+        self.guest.observe().sample(self.runs(now, record), record, &self.stats())
     }
 
     /// Returns the state at a pause.

@@ -272,7 +272,7 @@ impl GuestSocket {
     /// Takes a sample for the series.
     pub(crate) fn sample(&mut self, now: Time) {
         let running = self.record.started <= now && !self.is_done();
-        let flow = self.guest.observe().sample(running, &mut self.record, self.guest.stats().lost());
+        let flow = self.guest.observe().sample(running, &mut self.record, &self.guest.stats());
         let mut inner = Vec::new();
         if let Some(controller) = self.guest.controller().filter(|_| running) {
             controller.trace(&mut |name, value| inner.push((name, value)));

@@ -96,6 +96,7 @@ impl Ticks {
                 delivered,
                 made: None,
                 lost: None,
+                repeated: None,
                 ce: None,
                 owd: arrival.filter(|arrival| arrival.0 + self.interval > tick).map(|(.., owd)| owd),
             };

@@ -78,7 +78,7 @@ table! {
             within(|time| *time > Duration::ZERO, wrong, "must be above 0, like \"1 s\"")(at).map(Some)
         };
         /// Events that lines over `"time"` mark by ticks at the lower and upper edge of each panel:
-        /// `["lost_packets", "ce_packets"]`, for losses and CE marks.
+        /// `["lost_packets", "ce_packets"]`, for losses and CE marks; also `repeated_packets`.
         ticks: Option<serde_json::Value> = None => later;
         /// Start of the part of the run that a chart over `"time"` draws. Default: 0 s.
         #[schemars(with = "Option<String>")]

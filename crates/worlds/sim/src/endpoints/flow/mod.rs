@@ -208,8 +208,8 @@ impl Flow {
         if !std::mem::take(&mut self.changed) {
             return None;
         }
-        let lost = self.closed.lost() + self.sender.stats().lost();
-        Some(self.observe().sample(self.runs(now), &mut self.record, lost))
+        let stats = self.stats();
+        Some(self.observe().sample(self.runs(now), &mut self.record, &stats))
     }
 
     /// Returns the state at a pause.

@@ -1,0 +1,136 @@
+//! Compares analyses of logs with the runs that wrote them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use ackclock_questions::analyse::{Analysed, Question};
+use ackclock_questions::{Lab, Question as _};
+use experiment::file::Experiment;
+use experiment::library::Library;
+use experiment::place::Place;
+use results::qlog::Format;
+use results::summary::{FlowRow, Results};
+use scenario::Watch;
+use sim::Simulator;
+use stack::{Stack, VirtualTime};
+use study::{Options, Places, Program, Silent, Study};
+
+/// Metrics that must be equal.
+const EXACT: [&str; 6] = [
+    "retransmissions",
+    "declared_lost",
+    "lost_by_packet_threshold",
+    "lost_by_time_threshold",
+    "lost_by_timeout",
+    "spurious_retransmissions",
+];
+
+fn options(out: &Path, world: Place) -> Options {
+    let places =
+        Places::default().with(Place::SIM, Simulator).with(Place::STACK, VirtualTime(Stack::Ackclock));
+    let simulate = Options::simulate(out.to_owned(), places, Program::default());
+    let backends = if world == Place::SIM { Vec::new() } else { vec![world] };
+    Options { world, backends, qlog: Some(Format::default()), ..simulate }
+}
+
+/// Runs an experiment once with logs. Returns its results and their folder.
+fn run(name: &str, out: &Path, world: Place) -> (Box<Results>, PathBuf) {
+    let source = Library.resolve(&[name.to_owned()]).unwrap().remove(0);
+    let mut exp = Experiment::parse(&source.name, &source.file, &source.text).unwrap();
+    exp.repetitions = 1;
+    match study::experiment(&exp, &options(out, world), &Silent, &Watch::default()).unwrap() {
+        Study::Complete(results, folder, _) => (results, folder),
+        Study::Part(..) => unreachable!(),
+    }
+}
+
+/// Returns the log files by flow: sender and receiver.
+fn logs(folder: &Path) -> BTreeMap<String, [PathBuf; 2]> {
+    let mut all = BTreeMap::new();
+    for entry in std::fs::read_dir(folder.join("qlog")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if let Some(stem) = name.strip_suffix(".sqlog").filter(|stem| !stem.ends_with("-receiver")) {
+            let receiver = path.with_file_name(format!("{stem}-receiver.sqlog"));
+            all.insert(stem.to_owned(), [path, receiver]);
+        }
+    }
+    all
+}
+
+fn analysed(
+    files: &[PathBuf; 2],
+    window: Option<(units::Duration, units::Duration)>,
+    out: &Path,
+) -> Analysed {
+    let options = options(out, Place::SIM);
+    let lab = Lab { options: &options, progress: &Silent, watch: &Watch::default() };
+    let question = Question { files: files.to_vec(), window, ..Question::default() };
+    let mut answer = question.answer(&lab).unwrap();
+    assert_eq!(answer.connections.len(), 1, "{files:?}");
+    answer.connections.remove(0)
+}
+
+fn value(one: &Analysed, word: &str) -> Option<f64> {
+    one.metrics.iter().find(|metric| metric.metric == word).and_then(|metric| metric.value)
+}
+
+/// Compares every flow of an experiment with the analysis of its logs. Returns the number of flows.
+fn compare(name: &str, world: Place) -> usize {
+    let dir = tempfile::tempdir().unwrap();
+    let (results, folder) = run(name, dir.path(), world);
+    let files = logs(&folder);
+    let source = Library.resolve(&[name.to_owned()]).unwrap().remove(0);
+    let exp = Experiment::parse(&source.name, &source.file, &source.text).unwrap();
+    let window = exp.scenario(&exp.cases()[0], 0).measure;
+    let window = window.map(|(from, to)| (from - units::Time::ZERO, to - units::Time::ZERO));
+    assert!(!files.is_empty());
+    for (stem, files) in &files {
+        let row = find(&results.flows, stem);
+        let one = analysed(files, window, dir.path());
+        let of_run = |word: &str| row.values.iter().find(|(metric, _)| metric.as_str() == word).map(|v| *v.1);
+        for word in EXACT {
+            let told = value(&one, word);
+            assert_eq!(told.or(of_run(word)), of_run(word), "{name}, {stem}: {word}");
+        }
+        // A log does not tell when a run without an end ended, so its rates are of another time.
+        let ends = of_run("completion").is_some();
+        let rates = ["goodput", "throughput"].into_iter().filter(|_| ends).map(|word| (word, 1e-6));
+        let times = ["rtt_mean", "rtt_p95", "owd_mean"].into_iter().map(|word| (word, 1e-3));
+        for (word, tolerance) in times.chain(rates) {
+            if let (Some(ours), Some(of_run)) = (value(&one, word), of_run(word)) {
+                let differs = (ours - of_run).abs() > tolerance * of_run;
+                assert!(!differs, "{name}, {stem}: {word} {ours} for {of_run}");
+            }
+        }
+    }
+    files.len()
+}
+
+/// Finds the flow of a log by the names in the file's name.
+fn find<'a>(flows: &'a [FlowRow], stem: &str) -> &'a FlowRow {
+    let clean = |text: &str| text.chars().filter(|c| c.is_ascii_alphanumeric()).collect::<String>();
+    let number: u32 = stem.rsplit_once("flow").unwrap().1.parse().unwrap();
+    let wanted = clean(stem.rsplit_once("--run").unwrap().0);
+    let names = |flow: &FlowRow| clean(&format!("{}{}", flow.variant, flow.row.as_str()));
+    let found: Vec<&FlowRow> =
+        flows.iter().filter(|flow| flow.flow == number && names(flow) == wanted).collect();
+    assert_eq!(found.len(), 1, "{stem}");
+    found[0]
+}
+
+#[test]
+fn a_run_and_its_logs_agree() {
+    assert!(compare("thesis/table-1", Place::SIM) >= 12);
+    assert!(compare("thesis/figure-34", Place::SIM) >= 4);
+}
+
+/// Every file of the thesis, on the simulator and with real endpoints.
+#[test]
+#[ignore = "minutes"]
+fn all_of_the_thesis() {
+    for source in Library.shipped().into_iter().filter(|source| source.name.starts_with("thesis/")) {
+        let sim = compare(&source.name, Place::SIM);
+        println!("{}: {sim} flows on sim", source.name);
+    }
+}
