@@ -15,6 +15,8 @@ const TIMER_SLACK: Duration = Duration::from_millis(1);
 /// A check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Check {
+    /// Losses that were none.
+    SpuriousLosses,
     /// A timeout was wrong: a packet that it declared lost, or repeated, was acknowledged later.
     SpuriousTimeout,
     /// Losses span persistent congestion (RFC 9002 section 7.6), and the window does not collapse.
@@ -25,16 +27,14 @@ pub enum Check {
     ApplicationLimited,
     /// The sender is limited by the receive window.
     ReceiveWindow,
-    /// Bursts of packets.
-    Bursts,
     /// ACK delay above what was promised.
     AckDelay,
     /// Most packets of a round trip are retransmissions.
     RetransmissionStorm,
-    /// Losses that were none.
-    SpuriousLosses,
     /// Standing queue: the RTT is several times the smallest.
     StandingQueue,
+    /// Bursts of packets.
+    Bursts,
 }
 
 /// Result of a check that found something.
@@ -63,6 +63,15 @@ impl Seen {
         if self.times.len() < MOST_TIMES {
             self.times.push(at);
         }
+    }
+
+    /// Returns the count with a noun, as in `3 bursts`.
+    fn counted(&self, noun: &str) -> String {
+        if self.count == 1 { format!("1 {noun}") } else { format!("{} {noun}s", self.count) }
+    }
+
+    fn times(&self) -> String {
+        if self.count == 1 { "once".to_owned() } else { format!("{} times", self.count) }
     }
 
     fn finding(&self, check: Check, text: String) -> Finding {
@@ -134,9 +143,15 @@ pub(super) struct Checks {
     newest_acked: Option<Time>,
     promised: Option<Duration>,
     is_told: bool,
+    /// TCP has no persistent congestion: its window collapses at each retransmission timeout.
+    is_tcp: bool,
 }
 
 impl Checks {
+    pub(super) fn new(is_tcp: bool) -> Self {
+        Self { is_tcp, ..Self::default() }
+    }
+
     /// Sets the ACK delay that the receiver promises.
     pub(super) fn set_promised(&mut self, delay: Duration) {
         self.promised = Some(delay);
@@ -199,7 +214,9 @@ impl Checks {
         self.round.push_back((now, is_repeat));
         self.repeats_in_round += u64::from(is_repeat);
         let packets = self.round.len() as u64;
-        let is_storm = packets >= 20 && 2 * self.repeats_in_round >= packets;
+        // It ends when less than a quarter is repeated.
+        let share = if self.in_storm { 4 } else { 2 };
+        let is_storm = packets >= 20 && share * self.repeats_in_round >= packets;
         if is_storm && !self.in_storm {
             self.storms.add(now, 100.0 * self.repeats_in_round as f64 / packets as f64);
         }
@@ -219,7 +236,7 @@ impl Checks {
         };
         let delay = self.promised.unwrap_or(DEFAULT_ACK_DELAY);
         let span = (smoothed + (variation * 4).max(Duration::from_millis(1)) + delay) * 3;
-        if self.persistent.is_none() && row.1 >= row.0 && row.1 - row.0 > span {
+        if !self.is_tcp && self.persistent.is_none() && row.1 >= row.0 && row.1 - row.0 > span {
             self.persistent = Some((now, state.cwnd));
         }
     }
@@ -244,6 +261,7 @@ impl Checks {
         let full = state.full.max(1);
         let collapses = before >= 8 * full && state.cwnd.is_some_and(|cwnd| cwnd <= 2 * full + full / 2);
         match self.persistent {
+            _ if self.is_tcp => {}
             _ if collapses && self.persistent.is_none() => self.wrong.add(now, before as f64),
             Some(_) if collapses => self.persistent = None,
             _ => {}
@@ -272,69 +290,73 @@ impl Checks {
     ) -> Vec<Finding> {
         let burst = self.burst.take();
         self.end_burst(burst, state);
-        let mut all = Vec::new();
-        let mut put = |seen: &Seen, check, text: String| {
-            if seen.count > 0 {
-                all.push(seen.finding(check, text));
-            }
-        };
-        let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{count} times") };
-        put(
-            &self.timeouts,
-            Check::SpuriousTimeout,
-            format!(
-                "a timeout was wrong {}: what it repeated or declared lost was acknowledged later",
-                times(self.timeouts.count)
-            ),
-        );
-        put(
-            &self.missed,
-            Check::MissedPersistentCongestion,
-            format!(
-                "persistent congestion was missed {}: the window stayed at up to {:.0} kB (RFC 9002 section 7.6)",
-                times(self.missed.count),
-                self.missed.worst * 1e-3
-            ),
-        );
-        put(
-            &self.wrong,
-            Check::WrongPersistentCongestion,
-            format!(
-                "the window collapsed {} without persistent congestion, from up to {:.0} kB",
-                times(self.wrong.count),
-                self.wrong.worst * 1e-3
-            ),
-        );
-        put(
-            &self.bursts,
-            Check::Bursts,
-            format!(
-                "{} bursts of more than 20 packets within an eighth of the RTT; the largest has {:.0}",
-                self.bursts.count, self.bursts.worst
-            ),
-        );
-        put(
-            &self.delays,
-            Check::AckDelay,
-            format!(
-                "{} ACKs were delayed by more than the promised {:.0} ms, by up to {:.1} ms",
-                self.delays.count,
-                self.promised.unwrap_or(DEFAULT_ACK_DELAY).as_millis_f64(),
-                self.delays.worst
-            ),
-        );
-        put(
-            &self.storms,
-            Check::RetransmissionStorm,
-            format!(
-                "retransmission storms: {} with half or more of a round trip's packets, up to {:.0} %",
-                self.storms.count, self.storms.worst
-            ),
-        );
+        let seen = self.occurrences().into_iter().filter(|(seen, ..)| seen.count > 0);
+        let mut all: Vec<Finding> = seen.map(|(seen, check, text)| seen.finding(check, text)).collect();
         all.extend(self.shares(end, span));
-        all.extend(totals.findings(end));
+        all.extend(totals.findings());
         all.sort_by_key(|finding| finding.check);
         all
+    }
+
+    /// Returns the checks that count occurrences, with their sentences.
+    fn occurrences(&self) -> [(&Seen, Check, String); 6] {
+        let promised = self.promised.unwrap_or(DEFAULT_ACK_DELAY).as_millis_f64();
+        let Self { timeouts, missed, wrong, bursts, delays, storms, .. } = self;
+        [
+            (
+                timeouts,
+                Check::SpuriousTimeout,
+                format!(
+                    "{}: what was sent again had arrived, and its acknowledgement came later",
+                    timeouts.counted("spurious timeout")
+                ),
+            ),
+            (
+                missed,
+                Check::MissedPersistentCongestion,
+                format!(
+                    "persistent congestion was missed {}: the window stayed at {:.0} kB (RFC 9002 section 7.6)",
+                    missed.times(),
+                    missed.worst * 1e-3
+                ),
+            ),
+            (
+                wrong,
+                Check::WrongPersistentCongestion,
+                format!(
+                    "the window collapsed {} without persistent congestion, from {:.0} kB (RFC 9002 section 7.6)",
+                    wrong.times(),
+                    wrong.worst * 1e-3
+                ),
+            ),
+            (
+                bursts,
+                Check::Bursts,
+                format!(
+                    "{} of more than 20 packets within an eighth of the RTT, of up to {:.0} packets",
+                    bursts.counted("burst"),
+                    bursts.worst
+                ),
+            ),
+            (
+                delays,
+                Check::AckDelay,
+                format!(
+                    "{} with more delay than the promised {promised:.0} ms, up to {:.1} ms",
+                    delays.counted("ACK"),
+                    delays.worst
+                ),
+            ),
+            (
+                storms,
+                Check::RetransmissionStorm,
+                format!(
+                    "{}: up to {:.0} % of a round trip's packets were retransmissions",
+                    storms.counted("retransmission storm"),
+                    storms.worst
+                ),
+            ),
+        ]
     }
 
     fn shares(&self, end: Time, span: Duration) -> Vec<Finding> {
@@ -369,7 +391,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    fn findings(&self, _: Time) -> Vec<Finding> {
+    fn findings(&self) -> Vec<Finding> {
         let mut all = Vec::new();
         if self.spurious >= 3 && 10 * self.spurious >= self.lost {
             let share = 100.0 * self.spurious as f64 / self.lost.max(1) as f64;

@@ -36,8 +36,8 @@ struct Sent {
     ack_eliciting: bool,
     /// It carries data that was sent before.
     is_repeat: bool,
-    /// Its data was sent again.
-    repeated: bool,
+    /// Its data was sent again, by this rule as far as it shows.
+    repeated: Option<Trigger>,
     lost: Option<Trigger>,
     pieces: Pieces,
 }
@@ -87,7 +87,7 @@ pub(super) struct Acknowledged {
     pub(super) fresh: u64,
     /// Acknowledged packets that had been declared lost.
     pub(super) spurious: u64,
-    /// Rules that had declared them lost.
+    /// Rules by which acknowledged packets had been declared lost or repeated.
     pub(super) wrong: Vec<Trigger>,
     /// Acknowledged packets whose data had been sent again.
     pub(super) repeated: u64,
@@ -155,7 +155,7 @@ impl Flight {
             in_flight,
             ack_eliciting: packet.ack_eliciting,
             is_repeat: departed.repeats,
-            repeated: false,
+            repeated: None,
             lost: None,
             pieces: Pieces::new(packet.pieces),
         };
@@ -185,7 +185,7 @@ impl Flight {
         for number in holders {
             let trigger = self.rule(now, number);
             let Some(sent) = self.spaces[Space::Application as usize].get_mut(&number) else { continue };
-            sent.repeated = true;
+            sent.repeated = sent.repeated.or(Some(trigger));
             let in_flight = std::mem::take(&mut sent.in_flight);
             let pieces = sent.pieces.clone();
             self.in_flight -= u64::from(in_flight);
@@ -263,7 +263,10 @@ impl Flight {
                 result.spurious += 1;
                 result.wrong.extend(sent.lost);
             }
-            result.repeated += u64::from(sent.repeated && counts && !self.is_tcp);
+            if let Some(rule) = sent.repeated.filter(|_| counts && !self.is_tcp) {
+                result.repeated += 1;
+                result.wrong.extend(Some(rule).filter(|_| sent.lost.is_none()));
+            }
             if counts && newest.is_none_or(|newest| newest.0 < number) {
                 newest = Some((number, sent.at));
             }

@@ -119,7 +119,7 @@ impl Way {
             arrivals_course: Course::default(),
             departures: Table::default(),
             excerpt: Excerpt::default(),
-            checks: Checks::default(),
+            checks: Checks::new(is_tcp),
             told: Losses::default(),
             shown: Losses::default(),
             spurious: 0,

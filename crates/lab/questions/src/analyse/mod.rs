@@ -59,6 +59,12 @@ impl Question {
         let mut all = accounts.finish();
         all.retain(|connection| connection.record.started < units::Time::NEVER);
         all.sort_by_key(|connection| std::cmp::Reverse(connection.record.delivered.max(connection.bytes())));
+        if self.compare {
+            let place = |connection: &Connection| {
+                self.files.iter().position(|file| connection.files.contains(&file.display().to_string()))
+            };
+            all.sort_by_key(place);
+        }
         let left_out = all.len().saturating_sub(MOST);
         all.truncate(MOST);
         if all.is_empty() {

@@ -212,13 +212,24 @@ fn names(question: &Question) -> (String, String) {
     (format!("analyse/{slug}"), title)
 }
 
-/// Returns a label for each connection: its name, numbered where names repeat.
+/// Returns a label for each connection: its name, or the file's where names repeat, with a number
+/// where those do.
 fn labels(connections: &[Connection]) -> Vec<String> {
     let clean = |name: &str| -> String {
         let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
         if name.trim().is_empty() { "connection".to_owned() } else { name.trim().to_owned() }
     };
     let names: Vec<String> = connections.iter().map(|connection| clean(&connection.name)).collect();
+    let repeats = |name: &str| names.iter().filter(|other| *other == name).count() > 1;
+    let named = |(connection, name): (&Connection, &String)| match connection.files.first() {
+        // The files tell them apart.
+        Some(file) if repeats(name) => {
+            let file = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
+            clean(&file)
+        }
+        _ => name.clone(),
+    };
+    let names: Vec<String> = connections.iter().zip(&names).map(named).collect();
     let repeats = |name: &str| names.iter().filter(|other| *other == name).count() > 1;
     let numbered = |(number, name): (usize, &String)| match repeats(name) {
         true => format!("{name}, {}", number + 1),
