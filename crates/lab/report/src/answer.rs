@@ -25,6 +25,8 @@ pub enum Block {
     Sortable { caption: String, head: Vec<String>, rows: Vec<Vec<String>> },
     /// The main chart of the first part, for one variant. It replaces the default charts.
     Chart { variant: String },
+    /// All charts of the first part. They replace the default charts.
+    Charts,
     /// Clouds of samples in a plane, with their convex hulls.
     Envelopes {
         title: String,
@@ -52,7 +54,9 @@ const PICTURES: (usize, usize) = (2, 1);
 /// Draws the whole answer.
 pub(super) fn draw(heading: &str, answer: &[Block], sections: &[Section<'_>]) -> Markup {
     // A chart of one network says nothing about a set of them.
-    let chosen = answer.iter().any(|block| matches!(block, Block::Chart { .. } | Block::Sortable { .. }));
+    let chosen = answer
+        .iter()
+        .any(|block| matches!(block, Block::Chart { .. } | Block::Charts | Block::Sortable { .. }));
     html! {
         section.answer {
             div.blocks { @for block in answer { (one(block)) } }
@@ -83,6 +87,9 @@ fn picture(block: &Block, sections: &[Section<'_>]) -> Markup {
         @if let (Block::Chart { variant }, Some(part)) = (block, sections.first()) {
             @for chart in part.charts.iter().take(1) { (section::picture_of(chart, Some(variant))) }
         }
+        @if let (Block::Charts, Some(part)) = (block, sections.first()) {
+            @for chart in &part.charts { (section::picture(part, chart)) }
+        }
         @if let Some(figure) = block.figure() {
             (section::only_figure(&figure))
         }
@@ -91,7 +98,7 @@ fn picture(block: &Block, sections: &[Section<'_>]) -> Markup {
 
 fn one(block: &Block) -> Markup {
     match block {
-        Block::Chart { .. } | Block::Envelopes { .. } => html! {},
+        Block::Chart { .. } | Block::Charts | Block::Envelopes { .. } => html! {},
         Block::Text(text) => html! { p { (text) } },
         Block::Table { caption, head, rows } => overview::table(caption, head, rows, false),
         Block::Sortable { caption, head, rows } => overview::table(caption, head, rows, true),

@@ -1,14 +1,14 @@
 //! A connection: its metrics from one log or from those of both ends, and what is not known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quic::Side;
-use scenario::trace::Trace;
+use scenario::trace::{Event, Trace};
 use scenario::{FlowSeries, Record};
 use units::{Duration, Time};
 
 use super::findings::{Finding, Totals};
-use super::table::{Clock, Fate, fates, redundant};
+use super::table::{Clock, Entry, Fate, fates, redundant};
 use super::way::{Losses, Way};
 use super::{Parameters, Point};
 use crate::event::{About, Gap, Protocol, Source};
@@ -179,7 +179,8 @@ fn build(near: Point, far: Option<Point>, (from, seen): (Side, Seen), files: &[S
     let is_own = is_own(&about);
     let far_way = far.map(|far| pick(far.ways, from));
     let mut way = pick(near.ways, from);
-    let excerpts = [excerpt(&way), far_way.as_ref().map(excerpt).unwrap_or_default()];
+    let half = way.flight.min_rtt.unwrap_or(Duration::ZERO) / 2;
+    let excerpts = excerpts(&way, far_way.as_ref(), (seen, half, clock));
     let mut unknown = Unknown::new();
     let losses_are_inferred = way.told.all() == 0 && about.source == Source::Capture;
     let losses = if losses_are_inferred { way.shown } else { way.told };
@@ -246,8 +247,79 @@ fn quantile(record: &Record) -> Option<Duration> {
     median.is_finite().then_some(Duration((median * 1e6) as u64))
 }
 
-fn excerpt(way: &Way) -> [Trace; 2] {
-    way.excerpt.parts().map(Trace::clone)
+/// Returns the packets at both ends. With one log, the other end is half of the smallest RTT away.
+fn excerpts(
+    way: &Way,
+    far: Option<&Way>,
+    (seen, half, clock): (Seen, Duration, Option<Clock>),
+) -> [[Trace; 2]; 2] {
+    let near = way.excerpt.parts();
+    if seen == Seen::Receiver {
+        return [near.map(|part| moved(part, false, half)), near.map(at_receiver)];
+    }
+    let there = near.map(|part| match (far, clock) {
+        (Some(far), Some(clock)) => arrivals(part, far, (clock, half)),
+        _ => at_receiver(&moved(part, true, half)),
+    });
+    [near.map(Trace::clone), there]
+}
+
+/// Moves data by this time to later, or earlier, and acknowledgements the other way. Lost packets do
+/// not arrive.
+fn moved(part: &Trace, later: bool, half: Duration) -> Trace {
+    let lost: BTreeSet<u64> = part
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::Lost { pn, .. } => Some(*pn),
+            _ => None,
+        })
+        .collect();
+    let at = |at: Time, is_later: bool| if is_later { at + half } else { at - half };
+    let packet = |(time, event): &(Time, Event)| match event {
+        Event::Sent { pn, .. } if later && lost.contains(pn) => None,
+        Event::Sent { .. } => Some((at(*time, later), event.clone())),
+        Event::Acked(_) => Some((at(*time, !later), event.clone())),
+        _ => None,
+    };
+    part.iter().filter_map(packet).collect()
+}
+
+/// Returns the arrivals of these packets by the receiver's log. The departures of acknowledgements
+/// are half of the smallest RTT before their arrival.
+fn arrivals(part: &Trace, far: &Way, (clock, half): (Clock, Duration)) -> Trace {
+    let (Some(first), Some(last)) = (part.first(), part.last()) else { return Trace::new() };
+    let [from, to] = [first.0, last.0 + half * 8].map(|at| clock.at_receiver(at));
+    let entries = far.departures.entries();
+    let begin = entries.partition_point(|entry| entry.at.0.cast_signed() < from);
+    let inside = entries[begin..].iter().take_while(|entry| entry.at.0.cast_signed() <= to);
+    // Captures of TCP have no packet numbers in common.
+    let number = |event: &Event| match event {
+        Event::Sent { pn, offset, .. } if far.by_offset => Some((*offset, *pn)),
+        _ => None,
+    };
+    let numbers: BTreeMap<u64, u64> = part.iter().filter_map(|(_, event)| number(event)).collect();
+    let data = inside.filter(|entry| !entry.is_bare).map(|entry| {
+        let Entry { key, offset, len, .. } = *entry;
+        let pn = numbers.get(&key).copied().unwrap_or(key);
+        (clock.at_sender(entry.at), Event::Received { pn, bytes: len, offset, len, marked: false })
+    });
+    let acks = moved(part, true, half).into_iter().filter(|(_, event)| matches!(event, Event::Acked(_)));
+    let mut all: Trace = data.chain(at_receiver(&acks.collect())).collect();
+    all.sort_by_key(|(at, _)| *at);
+    all
+}
+
+/// Turns packets that leave into packets that arrive, and acknowledgements likewise.
+fn at_receiver(part: &Trace) -> Trace {
+    let turned = |event: &Event| match event {
+        Event::Sent { pn, bytes, offset, len } => {
+            Some(Event::Received { pn: *pn, bytes: *bytes, offset: *offset, len: *len, marked: false })
+        }
+        Event::Acked(ack) => Some(Event::Acks(ack.clone())),
+        Event::Opens(packet) => Some(Event::Opened(*packet)),
+        _ => None,
+    };
+    part.iter().filter_map(|(at, event)| Some((*at, turned(event)?))).collect()
 }
 
 fn pick([client, server]: [Way; 2], from: Side) -> Way {

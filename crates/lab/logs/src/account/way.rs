@@ -50,7 +50,7 @@ impl Losses {
 pub(super) struct Way {
     pub(super) is_tcp: bool,
     /// Packets at both ends are matched by stream offset: a capture of TCP has no packet numbers.
-    by_offset: bool,
+    pub(super) by_offset: bool,
     /// Counts at the sender, and at the receiver.
     pub(super) sent: Record,
     pub(super) received: Record,
@@ -93,7 +93,6 @@ pub(super) struct Way {
     pub(super) wires: u64,
     pub(super) packets: u64,
     handshakes: u64,
-    acks: u64,
     pub(super) stream_bytes: u64,
     pub(super) marks: u64,
     /// Time at which new data last arrived.
@@ -142,7 +141,6 @@ impl Way {
             wires: 0,
             packets: 0,
             handshakes: 0,
-            acks: 0,
             stream_bytes: 0,
             marks: 0,
             last_fresh: None,
@@ -267,12 +265,12 @@ impl Way {
         }
         self.received.on_feedback_sent(now);
         for ack in packet.acks {
-            self.on_ack(now, packet.space, ack);
+            self.on_ack(now, packet, ack);
         }
     }
 
-    fn on_ack(&mut self, now: Time, space: Space, ack: &Ack) {
-        let acked = self.flight.on_ack(now, space, ack);
+    fn on_ack(&mut self, now: Time, packet: &Packet<'_>, ack: &Ack) {
+        let acked = self.flight.on_ack(now, packet.space, ack);
         let stats = &mut self.sent.stats;
         stats.acked += acked.packets;
         self.spurious += acked.spurious;
@@ -297,8 +295,9 @@ impl Way {
             None => ack.ranges.iter().copied().collect(),
         };
         let delay = ack.delay.unwrap_or(Duration::ZERO);
-        self.excerpt.add(now, trace::Event::Acked(trace::Ack { number: self.acks, ranges, delay }));
-        self.acks += 1;
+        // Both ends must give it the same number.
+        let number = packet.number.or(ack.cumulative).unwrap_or(0);
+        self.excerpt.add(now, trace::Event::Acked(trace::Ack { number, ranges, delay }));
         let state = self.state();
         self.checks.settle(now, &state);
         self.checks.look(now, &state, self.room());

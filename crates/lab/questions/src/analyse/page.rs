@@ -11,10 +11,11 @@ const COLUMNS: usize = 4;
 /// Returns the blocks of the page.
 pub(super) fn blocks(answer: &Answer) -> Vec<Block> {
     let mut blocks = vec![Block::Text(verdict(answer))];
+    blocks.extend(problems(answer));
     blocks.push(metrics(&answer.connections));
-    blocks.push(problems(answer));
     blocks.extend(gaps(&answer.connections));
     blocks.extend(unknown(&answer.connections));
+    blocks.push(Block::Charts);
     blocks
 }
 
@@ -51,22 +52,20 @@ fn metrics(all: &[Analysed]) -> Block {
     }
 }
 
-fn problems(answer: &Answer) -> Block {
-    let rows: Vec<Vec<String>> = answer
+/// Returns a sentence for each problem.
+fn problems(answer: &Answer) -> Vec<Block> {
+    let several = answer.connections.len() > 1;
+    let all: Vec<Block> = answer
         .connections
         .iter()
         .flat_map(|one| {
-            one.problems.iter().map(|problem| {
-                let when = at(&problem.times);
-                vec![one.label.clone(), problem.text.clone(), when.trim_matches([',', '.', ' ']).to_owned()]
+            one.problems.iter().map(move |problem| {
+                let label = if several { format!(" of {}", one.label) } else { String::new() };
+                Block::Text(format!("Problem{label}: {}{}", problem.text, at(&problem.times)))
             })
         })
         .collect();
-    if rows.is_empty() {
-        return Block::Text(nothing_found(answer).to_owned());
-    }
-    let head = ["", "Problem", "First times"].map(str::to_owned).to_vec();
-    Block::Table { caption: "Problems".to_owned(), head, rows }
+    if all.is_empty() { vec![Block::Text(nothing_found(answer).to_owned())] } else { all }
 }
 
 fn gaps(all: &[Analysed]) -> Option<Block> {

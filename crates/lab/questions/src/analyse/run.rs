@@ -5,7 +5,7 @@ use std::path::Path;
 
 use experiment::file::Experiment;
 use experiment::place::Place;
-use logs::account::Connection;
+use logs::account::{Connection, Seen};
 use logs::event::Protocol;
 use results::summary::Results;
 use study::Options;
@@ -111,7 +111,7 @@ impl Run {
         };
         let mut charts = Vec::new();
         let has = |of: fn(&Connection) -> bool| self.connections.iter().any(of);
-        let is_sender = |connection: &Connection| connection.seen != logs::account::Seen::Receiver;
+        let is_sender = |connection: &Connection| connection.seen != Seen::Receiver;
         if has(Connection::has_window) {
             let mut chart = line("Congestion window and bytes in flight", &["cwnd_bytes", "bytes_in_flight"]);
             chart.insert("ticks".to_owned(), vec!["lost_packets"].into());
@@ -133,10 +133,16 @@ impl Run {
     /// Returns sequence diagrams of the largest connection: its beginning and its first loss.
     fn sequences(&self) -> Vec<Table> {
         let Some(connection) = self.connections.first() else { return Vec::new() };
-        let titles = ["The first packets", "Around the first loss"];
-        let parts = connection.excerpts[0].iter().zip(titles);
+        let one_log = if connection.seen == Seen::Both {
+            ""
+        } else {
+            " (the other end: half of the smallest RTT away)"
+        };
+        let titles = ["The first packets", "Around the first loss"].map(|title| format!("{title}{one_log}"));
+        let end = if connection.seen == Seen::Receiver { 1 } else { 0 };
+        let parts = connection.excerpts[end].iter().zip(titles);
         let spans = parts.filter_map(|(part, title)| Some((part.first()?.0, part.last()?.0, title)));
-        let sequence = |(from, to, title): (Time, Time, &str)| {
+        let sequence = |(from, to, title): (Time, Time, String)| {
             let ms = |at: Time| Value::from(format!("{} ms", (at - Time::ZERO).as_millis_f64()));
             table([
                 ("mark", "sequence".into()),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use logs::account::Connection;
+use scenario::trace::Trace;
 use scenario::{End, Outcome, Ran, Recorder, Scenario, Series, Watch, WindowOutcome, World};
 use units::{Duration, Time};
 
@@ -84,7 +85,12 @@ impl World for Logs {
             recorder.series(std::mem::take(&mut outcome.series));
             for (number, connection) in self.connections.iter().enumerate() {
                 for (end, parts) in [End::Sender, End::Receiver].into_iter().zip(&connection.excerpts) {
-                    parts.iter().for_each(|part| recorder.events(number, end, part));
+                    let [begin, around] = parts;
+                    recorder.events(number, end, begin);
+                    // The beginning may contain the first loss.
+                    let known = begin.last().map_or(Time::ZERO, |(at, _)| *at);
+                    let rest: Trace = around.iter().filter(|(at, _)| *at > known).cloned().collect();
+                    recorder.events(number, end, &rest);
                 }
             }
         }
