@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quic::Side;
 use scenario::trace::{Event, Trace};
-use scenario::{FlowSeries, Record};
+use scenario::{FlowSeries, Histogram, Record};
 use units::{Duration, Time};
 
 use super::findings::{Finding, Totals};
@@ -195,7 +195,7 @@ fn build(near: Point, far: Option<Point>, (from, seen): (Side, Seen), files: &[S
     choose_rtt(&mut record, &way, is_own);
     match &far_way {
         Some(far) => at_both_ends(&mut record, &mut way, far, clock, &mut unknown),
-        None => at_one_end(&mut record, &way, seen, &mut unknown),
+        None => at_one_end(seen, &mut unknown),
     }
     not_told(&mut unknown, &way, (seen, about.source), losses_are_inferred, losses);
     if way.states == 0 {
@@ -366,6 +366,7 @@ fn at_both_ends(record: &mut Record, way: &mut Way, far: &Way, clock: Option<Clo
     let totals = &far.received.totals;
     record.delivered = far.received.delivered;
     record.totals.delivered = totals.delivered;
+    record.totals.owd = Histogram::default();
     record.totals.delivery = totals.delivery.clone();
     record.totals.ce = totals.ce;
     record.totals.feedback = totals.feedback;
@@ -395,7 +396,7 @@ fn at_both_ends(record: &mut Record, way: &mut Way, far: &Way, clock: Option<Clo
 }
 
 /// Uses what one end knows of the other.
-fn at_one_end(record: &mut Record, way: &Way, seen: Seen, unknown: &mut Unknown) {
+fn at_one_end(seen: Seen, unknown: &mut Unknown) {
     let mut hide = |words: &[&'static str], why: &str| {
         words.iter().for_each(|word| {
             unknown.insert(word, why.to_owned());
@@ -406,8 +407,6 @@ fn at_one_end(record: &mut Record, way: &Way, seen: Seen, unknown: &mut Unknown)
         hide(&BOTH_ONLY, "it takes the logs of both ends");
         return;
     }
-    record.delivered = way.acknowledged;
-    record.totals.delivered = way.acknowledged;
     hide(&RECEIVER_ONLY, "the log is not of the receiver");
     hide(&BOTH_ONLY, "it takes the logs of both ends");
     if seen == Seen::Between {

@@ -276,6 +276,10 @@ impl Way {
         self.spurious += acked.spurious;
         self.repeated_in_vain += acked.repeated;
         self.acknowledged += acked.fresh;
+        if acked.fresh > 0 {
+            // What the sender knows of the arrivals. Its delay is not known.
+            self.sent.on_received(now, Duration::ZERO, acked.fresh, Ecn::NotEct, None);
+        }
         if acked.spurious + acked.repeated > 0 {
             self.first_spurious.get_or_insert(now);
         }

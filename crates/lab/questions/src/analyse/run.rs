@@ -65,7 +65,7 @@ impl Run {
     pub(super) fn store(self, lab: &Lab<'_>) -> Result<(Results, Stored), Failure> {
         let text = toml::to_string(&self.experiment()).map_err(|e| Failure::bad(e.to_string()))?;
         let experiment = Experiment::parse(&self.name, Path::new("analyse"), &text)?;
-        let world = Logs::new(self.connections);
+        let world = Logs::new(self.connections.into());
         let places = lab.options.places.clone().with(Place::SIM, world);
         // The logs may have changed, which no manifest tells.
         let options = Options { places, fresh: true, ..lab.options.clone() };

@@ -1,6 +1,7 @@
 //! A world whose runs are in logs: each flow is a connection, in order.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use logs::account::Connection;
 use scenario::trace::Trace;
@@ -12,11 +13,11 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The world of some logs.
 pub(crate) struct Logs {
-    connections: Vec<Connection>,
+    connections: Arc<[Connection]>,
 }
 
 impl Logs {
-    pub(crate) fn new(connections: Vec<Connection>) -> Self {
+    pub(crate) fn new(connections: Arc<[Connection]>) -> Self {
         Self { connections }
     }
 }

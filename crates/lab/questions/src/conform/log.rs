@@ -1,5 +1,7 @@
 //! A stack judged by its log: the declared network, and the connection in place of a run.
 
+use std::sync::Arc;
+
 use logs::account::{Connection, Seen};
 use logs::event::Protocol;
 use scenario::Watch;
@@ -7,7 +9,7 @@ use toml::{Table, Value};
 use units::{Duration, Time};
 
 use crate::Failure;
-use crate::analyse;
+use crate::analyse::{self, world::Logs};
 
 /// Part of a log that is left out: slow start, as in the grid.
 const START: Duration = Duration::from_secs(5);
@@ -22,8 +24,7 @@ const FIELD: &str = "log";
 /// A connection from logs, and the network that it is said to have had.
 #[derive(Debug)]
 pub struct Log {
-    /// The connection, until the world takes it.
-    connection: std::sync::Mutex<Option<Connection>>,
+    connection: Arc<[Connection]>,
     /// The link, as an experiment has it.
     link: Table,
     /// Packet sizes of the flow.
@@ -77,14 +78,13 @@ impl Log {
             // Whole samples of 20 ms.
             duration: Duration::from_millis(length.min(MOST).0 / 20_000_000 * 20),
             stack: connection.program.clone().unwrap_or_else(|| "the log".to_owned()),
-            connection: std::sync::Mutex::new(Some(connection)),
+            connection: [connection].into(),
         })
     }
 
     /// Returns the world of the connection.
-    pub(super) fn world(&self) -> Option<analyse::world::Logs> {
-        let connection = self.connection.lock().ok()?.take()?;
-        Some(analyse::world::Logs::new(vec![connection]))
+    pub(super) fn world(&self) -> Logs {
+        Logs::new(Arc::clone(&self.connection))
     }
 
     /// Puts the declared network and the length of the log into a shipped file.

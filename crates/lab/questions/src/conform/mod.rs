@@ -88,7 +88,7 @@ impl Question {
     /// Returns options for simulated rows with rows of the stack next to them.
     fn beside(&self, simulated: &Options) -> Options {
         let mut options = Options { world: self.on, backends: vec![self.backend], ..simulated.clone() };
-        if let Some(world) = self.log.as_ref().and_then(Log::world) {
+        if let Some(world) = self.log.as_ref().map(Log::world) {
             // Logs may have changed, which no manifest tells.
             options.fresh = true;
             options.places = options.places.with(Place::LOG, world);

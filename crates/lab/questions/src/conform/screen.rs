@@ -66,13 +66,15 @@ pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
         let limit = format!("the limit is {:.0} %", WINDOW_LIMIT * 100.0);
         let differences = differences(&near).map(|clause| format!(": {clause}; {limit}"));
         return format!(
-            "{subject} conforms to {document} on all {all} networks{}.",
+            "{subject} conforms to {document} on {}{}.",
+            if all == 1 { "this network".to_owned() } else { format!("all {all} networks") },
             differences.unwrap_or_default()
         );
     }
     let rest = differences(&near).map(|clause| format!("; on the others {clause}")).unwrap_or_default();
     let differences = differences(&far).map(|clause| format!(": {clause}")).unwrap_or_default();
-    format!("{subject} deviates from {document} on {} of {all} networks{differences}{rest}.", far.len())
+    let on = if all == 1 { "this network".to_owned() } else { format!("{} of {all} networks", far.len()) };
+    format!("{subject} deviates from {document} on {on}{differences}{rest}.")
 }
 
 /// Says which deviations are new since the baseline, and which are gone.
