@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ackclock_questions::analyse::{Analysed, Question};
-use ackclock_questions::{Lab, Question as _};
+use ackclock_questions::{Lab, Question as _, conform};
 use experiment::file::Experiment;
 use experiment::library::Library;
 use experiment::place::Place;
@@ -123,6 +123,46 @@ fn find<'a>(flows: &'a [FlowRow], stem: &str) -> &'a FlowRow {
 fn a_run_and_its_logs_agree() {
     assert!(compare("thesis/table-1", Place::SIM) >= 12);
     assert!(compare("thesis/figure-34", Place::SIM) >= 4);
+    assert!(compare("thesis/figure-29", Place::STACK) >= 3);
+}
+
+/// A log of CUBIC conforms. With a `beta` of 0.5 it does not, and that rule is named.
+#[test]
+fn a_stack_is_judged_by_its_log() {
+    const NETWORK: &str = "rate=20 Mbit/s rtt=40 ms queue=1 BDP";
+    let dir = tempfile::tempdir().unwrap();
+    for (controller, conforms) in [("\"cubic\"", true), ("{ name = \"cubic\", beta = 0.5 }", false)] {
+        let text = format!(
+            "title = \"log\"\nduration = \"30 s\"\n[link]\nrate = \"20 Mbit/s\"\nrtt = \"40 ms\"\nqueue = \"1 BDP\"\n\
+             [[flow]]\ncontroller = {controller}\n"
+        );
+        let exp = Experiment::parse("log", Path::new("log.toml"), &text).unwrap();
+        let options = options(dir.path(), Place::SIM);
+        let study = study::experiment(&exp, &options, &Silent, &Watch::default()).unwrap();
+        let Study::Complete(_, folder, _) = study else { unreachable!() };
+        let [sender, receiver] = logs(&folder).into_values().next().unwrap();
+        let question = |file: PathBuf, link: &str| {
+            let asked = Question { files: vec![file], ..Question::default() };
+            conform::Log::read(&asked, link, &Watch::default())
+        };
+        assert!(question(receiver, NETWORK).is_err_and(|why| why.to_string().contains("receiver's log")));
+        assert!(question(sender.clone(), "networks/none").is_err());
+        let asked = conform::Asked {
+            stack: String::new(),
+            place: Place::LOG,
+            controller: "cubic".to_owned(),
+            kernel: false,
+            quick: false,
+            repeat: Some(2),
+            registry: congestion::Registry::default(),
+        };
+        let question = conform::Question::of_log(&asked, question(sender, NETWORK).unwrap()).unwrap();
+        let lab = Lab { options: &options, progress: &Silent, watch: &Watch::default() };
+        question.check(&lab).unwrap();
+        let answer = question.answer(&lab).unwrap();
+        assert_eq!(answer.conforms, conforms, "{}", question.text(&answer, true));
+        assert_eq!(question.text(&answer, false).contains("beta of 0.5"), !conforms);
+    }
 }
 
 /// Every file of the thesis, on the simulator and with real endpoints.
@@ -131,6 +171,7 @@ fn a_run_and_its_logs_agree() {
 fn all_of_the_thesis() {
     for source in Library.shipped().into_iter().filter(|source| source.name.starts_with("thesis/")) {
         let sim = compare(&source.name, Place::SIM);
-        println!("{}: {sim} flows on sim", source.name);
+        let stack = compare(&source.name, Place::STACK);
+        println!("{}: {sim} flows on sim, {stack} on sim and stack", source.name);
     }
 }
