@@ -31,16 +31,15 @@ impl Sink for Count {
 
 /// Gives a text once, another one over and over, and a last one once.
 struct Repeat {
-    parts: Vec<Vec<u8>>,
+    parts: [Vec<u8>; 3],
+    times: usize,
     part: usize,
     at: usize,
 }
 
 impl Repeat {
     fn new(begin: &str, body: &str, times: usize, end: &str) -> Self {
-        let body = body.as_bytes().to_vec();
-        let parts = [vec![begin.as_bytes().to_vec()], vec![body; times], vec![end.as_bytes().to_vec()]];
-        Self { parts: parts.concat(), part: 0, at: 0 }
+        Self { parts: [begin, body, end].map(|text| text.as_bytes().to_vec()), times, part: 0, at: 0 }
     }
 }
 
@@ -52,7 +51,11 @@ impl Read for Repeat {
                 self.at += count;
                 return Ok(count);
             }
-            (self.part, self.at) = (self.part + 1, 0);
+            self.at = 0;
+            match self.part {
+                1 if self.times > 1 => self.times -= 1,
+                _ => self.part += 1,
+            }
         }
         Ok(0)
     }

@@ -103,6 +103,11 @@ impl Clock {
         false
     }
 
+    /// Returns the milliseconds of a unit.
+    pub(super) fn milliseconds(&self) -> f64 {
+        self.unit / 1e6
+    }
+
     /// Reports whether both read times alike, except for a shift.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.unit == other.unit && self.format == other.format

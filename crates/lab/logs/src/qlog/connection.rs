@@ -94,11 +94,12 @@ impl Connection {
         sink: &mut dyn Sink,
         trace: &Description,
         at: Time,
+        kind: Kind,
         record: &Record<'_>,
     ) -> Result<(), Failure> {
         self.backwards = self.backwards.max(self.last.since(at));
         self.last = self.last.max(at);
-        match record.kind() {
+        match kind {
             Kind::Sent => self.packet(sink, trace, record, true)?,
             Kind::Received => self.packet(sink, trace, record, false)?,
             Kind::Lost => self.lost(sink, record)?,
@@ -130,7 +131,9 @@ impl Connection {
         let kind = packet.kind();
         let is_initial = kind == Type::Numbered(Space::Initial);
         self.is_young &= is_initial;
-        let frames = packet.take_frames(&trace.clock, trace.is_noq);
+        // noq writes the field of the frame, in units of 8 us.
+        let unit = if trace.is_noq { 0.008 } else { trace.clock.milliseconds() };
+        let frames = packet.take_frames(unit);
         let is_tcp = trace.protocol == Some(Protocol::Tcp);
         let has_frames = frames.is_some();
         let frames = frames.unwrap_or_default();

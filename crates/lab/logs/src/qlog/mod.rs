@@ -343,13 +343,14 @@ impl Trace {
         if let Some(format) = record.time_format.text() {
             self.description.clock.format = clock::Format::parse(format);
         }
-        let at = self.description.clock.time(record.when().ok_or("an event has no time")?);
-        if record.kind() == Kind::Other {
+        let at = self.description.clock.time(record.time.real().ok_or("an event has no time")?);
+        let kind = record.kind();
+        if kind == Kind::Other {
             return Ok(());
         }
         let place = self.place(record, sink, document, name)?;
         match self.connections.get_mut(place) {
-            Some(connection) => connection.event(sink, &self.description, at, record),
+            Some(connection) => connection.event(sink, &self.description, at, kind, record),
             None => Ok(()),
         }
     }
