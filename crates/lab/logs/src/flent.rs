@@ -128,7 +128,10 @@ fn kind(series: &str) -> Option<Kind> {
 
 impl File {
     fn series(&self) -> impl Iterator<Item = (&str, Kind)> {
-        let names = self.results.keys().chain(self.raw_values.keys().filter(|name| !self.results.contains_key(*name)));
+        let names = self
+            .results
+            .keys()
+            .chain(self.raw_values.keys().filter(|name| !self.results.contains_key(*name)));
         names.filter_map(|name| Some((name.as_str(), kind(name)?))).filter(|(name, kind)| {
             let units = self.setting(name, "UNITS").unwrap_or_default().to_ascii_lowercase();
             let expected = if *kind == Kind::Ping { "ms" } else { "mbits/s" };
@@ -160,7 +163,8 @@ impl File {
 
     /// Reports a series without raw values: those that flent interpolated to equal steps.
     fn interpolated(&self, series: &str, kind: Kind, id: usize, sink: &mut dyn Sink) {
-        let begin = [&self.metadata.begin, &self.metadata.time].into_iter().flatten().find_map(|date| seconds(date));
+        let begin =
+            [&self.metadata.begin, &self.metadata.time].into_iter().flatten().find_map(|date| seconds(date));
         let begin = begin.unwrap_or(0.0);
         let mut before = 0.0;
         let values = self.results.get(series).map(Vec::as_slice).unwrap_or_default();

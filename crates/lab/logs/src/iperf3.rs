@@ -134,12 +134,16 @@ pub fn read(input: impl Read, name: &str, sink: &mut dyn Sink) -> Result<(), Err
     if found > 0 {
         return Ok(());
     }
-    let protocol = tests.iter().map(|test| test.start.test_start.protocol.as_str()).find(|name| *name != "TCP");
-    let message = match (protocol.filter(|name| !name.is_empty()), tests.iter().find_map(|test| test.error.clone())) {
-        (Some(protocol), _) => format!("it is a test of {protocol}, without window and ACKs: give one of TCP"),
-        (None, Some(error)) => format!("the test failed: {error}"),
-        (None, None) => "it has no interval of iperf3".to_owned(),
-    };
+    let protocol =
+        tests.iter().map(|test| test.start.test_start.protocol.as_str()).find(|name| *name != "TCP");
+    let message =
+        match (protocol.filter(|name| !name.is_empty()), tests.iter().find_map(|test| test.error.clone())) {
+            (Some(protocol), _) => {
+                format!("it is a test of {protocol}, without window and ACKs: give one of TCP")
+            }
+            (None, Some(error)) => format!("the test failed: {error}"),
+            (None, None) => "it has no interval of iperf3".to_owned(),
+        };
     Err(Error { file: name.to_owned(), at: None, message })
 }
 
@@ -221,6 +225,7 @@ impl Test {
         let here = self.side();
         let mut omitted = 0;
         let mut is_sender = None;
+        let mut newest = Time::ZERO;
         for measured in self.intervals.iter().flat_map(|interval| &interval.streams) {
             if measured.socket != socket {
                 continue;
@@ -230,10 +235,13 @@ impl Test {
                 continue;
             }
             // Old versions do not say it.
-            let sends = measured.sender.unwrap_or((self.start.test_start.reverse == 0) == (here == Some(Side::Client)));
+            let sends = measured
+                .sender
+                .unwrap_or((self.start.test_start.reverse == 0) == (here == Some(Side::Client)));
             is_sender = Some(sends);
             let from = here.map(|side| if sends { side } else { side.peer() });
-            sink.event(id, self.time(measured.end), &Event::Interval(measured.interval(from, sends)));
+            newest = newest.max(self.time(measured.end));
+            sink.event(id, newest, &Event::Interval(measured.interval(from, sends)));
         }
         self.other_end(socket, id, is_sender, sink);
         let end = self.time(self.length());
@@ -254,17 +262,20 @@ impl Test {
         let Some(is_sender) = is_sender else { return };
         for totals in &self.end.streams {
             let other = if is_sender { &totals.receiver } else { &totals.sender };
-            let Some(other) = other.as_ref().filter(|other| other.socket == socket && other.bytes > 0.0) else {
+            let Some(other) = other.as_ref().filter(|other| other.socket == socket && other.bytes > 0.0)
+            else {
                 continue;
             };
             let from = self.side().map(|side| if is_sender { side } else { side.peer() });
-            sink.event(id, self.time(other.end), &Event::Interval(other.interval(from, !is_sender)));
+            sink.event(id, self.time(self.length()), &Event::Interval(other.interval(from, !is_sender)));
         }
     }
 
+    /// Returns the end of the last interval, at either end.
     fn length(&self) -> f64 {
-        let ends = self.intervals.iter().flat_map(|interval| &interval.streams).map(|measured| measured.end);
-        ends.fold(0.0, f64::max)
+        let totals = self.end.streams.iter().flat_map(|totals| [&totals.sender, &totals.receiver]);
+        let intervals = self.intervals.iter().flat_map(|interval| &interval.streams);
+        intervals.chain(totals.flatten()).map(|measured| measured.end).fold(0.0, f64::max)
     }
 
     fn time(&self, seconds: f64) -> Time {

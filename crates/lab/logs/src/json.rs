@@ -281,7 +281,10 @@ impl<R: Read> Stream<R> {
             return true;
         }
         let end = match self.value() {
-            Ok(length) if memmem::find(self.waiting().get(..length).unwrap_or_default(), b"\"traces\"").is_some() => {
+            Ok(length)
+                if memmem::find(self.waiting().get(..length).unwrap_or_default(), b"\"traces\"")
+                    .is_some() =>
+            {
                 return false;
             }
             Ok(length) => length,

@@ -24,7 +24,8 @@ fn mutate(text: &mut Vec<u8>, rng: &mut Rng) {
         1 => drop(text.drain(from..to)),
         2 => text.truncate(from),
         3 => {
-            let words: [&[u8]; 9] = [b"\"", b"{", b"}", b"]", b"\\", b"\n", b"1e999", b"null,", b"-9223372036854775809"];
+            let words: [&[u8]; 9] =
+                [b"\"", b"{", b"}", b"]", b"\\", b"\n", b"1e999", b"null,", b"-9223372036854775809"];
             text.splice(from..from, words[place(words.len())].iter().copied());
         }
         4 => {

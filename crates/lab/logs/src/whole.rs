@@ -21,7 +21,10 @@ pub(crate) fn contents(input: impl Read, name: &str) -> Result<(Vec<u8>, bool), 
 
 /// Reports whether a compressed file ends too early, or with other data.
 fn is_cut(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData)
+    matches!(
+        error.kind(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData
+    )
 }
 
 /// Returns an error with the place that serde_json found.

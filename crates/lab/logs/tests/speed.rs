@@ -67,9 +67,17 @@ fn events(separator: &str) -> String {
     for i in 0..1000_u64 {
         let ms = i as f64 * 0.37;
         for event in [
-            format!(r#"{{"time":{ms},"name":"transport:packet_sent","data":{{"header":{{"packet_type":"1RTT","packet_number":{i}}},"raw":{{"length":1252}},"frames":[{{"frame_type":"stream","stream_id":0,"offset":{},"length":1215}}]}}}}"#, i * 1215),
-            format!(r#"{{"time":{ms},"name":"transport:packet_received","data":{{"header":{{"packet_type":"1RTT","packet_number":{i}}},"frames":[{{"frame_type":"ack","ack_delay":0.51,"acked_ranges":[[0,{i}]]}}]}}}}"#),
-            format!(r#"{{"time":{ms},"name":"recovery:metrics_updated","data":{{"congestion_window":{},"bytes_in_flight":12520,"smoothed_rtt":50.123456,"latest_rtt":51.7,"cc_w_max":1.5}}}}"#, 12000 + i),
+            format!(
+                r#"{{"time":{ms},"name":"transport:packet_sent","data":{{"header":{{"packet_type":"1RTT","packet_number":{i}}},"raw":{{"length":1252}},"frames":[{{"frame_type":"stream","stream_id":0,"offset":{},"length":1215}}]}}}}"#,
+                i * 1215
+            ),
+            format!(
+                r#"{{"time":{ms},"name":"transport:packet_received","data":{{"header":{{"packet_type":"1RTT","packet_number":{i}}},"frames":[{{"frame_type":"ack","ack_delay":0.51,"acked_ranges":[[0,{i}]]}}]}}}}"#
+            ),
+            format!(
+                r#"{{"time":{ms},"name":"recovery:metrics_updated","data":{{"congestion_window":{},"bytes_in_flight":12520,"smoothed_rtt":50.123456,"latest_rtt":51.7,"cc_w_max":1.5}}}}"#,
+                12000 + i
+            ),
         ] {
             text.push_str(separator);
             text.push_str(&event);
@@ -78,11 +86,14 @@ fn events(separator: &str) -> String {
     text
 }
 
+#[allow(clippy::disallowed_methods, reason = "a measurement of speed")]
 fn run(megabytes: usize) {
     let trace = r#""vantage_point":{"type":"server"},"common_fields":{"time_format":"relative"}"#;
     let sequence = format!("\x1e{{\"qlog_version\":\"0.3\",\"trace\":{{{trace}}}}}");
     let document = format!("{{\"qlog_version\":\"0.3\",\"traces\":[{{{trace},\"events\":[null");
-    for (name, begin, separator, end) in [("sequence", sequence, "\n\x1e", "\n"), ("document", document, ",", "]}]}")] {
+    for (name, begin, separator, end) in
+        [("sequence", sequence, "\n\x1e", "\n"), ("document", document, ",", "]}]}")]
+    {
         let body = events(separator);
         let times = megabytes * 1_000_000 / body.len() + 1;
         let input = Repeat::new(&begin, &body, times, end);

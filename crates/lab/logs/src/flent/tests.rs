@@ -23,7 +23,10 @@ fn flows_and_pings() {
     assert_eq!(kept.lines[0], "0 100.100 None 0 ns None rtt 50.25 ms ping");
     // 10 Mbit/s for 0.2 s are 250 000 bytes.
     assert_eq!(kept.lines[1], "1 100.200 Some(Client) 200 ms Some(250000) sent");
-    assert!(kept.lines[2].contains("smoothed_rtt: Some(50.5 ms)") && kept.lines[2].contains("pacing_rate: Some(12500000)"));
+    assert!(
+        kept.lines[2].contains("smoothed_rtt: Some(50.5 ms)")
+            && kept.lines[2].contains("pacing_rate: Some(12500000)")
+    );
     assert!(kept.lines[2].contains("(\"cwnd_packets\", 10.0)"), "{}", kept.lines[2]);
     assert!(kept.lines[3].contains("windows in packets"));
     assert_eq!(kept.lines[4], "1 100.400 Gap(Unreadable(1, \"a measurement has no time\"))");
@@ -45,7 +48,9 @@ fn without_raw_values() {
 fn refused_with_the_reason() {
     let failure = |text: &str| read(text.as_bytes(), "x", &mut Keep::default()).unwrap_err().to_string();
     assert_eq!(failure("{\"metadata\":{}}"), "x: it has neither a TCP flow nor a ping");
-    assert!(failure("{\"x\":1}").starts_with("x, line 1: it is no flent file that can be read: missing field"));
+    assert!(
+        failure("{\"x\":1}").starts_with("x, line 1: it is no flent file that can be read: missing field")
+    );
 }
 
 #[test]

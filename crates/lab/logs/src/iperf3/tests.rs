@@ -13,7 +13,8 @@ fn failure(text: &str) -> String {
 
 const START: &str = r#"{"connected":[{"socket":5,"local_host":"127.0.0.1","local_port":42626,"remote_host":"127.0.0.1","remote_port":52021}],"version":"iperf 3.12","timestamp":{"timesecs":1000},"connecting_to":{"host":"127.0.0.1"},"cookie":"c","test_start":{"protocol":"TCP","reverse":0}}"#;
 const FIRST: &str = r#"{"streams":[{"socket":5,"start":0,"end":0.5,"seconds":0.5,"bytes":1000,"retransmits":2,"snd_cwnd":14480,"rtt":20000,"rttvar":500,"omitted":false,"sender":true},{"socket":7,"bytes":1}]}"#;
-const WARMING: &str = r#"{"streams":[{"socket":5,"start":0,"end":0.5,"seconds":0.5,"bytes":1,"omitted":true,"sender":true}]}"#;
+const WARMING: &str =
+    r#"{"streams":[{"socket":5,"start":0,"end":0.5,"seconds":0.5,"bytes":1,"omitted":true,"sender":true}]}"#;
 const END: &str = r#"{"streams":[{"sender":{"socket":5,"end":1,"seconds":1,"bytes":1000,"retransmits":2},"receiver":{"socket":5,"end":1.1,"seconds":1,"bytes":900}}],"sender_tcp_congestion":"cubic"}"#;
 
 #[test]
@@ -26,7 +27,7 @@ fn a_sending_client() {
         [
             "0 1000.500 Some(Client) 500 ms Some(1000) sent repeats 2 cwnd 14480 rtt 20 ms rttvar 500 us",
             "0 1001.100 Some(Client) 1 s Some(900)",
-            "0 1000.500 Gap(Other(\"1 intervals are left out, as `--omit` told iperf3\"))",
+            "0 1001.100 Gap(Other(\"1 intervals are left out, as `--omit` told iperf3\"))",
         ]
     );
     let About { name, identity, vantage, controller, program, .. } = &kept.abouts[0];
@@ -49,7 +50,7 @@ fn lines_and_reverse() {
     let first = FIRST.replace(",\"sender\":true", "");
     let reverse = kept(&format!(r#"{{"start":{start},"intervals":[{first}],"end":{END}}}"#)).lines;
     assert!(reverse[0].starts_with("0 1000.500 Some(Server) 500 ms Some(1000) repeats"), "{reverse:?}");
-    assert_eq!(reverse[1], "0 1001.000 Some(Server) 1 s Some(1000) sent repeats 2");
+    assert_eq!(reverse[1], "0 1001.100 Some(Server) 1 s Some(1000) sent repeats 2");
     // Several tests of a server in one file.
     let two = format!(r#"{{"start":{START},"intervals":[{FIRST}],"end":{END}}}"#).repeat(2);
     assert_eq!(kept(&two).abouts.len(), 2);
@@ -73,7 +74,8 @@ fn refused_with_the_reason() {
 #[test]
 fn two_thousand_damaged_files() {
     let text = format!(r#"{{"start":{START},"intervals":[{WARMING},{FIRST}],"end":{END}}}"#);
-    let lines = format!("{{\"event\":\"start\",\"data\":{START}}}\n{{\"event\":\"interval\",\"data\":{FIRST}}}\n");
+    let lines =
+        format!("{{\"event\":\"start\",\"data\":{START}}}\n{{\"event\":\"interval\",\"data\":{FIRST}}}\n");
     crate::mutate::damaged("iperf3", &[text.into_bytes(), lines.into_bytes()], |text| {
         let _ = (looks_like(text), read(text, "x", &mut Keep::default()));
     });

@@ -94,7 +94,8 @@ impl Clock {
             let dates = [&reference.epoch, &reference.wall_clock_time];
             let date = dates.into_iter().find_map(|date| nanoseconds(date.text()?));
             (self.reference, self.is_dated) = (date.unwrap_or(0.0), true);
-            return reference.clock_type == Value::Text("".into()) && reference.epoch == Value::Text("".into());
+            return reference.clock_type == Value::Text("".into())
+                && reference.epoch == Value::Text("".into());
         }
         let Ok(value) = serde_json::from_slice::<Value<'_>>(json) else { return false };
         let number = value.real().map(|number| number * self.unit);
@@ -162,7 +163,10 @@ mod tests {
         const MS: u64 = 1_000_000;
         assert_eq!(times("ms", "relative", "1500", [0.0, 5.25, 22.0]), [1500 * MS, 1_505_250_000, 1522 * MS]);
         assert_eq!(times("us", "relative", "\"1500\"", [0.0, 5.0, 22.0]), [1_500_000, 1_505_000, 1_522_000]);
-        assert_eq!(times("ms", "absolute", "1500", [1500.0, 1505.0, 1522.0]), [1500 * MS, 1505 * MS, 1522 * MS]);
+        assert_eq!(
+            times("ms", "absolute", "1500", [1500.0, 1505.0, 1522.0]),
+            [1500 * MS, 1505 * MS, 1522 * MS]
+        );
         assert_eq!(times("ms", "delta", "0", [1500.0, 5.0, 17.0]), [1500 * MS, 1505 * MS, 1522 * MS]);
         assert_eq!(times("ms", "delta", "1500", [0.0, 5.0, 17.0]), [1500 * MS, 1505 * MS, 1522 * MS]);
         assert_eq!(times("ms", "", "1500", [0.0, 1505.0, 22.0]), [1500 * MS, 1505 * MS, 1522 * MS]);
@@ -172,7 +176,9 @@ mod tests {
         assert_eq!(dated("\"2019-03-29T22:55:53.572Z\""), date);
         assert_eq!(dated("{\"clock_type\":\"system\",\"epoch\":\"2019-03-29T22:55:53.572Z\"}"), date);
         assert_eq!(
-            dated("{\"clock_type\":\"monotonic\",\"epoch\":\"unknown\",\"wall_clock_time\":\"2019-03-29T22:55:53.572Z\"}"),
+            dated(
+                "{\"clock_type\":\"monotonic\",\"epoch\":\"unknown\",\"wall_clock_time\":\"2019-03-29T22:55:53.572Z\"}"
+            ),
             date
         );
         assert_eq!(dated("{\"clock_type\":\"monotonic\",\"epoch\":\"unknown\"}"), 0);

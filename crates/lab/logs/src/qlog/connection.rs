@@ -138,18 +138,22 @@ impl Connection {
         let has_frames = frames.is_some();
         let frames = frames.unwrap_or_default();
         let has_data = !frames.pieces.is_empty();
-        let number = packet.number().filter(|_| if is_tcp { has_data } else { matches!(kind, Type::Numbered(_)) });
+        let number =
+            packet.number().filter(|_| if is_tcp { has_data } else { matches!(kind, Type::Numbered(_)) });
         if is_sent && !self.has_sent {
             self.has_sent = true;
-            if self.is_late(number) {
+            if !trace.is_ours && self.is_late(number) {
                 self.gap(sink, Gap::BeginsLater);
             }
         }
         let bytes = packet.bytes().filter(|_| !is_tcp);
-        if bytes.is_none() && !is_tcp && (has_data || !has_frames) {
+        let is_numbered = matches!(kind, Type::Numbered(_));
+        if bytes.is_none() && !is_tcp && has_data {
             self.note(sink, "the log lacks sizes of packets: their stream data counts instead");
         }
-        let is_numbered = matches!(kind, Type::Numbered(_));
+        if bytes.is_none() && !is_tcp && !has_frames {
+            self.note(sink, "the log lacks sizes and frames of packets: they count without bytes");
+        }
         if !has_frames && !is_tcp && is_numbered {
             self.note(sink, "the log lacks frames of packets: each counts as ACK-eliciting and in flight");
         }
@@ -158,25 +162,28 @@ impl Connection {
             false => is_numbered && (frames.is_eliciting || !has_frames),
         };
         let mark = [&packet.ecn, &record.ecn].into_iter().find_map(|word| ecn(word.text()?));
-        self.emit(sink, &Event::Packet(event::Packet {
-            from: if is_sent { self.side } else { self.side.peer() },
-            space: match kind {
-                Type::Numbered(space) if !is_tcp => space,
-                _ => Space::Application,
-            },
-            number,
-            bytes: bytes.unwrap_or_else(|| frames.data()),
-            wire: None,
-            ack_eliciting: is_eliciting,
-            in_flight: is_eliciting || frames.is_padded,
-            ecn: mark,
-            pieces: &frames.pieces,
-            acks: &frames.acks,
-            limit: frames.limit,
-            timestamps: None,
-            spin: packet.spin(),
-            control: control(kind, frames.ends),
-        }));
+        self.emit(
+            sink,
+            &Event::Packet(event::Packet {
+                from: if is_sent { self.side } else { self.side.peer() },
+                space: match kind {
+                    Type::Numbered(space) if !is_tcp => space,
+                    _ => Space::Application,
+                },
+                number,
+                bytes: bytes.unwrap_or_else(|| frames.data()),
+                wire: None,
+                ack_eliciting: is_eliciting,
+                in_flight: is_eliciting || frames.is_padded,
+                ecn: mark,
+                pieces: &frames.pieces,
+                acks: &frames.acks,
+                limit: frames.limit,
+                timestamps: None,
+                spin: packet.spin(),
+                control: control(kind, frames.ends),
+            }),
+        );
         Ok(())
     }
 

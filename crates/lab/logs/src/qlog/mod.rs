@@ -417,4 +417,3 @@ impl Trace {
         self.connections.len() - 1
     }
 }
-

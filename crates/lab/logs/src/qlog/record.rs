@@ -56,7 +56,8 @@ impl<'a> Record<'a> {
     pub(super) fn parse(json: &'a [u8], fields: &[String]) -> Result<Self, String> {
         // Checked at once, not text by text.
         let json = std::str::from_utf8(json).map_err(|_| "a record is not UTF-8")?;
-        let record = if json.starts_with('[') { Self::parse_array(json, fields) } else { serde_json::from_str(json) };
+        let record =
+            if json.starts_with('[') { Self::parse_array(json, fields) } else { serde_json::from_str(json) };
         record.map_err(|error| error.to_string())
     }
 
@@ -121,8 +122,13 @@ fn kind(category: &str, word: &str) -> Kind {
             Kind::Metrics
         }
         "congestion_state_updated" | "cc_state_update" => Kind::State,
-        "loss_timer_updated" | "loss_timer_set" | "loss_timer_expired" | "loss_timer_cancelled"
-        | "loss_alarm_set" | "loss_alarm_fired" | "loss_alarm_cancelled" => Kind::LossTimer,
+        "loss_timer_updated"
+        | "loss_timer_set"
+        | "loss_timer_expired"
+        | "loss_timer_cancelled"
+        | "loss_alarm_set"
+        | "loss_alarm_fired"
+        | "loss_alarm_cancelled" => Kind::LossTimer,
         "timer_updated" => Kind::Timer,
         "recovery_parameters_set" => Kind::RecoveryParameters,
         "parameters_set" if category == "recovery" => Kind::RecoveryParameters,

@@ -131,18 +131,56 @@ fn modern(prefix: &str, raw: bool) -> Vec<String> {
         false => ("[[6,7],[1,4]]", "\"length\":1215"),
     };
     let name = |word: &str| format!("{prefix}{word}");
-    let event = |ms: f64, word: &str, data: &str| format!("{{\"time\":{ms},\"name\":\"{}\",\"data\":{data}}}", name(word));
+    let event = |ms: f64, word: &str, data: &str| {
+        format!("{{\"time\":{ms},\"name\":\"{}\",\"data\":{data}}}", name(word))
+    };
     vec![
-        event(0.0, "packet_received", r#"{"header":{"packet_type":"initial","packet_number":0},"raw":{"length":1200},"frames":[{"frame_type":"crypto"},{"frame_type":"padding"}]}"#),
-        event(1.0, "packet_sent", &format!(r#"{{"header":{{"packet_type":"1RTT","packet_number":7}},"raw":{{"length":1252}},"frames":[{{"frame_type":"stream","stream_id":0,"offset":1000,{length}}}]}}"#)),
-        event(3.0, "packet_received", &format!(r#"{{"header":{{"packet_type":"1RTT","packet_number":3}},"raw":{{"length":40}},"frames":[{{"frame_type":"ack","ack_delay":0.5,"acked_ranges":{ranges}}}]}}"#)),
-        event(3.0, "packet_lost", r#"{"header":{"packet_type":"1RTT","packet_number":5},"trigger":"reordering_threshold"}"#),
-        event(3.0, "metrics_updated", r#"{"congestion_window":12000,"latest_rtt":50.25,"rtt_variance":25,"ssthresh":18446744073709551615}"#),
+        event(
+            0.0,
+            "packet_received",
+            r#"{"header":{"packet_type":"initial","packet_number":0},"raw":{"length":1200},"frames":[{"frame_type":"crypto"},{"frame_type":"padding"}]}"#,
+        ),
+        event(
+            1.0,
+            "packet_sent",
+            &format!(
+                r#"{{"header":{{"packet_type":"1RTT","packet_number":7}},"raw":{{"length":1252}},"frames":[{{"frame_type":"stream","stream_id":0,"offset":1000,{length}}}]}}"#
+            ),
+        ),
+        event(
+            3.0,
+            "packet_received",
+            &format!(
+                r#"{{"header":{{"packet_type":"1RTT","packet_number":3}},"raw":{{"length":40}},"frames":[{{"frame_type":"ack","ack_delay":0.5,"acked_ranges":{ranges}}}]}}"#
+            ),
+        ),
+        event(
+            3.0,
+            "packet_lost",
+            r#"{"header":{"packet_type":"1RTT","packet_number":5},"trigger":"reordering_threshold"}"#,
+        ),
+        event(
+            3.0,
+            "metrics_updated",
+            r#"{"congestion_window":12000,"latest_rtt":50.25,"rtt_variance":25,"ssthresh":18446744073709551615}"#,
+        ),
         event(3.0, "congestion_state_updated", r#"{"old":"slow_start","new":"recovery"}"#),
         event(3.0, "loss_timer_updated", r#"{"event_type":"set","timer_type":"pto","delta":100}"#),
-        event(4.0, "parameters_set", r#"{"owner":"remote","max_ack_delay":25,"initial_max_data":65536,"max_udp_payload_size":1500,"max_idle_timeout":30000}"#),
-        event(5.0, "packet_received", r#"{"header":{"packet_type":"1RTT","packet_number":4},"raw":{"length":40},"frames":[{"frame_type":"ack","acked_ranges":[[0,9]]},{"frame_type":"max_data","maximum":131072}]}"#),
-        event(6.0, "packet_sent", r#"{"header":{"packet_type":"1RTT","packet_number":8},"raw":{"length":30},"frames":[{"frame_type":"connection_close"}]}"#),
+        event(
+            4.0,
+            "parameters_set",
+            r#"{"owner":"remote","max_ack_delay":25,"initial_max_data":65536,"max_udp_payload_size":1500,"max_idle_timeout":30000}"#,
+        ),
+        event(
+            5.0,
+            "packet_received",
+            r#"{"header":{"packet_type":"1RTT","packet_number":4},"raw":{"length":40},"frames":[{"frame_type":"ack","acked_ranges":[[0,9]]},{"frame_type":"max_data","maximum":131072}]}"#,
+        ),
+        event(
+            6.0,
+            "packet_sent",
+            r#"{"header":{"packet_type":"1RTT","packet_number":8},"raw":{"length":30},"frames":[{"frame_type":"connection_close"}]}"#,
+        ),
     ]
 }
 
@@ -197,7 +235,9 @@ fn clocks_of_a_trace() {
     let date = r#""common_fields":{"reference_time":{"clock_type":"monotonic","epoch":"unknown","wall_clock_time":"2019-03-29T22:55:53.572Z"}}"#;
     assert_transfer(&trace(date), 1_553_900_153_572 * MS);
     assert_transfer(&trace(r#""configuration":{"time_offset":"100"}"#), 100 * MS);
-    let late = format!("{{\"traces\":[{{\"vantage_point\":{{\"type\":\"server\"}},\"events\":[{list}],\"configuration\":{{\"time_units\":\"us\"}}}}]}}");
+    let late = format!(
+        "{{\"traces\":[{{\"vantage_point\":{{\"type\":\"server\"}},\"events\":[{list}],\"configuration\":{{\"time_units\":\"us\"}}}}]}}"
+    );
     let last = lines(&late).pop().unwrap();
     assert!(last.contains("`configuration` comes after the events"), "{last}");
 }
@@ -205,10 +245,13 @@ fn clocks_of_a_trace() {
 #[test]
 fn connections_of_a_file() {
     let event = |group: &str, number: u64| {
-        format!(r#"{{"time":{number},"name":"packet_sent","group_id":{group},"data":{{"header":{{"packet_type":"1RTT","packet_number":0}},"raw":{{"length":{number}}}}}}}"#)
+        format!(
+            r#"{{"time":{number},"name":"packet_sent","group_id":{group},"data":{{"header":{{"packet_type":"1RTT","packet_number":0}},"raw":{{"length":{number}}}}}}}"#
+        )
     };
     let events = [event("\"aa\"", 1), event("\"bb\"", 2), event("\"aa\"", 3)];
-    let text = format!(r#"{{"traces":[{{"vantage_point":{{"type":"client"}},"events":[{}]}}]}}"#, events.join(","));
+    let text =
+        format!(r#"{{"traces":[{{"vantage_point":{{"type":"client"}},"events":[{}]}}]}}"#, events.join(","));
     let kept = kept(&text);
     let ids: Vec<&str> = kept.abouts.iter().map(|about| about.identity.as_str()).collect();
     assert_eq!(ids, ["aa", "bb"]);
@@ -216,7 +259,9 @@ fn connections_of_a_file() {
     assert_eq!(packets, ["0 Client a0 1 eliciting", "1 Client a0 2 eliciting", "0 Client a0 3 eliciting"]);
     // Indices into `common_fields`, and two traces.
     let events = [event("1", 1), event("0", 2)].join(",");
-    let trace = format!(r#"{{"vantage_point":{{"type":"client"}},"common_fields":{{"group_id":["aa",{{"port":1}}]}},"events":[{events}]}}"#);
+    let trace = format!(
+        r#"{{"vantage_point":{{"type":"client"}},"common_fields":{{"group_id":["aa",{{"port":1}}]}},"events":[{events}]}}"#
+    );
     let both = super::tests::kept(&format!("{{\"traces\":[{trace},{trace}]}}"));
     let ids: Vec<&str> = both.abouts.iter().map(|about| about.identity.as_str()).collect();
     assert_eq!(ids, ["{\"port\":1}", "aa", "{\"port\":1}", "aa"]);
@@ -308,12 +353,17 @@ fn damaged_input() {
     );
     // A document: cut, with a bracket too few, with an open text, and with a stray bracket.
     let document = |events: &[String]| {
-        format!("{{\"traces\":[{{\"vantage_point\":{{\"type\":\"server\"}},\"events\":[{}]}}]}}", events.join(","))
+        format!(
+            "{{\"traces\":[{{\"vantage_point\":{{\"type\":\"server\"}},\"events\":[{}]}}]}}",
+            events.join(",")
+        )
     };
     let whole = document(&events[..4]);
     let cut = &whole[..whole.len() - 30];
     assert_eq!(lines(cut).last().unwrap(), "0 Gap(Truncated)");
-    for (from, to) in [("\"frames\":[", "\"frames\":["), ("1252}", "1252"), ("1RTT\"", "1RTT\n"), ("]}]}", "]}}]}")] {
+    for (from, to) in
+        [("\"frames\":[", "\"frames\":["), ("1252}", "1252"), ("1RTT\"", "1RTT\n"), ("]}]}", "]}}]}")]
+    {
         let mut damaged = events[..4].to_vec();
         damaged[1] = damaged[1].replacen(from, to, 1);
         let lines = lines(&document(&damaged));
@@ -332,7 +382,9 @@ fn hostile_ranges_stay_ranges() {
     let text = r#"{"traces":[{"vantage_point":{"type":"server"},"events":[{"time":0,"name":"packet_received","data":{"header":{"packet_number":0},"raw":{"length":9},"frames":[{"frame_type":"ack","acked_ranges":[[0,4611686018427387903],["5","18446744073709551615"]]},{"frame_type":"stream","offset":18446744073709551615,"length":18446744073709551615}]}}]}]}"#;
     assert_eq!(
         lines(text),
-        ["0 Client a0 9 [0: 18446744073709551615+18446744073709551615] ack [(0, 18446744073709551615)] eliciting"]
+        [
+            "0 Client a0 9 [0: 18446744073709551615+18446744073709551615] ack [(0, 18446744073709551615)] eliciting"
+        ]
     );
 }
 
@@ -366,7 +418,8 @@ fn detection() {
     ] {
         assert!(looks_like(text.as_bytes()), "{text}");
     }
-    for text in ["", "qlog_version", "{\"start\":{\"connected\":[", "\u{1f}\u{8b}", "[{\"qlog_version\":1}]"] {
+    for text in ["", "qlog_version", "{\"start\":{\"connected\":[", "\u{1f}\u{8b}", "[{\"qlog_version\":1}]"]
+    {
         assert!(!looks_like(text.as_bytes()), "{text}");
     }
 }
@@ -383,17 +436,27 @@ fn words_of_other_stacks() {
     ] {
         assert_eq!(packet::trigger(word), expected, "{word}");
     }
-    for (word, expected) in
-        [("ECT(0)", Some(Ecn::Ect0)), ("ect1", Some(Ecn::Ect1)), ("CE", Some(Ecn::Ce)), ("Not-ECT", Some(Ecn::NotEct)), ("x", None)]
-    {
+    for (word, expected) in [
+        ("ECT(0)", Some(Ecn::Ect0)),
+        ("ect1", Some(Ecn::Ect1)),
+        ("CE", Some(Ecn::Ce)),
+        ("Not-ECT", Some(Ecn::NotEct)),
+        ("x", None),
+    ] {
         assert_eq!(packet::ecn(word), expected, "{word}");
     }
     let timer = |data: &str, word: &str, is_any| {
         serde_json::from_str::<recovery::TimerChange<'_>>(data).unwrap().read(word, is_any)
     };
-    assert_eq!(timer(r#"{"timer_type":"ack","event_type":"set"}"#, "updated", false), Some((Timer::Set, false)));
+    assert_eq!(
+        timer(r#"{"timer_type":"ack","event_type":"set"}"#, "updated", false),
+        Some((Timer::Set, false))
+    );
     assert_eq!(timer(r#"{"timer_type":"ack","event_type":"set"}"#, "updated", true), None);
-    assert_eq!(timer(r#"{"timer_type":"loss_timeout","event_type":"expired"}"#, "updated", true), Some((Timer::Expired, false)));
+    assert_eq!(
+        timer(r#"{"timer_type":"loss_timeout","event_type":"expired"}"#, "updated", true),
+        Some((Timer::Expired, false))
+    );
     assert_eq!(timer(r#"{"timer_type":"pto"}"#, "cancelled", false), Some((Timer::Cancelled, true)));
     assert_eq!(timer("{}", "expired", false), Some((Timer::Expired, false)));
 }
@@ -403,7 +466,9 @@ fn words_of_other_stacks() {
 fn two_thousand_damaged_files() {
     let events = modern("quic:", true);
     let head = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"unknown"}}}"#;
-    let document = |events: &str, rest: &str| format!("{{\"title\":\"t\",\"traces\":[{{\"events\":[{events}],{rest}}}]}}");
+    let document = |events: &str, rest: &str| {
+        format!("{{\"title\":\"t\",\"traces\":[{{\"events\":[{events}],{rest}}}]}}")
+    };
     let point = r#""vantage_point":{"type":"network","flow":"client"},"common_fields":{"group_id":["a"],"reference_time":"5"}"#;
     let arrays = r#"[1,"transport","packet_sent",{"header":{"packet_number":"1"}}],[2,"recovery","metrics_updated",{"cwnd":3}]"#;
     let texts = [

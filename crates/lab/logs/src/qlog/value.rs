@@ -22,7 +22,9 @@ impl Value<'_> {
     pub(super) fn whole(&self) -> Option<u64> {
         match self {
             Self::Whole(number) => Some(*number),
-            Self::Real(number) if *number >= 0.0 && *number < 18_446_744_073_709_551_616.0 => Some(*number as u64),
+            Self::Real(number) if *number >= 0.0 && *number < 18_446_744_073_709_551_616.0 => {
+                Some(*number as u64)
+            }
             Self::Flag(flag) => Some(u64::from(*flag)),
             Self::Text(text) => text.trim().parse().ok().or_else(|| {
                 let hex = text.trim().strip_prefix("0x")?;
@@ -205,7 +207,8 @@ impl<'de> Visitor<'de> for AnyRanges {
     }
     fn visit_str<E: Error>(self, text: &str) -> Result<Ranges, E> {
         let words = text.split([',', ';']).filter(|word| !word.trim().is_empty());
-        let ranges: Option<Vec<_>> = words.map(|word| Range::parse(word.trim()).map(|r| (r.0, r.1))).collect();
+        let ranges: Option<Vec<_>> =
+            words.map(|word| Range::parse(word.trim()).map(|r| (r.0, r.1))).collect();
         ranges.map(Ranges::new).ok_or_else(|| E::custom("expected ranges such as \"3-5,7\""))
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Ranges, A::Error> {
@@ -239,7 +242,9 @@ mod tests {
         ] {
             assert_eq!((value(text).whole(), value(text).real()), (whole, real), "{text}");
         }
-        assert!(value("true").flag() && value("1").flag() && value("\"true\"").flag() && !value("null").flag());
+        assert!(
+            value("true").flag() && value("1").flag() && value("\"true\"").flag() && !value("null").flag()
+        );
     }
 
     #[test]

@@ -65,15 +65,18 @@ impl<R: Read> Walk<R> {
     /// Returns the next part and its position, or nothing at the end.
     pub(super) fn next(&mut self) -> Option<(u64, Part<&[u8]>)> {
         let (at, part) = self.step()?;
-        Some((at, match part {
-            Part::Begin => Part::Begin,
-            Part::End => Part::End,
-            Part::Broken(broken) => Part::Broken(broken),
-            Part::Member(name, length) => Part::Member(name, self.stream.take(length)),
-            Part::Setting(name, length) => Part::Setting(name, self.stream.take(length)),
-            Part::Event(length) => Part::Event(self.stream.take(length)),
-            Part::Record(length, has_end) => Part::Record(self.stream.take(length), has_end),
-        }))
+        Some((
+            at,
+            match part {
+                Part::Begin => Part::Begin,
+                Part::End => Part::End,
+                Part::Broken(broken) => Part::Broken(broken),
+                Part::Member(name, length) => Part::Member(name, self.stream.take(length)),
+                Part::Setting(name, length) => Part::Setting(name, self.stream.take(length)),
+                Part::Event(length) => Part::Event(self.stream.take(length)),
+                Part::Record(length, has_end) => Part::Record(self.stream.take(length), has_end),
+            },
+        ))
     }
 
     /// Finds the next part. Its value has the returned length and begins at the front.
