@@ -6,11 +6,9 @@ pub mod flent;
 mod input;
 pub mod iperf3;
 mod json;
-#[cfg(test)]
-mod keep;
-#[cfg(test)]
-mod mutate;
 pub mod qlog;
+#[cfg(test)]
+mod tests;
 mod whole;
 
 pub use error::{At, Error};

@@ -1,9 +1,12 @@
 //! Logs that other programs wrote.
 
+use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
 use ackclock_logs::event::{About, Event, Gap, Sink, Trigger};
 use ackclock_logs::{Error, Input, flent, iperf3, open, qlog};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use quic::Side;
 use units::{Duration, Time};
 
@@ -192,4 +195,21 @@ fn flent_through_gzip() {
     assert_eq!(found.abouts[0].name, "mine: Ping (ms) ICMP");
     assert_eq!(found.pings, [us(23), us(40), us(41), us(53), us(42)]);
     assert_eq!(found.gaps, []);
+}
+
+/// A compressed file that was cut is read as far as it goes.
+#[test]
+fn cut_gzip() {
+    let text = std::fs::read(path("ackclock-sender.sqlog")).unwrap();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&text).unwrap();
+    let mut packed = packed.finish().unwrap();
+    packed.truncate(packed.len() / 2);
+    let mut found = Found::default();
+    let input = Input::new(Cursor::new(packed), "x").unwrap();
+    assert!(qlog::looks_like(input.first()));
+    qlog::read(input, "x", &mut found).unwrap();
+    assert!((1..13).contains(&found.sent));
+    assert!(matches!(&found.gaps[0], Gap::Other(text) if text.contains("cannot be read to its end")));
+    assert_eq!(found.gaps.last(), Some(&Gap::Truncated));
 }

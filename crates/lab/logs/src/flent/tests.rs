@@ -1,5 +1,5 @@
 use super::*;
-use crate::keep::Keep;
+use crate::tests::keep::Keep;
 
 fn kept(text: &str) -> Keep {
     let mut keep = Keep::default();
@@ -55,7 +55,7 @@ fn refused_with_the_reason() {
 
 #[test]
 fn two_thousand_damaged_files() {
-    crate::mutate::damaged("flent", &[TEXT.as_bytes().to_vec()], |text| {
+    crate::tests::mutate::damaged("flent", &[TEXT.as_bytes().to_vec()], |text| {
         let _ = (looks_like(text), read(text, "x", &mut Keep::default()));
     });
 }

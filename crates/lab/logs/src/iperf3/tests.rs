@@ -1,5 +1,5 @@
 use super::*;
-use crate::keep::Keep;
+use crate::tests::keep::Keep;
 
 fn kept(text: &str) -> Keep {
     let mut keep = Keep::default();
@@ -76,7 +76,7 @@ fn two_thousand_damaged_files() {
     let text = format!(r#"{{"start":{START},"intervals":[{WARMING},{FIRST}],"end":{END}}}"#);
     let lines =
         format!("{{\"event\":\"start\",\"data\":{START}}}\n{{\"event\":\"interval\",\"data\":{FIRST}}}\n");
-    crate::mutate::damaged("iperf3", &[text.into_bytes(), lines.into_bytes()], |text| {
+    crate::tests::mutate::damaged("iperf3", &[text.into_bytes(), lines.into_bytes()], |text| {
         let _ = (looks_like(text), read(text, "x", &mut Keep::default()));
     });
 }

@@ -39,6 +39,8 @@ use crate::json::Broken;
 
 /// Largest size of events that wait for the vantage point, in bytes.
 const MOST_HELD: usize = 8 << 20;
+/// Memory that each of them takes besides its text, in bytes.
+const HELD_EACH: usize = 64;
 /// Largest number of connections of a trace.
 const MOST_CONNECTIONS: usize = 1 << 16;
 /// Largest size of a group ID, in bytes.
@@ -79,7 +81,7 @@ pub fn read(input: impl Read, name: &str, sink: &mut dyn Sink) -> Result<(), Err
     let failed = walk.failed();
     if let (Some(error), Some(trace)) = (&failed, &mut reader.trace) {
         trace.is_cut = true;
-        trace.notes.push(format!("the file cannot be read to its end: {error}"));
+        trace.note(&format!("the file cannot be read to its end: {error}"));
     }
     reader.end();
     reader.seen.result(name, failed)
@@ -199,23 +201,23 @@ impl Reader<'_> {
         }
     }
 
+    /// Takes a member of the trace, which may come after its events.
     fn setting(&mut self, name: &str, json: &[u8]) {
         let Some(trace) = &mut self.trace else { return };
-        let description = &mut trace.description;
-        let clock = description.clock.clone();
-        description.set(name, json);
+        let clock = trace.description.clock.clone();
+        trace.description.set(name, json);
         if trace.connections.is_empty() {
             return;
         }
-        if !description.clock.is_like(&clock) {
-            trace.notes.push(format!(
+        if !trace.description.clock.is_like(&clock) {
+            trace.note(&format!(
                 "`{name}` comes after the events: their times are read as milliseconds from the log's zero"
             ));
         }
-        if let (Vantage::Endpoint(side), Some(Some(guess))) = (description.vantage, trace.side)
+        if let (Vantage::Endpoint(side), Some(Some(guess))) = (trace.description.vantage, trace.side)
             && side != guess
         {
-            trace.notes.push("the vantage point after the events contradicts them".to_owned());
+            trace.note("the vantage point after the events contradicts them");
             for connection in &trace.connections {
                 connection.emit(self.sink, &Event::Vantage(side));
             }
@@ -286,7 +288,8 @@ impl Reader<'_> {
             match side {
                 Some(side) => self.settle(side),
                 None => {
-                    trace.held_bytes += json.len();
+                    // With what keeping it takes.
+                    trace.held_bytes += json.len() + HELD_EACH;
                     return trace.held.push((at, json.to_vec()));
                 }
             }
@@ -302,7 +305,7 @@ impl Reader<'_> {
             _ => side,
         };
         if side.is_none() {
-            trace.notes.push("the log does not say which end wrote it: the server is assumed".to_owned());
+            trace.note("the log does not say which end wrote it: the server is assumed");
         }
         trace.side = Some(side);
         for (at, json) in std::mem::take(&mut trace.held) {
@@ -333,6 +336,13 @@ fn writer(record: &Record<'_>) -> Option<Side> {
 }
 
 impl Trace {
+    /// Takes a sentence for all connections, once.
+    fn note(&mut self, sentence: &str) {
+        if !self.notes.iter().any(|note| note == sentence) {
+            self.notes.push(sentence.to_owned());
+        }
+    }
+
     fn read(
         &mut self,
         record: &Record<'_>,

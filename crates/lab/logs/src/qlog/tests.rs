@@ -377,6 +377,34 @@ fn damaged_input() {
     assert!(lines(&document(&backwards)).contains(&"0 Gap(Backwards(500 us))".to_owned()));
 }
 
+/// Stops at once.
+#[derive(Default)]
+struct Stopped(u64);
+
+impl Sink for Stopped {
+    fn open(&mut self, _: About) -> usize {
+        0
+    }
+    fn event(&mut self, _: usize, _: Time, _: &Event<'_>) {
+        self.0 += 1;
+    }
+    fn is_stopped(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn reading_stops_when_asked() {
+    let head = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"server"}}}"#;
+    let text = format!("{head}\n{}\n", modern("", false)[1]).into_bytes();
+    let line = text.iter().position(|b| *b == b'\n').unwrap() + 1;
+    let long = [&text[..], &text[line..].repeat(20_000)].concat();
+    let mut stopped = Stopped::default();
+    read(&long[..], "x", &mut stopped).unwrap();
+    // One megabyte of the four, at about 200 bytes each.
+    assert!((5000..8000).contains(&stopped.0), "{}", stopped.0);
+}
+
 #[test]
 fn hostile_ranges_stay_ranges() {
     let text = r#"{"traces":[{"vantage_point":{"type":"server"},"events":[{"time":0,"name":"packet_received","data":{"header":{"packet_number":0},"raw":{"length":9},"frames":[{"frame_type":"ack","acked_ranges":[[0,4611686018427387903],["5","18446744073709551615"]]},{"frame_type":"stream","offset":18446744073709551615,"length":18446744073709551615}]}}]}]}"#;
@@ -479,7 +507,7 @@ fn two_thousand_damaged_files() {
         document(arrays, r#""event_fields":["time","category","event","data"]"#),
     ];
     let mut readable = 0;
-    crate::mutate::damaged("qlog", &texts.map(String::into_bytes), |text| {
+    crate::tests::mutate::damaged("qlog", &texts.map(String::into_bytes), |text| {
         let mut kept = Kept::default();
         readable += usize::from(read(text, "x", &mut kept).is_ok());
         let _ = looks_like(text);
