@@ -1,9 +1,9 @@
 //! Reads data files of flent (`.flent.gz`).
 //!
 //! Each series of a TCP flow is a connection, and so is each series of a ping. Goodput is the mean
-//! rate of netperf's or iperf's intervals, in Mbit/s. An upload is counted where it is sent. Sums and
-//! means of flows are left out, as are series of other units. The window, which `ss` gives in packets,
-//! is a variable of the controller: the file does not have the size of a packet.
+//! rate of netperf's or iperf's intervals, in Mbit/s. An upload is counted where it is sent. Sums
+//! and means of flows are left out, as are series of other units. `ss` gives the window in packets.
+//! The file does not have their size, so that the window is a variable of the controller.
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -3,8 +3,8 @@
 //! Each stream is a connection. Its intervals come first, as the end that wrote the file counts
 //! them: bytes sent or received, and at a sender retransmissions, window and RTT. Then comes one
 //! interval for the whole test with the bytes, and maybe retransmissions, of the other end.
-//! Intervals that `--omit` leaves out are left out here. UDP and SCTP are refused: they have neither
-//! a window nor acknowledgements.
+//! Intervals that `--omit` leaves out are left out here. UDP and SCTP are refused: they have
+//! neither a window nor acknowledgements.
 
 use std::io::Read;
 

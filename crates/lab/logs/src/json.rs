@@ -231,8 +231,8 @@ impl<R: Read> Stream<R> {
         }
     }
 
-    /// Skips a broken value of an array as far as the next one: to the next that begins with the same
-    /// bytes, if there is one.
+    /// Skips a broken value of an array as far as the next one: to the next that begins with the
+    /// same bytes, if there is one.
     pub(crate) fn search(&mut self) {
         self.searches += 1;
         let bytes = self.waiting();

@@ -1,5 +1,5 @@
-//! Speed and memory of the readers. `cargo test --release -p ackclock-logs --test speed -- --ignored
-//! --nocapture` prints megabytes per second.
+//! Speed and memory of the readers. It prints megabytes per second:
+//! `cargo test --release -p ackclock-logs --test speed -- --ignored --nocapture`
 
 use std::io::Read;
 use std::time::Instant;

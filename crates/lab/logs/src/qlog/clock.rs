@@ -128,7 +128,8 @@ impl Clock {
         Time(self.last)
     }
 
-    /// Converts a time. A date needs all digits of a float, so that the fraction is converted alone.
+    /// Converts a time. A date needs all digits of a float, so that the fraction is converted
+    /// alone.
     fn nanoseconds(&self, time: f64) -> i128 {
         let whole = libm::trunc(time);
         let whole_units = i128::from(whole as i64) * self.unit as i128;

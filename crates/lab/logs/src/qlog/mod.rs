@@ -6,10 +6,10 @@
 //! - A document may have a trace's vantage point after its events. Until the first Initial packet
 //!   shows the end that wrote the log, up to 8 MiB of events wait. If there is none, the vantage
 //!   point is used that comes then, or the server is assumed, and a [`Gap`] says so.
-//! - Times in milliseconds from the log's zero are assumed if `common_fields` or `configuration` come
-//!   after the events. If they say otherwise, a [`Gap`] says so.
-//! - RTTs of quinn 0.11, which writes seconds, and ACK delays of noq 1, which writes the field of the
-//!   frame, are converted.
+//! - Times in milliseconds from the log's zero are assumed if `common_fields` or `configuration`
+//!   come after the events. If they say otherwise, a [`Gap`] says so.
+//! - RTTs of quinn 0.11, which writes seconds, are converted. So are ACK delays of noq 1, which
+//!   writes the field of the frame.
 
 mod clock;
 mod connection;

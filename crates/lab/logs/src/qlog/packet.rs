@@ -153,8 +153,8 @@ impl Packet<'_> {
         (*spin != Value::None).then(|| spin.flag())
     }
 
-    /// Returns the contents of the frames, or nothing if the log does not have them. `unit` is that of
-    /// ACK delays, in milliseconds.
+    /// Returns the contents of the frames, or nothing if the log does not have them. `unit` is that
+    /// of ACK delays, in milliseconds.
     pub(super) fn take_frames(&mut self, unit: f64) -> Option<Frames> {
         let mut frames = self.frames.take()?;
         for delay in frames.acks.iter_mut().filter_map(|ack| ack.delay.as_mut()).filter(|_| unit != 1.0) {

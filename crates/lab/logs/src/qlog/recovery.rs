@@ -147,8 +147,8 @@ pub(super) struct TimerChange<'a> {
 }
 
 impl TimerChange<'_> {
-    /// Returns what happens, if it is a timer of loss recovery, and whether it is the probe timeout.
-    /// `word` is the end of the event's name, `is_any` true for events of all timers.
+    /// Returns what happens, if it is a timer of loss recovery, and whether it is the probe
+    /// timeout. `word` is the end of the event's name, `is_any` true for events of all timers.
     pub(super) fn read(&self, word: &str, is_any: bool) -> Option<(Timer, bool)> {
         let change = self.event_type.text().unwrap_or(word).to_ascii_lowercase();
         let timer = match change.as_str() {
