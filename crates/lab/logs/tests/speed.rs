@@ -61,26 +61,43 @@ impl Read for Repeat {
     }
 }
 
-/// Returns a thousand rounds of events as our logs have them, each after `separator`.
-fn events(separator: &str) -> String {
+/// Returns a thousand rounds of events as our logs have them, each after `separator`. As arrays they
+/// are those of draft-00.
+fn events(separator: &str, as_arrays: bool) -> String {
     let mut text = String::new();
     for i in 0..1000_u64 {
         let ms = i as f64 * 0.37;
-        for event in [
-            format!(
-                r#"{{"time":{ms},"name":"transport:packet_sent","data":{{"header":{{"packet_type":"1RTT","packet_number":{i}}},"raw":{{"length":1252}},"frames":[{{"frame_type":"stream","stream_id":0,"offset":{},"length":1215}}]}}}}"#,
-                i * 1215
+        let header = format!(r#""header":{{"packet_type":"1RTT","packet_number":{i}}}"#);
+        for (category, name, data) in [
+            (
+                "transport",
+                "packet_sent",
+                format!(
+                    r#"{header},"raw":{{"length":1252}},"frames":[{{"frame_type":"stream","stream_id":0,"offset":{},"length":1215}}]"#,
+                    i * 1215
+                ),
             ),
-            format!(
-                r#"{{"time":{ms},"name":"transport:packet_received","data":{{"header":{{"packet_type":"1RTT","packet_number":{i}}},"frames":[{{"frame_type":"ack","ack_delay":0.51,"acked_ranges":[[0,{i}]]}}]}}}}"#
+            (
+                "transport",
+                "packet_received",
+                format!(
+                    r#"{header},"frames":[{{"frame_type":"ack","ack_delay":0.51,"acked_ranges":[[0,{i}]]}}]"#
+                ),
             ),
-            format!(
-                r#"{{"time":{ms},"name":"recovery:metrics_updated","data":{{"congestion_window":{},"bytes_in_flight":12520,"smoothed_rtt":50.123456,"latest_rtt":51.7,"cc_w_max":1.5}}}}"#,
-                12000 + i
+            (
+                "recovery",
+                "metrics_updated",
+                format!(
+                    r#""congestion_window":{},"bytes_in_flight":12520,"smoothed_rtt":50.123456,"latest_rtt":51.7,"cc_w_max":1.5"#,
+                    12000 + i
+                ),
             ),
         ] {
-            text.push_str(separator);
-            text.push_str(&event);
+            text += separator;
+            text += &match as_arrays {
+                true => format!("[{ms},\"{category}\",\"{name}\",{{{data}}}]"),
+                false => format!("{{\"time\":{ms},\"name\":\"{category}:{name}\",\"data\":{{{data}}}}}"),
+            };
         }
     }
     text
@@ -91,10 +108,14 @@ fn run(megabytes: usize) {
     let trace = r#""vantage_point":{"type":"server"},"common_fields":{"time_format":"relative"}"#;
     let sequence = format!("\x1e{{\"qlog_version\":\"0.3\",\"trace\":{{{trace}}}}}");
     let document = format!("{{\"qlog_version\":\"0.3\",\"traces\":[{{{trace},\"events\":[null");
-    for (name, begin, separator, end) in
-        [("sequence", sequence, "\n\x1e", "\n"), ("document", document, ",", "]}]}")]
-    {
-        let body = events(separator);
+    let fields = r#""event_fields":["relative_time","category","event","data"]"#;
+    let arrays = format!("{{\"qlog_version\":\"draft-00\",\"traces\":[{{{trace},{fields},\"events\":[null");
+    for (name, begin, separator, end) in [
+        ("sequence", sequence, "\n\x1e", "\n"),
+        ("document", document, ",", "]}]}"),
+        ("draft-00", arrays, ",\n", "]}]}"),
+    ] {
+        let body = events(separator, name == "draft-00");
         let times = megabytes * 1_000_000 / body.len() + 1;
         let input = Repeat::new(&begin, &body, times, end);
         MEMORY.reset_peak_usage();

@@ -267,6 +267,42 @@ fn connections_of_a_file() {
     assert_eq!(ids, ["{\"port\":1}", "aa", "{\"port\":1}", "aa"]);
 }
 
+/// draft-02: arrays with a group each, and times that count from the event before.
+#[test]
+fn groups_and_deltas_in_arrays() {
+    let text = r#"{"qlog_version":"draft-02-wip","traces":[{"error_description":"none"},{"vantage_point":{"type":"client"},"event_fields":["delta_time","group_id","category","event","data"],"events":[
+[1500,"aa","transport","packet_sent",{"header":{"packet_type":"1RTT","packet_number":0,"packet_size":40},"frames":[]}],
+[5,"bb","transport","packet_sent",{"header":{"packet_type":"1RTT","packet_number":0,"packet_size":41},"frames":[]}],
+[17,"bb","http","frame_created",{}],
+[1,"bb","transport","packet_received",{"header":{"packet_type":"1RTT","packet_number":0,"packet_size":42},"frames":[]}]]}]}"#;
+    let kept = kept(text);
+    assert_eq!(kept.lines, ["0 Client a0 40", "1 Client a0 41", "1 Server a0 42"]);
+    assert_eq!(kept.times, [1500 * MS, 1505 * MS, 1523 * MS]);
+}
+
+#[test]
+fn vantage_points() {
+    let trace = |point: &str| {
+        format!(
+            r#"{{"traces":[{{{point}"events":[{{"time":0,"name":"packet_sent","data":{{"header":{{"packet_type":"1RTT","packet_number":0}},"raw":{{"length":9}}}}}}]}}]}}"#
+        )
+    };
+    for (point, from, vantage) in [
+        (r#""vantage_point":{"type":"client"},"#, "Client", Some(Side::Client)),
+        (r#""vantage_point":{"type":"network","flow":"client"},"#, "Client", None),
+        (r#""vantage_point":{"type":"network","flow":"server"},"#, "Server", None),
+        (r#""vantage_point":{"type":"unknown"},"#, "Server", None),
+        ("", "Server", None),
+    ] {
+        let kept = kept(&trace(point));
+        assert_eq!(kept.abouts[0].vantage, vantage, "{point}");
+        let packet = format!("0 {from} a0 9 eliciting");
+        assert!(kept.lines.contains(&packet), "{point}: {:?}", kept.lines);
+        let is_assumed = kept.lines.iter().any(|line| line.contains("the server is assumed"));
+        assert_eq!(is_assumed, vantage.is_none() && !point.contains("flow"), "{point}");
+    }
+}
+
 /// Our own TCP logs: numbers of transmissions, and a cumulative byte.
 #[test]
 fn our_words() {
