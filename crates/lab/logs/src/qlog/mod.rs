@@ -74,7 +74,8 @@ pub fn read(input: impl Read, name: &str, sink: &mut dyn Sink) -> Result<(), Err
         if at >= next_question {
             next_question = at + STEP;
             if reader.sink.is_stopped() {
-                break;
+                reader.end();
+                return Ok(());
             }
         }
     }
