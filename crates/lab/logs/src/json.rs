@@ -51,6 +51,28 @@ impl Broken {
     }
 }
 
+/// Bits of bytes that matter inside of strings, between them, and after a number.
+const STRING: u8 = 1;
+const STRUCTURE: u8 = 2;
+const SCALAR: u8 = 4;
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        let b = i as u8;
+        classes[i] = if matches!(b, b'"' | b'\\' | 0..0x20) { STRING } else { 0 };
+        classes[i] |= if matches!(b, b'"' | b'{' | b'}' | b'[' | b']') { STRUCTURE | SCALAR } else { 0 };
+        classes[i] |= if matches!(b, b',' | b' ' | b'\n' | b'\r' | b'\t' | RECORD) { SCALAR } else { 0 };
+        i += 1;
+    }
+    classes
+};
+
+/// Returns the place of the first byte of a class.
+fn find(bytes: &[u8], class: u8) -> Option<usize> {
+    bytes.iter().position(|b| CLASSES[usize::from(*b)] & class != 0)
+}
+
 /// State of the search for the end of a value.
 #[derive(Default)]
 struct Scan {
@@ -66,7 +88,7 @@ impl Scan {
     fn step(&mut self, bytes: &[u8]) -> Result<Option<usize>, Broken> {
         while let Some(rest) = bytes.get(self.at..).filter(|rest| !rest.is_empty()) {
             if self.in_string {
-                let Some(i) = rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..0x20)) else {
+                let Some(i) = find(rest, STRING) else {
                     self.at = bytes.len();
                     return Ok(None);
                 };
@@ -88,10 +110,7 @@ impl Scan {
                 continue;
             }
             let is_scalar = self.depth == 0 && self.at > 0;
-            let found = rest.iter().position(|b| {
-                matches!(b, b'"' | b'{' | b'}' | b'[' | b']')
-                    || (self.depth == 0 && matches!(*b, b',' | b' ' | b'\n' | b'\r' | b'\t' | RECORD))
-            });
+            let found = find(rest, if self.depth == 0 { SCALAR } else { STRUCTURE });
             let Some(i) = found else {
                 self.at = bytes.len();
                 return Ok(None);
@@ -212,8 +231,8 @@ impl<R: Read> Stream<R> {
         }
     }
 
-    /// Skips a broken value of an array as far as the next one: to the next that begins with the same
-    /// bytes, if there is one.
+    /// Skips a broken value of an array as far as the next one: to the next that begins with the
+    /// same bytes, if there is one.
     pub(crate) fn search(&mut self) {
         self.searches += 1;
         let bytes = self.waiting();

@@ -3,11 +3,16 @@
 pub mod account;
 mod error;
 pub mod event;
+pub mod flent;
 mod input;
+pub mod iperf3;
 mod json;
 mod open;
 pub mod qlog;
+#[cfg(test)]
+mod tests;
+mod whole;
 
 pub use error::{At, Error};
-pub use input::Input;
+pub use input::{Input, open};
 pub use open::{read, read_keys};

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use quic::passive::KeyLog;
 
-use crate::Error;
 use crate::event::Sink;
+use crate::{Error, flent, iperf3, qlog};
 
 /// Largest key log, in bytes.
 const MOST_KEYS: u64 = 64 << 20;
@@ -18,8 +18,15 @@ pub fn read(path: &Path, keys: Option<&KeyLog>, sink: &mut dyn Sink) -> Result<(
     let name = path.display().to_string();
     let input = crate::input::open(path)?;
     let _ = keys;
-    if crate::qlog::looks_like(input.first()) {
-        return crate::qlog::read(input, &name, sink);
+    let first = input.first();
+    if qlog::looks_like(first) {
+        return qlog::read(input, &name, sink);
+    }
+    if flent::looks_like(first) {
+        return flent::read(input, &name, sink);
+    }
+    if iperf3::looks_like(first) {
+        return iperf3::read(input, &name, sink);
     }
     let message = "it is in no known format: give qlog, pcap, pcapng, a data file of flent or JSON of iperf3";
     Err(Error { file: name, at: None, message: message.to_owned() })

@@ -104,6 +104,11 @@ impl Clock {
         false
     }
 
+    /// Returns the milliseconds of a unit.
+    pub(super) fn milliseconds(&self) -> f64 {
+        self.unit / 1e6
+    }
+
     /// Reports whether both read times alike, except for a shift.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.unit == other.unit && self.format == other.format
@@ -123,7 +128,8 @@ impl Clock {
         Time(self.last)
     }
 
-    /// Converts a time. A date needs all digits of a float, so that the fraction is converted alone.
+    /// Converts a time. A date needs all digits of a float, so that the fraction is converted
+    /// alone.
     fn nanoseconds(&self, time: f64) -> i128 {
         let whole = libm::trunc(time);
         let whole_units = i128::from(whole as i64) * self.unit as i128;

@@ -42,7 +42,11 @@ pub(super) type Failure = String;
 
 fn parse<'a, T: Deserialize<'a>>(data: Option<&'a RawValue>) -> Result<T, Failure> {
     let data = data.ok_or("an event has no data")?;
-    serde_json::from_str(data.get()).map_err(|error| error.to_string())
+    serde_json::from_str(data.get()).map_err(|error| {
+        let text = error.to_string();
+        // The position counts from the data, which begins somewhere in the record.
+        text.split(" at line ").next().unwrap_or(&text).to_owned()
+    })
 }
 
 impl Connection {
@@ -90,11 +94,12 @@ impl Connection {
         sink: &mut dyn Sink,
         trace: &Description,
         at: Time,
+        kind: Kind,
         record: &Record<'_>,
     ) -> Result<(), Failure> {
         self.backwards = self.backwards.max(self.last.since(at));
         self.last = self.last.max(at);
-        match record.kind() {
+        match kind {
             Kind::Sent => self.packet(sink, trace, record, true)?,
             Kind::Received => self.packet(sink, trace, record, false)?,
             Kind::Lost => self.lost(sink, record)?,
@@ -126,7 +131,9 @@ impl Connection {
         let kind = packet.kind();
         let is_initial = kind == Type::Numbered(Space::Initial);
         self.is_young &= is_initial;
-        let frames = packet.take_frames(&trace.clock, trace.is_noq);
+        // noq writes the field of the frame, in units of 8 us.
+        let unit = if trace.is_noq { 0.008 } else { trace.clock.milliseconds() };
+        let frames = packet.take_frames(unit);
         let is_tcp = trace.protocol == Some(Protocol::Tcp);
         let has_frames = frames.is_some();
         let frames = frames.unwrap_or_default();
@@ -135,15 +142,18 @@ impl Connection {
             packet.number().filter(|_| if is_tcp { has_data } else { matches!(kind, Type::Numbered(_)) });
         if is_sent && !self.has_sent {
             self.has_sent = true;
-            if self.is_late(number) {
+            if !trace.is_ours && self.is_late(number) {
                 self.gap(sink, Gap::BeginsLater);
             }
         }
         let bytes = packet.bytes().filter(|_| !is_tcp);
-        if bytes.is_none() && !is_tcp && (has_data || !has_frames) {
+        let is_numbered = matches!(kind, Type::Numbered(_));
+        if bytes.is_none() && !is_tcp && has_data {
             self.note(sink, "the log lacks sizes of packets: their stream data counts instead");
         }
-        let is_numbered = matches!(kind, Type::Numbered(_));
+        if bytes.is_none() && !is_tcp && !has_frames {
+            self.note(sink, "the log lacks sizes and frames of packets: they count without bytes");
+        }
         if !has_frames && !is_tcp && is_numbered {
             self.note(sink, "the log lacks frames of packets: each counts as ACK-eliciting and in flight");
         }

@@ -6,10 +6,10 @@
 //! - A document may have a trace's vantage point after its events. Until the first Initial packet
 //!   shows the end that wrote the log, up to 8 MiB of events wait. If there is none, the vantage
 //!   point is used that comes then, or the server is assumed, and a [`Gap`] says so.
-//! - Times in milliseconds from the log's zero are assumed if `common_fields` or `configuration` come
-//!   after the events. If they say otherwise, a [`Gap`] says so.
-//! - RTTs of quinn 0.11, which writes seconds, and ACK delays of noq 1, which writes the field of the
-//!   frame, are converted.
+//! - Times in milliseconds from the log's zero are assumed if `common_fields` or `configuration`
+//!   come after the events. If they say otherwise, a [`Gap`] says so.
+//! - RTTs of quinn 0.11, which writes seconds, are converted. So are ACK delays of noq 1, which
+//!   writes the field of the frame.
 
 mod clock;
 mod connection;
@@ -39,6 +39,8 @@ use crate::json::Broken;
 
 /// Largest size of events that wait for the vantage point, in bytes.
 const MOST_HELD: usize = 8 << 20;
+/// Memory that each of them takes besides its text, in bytes.
+const HELD_EACH: usize = 64;
 /// Largest number of connections of a trace.
 const MOST_CONNECTIONS: usize = 1 << 16;
 /// Largest size of a group ID, in bytes.
@@ -72,14 +74,15 @@ pub fn read(input: impl Read, name: &str, sink: &mut dyn Sink) -> Result<(), Err
         if at >= next_question {
             next_question = at + STEP;
             if reader.sink.is_stopped() {
-                break;
+                reader.end();
+                return Ok(());
             }
         }
     }
     let failed = walk.failed();
     if let (Some(error), Some(trace)) = (&failed, &mut reader.trace) {
         trace.is_cut = true;
-        trace.notes.push(format!("the file cannot be read to its end: {error}"));
+        trace.note(&format!("the file cannot be read to its end: {error}"));
     }
     reader.end();
     reader.seen.result(name, failed)
@@ -183,7 +186,11 @@ impl Reader<'_> {
         }
     }
 
+    /// Counts a part that cannot be read.
     fn unreadable(&mut self, at: u64, reason: &str) {
+        // serde_json counts from the record's first byte, in one line.
+        let (reason, column) = reason.rsplit_once(" at line 1 column ").unwrap_or((reason, "0"));
+        let at = at + column.parse().unwrap_or(0);
         if self.seen.problem.is_none() {
             self.seen.problem = Some((at, reason.to_owned()));
         }
@@ -195,23 +202,23 @@ impl Reader<'_> {
         }
     }
 
+    /// Takes a member of the trace, which may come after its events.
     fn setting(&mut self, name: &str, json: &[u8]) {
         let Some(trace) = &mut self.trace else { return };
-        let description = &mut trace.description;
-        let clock = description.clock.clone();
-        description.set(name, json);
+        let clock = trace.description.clock.clone();
+        trace.description.set(name, json);
         if trace.connections.is_empty() {
             return;
         }
-        if !description.clock.is_like(&clock) {
-            trace.notes.push(format!(
+        if !trace.description.clock.is_like(&clock) {
+            trace.note(&format!(
                 "`{name}` comes after the events: their times are read as milliseconds from the log's zero"
             ));
         }
-        if let (Vantage::Endpoint(side), Some(Some(guess))) = (description.vantage, trace.side)
+        if let (Vantage::Endpoint(side), Some(Some(guess))) = (trace.description.vantage, trace.side)
             && side != guess
         {
-            trace.notes.push("the vantage point after the events contradicts them".to_owned());
+            trace.note("the vantage point after the events contradicts them");
             for connection in &trace.connections {
                 connection.emit(self.sink, &Event::Vantage(side));
             }
@@ -282,7 +289,8 @@ impl Reader<'_> {
             match side {
                 Some(side) => self.settle(side),
                 None => {
-                    trace.held_bytes += json.len();
+                    // With what keeping it takes.
+                    trace.held_bytes += json.len() + HELD_EACH;
                     return trace.held.push((at, json.to_vec()));
                 }
             }
@@ -298,7 +306,7 @@ impl Reader<'_> {
             _ => side,
         };
         if side.is_none() {
-            trace.notes.push("the log does not say which end wrote it: the server is assumed".to_owned());
+            trace.note("the log does not say which end wrote it: the server is assumed");
         }
         trace.side = Some(side);
         for (at, json) in std::mem::take(&mut trace.held) {
@@ -329,6 +337,13 @@ fn writer(record: &Record<'_>) -> Option<Side> {
 }
 
 impl Trace {
+    /// Takes a sentence for all connections, once.
+    fn note(&mut self, sentence: &str) {
+        if !self.notes.iter().any(|note| note == sentence) {
+            self.notes.push(sentence.to_owned());
+        }
+    }
+
     fn read(
         &mut self,
         record: &Record<'_>,
@@ -339,13 +354,14 @@ impl Trace {
         if let Some(format) = record.time_format.text() {
             self.description.clock.format = clock::Format::parse(format);
         }
-        let at = self.description.clock.time(record.when().ok_or("an event has no time")?);
-        if record.kind() == Kind::Other {
+        let at = self.description.clock.time(record.time.real().ok_or("an event has no time")?);
+        let kind = record.kind();
+        if kind == Kind::Other {
             return Ok(());
         }
         let place = self.place(record, sink, document, name)?;
         match self.connections.get_mut(place) {
-            Some(connection) => connection.event(sink, &self.description, at, record),
+            Some(connection) => connection.event(sink, &self.description, at, kind, record),
             None => Ok(()),
         }
     }

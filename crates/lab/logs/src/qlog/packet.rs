@@ -1,7 +1,9 @@
 //! Packets and their frames.
 
+use std::fmt;
+
 use quic::Space;
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 use units::Ecn;
 
 use super::clock::Clock;
@@ -9,25 +11,20 @@ use super::value::{Ranges, Value};
 use crate::event::{Ack, Control, Piece, Trigger};
 
 /// Data of `packet_sent`, `packet_received` and `packet_lost`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
 pub(super) struct Packet<'a> {
     #[serde(borrow)]
     header: Option<Header<'a>>,
     #[serde(borrow)]
     raw: Option<Raw<'a>>,
-    #[serde(borrow)]
-    frames: Option<Vec<Frame<'a>>>,
-    #[serde(borrow)]
+    frames: Option<Frames>,
+    #[serde(borrow, alias = "type")]
     packet_type: Value<'a>,
     #[serde(borrow)]
-    r#type: Value<'a>,
-    #[serde(borrow)]
     packet_number: Value<'a>,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "packet_length")]
     packet_size: Value<'a>,
-    #[serde(borrow)]
-    packet_length: Value<'a>,
     #[serde(borrow)]
     pub(super) ecn: Value<'a>,
     #[serde(borrow)]
@@ -37,13 +34,11 @@ pub(super) struct Packet<'a> {
     pub(super) lost_packets: Value<'a>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
 struct Header<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, alias = "type")]
     packet_type: Value<'a>,
-    #[serde(borrow)]
-    r#type: Value<'a>,
     #[serde(borrow)]
     packet_number: Value<'a>,
     #[serde(borrow)]
@@ -56,7 +51,7 @@ struct Header<'a> {
     spin_bit: Value<'a>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
 struct Raw<'a> {
     #[serde(borrow)]
@@ -65,17 +60,14 @@ struct Raw<'a> {
     payload_length: Value<'a>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
 struct Frame<'a> {
-    #[serde(borrow)]
+    // draft-00 calls the type of MAX_DATA `stream_type`.
+    #[serde(borrow, alias = "stream_type")]
     frame_type: Value<'a>,
-    #[serde(borrow)]
-    stream_type: Value<'a>,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "id")]
     stream_id: Value<'a>,
-    #[serde(borrow)]
-    id: Value<'a>,
     #[serde(borrow)]
     offset: Value<'a>,
     #[serde(borrow)]
@@ -116,12 +108,7 @@ pub(super) struct Frames {
 impl Packet<'_> {
     pub(super) fn kind(&self) -> Type {
         let header = self.header.as_ref();
-        let words = [
-            header.map(|h| &h.packet_type),
-            Some(&self.packet_type),
-            header.map(|h| &h.r#type),
-            Some(&self.r#type),
-        ];
+        let words = [header.map(|header| &header.packet_type), Some(&self.packet_type)];
         let Some(word) = words.into_iter().flatten().find_map(Value::text) else {
             return Type::Numbered(Space::Application);
         };
@@ -152,7 +139,6 @@ impl Packet<'_> {
         let places = [
             raw.map(|raw| &raw.length),
             Some(&self.packet_size),
-            Some(&self.packet_length),
             header.map(|header| &header.packet_size),
             // quinn and noq write the size here.
             header.map(|header| &header.length),
@@ -167,39 +153,63 @@ impl Packet<'_> {
         (*spin != Value::None).then(|| spin.flag())
     }
 
-    /// Returns the contents of the frames, or nothing if the log does not have them.
-    pub(super) fn take_frames(&mut self, clock: &Clock, is_noq: bool) -> Option<Frames> {
-        let frames = self.frames.take()?;
-        let mut all = Frames::default();
-        for frame in frames {
-            frame.add_to(&mut all, clock, is_noq);
+    /// Returns the contents of the frames, or nothing if the log does not have them. `unit` is that
+    /// of ACK delays, in milliseconds.
+    pub(super) fn take_frames(&mut self, unit: f64) -> Option<Frames> {
+        let mut frames = self.frames.take()?;
+        for delay in frames.acks.iter_mut().filter_map(|ack| ack.delay.as_mut()).filter(|_| unit != 1.0) {
+            *delay = delay.mul_f64(unit);
         }
-        Some(all)
+        Some(frames)
+    }
+}
+
+impl<'de> Deserialize<'de> for Frames {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(AnyFrames)
+    }
+}
+
+struct AnyFrames;
+
+impl<'de> Visitor<'de> for AnyFrames {
+    type Value = Frames;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of frames")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Frames, A::Error> {
+        let mut all = Frames::default();
+        while let Some(frame) = seq.next_element::<Frame<'_>>()? {
+            frame.add_to(&mut all);
+        }
+        Ok(all)
     }
 }
 
 impl Frame<'_> {
-    fn add_to(self, all: &mut Frames, clock: &Clock, is_noq: bool) {
-        // draft-00 calls the type of MAX_DATA so.
-        let word = self.frame_type.text().or_else(|| self.stream_type.text()).unwrap_or_default();
+    fn add_to(self, all: &mut Frames) {
+        let word = self.frame_type.text().unwrap_or_default();
         let is = |other: &str| word.eq_ignore_ascii_case(other);
-        if is("ack") || is("ack_ecn") || is("path_ack") || is("ack_mp") {
-            all.acks.push(self.ack(clock, is_noq));
-            return;
-        }
-        if is("padding") {
-            all.is_padded = true;
-            return;
-        }
-        if is("connection_close") || is("application_close") {
-            all.ends = true;
-            return;
-        }
-        all.is_eliciting = true;
         if is("stream") {
+            all.is_eliciting = true;
             all.pieces.extend(self.piece());
-        } else if is("max_data") {
-            all.limit = self.maximum.whole().max(all.limit);
+        } else if is("ack") || is("ack_ecn") || is("path_ack") || is("ack_mp") {
+            all.acks.push(Ack {
+                delay: Clock::default().duration(&self.ack_delay),
+                cumulative: self.cumulative.whole(),
+                ranges: self.acked_ranges.unwrap_or_default().0,
+                selective: Vec::new(),
+            });
+        } else if is("padding") {
+            all.is_padded = true;
+        } else if is("connection_close") || is("application_close") {
+            all.ends = true;
+        } else {
+            all.is_eliciting = true;
+            if is("max_data") {
+                all.limit = self.maximum.whole().max(all.limit);
+            }
         }
     }
 
@@ -207,22 +217,11 @@ impl Frame<'_> {
         let raw = self.raw.as_ref();
         let lengths = [Some(&self.length), raw.map(|raw| &raw.payload_length), raw.map(|raw| &raw.length)];
         Some(Piece {
-            stream: self.stream_id.whole().or_else(|| self.id.whole()).unwrap_or(0),
+            stream: self.stream_id.whole().unwrap_or(0),
             offset: self.offset.whole().unwrap_or(0),
             len: lengths.into_iter().flatten().find_map(Value::whole)?,
             fin: self.fin.flag(),
         })
-    }
-
-    fn ack(self, clock: &Clock, is_noq: bool) -> Ack {
-        // noq writes the field of the frame: 8 us a unit.
-        let noq = self.ack_delay.real().map(|units| Value::Real(units * 0.008)).filter(|_| is_noq);
-        Ack {
-            delay: clock.duration(noq.as_ref().unwrap_or(&self.ack_delay)),
-            cumulative: self.cumulative.whole(),
-            ranges: self.acked_ranges.unwrap_or_default().0,
-            selective: Vec::new(),
-        }
     }
 }
 

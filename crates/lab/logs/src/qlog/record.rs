@@ -30,21 +30,15 @@ pub(super) struct Record<'a> {
     #[serde(borrow)]
     pub(super) time: Value<'a>,
     #[serde(borrow)]
-    relative_time: Value<'a>,
-    #[serde(borrow)]
-    delta_time: Value<'a>,
-    #[serde(borrow)]
     name: Value<'a>,
     #[serde(borrow)]
     category: Value<'a>,
     #[serde(borrow)]
     event: Value<'a>,
     #[serde(borrow)]
-    r#type: Value<'a>,
-    #[serde(borrow)]
     pub(super) data: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) group_id: Option<&'a RawValue>,
+    group_id: Option<&'a RawValue>,
     #[serde(borrow, rename = "ODCID")]
     odcid: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -73,9 +67,7 @@ impl<'a> Record<'a> {
         for (name, raw) in fields.iter().zip(places) {
             let value = || serde_json::from_str(raw.get());
             match name.as_str() {
-                "time" => record.time = value()?,
-                "relative_time" => record.relative_time = value()?,
-                "delta_time" => record.delta_time = value()?,
+                "time" | "relative_time" | "delta_time" => record.time = value()?,
                 "name" => record.name = value()?,
                 "category" => record.category = value()?,
                 "event" | "event_type" => record.event = value()?,
@@ -89,11 +81,6 @@ impl<'a> Record<'a> {
         Ok(record)
     }
 
-    /// Returns the time in the log's units.
-    pub(super) fn when(&self) -> Option<f64> {
-        [&self.time, &self.relative_time, &self.delta_time].into_iter().find_map(Value::real)
-    }
-
     /// Returns the group that the event belongs to, as JSON.
     pub(super) fn group(&self) -> Option<&'a str> {
         self.group_id.or(self.odcid).map(RawValue::get)
@@ -105,19 +92,24 @@ impl<'a> Record<'a> {
     }
 
     fn word(&self) -> Option<&str> {
-        [&self.name, &self.event, &self.r#type].into_iter().find_map(Value::text)
+        self.name.text().or_else(|| self.event.text())
     }
 
     pub(super) fn kind(&self) -> Kind {
         let word = self.word().unwrap_or_default();
-        let (category, word) =
-            word.rsplit_once(':').unwrap_or((self.category.text().unwrap_or_default(), word));
+        let (category, word) = split(word).unwrap_or((self.category.text().unwrap_or_default(), word));
         let found = kind(category, word);
         if found == Kind::Other && word.bytes().any(|b| b.is_ascii_uppercase()) {
             return kind(&category.to_ascii_lowercase(), &word.to_ascii_lowercase());
         }
         found
     }
+}
+
+/// Splits a name such as `transport:packet_sent`.
+fn split(name: &str) -> Option<(&str, &str)> {
+    let at = name.bytes().rposition(|b| b == b':')?;
+    Some((name.get(..at)?, name.get(at + 1..)?))
 }
 
 /// Names of all drafts, and of mvfst.

@@ -15,6 +15,8 @@ use crate::event::{Metrics, Parameters, Timer};
 const OWN: &str = "cc_";
 /// Numbers that are no variables of a controller.
 const NO_VARIABLES: [&str; 4] = ["packets_in_flight", "path_id", "max_ack_delay", "ack_delay"];
+/// RTT before the first sample (RFC 9002 section 6.2.2). Its variation is half of it.
+const INITIAL_RTT: Duration = Duration::from_millis(333);
 /// Smallest threshold that stands for infinity, in bytes.
 const INFINITE: u64 = 1 << 53;
 
@@ -79,12 +81,14 @@ impl Update<'_> {
         [latest, smoothed, min, variation]
     }
 
-    /// Reports whether these are the initial RTTs of RFC 9002 in seconds, as quinn 0.11 writes them
-    /// instead of milliseconds.
+    /// Reports whether these are the initial RTTs in seconds, as quinn 0.11 writes them instead of
+    /// milliseconds.
     pub(super) fn is_initial_in_seconds(&self) -> bool {
         let [_, smoothed, _, variation] = self.rtts().map(Value::real);
-        let is = |value: Option<f64>, seconds: f64| value.is_some_and(|value| (value - seconds).abs() < 1e-6);
-        is(smoothed, 0.333) && is(variation, 0.1665)
+        let is = |value: Option<f64>, rtt: Duration| {
+            value.is_some_and(|value| Duration::from_secs_f64(value) == rtt)
+        };
+        is(smoothed, INITIAL_RTT) && is(variation, INITIAL_RTT.mul_f64(0.5))
     }
 
     /// Reports whether the application limits the sender, if the log has it.
@@ -98,8 +102,9 @@ impl Update<'_> {
         let [cwnd, in_flight, ssthresh, _, _, _, _, pacing_rate, pto_count, _] = &self.values;
         let rtt = |value: &Value<'_>| clock.duration(&Value::Real(value.real()? * scale));
         let [latest_rtt, smoothed_rtt, min_rtt, rttvar] = self.rtts().map(rtt);
-        // Zero stands for no sample yet.
-        let sample = |rtt: Option<Duration>| rtt.filter(|rtt| *rtt > Duration::ZERO);
+        // Zero and the initial RTT stand for no sample yet.
+        let is_initial = smoothed_rtt == Some(INITIAL_RTT) && rttvar == Some(INITIAL_RTT.mul_f64(0.5));
+        let sample = |rtt: Option<Duration>| rtt.filter(|rtt| *rtt > Duration::ZERO && !is_initial);
         Metrics {
             cwnd: cwnd.whole(),
             bytes_in_flight: in_flight.whole(),
@@ -142,8 +147,8 @@ pub(super) struct TimerChange<'a> {
 }
 
 impl TimerChange<'_> {
-    /// Returns what happens, if it is a timer of loss recovery, and whether it is the probe timeout.
-    /// `word` is the end of the event's name, `is_any` true for events of all timers.
+    /// Returns what happens, if it is a timer of loss recovery, and whether it is the probe
+    /// timeout. `word` is the end of the event's name, `is_any` true for events of all timers.
     pub(super) fn read(&self, word: &str, is_any: bool) -> Option<(Timer, bool)> {
         let change = self.event_type.text().unwrap_or(word).to_ascii_lowercase();
         let timer = match change.as_str() {

@@ -267,6 +267,42 @@ fn connections_of_a_file() {
     assert_eq!(ids, ["{\"port\":1}", "aa", "{\"port\":1}", "aa"]);
 }
 
+/// draft-02: arrays with a group each, and times that count from the event before.
+#[test]
+fn groups_and_deltas_in_arrays() {
+    let text = r#"{"qlog_version":"draft-02-wip","traces":[{"error_description":"none"},{"vantage_point":{"type":"client"},"event_fields":["delta_time","group_id","category","event","data"],"events":[
+[1500,"aa","transport","packet_sent",{"header":{"packet_type":"1RTT","packet_number":0,"packet_size":40},"frames":[]}],
+[5,"bb","transport","packet_sent",{"header":{"packet_type":"1RTT","packet_number":0,"packet_size":41},"frames":[]}],
+[17,"bb","http","frame_created",{}],
+[1,"bb","transport","packet_received",{"header":{"packet_type":"1RTT","packet_number":0,"packet_size":42},"frames":[]}]]}]}"#;
+    let kept = kept(text);
+    assert_eq!(kept.lines, ["0 Client a0 40", "1 Client a0 41", "1 Server a0 42"]);
+    assert_eq!(kept.times, [1500 * MS, 1505 * MS, 1523 * MS]);
+}
+
+#[test]
+fn vantage_points() {
+    let trace = |point: &str| {
+        format!(
+            r#"{{"traces":[{{{point}"events":[{{"time":0,"name":"packet_sent","data":{{"header":{{"packet_type":"1RTT","packet_number":0}},"raw":{{"length":9}}}}}}]}}]}}"#
+        )
+    };
+    for (point, from, vantage) in [
+        (r#""vantage_point":{"type":"client"},"#, "Client", Some(Side::Client)),
+        (r#""vantage_point":{"type":"network","flow":"client"},"#, "Client", None),
+        (r#""vantage_point":{"type":"network","flow":"server"},"#, "Server", None),
+        (r#""vantage_point":{"type":"unknown"},"#, "Server", None),
+        ("", "Server", None),
+    ] {
+        let kept = kept(&trace(point));
+        assert_eq!(kept.abouts[0].vantage, vantage, "{point}");
+        let packet = format!("0 {from} a0 9 eliciting");
+        assert!(kept.lines.contains(&packet), "{point}: {:?}", kept.lines);
+        let is_assumed = kept.lines.iter().any(|line| line.contains("the server is assumed"));
+        assert_eq!(is_assumed, vantage.is_none() && !point.contains("flow"), "{point}");
+    }
+}
+
 /// Our own TCP logs: numbers of transmissions, and a cumulative byte.
 #[test]
 fn our_words() {
@@ -348,7 +384,7 @@ fn damaged_input() {
             transfer()[0],
             "0 Gap(BeginsLater)",
             transfer()[1],
-            "0 Gap(Unreadable(1, \"byte 260: EOF while parsing a string at line 1 column 12\"))"
+            "0 Gap(Unreadable(1, \"byte 260: EOF while parsing a string\"))"
         ]
     );
     // A document: cut, with a bracket too few, with an open text, and with a stray bracket.
@@ -375,6 +411,34 @@ fn damaged_input() {
     let mut backwards = events[..4].to_vec();
     backwards[2] = backwards[2].replace("\"time\":3", "\"time\":0.5");
     assert!(lines(&document(&backwards)).contains(&"0 Gap(Backwards(500 us))".to_owned()));
+}
+
+/// Stops at once.
+#[derive(Default)]
+struct Stopped(u64);
+
+impl Sink for Stopped {
+    fn open(&mut self, _: About) -> usize {
+        0
+    }
+    fn event(&mut self, _: usize, _: Time, _: &Event<'_>) {
+        self.0 += 1;
+    }
+    fn is_stopped(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn reading_stops_when_asked() {
+    let head = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"server"}}}"#;
+    let text = format!("{head}\n{}\n", modern("", false)[1]).into_bytes();
+    let line = text.iter().position(|b| *b == b'\n').unwrap() + 1;
+    let long = [&text[..], &text[line..].repeat(20_000)].concat();
+    let mut stopped = Stopped::default();
+    read(&long[..], "x", &mut stopped).unwrap();
+    // One megabyte of the four, at about 200 bytes each.
+    assert!((5000..8000).contains(&stopped.0), "{}", stopped.0);
 }
 
 #[test]
@@ -459,4 +523,43 @@ fn words_of_other_stacks() {
     );
     assert_eq!(timer(r#"{"timer_type":"pto"}"#, "cancelled", false), Some((Timer::Cancelled, true)));
     assert_eq!(timer("{}", "expired", false), Some((Timer::Expired, false)));
+}
+
+/// Nothing panics, whatever is damaged.
+#[test]
+fn two_thousand_damaged_files() {
+    let events = modern("quic:", true);
+    let head = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"unknown"}}}"#;
+    let document = |events: &str, rest: &str| {
+        format!("{{\"title\":\"t\",\"traces\":[{{\"events\":[{events}],{rest}}}]}}")
+    };
+    let point = r#""vantage_point":{"type":"network","flow":"client"},"common_fields":{"group_id":["a"],"reference_time":"5"}"#;
+    let arrays = r#"[1,"transport","packet_sent",{"header":{"packet_number":"1"}}],[2,"recovery","metrics_updated",{"cwnd":3}]"#;
+    let texts = [
+        format!("{head}\n{}\n", events.join("\n")),
+        format!("\x1e{head}\n\x1e{}", events.join("\n\x1e")),
+        document(&events.join(","), point),
+        document(&events.join(",\n"), r#""vantage_point":{"type":"client"}"#),
+        document(arrays, r#""event_fields":["time","category","event","data"]"#),
+    ];
+    let mut readable = 0;
+    crate::tests::mutate::damaged("qlog", &texts.map(String::into_bytes), |text| {
+        let mut kept = Kept::default();
+        readable += usize::from(read(text, "x", &mut kept).is_ok());
+        let _ = looks_like(text);
+    });
+    // A damaged place leaves the other events readable. A third of the files are cut, many of them
+    // before the first event.
+    assert!(readable > 1000, "{readable}");
+}
+
+/// Each event that opens and does not end costs no more than what was read.
+#[test]
+fn hostile_files_take_linear_time() {
+    let head = "{\"traces\":[{\"vantage_point\":{\"type\":\"server\"},\"events\":[";
+    for body in ["{\"time\":1,\"a\":[", "{", "[", "\"", "{\"time\":1},]", "\\", "\x1e", "\n{", "},{"] {
+        let text = format!("{head}{}", body.repeat(300_000 / body.len()));
+        let _ = read(text.as_bytes(), "x", &mut Kept::default());
+        let _ = read(body.repeat(300_000 / body.len()).as_bytes(), "x", &mut Kept::default());
+    }
 }
