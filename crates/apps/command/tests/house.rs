@@ -21,7 +21,7 @@ const LAYERS: [&[&str]; 10] = [
     &["recovery"],
     &["scenario", "quic", "adapters"],
     &["sim", "experiment", "kernel", "transfer"],
-    &["results", "stability", "stack", "wire"],
+    &["results", "stability", "stack", "wire", "logs"],
     &["report", "study"],
     &["questions"],
     &["ackclock"],

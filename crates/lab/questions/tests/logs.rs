@@ -109,7 +109,7 @@ fn compare(name: &str, world: Place) -> usize {
 
 /// Finds the flow of a log by the names in the file's name.
 fn find<'a>(flows: &'a [FlowRow], stem: &str) -> &'a FlowRow {
-    let clean = |text: &str| text.chars().filter(|c| c.is_ascii_alphanumeric()).collect::<String>();
+    let clean = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
     let number: u32 = stem.rsplit_once("flow").unwrap().1.parse().unwrap();
     let wanted = clean(stem.rsplit_once("--run").unwrap().0);
     let names = |flow: &FlowRow| clean(&format!("{}{}", flow.variant, flow.row.as_str()));

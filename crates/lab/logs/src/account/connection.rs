@@ -155,8 +155,11 @@ fn finish(point: Point, partner: Option<Point>, files: &[String]) -> Option<Conn
 /// Returns the end that sent most stream bytes, as far as any log tells.
 fn larger(point: &Point, partner: Option<&Point>) -> Side {
     let bytes = |side: Side| {
-        let of = |point: &Point| point.ways[side as usize].stream_bytes;
-        of(point).max(partner.map_or(0, of))
+        let of = |point: &Point| {
+            let way = &point.ways[side as usize];
+            (way.stream_bytes, way.intervals)
+        };
+        of(point).max(partner.map_or((0, 0), of))
     };
     if bytes(Side::Client) > bytes(Side::Server) { Side::Client } else { Side::Server }
 }
@@ -185,7 +188,7 @@ fn build(near: Point, far: Option<Point>, (from, seen): (Side, Seen), files: &[S
     let losses_are_inferred = way.told.all() == 0 && about.source == Source::Capture;
     let losses = if losses_are_inferred { way.shown } else { way.told };
     let mut record = match seen {
-        Seen::Receiver => {
+        Seen::Receiver if about.source != Source::Intervals => {
             way.course = way.arrivals_course.clone();
             std::mem::replace(&mut way.received, way.told_rtt.clone())
         }
@@ -346,8 +349,8 @@ fn count_losses(record: &mut Record, way: &Way, losses: Losses, are_inferred: bo
     let stats = &mut record.stats;
     stats.lost_by_packet_threshold = losses.packet_threshold;
     stats.lost_by_time_threshold = losses.time_threshold;
-    // A total without rules is all that an unnamed loss counts in.
-    stats.lost_by_timeout = losses.timeout;
+    // Without a rule a loss counts in the total alone: the counts by rule are then not told.
+    stats.lost_by_timeout = losses.timeout + losses.unnamed;
     // TCP's receiver tells it by a DSACK.
     let repeats = are_inferred && !way.is_tcp;
     stats.spurious = if repeats { way.repeated_in_vain } else { way.spurious };
@@ -504,6 +507,9 @@ fn not_told(
         RTT.iter().for_each(|word| hide(word, "the packets are encrypted and there are no keys"));
     }
     if source == Source::Intervals {
+        if way.stream_bytes == 0 {
+            ["goodput", "throughput"].iter().for_each(|word| hide(word, "a ping carries no data"));
+        }
         for word in [
             "declared_lost",
             "lost_by_packet_threshold",

@@ -116,6 +116,10 @@ impl Sink for Accounts {
     }
 
     fn event(&mut self, connection: usize, at: Time, event: &Event<'_>) {
+        if let Event::Interval(interval) = event {
+            // The log begins with its first interval.
+            self.since_start(Time(at.0.saturating_sub(interval.length.0)));
+        }
         let now = self.since_start(at);
         let Some(point) = self.points.get_mut(connection) else { return };
         point.take(now, event);
@@ -125,7 +129,11 @@ impl Sink for Accounts {
 impl Point {
     fn take(&mut self, now: Time, event: &Event<'_>) {
         if !matches!(event, Event::Gap(_) | Event::Vantage(_)) {
-            self.first.get_or_insert(now);
+            let begin = match event {
+                Event::Interval(interval) => Time(now.0.saturating_sub(interval.length.0)),
+                _ => now,
+            };
+            self.first = Some(self.first.map_or(begin, |first| first.min(begin)));
             self.last = self.last.max(now);
         }
         match event {

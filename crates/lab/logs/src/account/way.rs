@@ -395,16 +395,14 @@ impl Way {
         let begin = Time(now.0.saturating_sub(interval.length.0));
         self.sent.started = self.sent.started.min(begin);
         let bytes = interval.bytes.unwrap_or(0);
-        let record = if interval.is_sent { &mut self.sent } else { &mut self.received };
         if interval.is_sent {
-            record.on_sent(now, SentPacket { pn: self.intervals, bytes: 0, wire: 0, offset: 0, len: 0 });
-            record.totals.sent += bytes;
+            self.send_in_interval(now, bytes);
         } else {
-            record.on_received(now, Duration::ZERO, bytes, Ecn::NotEct, None);
+            self.sent.on_received(now, Duration::ZERO, bytes, Ecn::NotEct, None);
+            self.acknowledged += bytes;
+            self.now.delivered += bytes;
         }
         self.stream_bytes = self.stream_bytes.saturating_add(bytes);
-        self.acknowledged += bytes;
-        self.now.delivered += bytes;
         if let Some(rtt) = interval.rtt {
             self.interval_rtt += 1;
             self.sent.on_rtt_sample(now, rtt);
@@ -420,6 +418,16 @@ impl Way {
             self.on_window(now, cwnd);
         }
         self.note(now);
+    }
+
+    /// Counts bytes that were sent in an interval.
+    fn send_in_interval(&mut self, now: Time, bytes: u64) {
+        let mut left = bytes;
+        while left > 0 {
+            let len = u32::try_from(left).unwrap_or(u32::MAX);
+            self.sent.on_sent(now, SentPacket { pn: self.intervals, bytes: 0, wire: 0, offset: 0, len });
+            left -= u64::from(len);
+        }
     }
 
     /// Sets the ACK delay that the receiver promises.

@@ -99,6 +99,9 @@ pub struct Analysed {
     /// Difference of the clocks of both ends and its bound, in ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_ms: Option<[f64; 2]>,
+    /// It has round-trip times of a ping only.
+    #[serde(skip)]
+    pub is_ping: bool,
     /// The problem list could be checked.
     pub is_checked: bool,
     /// Problems, worst kinds first.
@@ -179,6 +182,7 @@ fn analysed(label: &str, connection: &Connection, values: &measure::Values) -> A
         unnamed_losses: connection.unnamed_losses,
         losses_are_inferred: connection.losses_are_inferred,
         clock_ms: connection.clock.map(|clock| [clock.offset as f64 * 1e-6, clock.bound.as_millis_f64()]),
+        is_ping: connection.source == Source::Intervals && connection.bytes() == 0,
         is_checked: matches!(connection.seen, Seen::Sender | Seen::Both)
             && connection.source != Source::Intervals,
         problems: connection

@@ -51,6 +51,11 @@ pub(super) fn verdict(answer: &Answer) -> String {
 /// Describes a connection in a sentence.
 fn sentence(one: &Analysed) -> String {
     let controller = one.controller.as_ref().map(|name| format!(" with {name}")).unwrap_or_default();
+    if one.bytes == 0
+        && let Some(rtt) = one.value("rtt_mean").filter(|_| one.is_ping)
+    {
+        return format!("Ping for {} s: mean RTT {} ms.", significant(one.seconds), significant(rtt));
+    }
     let mut text = format!(
         "{} connection{controller}, logged {}: {} from the {} in {} s",
         one.protocol,
