@@ -29,7 +29,7 @@ const REPETITION: &str = "repetition, from 0";
 const FLOW: &str = "number of the flow in its run, from 0";
 
 /// Columns of the series with unit and description. All others are variables of controllers.
-const SERIES: [(&str, &str, &str); 14] = [
+const SERIES: [(&str, &str, &str); 15] = [
     ("cwnd_bytes", "bytes", "congestion window"),
     ("bytes_in_flight", "bytes", "sent, and neither acknowledged nor declared lost"),
     ("pacing_rate_mbit_s", "Mbit/s", "rate of the pacer; missing while nothing is paced"),
@@ -38,6 +38,7 @@ const SERIES: [(&str, &str, &str); 14] = [
     ("goodput_mbit_s", "Mbit/s", "stream bytes received in the interval before the sample"),
     ("media_mbit_s", "Mbit/s", "video encoded in the interval before the sample"),
     ("owd_ms", "ms", "one-way delay of the last packet received in the interval before the sample"),
+    ("datagram_bytes", "bytes", "size of datagrams, with a search for the MTU of the path"),
     ("lost_packets", "packets", "packets declared lost since the start"),
     ("ce_packets", "packets", "packets received with a CE mark since the start"),
     ("queue_bytes", "bytes", "bytes in the bottleneck's queue and in transmission"),
