@@ -61,6 +61,13 @@ pub struct LinkConfig {
     /// Packets that deliberately arrive early; default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
+    /// Largest packet, in bytes as [`crate::Packet::size`] counts them; default unlimited. Larger
+    /// packets are dropped before the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Bytes>,
+    /// Later sizes of the largest packet, for packets that arrive from then on; default none.
+    #[serde(default, skip_serializing_if = "Steps::is_empty")]
+    pub mtu_steps: Steps<Bytes>,
     /// Probability, 0 to 1, that a packet is lost before the queue; default 0.
     #[serde(default)]
     pub loss: f64,
@@ -121,6 +128,8 @@ impl LinkConfig {
             jitter_correlation: 0.0,
             jitter_order: JitterOrder::Link,
             reorder: None,
+            mtu: None,
+            mtu_steps: Steps::default(),
             loss: 0.0,
             bursts: None,
             drop: Vec::new(),
@@ -171,6 +180,7 @@ impl LinkConfig {
         self.check_aqm()?;
         self.delay_steps.check("delay")?;
         self.limit_steps.check("queue")?;
+        self.mtu_steps.check("mtu")?;
         self.rate.check()
     }
 

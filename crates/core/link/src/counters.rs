@@ -71,6 +71,8 @@ pub enum DropReason {
     Blackhole,
     /// Drop by number.
     Listed,
+    /// The packet is larger than the link's MTU.
+    TooLarge,
     /// Delivered damaged, so that the receiver discards it. A link never gives this reason for a
     /// packet that it drops.
     Damaged,
@@ -96,6 +98,8 @@ pub struct Counters {
     pub dropped_blackhole: Count,
     /// Packets dropped by number.
     pub dropped_listed: Count,
+    /// Packets dropped because they are larger than the MTU.
+    pub dropped_too_large: Count,
     /// Packets marked CE by the AQM.
     pub marked: Count,
     /// Packets popped, copies included, and packets in transit whose time of delivery has come.
@@ -120,7 +124,7 @@ pub struct Counters {
 impl Counters {
     /// Returns all drops, whatever the reason.
     pub fn dropped(&self) -> Count {
-        let planned = self.dropped_blackhole + self.dropped_listed;
+        let planned = self.dropped_blackhole + self.dropped_listed + self.dropped_too_large;
         self.dropped_full + self.dropped_random + self.dropped_outage + self.dropped_aqm + planned
     }
 }
@@ -132,7 +136,7 @@ pub(crate) struct Totals {
     pub(crate) delivered: Count,
     pub(crate) marked: Count,
     /// Drops by reason, except the last reason: a link delivers what it damages.
-    dropped: [Count; 6],
+    dropped: [Count; 7],
 }
 
 impl Totals {
@@ -154,8 +158,15 @@ impl Totals {
         backlog_integral: u128,
         (corrupted, duplicated): (Count, Count),
     ) -> Counters {
-        let [dropped_full, dropped_random, dropped_outage, dropped_aqm, dropped_blackhole, dropped_listed] =
-            self.dropped;
+        let [
+            dropped_full,
+            dropped_random,
+            dropped_outage,
+            dropped_aqm,
+            dropped_blackhole,
+            dropped_listed,
+            dropped_too_large,
+        ] = self.dropped;
         let mut all = Counters {
             pushed: self.admitted,
             admitted: self.admitted,
@@ -165,6 +176,7 @@ impl Totals {
             dropped_aqm,
             dropped_blackhole,
             dropped_listed,
+            dropped_too_large,
             marked: self.marked,
             delivered: self.delivered,
             departed: self.admitted - gauge.held(),

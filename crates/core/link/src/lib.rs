@@ -9,7 +9,7 @@
 //! A packet passes through a [`Link`] in this order, with one file for each element:
 //!
 //! ```text
-//! bleaching -> loss -> limit and AQM (+ backlog) -> rate (constant, steps, slots, aggregates, trace; token bucket) -> delay (jitter,
+//! bleaching -> MTU, loss -> limit and AQM (+ backlog) -> rate (constant, steps, slots, aggregates, trace; token bucket) -> delay (jitter,
 //! reordering)
 //! ```
 

@@ -1,17 +1,18 @@
-//! Losses before the queue: at random, in bursts, by number, or of all packets for a time.
+//! Losses before the queue: at random, in bursts, by number, by size, or of all packets for a time.
 
-use units::{Rng, Time};
+use units::{Bytes, Rng, Time};
 
 use crate::bursts::BurstLosses;
 use crate::config::{Blackhole, LinkConfig};
 use crate::counters::DropReason;
+use crate::steps::{Stepper, Steps};
 
 /// All losses before the queue.
 #[derive(Debug)]
 pub(crate) struct Losses {
     random: Bernoulli,
     bursts: Option<Box<BurstLosses>>,
-    /// Losses by number and in black holes, if there are any.
+    /// Losses by number, by size and in black holes, if there are any.
     planned: Option<Box<Planned>>,
 }
 
@@ -29,10 +30,10 @@ impl Losses {
     /// Returns the reason if the arriving packet is lost. Every packet draws, so that planned
     /// losses do not shift the random draws of later packets.
     #[inline]
-    pub(crate) fn drop_reason(&mut self, now: Time) -> Option<DropReason> {
+    pub(crate) fn drop_reason(&mut self, now: Time, size: u32) -> Option<DropReason> {
         let single = self.random.draw();
         let random = self.bursts.as_mut().is_some_and(|bursts| bursts.draw(now)) || single;
-        let planned = self.planned.as_mut().and_then(|planned| planned.drop_reason(now));
+        let planned = self.planned.as_mut().and_then(|planned| planned.drop_reason(now, size));
         planned.or(random.then_some(DropReason::Random))
     }
 }
@@ -43,6 +44,8 @@ struct Planned {
     /// Numbers of packets, ascending, from 1.
     numbers: Vec<u64>,
     blackholes: Vec<Blackhole>,
+    /// Largest packet.
+    mtu: Stepper<Bytes>,
     /// Number of packets that have arrived.
     arrived: u64,
 }
@@ -51,13 +54,20 @@ impl Planned {
     fn new(config: &LinkConfig) -> Option<Box<Self>> {
         let (mut numbers, blackholes) = (config.drop.clone(), config.blackhole.clone());
         numbers.sort_unstable();
-        let any = !numbers.is_empty() || !blackholes.is_empty();
-        any.then(|| Box::new(Self { numbers, blackholes, arrived: 0 }))
+        let any = !numbers.is_empty() || !blackholes.is_empty() || config.mtu.is_some();
+        let (mtu, later) = match config.mtu {
+            Some(mtu) => (mtu, config.mtu_steps.clone()),
+            None => (Bytes(u64::MAX), Steps::default()),
+        };
+        any.then(|| Box::new(Self { numbers, blackholes, mtu: Stepper::new(mtu, later), arrived: 0 }))
     }
 
     #[inline(never)] // few links have any
-    fn drop_reason(&mut self, now: Time) -> Option<DropReason> {
+    fn drop_reason(&mut self, now: Time, size: u32) -> Option<DropReason> {
         self.arrived += 1;
+        if u64::from(size) > self.mtu.at(now).0 {
+            return Some(DropReason::TooLarge);
+        }
         if self.blackholes.iter().any(|(from, to)| *from <= now && now < *to) {
             return Some(DropReason::Blackhole);
         }

@@ -142,7 +142,8 @@ pub struct Config {
     pub connection_id_len: usize,
     /// Number of the peer's connection IDs that this end stores; 2 to 8.
     pub active_connection_id_limit: u64,
-    /// Size of UDP payloads, 97 B to 65 527 B. There is no path MTU discovery.
+    /// Size of UDP payloads, 97 B to 65 527 B. With `mtu_search` in the settings of loss recovery,
+    /// it is the largest size, and 1-RTT packets begin at 1200 B.
     ///
     /// A size below 1200 B is that of 1-RTT packets. Datagrams of the handshake and of path
     /// validation still have up to 1200 B, as sections 8.2.1 and 14.1 require. They may exceed the

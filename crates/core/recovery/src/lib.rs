@@ -9,6 +9,7 @@ mod clock;
 mod ecn;
 pub mod feed;
 mod idle;
+mod mtu_search;
 pub mod receiver;
 pub mod sender;
 
@@ -17,6 +18,7 @@ pub use clock::Clock;
 pub use ecn::EcnCounts;
 pub use feed::{ControllerFeed, Exit};
 pub use idle::IdleTimer;
+pub use mtu_search::{BASE_DATAGRAM, MtuSearch};
 pub use receiver::{AckConfig, AckEvery, AckReceipt, OnGap, Reassembly, Receiver, TcpReceiver};
 pub use sender::config::{
     LossLabel, Paced, PacketCount, Pto, Reduction, Rto, TimeThreshold, Timeout, packets_until_skip,

@@ -229,6 +229,11 @@ quantities! {
     /// time from a flow's first packet until its idle timeout closed the connection
     /// (`recovery.idle-timeout`); mean over the flows that it closed
     closed: "s", 2, has_windows = false;
+    /// size of a flow's datagrams at its end, with a search for the MTU of the path
+    /// (`recovery.mtu-search`); mean over the flows that search
+    datagram_size: "B", 0, has_windows = false;
+    /// probes sent for the MTU of the path; mean over the flows that search
+    mtu_probes: "packets", 0, has_windows = false;
     /// time at which a run ended because every transfer was complete, if the window begins after it
     ended: "s", 1, subject = Subject::Run;
 }
@@ -266,6 +271,7 @@ impl Quantity {
             "completion" => "a transfer did not finish (`finished` has the share), or there is none",
             "finished" => "no flow has a `transfer`",
             "closed" => "no connection was closed by an idle timeout",
+            "datagram_size" | "mtu_probes" => "no flow searches for the MTU of the path",
             "ended" => "the run ended in the window or behind it",
             "jain_1s" => "needs `series`, and a whole second in which data arrived",
             "goodput_time_std" => "needs `series`, and at least two seconds",

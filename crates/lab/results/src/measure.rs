@@ -217,6 +217,10 @@ fn of_records(words: &mut Words, flows: &[(&FlowConfig, &Record)]) {
     put(words, "slow_start_window", each(&|f| f.slow_start_window as f64 * 1e-3));
     put(words, "least_window", each(&|f| f.least_window.map_or(f64::NAN, |least| least as f64 * 1e-3)));
     put(words, "closed", each(&|f| f.closed.map_or(f64::NAN, |at| (at - f.started).as_secs_f64())));
+    let sizes = |f: &Record| f.stats.datagram_size.map_or(f64::NAN, |size| size as f64);
+    put(words, "datagram_size", each(&sizes));
+    let searches = |f: &Record| f.stats.datagram_size.is_some();
+    put(words, "mtu_probes", each(&|f| if searches(f) { f.stats.mtu_probes as f64 } else { f64::NAN }));
     let transfers: Vec<Option<f64>> = flows
         .iter()
         .filter(|(flow, _)| flow.transfer.is_some())

@@ -33,7 +33,7 @@ pub use record::{
 pub use recorder::{End, Recorder};
 pub use route::{Back, Route};
 pub use run_length::RunLength;
-pub use sampler::{FlowSample, FlowSampler, Sampler, mbit_s};
+pub use sampler::{FlowSample, FlowSampler, Sampler, mbit_s, trace_datagrams};
 pub use seconds::Seconds;
 pub use series::{FlowSeries, Series, Variables};
 pub use snapshot::{FlowSnapshot, RunSnapshot};

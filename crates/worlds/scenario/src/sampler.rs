@@ -2,6 +2,7 @@
 //! of a flow sampled every millisecond equal the previous one. All that such a sample touches is
 //! adjacent in memory.
 
+use recovery::Stats;
 use units::{Duration, Rate, Time};
 
 use crate::run_length::RunLength;
@@ -283,6 +284,13 @@ impl FlowSampler {
             ce_packets: next(),
             inner: inner.collect(),
         }
+    }
+}
+
+/// Reports the size of datagrams as a column of the series, if the sender searches for the MTU.
+pub fn trace_datagrams(stats: &Stats, put: &mut dyn FnMut(&'static str, f64)) {
+    if let Some(size) = stats.datagram_size {
+        put("datagram_bytes", size as f64);
     }
 }
 

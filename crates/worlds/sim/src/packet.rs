@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use recovery::{AckFrame, EcnCounts, Payload, TcpAck};
+use scenario::Transport;
 use scenario::trace::{Ack, Event, Handshake, Ranges};
 use units::{Duration, Ecn, Time};
 
@@ -26,6 +27,10 @@ impl Payload for Chunk {
 /// Chunk of a packet with only an ACK, which acknowledges a packet that acknowledged everything
 /// below its number.
 pub(crate) const ACK_ALONE: Chunk = Chunk { offset: u64::MAX - 1, len: 0 };
+
+/// Chunk of a probe for the MTU of the path: no data. Only flows whose packets all carry data have
+/// any.
+pub(crate) const MTU_PROBE: Chunk = Chunk { offset: 0, len: 0 };
 
 /// Faults that links have caused to a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,9 +94,14 @@ impl Data {
 }
 
 impl Data {
-    /// Returns the event of its arrival. `bytes` is what it counts in the window.
-    pub(crate) fn arrival(&self, bytes: u32) -> Event {
+    /// Returns the event of its arrival in a flow with these packets.
+    #[cold]
+    pub(crate) fn arrival(&self, transport: Transport) -> Event {
         let Self { pn, chunk: Chunk { offset, len }, ecn, .. } = *self;
+        let bytes = match self.chunk {
+            MTU_PROBE => self.size - (transport.wire_bytes(0) - transport.window_bytes(0)),
+            _ => transport.window_bytes(len),
+        };
         Event::Received { pn, bytes, offset, len, marked: ecn == Ecn::Ce }
     }
 }

@@ -150,7 +150,8 @@ pub(crate) fn return_link(scenario: &Scenario) -> LinkConfig {
 /// Reports whether a link changes over time.
 pub(crate) fn is_timed(scenario: &Scenario) -> bool {
     scenario.links().any(|link| {
-        let steps = !link.delay_steps.is_empty() || !link.limit_steps.is_empty();
+        let steps =
+            !link.delay_steps.is_empty() || !link.limit_steps.is_empty() || !link.mtu_steps.is_empty();
         steps || !matches!(link.rate, RateModel::Constant(_) | RateModel::Aggregates(_))
     })
 }

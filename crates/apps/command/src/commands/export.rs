@@ -116,6 +116,7 @@ fn beyond(link: &LinkConfig) -> Vec<String> {
         (link.bleach, "bleaching"),
         (link.reorder.is_some(), "early packets (netem's `reorder` follows another rule)"),
         (!link.drop.is_empty(), "losses by number"),
+        (link.mtu.is_some(), "an MTU; set that of the interface (`ip link set mtu`)"),
         (!link.blackhole.is_empty(), "black holes; change the loss to 100 % at their times"),
         (!link.delay_steps.is_empty(), "later delays; change the delay at their times"),
         (!link.limit_steps.is_empty(), "later queues"),

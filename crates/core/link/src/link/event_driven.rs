@@ -90,7 +90,7 @@ impl<P: Packet> EventDriven<P> {
     ) -> Result<Admitted, Dropped<P>> {
         self.run(now, wire, totals);
         wire.server.advance(now);
-        let lost = wire.drop_reason(now, losses);
+        let lost = wire.drop_reason(now, packet.size(), losses);
         let passes = !self.transmits && self.waiting().packets == 0 && wire.server.has_tokens(packet.size());
         let full = |reason: &DropReason| passes && *reason == DropReason::QueueFull;
         let refused = || self.drop_reason(now, &mut packet, totals).filter(|reason| !full(reason));

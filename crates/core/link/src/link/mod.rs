@@ -229,7 +229,7 @@ fn take<P: Packet>(
 ) -> Result<Taken, DropReason> {
     wire.server.advance(now);
     let counted = analytic.drain(now);
-    let verdict = match wire.drop_reason(now, losses) {
+    let verdict = match wire.drop_reason(now, size, losses) {
         None => analytic.verdict(now, counted, size, ecn, &wire.server),
         Some(lost) => Verdict::Drop(lost),
     };

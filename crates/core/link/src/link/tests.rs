@@ -522,7 +522,7 @@ prop_compose! {
             limit_steps: Steps::default(), delay_steps,
             delay: Duration(delay), jitter: Duration(jitter), jitter_correlation, jitter_order,
             reorder: (every > 0).then_some(Reorder { every, by: Duration(by) }), loss, bursts,
-            aqm: Aqm::default(), bleach: false,
+            aqm: Aqm::default(), bleach: false, mtu: None, mtu_steps: Steps::default(),
             drop, blackhole, corrupt, duplicate,
         }
     }
@@ -563,6 +563,23 @@ fn losses_that_are_planned() {
         "11 fell into the black hole"
     );
     assert_eq!(c.pushed, c.admitted + c.dropped());
+}
+
+/// Packets above the MTU of their time never enter the queue, of either kind, and do not shift the
+/// random draws.
+#[test]
+fn packets_above_the_mtu() {
+    let steps = Steps(vec![(Time::from_millis(20), Bytes(1499)), (Time::from_millis(40), Bytes(1501))]);
+    let random = LinkConfig { loss: 0.2, ..config(12, Limit::Packets(10), 5) };
+    for aqm in [Aqm::default(), Aqm::Codel(crate::aqm::codel::Params::default())] {
+        let without = LinkConfig { aqm, ..random.clone() };
+        let with = LinkConfig { mtu: Some(Bytes(1500)), mtu_steps: steps.clone(), ..without.clone() };
+        let ((all, _), (passed, c)) = (arrivals(&without, 50), arrivals(&with, 50));
+        assert_eq!(passed, all.into_iter().filter(|p| !(20..40).contains(&p.0)).collect::<Vec<_>>());
+        assert_eq!((c.dropped_too_large, c.pushed), (count(20, 1500), c.admitted + c.dropped()));
+        let refused = link(&with).push(Time::from_millis(20), Pkt(1, 1500));
+        assert_eq!(refused.unwrap_err().reason, DropReason::TooLarge);
+    }
 }
 
 /// Losses in bursts count as random, and leave the draws of single losses as they are.

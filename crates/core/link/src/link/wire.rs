@@ -38,8 +38,8 @@ impl<P: Packet> Wire<P> {
 
     /// Returns the reason if a packet is lost before it reaches the queue.
     #[inline]
-    pub(crate) fn drop_reason(&self, now: Time, losses: &mut Losses) -> Option<DropReason> {
-        losses.drop_reason(now).or(self.server.in_outage().then_some(DropReason::Outage))
+    pub(crate) fn drop_reason(&self, now: Time, size: u32, losses: &mut Losses) -> Option<DropReason> {
+        losses.drop_reason(now, size).or(self.server.in_outage().then_some(DropReason::Outage))
     }
 
     /// Returns the delivery of a packet of this flow with this departure.

@@ -29,6 +29,7 @@ const LEAST_ROOM: u64 = (1 + ConnectionId::MAX_LEN + 4 + MIN_ROOM / 2 + 16) as u
 /// The sender of a connection, and what follows from its state.
 pub(super) struct LossRecovery {
     pub(super) sender: Sender<SentFrames>,
+    /// The path at its start. A search for its MTU changes [`full`](Self::full) alone.
     pub(super) path: PathInfo,
     /// Cached PTO: see `compute_pto`.
     pto: Duration,
@@ -53,12 +54,13 @@ impl LossRecovery {
             paced: settings.recovery.paced == Paced::Always,
             seed,
         };
+        let first = settings.recovery.first_path(path);
         let role = if side == Side::Client { Role::Client } else { Role::Server };
-        let sender = Sender::with_spaces(settings.recovery.clone(), (settings.controller)(path), path, role);
+        let sender = Sender::with_spaces(settings.recovery.clone(), (settings.controller)(first), path, role);
         Self {
             pto: sender.timers().pto,
             sender,
-            path,
+            path: first,
             pacing: None,
             effects: None,
             skip_at: u64::MAX,
@@ -90,8 +92,13 @@ impl LossRecovery {
         self.set_max_ack_delay(Duration::from_millis(peer.max_ack_delay));
         if peer.max_udp_payload_size < self.path.max_datagram_size {
             self.path.max_datagram_size = peer.max_udp_payload_size;
-            self.sender.set_max_datagram_size(peer.max_udp_payload_size);
         }
+        self.sender.limit_datagram_size(peer.max_udp_payload_size);
+    }
+
+    /// Returns the size of a full datagram.
+    pub(super) fn full(&self) -> u64 {
+        self.sender.datagram_size()
     }
 
     /// Starts again on a new path, with a new controller and its seed.
@@ -164,7 +171,7 @@ impl LossRecovery {
     /// need credit on a new path while packets of the old path, and probes after a long silence,
     /// fill the window. So they may use a second window, plus space for those probes.
     pub(super) fn may_probe_paths(&self) -> bool {
-        let room = self.sender.window().saturating_mul(2) + PROBES * self.path.max_datagram_size;
+        let room = self.sender.window().saturating_mul(2) + PROBES * self.full();
         self.sender.bytes_in_flight() < room
     }
 
@@ -175,7 +182,7 @@ impl LossRecovery {
     /// packet always gets some minimum space. If `fills`, a smaller packet may fill the rest of a
     /// window that cannot hold a full one.
     pub(super) fn may_send(&mut self, now: Time, wanted: u64, fills: bool) -> Option<usize> {
-        let full = self.path.max_datagram_size;
+        let full = self.full();
         let (decision, bytes) = match self.sender.can_send(now, wanted) {
             SendDecision::WindowFull => {
                 let left = self.window_left();
@@ -246,7 +253,7 @@ mod tests {
     fn parameters_of_the_peer_apply() {
         let mut loss = client();
         loss.on_parameters(&TransportParameters { max_udp_payload_size: 1000, ..Default::default() });
-        assert_eq!((loss.path.max_datagram_size, loss.may_send(Time::ZERO, 1000, false)), (1000, Some(1000)));
+        assert_eq!((loss.full(), loss.may_send(Time::ZERO, 1000, false)), (1000, Some(1000)));
         let before = loss.pto();
         loss.set_max_ack_delay(Duration::from_millis(100));
         assert!(loss.pto() >= before);

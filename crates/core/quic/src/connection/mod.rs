@@ -32,6 +32,7 @@ mod event;
 mod frames;
 mod handshake;
 pub mod ids;
+mod larger_datagrams;
 mod loss;
 mod messages;
 mod migration;

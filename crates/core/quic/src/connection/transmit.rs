@@ -8,6 +8,7 @@ use units::{Ecn, Time};
 
 use crate::connection::datagram::{Datagram, Draft, LEVELS, MIN_ROOM, WrittenFrames};
 use crate::connection::event::Ended;
+use crate::connection::larger_datagrams::MtuProbe;
 use crate::connection::path::{Addresses, PathId};
 use crate::connection::sent_frames::{FrameWriter, SentFrame, SentFrames};
 use crate::connection::spaces::space_id;
@@ -86,8 +87,13 @@ impl Connection {
             self.skip_challenge(now, path);
             return None;
         };
+        let probe = self.probe_mtu(now, buf, (path, addresses));
+        if let MtuProbe::Sent(transmit) = probe {
+            return Some(transmit);
+        }
         let pending = LEVELS.into_iter().any(|level| self.has_pending(level));
-        let allowed = if pending { self.may_send(now) } else { None };
+        let waits = matches!(probe, MtuProbe::Waits);
+        let allowed = if pending && !waits { self.may_send(now) } else { None };
         if allowed.is_none() && !self.has_due(now) {
             self.note_limit(pending);
             return None;
@@ -143,7 +149,7 @@ impl Connection {
 
     /// Returns the maximum size of a 1-RTT packet that is not padded.
     fn packet_size(&self) -> usize {
-        usize::try_from(self.loss.path.max_datagram_size).unwrap_or(usize::MAX)
+        usize::try_from(self.loss.full()).unwrap_or(usize::MAX)
     }
 
     /// Returns the maximum size of an ACK-eliciting datagram that may be sent now, or `None` if it
@@ -171,7 +177,7 @@ impl Connection {
             + number_len
             + FIXED_STREAM_HEADER
             + one_rtt.tag_len();
-        let (bytes, full) = (self.streams.waiting(), self.loss.path.max_datagram_size);
+        let (bytes, full) = (self.streams.waiting(), self.loss.full());
         let payload = full.saturating_sub(around as u64).max(1);
         let rest = if bytes.is_multiple_of(payload) { 0 } else { bytes % payload + around as u64 };
         (bytes / payload).saturating_mul(full).saturating_add(rest)
@@ -185,7 +191,7 @@ impl Connection {
     /// full if a full packet would exceed the window and an ACK or a path frame waits, which might
     /// not fit.
     fn wanted(&self, now: Time) -> u64 {
-        let full = self.loss.path.max_datagram_size;
+        let full = self.loss.full();
         let alone = !self.messages.waiting.is_empty()
             && self.is_confirmed()
             && LEVELS.iter().all(|level| !self.has_more_than_messages(*level));
@@ -226,7 +232,7 @@ impl Connection {
     }
 
     /// Writes a packet, but does not seal it.
-    fn draft(
+    pub(super) fn draft(
         &mut self,
         now: Time,
         level: Level,
@@ -272,7 +278,7 @@ impl Connection {
     }
 
     /// Pads, seals and records a datagram.
-    fn send(
+    pub(super) fn send(
         &mut self,
         now: Time,
         buf: &mut [u8],

@@ -322,6 +322,11 @@ impl<T: Payload> Sender<T> {
             self.judge_timeout(now, suspicion, context, out);
         }
 
+        // Arrivals before losses: a size that passes is no black hole.
+        if self.search.is_some() {
+            self.search_acked(now, out);
+        }
+
         // Losses before marks: an ACK with both causes one reduction, for the loss.
         self.detect_losses(now, context.prior_in_flight, out);
         self.stats.ecn_failures += u64::from(self.ecn.has_newly_failed());

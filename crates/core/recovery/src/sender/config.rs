@@ -1,10 +1,12 @@
 //! Configuration of loss recovery: every rule that an experiment can change, with defaults for QUIC
 //! and TCP.
 
+use congestion::PathInfo;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::{Duration, Rng};
 
 use crate::feed::Exit;
+use crate::mtu_search::BASE_DATAGRAM;
 use crate::sender::offload::Offload;
 use crate::sender::pacer::Pacing;
 use crate::sender::rtt::Rtt;
@@ -72,6 +74,12 @@ pub struct Config {
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<Duration>"))]
     pub idle_timeout: Option<Duration>,
+    /// QUIC only: whether datagrams begin at 1200 bytes, and a search for the MTU of the path
+    /// raises them up to `packet.datagram`. A padded probe, halfway between the known bounds, tests
+    /// a size. Its loss does not reduce the window, and three losses rule out the size. The search
+    /// ends when the bounds are less than 20 bytes apart, and begins again after 10 min. Three
+    /// larger packets lost in a row set 1200 bytes until then (RFC 8899, RFC 9000 section 14.3).
+    pub mtu_search: bool,
     /// Number of PTOs without an acknowledgement that establish persistent congestion, or `"off"`.
     /// RFC 9002 section 7.6.
     #[serde(with = "units::or_off")]
@@ -301,8 +309,19 @@ impl Config {
             (self.max_pto.is_some(), "max-pto"),
             (self.idle_timeout.is_some(), "idle-timeout"),
             (self.offload.is_on(), "offload"),
+            (self.mtu_search, "mtu-search"),
         ];
         keys.iter().find(|(is_set, _)| *is_set).map(|(_, key)| *key)
+    }
+
+    /// Returns the datagram size of a new path, in bytes, if `most` is the largest to use.
+    pub fn first_datagram(&self, most: u64) -> u64 {
+        if self.mtu_search { most.min(BASE_DATAGRAM) } else { most }
+    }
+
+    /// Returns a new path, if `path` has the largest datagrams to use.
+    pub fn first_path(&self, path: PathInfo) -> PathInfo {
+        PathInfo { max_datagram_size: self.first_datagram(path.max_datagram_size), ..path }
     }
 
     /// Returns the PTO without backoff (RFC 9002 section 6.2.1).
@@ -348,6 +367,7 @@ impl Config {
             pto: Pto::Rfc9002,
             max_pto: None,
             idle_timeout: None,
+            mtu_search: false,
             persistent_congestion: Some(3),
             granularity: Duration::from_millis(1),
             initial_rtt: Duration::from_millis(333),

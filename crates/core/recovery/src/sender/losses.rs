@@ -54,6 +54,7 @@ impl<T: Payload> Sender<T> {
         out: &mut AckEffects<T>,
     ) {
         let lost = self.declare_lost_on_old_path(lost, out);
+        let lost = &*self.declare_mtu_probe_lost(now, lost, out);
         let Some(&(newest, _)) = lost.last() else { return };
         let newest = self.space.sent.numbers.serial(newest);
         let persistent = cause == Some(Cause::Loss) && self.is_persistent(lost);
@@ -71,6 +72,9 @@ impl<T: Payload> Sender<T> {
             self.reduce(now, Cause::PersistentCongestion, prior_in_flight, out);
         }
         self.accounting.period.add_losses(lost.len() as u64);
+        if self.search.is_some() {
+            self.search_lost(now, first, out);
+        }
         self.forget_late(now);
         let sent = &self.space.sent;
         for &(slot, _) in lost {

@@ -17,6 +17,7 @@ pub mod ecn_validation;
 mod effects;
 mod endpoint;
 mod grouping;
+mod larger_datagrams;
 mod late;
 mod loss_detection;
 mod losses;

@@ -32,12 +32,17 @@ impl<T: Payload> Sender<T> {
     /// Everything starts over: the given controller, RTT, pacing, ECN validation and timeouts.
     /// Packets sent on the old path are no longer in flight. Their payloads are still acknowledged
     /// and declared lost, but provide no RTT samples or signals to the controller. Do not use this
-    /// if only the port was rebound.
+    /// if only the port was rebound. A search for the MTU restarts, as in [`new`](Self::new).
     pub fn on_path_change(&mut self, now: Time, controller: Box<dyn Controller>, path: PathInfo) {
         let (config, rate_samples) = (&self.config, controller.needs().rate_samples);
-        self.path = path;
+        if let Some(search) = &mut self.search {
+            search.restart();
+            self.stats.mtu_probes = 0;
+        }
+        self.path = config.first_path(path);
         self.round_trip = RoundTrip::new(config);
-        (self.pacing, self.group) = (PacedRelease::new(config, path.max_datagram_size), Group::default());
+        (self.pacing, self.group) =
+            (PacedRelease::new(config, self.path.max_datagram_size), Group::default());
         self.ecn = Validation::new(config.ecn, config.ecn_validation);
         self.reordering = Reordering::default();
         (self.timeouts, self.tail_probe) = (Timeouts::new(now), TailProbe::default());
@@ -51,6 +56,7 @@ impl<T: Payload> Sender<T> {
             space.sent.numbers.set_sparse();
             space.sent.keep_snapshots(rate_samples);
         }
+        self.use_found_size();
         self.refresh_control();
     }
 

@@ -7,6 +7,7 @@ use congestion::{Control, Controller, Idle, PathInfo};
 use units::{Duration, Ecn, Rate, Time};
 
 use crate::feed::Accounting;
+use crate::mtu_search::MtuSearch;
 use crate::sender::allowance::Allowance;
 use crate::sender::config::Config;
 use crate::sender::duplicate_acks::DuplicateAcks;
@@ -65,14 +66,19 @@ pub struct Sender<T> {
     pub(super) timeouts: Timeouts,
     pub(super) tail_probe: TailProbe,
     pub(super) duplicates: DuplicateAcks,
+    /// Search for the MTU of the path.
+    pub(super) search: Option<Box<MtuSearch>>,
     /// The controller has been told that this sender was idle.
     pub(super) restarted: bool,
 }
 
 impl<T: Payload> Sender<T> {
-    /// Creates a sender with one packet number space.
+    /// Creates a sender with one packet number space. `path` has the largest datagrams to use. If a
+    /// search for the MTU raises them, the controller is made for those that come first.
     pub fn new(config: impl Into<Arc<Config>>, controller: Box<dyn Controller>, path: PathInfo) -> Self {
         let config = config.into();
+        let search = config.mtu_search.then(|| Box::new(MtuSearch::new(path.max_datagram_size)));
+        let path = config.first_path(path);
         Self {
             control: controller.control(),
             path,
@@ -86,11 +92,12 @@ impl<T: Payload> Sender<T> {
             ecn: Validation::new(config.ecn, config.ecn_validation),
             reordering: Reordering::default(),
             allowance: Allowance::default(),
-            stats: Stats::default(),
+            stats: Stats { datagram_size: search.as_ref().map(|it| it.size()), ..Stats::default() },
             unacknowledged: 0,
             timeouts: Timeouts::new(Time::ZERO),
             tail_probe: TailProbe::default(),
             duplicates: DuplicateAcks::default(),
+            search,
             restarted: false,
             accounting: Accounting::new(controller, config.exit),
             config,

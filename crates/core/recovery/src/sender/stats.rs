@@ -39,6 +39,11 @@ pub struct Stats {
     pub collapses: u64,
     /// Window reductions that were undone.
     pub undone: u64,
+    /// Probes sent for the MTU of the latest path. Part of `sent`, and of the losses if they are
+    /// lost.
+    pub mtu_probes: u64,
+    /// Size of datagrams in bytes, with a search for the MTU of the path.
+    pub datagram_size: Option<u64>,
     /// Packets acknowledged together with their receive time. Endpoints only.
     pub used_stamps: u64,
     /// Receive times of packets that were acknowledged earlier. Endpoints only.
@@ -96,6 +101,10 @@ impl std::ops::AddAssign<&Self> for Stats {
         self.delay_events += other.delay_events;
         self.collapses += other.collapses;
         self.undone += other.undone;
+        self.mtu_probes += other.mtu_probes;
+        // The latest connection that has sent anything.
+        let size = if other.sent > 0 { other.datagram_size } else { None };
+        self.datagram_size = size.or(self.datagram_size);
         self.used_stamps += other.used_stamps;
         self.unused_stamps += other.unused_stamps;
     }

@@ -226,7 +226,9 @@ impl<T: Payload> Sender<T> {
     /// With three spaces it comes from the space whose timer was due last, unless a packet has been
     /// sent or acknowledged since.
     pub fn probe_payload(&self) -> Option<T> {
-        let mut flying = self.space.sent.in_flight();
+        // A probe for the MTU repeats nothing.
+        let other = |slot: u64| Some(self.space.sent.numbers.serial(slot)) != self.mtu_probe_in_flight();
+        let mut flying = self.space.sent.in_flight().filter(|(slot, _)| other(*slot));
         let packet = match self.config.timeout {
             Timeout::Pto => flying.next(),
             Timeout::TlpRto | Timeout::Rto => flying.next_back(),

@@ -10,6 +10,7 @@ mod feed;
 mod invariants;
 mod late;
 mod loss;
+mod mtu;
 mod numbers;
 mod pacing;
 mod path;

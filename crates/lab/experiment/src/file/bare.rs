@@ -41,9 +41,9 @@ pub fn link(
         let read = || {
             let fields = Cursor::root(name, &controllers, &document).table(&unnamed_keys())?;
             let link = Link::read_whole(&fields)?;
-            let traffic = Traffic { rtt: Some(rtt(link.delay.first())), packet };
+            let traffic = Traffic { rtt: Some(rtt(link.delay.first())), packet, first: 0 };
             let (_, config) = link.resolve(&fields, traffic)?;
-            link.check_room(&fields, &config, packet).map(|()| config)
+            link.check_room(&fields, &config, traffic).map(|()| config)
         };
         Some(read())
     })

@@ -152,7 +152,7 @@ impl<'a> Chain<'a> {
         traffic: impl Fn(usize) -> Traffic,
     ) -> Result<(), Diagnostic> {
         let mut all = (self.first..).zip(self.links.iter().zip(configs));
-        all.try_for_each(|(i, ((fields, link), config))| link.check_room(fields, config, traffic(i).packet))
+        all.try_for_each(|(i, ((fields, link), config))| link.check_room(fields, config, traffic(i)))
     }
 
     /// Returns the usable buffer as a time, if there is a single link. Several links, or steps,

@@ -126,6 +126,11 @@ fn check_application(fields: &Fields<'_>, config: &FlowConfig) -> Result<(), Dia
             "an idle timeout would end the flow, but its application is silent between objects",
             "remove it, or use one flow with a `transfer` for each object",
         ),
+        Application::Media(_) if config.recovery.mtu_search => (
+            "mtu-search",
+            "media packets have one size",
+            "remove it, and write that size as `packet.datagram`; or use bulk or on-off data",
+        ),
         Application::Media(_) if config.recovery.offload.is_on() => {
             ("offload", "media leaves packet by packet", "remove it, or use bulk or on-off data")
         }
@@ -302,6 +307,14 @@ fn check_recovery(config: &Config, tcp: bool) -> Result<(), String> {
         (
             config.idle_timeout.is_none_or(|d| d > Duration::ZERO && d.0.is_multiple_of(1_000_000)),
             "`idle-timeout` must be a whole number of milliseconds, at least 1 ms, or \"off\"",
+        ),
+        (
+            !tcp || !config.mtu_search,
+            "`mtu-search` applies to QUIC only; for TCP write the size of segments as `packet.mss`",
+        ),
+        (
+            !config.mtu_search || !config.offload.is_on(),
+            "`offload` makes groups of packets of one size, which `mtu-search` changes; remove one of them",
         ),
         (config.max_rto > Duration::ZERO, "`max-rto` must be above 0"),
         (

@@ -1,6 +1,7 @@
 //! Reads a `[link]` table.
 
 use link::{Aqm, Limit, LimitCounts, LinkConfig, Steps};
+use recovery::BASE_DATAGRAM;
 use units::{Duration, Rate};
 
 use crate::diagnostic::Diagnostic;
@@ -17,6 +18,8 @@ pub(crate) struct Traffic {
     pub(crate) rtt: Option<Duration>,
     /// Largest packet on the wire, in bytes.
     pub(crate) packet: u32,
+    /// Largest packet on the wire before any search for a larger one, in bytes.
+    pub(crate) first: u32,
 }
 
 impl Link {
@@ -71,6 +74,8 @@ impl Link {
             jitter_correlation: jitter.correlation.0,
             jitter_order: jitter.order,
             reorder: self.reorder,
+            mtu: self.mtu.as_ref().map(Changing::first),
+            mtu_steps: self.mtu.as_ref().map(Changing::later).unwrap_or_default(),
             loss,
             bursts,
             drop: self.drop.clone(),
@@ -99,13 +104,22 @@ impl Link {
         Ok((link, config))
     }
 
-    /// Refuses a queue, once resolved, that no full packet fits into.
+    /// Refuses an MTU, or a queue, once resolved, that no full packet fits into.
     pub(crate) fn check_room(
         &self,
         fields: &Fields<'_>,
         config: &LinkConfig,
-        packet: u32,
+        Traffic { packet, first, .. }: Traffic,
     ) -> Result<(), Diagnostic> {
+        if let Some(mtu) = config.mtu.filter(|mtu| mtu.0 < first.into()) {
+            let right = format!(
+                "at least one packet of {first} bytes must pass; write a smaller `packet.datagram`, or `recovery.mtu-search = true`, \
+                 which begins at {BASE_DATAGRAM} bytes and the overhead"
+            );
+            return Err(fields
+                .at("mtu")
+                .problem(format!("an MTU of {} bytes drops every full packet", mtu.0), right));
+        }
         let polices = u64::from(packet) <= self.burst.0 && self.limit_counts == LimitCounts::Queue;
         if polices && config.aqm == Aqm::default() {
             return Ok(());

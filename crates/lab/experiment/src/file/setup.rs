@@ -186,7 +186,8 @@ impl Run {
         // Flows with a count of 0 are skipped, unless all have it.
         let first = crossing().find(|flow| flow.count > 0).or_else(|| crossing().next());
         let present = self.flow.iter().filter(|flow| flow.count > 0);
-        let flows = present.filter_map(|flow| largest_packet(flow, link));
+        let flows = present.clone().filter_map(|flow| largest_packet(flow, link));
+        let before_search = present.filter_map(|flow| packet_before_search(flow, link));
         let crosses = |route: Option<Route>| route.is_some_and(|route| route.crosses(link));
         let probe = self.probe.iter().map(|probe| probe.config);
         let pings = probe.filter(|p| p.route.crosses(link) || crosses(p.back)).map(|p| p.size);
@@ -195,6 +196,7 @@ impl Run {
         Traffic {
             rtt: first.map(|flow| flow.config.rtt),
             packet: flows.chain(pings).chain(udp).max().unwrap_or(0),
+            first: before_search.max().unwrap_or(0),
         }
     }
 }
@@ -204,6 +206,13 @@ fn largest_packet(flow: &Flow, link: usize) -> Option<u32> {
     let data = flow.config.route.crosses(link).then(|| flow.wire_bytes());
     let feedback = flow.config.back.filter(|back| back.route.crosses(link)).map(|back| back.size);
     data.max(feedback)
+}
+
+/// Returns the full packet that a flow sends over a link before it searches for larger ones.
+fn packet_before_search(flow: &Flow, link: usize) -> Option<u32> {
+    let FlowConfig { transport, recovery, route, .. } = &flow.config;
+    let larger = transport.mds() - recovery.first_datagram(transport.mds().into()) as u32;
+    route.crosses(link).then(|| flow.wire_bytes() - larger)
 }
 
 /// Replaces shares of the buffer by delays, and refuses them if there is no buffer.

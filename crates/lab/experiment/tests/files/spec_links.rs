@@ -50,6 +50,29 @@ fn losses_in_bursts() {
     refused("corrupt = { p = \"1 %\" }", "link.corrupt: ");
 }
 
+/// An MTU, with steps. It must pass the first packets of every flow, which have 1252 bytes and 42
+/// bytes of headers, or 1200 with a search for the MTU.
+#[test]
+fn largest_packets() {
+    let read = link("mtu = \"1400 B\"").unwrap();
+    assert_eq!((read.mtu, read.mtu_steps.is_empty()), (Some(Bytes(1400)), true));
+    let read = link("mtu = [[\"0 s\", \"1400 B\"], [\"3 s\", \"1000 B\"]]").unwrap();
+    assert_eq!(read.mtu, Some(Bytes(1400)));
+    assert_eq!(read.mtu_steps.0, [(Time::from_millis(3000), Bytes(1000))]);
+    assert_eq!(link("").unwrap().mtu, None);
+    assert!(link("mtu = \"1294 B\"").is_ok());
+    refused("mtu = \"1293 B\"", "link.mtu: an MTU of 1293 bytes drops every full packet");
+    refused("mtu = \"1293 B\"", "at least one packet of 1294 bytes must pass");
+    refused("mtu = \"0 B\"", "an MTU of 0 passes no packet");
+    let searching = |mtu: &str| {
+        let link = format!("queue = \"2 BDP\"\nmtu = \"{mtu}\"\n\n[[flow]]\nrecovery.mtu-search = true\n");
+        small("queue = \"2 BDP\"\n\n[[flow]]\n", &link).map_err(|problems| problems.to_string())
+    };
+    assert!(searching("1242 B").is_ok());
+    let said = searching("1241 B").unwrap_err();
+    assert!(said.contains("at least one packet of 1242 bytes must pass"), "{said}");
+}
+
 /// An axis may compare single losses with bursts, and reach into the table.
 #[test]
 fn losses_that_vary() {

@@ -85,6 +85,21 @@ fn idle_timeouts() {
     }
 }
 
+/// A search for the MTU, with what it cannot be combined with.
+#[test]
+fn searches_for_the_mtu() {
+    assert!(with("recovery.mtu-search = true").unwrap().mtu_search);
+    assert!(!with("").unwrap().mtu_search);
+    for (read, says) in [
+        (tcp("mtu-search = true"), "write the size of segments as `packet.mss`"),
+        (with("recovery = { mtu-search = true, offload = 16 }"), "remove one of them"),
+        (with("recovery.mtu-search = true\napplication = \"media\""), "media packets have one size"),
+    ] {
+        let said = read.expect_err(says).to_string();
+        assert!(said.contains(says), "{said}");
+    }
+}
+
 /// Groups of packets, with what they cannot be combined with.
 #[test]
 fn offload() {

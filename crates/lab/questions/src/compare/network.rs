@@ -162,6 +162,9 @@ fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
     if links().any(|link| !link.delay_steps.is_empty() || !link.limit_steps.is_empty()) {
         found.push("a delay or queue that changes".to_owned());
     }
+    if links().any(|link| link.mtu.is_some()) {
+        found.push("an MTU".to_owned());
+    }
     if links().any(|link| link.bursts.is_some()) {
         found.push("losses in bursts".to_owned());
     }

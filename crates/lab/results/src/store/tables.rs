@@ -38,6 +38,7 @@ const SERIES: [(&str, &str, &str); 15] = [
     ("goodput_mbit_s", "Mbit/s", "stream bytes received in the interval before the sample"),
     ("media_mbit_s", "Mbit/s", "video encoded in the interval before the sample"),
     ("owd_ms", "ms", "one-way delay of the last packet received in the interval before the sample"),
+    ("datagram_bytes", "bytes", "size of datagrams, with a search for the MTU of the path"),
     ("lost_packets", "packets", "packets declared lost since the start"),
     ("repeated_packets", "packets", "packets sent with data that was sent before, since the start"),
     ("ce_packets", "packets", "packets received with a CE mark since the start"),

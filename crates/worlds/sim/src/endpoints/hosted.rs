@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use recovery::Stats;
-use scenario::{End, FlowSample, FlowSnapshot, Record, Route};
+use scenario::{End, FlowSample, FlowSnapshot, Record, Route, trace_datagrams};
 use units::{Duration, Ecn, Time};
 
 use crate::endpoints::flow::Flow;
@@ -142,8 +142,9 @@ impl Hosted {
         record.started <= now && !self.is_done()
     }
 
-    /// Reports the controller's own variables.
+    /// Reports the controller's own variables, and the size of datagrams if it changes.
     pub(crate) fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        trace_datagrams(&self.stats(), put);
         if let Some(controller) = self.guest.controller() {
             controller.trace(put);
         }

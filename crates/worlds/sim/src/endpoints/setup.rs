@@ -68,7 +68,8 @@ impl Setup {
         let config = &self.config;
         let stamps = matches!(config.transport, Transport::Tcp { .. }) && config.ack.timestamps > 0;
         let unit = if stamps { config.ack.timestamp_granularity } else { Duration::ZERO };
-        let (recovery, controller) = (Arc::clone(&self.recovery), config.algorithm.build(path));
+        let recovery = Arc::clone(&self.recovery);
+        let controller = config.algorithm.build(recovery.first_path(path));
         let sender = match self.ends_handshake {
             true => Sender::with_spaces(recovery, controller, path, Role::Client),
             false => Sender::new(recovery, controller, path),

@@ -10,6 +10,7 @@ mod bulk;
 mod common;
 mod exact;
 mod faults;
+mod mtu;
 mod outages;
 mod paths;
 mod pauses;

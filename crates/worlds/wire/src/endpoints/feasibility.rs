@@ -188,6 +188,7 @@ fn check_datagram(datagram: u32) -> Result<(), String> {
 fn shifted(mut link: LinkConfig, by: Duration) -> LinkConfig {
     link.delay_steps.0.iter_mut().for_each(|step| step.0 += by);
     link.limit_steps.0.iter_mut().for_each(|step| step.0 += by);
+    link.mtu_steps.0.iter_mut().for_each(|step| step.0 += by);
     match &mut link.rate {
         RateModel::Constant(_) | RateModel::Aggregates(_) => {}
         RateModel::Steps(steps) => steps.iter_mut().for_each(|step| step.0 += by),
@@ -202,7 +203,7 @@ fn shifted(mut link: LinkConfig, by: Duration) -> LinkConfig {
 #[cfg(test)]
 mod tests {
     use link::{Limit, Steps};
-    use units::{Rate, Time};
+    use units::{Bytes, Rate, Time};
 
     use super::*;
 
@@ -266,11 +267,13 @@ mod tests {
             rate: RateModel::Steps(vec![(at(0), Rate(9)), (at(5), Rate(8))]),
             delay_steps: Steps(vec![(at(6), Duration(1))]),
             limit_steps: Steps(vec![(at(7), Limit::Packets(3))]),
+            mtu_steps: Steps(vec![(at(8), Bytes(1300))]),
             ..LinkConfig::plain(Rate(1))
         };
         let link = shifted(link, Duration::from_millis(100));
         assert_eq!(link.rate, RateModel::Steps(vec![(at(100), Rate(9)), (at(105), Rate(8))]));
         assert_eq!((link.delay_steps.0[0].0, link.limit_steps.0[0].0), (at(106), at(107)));
+        assert_eq!(link.mtu_steps.0[0].0, at(108));
         let file = link::TraceFile { trace: "a.down".to_owned(), sha256: None };
         let trace = link::Trace::new(file, std::sync::Arc::new(link::Recording::parse("1\n7").unwrap()));
         let link = LinkConfig { rate: RateModel::Trace(trace), ..LinkConfig::plain(Rate(1)) };

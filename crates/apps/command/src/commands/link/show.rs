@@ -2,7 +2,7 @@
 
 use experiment::printable::counted;
 use link::{Limit, LinkConfig, RateModel};
-use units::{Duration, Rate};
+use units::{Bytes, Duration, Rate};
 use wire::emu::validity::Audit;
 use wire::emu::{SideReport, Snapshot};
 
@@ -57,6 +57,7 @@ pub(crate) fn direction(name: &str, side: &SideReport, elapsed: Duration) -> Str
         ("outage", c.dropped_outage),
         ("blackhole", c.dropped_blackhole),
         ("listed", c.dropped_listed),
+        ("larger than the MTU", c.dropped_too_large),
     ];
     let reasons: Vec<String> =
         reasons.iter().filter(|r| r.1.packets > 0).map(|r| format!("{} {}", r.0, r.1.packets)).collect();
@@ -113,7 +114,9 @@ pub(crate) fn link(config: &LinkConfig) -> String {
     };
     let more = |steps: usize| if steps > 0 { format!(" and {steps} more steps") } else { String::new() };
     let (delays, limits) = (more(config.delay_steps.0.len()), more(config.limit_steps.0.len()));
-    format!("{rate}, {}{delays} one way, queue {limit}{limits}, {}", config.delay, config.aqm.name())
+    let largest = |mtu: Bytes| format!(", MTU {} bytes{}", mtu.0, more(config.mtu_steps.0.len()));
+    let (delay, aqm, mtu) = (config.delay, config.aqm.name(), config.mtu.map(largest).unwrap_or_default());
+    format!("{rate}, {delay}{delays} one way, queue {limit}{limits}, {aqm}{mtu}")
 }
 
 #[cfg(test)]

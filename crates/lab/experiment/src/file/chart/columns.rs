@@ -10,7 +10,7 @@ use crate::file::cursor::Cursor;
 use crate::file::vary::Case;
 
 /// Columns of each flow.
-const FLOW_COLUMNS: [&str; 8] = [
+const FLOW_COLUMNS: [&str; 9] = [
     "cwnd_bytes",
     "bytes_in_flight",
     "pacing_rate_mbit_s",
@@ -19,6 +19,7 @@ const FLOW_COLUMNS: [&str; 8] = [
     "goodput_mbit_s",
     "media_mbit_s",
     "owd_ms",
+    "datagram_bytes",
 ];
 /// Columns of the path, repeated for each flow.
 const PATH_COLUMNS: [&str; 4] = ["queue_bytes", "drops", "ping_ms", "udp_mbit_s"];

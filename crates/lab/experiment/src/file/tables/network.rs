@@ -80,6 +80,11 @@ table! {
         /// Extra random delay that preserves the order of packets, uniform from 0 to this, `"5
         /// ms"`, or `{ up-to = "5 ms", correlation = "75 %", order = "flow" }`.
         jitter: Jitter = Jitter::UpTo(Duration::ZERO), jitter::jitter;
+        /// Largest packet that passes, `"1400 B"`, or steps `[["0 s", "1400 B"], ["30 s", "1300
+        /// B"]]`; larger ones are dropped before the queue. Default: no limit. It counts the bytes
+        /// on the wire, with the `overhead` of the flow: an Ethernet with an IP MTU of 1500 bytes
+        /// passes 1514 bytes.
+        mtu: Option<Changing<Bytes>> = None, mtu;
         /// Probability of random loss before the queue, `"0.1 %"`, or losses in bursts, by packet
         /// `{ p = "1 %", r = "10 %" }` or by time `{ bad-time = "17 ms", good-time = "600 ms" }`.
         loss: Loss = Loss::Share(Share(0.0)), bursts::loss;
@@ -116,6 +121,14 @@ fn bucket(cursor: &Cursor<'_>) -> Result<Bytes, Diagnostic> {
     values::within(|burst| *burst <= MAX_BURST, |burst: &Bytes| format!("{burst} is too large"), &right)(
         cursor,
     )
+}
+
+fn mtu(cursor: &Cursor<'_>) -> Result<Option<Changing<Bytes>>, Diagnostic> {
+    let sizes = values::changing(cursor, "mtu", "\"1400 B\"")?;
+    match sizes.later().values(sizes.first()).any(|size| size == Bytes(0)) {
+        true => Err(cursor.invalid("an MTU of 0 passes no packet", "must be above 0, like \"1400 B\"")),
+        false => Ok(Some(sizes)),
+    }
 }
 
 fn counts(cursor: &Cursor<'_>) -> Result<LimitCounts, Diagnostic> {

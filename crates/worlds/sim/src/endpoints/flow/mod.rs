@@ -1,5 +1,6 @@
 //! One flow: application, sender, return path, receiver, and counters.
 
+mod larger_datagrams;
 mod opening;
 mod receiving_end;
 mod scheduled;
@@ -10,7 +11,9 @@ use std::collections::VecDeque;
 use congestion::PathInfo;
 use recovery::{AckEffects, IdleTimer, Paced, Reassembly, Sender, Stats};
 use scenario::guest::Snapshot;
-use scenario::{Back, FlowConfig, FlowSample, FlowSnapshot, Record, Route, Scenario, Source, Transport};
+use scenario::{
+    Back, FlowConfig, FlowSample, FlowSnapshot, Record, Route, Scenario, Source, Transport, trace_datagrams,
+};
 use units::{Duration, Time};
 
 use crate::endpoints::ack_jitter::AckJitter;
@@ -72,6 +75,8 @@ pub(crate) struct Flow {
     propagation_delay: Duration,
     /// Number of packets that links store. If an AQM drops one, it is never subtracted.
     stored: u32,
+    /// Whether it searches for the MTU of the path, so that `transport` changes.
+    searches: bool,
     /// Packets that the sender has scheduled, and those in transit over a single link that stay
     /// with the flow.
     scheduled: Scheduled,
@@ -164,6 +169,7 @@ impl Flow {
             stored: 0,
             ahead: false,
             small_last_packet: config.recovery.small_last_packet,
+            searches: config.recovery.mtu_search,
             propagation_delay: forward - delay,
             back: AckPath::new(
                 feedback_id,
@@ -195,8 +201,10 @@ impl Flow {
         self.closed = stats;
     }
 
-    pub(crate) fn sender(&self) -> &Sender<Chunk> {
-        &self.sender
+    /// Reports the controller's own variables, and the size of datagrams if it changes.
+    pub(crate) fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        trace_datagrams(self.sender.stats(), put);
+        self.sender.controller().trace(put);
     }
 
     /// Returns the state at the time of a sample, or `None` if it has not changed since the

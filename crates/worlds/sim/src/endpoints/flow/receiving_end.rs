@@ -129,8 +129,8 @@ impl Flow {
         let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
         let (fresh, mut must_ack, contiguous) = self.receiver.on_packet(now, data);
         must_ack |= self.written == 0 && self.setup.ends_handshake;
-        let bytes = self.transport.window_bytes(data.chunk.len);
-        self.record.on_packet(now, || data.arrival(bytes));
+        let transport = self.transport;
+        self.record.on_packet(now, || data.arrival(transport));
         let stream = self.source.is_reliable().then_some((end, contiguous));
         self.record.on_received(now, now - data.sent, fresh, data.ecn, stream);
         if self.source.on_received(now, (start, end), contiguous, &mut self.record) {

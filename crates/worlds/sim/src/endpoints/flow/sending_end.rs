@@ -10,13 +10,13 @@ use link::{QueueTime, Transit};
 use recovery::{AckEffects, Payload, SendDecision, SpaceId};
 use scenario::trace::Metrics;
 use scenario::{Route, SentPacket, allowed_rate};
-use units::Time;
+use units::{Ecn, Time};
 
 use super::scheduled::Packet;
 use super::{Flow, Shared, Stage};
 use crate::endpoints::handshake::{Handshake, NO_STREAM};
 use crate::engine::links::Links;
-use crate::packet::{ACK_ALONE, Chunk, Content, Feedback};
+use crate::packet::{ACK_ALONE, Chunk, Content, Feedback, MTU_PROBE};
 
 /// Number of scheduled packets at which a sender stops running ahead.
 const AHEAD: usize = 32;
@@ -245,7 +245,7 @@ impl Flow {
         }
         for &(pn, detection, chunk) in &effects.lost {
             self.record.on_lost(now, pn, detection);
-            if chunk == NO_STREAM {
+            if chunk == NO_STREAM || (self.searches && chunk == MTU_PROBE) {
                 continue;
             }
             if !self.source.is_reliable() {
@@ -264,7 +264,10 @@ impl Flow {
     /// a PING.
     fn probe(&mut self) {
         if self.source.is_reliable() {
-            self.sender.probe_payload().into_iter().for_each(|chunk| self.resend.push_back(chunk));
+            // A probe for the MTU, alone in flight, is repeated as a PING of the usual size.
+            let ping = self.searches.then_some(MTU_PROBE);
+            let chunk = self.sender.probe_payload().or(ping);
+            chunk.into_iter().for_each(|chunk| self.resend.push_back(chunk));
         } else {
             self.resend.push_back(Chunk { offset: self.fresh, len: 0 });
         }
@@ -293,11 +296,17 @@ impl Flow {
             return self.wait_for_handshake(now, links);
         }
         loop {
+            if self.searches && self.waits_for_mtu_probe(now) {
+                return;
+            }
             let repeat = self.resend.front();
             let Some(mut chunk) = repeat.or_else(|| self.fresh_chunk(now)) else {
                 self.sender.mark_app_limited();
                 return;
             };
+            if self.searches {
+                chunk.len = chunk.len.min(self.transport.payload());
+            }
             let mut bytes = u64::from(self.transport.window_bytes(chunk.len));
             if self.setup.recovery.offload.is_on() {
                 let waiting = if repeat.is_some() { 0 } else { self.waiting(now) };
@@ -346,7 +355,19 @@ impl Flow {
 
     fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool) {
         let size = self.transport.wire_bytes(chunk.len) + self.end_handshake(now);
-        let (pn, ecn) = self.sender.on_sent(now, bytes, chunk, repeat);
+        let sent = self.sender.on_sent(now, bytes, chunk, repeat);
+        self.schedule(now, (chunk, bytes, size), sent, repeat);
+    }
+
+    /// Schedules the departure of a packet that loss recovery has recorded.
+    #[inline(always)]
+    pub(super) fn schedule(
+        &mut self,
+        now: Time,
+        (chunk, bytes, size): (Chunk, u64, u32),
+        (pn, ecn): (u64, Ecn),
+        repeat: bool,
+    ) {
         if let Some(idle) = &mut self.idle {
             idle.on_sent(now);
         }

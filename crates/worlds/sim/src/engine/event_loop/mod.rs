@@ -233,7 +233,7 @@ impl World {
             }
             match flow.sample(now, &mut self.shared) {
                 Some(sample) => {
-                    sampler.sample_flow(number, &sample, |put| flow.sender().controller().trace(put));
+                    sampler.sample_flow(number, &sample, |put| flow.trace(put));
                 }
                 None => sampler.repeat_flow(number),
             }

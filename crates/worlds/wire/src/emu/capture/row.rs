@@ -7,7 +7,7 @@
 //! flow         hash of addresses, protocol and ports
 //! departure_ns when its last bit left the queue
 //! queue_delay_ns   departure - arrival: waiting and transmission, no propagation
-//! fate         delivered, queue-full, aqm, random, outage, blackhole, listed, damaged (delivered with a wrong bit), memory, held
+//! fate         delivered, queue-full, aqm, random, outage, blackhole, listed, too-large, damaged (delivered with a wrong bit), memory, held
 //!              when the run ended; a copy that the link has made has no row
 //! end_ns       when it was handed over or dropped, or the run ended
 //! late_ns      how much after it was due
@@ -133,6 +133,7 @@ fn word(reason: DropReason) -> &'static str {
         DropReason::Aqm => "aqm",
         DropReason::Blackhole => "blackhole",
         DropReason::Listed => "listed",
+        DropReason::TooLarge => "too-large",
         DropReason::Damaged => "damaged",
     }
 }
