@@ -29,7 +29,7 @@ const REPETITION: &str = "repetition, from 0";
 const FLOW: &str = "number of the flow in its run, from 0";
 
 /// Columns of the series with unit and description. All others are variables of controllers.
-const SERIES: [(&str, &str, &str); 15] = [
+const SERIES: [(&str, &str, &str); 16] = [
     ("cwnd_bytes", "bytes", "congestion window"),
     ("bytes_in_flight", "bytes", "sent, and neither acknowledged nor declared lost"),
     ("pacing_rate_mbit_s", "Mbit/s", "rate of the pacer; missing while nothing is paced"),
