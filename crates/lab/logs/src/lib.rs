@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod capture;
 mod error;
 pub mod event;
 

@@ -21,7 +21,7 @@ mod keys;
 mod packet;
 mod stream;
 
-pub use connection::{Datagram, Place, Reader};
+pub use connection::{Datagram, Part, Place, Reader, Session};
 pub use flight::{Acknowledged, Departed, Flight};
 pub use key_log::{KeyLog, Random, Secrets};
 pub use keys::Suite;
