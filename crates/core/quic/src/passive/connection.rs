@@ -162,6 +162,7 @@ const MAX_TOKENS: usize = 64;
 pub struct Session {
     sides: [Direction; 2],
     tokens: Vec<[u8; 16]>,
+    retry: Option<ConnectionId>,
     /// True once the client's random and the cipher suite are known, and so the secrets.
     keyed: bool,
 }
@@ -170,11 +171,6 @@ impl Session {
     /// Returns the random of the ClientHello, once it was captured.
     pub fn random(&self) -> Option<Random> {
         self.sides[Side::Client as usize].hello.random()
-    }
-
-    /// Reports whether the whole ClientHello was captured.
-    pub fn has_client_hello(&self) -> bool {
-        self.sides[Side::Client as usize].hello.is_complete()
     }
 
     /// Returns the transport parameters of an end, once they were captured and decrypted.
@@ -204,7 +200,7 @@ impl Session {
             let at = match header::parse(&usual, self.id_len(from.peer())) {
                 Ok(Parsed::Protected(at)) => at,
                 Ok(Parsed::Retry(retry)) => {
-                    self.derive_initial(&retry.source);
+                    self.on_retry(retry.source);
                     parts.push(Part::Retry(retry.source));
                     break;
                 }
@@ -230,6 +226,16 @@ impl Session {
     /// Reports whether a datagram ends with a known stateless reset token.
     fn is_reset(&self, payload: &[u8]) -> bool {
         payload.last_chunk::<16>().is_some_and(|token| self.tokens.contains(token))
+    }
+
+    /// Begins again. A client accepts one Retry, which may be captured more than once. aioquic then
+    /// sends a ClientHello with another random.
+    fn on_retry(&mut self, source: ConnectionId) {
+        if self.retry.is_none() {
+            self.retry = Some(source);
+            self.derive_initial(&source);
+            self.sides[Side::Client as usize].hello = Hello::default();
+        }
     }
 
     /// Derives the Initial keys (RFC 9001 section 5.2).

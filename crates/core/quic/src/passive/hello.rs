@@ -84,11 +84,6 @@ impl Hello {
         })
     }
 
-    /// Reports whether the ClientHello is complete.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.message(CLIENT_HELLO).is_some()
-    }
-
     /// Returns the transport parameters of a ClientHello or of EncryptedExtensions.
     pub(crate) fn parameters(&self, from: Side) -> Option<TransportParameters> {
         let kind = if from == Side::Client { CLIENT_HELLO } else { ENCRYPTED_EXTENSIONS };

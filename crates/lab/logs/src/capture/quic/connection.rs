@@ -140,12 +140,14 @@ impl Connection {
 
     /// Returns the source of events, once it is known whether there are keys.
     fn find_source(&self, log: &KeyLog) -> Option<Source> {
-        let secrets = self.session.random().map(|random| log.secrets(&random));
+        let random = self.session.random();
+        let secrets = random.and_then(|random| log.secrets(&random));
+        let is_last = self.held.len() >= HELD || self.begins_later || log.is_empty();
         match secrets {
-            Some(Some(secrets)) if secrets.application(Side::Client).is_some() => Some(Source::Capture),
-            Some(_) => Some(Source::Encrypted),
-            None if log.is_empty() || self.begins_later || self.held.len() >= HELD => Some(Source::Encrypted),
-            None => None,
+            Some(secrets) if secrets.application(Side::Client).is_some() => Some(Source::Capture),
+            // A ClientHello after a Retry may have another random.
+            _ if is_last || self.session.suite().is_some() => Some(Source::Encrypted),
+            _ => None,
         }
     }
 
