@@ -207,8 +207,9 @@ fn begin(
         }
         Header::Long(Long { is_negotiation: true, .. }) => None,
         Header::Long(long) if long.level == Some(Level::Initial) => {
-            let from = if is_clients(datagram, log) { Side::Client } else { by_port };
-            let id = (from == Side::Client).then_some(long.destination);
+            let is_first = is_first(datagram, log);
+            let from = if is_first == Some(true) { Side::Client } else { by_port };
+            let id = (from == Side::Client && is_first != Some(false)).then_some(long.destination);
             Some((Session::default(), from, id))
         }
         Header::Long(long) => {
@@ -218,8 +219,15 @@ fn begin(
     }
 }
 
-/// Reports whether an Initial can be decrypted as the client's first one.
-fn is_clients(datagram: &Datagram<'_>, log: &KeyLog) -> bool {
+/// Reports whether an Initial is the first one of a client, whose keys follow from its IDs. Returns
+/// `None` if it was cut, or if the reader does not know the keys of its version.
+fn is_first(datagram: &Datagram<'_>, log: &KeyLog) -> Option<bool> {
+    if datagram.is_cut {
+        return None;
+    }
     let parts = Session::default().read(log, 0, Side::Client, datagram.payload);
-    matches!(parts.first(), Some(Part::Protected { packet: Some(_), .. }))
+    match parts.first()? {
+        Part::Protected { packet, .. } => Some(packet.is_some()),
+        _ => None,
+    }
 }
