@@ -19,7 +19,7 @@ const TRANSPORT_PARAMETERS: u16 = 0x39;
 const BEFORE_RANDOM: usize = 1 + 3 + 2;
 /// Bytes of a hello that are needed: up to a session ID of 32 bytes and the cipher suite after it.
 const NEEDED: usize = BEFORE_RANDOM + 32 + 1 + 32 + 2;
-/// Highest stream offset that is kept, in bytes. A ClientHello with post-quantum keys has less than
+/// Highest stream offset that is kept, and largest number of bytes. A ClientHello with post-quantum keys has less than
 /// two kilobytes.
 const MAX_OFFSET: u64 = 16 << 10;
 /// Largest number of pieces that are kept. Clients that shuffle their hello send some twenty.
@@ -29,17 +29,19 @@ const MAX_PIECES: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hello {
     pieces: BTreeMap<u64, Vec<u8>>,
+    /// Number of bytes in the pieces.
+    size: usize,
 }
 
 impl Hello {
     /// Adds the data of a CRYPTO frame.
     pub(crate) fn take(&mut self, offset: u64, data: &[u8]) {
-        let fits = self.pieces.len() < MAX_PIECES || self.pieces.contains_key(&offset);
-        if offset < MAX_OFFSET && fits {
-            let longest = self.pieces.entry(offset).or_default();
-            if longest.len() < data.len() {
-                *longest = data.to_vec();
-            }
+        let known = self.pieces.get(&offset).map(Vec::len);
+        let is_longer = known.is_none_or(|known| known < data.len());
+        let fits = self.size + data.len() <= MAX_OFFSET as usize && self.pieces.len() < MAX_PIECES;
+        if offset < MAX_OFFSET && is_longer && fits {
+            self.size += data.len() - known.unwrap_or(0);
+            self.pieces.insert(offset, data.to_vec());
         }
     }
 
@@ -163,6 +165,10 @@ mod tests {
         assert_eq!(hello.parameters(Side::Server), None, "incomplete");
         hello.take(12, &[7, 99]);
         assert_eq!(hello.parameters(Side::Server).unwrap().max_ack_delay, 7);
+        // Pieces that overlap take no more memory than others.
+        let mut many = Hello::default();
+        (0..100).for_each(|offset| many.take(offset, &[1; 1000]));
+        assert_eq!((many.pieces.len(), many.size), (16, 16_000));
         let mut far = Hello::default();
         far.take(u64::MAX - 1, &[1; 5]);
         assert_eq!(far.random(), None);

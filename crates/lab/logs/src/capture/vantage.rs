@@ -20,7 +20,7 @@ const ENOUGH: u32 = 4;
 /// Number of answers after which the reader gives up.
 const MOST: u32 = 4096;
 /// Largest number of packets of each end that wait for an answer.
-const WAITING: usize = 1024;
+const WAITING: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct Vantage {

@@ -5,7 +5,7 @@ use quic::Side;
 use units::{Ecn, Time};
 
 use crate::build::{self, ACK, CLIENT, FIN, RAW, RST, SERVER, SYN, Segment};
-use crate::recorder::{Connection, read};
+use crate::recorder::{Connection, Packet, read};
 
 /// Sequence numbers of both ends, shortly before they wrap.
 const ISN: [u32; 2] = [u32::MAX - 100, u32::MAX];
@@ -118,7 +118,7 @@ fn long_streams() {
         more.push((100 * n + 40, Segment::new(false, ACK, s(0), c((n * step + 1000) as u32))));
     }
     let all = with(more);
-    let data: Vec<_> = all[0].packets.iter().filter_map(|p| p.data()).collect();
+    let data: Vec<_> = all[0].packets.iter().filter_map(Packet::data).collect();
     assert_eq!(data, (1..=6).map(|n| (n * step, 1000)).collect::<Vec<_>>());
     let holes = [0, 1000, 1000, 1000, 1000, 1000].map(|known| Gap::Missed(Some(step - known)));
     assert_eq!(all[0].gaps, holes);
@@ -306,7 +306,7 @@ fn linux_as_tshark_reads_it() {
         true
     });
     assert_eq!((compared.count(), lines.len()), (packets.len(), packets.len()));
-    let control = |packet: &&&crate::recorder::Packet| packet.control == Control::Opens;
+    let control = |packet: &&&Packet| packet.control == Control::Opens;
     assert_eq!(packets.iter().filter(control).count(), 2);
     assert!(packets[0].at > Time::from_millis(1_700_000_000_000));
 }

@@ -1,7 +1,7 @@
 //! Ranges of a stream that were captured, above the offset up to which they were checked.
 
 /// Largest number of ranges. Beyond it the lowest is forgotten.
-const MOST: usize = 512;
+const MOST: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct Ranges {
