@@ -12,7 +12,8 @@ const KEYS: &str = include_str!("../../crates/lab/logs/tests/captures/quic.keys"
 /// Header of a pcap file in little endian, with nanoseconds and raw IP.
 const HEADER: [u8; 24] =
     [0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0];
-/// Largest number of events per byte: a datagram may hold packets of seven bytes, and each has three.
+/// Largest number of events per byte: a datagram may hold packets of seven bytes, and each has
+/// three.
 const EVENTS: usize = 4;
 
 #[derive(Default)]

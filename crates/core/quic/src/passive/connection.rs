@@ -156,8 +156,8 @@ const MAX_TOKENS: usize = 64;
 
 /// Keys and handshake of one connection.
 ///
-/// The reader is passive: it sends no response, checks nothing and refuses nothing. It does not read
-/// versions other than 1.
+/// The reader is passive: it sends no response, checks nothing and refuses nothing. It does not
+/// read versions other than 1.
 #[derive(Default)]
 pub struct Session {
     sides: [Direction; 2],
@@ -188,8 +188,8 @@ impl Session {
         self.sides[Side::Server as usize].hello.suite()
     }
 
-    /// Decrypts the packets of a datagram. Returns them in their order. `point` numbers the place of
-    /// the capture: packet numbers rise at each place by themselves.
+    /// Decrypts the packets of a datagram. Returns them in their order. `point` numbers the place
+    /// of the capture: packet numbers rise at each place by themselves.
     pub fn read(&mut self, log: &KeyLog, point: usize, from: Side, payload: &[u8]) -> Vec<Part> {
         let mut parts = Vec::new();
         let mut rest = payload;
@@ -388,6 +388,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::Writer;
 
     /// RFC 9287: the bit may have any value. It is set only for the parser.
     #[test]
@@ -396,6 +397,53 @@ mod tests {
         assert_eq!(with_fixed_bit(&[0x1d])[..], [0x5d]);
         assert!(matches!(with_fixed_bit(&[0x40, 7]), Cow::Borrowed([0x40, 7])));
         assert!(with_fixed_bit(&[]).is_empty());
+    }
+
+    /// A 0-RTT packet of each suite: its secret is in the log, and its suite is tried.
+    #[test]
+    fn early_data() {
+        let client = ConnectionId::new(&[1; 8]).unwrap();
+        for (suite, length) in [(Suite::Aes128Gcm, 32), (Suite::Aes256Gcm, 48), (Suite::ChaCha20Poly1305, 32)]
+        {
+            let log = format!("CLIENT_EARLY_TRAFFIC_SECRET {} {}", "09".repeat(32), "0a".repeat(length));
+            let outgoing = header::Outgoing {
+                level: Level::ZeroRtt,
+                destination: client,
+                source: ConnectionId::EMPTY,
+                token: &[],
+                number: 2,
+                number_len: 1,
+                key_phase: false,
+                spin: false,
+            };
+            let keys = suite.keys(&vec![10; length], &vec![10; length]).unwrap();
+            let mut packet = vec![0; 80];
+            let mut writer = Writer::new(&mut packet);
+            let placed = outgoing.encode(&mut writer).unwrap();
+            // STREAM frame with a length: 10 bytes of stream 4.
+            writer.bytes(&[0x0a, 4, 10]);
+            writer.bytes(&[0; 42]);
+            keys::seal(&*keys.header, &*keys.packet, &mut packet, &placed).unwrap();
+
+            let mut session = Session::default();
+            let log = KeyLog::parse(&log);
+            let level = |parts: &[Part]| match parts {
+                [Part::Protected { level, packet, .. }] => {
+                    (*level, packet.as_ref().map(|p| p.pieces.clone()))
+                }
+                other => panic!("{other:?}"),
+            };
+            let parts = session.read(&log, 0, Side::Client, &packet);
+            assert_eq!(level(&parts), (Level::ZeroRtt, None), "no ClientHello yet");
+            let mut hello = vec![1, 0, 0, 90, 3, 3];
+            hello.extend([9; 80]);
+            session.sides[0].hello.take(0, &hello);
+            for _ in 0..2 {
+                let parts = session.read(&log, 0, Side::Client, &packet);
+                let piece = super::super::packet::Piece { stream: 4, offset: 0, len: 10, fin: false };
+                assert_eq!(level(&parts), (Level::ZeroRtt, Some(vec![piece])));
+            }
+        }
     }
 
     /// Zeros after the last packet are not a packet. Anything else that cannot be decrypted is

@@ -19,8 +19,8 @@ const TRANSPORT_PARAMETERS: u16 = 0x39;
 const BEFORE_RANDOM: usize = 1 + 3 + 2;
 /// Bytes of a hello that are needed: up to a session ID of 32 bytes and the cipher suite after it.
 const NEEDED: usize = BEFORE_RANDOM + 32 + 1 + 32 + 2;
-/// Highest stream offset that is kept, and largest number of bytes. A ClientHello with post-quantum keys has less than
-/// two kilobytes.
+/// Highest stream offset that is kept, and largest number of bytes. A ClientHello with post-quantum
+/// keys has less than two kilobytes.
 const MAX_OFFSET: u64 = 16 << 10;
 /// Largest number of pieces that are kept. Clients that shuffle their hello send some twenty.
 const MAX_PIECES: usize = 256;

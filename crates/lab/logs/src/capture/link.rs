@@ -31,8 +31,8 @@ pub(super) const fn is_loopback(link: u32) -> bool {
     matches!(link, 0 | 108)
 }
 
-/// Returns the IP packet of a frame. Returns `None` for other protocols, and for frames that are cut
-/// before it.
+/// Returns the IP packet of a frame. Returns `None` for other protocols, and for frames that are
+/// cut before it.
 pub(super) fn find(link: u32, frame: &[u8]) -> Option<Inner<'_>> {
     let (ip, device) = match link {
         1 => (ethertype(number(frame, 12)?, frame.get(14..)?)?, 0),

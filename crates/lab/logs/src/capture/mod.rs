@@ -11,8 +11,8 @@
 //! vantage.rs  the end nearest to the capture
 //! ```
 //!
-//! Each interface has connections of its own. If a file holds both ends of a connection, as those of
-//! the emulator do, they share an identity.
+//! Each interface has connections of its own. If a file holds both ends of a connection, as those
+//! of the emulator do, they share an identity.
 
 mod file;
 mod ip;
@@ -44,8 +44,8 @@ const NAME: usize = 64;
 /// Largest number of interfaces whose names are kept.
 const NAMES: usize = 1024;
 
-/// Reports whether a file begins as a packet capture does: pcap in any form, or pcapng. `first_bytes`
-/// are the first 12 bytes or more.
+/// Reports whether a file begins as a packet capture does: pcap in any form, or pcapng.
+/// `first_bytes` are the first 12 bytes or more.
 pub fn looks_like(first_bytes: &[u8]) -> bool {
     file::looks_like(first_bytes)
 }

@@ -1,10 +1,10 @@
 //! Finds the end nearest to a capture.
 //!
-//! A packet that passes the capture is answered by the other end. The time up to the answer is twice
-//! the way between the capture and that end, and the end's own delay. The smallest such time of each
-//! end is compared: the nearer end must be [`RATIO`] times faster, and the farther one must take
-//! [`LEAST`]. The two answers of a handshake suffice, because ends give them at once. Later answers
-//! may wait for data or for an ACK timer, so [`ENOUGH`] of each end are needed.
+//! A packet that passes the capture is answered by the other end. The time up to the answer is
+//! twice the way between the capture and that end, and the end's own delay. The smallest such time
+//! of each end is compared: the nearer end must be [`RATIO`] times faster, and the farther one must
+//! take [`LEAST`]. The two answers of a handshake suffice, because ends give them at once. Later
+//! answers may wait for data or for an ACK timer, so [`ENOUGH`] of each end are needed.
 
 use std::collections::VecDeque;
 
@@ -121,8 +121,8 @@ mod tests {
         vantage
     }
 
-    /// The near end answers after twice its way `w`, the far end after 40 ms - 2 `w`. The ratio is 4
-    /// at `w` = 4 ms.
+    /// The near end answers after twice its way `w`, the far end after 40 ms - 2 `w`. The ratio is
+    /// 4 at `w` = 4 ms.
     #[test]
     fn four_to_one() {
         assert_eq!(handshake(10).verdict(), Some(Side::Client));

@@ -146,7 +146,8 @@ impl View {
     }
 }
 
-/// Returns the client of a connection whose beginning is not captured: the end with the higher port.
+/// Returns the client of a connection whose beginning is not captured: the end with the higher
+/// port.
 pub(super) fn is_client(port: u16, peer: u16) -> Side {
     if port >= peer { Side::Client } else { Side::Server }
 }

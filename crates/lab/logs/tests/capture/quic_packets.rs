@@ -1,5 +1,5 @@
-//! QUIC: a capture of aioquic with a Retry, a ClientHello that changes after it, two key updates and
-//! a change of connection IDs.
+//! QUIC: a capture of aioquic with a Retry, a ClientHello that changes after it, two key updates
+//! and a change of connection IDs.
 
 use ackclock_logs::event::{Control, Gap, Protocol, Source};
 use quic::passive::{KeyLog, Part, Session};
@@ -198,6 +198,27 @@ fn cut_datagrams_and_version_2() {
     let connection = one(&second, Some(&keys()));
     assert_eq!((connection.about.source, &*connection.about.identity), (Source::Encrypted, IDENTITY));
     assert_eq!((connection.packets.len(), connection.packets[0].control), (23, Control::Opens));
+}
+
+/// Three datagrams of the server that offload has joined: 1200, 1200 and 202 bytes.
+#[test]
+fn joined_datagrams() {
+    let mut all: Vec<_> = build::packets(FILE).into_iter().map(|(at, data)| (at * 1000, data, 0)).collect();
+    let more = [9, 10].map(|n| all[n].1.split_off(HEADERS)).concat();
+    all[7].1.extend(more);
+    let total = all[7].1.len() as u16;
+    all[7].1[2..4].copy_from_slice(&total.to_be_bytes());
+    all[7].1[24..26].copy_from_slice(&(total - 20).to_be_bytes());
+    all.drain(9..11);
+    all.iter_mut().for_each(|packet| packet.2 = packet.1.len());
+    let connection = one(&build::pcap(RAW, &all), Some(&keys()));
+    assert_eq!(connection.gaps, [Gap::Joined(2630)]);
+    assert_eq!((stream_bytes(&connection, Side::Server), connection.packets.len()), (4700, 26));
+    let joined = connection.packets.iter().filter(|packet| packet.at.0 == all[7].0);
+    assert_eq!(joined.map(|packet| packet.wire).collect::<Vec<_>>(), [1228, 1228, 230].map(Some));
+    let sealed = one(&build::pcap(RAW, &all), None);
+    assert_eq!((sealed.packets.len(), sealed.gaps.len()), (24, 2), "{:?}", sealed.gaps);
+    assert!(sealed.has(&Gap::Joined(2630)));
 }
 
 #[test]

@@ -11,7 +11,8 @@ use crate::recorder::{Connection, Packet, read};
 const ISN: [u32; 2] = [u32::MAX - 100, u32::MAX];
 const MSS: [u8; 4] = [2, 4, 5, 180];
 
-/// A handshake from 0 ms to 40 ms, captured `way` milliseconds from the client, with scales 7 and 2.
+/// A handshake from 0 ms to 40 ms, captured `way` milliseconds from the client, with scales 7 and
+/// 2.
 fn handshake(way: u64) -> Vec<(u64, Segment)> {
     let offers = |scale| [MSS.as_slice(), &[1, 3, 3, scale]].concat();
     let [c, s] = ISN.map(|isn| isn.wrapping_add(1));

@@ -4,21 +4,21 @@ use units::Time;
 
 /// Packet as it was captured.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::capture) struct Frame<'a> {
+pub(crate) struct Frame<'a> {
     /// Time since 1970. `None` if the file has no times.
-    pub(in crate::capture) at: Option<Time>,
+    pub(crate) at: Option<Time>,
     /// Interface, from 0. Interfaces of later sections have other numbers.
-    pub(in crate::capture) interface: u32,
+    pub(crate) interface: u32,
     /// Type of the link layer, a number of <https://www.tcpdump.org/linktypes.html>.
-    pub(in crate::capture) link: u32,
+    pub(crate) link: u32,
     /// Bytes that were captured.
-    pub(in crate::capture) data: &'a [u8],
+    pub(crate) data: &'a [u8],
     /// Size on the link, in bytes.
-    pub(in crate::capture) length: u32,
+    pub(crate) length: u32,
 }
 
 /// Receives the records of a file.
-pub(in crate::capture) trait Records {
+pub(crate) trait Records {
     /// Receives a packet. `offset` is the position after its record. Returns false to stop.
     fn frame(&mut self, frame: &Frame<'_>, offset: u64) -> bool;
     /// Receives the name of an interface.

@@ -13,6 +13,11 @@ use crate::capture::origin::{Origin, Path};
 use crate::capture::view::{End, File, View};
 use crate::event::{About, Ack, Control, Event, Gap, Packet, Parameters, Protocol, Sink, Source};
 
+/// Largest IP packet of an Ethernet, in bytes. Larger ones are datagrams that offload joined, or the
+/// packets of links without that limit.
+const ETHERNET: u32 = 1500;
+/// Sizes of joined datagrams that are tried, in bytes. A decrypted packet tells the right one.
+const SIZES: std::ops::RangeInclusive<usize> = 1200..=1500;
 /// Number of datagrams that wait until the keys are found or missed.
 const HELD: usize = 8;
 /// Largest number of interfaces that see one connection.
@@ -33,6 +38,8 @@ struct Seen {
     length: u32,
     is_cut: bool,
     is_fragment: bool,
+    /// Size of the IP packet that joins this datagram with others.
+    joined: Option<u32>,
     level: Option<Level>,
     spin: Option<bool>,
     parts: Vec<Part>,
@@ -57,6 +64,8 @@ pub(super) struct Connection {
     held: Vec<Seen>,
     source: Option<Source>,
     points: Vec<Point>,
+    /// Size of the datagrams of each end that offload joins.
+    joined_sizes: [usize; 2],
     pub(super) ids: Vec<ConnectionId>,
     pub(super) paths: Vec<Path>,
     pub(super) last: Time,
@@ -78,6 +87,7 @@ impl Connection {
             held: Vec::new(),
             source: None,
             points: Vec::new(),
+            joined_sizes: [0; 2],
             ids: Vec::new(),
             paths: Vec::new(),
             last: Time::ZERO,
@@ -107,35 +117,79 @@ impl Connection {
         let interface = (origin.interface, origin.device);
         let known = self.points.iter().position(|point| point.interface == interface);
         let point = known.unwrap_or(self.points.len()).min(POINTS);
-        let parts = match datagram.is_cut {
-            true => Vec::new(),
-            false => self.session.read(log, point, from, datagram.payload),
-        };
-        let ids = parts.iter().flat_map(chosen).collect();
-        let first = datagram.payload.first().copied().unwrap_or(0);
-        let seen = Seen {
-            at: origin.at,
-            interface,
-            place: origin.place(),
-            from,
-            ecn: datagram.ecn,
-            wire: datagram.wire,
-            length: datagram.length,
-            is_cut: datagram.is_cut,
-            is_fragment: datagram.is_fragment,
-            level: header.level(),
-            spin: matches!(header, Header::Short).then_some(first & SPIN != 0),
-            parts,
-        };
+        let is_large = datagram.wire > ETHERNET && !origin.is_loopback;
+        let size = if is_large { self.joined_size(point, from, datagram, log) } else { None };
+        // One large datagram that can be decrypted is a packet of a link without Ethernet's limit.
+        let is_whole = size.is_none() && !datagram.is_cut && self.source == Some(Source::Capture);
+        let joined = (is_large && !is_whole).then_some(datagram.wire);
+        let chunks = datagram.payload.chunks(size.unwrap_or(datagram.payload.len().max(1)));
+        let mut ids = Vec::new();
+        for chunk in chunks {
+            let parts = match datagram.is_cut {
+                true => Vec::new(),
+                false => self.session.read(log, point, from, chunk),
+            };
+            ids.extend(parts.iter().flat_map(chosen));
+            let length = if size.is_some() { chunk.len() as u32 } else { datagram.length };
+            let first = chunk.first().copied().unwrap_or(0);
+            let seen = Seen {
+                at: origin.at,
+                interface,
+                place: origin.place(),
+                from,
+                ecn: datagram.ecn,
+                wire: datagram.wire.saturating_sub(datagram.length) + length,
+                length,
+                is_cut: datagram.is_cut,
+                is_fragment: datagram.is_fragment,
+                joined,
+                level: header.level(),
+                spin: matches!(header, Header::Short).then_some(first & SPIN != 0),
+                parts,
+            };
+            self.tell(seen, origin.file, log, sink);
+        }
+        ids
+    }
+
+    /// Tells the events of a datagram, or holds them back until the source is known.
+    fn tell(&mut self, seen: Seen, file: &File, log: &KeyLog, sink: &mut dyn Sink) {
         self.source = self.source.or_else(|| self.find_source(log));
         match self.source {
             None => self.held.push(seen),
             Some(source) => {
-                self.release(source, origin.file, sink);
-                self.emit(&seen, source, origin.file, sink);
+                self.release(source, file, sink);
+                self.emit(&seen, source, file, sink);
             }
         }
-        ids
+    }
+
+    /// Returns the size of the datagrams that offload joined into one, all but the last of the same
+    /// size. Returns `None` if it is one datagram, or if no size gives packets that can be decrypted.
+    fn joined_size(
+        &mut self,
+        point: usize,
+        from: Side,
+        datagram: &Datagram<'_>,
+        log: &KeyLog,
+    ) -> Option<usize> {
+        if datagram.is_cut || self.source != Some(Source::Capture) {
+            return None;
+        }
+        let mut opens = |bytes: &[u8]| {
+            let parts = self.session.read(log, point, from, bytes);
+            matches!(parts.last(), Some(Part::Protected { packet: Some(_), .. }))
+        };
+        if opens(datagram.payload) {
+            return None;
+        }
+        let last = self.joined_sizes[from as usize];
+        let size = std::iter::once(last).chain(SIZES).find(|size| {
+            let first = datagram.payload.get(..*size).filter(|first| !first.is_empty());
+            first.is_some_and(&mut opens)
+        })?;
+        self.joined_sizes[from as usize] = size;
+        Some(size)
     }
 
     /// Returns the source of events, once it is known whether there are keys.
@@ -200,6 +254,7 @@ impl Connection {
             point.observe_vantage(seen, at);
         }
         point.view.tell_vantage(sink);
+        seen.joined.into_iter().for_each(|bytes| point.view.joined(sink, bytes));
         if seen.is_cut {
             point.view.emit(sink, &Event::Packet(sealed(seen, seen.level, seen.length, seen.wire)));
         }
@@ -298,8 +353,8 @@ impl Point {
         self.view.emit(sink, &event);
     }
 
-    /// Measures how fast the ends answer: by ACKs, or by the spin bit, which the server reflects and
-    /// the client inverts (RFC 9000 section 17.4).
+    /// Measures how fast the ends answer: by ACKs, or by the spin bit, which the server reflects
+    /// and the client inverts (RFC 9000 section 17.4).
     fn observe_vantage(&mut self, seen: &Seen, at: Time) {
         let mut has_contents = false;
         for part in &seen.parts {

@@ -1,4 +1,5 @@
-//! Parts of a QUIC header that are the same in all versions (RFC 8999), and the types of long headers.
+//! Parts of a QUIC header that are the same in all versions (RFC 8999), and the types of long
+//! headers.
 
 use quic::Level;
 use quic::wire::{ConnectionId, Reader};

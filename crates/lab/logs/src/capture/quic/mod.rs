@@ -191,8 +191,8 @@ impl Quic {
     }
 }
 
-/// Begins a connection with a datagram of unknown IDs and addresses. Returns its keys, its sender and,
-/// if this is its first datagram, the Destination Connection ID.
+/// Begins a connection with a datagram of unknown IDs and addresses. Returns its keys, its sender
+/// and, if this is its first datagram, the Destination Connection ID.
 fn begin(
     datagram: &Datagram<'_>,
     header: &Header,
