@@ -11,7 +11,8 @@
 //! ```
 //!
 //! For [`Reader`] and [`Flight`], every datagram is captured where it leaves and where it arrives.
-//! One that is captured only once was lost on the way. [`Session`] also reads captures of one place.
+//! One that is captured only once was lost on the way. [`Session`] also reads captures of one
+//! place.
 
 mod connection;
 mod flight;

@@ -7,6 +7,7 @@
 //! tcp/        segments -> events of connections
 //! quic/       datagrams -> events of connections
 //! origin.rs   origin of a packet: time, interface, ends
+//! ranges.rs   what was captured of a stream, or of packet numbers
 //! view.rs     a connection at one interface: its times and gaps
 //! vantage.rs  the end nearest to the capture
 //! ```
@@ -19,6 +20,7 @@ mod ip;
 mod link;
 mod origin;
 mod quic;
+mod ranges;
 mod tcp;
 mod vantage;
 mod view;

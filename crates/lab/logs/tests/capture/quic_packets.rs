@@ -221,6 +221,19 @@ fn joined_datagrams() {
     assert!(sealed.has(&Gap::Joined(2630)));
 }
 
+/// Packets that the capture missed, as their ACKs tell: one of the server, and two of the client, with
+/// one ACK between them.
+#[test]
+fn missed_packets() {
+    let packets = build::packets(FILE).into_iter().enumerate();
+    let all = packets.filter(|(n, _)| ![5, 9, 11].contains(n)).map(|(_, (at, data))| {
+        let length = data.len();
+        (at * 1000, data, length)
+    });
+    let connection = one(&build::pcap(RAW, &all.collect::<Vec<_>>()), Some(&keys()));
+    assert_eq!(connection.gaps, [const { Gap::Missed(None) }; 3]);
+}
+
 #[test]
 fn stateless_resets() {
     let mut session = Session::default();

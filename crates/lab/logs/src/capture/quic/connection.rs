@@ -9,6 +9,7 @@ use units::{Duration, Ecn, Time};
 
 use super::datagram::Datagram;
 use super::header::{Header, SPIN};
+use super::numbers::Numbers;
 use crate::capture::origin::{Origin, Path};
 use crate::capture::view::{End, File, View};
 use crate::event::{About, Ack, Control, Event, Gap, Packet, Parameters, Protocol, Sink, Source};
@@ -52,6 +53,8 @@ struct Point {
     told: [bool; 2],
     /// Spin bit of each end, and the time of its last change.
     spins: [Option<(bool, Time)>; 2],
+    /// Packet numbers of each end's 1-RTT packets. `None` if the beginning is not captured.
+    numbers: Option<[Numbers; 2]>,
 }
 
 pub(super) struct Connection {
@@ -213,7 +216,10 @@ impl Connection {
 
     pub(super) fn close(&mut self, end: End, file: &File, sink: &mut dyn Sink) {
         self.release(self.source.unwrap_or(Source::Encrypted), file, sink);
-        self.points.iter().for_each(|point| point.view.close(end, file, sink));
+        for point in &mut self.points {
+            [Side::Client, Side::Server].iter().for_each(|from| point.check(*from, &[], sink));
+            point.view.close(end, file, sink);
+        }
     }
 
     /// Returns the index of an interface, and opens the connection there if it is new.
@@ -238,7 +244,9 @@ impl Connection {
             view.at(seen.at, file);
             view.gap(sink, Gap::BeginsLater);
         }
-        self.points.push(Point { interface: seen.interface, view, told: [false; 2], spins: [None; 2] });
+        let numbers = (!self.begins_later).then(Default::default);
+        let (interface, told, spins) = (seen.interface, [false; 2], [None; 2]);
+        self.points.push(Point { interface, view, told, spins, numbers });
         self.points.len() - 1
     }
 
@@ -337,7 +345,12 @@ impl Point {
             self.view.undecrypted += 1;
             return self.view.emit(sink, &Event::Packet(unknown));
         };
-        let exponent = if level.space() == Space::Application { exponent } else { EXPONENT };
+        let is_application = level.space() == Space::Application;
+        if is_application {
+            self.numbers.iter_mut().for_each(|all| all[seen.from as usize].on_packet(packet.number));
+            packet.acks.iter().for_each(|ack| self.check(seen.from, &ack.ranges, sink));
+        }
+        let exponent = if is_application { exponent } else { EXPONENT };
         let acks: Vec<Ack> = packet.acks.iter().map(|ack| convert(ack, exponent)).collect();
         self.view.ended |= packet.connection_close;
         let event = Event::Packet(Packet {
@@ -351,6 +364,14 @@ impl Point {
             ..unknown
         });
         self.view.emit(sink, &event);
+    }
+
+    /// Reports packets that an ACK proves to be missing.
+    fn check(&mut self, from: Side, acknowledged: &[(u64, u64)], sink: &mut dyn Sink) {
+        let numbers = self.numbers.as_mut().map(|all| &mut all[from.peer() as usize]);
+        if numbers.is_some_and(|numbers| numbers.on_ack(acknowledged) > 0) {
+            self.view.gap(sink, Gap::Missed(None));
+        }
     }
 
     /// Measures how fast the ends answer: by ACKs, or by the spin bit, which the server reflects

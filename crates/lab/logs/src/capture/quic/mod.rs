@@ -6,6 +6,7 @@
 mod connection;
 mod datagram;
 mod header;
+mod numbers;
 
 use std::collections::BTreeMap;
 

@@ -3,10 +3,10 @@
 use quic::{Side, Space};
 use units::Duration;
 
-use super::ranges::Ranges;
 use super::segment::Segment;
 use crate::capture::ip;
 use crate::capture::origin::Origin;
+use crate::capture::ranges::Ranges;
 use crate::capture::view::{End, File, View};
 use crate::event::{Ack, Control, Event, Gap, Packet, Parameters, Piece, Sink};
 

@@ -1,7 +1,6 @@
 //! Connections of TCP.
 
 mod connection;
-mod ranges;
 mod segment;
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! Ranges of a stream that were captured, above the offset up to which they were checked.
+//! Ranges of offsets or packet numbers that were captured, above the one up to which they were
+//! checked.
 
 /// Largest number of ranges. Beyond it the lowest is forgotten.
 const MOST: usize = 256;
@@ -26,6 +27,15 @@ impl Ranges {
             let (_, end) = self.all.remove(0);
             self.checked = self.checked.max(end);
         }
+    }
+
+    /// Returns how much of a range was not captured.
+    pub(super) fn missing_in(&self, start: u64, end: u64) -> u64 {
+        let start = start.max(self.checked);
+        let behind = self.all.partition_point(|range| range.1 <= start);
+        let held = self.all.iter().skip(behind).take_while(|range| range.0 < end);
+        let held: u64 = held.map(|range| range.1.min(end) - range.0.max(start)).sum();
+        end.saturating_sub(start) - held
     }
 
     /// Returns the number of bytes below `offset` that were not captured, and forgets them.
@@ -57,6 +67,10 @@ mod tests {
         ranges.insert(20, 30);
         assert_eq!(ranges.all, [(0, 10), (20, 40)]);
         assert_eq!(ranges.missing_below(5), 0);
+        assert_eq!(
+            [(0, 5), (5, 10), (8, 22), (20, 40), (39, 45)].map(|(a, b)| ranges.missing_in(a, b)),
+            [0, 0, 10, 0, 5]
+        );
         assert_eq!(ranges.missing_below(25), 10);
         assert_eq!(ranges.missing_below(25), 0);
         ranges.insert(0, 26);
