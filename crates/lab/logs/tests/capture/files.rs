@@ -82,7 +82,7 @@ fn sections_interfaces_and_resolutions() {
 /// The packets around damage are read, and the connection says that some are missing.
 #[test]
 fn damage_in_the_middle() {
-    let ack = |ms: u64| (1_000_000_000 + ms * 1_000_000, Segment::new(true, ACK, 10, 5).bytes(), 40);
+    let ack = |ms: u64| (NANOSECONDS + ms * 1_000_000, Segment::new(true, ACK, 10, 5).bytes(), 40);
     let packets: Vec<_> = (0..6).map(ack).collect();
     for damaged in [0, 4, 8, 12, 20] {
         let mut file = build::pcap(RAW, &packets);
@@ -96,6 +96,14 @@ fn damage_in_the_middle() {
             let reason = "byte 136: this is no header of a packet".to_owned();
             assert!(all[0].has(&Gap::Unreadable(1, reason)));
         }
+    }
+    // Bytes that are missing inside a packet, so that it takes some of the next header. Both are lost.
+    for missing in 1..16 {
+        let mut file = build::pcap(RAW, &packets);
+        file.drain(24 + 2 * 56 + 20..24 + 2 * 56 + 20 + missing);
+        let all = read(&file);
+        assert_eq!(all[0].packets.len(), 4, "{missing}");
+        assert!(all[0].gaps.iter().any(|gap| matches!(gap, Gap::Unreadable(1, _))));
     }
     let mut file = build::pcap(RAW, &packets);
     file.splice(24 + 2 * 56..24 + 2 * 56, vec![0; 1003]);

@@ -164,6 +164,16 @@ fn captures_that_begin_later() {
             (Side::Client, None, Some(0), None),
         ]
     );
+    // Data that was on its way when the capture began is not missing. Data later on is.
+    let on_its_way = read(&build::segments(&[
+        (0, Segment::new(true, ACK, 700, 1000)),
+        (1, Segment::new(true, ACK, 700, 2000)),
+        (2, Segment::data(false, 5000, 700, 100)),
+        (3, Segment::new(true, ACK, 700, 5000)),
+        (4, Segment::data(false, 5200, 700, 100)),
+        (5, Segment::new(true, ACK, 700, 5300)),
+    ]));
+    assert_eq!(on_its_way[0].gaps, [Gap::BeginsLater, Gap::Missed(Some(100))]);
     let alone = read(&build::segments(&[(0, Segment::new(false, SYN | ACK, 9, 5))]));
     assert_eq!((&*alone[0].about.identity, alone[0].packets[0].from), ("0000000400000000", Side::Server));
     assert_eq!(alone[0].gaps, [Gap::BeginsLater]);

@@ -94,7 +94,8 @@ pub(super) fn read<R: Read>(
             records.truncated();
             break;
         };
-        if !format.is_possible(&record) {
+        let is_near = last.is_none_or(|last| record.seconds.abs_diff(last) < NEAR);
+        if !format.is_possible(&record) || !is_near && !is_followed(input, format, &record)? {
             records.damage(input.offset, "this is no header of a packet");
             skip_damage(input, format, last)?;
             continue;
@@ -130,13 +131,18 @@ fn skip_damage<R: Read>(input: &mut Input<R>, format: Format, last: Option<u32>)
         else {
             continue;
         };
-        let next = format.header() + record.captured as usize;
-        let is_last = !input.need(next + format.header())? && input.data().len() == next;
-        let behind = input.data().get(next..).and_then(|bytes| format.record(bytes));
-        if is_last || behind.is_some_and(|next| is_likely(format, &next, Some(record.seconds))) {
+        if is_followed(input, format, &record)? {
             return Ok(());
         }
     }
+}
+
+/// Reports whether another record or the end of the file follows a record.
+fn is_followed<R: Read>(input: &mut Input<R>, format: Format, record: &Record) -> io::Result<bool> {
+    let next = format.header() + record.captured as usize;
+    let is_last = !input.need(next + format.header())? && input.data().len() == next;
+    let behind = input.data().get(next..).and_then(|bytes| format.record(bytes));
+    Ok(is_last || behind.is_some_and(|next| is_likely(format, &next, Some(record.seconds))))
 }
 
 fn is_likely(format: Format, record: &Record, last: Option<u32>) -> bool {

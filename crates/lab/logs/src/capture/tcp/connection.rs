@@ -27,6 +27,9 @@ struct Half {
     captured: Ranges,
     /// Highest cumulative acknowledgement by the peer.
     acked: u64,
+    /// True once missing data can be told: from the SYN, or from the first data that was captured.
+    /// Data before it was sent before the capture began.
+    is_followed: bool,
     /// Last timestamp, unwrapped.
     stamp: Option<u64>,
     fin: bool,
@@ -83,7 +86,7 @@ impl Connection {
     pub(super) fn close(&mut self, end: End, file: &File, sink: &mut dyn Sink) {
         for half in &mut self.halves {
             let missed = half.captured.missing_below(half.acked);
-            if missed > 0 {
+            if missed > 0 && half.is_followed {
                 self.view.gap(sink, Gap::Missed(Some(missed)));
             }
         }
@@ -148,6 +151,7 @@ impl Connection {
         let half = &mut self.halves[from as usize];
         if segment.syn {
             half.base = Some(segment.seq.wrapping_add(1));
+            half.is_followed = true;
             half.syn = (!segment.cut).then_some(Syn { mss: segment.mss, scale: segment.scale });
         }
         half.base.get_or_insert(segment.seq);
@@ -181,7 +185,9 @@ impl Connection {
         let start = half.offset(segment.seq.wrapping_add(segment.syn.into()));
         let end = start.saturating_add(segment.len.into());
         let [start, end] = [start, end].map(|offset| u64::try_from(offset).unwrap_or(0));
-        half.captured.insert(start, end + u64::from(segment.fin));
+        let is_first = segment.len > 0 && !half.is_followed;
+        half.is_followed |= segment.len > 0;
+        half.captured.insert(if is_first { 0 } else { start }, end + u64::from(segment.fin));
         if !segment.rst {
             half.high = half.high.max(end);
         }
@@ -199,7 +205,7 @@ impl Connection {
             let missed = peer.captured.missing_below(peer.acked);
             peer.acked = cumulative;
             peer.high = peer.high.max(cumulative);
-            if missed > 0 {
+            if missed > 0 && peer.is_followed {
                 self.view.gap(sink, Gap::Missed(Some(missed)));
             }
         }
