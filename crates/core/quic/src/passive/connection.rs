@@ -151,6 +151,8 @@ pub enum Part {
     Other,
 }
 
+/// Largest number of packets of a datagram. An endpoint joins one of each type.
+const MAX_PARTS: usize = 16;
 /// Largest number of stateless reset tokens that are kept.
 const MAX_TOKENS: usize = 64;
 
@@ -195,7 +197,7 @@ impl Session {
         let mut rest = payload;
         // Some stacks pad a datagram after its last packet with zeros, outside of any packet. Zeros
         // have no fixed bit.
-        while rest.iter().any(|byte| *byte != 0) {
+        while parts.len() < MAX_PARTS && rest.iter().any(|byte| *byte != 0) {
             let usual = with_fixed_bit(rest);
             let at = match header::parse(&usual, self.id_len(from.peer())) {
                 Ok(Parsed::Protected(at)) => at,

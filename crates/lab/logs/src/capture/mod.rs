@@ -67,9 +67,13 @@ pub fn read(
 ) -> Result<(), Error> {
     let mut capture = Capture::new(keys.cloned().unwrap_or_default(), MOST, sink);
     let result = file::read(input, &mut capture);
+    // As a truncated gzip file ends.
+    let is_short = matches!(&result, Err(problem) if problem.kind() == io::ErrorKind::UnexpectedEof);
+    capture.file.truncated |= is_short;
     capture.close();
     let error = |at, message| Error { file: name.to_owned(), at, message };
     match result {
+        Err(_) if is_short && capture.used > 0 => Ok(()),
         Err(problem) => Err(error(Some(At::Byte(capture.offset)), format!("it cannot be read: {problem}"))),
         Ok(false) => Err(error(Some(At::Byte(0)), "it is no packet capture: give pcap or pcapng".to_owned())),
         Ok(true) if capture.used == 0 && !capture.stopped => Err(error(None, capture.ignored.message())),
@@ -199,6 +203,10 @@ impl file::Records for Capture<'_> {
         self.offset = offset;
         self.file.last = frame.at.unwrap_or(self.file.last);
         self.packet(frame);
+        self.goes_on(offset)
+    }
+
+    fn goes_on(&mut self, offset: u64) -> bool {
         if offset >= self.pause {
             self.pause = offset + PAUSE;
             self.stopped = self.sink.is_stopped();

@@ -179,3 +179,53 @@ fn times_that_run_backwards() {
     assert!(all[0].has(&Gap::Backwards(Duration::from_millis(2))));
     assert_eq!(all[0].packets[3].at, Time::from_millis(5004));
 }
+
+/// Damage without end, during which the sink asks to stop.
+#[test]
+fn stops_in_damage() {
+    for mut file in [build::pcap(RAW, &[(1, Segment::new(true, ACK, 1, 1).bytes(), 40)]), {
+        let mut file = Bytes::new(false);
+        file.section(false).interface(RAW, &[]).packet(0, 1, &Segment::new(true, ACK, 1, 1).bytes(), 40);
+        file.all
+    }] {
+        file.resize(8 << 20, 0xa5);
+        let read = std::cell::Cell::new(0);
+        let counted = Counted(&file, &read);
+        capture::read(counted, "file", None, &mut Recorder::stopping(1)).unwrap();
+        assert!((512 << 10..2 << 20).contains(&read.get()), "{}", read.get());
+    }
+}
+
+/// A reader that fails: the events before that are told.
+#[test]
+fn failures_to_read() {
+    struct Failing(std::io::ErrorKind);
+    impl std::io::Read for Failing {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(self.0.into())
+        }
+    }
+    let ack = |ms: u64| (ms * 1_000_000, Segment::new(true, ACK, 1, 1).bytes(), 40);
+    let file = build::pcap(RAW, &[ack(1), ack(2)]);
+    let read = |kind| {
+        let mut recorder = Recorder::default();
+        let input = std::io::Read::chain(&file[..file.len() - 9], Failing(kind));
+        (capture::read(input, "file", None, &mut recorder), recorder.all)
+    };
+    let (result, all) = read(std::io::ErrorKind::UnexpectedEof);
+    assert_eq!(result, Ok(()));
+    assert_eq!((all[0].packets.len(), all[0].has(&Gap::Truncated)), (1, true));
+    let (result, all) = read(std::io::ErrorKind::TimedOut);
+    assert_eq!(result.unwrap_err().to_string(), "file, byte 80: it cannot be read: timed out");
+    assert_eq!(all[0].packets.len(), 1);
+}
+
+struct Counted<'a>(&'a [u8], &'a std::cell::Cell<usize>);
+
+impl std::io::Read for Counted<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.0.read(out)?;
+        self.1.set(self.1.get() + n);
+        Ok(n)
+    }
+}

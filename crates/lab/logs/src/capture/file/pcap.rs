@@ -97,7 +97,7 @@ pub(super) fn read<R: Read>(
         let is_near = last.is_none_or(|last| record.seconds.abs_diff(last) < NEAR);
         if !format.is_possible(&record) || !is_near && !is_followed(input, format, &record)? {
             records.damage(input.offset, "this is no header of a packet");
-            skip_damage(input, format, last)?;
+            skip_damage(input, format, last, records)?;
             continue;
         }
         let size = format.header() + record.captured as usize;
@@ -120,21 +120,22 @@ pub(super) fn read<R: Read>(
 }
 
 /// Skips bytes up to a record that is followed by another one.
-fn skip_damage<R: Read>(input: &mut Input<R>, format: Format, last: Option<u32>) -> io::Result<()> {
-    loop {
-        input.consume(1);
-        if !input.need(format.header())? {
-            input.consume(usize::MAX);
-            return Ok(());
-        }
+fn skip_damage<R: Read>(
+    input: &mut Input<R>,
+    format: Format,
+    last: Option<u32>,
+    records: &mut dyn Records,
+) -> io::Result<()> {
+    while input.skip_byte(format.header(), records)? {
         let Some(record) = format.record(input.data()).filter(|record| is_likely(format, record, last))
         else {
             continue;
         };
         if is_followed(input, format, &record)? {
-            return Ok(());
+            break;
         }
     }
+    Ok(())
 }
 
 /// Reports whether another record or the end of the file follows a record.

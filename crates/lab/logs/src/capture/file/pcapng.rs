@@ -89,7 +89,7 @@ pub(super) fn read<R: Read>(input: &mut Input<R>, records: &mut dyn Records) -> 
         }
         let Some(size) = block_size(input.data(), section.big_endian).filter(|size| *size <= LARGEST) else {
             records.damage(input.offset, "this is no block of a pcapng file");
-            skip_damage(input, section.big_endian)?;
+            skip_damage(input, section.big_endian, records)?;
             continue;
         };
         if !input.need(size)? {
@@ -111,7 +111,7 @@ pub(super) fn read<R: Read>(input: &mut Input<R>, records: &mut dyn Records) -> 
             }
             Err(_) => {
                 records.damage(offset, "the two lengths of this block differ");
-                skip_damage(input, section.big_endian)?;
+                skip_damage(input, section.big_endian, records)?;
                 continue;
             }
         }
@@ -142,21 +142,17 @@ fn ends_well(block: &[u8], big_endian: bool) -> bool {
 }
 
 /// Skips bytes up to a block that has its length at both ends.
-fn skip_damage<R: Read>(input: &mut Input<R>, big_endian: bool) -> io::Result<()> {
-    loop {
-        input.consume(1);
-        if !input.need(12)? {
-            input.consume(usize::MAX);
-            return Ok(());
-        }
+fn skip_damage<R: Read>(input: &mut Input<R>, big_endian: bool, records: &mut dyn Records) -> io::Result<()> {
+    while input.skip_byte(12, records)? {
         let kind = number(input.data(), 0, big_endian);
         let is_usual = kind.is_some_and(|kind| USUAL.contains(&kind)) || input.data().starts_with(&SECTION);
         let size = block_size(input.data(), big_endian).filter(|size| is_usual && *size <= LARGEST_USUAL);
         let Some(size) = size else { continue };
         if input.need(size)? && input.data().get(..size).is_some_and(|block| ends_well(block, big_endian)) {
-            return Ok(());
+            break;
         }
     }
+    Ok(())
 }
 
 impl Section {

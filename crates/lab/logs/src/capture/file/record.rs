@@ -21,6 +21,8 @@ pub(crate) struct Frame<'a> {
 pub(crate) trait Records {
     /// Receives a packet. `offset` is the position after its record. Returns false to stop.
     fn frame(&mut self, frame: &Frame<'_>, offset: u64) -> bool;
+    /// Reports whether reading should go on. Asked while damage is skipped.
+    fn goes_on(&mut self, offset: u64) -> bool;
     /// Receives the name of an interface.
     fn interface(&mut self, number: u32, name: Option<&str>);
     /// Receives TLS keys, in the format of SSLKEYLOGFILE.
