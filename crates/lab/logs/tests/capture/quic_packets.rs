@@ -2,8 +2,10 @@
 //! and a change of connection IDs.
 
 use ackclock_logs::event::{Control, Gap, Protocol, Source};
+use quic::crypto::keys;
 use quic::passive::{KeyLog, Part, Session};
-use quic::{Side, Space};
+use quic::wire::{ConnectionId, Writer, header};
+use quic::{Level, Side, Space};
 use units::{Duration, Time};
 
 use crate::build::{self, Bytes, RAW};
@@ -275,4 +277,69 @@ fn many_connections() {
     let crowded = all.iter().filter(|c| c.gaps.iter().any(|gap| matches!(gap, Gap::Other(_)))).count();
     assert_eq!(crowded, 1024);
     assert!(all[0].packets[0].at <= Time::from_millis(1));
+}
+
+/// An Initial with a PING, of a connection whose client first used `original` as destination.
+fn initial(from: Side, original: &[u8], destination: &[u8], source: &[u8]) -> Vec<u8> {
+    let outgoing = header::Outgoing {
+        level: Level::Initial,
+        destination: ConnectionId::new(destination).unwrap(),
+        source: ConnectionId::new(source).unwrap(),
+        token: &[],
+        number: 0,
+        number_len: 1,
+        key_phase: false,
+        spin: false,
+    };
+    let mut packet = vec![0; 100];
+    let mut writer = Writer::new(&mut packet);
+    let placed = outgoing.encode(&mut writer).unwrap();
+    writer.bytes(&[1]);
+    let keys = keys::initial(original, from).local;
+    keys::seal(&*keys.header, &*keys.packet, &mut packet, &placed).unwrap();
+    packet
+}
+
+/// Connections that share addresses and ports are told apart by their IDs, and those without IDs of
+/// the client by its port.
+#[test]
+fn ids_and_addresses() {
+    let server = ([10, 0, 0, 2], 4433);
+    let exchange = |port: u16, id: u8, client_id: &[u8]| {
+        let client = ([10, 0, 0, 1], port);
+        let (original, server_id) = ([id; 8], [id + 100; 6]);
+        [
+            build::udp(client, server, &initial(Side::Client, &original, &original, client_id)),
+            build::udp(server, client, &initial(Side::Server, &original, client_id, &server_id)),
+            build::udp(client, server, &[[0x40].as_slice(), &server_id, &[id; 30]].concat()),
+            build::udp(server, client, &[[0x40].as_slice(), client_id, &[id; 30]].concat()),
+        ]
+    };
+    let read = |exchanges: &[[Vec<u8>; 4]]| {
+        let each = (0..4).flat_map(|step| exchanges.iter().map(move |packets| packets[step].clone()));
+        let packets = each.enumerate().map(|(n, data)| {
+            let length = data.len();
+            (n as u64 * 1_000_000, data, length)
+        });
+        read(&build::pcap(RAW, &packets.collect::<Vec<_>>()))
+    };
+    let shared =
+        read(&[exchange(5000, 1, &[51; 4]), exchange(5000, 2, &[52; 5]), exchange(5000, 3, &[53; 4])]);
+    let apart = read(&[exchange(5000, 1, &[]), exchange(5001, 2, &[]), exchange(5002, 3, &[])]);
+    for all in [shared, apart] {
+        assert_eq!(all.len(), 3, "{all:?}");
+        for (connection, id) in all.iter().zip(["01", "02", "03"]) {
+            assert_eq!(connection.about.identity, id.repeat(8));
+            let seen: Vec<_> = connection.packets.iter().map(|p| (p.from, p.space, p.number)).collect();
+            assert_eq!(
+                seen,
+                [
+                    (Side::Client, Space::Initial, Some(0)),
+                    (Side::Server, Space::Initial, Some(0)),
+                    (Side::Client, Space::Application, None),
+                    (Side::Server, Space::Application, None),
+                ]
+            );
+        }
+    }
 }
