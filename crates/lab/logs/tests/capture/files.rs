@@ -97,7 +97,8 @@ fn damage_in_the_middle() {
             assert!(all[0].has(&Gap::Unreadable(1, reason)));
         }
     }
-    // Bytes that are missing inside a packet, so that it takes some of the next header. Both are lost.
+    // Bytes that are missing inside a packet, so that it takes some of the next header. Both are
+    // lost.
     for missing in 1..16 {
         let mut file = build::pcap(RAW, &packets);
         file.drain(24 + 2 * 56 + 20..24 + 2 * 56 + 20 + missing);

@@ -223,8 +223,8 @@ fn joined_datagrams() {
     assert!(sealed.has(&Gap::Joined(2630)));
 }
 
-/// Packets that the capture missed, as their ACKs tell: one of the server, and two of the client, with
-/// one ACK between them.
+/// Packets that the capture missed, as their ACKs tell: one of the server, and two of the client,
+/// with one ACK between them.
 #[test]
 fn missed_packets() {
     let packets = build::packets(FILE).into_iter().enumerate();

@@ -14,8 +14,8 @@ use crate::capture::origin::{Origin, Path};
 use crate::capture::view::{End, File, View};
 use crate::event::{About, Ack, Control, Event, Gap, Packet, Parameters, Protocol, Sink, Source};
 
-/// Largest IP packet of an Ethernet, in bytes. Larger ones are datagrams that offload joined, or the
-/// packets of links without that limit.
+/// Largest IP packet of an Ethernet, in bytes. Larger ones are datagrams that offload joined, or
+/// the packets of links without that limit.
 const ETHERNET: u32 = 1500;
 /// Sizes of joined datagrams that are tried, in bytes. A decrypted packet tells the right one.
 const SIZES: std::ops::RangeInclusive<usize> = 1200..=1500;
@@ -168,7 +168,8 @@ impl Connection {
     }
 
     /// Returns the size of the datagrams that offload joined into one, all but the last of the same
-    /// size. Returns `None` if it is one datagram, or if no size gives packets that can be decrypted.
+    /// size. Returns `None` if it is one datagram, or if no size gives packets that can be
+    /// decrypted.
     fn joined_size(
         &mut self,
         point: usize,
