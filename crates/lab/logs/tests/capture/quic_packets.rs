@@ -300,8 +300,8 @@ fn initial(from: Side, original: &[u8], destination: &[u8], source: &[u8]) -> Ve
     packet
 }
 
-/// Connections that share addresses and ports are told apart by their IDs, and those without IDs of
-/// the client by its port.
+/// Connections that share addresses and ports are told apart by their IDs. Those of clients with
+/// short IDs or none are told apart by their ports.
 #[test]
 fn ids_and_addresses() {
     let server = ([10, 0, 0, 2], 4433);
@@ -326,7 +326,8 @@ fn ids_and_addresses() {
     let shared =
         read(&[exchange(5000, 1, &[51; 4]), exchange(5000, 2, &[52; 5]), exchange(5000, 3, &[53; 4])]);
     let apart = read(&[exchange(5000, 1, &[]), exchange(5001, 2, &[]), exchange(5002, 3, &[])]);
-    for all in [shared, apart] {
+    let short = read(&[exchange(5000, 1, &[7]), exchange(5001, 2, &[7]), exchange(5002, 3, &[7, 7, 7])]);
+    for all in [shared, apart, short] {
         assert_eq!(all.len(), 3, "{all:?}");
         for (connection, id) in all.iter().zip(["01", "02", "03"]) {
             assert_eq!(connection.about.identity, id.repeat(8));

@@ -27,7 +27,8 @@ const HTTPS: u16 = 443;
 /// Largest numbers of IDs and addresses of one connection that are remembered.
 const IDS: usize = 256;
 const PATHS: usize = 16;
-/// Smallest ID that tells a connection from any addresses, in bytes.
+/// Smallest ID that tells connections apart, in bytes. Shorter ones may be counters, which the
+/// connections of other hosts have as well.
 const TELLING: usize = 4;
 
 /// Connections that are open.
@@ -92,13 +93,10 @@ impl Quic {
             let is_client = client_is_lower == (path.0 == datagram.source);
             (number, if is_client { Side::Client } else { Side::Server })
         });
-        let by_id = |id: &ConnectionId| {
-            let known = (!id.is_empty()).then(|| self.ids.get(id)).flatten();
-            known.map(|&(number, chooser)| (number, chooser.peer()))
-        };
+        let by_id = |id: &ConnectionId| self.ids.get(id).map(|&(number, chooser)| (number, chooser.peer()));
         match header {
             Header::Short => self.find_short(datagram, by_path),
-            Header::Long(long) if long.destination.is_empty() => {
+            Header::Long(long) if long.destination.len() < TELLING => {
                 let by_source = by_id(&long.source).map(|(number, to)| (number, to.peer()));
                 by_source.or(by_path)
             }
@@ -120,7 +118,7 @@ impl Quic {
         };
         if let Some((number, from)) = by_path {
             let length = self.connections.get(&number).map_or(0, |known| known.id_len(from.peer()));
-            if length == 0 {
+            if length < TELLING {
                 return by_path;
             }
             if let Some(found) = at(length) {
@@ -133,7 +131,7 @@ impl Quic {
     }
 
     fn add_id(&mut self, number: u64, id: ConnectionId, chooser: Side) {
-        let is_new = !id.is_empty() && !self.ids.contains_key(&id);
+        let is_new = id.len() >= TELLING && !self.ids.contains_key(&id);
         let Some(connection) = self.connections.get_mut(&number).filter(|_| is_new) else { return };
         connection.ids.push(id);
         let oldest = (connection.ids.len() > IDS).then(|| connection.ids.remove(0));
