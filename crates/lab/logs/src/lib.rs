@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod account;
+pub mod capture;
 mod error;
 pub mod event;
 pub mod flent;

@@ -5,7 +5,7 @@ use std::path::Path;
 use quic::passive::KeyLog;
 
 use crate::event::Sink;
-use crate::{Error, flent, iperf3, qlog};
+use crate::{Error, capture, flent, iperf3, qlog};
 
 /// Largest key log, in bytes.
 const MOST_KEYS: u64 = 64 << 20;
@@ -17,10 +17,12 @@ const MOST_KEYS: u64 = 64 << 20;
 pub fn read(path: &Path, keys: Option<&KeyLog>, sink: &mut dyn Sink) -> Result<(), Error> {
     let name = path.display().to_string();
     let input = crate::input::open(path)?;
-    let _ = keys;
     let first = input.first();
     if qlog::looks_like(first) {
         return qlog::read(input, &name, sink);
+    }
+    if capture::looks_like(first) {
+        return capture::read(input, &name, keys, sink);
     }
     if flent::looks_like(first) {
         return flent::read(input, &name, sink);

@@ -13,9 +13,15 @@ pub type Random = [u8; 32];
 pub struct Secrets {
     handshake: [Option<Vec<u8>>; 2],
     application: [Option<Vec<u8>>; 2],
+    early: Option<Vec<u8>>,
 }
 
 impl Secrets {
+    /// Returns the secret of the client's 0-RTT packets.
+    pub fn early(&self) -> Option<&[u8]> {
+        self.early.as_deref()
+    }
+
     /// Returns the secret of the Handshake packets that `from` sends.
     pub fn handshake(&self, from: Side) -> Option<&[u8]> {
         self.handshake[from as usize].as_deref()
@@ -35,11 +41,16 @@ impl KeyLog {
     /// Parses a key log. Ignores other labels, comments and truncated lines, as the draft requires.
     pub fn parse(text: &str) -> Self {
         let mut all = Self::default();
+        all.add(text);
+        all
+    }
+
+    /// Adds the sessions of another text.
+    pub fn add(&mut self, text: &str) {
         for line in text.lines() {
             // Lines without a secret for QUIC are ignored.
-            let _ = all.take(line);
+            let _ = self.take(line);
         }
-        all
     }
 
     /// Returns the secrets of the session with this client random.
@@ -62,6 +73,7 @@ impl KeyLog {
             "CLIENT_HANDSHAKE_TRAFFIC_SECRET" => &mut session.handshake[Side::Client as usize],
             "SERVER_HANDSHAKE_TRAFFIC_SECRET" => &mut session.handshake[Side::Server as usize],
             "CLIENT_TRAFFIC_SECRET_0" => &mut session.application[Side::Client as usize],
+            "CLIENT_EARLY_TRAFFIC_SECRET" => &mut session.early,
             "SERVER_TRAFFIC_SECRET_0" => &mut session.application[Side::Server as usize],
             _ => return None,
         };

@@ -35,6 +35,15 @@ impl Suite {
         }
     }
 
+    /// Returns the suites whose secrets have this length, in bytes.
+    pub fn with_secret_len(length: usize) -> &'static [Self] {
+        match length {
+            32 => &[Self::Aes128Gcm, Self::ChaCha20Poly1305],
+            48 => &[Self::Aes256Gcm],
+            _ => &[],
+        }
+    }
+
     fn hash(self) -> hkdf::Algorithm {
         match self {
             Self::Aes256Gcm => hkdf::HKDF_SHA384,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! key_log.rs       text of SSLKEYLOGFILE -> secrets
-//! hello.rs         Initial packets -> client random, cipher suite
+//! hello.rs         CRYPTO streams -> client random, cipher suite, transport parameters
 //! keys.rs          secrets -> packet keys
 //! connection.rs    datagrams in order of time -> packets
 //! packet.rs        frames of a packet that are measured
@@ -10,8 +10,9 @@
 //! stream.rs        data that arrives
 //! ```
 //!
-//! Every datagram is captured where it leaves and where it arrives. One that is captured only once
-//! was lost on the way.
+//! For [`Reader`] and [`Flight`], every datagram is captured where it leaves and where it arrives.
+//! One that is captured only once was lost on the way. [`Session`] also reads captures of one
+//! place.
 
 mod connection;
 mod flight;
@@ -21,7 +22,7 @@ mod keys;
 mod packet;
 mod stream;
 
-pub use connection::{Datagram, Place, Reader};
+pub use connection::{Datagram, Part, Place, Reader, Session};
 pub use flight::{Acknowledged, Departed, Flight};
 pub use key_log::{KeyLog, Random, Secrets};
 pub use keys::Suite;

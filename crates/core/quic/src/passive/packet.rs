@@ -2,7 +2,7 @@
 
 use crate::Level;
 use crate::wire::receive_timestamps::StampFormat;
-use crate::wire::{Extensions, Frame, Frames};
+use crate::wire::{ConnectionId, Extensions, Frame, Frames};
 
 /// Range of stream data in a STREAM frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,10 @@ pub struct Packet {
     pub handshake_done: bool,
     /// True if it has a CONNECTION_CLOSE frame of either type.
     pub connection_close: bool,
+    /// Largest limit of its MAX_DATA frames.
+    pub max_data: Option<u64>,
+    /// NEW_CONNECTION_ID frames: ID and stateless reset token.
+    pub new_ids: Vec<(ConnectionId, [u8; 16])>,
     /// CRYPTO frames: offset and data.
     pub(crate) crypto: Vec<(u64, Vec<u8>)>,
     /// True if it has an unknown frame. The rest of the packet after such a frame is not read.
@@ -88,6 +92,8 @@ impl Packet {
             acks: Vec::new(),
             handshake_done: false,
             connection_close: false,
+            max_data: None,
+            new_ids: Vec::new(),
             crypto: Vec::new(),
             unread: payload.is_empty(),
         };
@@ -117,6 +123,8 @@ impl Packet {
                 self.acks.push(Ack { ranges, delay: ack.delay });
             }
             Frame::Crypto { offset, data } => self.crypto.push((*offset, data.to_vec())),
+            Frame::MaxData(limit) => self.max_data = self.max_data.max(Some(*limit)),
+            Frame::NewConnectionId { id, reset_token, .. } => self.new_ids.push((*id, *reset_token)),
             Frame::HandshakeDone => self.handshake_done = true,
             Frame::ConnectionClose { .. } | Frame::ApplicationClose { .. } => self.connection_close = true,
             _ => {}
@@ -141,6 +149,16 @@ mod tests {
         assert_eq!(packet.pieces, [Piece { stream: 4, offset: 5, len: 10, fin: true }]);
         assert_eq!(packet.pieces[0].end(), 15);
         assert_eq!((packet.ack_eliciting, packet.in_flight, packet.unread), (true, true, false));
+    }
+
+    /// RFC 9000 sections 19.9 and 19.15.
+    #[test]
+    fn limits_and_connection_ids() {
+        let mut payload = vec![0x10, 0x41, 0x00, 0x10, 5, 0x18, 1, 0, 2, 0xab, 0xcd];
+        payload.extend([7; 16]);
+        let packet = Packet::read(Level::OneRtt, 0, 60, &payload);
+        assert_eq!(packet.max_data, Some(256));
+        assert_eq!(packet.new_ids, [(ConnectionId::new(&[0xab, 0xcd]).unwrap(), [7; 16])]);
     }
 
     #[test]
