@@ -49,8 +49,8 @@ enum Command {
     /// Prints a summary, judges the claims of each experiment, and writes results and an HTML
     /// report.
     ///
-    /// Exit status: 0 if every claim holds or has a recorded reason, 1 if a claim without one fails
-    /// or lacks a value, 2 for bad input.
+    /// Exit status: 0 if every claim holds or has a recorded reason, 1 if a claim without one
+    /// fails or lacks a value, 2 for bad input.
     Run(RunArgs),
     /// List the runs of experiments as JSON, without running them.
     ///
@@ -80,9 +80,9 @@ enum Command {
     Conform(ConformArgs),
     /// Compute metrics and find problems in logs of any program: qlog, captures, flent, iperf3.
     ///
-    /// Prints bytes, rates, round-trip times, retransmissions and the rules that detected losses, and
-    /// a list of problems. What a log cannot tell is named, with the reason. The report has charts
-    /// and sequence diagrams.
+    /// Prints bytes, rates, round-trip times, retransmissions and the rules that detected losses,
+    /// and a list of problems. What a log cannot tell is named, with the reason. The report has
+    /// charts and sequence diagrams.
     ///
     /// Example: `ackclock analyse sender.sqlog receiver.sqlog`
     ///
@@ -93,8 +93,8 @@ enum Command {
     /// A change is reported if it is larger than the spread between runs. Runs with the same seed
     /// are compared with each other.
     ///
-    /// Example:
-    /// `ackclock diff results-main results-branch --fail-if "goodput -3 %" --junit out.xml --markdown`
+    /// Example: `ackclock diff results-main results-branch --fail-if "goodput -3 %" --junit
+    /// out.xml --markdown`
     ///
     /// Exit status: 0, 1 if a rule is broken or could not be checked, or 2 for bad input.
     Diff(DiffArgs),
@@ -107,12 +107,13 @@ enum Command {
     List(ListArgs),
     /// List the networks that can be named, or print one of them.
     ///
-    /// A network is an experiment below `networks/`. Its name works in `--link`, in `ackclock link`,
-    /// and in files as `network = "lte"`.
+    /// A network is an experiment below `networks/`. Its name works in `--link`, in `ackclock
+    /// link`, and in files as `network = "lte"`.
     ///
     /// Exit status: 0, or 2 for bad input.
     Networks(NetworksArgs),
-    /// Write a link as commands of tc or as a line of Mahimahi, with a list of what they cannot do.
+    /// Write a link as commands of tc or as a line of Mahimahi, with a list of what they cannot
+    /// do.
     ///
     /// Example: `ackclock export lte --to tc`
     ///
@@ -149,8 +150,8 @@ enum Command {
     /// Example:
     /// `sudo ackclock link "rate=10 Mbit/s delay=25 ms queue=2 BDP" -- ping -c 3 10.64.0.2`
     ///
-    /// See docs/src/explanation/worlds.md for the accuracy. Exit status: the command's own, or 2 if
-    /// the link failed.
+    /// See docs/src/explanation/worlds.md for the accuracy. Exit status: the command's own, or 2
+    /// if the link failed.
     Link(LinkArgs),
     /// Check how accurately this machine can emulate links.
     ///

@@ -37,26 +37,27 @@ const MOST_OF_A_CONTROLLER: usize = 260;
 
 /// Largest number of lines of code of each crate, without tests, comments and blank lines. A number
 /// only grows with a new part of the product, and then with the reason in the commit.
-const CODE_BUDGET: [(&str, usize); 20] = [
+const CODE_BUDGET: [(&str, usize); 21] = [
     ("units", 585),
     ("congestion", 14_138),
-    ("link", 3_387),
-    ("recovery", 5_182),
-    ("quic", 9_190),
+    ("link", 3_413),
+    ("recovery", 5_385),
+    ("quic", 10_160),
     ("adapters", 542),
-    ("scenario", 2_256),
-    ("sim", 2_934),
+    ("scenario", 2_268),
+    ("sim", 2_999),
     ("stack", 3_232),
     ("kernel", 1_898),
-    ("wire", 8_690),
-    ("experiment", 8_368),
-    ("results", 5_420),
+    ("wire", 7_964),
+    ("experiment", 8_414),
+    ("results", 5_431),
+    ("logs", 6_800),
     ("study", 1_160),
-    ("questions", 5_519),
+    ("questions", 6_700),
     ("stability", 1_529),
-    ("report", 7_404),
+    ("report", 7_410),
     ("transfer", 2_699),
-    ("ackclock", 5_528),
+    ("ackclock", 5_630),
     (TASKS, 463),
 ];
 

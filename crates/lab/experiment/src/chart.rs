@@ -43,7 +43,8 @@ impl Mark {
     }
 }
 
-/// Columns of the series that are recorded only if a chart draws them: losses, repeats and CE marks.
+/// Columns of the series that are recorded only if a chart draws them: losses, repeats and CE
+/// marks.
 pub const SIGNALS: [&str; 3] = ["lost_packets", "repeated_packets", "ce_packets"];
 
 /// A packet of a scripted exchange, or a decision of the sender.
@@ -294,8 +295,8 @@ impl Chart {
     }
 }
 
-/// Adds the rows of other backends next to each row: on the axis of rows if there is one, otherwise
-/// as a separate colour.
+/// Adds the rows of other backends next to each row: on the axis of rows if there is one,
+/// otherwise as a separate colour.
 fn add_rows(others: &[Place], axis: &mut Axis, spots: &mut Vec<Spot>) {
     let is_of_rows = axis.along == Along::Rows;
     let on_other = |spot: &Spot, other: Place| {

@@ -75,7 +75,8 @@ fn value(one: &Analysed, word: &str) -> Option<f64> {
     one.metrics.iter().find(|metric| metric.metric == word).and_then(|metric| metric.value)
 }
 
-/// Compares every flow of an experiment with the analysis of its logs. Returns the number of flows.
+/// Compares every flow of an experiment with the analysis of its logs. Returns the number of
+/// flows.
 fn compare(name: &str, world: Place) -> usize {
     let dir = tempfile::tempdir().unwrap();
     let (results, folder) = run(name, dir.path(), world);

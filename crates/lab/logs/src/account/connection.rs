@@ -26,8 +26,8 @@ pub enum Seen {
     Between,
 }
 
-/// Metric that the logs do not tell, by its word in files, and the reason as a clause: `the log is of
-/// the receiver`.
+/// Metric that the logs do not tell, by its word in files, and the reason as a clause: `the log is
+/// of the receiver`.
 pub type Unknown = BTreeMap<&'static str, String>;
 
 /// A connection with its metrics.
@@ -80,8 +80,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Returns the stream bytes that arrived, or were acknowledged, or were sent, whichever is known
-    /// first.
+    /// Returns the stream bytes that arrived, or were acknowledged, or were sent, whichever is
+    /// known first.
     pub fn bytes(&self) -> u64 {
         let acknowledged = self.record.delivered;
         if acknowledged > 0 { acknowledged } else { self.record.totals.sent }
@@ -267,8 +267,8 @@ fn excerpts(
     [near.map(Trace::clone), there]
 }
 
-/// Moves data by this time to later, or earlier, and acknowledgements the other way. Lost packets do
-/// not arrive.
+/// Moves data by this time to later, or earlier, and acknowledgements the other way. Lost packets
+/// do not arrive.
 fn moved(part: &Trace, later: bool, half: Duration) -> Trace {
     let lost: BTreeSet<u64> = part
         .iter()
@@ -356,8 +356,8 @@ fn count_losses(record: &mut Record, way: &Way, losses: Losses, are_inferred: bo
     stats.spurious = if repeats { way.repeated_in_vain } else { way.spurious };
 }
 
-/// Chooses the RTT samples: those of this program's logs are all told; others repeat old values, so
-/// packets are better.
+/// Chooses the RTT samples: those of this program's logs are all told; others repeat old values,
+/// so packets are better.
 fn choose_rtt(record: &mut Record, way: &Way, is_own: bool) {
     if is_own && way.told_samples > 0 || way.samples == 0 && way.interval_rtt == 0 && way.told_samples > 0 {
         record.totals.rtt = way.told_rtt.totals.rtt.clone();

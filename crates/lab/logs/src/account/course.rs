@@ -25,8 +25,8 @@ pub(super) struct Moment {
     pub(super) ce: Option<u64>,
 }
 
-/// Moments in order of time. When there are too many, every other one is dropped, and their distance
-/// doubles.
+/// Moments in order of time. When there are too many, every other one is dropped, and their
+/// distance doubles.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     moments: Vec<Moment>,

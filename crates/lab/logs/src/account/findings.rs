@@ -102,7 +102,7 @@ impl Share {
         }
     }
 
-    fn of(&self, now: Time, span: Duration) -> f64 {
+    fn share(&self, now: Time, span: Duration) -> f64 {
         let open = self.since.map_or(Duration::ZERO, |since| now - since);
         (self.total + open).as_secs_f64() / span.as_secs_f64()
     }
@@ -163,7 +163,8 @@ impl Checks {
         self.limited.set(now, is_limited);
     }
 
-    /// Notes a packet that leaves. `next` is the stream offset after it, and `limit` the receiver's.
+    /// Notes a packet that leaves. `next` is the stream offset after it, and `limit` the
+    /// receiver's.
     pub(super) fn on_sent(&mut self, now: Time, is_repeat: bool, state: &State, room: Option<u64>) {
         self.note_burst(now, state);
         self.note_storm(now, is_repeat, state);
@@ -196,7 +197,8 @@ impl Checks {
         }
     }
 
-    /// More than 20 packets at once, twice RFC 9002's initial window, in under an eighth of the RTT.
+    /// More than 20 packets at once, twice RFC 9002's initial window, in under an eighth of the
+    /// RTT.
     fn end_burst(&mut self, burst: Option<(u64, Time, Time)>, state: &State) {
         let Some((packets, begin, end)) = burst else { return };
         let rtt = state.smoothed_rtt.unwrap_or(Duration::MAX);
@@ -255,8 +257,8 @@ impl Checks {
         self.timeouts.add(now, 0.0);
     }
 
-    /// Notes a new window. A collapse is a fall to at most two packets (RFC 9002 section 7.6.2) from
-    /// at least eight.
+    /// Notes a new window. A collapse is a fall to at most two packets (RFC 9002 section 7.6.2)
+    /// from at least eight.
     pub(super) fn on_window(&mut self, now: Time, before: u64, state: &State) {
         let full = state.full.max(1);
         let collapses = before >= 8 * full && state.cwnd.is_some_and(|cwnd| cwnd <= 2 * full + full / 2);
@@ -361,7 +363,7 @@ impl Checks {
 
     fn shares(&self, end: Time, span: Duration) -> Vec<Finding> {
         let mut all = Vec::new();
-        let limited = self.limited.of(end, span);
+        let limited = self.limited.share(end, span);
         if limited > 0.5 {
             let how = if self.is_told { "says the log" } else { "less than 3/4 of the window was used" };
             let text =
@@ -369,7 +371,7 @@ impl Checks {
             let times = self.limited.first.into_iter().collect();
             all.push(Finding { check: Check::ApplicationLimited, text, times });
         }
-        let blocked = self.window.of(end, span);
+        let blocked = self.window.share(end, span);
         if blocked > 0.05 {
             let text =
                 format!("the receive window limits the sender for {:.0} % of the time", 100.0 * blocked);

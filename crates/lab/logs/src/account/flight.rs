@@ -1,8 +1,8 @@
 //! Packets of one sender until they are acknowledged, declared lost, or repeated.
 //!
-//! A log of an endpoint tells which packets it declared lost. A capture does not: it shows data that
-//! is sent again while its packet is unacknowledged. Such a packet counts as lost at that moment,
-//! and the rule is inferred from what the sender knew then (RFC 9002 section 6.1):
+//! A log of an endpoint tells which packets it declared lost. A capture does not: it shows data
+//! that is sent again while its packet is unacknowledged. Such a packet counts as lost at that
+//! moment, and the rule is inferred from what the sender knew then (RFC 9002 section 6.1):
 //!
 //! ```text
 //! packet threshold   a packet sent at least three later is acknowledged
@@ -100,8 +100,8 @@ pub(super) struct Flight {
     largest_acked: [Option<u64>; 3],
     /// TCP: end of the data and number of each packet that is not acknowledged.
     ends: BTreeSet<(u64, u64)>,
-    /// Data of packets that are neither acknowledged nor repeated, by stream and first byte: the end
-    /// and the packet number.
+    /// Data of packets that are neither acknowledged nor repeated, by stream and first byte: the
+    /// end and the packet number.
     outstanding: BTreeMap<(u64, u64), (u64, u64)>,
     /// End of the data of each stream that was sent.
     highest: BTreeMap<u64, u64>,

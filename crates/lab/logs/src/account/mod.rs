@@ -173,8 +173,8 @@ impl Point {
         }
     }
 
-    /// Returns the direction whose sender wrote the log. Without a known end it is the server, which
-    /// sends most data nearly everywhere.
+    /// Returns the direction whose sender wrote the log. Without a known end it is the server,
+    /// which sends most data nearly everywhere.
     fn own(&mut self) -> Option<&mut Way> {
         let side = self.vantage.unwrap_or(Side::Server);
         self.ways.get_mut(side as usize)

@@ -75,8 +75,8 @@ impl Clock {
     }
 }
 
-/// Returns the smallest difference between arrival and departure, in nanoseconds. Packets that were
-/// sent more than once do not count.
+/// Returns the smallest difference between arrival and departure, in nanoseconds. Packets that
+/// were sent more than once do not count.
 fn fastest([sent, received]: [&Table; 2]) -> Option<i64> {
     let mut departures: BTreeMap<u64, Option<Time>> = BTreeMap::new();
     for entry in sent.entries() {
@@ -179,8 +179,8 @@ mod tests {
         assert_eq!(Clock::estimate(forward, [&table(&[]), &table(&[])]), None);
     }
 
-    /// Segment 7 is sent at 0 and at 100 ms; what arrives at 110 ms is the second. Segment 8 is sent
-    /// twice and arrives twice.
+    /// Segment 7 is sent at 0 and at 100 ms; what arrives at 110 ms is the second. Segment 8 is
+    /// sent twice and arrives twice.
     #[test]
     fn an_arrival_belongs_to_the_newest_transmission_before_it() {
         let sent = table(&[(6, 0), (7, 0), (8, 0), (7, 100), (8, 100)]);

@@ -44,8 +44,8 @@ impl Losses {
     }
 }
 
-/// One direction of a connection, seen at one point. What the sender and what the receiver can know
-/// is counted apart, because the point may become known only later.
+/// One direction of a connection, seen at one point. What the sender and what the receiver can
+/// know is counted apart, because the point may become known only later.
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) is_tcp: bool,
@@ -216,7 +216,8 @@ impl Way {
         self.note(now);
     }
 
-    /// Keeps a packet with only an acknowledgement, so that the clocks of both ends can be compared.
+    /// Keeps a packet with only an acknowledgement, so that the clocks of both ends can be
+    /// compared.
     fn note_bare(&mut self, now: Time, number: u64, packet: &Packet<'_>) {
         let cumulative = packet.acks.last().and_then(|ack| ack.cumulative).filter(|_| self.by_offset);
         let key = cumulative.map_or(number, |byte| byte | BARE);

@@ -1,9 +1,10 @@
 //! Analyses logs of connections: whose logs they are does not matter.
 //!
 //! The readers of `logs` give their events to its accounts. The connections become the flows of a
-//! run (`run.rs`), which is stored and drawn like any other. `answer.rs` has each connection's own
-//! numbers and what is not known; `pair.rs` compares two.
+//! run (`run.rs`), which is stored and drawn like any other. `analysed.rs` has each connection's
+//! own numbers and what is not known; `pair.rs` compares two.
 
+mod analysed;
 mod answer;
 mod page;
 mod pair;
@@ -18,7 +19,8 @@ use logs::account::{Accounts, Connection};
 use scenario::Watch;
 use units::Duration;
 
-pub use self::answer::{Analysed, Answer, Metric, Problem};
+pub use self::analysed::{Analysed, Metric, Problem};
+pub use self::answer::Answer;
 pub use self::pair::Pair;
 pub(crate) use self::run::packet;
 use crate::{Content, Cost, Failure, Lab, Page};
@@ -117,6 +119,7 @@ impl crate::Question for Question {
         }
         let run = run::Run::new(self, connections);
         let mut answer = Answer::new(self, &run, left_out);
+        answer.pair = self.compare.then(|| Pair::new(&answer.connections[0], &answer.connections[1]));
         let (results, stored) = run.store(lab)?;
         answer.results = vec![stored];
         answer.runs = vec![results];

@@ -2,8 +2,9 @@
 
 use report::Block;
 
-use super::answer::{Analysed, Answer};
-use super::screen::{MAIN, at, nothing_found, number, verdict};
+use super::analysed::{Analysed, MAIN, number};
+use super::answer::Answer;
+use super::screen::{at, nothing_found, verdict};
 
 /// Largest number of connections with columns of their own.
 const COLUMNS: usize = 4;

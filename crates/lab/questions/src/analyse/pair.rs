@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::answer::Analysed;
-use super::screen::{MAIN, number};
+use super::analysed::{Analysed, MAIN, number};
 use crate::text::cut;
 
 /// Comparison of two connections.

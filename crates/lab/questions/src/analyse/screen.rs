@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::answer::{Analysed, Answer};
+use super::analysed::{Analysed, MAIN, number};
+use super::answer::Answer;
 use crate::text::{cut, join, put, significant};
 
 /// Widths of the screen and of a label.
@@ -85,26 +86,6 @@ pub(super) fn bytes(count: u64) -> String {
     }
 }
 
-/// Metrics in the order of the table: word and name. The rest follows with `-v`.
-pub(super) const MAIN: [(&str, &str); 16] = [
-    ("throughput", "throughput, Mbit/s"),
-    ("goodput", "goodput, Mbit/s"),
-    ("rtt_mean", "mean RTT, ms"),
-    ("rtt_p50", "median RTT, ms"),
-    ("rtt_p95", "95th percentile RTT, ms"),
-    ("owd_mean", "one-way delay, ms"),
-    ("loss", "dropped by the path, %"),
-    ("retransmissions", "retransmissions"),
-    ("spurious_retransmissions", "of these spurious"),
-    ("declared_lost", "declared lost"),
-    ("lost_by_packet_threshold", "  by packet threshold"),
-    ("lost_by_time_threshold", "  by time threshold"),
-    ("lost_by_timeout", "  by timeout"),
-    ("spurious_losses", "  wrongly"),
-    ("reductions", "window reductions"),
-    ("ce_marks", "CE marks"),
-];
-
 fn table_of_one(one: &Analysed, all: bool) -> String {
     let mut out = String::new();
     for (word, name) in MAIN {
@@ -128,13 +109,6 @@ fn table_of_one(one: &Analysed, all: bool) -> String {
     }
     out.push('\n');
     out
-}
-
-/// Formats a metric's value.
-pub(super) fn number(word: &str, value: f64) -> String {
-    let counts =
-        experiment::quantity::Quantity::find(word).is_some_and(experiment::quantity::Quantity::counts);
-    if counts { format!("{value:.0}") } else { significant(value) }
 }
 
 fn table_of_all(several: &[Analysed], all: bool) -> String {

@@ -225,14 +225,14 @@ fn every_event_has_its_record() {
         [&json!({ "header": { "packet_type": "1RTT", "packet_number": 0 },
             "raw": { "length": 1252 }, "trigger": "time_threshold" })]
     );
-    // Only changes are written; no NaN, no infinity, no RTT before the first sample.
+    // Only changes are written, and every RTT sample; no NaN, no infinity, no RTT before the first.
     assert_eq!(
         named(&records, "recovery:metrics_updated"),
         [
             &json!({ "congestion_window": 5000, "bytes_in_flight": 1252, "smoothed_rtt": 51.0,
                 "latest_rtt": 50.000001, "rtt_variance": 2.0, "ssthresh": 5000, "cc_min_rtt": 0.05 }),
-            &json!({ "cc_bwe": 1.5 }),
-            &json!({ "congestion_window": 6000 }),
+            &json!({ "latest_rtt": 50.000001, "cc_bwe": 1.5 }),
+            &json!({ "congestion_window": 6000, "latest_rtt": 50.000001 }),
         ]
     );
     assert_eq!(
