@@ -99,7 +99,8 @@ impl Connection {
 }
 
 /// Joins the two logs of each connection, and finishes all.
-pub(super) fn join(points: Vec<Point>, files: &[String]) -> Vec<Connection> {
+pub(super) fn join(mut points: Vec<Point>, files: &[String]) -> Vec<Connection> {
+    infer_vantages(&mut points);
     let mut waiting: Vec<Option<Point>> = points.into_iter().map(Some).collect();
     let mut all = Vec::new();
     for at in 0..waiting.len() {
@@ -112,6 +113,22 @@ pub(super) fn join(points: Vec<Point>, files: &[String]) -> Vec<Connection> {
         all.extend(finish(point, partner, files));
     }
     all
+}
+
+/// Gives a point without a known end the opposite end of another one in the same capture: two
+/// interfaces that saw the same connection.
+fn infer_vantages(points: &mut [Point]) {
+    let known: Vec<_> = points
+        .iter()
+        .filter(|point| !point.about.identity.is_empty())
+        .filter_map(|point| Some((point.file, point.about.identity.clone(), point.vantage?)))
+        .collect();
+    for point in points.iter_mut().filter(|point| point.vantage.is_none()) {
+        let is_same = |(file, identity, _): &&(usize, String, Side)| {
+            *file == point.file && *identity == point.about.identity
+        };
+        point.vantage = known.iter().find(is_same).map(|(.., side)| side.peer());
+    }
 }
 
 /// Reports whether two points are the ends of one connection: the same protocol and identity, and
@@ -157,9 +174,9 @@ fn larger(point: &Point, partner: Option<&Point>) -> Side {
     let bytes = |side: Side| {
         let of = |point: &Point| {
             let way = &point.ways[side as usize];
-            (way.stream_bytes, way.intervals)
+            (way.stream_bytes, way.intervals, way.sent.totals.wire)
         };
-        of(point).max(partner.map_or((0, 0), of))
+        of(point).max(partner.map_or((0, 0, 0), of))
     };
     if bytes(Side::Client) > bytes(Side::Server) { Side::Client } else { Side::Server }
 }
@@ -216,7 +233,7 @@ fn build(near: Point, far: Option<Point>, (from, seen): (Side, Seen), files: &[S
     };
     let state = way.last_state();
     let findings = match seen {
-        Seen::Receiver => Vec::new(),
+        Seen::Receiver | Seen::Between => Vec::new(),
         _ => std::mem::take(&mut way.checks).findings(span.1, span.1 - span.0, &totals, &state),
     };
     Connection {
@@ -454,6 +471,8 @@ const SENDER_ONLY: [&str; 20] = [
 const RECEIVER_ONLY: [&str; 3] = ["ce_marks", "delivery_delay_mean", "delivery_delay_p95"];
 const BOTH_ONLY: [&str; 7] =
     ["owd_mean", "owd_std", "owd_p95", "loss", "loss_flow_std", "spurious_retransmissions", "ack_loss"];
+/// Smallest number of RTT samples from the spin bit.
+const LEAST_SPINS: u64 = 3;
 /// Metrics that no log has.
 const NEVER: [(&str, &str); 10] = [
     ("queue_delay", "a log does not show queues"),
@@ -501,10 +520,19 @@ fn not_told(
         hide("declared_lost", "a capture shows repeats, not what the sender declares lost");
     }
     if source == Source::Encrypted {
-        for word in ["goodput", "retransmissions", "throughput", "delivery_delay_mean", "spurious_losses"] {
-            hide(word, "the packets are encrypted and there are no keys");
+        const WHY: &str = "the packets are encrypted and there are no keys";
+        let words = SENDER_ONLY
+            .iter()
+            .chain(&RECEIVER_ONLY)
+            .chain(&BOTH_ONLY)
+            .filter(|word| **word != "wire_throughput");
+        words.filter(|word| !RTT.contains(word)).for_each(|word| hide(word, WHY));
+        ["goodput", "acks_sent"].iter().for_each(|word| hide(word, WHY));
+        // A spin bit that changes nearly never is not that of an endpoint that takes part.
+        if way.spins < LEAST_SPINS {
+            RTT.iter()
+                .for_each(|word| hide(word, "the packets are encrypted and their spin bit does not spin"));
         }
-        RTT.iter().for_each(|word| hide(word, "the packets are encrypted and there are no keys"));
     }
     if source == Source::Intervals {
         if way.stream_bytes == 0 {

@@ -9,6 +9,8 @@ use units::{Duration, Time};
 const MOST_TIMES: usize = 5;
 /// ACK delay that an endpoint promises by default (RFC 9000 section 18.2).
 const DEFAULT_ACK_DELAY: Duration = Duration::from_millis(25);
+/// Smallest delay of a standing queue.
+const LEAST_QUEUE: Duration = Duration::from_millis(5);
 /// Slack of timers beyond the promised ACK delay.
 const TIMER_SLACK: Duration = Duration::from_millis(1);
 
@@ -403,6 +405,7 @@ impl Totals {
         }
         if let (Some(median), Some(min)) = (self.median_rtt, self.min_rtt)
             && median.0 > 3 * min.0.max(1)
+            && median > min + LEAST_QUEUE
         {
             let text = format!(
                 "a standing queue: the median RTT is {:.1} ms, {:.1} times the smallest",

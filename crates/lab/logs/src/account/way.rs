@@ -49,6 +49,7 @@ impl Losses {
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) is_tcp: bool,
+    is_encrypted: bool,
     /// Packets at both ends are matched by stream offset: a capture of TCP has no packet numbers.
     pub(super) by_offset: bool,
     /// Counts at the sender, and at the receiver.
@@ -95,6 +96,9 @@ pub(super) struct Way {
     handshakes: u64,
     pub(super) stream_bytes: u64,
     pub(super) marks: u64,
+    /// Spin bit of the newest packet, and the time at which it last changed.
+    spin: Option<(bool, Option<Time>)>,
+    pub(super) spins: u64,
     /// Time at which new data last arrived.
     pub(super) last_fresh: Option<Time>,
     pub(super) intervals: u64,
@@ -107,6 +111,7 @@ impl Way {
         let is_tcp = protocol == Protocol::Tcp;
         Self {
             is_tcp,
+            is_encrypted: source == Source::Encrypted,
             by_offset: is_tcp && source == Source::Capture,
             sent: record.clone(),
             received: record.clone(),
@@ -143,6 +148,8 @@ impl Way {
             handshakes: 0,
             stream_bytes: 0,
             marks: 0,
+            spin: None,
+            spins: 0,
             last_fresh: None,
             intervals: 0,
             interval_rtt: 0,
@@ -183,6 +190,7 @@ impl Way {
         let wire = packet.wire.unwrap_or(packet.bytes);
         self.wires += u64::from(packet.wire.is_some());
         if is_bare {
+            self.note_spin(now, packet);
             self.sent.on_ack_sent(now, wire);
             return self.note_bare(now, number, packet);
         }
@@ -214,6 +222,24 @@ impl Way {
         self.now.bytes_in_flight = Some(self.flight.bytes_in_flight());
         self.checks.on_sent(now, departed.repeats, &self.state(), self.room());
         self.note(now);
+    }
+
+    /// Takes an RTT sample from the spin bit of an encrypted packet: it changes once per round
+    /// trip (RFC 9000 section 17.4).
+    fn note_spin(&mut self, now: Time, packet: &Packet<'_>) {
+        let Some(bit) = packet.spin.filter(|_| self.is_encrypted) else { return };
+        let (known, changed) = self.spin.unwrap_or((bit, None));
+        if known == bit {
+            self.spin = Some((bit, changed));
+            return;
+        }
+        if let Some(changed) = changed {
+            self.spins += 1;
+            self.sent.on_rtt_sample(now, now - changed);
+            self.now.latest_rtt = Some(now - changed);
+            self.note(now);
+        }
+        self.spin = Some((bit, Some(now)));
     }
 
     /// Keeps a packet with only an acknowledgement, so that the clocks of both ends can be

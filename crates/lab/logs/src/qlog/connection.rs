@@ -154,7 +154,8 @@ impl Connection {
         if bytes.is_none() && !is_tcp && !has_frames {
             self.note(sink, "the log lacks sizes and frames of packets: they count without bytes");
         }
-        if !has_frames && !is_tcp && is_numbered {
+        // Our handshake packets have no frames in a run's log.
+        if !has_frames && !is_tcp && is_numbered && !trace.is_ours {
             self.note(sink, "the log lacks frames of packets: each counts as ACK-eliciting and in flight");
         }
         let is_eliciting = match is_tcp {

@@ -70,6 +70,9 @@ pub struct Analysed {
     /// Difference of the clocks of both ends and its bound, in ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_ms: Option<[f64; 2]>,
+    /// Bytes on the wire, if the packets are encrypted and nothing else is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encrypted_bytes: Option<u64>,
     /// It has round-trip times of a ping only.
     #[serde(skip)]
     pub is_ping: bool,
@@ -82,7 +85,8 @@ pub struct Analysed {
 }
 
 /// Metrics in the order of the table: word and name. The rest follows with `-v`.
-pub(super) const MAIN: [(&str, &str); 16] = [
+pub(super) const MAIN: [(&str, &str); 17] = [
+    ("wire_throughput", "on the wire, Mbit/s"),
     ("throughput", "throughput, Mbit/s"),
     ("goodput", "goodput, Mbit/s"),
     ("rtt_mean", "mean RTT, ms"),
@@ -136,9 +140,12 @@ pub(super) fn analysed(label: &str, connection: &Connection, values: &measure::V
         unnamed_losses: connection.unnamed_losses,
         losses_are_inferred: connection.losses_are_inferred,
         clock_ms: connection.clock.map(|clock| [clock.offset as f64 * 1e-6, clock.bound.as_millis_f64()]),
+        encrypted_bytes: Some(connection.record.totals.wire)
+            .filter(|_| connection.source == Source::Encrypted),
         is_ping: connection.source == Source::Intervals && connection.bytes() == 0,
         is_checked: matches!(connection.seen, Seen::Sender | Seen::Both)
-            && connection.source != Source::Intervals,
+            && connection.source != Source::Intervals
+            && connection.source != Source::Encrypted,
         problems: connection
             .findings
             .iter()
@@ -164,7 +171,17 @@ fn seen(connection: &Connection) -> &'static str {
 /// Describes gaps, and what they spoil.
 fn gaps(all: &[(String, Gap)]) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
+    let largest = |file: &String| {
+        let sizes = all.iter().filter(|(other, _)| other == file).filter_map(|(_, gap)| match gap {
+            Gap::Joined(bytes) => Some(*bytes),
+            _ => None,
+        });
+        sizes.max()
+    };
     for (file, gap) in all {
+        if matches!(gap, Gap::Joined(bytes) if Some(*bytes) != largest(file)) {
+            continue;
+        }
         let text = format!("{file}: {}", gap_text(gap));
         if !texts.contains(&text) {
             texts.push(text);

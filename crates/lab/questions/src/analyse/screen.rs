@@ -61,7 +61,7 @@ fn sentence(one: &Analysed) -> String {
         "{} connection{controller}, logged {}: {} from the {} in {} s",
         one.protocol,
         one.seen,
-        bytes(one.bytes),
+        amount(one),
         one.sender,
         significant(one.seconds)
     );
@@ -75,6 +75,14 @@ fn sentence(one: &Analysed) -> String {
         let _ = write!(text, "; {repeats:.0} retransmissions");
     }
     text + "."
+}
+
+/// Returns the bytes of a connection, in words.
+fn amount(one: &Analysed) -> String {
+    match one.encrypted_bytes {
+        Some(wire) => format!("{} of encrypted packets", bytes(wire)),
+        None => bytes(one.bytes),
+    }
 }
 
 /// Formats a number of bytes.
@@ -123,7 +131,7 @@ fn table_of_all(several: &[Analysed], all: bool) -> String {
             out,
             "{:<LABEL$} {:>9} {:>8} {:>9} {:>8} {:>7} {:>5}",
             cut(&one.label, LABEL),
-            bytes(one.bytes),
+            bytes(one.encrypted_bytes.unwrap_or(one.bytes)),
             significant(one.seconds),
             cell("goodput"),
             cell("rtt_mean"),
