@@ -127,6 +127,71 @@ fn a_run_and_its_logs_agree() {
     assert!(compare("thesis/figure-29", Place::STACK) >= 3);
 }
 
+/// Runs a file with logs, and returns the logs of its flows in order.
+fn logs_of(text: &str, out: &Path) -> Vec<[PathBuf; 2]> {
+    let exp = Experiment::parse("log", Path::new("log.toml"), text).unwrap();
+    let study = study::experiment(&exp, &options(out, Place::SIM), &Silent, &Watch::default()).unwrap();
+    let Study::Complete(_, folder, _) = study else { unreachable!() };
+    logs(&folder).into_values().collect()
+}
+
+fn all_of(files: Vec<PathBuf>, out: &Path) -> Vec<Analysed> {
+    let options = options(out, Place::SIM);
+    let lab = Lab { options: &options, progress: &Silent, watch: &Watch::default() };
+    Question { files, ..Question::default() }.answer(&lab).unwrap().connections
+}
+
+const LINK: &str = "title = \"log\"\nduration = \"12 s\"\n[link]\nrate = \"20 Mbit/s\"\nrtt = \"40 ms\"\nqueue = \"1 BDP\"\n";
+
+/// The sender's log of one run and the receiver's of another are two connections, whatever their
+/// packet numbers. The ends of two flows of one run find each other in any order.
+#[test]
+fn only_the_two_ends_of_a_connection_are_joined() {
+    let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let flow = |loss: &str| format!("{LINK}{loss}[[flow]]\ncontroller = \"cubic\"\ncount = 2\n");
+    let lossy = logs_of(&flow("loss = \"1 %\"\n"), dirs[0].path());
+    let plain = logs_of(&flow(""), dirs[1].path());
+    let mixed = all_of(vec![lossy[0][0].clone(), plain[0][1].clone()], dirs[0].path());
+    assert_eq!(mixed.iter().map(|one| one.files.len()).collect::<Vec<_>>(), [1, 1]);
+    let [[s0, r0], [s1, r1]] = &lossy[..] else { panic!() };
+    let together = all_of([s0, s1, r1, r0].map(Clone::clone).to_vec(), dirs[0].path());
+    let mut names: Vec<Vec<String>> = together.iter().map(|one| one.files.clone()).collect();
+    names.sort();
+    let pair = |files: [&PathBuf; 2]| files.map(|file| file.display().to_string()).to_vec();
+    assert_eq!(names, [pair([s0, r0]), pair([s1, r1])]);
+}
+
+/// Each connection of a flow that opens several is counted on its own.
+#[test]
+fn connections_of_a_flow_are_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = format!(
+        "{LINK}[[flow]]\ncontroller = \"cubic\"\napplication = {{ name = \"on-off\", object = \"200 kB\", idle = \"500 ms\", connection = \"new\" }}\n"
+    );
+    let [files] = &logs_of(&text, dir.path())[..] else { panic!() };
+    let all = all_of(files.to_vec(), dir.path());
+    assert!(all.len() > 5, "{}", all.len());
+    for one in &all {
+        assert_eq!((one.files.len(), one.bytes), (2, 200_000), "{}", one.label);
+        assert_eq!(value(one, "loss"), Some(0.0));
+    }
+}
+
+/// A blackout of 3 s is persistent congestion. If the sender does not answer it, that is a problem.
+#[test]
+fn persistent_congestion_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    for (option, missed) in [("", false), ("recovery.persistent-congestion = \"off\"\n", true)] {
+        let text =
+            format!("{LINK}blackhole = [[\"3 s\", \"6 s\"]]\n[[flow]]\ncontroller = \"cubic\"\n{option}");
+        let [files] = &logs_of(&text, dir.path())[..] else { panic!() };
+        let problems = all_of(vec![files[0].clone()], dir.path()).remove(0).problems;
+        let told: Vec<&str> = problems.iter().map(|problem| problem.text.as_str()).collect();
+        assert_eq!(told.iter().any(|text| text.contains("was missed")), missed, "{told:?}");
+        assert!(!told.iter().any(|text| text.contains("without persistent")), "{told:?}");
+    }
+}
+
 /// A log of CUBIC conforms. With a `beta` of 0.5 it does not, and that rule is named.
 #[test]
 fn a_stack_is_judged_by_its_log() {

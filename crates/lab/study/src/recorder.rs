@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use experiment::chart::Chart;
 use results::exchange::{self, Collector, Exchange};
 use results::qlog::{Format, Log, LogFile, Meta};
-use results::store::{Part, Recorded, Recording};
+use results::store::{self, Part, Recorded, Recording};
 use scenario::trace::{Event, Trace};
 use scenario::{End, Scenario, Series, Transport, Watch};
 
@@ -122,7 +122,12 @@ fn begin(
     (number, end, remarks): (usize, End, bool),
 ) -> io::Result<LogFile> {
     let flow = &scenario.flows[number];
+    let Job { case, repetition, .. } = job;
+    let place = [case.variant.as_str(), case.label().as_str()].join("/");
+    // Everything that determines the connection, so that only its own two logs have it.
+    let group = format!("{place}/{repetition}/{number}/{scenario:?}");
     let meta = Meta {
+        group: store::digest(group.as_bytes())[..16].to_owned(),
         states: flow.algorithm.states(),
         title: run.exp.name.clone(),
         flow: flow.label.clone(),

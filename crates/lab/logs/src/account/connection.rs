@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quic::Side;
 use scenario::trace::{Event, Trace};
-use scenario::{FlowSeries, Histogram, Record};
+use scenario::{FlowSeries, Histogram, Record, Window};
 use units::{Duration, Time};
 
 use super::findings::{Finding, Totals};
@@ -99,7 +99,7 @@ impl Connection {
 }
 
 /// Joins the two logs of each connection, and finishes all.
-pub(super) fn join(mut points: Vec<Point>, files: &[String]) -> Vec<Connection> {
+pub(super) fn join(mut points: Vec<Point>, context: (&[String], Window)) -> Vec<Connection> {
     infer_vantages(&mut points);
     let mut waiting: Vec<Option<Point>> = points.into_iter().map(Some).collect();
     let mut all = Vec::new();
@@ -110,7 +110,7 @@ pub(super) fn join(mut points: Vec<Point>, files: &[String]) -> Vec<Connection> 
             .skip(at + 1)
             .position(|other| other.as_ref().is_some_and(|other| are_two_ends(&point, other)));
         let partner = partner.and_then(|distance| waiting[at + 1 + distance].take());
-        all.extend(finish(point, partner, files));
+        all.extend(finish(point, partner, context));
     }
     all
 }
@@ -142,18 +142,23 @@ fn are_two_ends(one: &Point, other: &Point) -> bool {
     a != b && same && one.about.protocol == other.about.protocol
 }
 
-/// Reports whether most packets of one log are in the other: half of its first hundred numbers.
+/// Reports whether the packets of one log are in the other: nearly all that arrived were sent, by
+/// number and length.
 fn overlaps(one: &Point, other: &Point) -> bool {
+    if one.about.controller != other.about.controller {
+        return false;
+    }
     let pairs = one.ways.iter().zip(&other.ways);
-    pairs.filter(|(way, _)| !way.departures.entries().is_empty()).any(|(way, of_other)| {
-        let keys: std::collections::BTreeSet<(u64, u32)> =
-            of_other.departures.entries().iter().take(1000).map(|entry| (entry.key, entry.len)).collect();
-        let first: Vec<_> = way.departures.entries().iter().take(100).collect();
-        2 * first.iter().filter(|entry| keys.contains(&(entry.key, entry.len))).count() > first.len()
+    pairs.map(|(a, b)| [a.departures.entries(), b.departures.entries()]).all(|[a, b]| {
+        let [fewer, more] = if a.len() < b.len() { [a, b] } else { [b, a] };
+        let keys: BTreeSet<(u64, u64, u32)> = more.iter().map(|e| (e.key, e.offset, e.len)).collect();
+        let known = fewer.iter().filter(|e| keys.contains(&(e.key, e.offset, e.len))).count();
+        // The last packets of each log may be missing in the other.
+        20 * known >= 19 * fewer.len()
     })
 }
 
-fn finish(point: Point, partner: Option<Point>, files: &[String]) -> Option<Connection> {
+fn finish(point: Point, partner: Option<Point>, context: (&[String], Window)) -> Option<Connection> {
     let from = larger(&point, partner.as_ref());
     let seen = match (&partner, point.vantage) {
         (Some(_), _) => Seen::Both,
@@ -166,7 +171,7 @@ fn finish(point: Point, partner: Option<Point>, files: &[String]) -> Option<Conn
         (Seen::Both, Some(partner)) if point.vantage != Some(from) => (partner, Some(point)),
         (_, partner) => (point, partner),
     };
-    Some(build(near, far, (from, seen), files))
+    Some(build(near, far, (from, seen), context))
 }
 
 /// Returns the end that sent most stream bytes, as far as any log tells.
@@ -181,7 +186,12 @@ fn larger(point: &Point, partner: Option<&Point>) -> Side {
     if bytes(Side::Client) > bytes(Side::Server) { Side::Client } else { Side::Server }
 }
 
-fn build(near: Point, far: Option<Point>, (from, seen): (Side, Seen), files: &[String]) -> Connection {
+fn build(
+    near: Point,
+    far: Option<Point>,
+    (from, seen): (Side, Seen),
+    (files, window): (&[String], Window),
+) -> Connection {
     let name_of = |point: &Point| files.get(point.file).cloned().unwrap_or_default();
     let mut names = vec![name_of(&near)];
     let mut gaps: Vec<(String, Gap)> = near.gaps.iter().map(|gap| (name_of(&near), gap.clone())).collect();
@@ -191,6 +201,8 @@ fn build(near: Point, far: Option<Point>, (from, seen): (Side, Seen), files: &[S
     }
     names.dedup();
     let clock = far.as_ref().and_then(|far| clock(&near, far, from));
+    // Each log counts from its own start.
+    let starts = far.as_ref().map_or(0, |far| far.origin.0.cast_signed() - near.origin.0.cast_signed());
     let start = near.first.unwrap_or(Time::ZERO);
     let span = (start, near.last.max(start));
     let other_bytes = near.ways[from.peer() as usize].stream_bytes;
@@ -214,15 +226,17 @@ fn build(near: Point, far: Option<Point>, (from, seen): (Side, Seen), files: &[S
     count_losses(&mut record, &way, losses, losses_are_inferred);
     choose_rtt(&mut record, &way, is_own);
     match &far_way {
-        Some(far) => at_both_ends(&mut record, &mut way, far, clock, &mut unknown),
+        Some(far) => at_both_ends(&mut record, &mut way, far, (clock, window, span.1), &mut unknown),
         None => at_one_end(seen, &mut unknown),
     }
-    not_told(&mut unknown, &way, (seen, about.source), losses_are_inferred, losses);
+    not_told(&mut unknown, &way, (is_own, about.source), losses_are_inferred, losses);
     if way.states == 0 {
         record.reductions = way.falls;
     }
     let arrived = far_way.as_ref().and_then(|far| Some((clock?, far.last_fresh?)));
     let arrived = arrived.map(|(clock, at)| clock.at_sender(at)).filter(|at| *at > span.0);
+    // A sender that goes on much longer had more to send.
+    let arrived = arrived.filter(|at| *at + patience(&way) >= span.1);
     record.finished = Some(arrived.unwrap_or(span.1));
     let totals = Totals {
         lost: losses.all(),
@@ -253,7 +267,7 @@ fn build(near: Point, far: Option<Point>, (from, seen): (Side, Seen), files: &[S
         span,
         full: (way.full, way.full_payload),
         min_rtt: way.flight.min_rtt,
-        clock,
+        clock: clock.map(|clock| Clock { offset: clock.offset.saturating_add(starts), ..clock }),
         gaps,
         findings,
         excerpts,
@@ -347,14 +361,15 @@ fn pick([client, server]: [Way; 2], from: Side) -> Way {
 }
 
 /// Reports whether a log was written by this program in a run of its own.
-fn is_own(about: &About) -> bool {
+pub(super) fn is_own(about: &About) -> bool {
     about.program.as_deref().is_some_and(|program| program.eq_ignore_ascii_case("ackclock"))
 }
 
 /// Returns the difference of the clocks. Logs of one file, and those of this program's runs, have
 /// one clock.
 fn clock(near: &Point, far: &Point, from: Side) -> Option<Clock> {
-    if near.file == far.file || is_own(&near.about) && is_own(&far.about) {
+    let is_run = is_own(&near.about) && is_own(&far.about) && !near.about.identity.is_empty();
+    if near.file == far.file || is_run {
         return Some(Clock::default());
     }
     let [there, back] = [from, from.peer()].map(|side| side as usize);
@@ -382,7 +397,13 @@ fn choose_rtt(record: &mut Record, way: &Way, is_own: bool) {
 }
 
 /// Takes over what the receiver knows, and what only both together show.
-fn at_both_ends(record: &mut Record, way: &mut Way, far: &Way, clock: Option<Clock>, unknown: &mut Unknown) {
+fn at_both_ends(
+    record: &mut Record,
+    way: &mut Way,
+    far: &Way,
+    (clock, window, end): (Option<Clock>, Window, Time),
+    unknown: &mut Unknown,
+) {
     let totals = &far.received.totals;
     record.delivered = far.received.delivered;
     record.totals.delivered = totals.delivered;
@@ -390,7 +411,7 @@ fn at_both_ends(record: &mut Record, way: &mut Way, far: &Way, clock: Option<Clo
     record.totals.delivery = totals.delivery.clone();
     record.totals.ce = totals.ce;
     record.totals.feedback = totals.feedback;
-    way.course.take_arrivals(&far.arrivals_course);
+    way.course.take_arrivals(&far.arrivals_course, clock.unwrap_or_default());
     let (Some(clock), false) = (clock, way.departures.is_cut || far.departures.is_cut) else {
         let why = match clock {
             None => "no packet is in both logs",
@@ -403,16 +424,24 @@ fn at_both_ends(record: &mut Record, way: &mut Way, far: &Way, clock: Option<Clo
     };
     let fates = fates(&way.departures, &far.departures, clock);
     // What was sent after the last packet that arrived may still be under way.
-    let settled = fates.iter().rposition(|fate| fate.owd.is_some()).map_or(0, |last| last + 1);
-    for Fate { sent, owd } in &fates[..settled] {
+    let last = fates.iter().rposition(|fate| fate.owd.is_some()).map_or(0, |last| last + 1);
+    let patience = patience(way);
+    for (number, Fate { sent, owd }) in fates.iter().enumerate() {
         match owd {
-            Some(owd) => record.totals.owd.add(*owd),
-            None => record.on_dropped(sent.at),
+            Some(owd) if window.holds(sent.at + *owd) => record.totals.owd.add(*owd),
+            None if number < last || sent.at + patience < end => record.on_dropped(sent.at),
+            _ => {}
         }
     }
     for at in redundant(&way.departures, &far.departures, clock) {
         record.on_redundant(at);
     }
+}
+
+/// Returns the time after which a packet that did not arrive is lost: four RTTs, at least 200 ms.
+fn patience(way: &Way) -> Duration {
+    let rtt = way.flight.latest_rtt.or(way.flight.min_rtt).unwrap_or(Duration::ZERO);
+    (rtt * 4).max(Duration::from_millis(200))
 }
 
 /// Uses what one end knows of the other.
@@ -468,7 +497,7 @@ const SENDER_ONLY: [&str; 20] = [
     "throughput",
     "wire_throughput",
 ];
-const RECEIVER_ONLY: [&str; 3] = ["ce_marks", "delivery_delay_mean", "delivery_delay_p95"];
+const RECEIVER_ONLY: [&str; 4] = ["acks_sent", "ce_marks", "delivery_delay_mean", "delivery_delay_p95"];
 const BOTH_ONLY: [&str; 7] =
     ["owd_mean", "owd_std", "owd_p95", "loss", "loss_flow_std", "spurious_retransmissions", "ack_loss"];
 /// Smallest number of RTT samples from the spin bit.
@@ -491,7 +520,7 @@ const NEVER: [(&str, &str); 10] = [
 fn not_told(
     unknown: &mut Unknown,
     way: &Way,
-    (seen, source): (Seen, Source),
+    (is_own, source): (bool, Source),
     inferred: bool,
     losses: Losses,
 ) {
@@ -505,6 +534,15 @@ fn not_told(
     if way.wires == 0 {
         hide("wire_throughput", "the log has no sizes on the wire");
     }
+    if !way.has_ecn && !is_own {
+        hide("ce_marks", "the log does not tell ECN codepoints");
+    }
+    if way.stream_bytes == 0 && way.packets > 0 && source == Source::Qlog {
+        ["goodput", "throughput"].iter().for_each(|word| hide(word, "the log has no stream frames"));
+    }
+    if way.largest_window == 0 || way.sent.slow_start_window == 0 {
+        hide("slow_start_window", "the log does not tell slow start");
+    }
     if way.windows == 0 {
         hide("slow_start_window", "the log has no congestion window");
         hide("least_window", "the log has no congestion window");
@@ -516,7 +554,7 @@ fn not_told(
             .iter()
             .for_each(|word| hide(word, &why));
     }
-    if inferred && seen == Seen::Sender && source == Source::Capture {
+    if inferred && source == Source::Capture {
         hide("declared_lost", "a capture shows repeats, not what the sender declares lost");
     }
     if source == Source::Encrypted {
@@ -527,7 +565,7 @@ fn not_told(
             .chain(&BOTH_ONLY)
             .filter(|word| **word != "wire_throughput");
         words.filter(|word| !RTT.contains(word)).for_each(|word| hide(word, WHY));
-        ["goodput", "acks_sent"].iter().for_each(|word| hide(word, WHY));
+        hide("goodput", WHY);
         // A spin bit that changes nearly never is not that of an endpoint that takes part.
         if way.spins < LEAST_SPINS {
             RTT.iter()

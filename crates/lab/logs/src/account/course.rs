@@ -1,5 +1,6 @@
 //! Values over time in bounded memory: at most [`MOST`] moments, evenly spread.
 
+use super::table::Clock;
 use scenario::{FlowSample, FlowSampler, FlowSeries};
 use units::{Duration, Rate, Time};
 
@@ -69,9 +70,10 @@ impl Course {
     }
 
     /// Takes over what arrived from the receiver's course. The sender knows all other values.
-    pub(super) fn take_arrivals(&mut self, other: &Self) {
+    pub(super) fn take_arrivals(&mut self, other: &Self, clock: Clock) {
         for moment in &mut self.moments {
-            let at = other.moments.partition_point(|known| known.at <= moment.at);
+            let here = clock.at_receiver(moment.at);
+            let at = other.moments.partition_point(|known| known.at.0.cast_signed() <= here);
             moment.delivered = at.checked_sub(1).map_or(0, |at| other.moments[at].delivered);
             moment.ce = at.checked_sub(1).and_then(|at| other.moments[at].ce);
         }

@@ -9,6 +9,8 @@ use units::{Duration, Time};
 const MOST_TIMES: usize = 5;
 /// ACK delay that an endpoint promises by default (RFC 9000 section 18.2).
 const DEFAULT_ACK_DELAY: Duration = Duration::from_millis(25);
+/// Largest number of send times that are kept.
+const MOST_ACKED: usize = 4096;
 /// Smallest delay of a standing queue.
 const LEAST_QUEUE: Duration = Duration::from_millis(5);
 /// Slack of timers beyond the promised ACK delay.
@@ -142,7 +144,8 @@ pub(super) struct Checks {
     row: Option<(Time, Time)>,
     /// Time at which persistent congestion began, and the window then.
     persistent: Option<(Time, Option<u64>)>,
-    newest_acked: Option<Time>,
+    /// Send times of acknowledged packets, ascending.
+    acked: VecDeque<Time>,
     promised: Option<Duration>,
     is_told: bool,
     /// TCP has no persistent congestion: its window collapses at each retransmission timeout.
@@ -229,9 +232,13 @@ impl Checks {
 
     /// Notes a loss of a packet sent at `sent`.
     pub(super) fn on_lost(&mut self, now: Time, sent: Time, state: &State) {
+        // An acknowledged packet that was sent between them ends the row.
+        let is_between = |first: Time| {
+            let at = self.acked.partition_point(|acked| *acked <= first);
+            self.acked.get(at).is_some_and(|acked| *acked < sent)
+        };
         let row = match self.row {
-            // An acknowledgement of a packet sent between them ends the row.
-            Some((first, _)) if self.newest_acked.is_none_or(|acked| acked < first) => (first, sent),
+            Some((first, _)) if first <= sent && !is_between(first) => (first, sent),
             _ => (sent, sent),
         };
         self.row = Some(row);
@@ -245,9 +252,19 @@ impl Checks {
         }
     }
 
-    /// Notes an acknowledgement whose newest packet was sent at `sent`, and its ACK delay.
-    pub(super) fn on_acked(&mut self, now: Time, sent: Time, delay: Option<Duration>) {
-        self.newest_acked = self.newest_acked.max(Some(sent));
+    /// Notes the send times of packets that are acknowledged.
+    pub(super) fn on_acked(&mut self, sent_at: &[Time]) {
+        for sent in sent_at {
+            let at = self.acked.partition_point(|acked| acked <= sent);
+            self.acked.insert(at, *sent);
+        }
+        while self.acked.len() > MOST_ACKED {
+            self.acked.pop_front();
+        }
+    }
+
+    /// Notes the delay of an acknowledgement.
+    pub(super) fn on_delay(&mut self, now: Time, delay: Option<Duration>) {
         let promised = self.promised.unwrap_or(DEFAULT_ACK_DELAY);
         if let Some(delay) = delay.filter(|delay| *delay > promised + TIMER_SLACK) {
             self.delays.add(now, delay.as_millis_f64());

@@ -83,6 +83,8 @@ pub(super) struct Acknowledged {
     /// RTT sample, with the receiver's delay.
     pub(super) rtt: Option<Duration>,
     pub(super) packets: u64,
+    /// Send times of the acknowledged packets that elicited an acknowledgement.
+    pub(super) sent_at: Vec<Time>,
     /// Stream bytes acknowledged for the first time.
     pub(super) fresh: u64,
     /// Acknowledged packets that had been declared lost.
@@ -257,6 +259,7 @@ impl Flight {
             self.leave(number, &sent);
             self.deliver(&sent, ack.cumulative, &mut result);
             elicits |= sent.ack_eliciting;
+            result.sent_at.push(sent.at);
             let counts = self.proves_arrival(now, &sent);
             // Only QUIC says which transmission arrived.
             if sent.lost.is_some() && counts && !self.is_tcp {

@@ -24,8 +24,10 @@ mod table;
 mod tests;
 mod way;
 
+use std::collections::BTreeMap;
+
 use link::LinkConfig;
-use quic::Side;
+use quic::{Side, Space};
 use scenario::{Record, Scenario};
 use units::{Duration, Rate, Time};
 
@@ -33,10 +35,14 @@ pub use self::connection::{Connection, Seen, Unknown};
 pub use self::findings::{Check, Finding};
 pub use self::table::Clock;
 use self::way::Way;
-use crate::event::{About, Event, Gap, Parameters, Sink};
+use crate::event::{About, Event, Gap, Parameters, Sink, Source};
 
-/// Times below this are of a clock that begins near the log, not of the time of day: 116 days.
-const TIME_OF_DAY: u64 = 10_000_000_000_000_000;
+/// Latest time at which the first connection of a run begins.
+const LATEST_BEGIN: Time = Time::from_millis(100_000);
+/// Packet numbers whose second use begins another connection, and the time after which a second
+/// use is no copy.
+const LOWEST: usize = 4;
+const COPIES: Duration = Duration::from_millis(10);
 /// Largest number of gaps that are kept for a connection.
 const MOST_GAPS: usize = 20;
 
@@ -51,6 +57,10 @@ pub(crate) struct Point {
     ways: [Way; 2],
     parameters: [Parameters; 2],
     gaps: Vec<Gap>,
+    /// Times at which each end used the lowest packet numbers.
+    first_numbers: [[Option<Time>; LOWEST]; 2],
+    /// Start of its log, in the log's clock.
+    origin: Time,
     first: Option<Time>,
     last: Time,
 }
@@ -61,7 +71,9 @@ pub struct Accounts {
     scenario: Scenario,
     points: Vec<Point>,
     files: Vec<String>,
-    /// Start of the current file, if its clock is the time of day.
+    /// Newest connection of a trace that has several.
+    successors: BTreeMap<usize, usize>,
+    /// Start of the current file, in its clock.
     origin: Option<Time>,
 }
 
@@ -74,7 +86,7 @@ impl Accounts {
         let at = |time: Duration| Time::ZERO + time;
         let named = named.map(|(name, from, to)| (name.clone(), at(*from), at(*to)));
         scenario.windows = named.into_iter().collect();
-        Self { scenario, points: Vec::new(), files: Vec::new(), origin: None }
+        Self { scenario, points: Vec::new(), files: Vec::new(), successors: BTreeMap::new(), origin: None }
     }
 
     /// Begins the next file.
@@ -85,15 +97,46 @@ impl Accounts {
 
     /// Returns the connections of all files. Two logs of one connection become one.
     pub fn finish(self) -> Vec<Connection> {
-        connection::join(self.points, &self.files)
+        connection::join(self.points, (&self.files, self.scenario.window()))
     }
 
-    /// Converts a time of a log to the time since its start.
-    fn since_start(&mut self, at: Time) -> Time {
-        if at.0 < TIME_OF_DAY {
+    /// Returns the point of an event. A low packet number that an end uses again begins another
+    /// connection: logs of our own runs have all connections of a flow in one trace. A copy that
+    /// the path made arrives sooner.
+    fn current(&mut self, connection: usize, now: Time, event: &Event<'_>) -> usize {
+        let at = self.successors.get(&connection).copied().unwrap_or(connection);
+        let (Event::Packet(packet), Some(point)) = (event, self.points.get_mut(at)) else { return at };
+        let is_data = packet.space == Space::Application && !packet.pieces.is_empty();
+        let number = packet.number.filter(|_| is_data && point.about.source == Source::Qlog);
+        let known = &mut point.first_numbers[packet.from as usize];
+        let Some(known) = number.and_then(|number| known.get_mut(usize::try_from(number).ok()?)) else {
+            return at;
+        };
+        if known.replace(now).is_none_or(|before| now - before < COPIES) {
             return at;
         }
-        let origin = *self.origin.get_or_insert(at);
+        let (mut about, origin, from) = (point.about.clone(), point.origin, packet.from);
+        about.vantage = point.vantage;
+        // The identity counts them, so that both ends agree.
+        about.identity += "+";
+        let next = self.open(about);
+        self.points[next].origin = origin;
+        if let Some(known) = number.and_then(|number| usize::try_from(number).ok()) {
+            self.points[next].first_numbers[from as usize][known] = Some(now);
+        }
+        self.successors.insert(connection, next);
+        next
+    }
+
+    /// Converts a time of a log to the time since its start. Logs of this program's runs begin
+    /// with the run.
+    fn since_start(&mut self, connection: usize, at: Time) -> Time {
+        let is_run = self.points.get(connection).is_some_and(|point| connection::is_own(&point.about));
+        let begin = if is_run && at < LATEST_BEGIN { Time::ZERO } else { at };
+        let origin = *self.origin.get_or_insert(begin);
+        if let Some(point) = self.points.get_mut(connection) {
+            point.origin = origin;
+        }
         Time((at - origin).0)
     }
 }
@@ -110,6 +153,8 @@ impl Sink for Accounts {
             parameters: Default::default(),
             gaps: Vec::new(),
             first: None,
+            origin: Time::ZERO,
+            first_numbers: [[None; LOWEST]; 2],
             last: Time::ZERO,
         });
         self.points.len() - 1
@@ -118,9 +163,10 @@ impl Sink for Accounts {
     fn event(&mut self, connection: usize, at: Time, event: &Event<'_>) {
         if let Event::Interval(interval) = event {
             // The log begins with its first interval.
-            self.since_start(Time(at.0.saturating_sub(interval.length.0)));
+            self.since_start(connection, Time(at.0.saturating_sub(interval.length.0)));
         }
-        let now = self.since_start(at);
+        let now = self.since_start(connection, at);
+        let connection = self.current(connection, now, event);
         let Some(point) = self.points.get_mut(connection) else { return };
         point.take(now, event);
     }

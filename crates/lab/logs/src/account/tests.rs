@@ -146,3 +146,36 @@ fn the_accounts_of_a_run_are_its_counters() {
         }
     }
 }
+
+/// Logs and captures with damage give accounts, whatever they say.
+#[test]
+fn damaged_files_have_accounts() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut texts = Vec::new();
+    for file in ["logs/ackclock-sender.sqlog", "logs/quic-go-server.sqlog", "logs/iperf3-bidirectional.json"]
+    {
+        texts.push(std::fs::read(folder.join(file)).unwrap());
+    }
+    let mut read = 0;
+    crate::tests::mutate::damaged("logs", &texts, |text| read += accounts_of(text));
+    let captures =
+        ["captures/quic.pcap", "captures/tcp.pcap"].map(|file| std::fs::read(folder.join(file)).unwrap());
+    crate::tests::mutate::damaged("captures", &captures, |text| read += accounts_of(text));
+    assert!(read > 1000, "{read}");
+}
+
+/// Returns the number of connections in a file, after making all that an answer needs of them.
+fn accounts_of(text: &[u8]) -> usize {
+    let mut accounts = Accounts::new(Some((Duration::ZERO, Duration::MAX)), None);
+    for name in ["one", "other"] {
+        accounts.begin(name);
+        let _ = match text {
+            text if crate::capture::looks_like(text) => crate::capture::read(text, name, None, &mut accounts),
+            text if crate::qlog::looks_like(text) => crate::qlog::read(text, name, &mut accounts),
+            text => crate::iperf3::read(text, name, &mut accounts),
+        };
+    }
+    let all = accounts.finish();
+    all.iter().for_each(|connection| drop(connection.series(Duration::from_millis(10), 100)));
+    all.len()
+}

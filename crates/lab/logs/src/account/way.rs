@@ -81,6 +81,7 @@ pub(super) struct Way {
     pub(super) windows: u64,
     /// Falls of the window, if no state tells them.
     pub(super) falls: u64,
+    /// Reduction whose window the next metrics tell: its cause, and the window before.
     reduced: Option<(Cause, u64)>,
     window_before: Option<(Time, u64)>,
     in_slow_start: bool,
@@ -96,6 +97,8 @@ pub(super) struct Way {
     handshakes: u64,
     pub(super) stream_bytes: u64,
     pub(super) marks: u64,
+    /// Some packet has an ECN codepoint.
+    pub(super) has_ecn: bool,
     /// Spin bit of the newest packet, and the time at which it last changed.
     spin: Option<(bool, Option<Time>)>,
     pub(super) spins: u64,
@@ -148,6 +151,7 @@ impl Way {
             handshakes: 0,
             stream_bytes: 0,
             marks: 0,
+            has_ecn: false,
             spin: None,
             spins: 0,
             last_fresh: None,
@@ -274,6 +278,7 @@ impl Way {
         if fresh > 0 {
             self.last_fresh = Some(now);
         }
+        self.has_ecn |= packet.ecn.is_some();
         let ecn = packet.ecn.unwrap_or_default();
         self.marks += u64::from(ecn == Ecn::Ce);
         if ordered.is_some() || !packet.pieces.is_empty() {
@@ -313,11 +318,12 @@ impl Way {
         if acked.wrong.contains(&Trigger::Timeout) {
             self.checks.on_spurious_timeout(now);
         }
+        self.checks.on_acked(&acked.sent_at);
         if let Some(rtt) = acked.rtt {
             self.samples += 1;
             self.sent.on_rtt_sample(now, rtt);
             self.now.latest_rtt = Some(rtt);
-            self.checks.on_acked(now, now - rtt, ack.delay);
+            self.checks.on_delay(now, ack.delay);
         }
         self.now.delivered = self.acknowledged;
         self.now.bytes_in_flight = Some(self.flight.bytes_in_flight());
@@ -363,6 +369,8 @@ impl Way {
         if let Some(cwnd) = metrics.cwnd {
             self.on_window(now, cwnd);
         }
+        // Metrics without a window say that it has not changed.
+        self.reduced = None;
         self.note(now);
     }
 

@@ -61,6 +61,13 @@ impl Question {
         let mut all = accounts.finish();
         all.retain(|connection| connection.record.started < units::Time::NEVER);
         all.sort_by_key(|connection| std::cmp::Reverse(connection.record.delivered.max(connection.bytes())));
+        let end = all.iter().map(|connection| connection.span.1).max().unwrap_or(units::Time::ZERO);
+        if let Some((from, _)) =
+            self.window.filter(|(from, _)| !all.is_empty() && units::Time::ZERO + *from >= end)
+        {
+            let why = format!(" {from}: the logs end at {:.3} s", end.as_secs_f64());
+            return Err(Failure::Field("from", why));
+        }
         if self.compare {
             let place = |connection: &Connection| {
                 self.files.iter().position(|file| connection.files.contains(&file.display().to_string()))

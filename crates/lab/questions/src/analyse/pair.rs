@@ -75,6 +75,8 @@ impl Pair {
 
     pub(super) fn text(&self, _: bool) -> String {
         let [first, second] = [&self.labels[0], &self.labels[1]].map(|label| cut(label, 16));
+        let is_same = first == second;
+        let [first, second] = if is_same { ["first", "second"].map(str::to_owned) } else { [first, second] };
         let mut out = format!("  {:<26} {first:>16} {second:>16} {:>8}\n", "", "ratio");
         for row in &self.rows {
             let [a, b] = row.values.map(|value| number(row.metric, value));

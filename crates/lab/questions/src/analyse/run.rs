@@ -5,6 +5,7 @@ use std::path::Path;
 
 use experiment::file::Experiment;
 use experiment::place::Place;
+use experiment::printable::{is_terminal_control, printable};
 use logs::account::{Connection, Seen};
 use logs::event::Protocol;
 use results::summary::Results;
@@ -213,6 +214,7 @@ fn names(question: &Question) -> (String, String) {
         .collect();
     let slug = slug.trim_matches('-');
     let slug = if slug.is_empty() { "log" } else { slug };
+    let files: Vec<String> = files.iter().map(|file| printable(file).into_owned()).collect();
     let title = match files.as_slice() {
         [one] => one.clone(),
         [one, other] => format!("{one} and {other}"),
@@ -226,7 +228,8 @@ fn names(question: &Question) -> (String, String) {
 /// where those do.
 fn labels(connections: &[Connection]) -> Vec<String> {
     let clean = |name: &str| -> String {
-        let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
+        let name: String =
+            name.chars().filter(|c| !is_terminal_control(*c) && !c.is_control()).take(60).collect();
         if name.trim().is_empty() { "connection".to_owned() } else { name.trim().to_owned() }
     };
     let names: Vec<String> = connections.iter().map(|connection| clean(&connection.name)).collect();

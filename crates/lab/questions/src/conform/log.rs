@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use logs::account::{Connection, Seen};
-use logs::event::Protocol;
+use logs::event::{Protocol, Source};
 use scenario::Watch;
 use toml::{Table, Value};
 use units::{Duration, Time};
 
+use super::judge::Cell;
 use crate::Failure;
 use crate::analyse::{self, world::Logs};
 
@@ -16,6 +17,8 @@ const START: Duration = Duration::from_secs(5);
 /// Shortest log that can be judged, and longest part of one that is.
 const LEAST: Duration = Duration::from_secs(10);
 const MOST: Duration = Duration::from_secs(300);
+/// Latest start of a connection in its log.
+const LATEST_START: Duration = Duration::from_secs(1);
 /// Name of the window in which reductions are counted.
 const WINDOW: &str = "measure";
 /// Field of the logs.
@@ -31,6 +34,9 @@ pub struct Log {
     packet: Table,
     pub(super) is_tcp: bool,
     duration: Duration,
+    min_rtt: Option<Duration>,
+    /// Controller that the log names.
+    pub(super) controller: Option<String>,
     /// The stack's name.
     pub(super) stack: String,
 }
@@ -63,6 +69,16 @@ impl Log {
                 ": it is the receiver's log, which does not show the window; give the sender's".to_owned(),
             );
         }
+        if connection.source == Source::Intervals {
+            return wrong(": it has measurements at intervals only; give qlog or a capture".to_owned());
+        }
+        let begins = connection.span.0 - Time::ZERO;
+        if begins > LATEST_START {
+            let begins = begins.as_secs_f64();
+            return wrong(format!(
+                ": the connection begins at {begins:.1} s; give a log that begins with it"
+            ));
+        }
         let length = connection.span.1 - Time::ZERO;
         if length < LEAST {
             let have = length.as_secs_f64();
@@ -77,6 +93,8 @@ impl Log {
             is_tcp: connection.protocol == Protocol::Tcp,
             // Whole samples of 20 ms.
             duration: Duration::from_millis(length.min(MOST).0 / 20_000_000 * 20),
+            min_rtt: connection.min_rtt,
+            controller: connection.controller.clone(),
             stack: connection.program.clone().unwrap_or_else(|| "the log".to_owned()),
             connection: [connection].into(),
         })
@@ -85,6 +103,26 @@ impl Log {
     /// Returns the world of the connection.
     pub(super) fn world(&self) -> Logs {
         Logs::new(Arc::clone(&self.connection))
+    }
+
+    /// Refuses a declared network that the log contradicts: more goodput than its rate, or a
+    /// smaller RTT than its own.
+    ///
+    /// # Errors
+    /// The contradiction.
+    pub(super) fn check_network(&self, cell: &Cell) -> Result<(), Failure> {
+        let wrong = |why: String| Err(Failure::Field("link", why));
+        let rate = cell.network.rate;
+        if let Some(goodput) = cell.subject.goodput.filter(|goodput| *goodput > 1.01 * rate) {
+            return wrong(format!(
+                ": the log has a goodput of {goodput:.2} Mbit/s, above the rate of {rate} Mbit/s"
+            ));
+        }
+        let rtt = cell.network.rtt;
+        match self.min_rtt.map(Duration::as_millis_f64).filter(|min| *min < 0.99 * rtt) {
+            Some(min) => wrong(format!(": the log has an RTT of {min:.2} ms, below the RTT of {rtt} ms")),
+            None => Ok(()),
+        }
     }
 
     /// Puts the declared network and the length of the log into a shipped file.

@@ -59,6 +59,9 @@ impl crate::Question for Question {
         if cells.is_empty() {
             return Err(Failure::bad(format!("{}: no valid run to compare", self.subject())));
         }
+        if let (Some(log), Some(cell)) = (&self.log, cells.first()) {
+            log.check_network(cell)?;
+        }
         let cause = match cells.iter().any(|cell| cell.deviates) {
             true => self.cause(&cells, &grid, &mut studies)?,
             false => None,

@@ -104,6 +104,12 @@ impl Question {
     /// # Errors
     /// A controller without a reference here.
     pub fn of_log(asked: &Asked, log: Log) -> Result<Self, Failure> {
+        let named =
+            log.controller.as_deref().and_then(|name| STANDARDS.iter().find(|(known, _)| *known == name));
+        if let Some((name, _)) = named.filter(|(name, _)| !asked.controller.contains(name)) {
+            let why = format!(" {}: the log names {name}; write --controller {name}", asked.controller);
+            return Err(Failure::Field(CONTROLLER, why));
+        }
         let asked = Asked { stack: log.stack.clone(), place: Place::LOG, ..asked.clone() };
         Ok(Self { log: Some(log), ..Self::new(&asked)? })
     }

@@ -161,6 +161,7 @@ mod tests {
 
     fn meta() -> Meta {
         Meta {
+            group: String::new(),
             title: "t".to_owned(),
             flow: "f".to_owned(),
             algorithm: "cubic".to_owned(),

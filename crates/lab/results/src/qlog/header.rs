@@ -20,6 +20,8 @@ pub(super) fn header(dialect: Dialect, meta: &Meta, vantage_point: &VantagePoint
     let schemas =
         if vantage_point.remarks { WITH_REMARKS } else { r#"["urn:ietf:params:qlog:events:quic-12"]"# };
     let (vantage_point, protocols) = (json(vantage_point)?, json(&[meta.transport.name()])?);
+    let group = (!meta.group.is_empty()).then(|| json(&meta.group)).transpose()?;
+    let group = group.as_deref().map(|group| ("group_id", group));
     Ok(match dialect {
         Dialect::V03 => object(&[
             ("qlog_version", r#""0.3""#),
@@ -38,12 +40,15 @@ pub(super) fn header(dialect: Dialect, meta: &Meta, vantage_point: &VantagePoint
                     ),
                     (
                         "common_fields",
-                        &object(&[
-                            ("protocol_type", &protocols),
-                            ("time_format", r#""relative""#),
-                            // The float nearest to the exact decimal.
-                            ("reference_time", &json(&((meta.start - Time::ZERO).0 as f64 / 1e6))?),
-                        ]),
+                        &object(&with(
+                            group,
+                            &[
+                                ("protocol_type", &protocols),
+                                ("time_format", r#""relative""#),
+                                // The float nearest to the exact decimal.
+                                ("reference_time", &json(&((meta.start - Time::ZERO).0 as f64 / 1e6))?),
+                            ],
+                        )),
                     ),
                 ]),
             ),
@@ -60,14 +65,17 @@ pub(super) fn header(dialect: Dialect, meta: &Meta, vantage_point: &VantagePoint
                     ("description", &description),
                     (
                         "common_fields",
-                        &object(&[
-                            ("protocol_types", &protocols),
-                            ("time_format", r#""relative_to_epoch""#),
-                            // A monotonic clock without a date.
-                            ("reference_time", r#"{"clock_type":"monotonic","epoch":"unknown"}"#),
-                            ("algorithm", &algorithm),
-                            ("seed", &seed),
-                        ]),
+                        &object(&with(
+                            group,
+                            &[
+                                ("protocol_types", &protocols),
+                                ("time_format", r#""relative_to_epoch""#),
+                                // A monotonic clock without a date.
+                                ("reference_time", r#"{"clock_type":"monotonic","epoch":"unknown"}"#),
+                                ("algorithm", &algorithm),
+                                ("seed", &seed),
+                            ],
+                        )),
                     ),
                     ("vantage_point", &vantage_point),
                     ("event_schemas", schemas),
@@ -79,6 +87,11 @@ pub(super) fn header(dialect: Dialect, meta: &Meta, vantage_point: &VantagePoint
 
 fn json(value: &(impl Serialize + ?Sized)) -> io::Result<String> {
     Ok(serde_json::to_string(value)?)
+}
+
+/// Adds a member, if there is one.
+fn with<'a>(member: Option<(&'a str, &'a str)>, members: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    members.iter().copied().chain(member).collect()
 }
 
 /// Joins members, whose values are JSON. The order of members stays.

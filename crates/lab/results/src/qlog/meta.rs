@@ -8,6 +8,8 @@ use units::Time;
 pub struct Meta {
     /// Title of the experiment.
     pub title: String,
+    /// Identity of the connection, the same in the logs of both ends; empty for none.
+    pub group: String,
     /// Label of the flow.
     pub flow: String,
     pub algorithm: String,

@@ -17,6 +17,7 @@ mod estimate_tests;
 
 fn meta(transport: Transport) -> Meta {
     Meta {
+        group: String::new(),
         title: "a \"title\"\n\u{1e} of two lines".to_owned(),
         flow: "näive \\ flow".to_owned(),
         algorithm: "new-reno".to_owned(),
@@ -348,6 +349,7 @@ fn run(link: LinkConfig, flow: FlowConfig) -> (Meta, Record) {
     let outcome = sim::run(&scenario, &Watch::default()).unwrap();
     let record = outcome.flows[0].clone();
     let meta = Meta {
+        group: String::new(),
         title: "test".to_owned(),
         flow: "one".to_owned(),
         algorithm: algorithm.name().to_owned(),

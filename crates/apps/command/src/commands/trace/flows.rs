@@ -127,6 +127,7 @@ impl Flows {
         let end = format!("{}-{}-{}-{}", local.ip(), local.port(), peer.ip(), peer.port()).replace(':', "_");
         let made = fresh(&self.folder, &end, self.format.extension()).and_then(|(file, file_name)| {
             let meta = Meta {
+                group: String::new(),
                 title: "TCP of this host".to_owned(),
                 flow: file_name.clone(),
                 algorithm: algorithm.clone(),
