@@ -151,7 +151,9 @@ fn unknown(answer: &Answer, all: bool) -> String {
     let mut out = String::new();
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for one in &answer.connections {
-        let wanted = |word: &str| all || MAIN.iter().any(|(main, _)| *main == word);
+        // Sizes on the wire are a detail.
+        let is_detail = |word: &str| word == MAIN[0].0 || MAIN.iter().all(|(main, _)| *main != word);
+        let wanted = |word: &str| all || !is_detail(word);
         for metric in one.metrics.iter().filter(|metric| wanted(metric.metric)) {
             if let Some(why) = &metric.unknown {
                 let words = reasons.entry(why.clone()).or_default();
