@@ -98,9 +98,13 @@ impl Connection {
     }
 }
 
+/// Largest number of logs without an identity whose packets are compared with each other.
+const FEW: usize = 16;
+
 /// Joins the two logs of each connection, and finishes all.
 pub(super) fn join(mut points: Vec<Point>, context: (&[String], Window)) -> Vec<Connection> {
     infer_vantages(&mut points);
+    let unnamed = points.iter().filter(|point| point.about.identity.is_empty()).count();
     let mut waiting: Vec<Option<Point>> = points.into_iter().map(Some).collect();
     let mut all = Vec::new();
     for at in 0..waiting.len() {
@@ -108,7 +112,7 @@ pub(super) fn join(mut points: Vec<Point>, context: (&[String], Window)) -> Vec<
         let partner = waiting
             .iter()
             .skip(at + 1)
-            .position(|other| other.as_ref().is_some_and(|other| are_two_ends(&point, other)));
+            .position(|other| other.as_ref().is_some_and(|other| are_two_ends(&point, other, unnamed)));
         let partner = partner.and_then(|distance| waiting[at + 1 + distance].take());
         all.extend(finish(point, partner, context));
     }
@@ -132,14 +136,17 @@ fn infer_vantages(points: &mut [Point]) {
 }
 
 /// Reports whether two points are the ends of one connection: the same protocol and identity, and
-/// opposite ends. Logs without an identity are one if there are two, of which each names its end.
-fn are_two_ends(one: &Point, other: &Point) -> bool {
+/// opposite ends. `unnamed` is the number of points without an identity: if they are few, their
+/// packets are compared.
+fn are_two_ends(one: &Point, other: &Point, unnamed: usize) -> bool {
     let (Some(a), Some(b)) = (one.vantage, other.vantage) else { return false };
-    let same = match (one.about.identity.as_str(), other.about.identity.as_str()) {
-        ("", "") => one.file != other.file && overlaps(one, other),
+    if a == b || one.about.protocol != other.about.protocol {
+        return false;
+    }
+    match (one.about.identity.as_str(), other.about.identity.as_str()) {
+        ("", "") => unnamed <= FEW && one.file != other.file && overlaps(one, other),
         (a, b) => a == b,
-    };
-    a != b && same && one.about.protocol == other.about.protocol
+    }
 }
 
 /// Reports whether the packets of one log are in the other: nearly all that arrived were sent, by

@@ -21,7 +21,7 @@ use crate::event::{Ack, Packet, Piece, Trigger};
 /// Largest number of unacknowledged packets. The oldest are forgotten.
 const MOST: usize = 1 << 18;
 /// Largest number of streams whose data is followed.
-const MOST_STREAMS: usize = 1 << 16;
+pub(super) const MOST_STREAMS: usize = 1 << 16;
 /// Upper bound of the length of a piece, in bytes: that of a joined segment.
 const MAX_PIECE: u64 = 1 << 18;
 /// Packet threshold of RFC 9002 section 6.1.1.

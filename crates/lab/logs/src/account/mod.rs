@@ -43,6 +43,8 @@ const LATEST_BEGIN: Time = Time::from_millis(100_000);
 /// use is no copy.
 const LOWEST: usize = 4;
 const COPIES: Duration = Duration::from_millis(10);
+/// Largest number of connections that are followed. Each takes some 20 kB.
+const MOST_POINTS: usize = 4096;
 /// Largest number of gaps that are kept for a connection.
 const MOST_GAPS: usize = 20;
 
@@ -69,7 +71,11 @@ pub(crate) struct Point {
 #[derive(Debug)]
 pub struct Accounts {
     scenario: Scenario,
-    points: Vec<Point>,
+    /// Points by their numbers; `None` for those that were dropped.
+    points: Vec<Option<Box<Point>>>,
+    /// Points that are kept, and those dropped because there were too many.
+    kept: usize,
+    dropped: usize,
     files: Vec<String>,
     /// Newest connection of a trace that has several.
     successors: BTreeMap<usize, usize>,
@@ -86,7 +92,15 @@ impl Accounts {
         let at = |time: Duration| Time::ZERO + time;
         let named = named.map(|(name, from, to)| (name.clone(), at(*from), at(*to)));
         scenario.windows = named.into_iter().collect();
-        Self { scenario, points: Vec::new(), files: Vec::new(), successors: BTreeMap::new(), origin: None }
+        Self {
+            scenario,
+            points: Vec::new(),
+            kept: 0,
+            dropped: 0,
+            files: Vec::new(),
+            successors: BTreeMap::new(),
+            origin: None,
+        }
     }
 
     /// Begins the next file.
@@ -95,9 +109,16 @@ impl Accounts {
         self.origin = None;
     }
 
+    /// Returns the number of connections that are not followed, because there are too many. Those
+    /// with least data are left out.
+    pub fn left_out(&self) -> usize {
+        self.dropped
+    }
+
     /// Returns the connections of all files. Two logs of one connection become one.
     pub fn finish(self) -> Vec<Connection> {
-        connection::join(self.points, (&self.files, self.scenario.window()))
+        let points = self.points.into_iter().flatten().map(|point| *point).collect();
+        connection::join(points, (&self.files, self.scenario.window()))
     }
 
     /// Returns the point of an event. A low packet number that an end uses again begins another
@@ -105,7 +126,7 @@ impl Accounts {
     /// the path made arrives sooner.
     fn current(&mut self, connection: usize, now: Time, event: &Event<'_>) -> usize {
         let at = self.successors.get(&connection).copied().unwrap_or(connection);
-        let (Event::Packet(packet), Some(point)) = (event, self.points.get_mut(at)) else { return at };
+        let (Event::Packet(packet), Some(point)) = (event, self.point(at)) else { return at };
         let is_data = packet.space == Space::Application && !packet.pieces.is_empty();
         let number = packet.number.filter(|_| is_data && point.about.source == Source::Qlog);
         let known = &mut point.first_numbers[packet.from as usize];
@@ -120,21 +141,41 @@ impl Accounts {
         // The identity counts them, so that both ends agree.
         about.identity += "+";
         let next = self.open(about);
-        self.points[next].origin = origin;
+        let Some(point) = self.point(next) else { return next };
+        point.origin = origin;
         if let Some(known) = number.and_then(|number| usize::try_from(number).ok()) {
-            self.points[next].first_numbers[from as usize][known] = Some(now);
+            point.first_numbers[from as usize][known] = Some(now);
         }
         self.successors.insert(connection, next);
         next
     }
 
+    fn point(&mut self, number: usize) -> Option<&mut Point> {
+        self.points.get_mut(number)?.as_deref_mut()
+    }
+
+    /// Drops a quarter of the points: those with least data, except for the newest quarter.
+    fn drop_smallest(&mut self) {
+        let bytes = |point: &Point| point.ways.iter().map(|way| way.stream_bytes).sum::<u64>();
+        let kept = self.points.iter().enumerate();
+        let mut all: Vec<(u64, usize)> =
+            kept.filter_map(|(number, point)| Some((bytes(point.as_ref()?), number))).collect();
+        all.truncate(all.len() - MOST_POINTS / 4);
+        all.sort_unstable();
+        for (_, number) in all.into_iter().take(MOST_POINTS / 4) {
+            self.points[number] = None;
+            self.kept -= 1;
+            self.dropped += 1;
+        }
+    }
+
     /// Converts a time of a log to the time since its start. Logs of this program's runs begin
     /// with the run.
     fn since_start(&mut self, connection: usize, at: Time) -> Time {
-        let is_run = self.points.get(connection).is_some_and(|point| connection::is_own(&point.about));
+        let is_run = self.point(connection).is_some_and(|point| connection::is_own(&point.about));
         let begin = if is_run && at < LATEST_BEGIN { Time::ZERO } else { at };
         let origin = *self.origin.get_or_insert(begin);
-        if let Some(point) = self.points.get_mut(connection) {
+        if let Some(point) = self.point(connection) {
             point.origin = origin;
         }
         Time((at - origin).0)
@@ -145,7 +186,11 @@ impl Sink for Accounts {
     fn open(&mut self, about: About) -> usize {
         let record = Record::new(&scenario::Application::default(), &self.scenario);
         let ways = [(); 2].map(|()| Way::new(about.protocol, about.source, &record));
-        self.points.push(Point {
+        if self.kept == MOST_POINTS {
+            self.drop_smallest();
+        }
+        self.kept += 1;
+        self.points.push(Some(Box::new(Point {
             vantage: about.vantage,
             file: self.files.len().saturating_sub(1),
             about,
@@ -156,7 +201,7 @@ impl Sink for Accounts {
             origin: Time::ZERO,
             first_numbers: [[None; LOWEST]; 2],
             last: Time::ZERO,
-        });
+        })));
         self.points.len() - 1
     }
 
@@ -167,7 +212,7 @@ impl Sink for Accounts {
         }
         let now = self.since_start(connection, at);
         let connection = self.current(connection, now, event);
-        let Some(point) = self.points.get_mut(connection) else { return };
+        let Some(point) = self.point(connection) else { return };
         point.take(now, event);
     }
 }

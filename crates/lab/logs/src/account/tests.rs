@@ -179,3 +179,22 @@ fn accounts_of(text: &[u8]) -> usize {
     all.iter().for_each(|connection| drop(connection.series(Duration::from_millis(10), 100)));
     all.len()
 }
+
+/// Connections with least data are dropped. One with data stays, however many come after it.
+#[test]
+fn the_number_of_connections_is_bounded() {
+    let mut accounts = Accounts::new(None, None);
+    accounts.begin("flood");
+    for number in 0..20_000_u64 {
+        let about = About { identity: number.to_string(), ..about(Protocol::Quic, Side::Server) };
+        let connection = accounts.open(about);
+        let len = if number == 7 { 5000 } else { 10 };
+        let pieces = [Piece { stream: 0, offset: 0, len, fin: true }];
+        let packet = Packet { number: Some(0), bytes: 40, pieces: &pieces, ..packet(Side::Server) };
+        accounts.event(connection, Time::from_millis(number), &Event::Packet(packet));
+    }
+    let left_out = accounts.left_out();
+    let all = accounts.finish();
+    assert!(all.len() <= MOST_POINTS && all.len() + left_out == 20_000, "{} {left_out}", all.len());
+    assert!(all.iter().any(|connection| connection.record.totals.sent == 5000));
+}

@@ -12,7 +12,7 @@ use units::{Duration, Ecn, Time};
 use super::course::{Course, Moment};
 use super::excerpt::Excerpt;
 use super::findings::{Checks, State};
-use super::flight::Flight;
+use super::flight::{Flight, MOST_STREAMS};
 use super::table::{Entry, Table};
 use crate::event::{Ack, Control, Interval, Metrics, Packet, Protocol, Source, Trigger};
 
@@ -271,6 +271,9 @@ impl Way {
     fn arrive(&mut self, now: Time, packet: &Packet<'_>) {
         let (mut fresh, mut ordered) = (0, None);
         for piece in packet.pieces.iter().filter(|piece| piece.len > 0) {
+            if self.arrivals.len() >= MOST_STREAMS && !self.arrivals.contains_key(&piece.stream) {
+                continue;
+            }
             let stream = self.arrivals.entry(piece.stream).or_default();
             fresh += stream.insert(piece.offset, piece.end());
             ordered = Some((piece.end(), stream.contiguous()));

@@ -58,6 +58,7 @@ impl Question {
                 return Err(Failure::Study(study::Failure::Interrupted(0)));
             }
         }
+        let not_followed = accounts.left_out();
         let mut all = accounts.finish();
         all.retain(|connection| connection.record.started < units::Time::NEVER);
         all.sort_by_key(|connection| std::cmp::Reverse(connection.record.delivered.max(connection.bytes())));
@@ -74,7 +75,7 @@ impl Question {
             };
             all.sort_by_key(place);
         }
-        let left_out = all.len().saturating_sub(MOST);
+        let left_out = not_followed + all.len().saturating_sub(MOST);
         all.truncate(MOST);
         if all.is_empty() {
             let names: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
