@@ -8,7 +8,7 @@ use scenario::Watch;
 use toml::{Table, Value};
 use units::{Duration, Time};
 
-use super::judge::Cell;
+use super::samples::Network;
 use crate::Failure;
 use crate::analyse::{self, world::Logs};
 
@@ -110,15 +110,15 @@ impl Log {
     ///
     /// # Errors
     /// The contradiction.
-    pub(super) fn check_network(&self, cell: &Cell) -> Result<(), Failure> {
+    pub(super) fn check_network(&self, network: &Network, goodput: Option<f64>) -> Result<(), Failure> {
         let wrong = |why: String| Err(Failure::Field("link", why));
-        let rate = cell.network.rate;
-        if let Some(goodput) = cell.subject.goodput.filter(|goodput| *goodput > 1.01 * rate) {
+        let rate = network.rate;
+        if let Some(goodput) = goodput.filter(|goodput| *goodput > 1.01 * rate) {
             return wrong(format!(
                 ": the log has a goodput of {goodput:.2} Mbit/s, above the rate of {rate} Mbit/s"
             ));
         }
-        let rtt = cell.network.rtt;
+        let rtt = network.rtt;
         match self.min_rtt.map(Duration::as_millis_f64).filter(|min| *min < 0.99 * rtt) {
             Some(min) => wrong(format!(": the log has an RTT of {min:.2} ms, below the RTT of {rtt} ms")),
             None => Ok(()),

@@ -60,7 +60,7 @@ impl crate::Question for Question {
             return Err(Failure::bad(format!("{}: no valid run to compare", self.subject())));
         }
         if let (Some(log), Some(cell)) = (&self.log, cells.first()) {
-            log.check_network(cell)?;
+            log.check_network(&cell.network, cell.subject.goodput)?;
         }
         let cause = match cells.iter().any(|cell| cell.deviates) {
             true => self.cause(&cells, &grid, &mut studies)?,

@@ -127,6 +127,7 @@ impl Qlog {
             |number| format!("{}-{number}-{}-{}", end.name(), peer.ip(), peer.port()).replace(':', "_");
         let (file, flow) = fresh(folder, format.extension(), (first..).map(name))?;
         let meta = Meta {
+            group: String::new(),
             title: "ackclock".to_owned(),
             flow: flow.clone(),
             algorithm: algorithm.name().to_owned(),
