@@ -1,4 +1,4 @@
-//! Losses and CE marks as ticks at the lower and the upper edge of a plot over time.
+//! Losses, retransmissions and CE marks as ticks at the edges of a plot over time.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,9 @@ use results::summary::{RunLength, Track};
 
 /// Length of a tick.
 const LENGTH: f64 = 7.0;
-/// Counter of losses. The other is that of CE marks.
+/// Counter of CE marks, whose ticks are at the upper edge.
+const MARKED: &str = SIGNALS[2];
+/// Counter of losses.
 const LOST: &str = SIGNALS[0];
 
 /// Draws ticks where counters of these flows grow. `bounds` are the time axis, and the upper and the
@@ -23,7 +25,7 @@ pub(super) fn draw(
     (time, (top, bottom)): (&Scale, (f64, f64)),
 ) -> Markup {
     let of_counter = |counter: &String| {
-        let (from, to) = if counter == LOST { (bottom, bottom - LENGTH) } else { (top, top + LENGTH) };
+        let (from, to) = if counter == MARKED { (top, top + LENGTH) } else { (bottom, bottom - LENGTH) };
         let places: BTreeSet<_> =
             known(tracks, counter).flat_map(changes).map(|at| svg::px(time.at(at))).collect();
         places.iter().map(|x| format!("M{x} {}V{}", svg::px(from), svg::px(to))).collect::<String>()
@@ -38,9 +40,10 @@ pub(super) fn draw(
 /// Explains the ticks that are drawn, and says which are not known.
 pub(super) fn remarks(counters: &[String], tracks: &[&Track]) -> Vec<String> {
     let remark = |counter: &String| {
-        let (edge, what) = match counter == LOST {
-            true => ("lower", "packets declared lost"),
-            false => ("upper", "packets with a CE mark"),
+        let (edge, what) = match counter.as_str() {
+            LOST => ("lower", "packets declared lost"),
+            MARKED => ("upper", "packets with a CE mark"),
+            _ => ("lower", "retransmissions"),
         };
         if known(tracks, counter).next().is_none() {
             return Some(format!("Not known: {what}."));
@@ -83,9 +86,13 @@ mod tests {
 
     #[test]
     fn remarks_name_what_is_drawn_and_what_is_not_known() {
-        let says = |values: &[f64]| remarks(&SIGNALS.map(str::to_owned), &[&track(SIGNALS[1], values)]);
+        let counters = [LOST, MARKED].map(str::to_owned);
+        let says = |values: &[f64]| remarks(&counters, &[&track(MARKED, values)]);
         let unknown = "Not known: packets declared lost.";
         assert_eq!(says(&[0.0, 1.0]), [unknown, "Ticks at the upper edge: packets with a CE mark."]);
         assert_eq!(says(&[0.0, 0.0]), [unknown]);
+        let repeats = [SIGNALS[1].to_owned()];
+        let told = remarks(&repeats, &[&track(SIGNALS[1], &[0.0, 1.0])]);
+        assert_eq!(told, ["Ticks at the lower edge: retransmissions."]);
     }
 }
