@@ -55,7 +55,7 @@ const CODE_BUDGET: [(&str, usize); 21] = [
     ("study", 1_164),
     ("questions", 6_720),
     ("stability", 1_529),
-    ("report", 7_410),
+    ("report", 7_412),
     ("transfer", 2_699),
     ("ackclock", 5_630),
     (TASKS, 463),
