@@ -74,7 +74,7 @@ pub enum Event<'a> {
     },
     /// Timer of loss recovery.
     Timer {
-        /// What happened to it.
+        /// Change of the timer.
         kind: Timer,
         /// True for a probe timeout, false for the timer of the time threshold.
         pto: bool,
@@ -198,14 +198,14 @@ pub struct Metrics<'a> {
     pub variables: &'a [(String, f64)],
 }
 
-/// What happens to a timer.
+/// Change of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// It is set.
+    /// Set.
     Set,
-    /// It expires.
+    /// Expired.
     Expired,
-    /// It is cancelled.
+    /// Cancelled.
     Cancelled,
 }
 

@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    /// What could be unpacked is read, then the error comes.
+    /// Reads all that could be unpacked, then returns the error.
     #[test]
     fn truncated_gzip() {
         for length in [100, 300_000] {

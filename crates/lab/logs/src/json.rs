@@ -35,9 +35,9 @@ pub(crate) struct Stream<R> {
 pub(crate) enum Broken {
     /// The file ends in it.
     Ends,
-    /// It is longer than 4 MiB.
+    /// Longer than 4 MiB.
     Long,
-    /// It is not JSON.
+    /// No JSON.
     Wrong(&'static str),
 }
 

@@ -15,7 +15,7 @@ use crate::wire::frame::Frame;
 
 /// Progress of a probe.
 pub(super) enum MtuProbe {
-    /// None is due, or none fits into the buffer.
+    /// No probe is due, or the buffer is too small for it.
     None,
     /// Window or pacer holds it back, and with it all data. ACKs may leave.
     Waits,

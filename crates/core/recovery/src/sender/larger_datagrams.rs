@@ -22,7 +22,7 @@ impl<T: Payload> Sender<T> {
 
     /// Returns the size of a probe for the MTU that is due, in bytes as counted in the window.
     ///
-    /// It waits for the handshake and the first RTT sample, and it never exceeds the window. If
+    /// Waits for the handshake and the first RTT sample, and never exceeds the window. If
     /// [`can_send`](Self::can_send) then holds it back, smaller packets wait too, or they would
     /// always fill the window first.
     pub fn mtu_probe(&mut self, now: Time) -> Option<u64> {

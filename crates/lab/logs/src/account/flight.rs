@@ -34,9 +34,9 @@ struct Sent {
     /// Bytes that it has in flight.
     in_flight: u32,
     ack_eliciting: bool,
-    /// It carries data that was sent before.
+    /// True if it carries data that was sent before.
     is_repeat: bool,
-    /// Its data was sent again, by this rule as far as it shows.
+    /// Rule by which its data was sent again, as far as it shows.
     repeated: Option<Trigger>,
     lost: Option<Trigger>,
     pieces: Pieces,

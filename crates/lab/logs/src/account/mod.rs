@@ -11,6 +11,7 @@
 //! course.rs     values over time
 //! excerpt.rs    packets for sequence diagrams
 //! findings.rs   the problem list
+//! unknown.rs    what the logs do not tell, and why
 //! connection.rs the result
 //! ```
 
@@ -22,6 +23,7 @@ mod flight;
 mod table;
 #[cfg(test)]
 mod tests;
+mod unknown;
 mod way;
 
 use std::collections::BTreeMap;
@@ -31,9 +33,10 @@ use quic::{Side, Space};
 use scenario::{Record, Scenario};
 use units::{Duration, Rate, Time};
 
-pub use self::connection::{Connection, Seen, Unknown};
+pub use self::connection::Connection;
 pub use self::findings::{Check, Finding};
 pub use self::table::Clock;
+pub use self::unknown::{Seen, Unknown};
 use self::way::Way;
 use crate::event::{About, Event, Gap, Parameters, Sink, Source};
 

@@ -20,7 +20,7 @@ pub(super) struct Entry {
     pub(super) len: u32,
     /// At the sender: some of its data was sent before.
     pub(super) is_repeat: bool,
-    /// It has only an acknowledgement.
+    /// True if it has only an acknowledgement.
     pub(super) is_bare: bool,
 }
 

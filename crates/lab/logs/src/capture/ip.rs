@@ -36,9 +36,9 @@ pub(super) struct Packet<'a> {
 pub(super) enum Fragment {
     /// The packet is whole.
     None,
-    /// It has the first bytes, and so the ports.
+    /// First fragment, which has the ports.
     First,
-    /// It has later bytes.
+    /// Later fragment.
     Later,
 }
 

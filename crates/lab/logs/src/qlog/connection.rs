@@ -29,7 +29,7 @@ pub(super) struct Connection {
     /// Length of a unit of RTTs, in the clock's units.
     scale: f64,
     is_limited: bool,
-    /// It had only Initial packets so far.
+    /// True while it had only Initial packets.
     pub(super) is_young: bool,
     has_sent: bool,
     messages: u32,

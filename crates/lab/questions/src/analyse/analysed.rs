@@ -45,7 +45,7 @@ pub struct Analysed {
     pub files: Vec<String>,
     /// `QUIC` or `TCP`.
     pub protocol: &'static str,
-    /// Where it was logged, in words.
+    /// Ends at which it was logged, in words.
     pub seen: &'static str,
     /// End that sent most data.
     pub sender: &'static str,
@@ -73,7 +73,7 @@ pub struct Analysed {
     /// Bytes on the wire, if the packets are encrypted and nothing else is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypted_bytes: Option<u64>,
-    /// It has round-trip times of a ping only.
+    /// True if it has round-trip times of a ping only.
     #[serde(skip)]
     pub is_ping: bool,
     /// The problem list could be checked.

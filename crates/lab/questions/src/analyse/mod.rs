@@ -28,6 +28,9 @@ use crate::{Content, Cost, Failure, Lab, Page};
 /// Largest number of connections that an answer shows. Those with most data are shown.
 const MOST: usize = 50;
 
+/// Bytes of qlog that are read in a second.
+const BYTES_PER_SECOND: f64 = 100e6;
+
 /// Logs to analyse.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
@@ -116,7 +119,9 @@ impl crate::Question for Question {
         if self.compare && self.files.len() < 2 {
             return Err(Failure::Field("compare", ": it needs the logs of two connections".to_owned()));
         }
-        Ok(Cost::default())
+        let bytes: u64 = self.files.iter().filter_map(|file| Some(std::fs::metadata(file).ok()?.len())).sum();
+        let seconds = bytes as f64 / BYTES_PER_SECOND;
+        Ok(Cost { seconds, announced: seconds > 3.0, ..Cost::default() })
     }
 
     fn answer(&self, lab: &Lab<'_>) -> Result<Answer, Failure> {

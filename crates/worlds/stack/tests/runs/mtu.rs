@@ -143,7 +143,7 @@ fn an_mtu_that_falls() {
     }
 }
 
-/// Where 1200 bytes are all that may be used, a search changes nothing.
+/// A search changes nothing if only 1200 bytes may be used.
 #[test]
 fn nothing_to_search() {
     let with = searching(1200, 1200);
