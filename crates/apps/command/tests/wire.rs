@@ -85,12 +85,15 @@ fn goodput_error(rows: &[serde_json::Value], row: usize) -> f64 {
     mean("goodput") / (42.0 * 1448.0 * 8e-3 / mean("rtt_mean")) - 1.0
 }
 
-/// A fixed window with the kernel's TCP: 42 segments of 1448 bytes per round trip, within 0.5 % of
-/// the formula at the measured RTT.
+/// Half a segment of a window of 42: what tells 42 segments from 41 and from 43, 1.2 %.
+const HALF_A_SEGMENT: f64 = 0.5 / 42.0;
+
+/// A fixed window with the kernel's TCP: 42 segments of 1448 bytes per round trip, within half a
+/// segment of the formula at the measured RTT.
 ///
-/// A sender that waits for a processor falls short of the formula. On a shared machine the audit
-/// does not see every wait: 0.503 % was measured in a run that it called valid. A wrong emulator is
-/// wrong each time.
+/// The host takes 0.1 to 0.3 ms from an ACK to the next segment, which the measured RTT of 52 ms
+/// does not hold. Twelve valid runs fell short by 0.33 to 0.69 % for it, with and without load, and
+/// the simulator by 0.13 %. A bound of 0.5 % judged the machine, not the emulator.
 #[test]
 fn forty_two_segments() {
     let Some(_turn) = turn("forty_two_segments") else { return };
@@ -107,7 +110,7 @@ fn forty_two_segments() {
         let mean = |metric: &str| rows[1]["cells"][metric]["mean"].as_f64().unwrap();
         let error = goodput_error(rows, 1);
         let (loss, repeats) = (mean("loss"), mean("retransmissions"));
-        let holds = error.abs() < 0.005 && loss == 0.0 && repeats == 0.0;
+        let holds = error.abs() < HALF_A_SEGMENT && loss == 0.0 && repeats == 0.0;
         let said = format!("off by {error}, {loss} % lost, {repeats} retransmissions");
         (invalid_reasons(&rows[1]), holds.then_some(()).ok_or(said))
     });

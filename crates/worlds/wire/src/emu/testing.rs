@@ -162,7 +162,7 @@ fn log(line: &str) {
 /// Time of all processors, in seconds since they started.
 #[derive(Clone, Copy, Debug)]
 struct Processors {
-    /// Time used by all processes, without interrupts.
+    /// Time used by all processes and by other virtual machines, without interrupts.
     used: f64,
     all: f64,
     /// Time used by this process, and by its children that have ended.
@@ -183,7 +183,9 @@ impl Processors {
         let line = stat.lines().next().unwrap_or_default();
         let ticks = line.split_whitespace().skip(1).take(8).map_while(|ticks| ticks.parse::<f64>().ok());
         let seconds: Vec<f64> = ticks.map(|ticks| ticks / 100.0).collect();
-        Self { used: seconds.iter().take(3).sum(), all: seconds.iter().sum(), own: 0.0 }
+        let stolen = seconds.get(7).unwrap_or(&0.0);
+        let used = seconds.iter().take(3).sum::<f64>() + stolen;
+        Self { used, all: seconds.iter().sum(), own: 0.0 }
     }
 
     /// Returns the share of the processors that other processes have used, 0 to 1; 0 where the
@@ -253,6 +255,10 @@ mod tests {
         let after = Processors { own: 2.0, ..Processors::parse("cpu 200 0 200 900 0 50 50 0 9 9") };
         // One second of three, and two of three used.
         assert!((after.others_since(before) - 1.0 / 3.0).abs() < 1e-9);
+        // Another virtual machine had one second of four.
+        let stolen = Processors { own: 1.0, ..Processors::parse("cpu 100 0 100 1000 0 0 0 100") };
+        let start = Processors { own: 1.0, ..Processors::parse("cpu 100 0 100 700 0 0 0 0") };
+        assert!((stolen.others_since(start) - 0.25).abs() < 1e-9);
         assert_eq!(Processors::parse("").others_since(Processors::parse("x")), 0.0);
     }
 }
