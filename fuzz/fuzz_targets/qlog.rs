@@ -1,9 +1,11 @@
-//! Reads the input as qlog, flent or iperf3. Nothing panics, events of a connection come in the
+//! Reads the input as qlog, flent or iperf3, and replays it. Nothing panics, events of a connection come in the
 //! order of time, and ranges of ACKs ascend.
 #![no_main]
 
+use congestion::{Entry, Registry};
 use libfuzzer_sys::fuzz_target;
 use logs::event::{About, Event, Sink};
+use logs::replay::Replays;
 use logs::{flent, iperf3, qlog};
 use units::Time;
 
@@ -34,6 +36,9 @@ impl Sink for Check {
 fuzz_target!(|text: &[u8]| {
     let _ = (qlog::looks_like(text), flent::looks_like(text), iperf3::looks_like(text));
     let _ = qlog::read(text, "fuzz", &mut Check::default());
+    let registry = Registry::default();
+    let bbr = registry.get("bbr3").map(Entry::algorithm);
+    let _ = qlog::read(text, "fuzz", &mut Replays::new(&registry, bbr));
     let _ = flent::read(text, "fuzz", &mut Check::default());
     let _ = iperf3::read(text, "fuzz", &mut Check::default());
 });

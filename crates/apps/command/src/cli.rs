@@ -21,6 +21,7 @@ use crate::commands::link::{self, LinkArgs};
 use crate::commands::list::ListArgs;
 use crate::commands::networks::NetworksArgs;
 use crate::commands::new::{self, NewArgs};
+use crate::commands::replay::{self, ReplayArgs};
 use crate::commands::report::ReportArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::serve::{self, ServeArgs};
@@ -88,6 +89,16 @@ enum Command {
     ///
     /// See docs/src/how-to/analyse-logs.md. Exit status: 0, or 2 for bad input.
     Analyse(AnalyseArgs),
+    /// Give the ACKs and losses of a sender's log to another controller.
+    ///
+    /// Prints how far its window is from the logged one: the median and the 95th percentile of the
+    /// distance over all ACKs. The loop is open: the controller changes neither the queue nor the
+    /// losses. Logs of this program's runs have all signals; from others they are derived.
+    ///
+    /// Example: `ackclock replay sender.sqlog --controller bbr3`
+    ///
+    /// See docs/src/how-to/replay-logs.md. Exit status: 0, or 2 for bad input.
+    Replay(ReplayArgs),
     /// Show what changed between two sets of results.
     ///
     /// A change is reported if it is larger than the spread between runs. Runs with the same seed
@@ -244,6 +255,7 @@ pub(crate) fn main(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
         Command::Plan { experiments } => plan::run(&experiments),
         Command::Compare(args) => compare::run(&args),
         Command::Analyse(args) => analyse::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Conform(args) => conform::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::List(args) => list::run(&args),

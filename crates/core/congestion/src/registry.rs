@@ -197,6 +197,14 @@ impl Algorithm {
         self.params.as_any().downcast_ref()
     }
 
+    /// Returns this algorithm with controllers that pass through `wrap`, such as to record their
+    /// calls. Name and parameters stay.
+    #[must_use]
+    pub fn wrapped(&self, wrap: Wrap) -> Self {
+        let inner = self.params.clone();
+        Self { entry: self.entry.clone(), params: Box::new(Wrapped { inner, wrap }) }
+    }
+
     /// Creates a controller for one path.
     pub fn build(&self, path: PathInfo) -> Box<dyn Controller> {
         self.params.build(path)
@@ -282,6 +290,41 @@ impl Stored for Dynamic {
     #[cfg(feature = "serde")]
     fn as_serialize(&self) -> &dyn erased_serde::Serialize {
         &serialized::NoParameters {}
+    }
+}
+
+/// Function that wraps a controller of a path.
+pub type Wrap = Arc<dyn Fn(Box<dyn Controller>, PathInfo) -> Box<dyn Controller> + Send + Sync>;
+
+/// An algorithm of [`Algorithm::wrapped`]. It equals the algorithm inside.
+#[derive(Clone)]
+struct Wrapped {
+    inner: Box<dyn Stored>,
+    wrap: Wrap,
+}
+
+impl fmt::Debug for Wrapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl Stored for Wrapped {
+    fn build(&self, path: PathInfo) -> Box<dyn Controller> {
+        (self.wrap)(self.inner.build(path), path)
+    }
+    fn copy(&self) -> Box<dyn Stored> {
+        Box::new(self.clone())
+    }
+    fn equals(&self, other: &dyn Stored) -> bool {
+        self.inner.equals(other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self.inner.as_any()
+    }
+    #[cfg(feature = "serde")]
+    fn as_serialize(&self) -> &dyn erased_serde::Serialize {
+        self.inner.as_serialize()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Events of a connection, in one form for all file formats.
 
 use quic::{Side, Space};
+use scenario::signal::Call;
 use units::{Duration, Ecn, Time};
 
 pub use quic::passive::Piece;
@@ -45,6 +46,8 @@ pub struct About {
     pub vantage: Option<Side>,
     /// Congestion controller, if the log names it.
     pub controller: Option<String>,
+    /// Parameters of the controller as JSON, in logs of this program.
+    pub parameters: Option<String>,
     /// Program that wrote the log, if the log names it.
     pub program: Option<String>,
 }
@@ -92,6 +95,8 @@ pub enum Event<'a> {
     },
     /// End nearest to a capture, once the reader knows it.
     Vantage(Side),
+    /// Call of the controller, in logs of this program.
+    Call(&'a Call),
     /// Measurement over an interval.
     Interval(Interval),
     /// Part of the log that is missing or cannot be read.

@@ -152,6 +152,7 @@ impl File {
             protocol: Protocol::Tcp,
             source: Source::Intervals,
             vantage: Some(Side::Client),
+            parameters: None,
             controller: self
                 .setting(series, "CONG_CONTROL")
                 .or_else(|| self.setting(series, "TCP_CONG_CONTROL"))

@@ -216,6 +216,7 @@ impl Test {
             protocol: Protocol::Tcp,
             source: Source::Intervals,
             vantage: self.side(),
+            parameters: None,
             controller: self.end.sender_tcp_congestion.clone(),
             program: self.start.version.clone(),
         }

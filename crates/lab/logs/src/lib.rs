@@ -10,6 +10,7 @@ pub mod iperf3;
 mod json;
 mod open;
 pub mod qlog;
+pub mod replay;
 #[cfg(test)]
 mod tests;
 mod whole;

@@ -60,7 +60,7 @@ impl Sink for Found {
                 self.intervals.push((interval.from, interval.bytes, interval.is_sent));
             }
             Event::Gap(gap) => self.gaps.push(gap.clone()),
-            Event::AppLimited(_) | Event::Vantage(_) => {}
+            Event::AppLimited(_) | Event::Vantage(_) | Event::Call(_) => {}
         }
     }
 }

@@ -10,6 +10,7 @@ mod failure;
 mod lab;
 mod page;
 mod ratio;
+pub mod replay;
 pub mod stability;
 pub mod text;
 

@@ -5,7 +5,7 @@
 
 use maud::{Markup, html};
 
-use super::chart::{self, Cloud, Figure};
+use super::chart::{self, Cloud, Figure, Line};
 use super::overview;
 use super::section::{self, Section};
 
@@ -36,6 +36,15 @@ pub enum Block {
         y: String,
         clouds: Vec<Cloud>,
     },
+    /// Values over an axis, as lines.
+    Lines {
+        title: String,
+        /// Name of the horizontal axis.
+        x: String,
+        /// Name of the vertical axis.
+        y: String,
+        lines: Vec<Line>,
+    },
 }
 
 impl Block {
@@ -43,6 +52,7 @@ impl Block {
     pub(super) fn figure(&self) -> Option<Figure> {
         match self {
             Self::Envelopes { title, x, y, clouds } => Some(chart::draw_envelopes(title, [x, y], clouds)),
+            Self::Lines { title, x, y, lines } => Some(chart::draw_lines(title, [x, y], lines)),
             _ => None,
         }
     }
@@ -98,7 +108,7 @@ fn picture(block: &Block, sections: &[Section<'_>]) -> Markup {
 
 fn one(block: &Block) -> Markup {
     match block {
-        Block::Chart { .. } | Block::Charts | Block::Envelopes { .. } => html! {},
+        Block::Chart { .. } | Block::Charts | Block::Envelopes { .. } | Block::Lines { .. } => html! {},
         Block::Text(text) => html! { p { (text) } },
         Block::Table { caption, head, rows } => overview::table(caption, head, rows, false),
         Block::Sortable { caption, head, rows } => overview::table(caption, head, rows, true),

@@ -31,7 +31,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use self::answer::Block;
-pub use self::chart::Cloud;
+pub use self::chart::{Cloud, Line};
 use self::chart::{Figure, Source};
 use self::files::legal;
 pub use self::files::write_all as write_numbers;

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 use experiment::chart::Chart;
+use experiment::place::Place;
 use results::exchange::{self, Collector, Exchange};
 use results::qlog::{Format, Log, LogFile, Meta};
 use results::store::{self, Part, Recorded, Recording};
@@ -86,6 +87,9 @@ impl<'a> Recorder<'a> {
 
     fn log(&mut self, flow: usize, end: End, part: &Trace) -> io::Result<()> {
         let Some(format) = self.run.options.qlog else { return Ok(()) };
+        if is_called(self.job) && (end == End::Receiver || self.scenario.flows[flow].own_controller) {
+            return Ok(());
+        }
         let log = match self.logs.entry((flow, end)) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::btree_map::Entry::Vacant(new) => {
@@ -113,6 +117,11 @@ impl scenario::Recorder for Recorder<'_> {
     }
 }
 
+/// Reports whether only the calls of controllers are known: those inside another stack.
+fn is_called(job: &Job<'_>) -> bool {
+    job.case.on.world() == Place::STACK && job.case.on.is_external()
+}
+
 /// Starts the log of one end of a flow. `remarks` says whether it has any.
 fn begin(
     run: &Run<'_>,
@@ -132,11 +141,13 @@ fn begin(
         title: run.exp.name.clone(),
         flow: flow.label.clone(),
         algorithm: flow.algorithm.name().to_owned(),
+        parameters: Meta::parameters(&flow.algorithm),
         transport: (&flow.transport).into(),
         seed: scenario.seed,
         start: flow.start,
     };
     let (log, what) = match end {
+        End::Sender if is_called(job) => (Log::for_called(format, &meta)?, ""),
         End::Sender if remarks => (Log::for_observed(format, &meta)?, ""),
         End::Sender => (Log::for_sender(format, &meta)?, ""),
         End::Receiver => (Log::for_receiver(format, &meta)?, "-receiver"),

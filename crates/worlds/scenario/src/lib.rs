@@ -13,6 +13,7 @@ mod run_length;
 mod sampler;
 mod seconds;
 mod series;
+pub mod signal;
 mod snapshot;
 mod source;
 mod topology;

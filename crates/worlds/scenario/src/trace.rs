@@ -5,6 +5,8 @@ use recovery::{Payload, Sender};
 use smallvec::SmallVec;
 use units::{Duration, Time};
 
+use crate::signal::Call;
+
 /// Packet event of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -43,6 +45,8 @@ pub enum Event {
     Remark(&'static str),
     /// State after an ACK.
     Metrics(Metrics),
+    /// Call of the controller.
+    Call(Call),
     /// Handshake packet sent.
     Opens(Handshake),
     /// Handshake packet of the peer received.

@@ -7,6 +7,7 @@ use quic::connection::Arrival as Incoming;
 use recovery::Stats;
 use scenario::Guest;
 use scenario::guest::{Arrival, Datagram, Snapshot};
+use scenario::signal::Journal;
 use scenario::{End, FlowConfig, Record, Scenario, Transport};
 use units::Time;
 
@@ -52,6 +53,8 @@ pub struct Session {
     client: AnyEndpoint,
     server: AnyEndpoint,
     application: Application,
+    /// Calls of the client's controller, if recorded.
+    journal: Option<Journal>,
     /// The application has had data to send, and the client connects.
     begun: bool,
     /// The handshake crosses the links.
@@ -104,6 +107,10 @@ impl Session {
         spec.stacks.0.check(&spec.flow)?;
         spec.stacks.1.check_receiver(&spec.flow)?;
         let application = Application::new(&spec.flow, number, scenario);
+        let journal = spec.tracing.then(Journal::default);
+        if let Some(journal) = &journal {
+            spec.flow.algorithm = journal.watch(&spec.flow.algorithm);
+        }
         spec.whole = application.whole();
         let EndpointSpec { flow, stacks, .. } = &spec;
         let overhead = match flow.transport {
@@ -114,6 +121,7 @@ impl Session {
             client,
             server,
             application,
+            journal,
             begun: false,
             handshake: flow.handshake || *stacks != (Stack::Ackclock, Stack::Ackclock),
             transfer: flow.transfer,
@@ -152,6 +160,7 @@ impl Session {
         }
         if !self.begun && self.application.wants(now, record) {
             self.begun = true;
+            record.journal.clone_from(&self.journal);
             self.client.connect(now);
             if !self.handshake {
                 self.establish(now);

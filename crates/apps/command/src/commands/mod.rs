@@ -34,6 +34,7 @@ pub(crate) mod networks;
 pub(crate) mod new;
 mod pair;
 pub(crate) mod plan;
+pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;

@@ -160,6 +160,7 @@ impl Default for Ack<'_> {
 
 /// The rule that detected a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Detection {
     /// Later packets were acknowledged (RFC 9002 section 6.1.1).
@@ -209,6 +210,7 @@ pub struct Lost<'a> {
 
 /// Reason for a congestion event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Cause {
     /// A packet was declared lost.

@@ -5,7 +5,7 @@ use units::Time;
 
 /// State of the controller's timer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ControllerTimer {
+pub struct ControllerTimer {
     /// Time of the latest event. The timer cannot be due before it.
     latest: Time,
     /// Time of the last call. Earlier wake times count as served; otherwise a controller that names
@@ -16,18 +16,18 @@ pub(crate) struct ControllerTimer {
 impl ControllerTimer {
     /// Records the time of an event.
     #[inline]
-    pub(crate) fn on_event(&mut self, now: Time) {
+    pub fn on_event(&mut self, now: Time) {
         self.latest = now;
     }
 
     /// Records a call of the controller.
-    pub(crate) fn on_called(&mut self, now: Time) {
+    pub fn on_called(&mut self, now: Time) {
         self.served = Some(now);
     }
 
     /// Returns the time to call the controller, or [`Time::NEVER`].
     #[inline]
-    pub(crate) fn due(&self, control: &Control) -> Time {
+    pub fn due(&self, control: &Control) -> Time {
         if control.wake == Time::NEVER || self.served.is_some_and(|served| control.wake <= served) {
             return Time::NEVER;
         }

@@ -10,5 +10,6 @@ mod recovery_period;
 pub use accounting::RttEstimate;
 pub(crate) use accounting::{Accounting, AckDetails, Batch, Reason, SentPacket};
 pub use controller_feed::ControllerFeed;
+pub use controller_timer::ControllerTimer;
 pub use rate::{Sampler, Snapshot};
 pub use recovery_period::Exit;

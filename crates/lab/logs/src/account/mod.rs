@@ -209,6 +209,9 @@ impl Sink for Accounts {
     }
 
     fn event(&mut self, connection: usize, at: Time, event: &Event<'_>) {
+        if matches!(event, Event::Call(_)) {
+            return;
+        }
         if let Event::Interval(interval) = event {
             // The log begins with its first interval.
             self.since_start(connection, Time(at.0.saturating_sub(interval.length.0)));
@@ -263,7 +266,7 @@ impl Point {
                 self.ways[from as usize].on_interval(now, interval);
             }
             Event::Gap(gap) if self.gaps.len() < MOST_GAPS => self.gaps.push(gap.clone()),
-            Event::Gap(_) | Event::Timer { .. } => {}
+            Event::Gap(_) | Event::Timer { .. } | Event::Call(_) => {}
         }
     }
 

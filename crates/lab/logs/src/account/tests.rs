@@ -17,6 +17,7 @@ fn about(protocol: Protocol, vantage: Side) -> About {
         source: Source::Qlog,
         vantage: Some(vantage),
         controller: None,
+        parameters: None,
         program: Some("Ackclock".to_owned()),
     }
 }

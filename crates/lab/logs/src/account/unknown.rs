@@ -111,7 +111,9 @@ pub(super) fn not_told(
         hide("ce_marks", "the log does not tell ECN codepoints");
     }
     if way.stream_bytes == 0 && way.packets > 0 && source == Source::Qlog {
-        ["goodput", "throughput"].iter().for_each(|word| hide(word, "the log has no stream frames"));
+        ["goodput", "throughput", "retransmissions", "redundant_retransmissions"]
+            .iter()
+            .for_each(|word| hide(word, "the log has no stream frames"));
     }
     if way.largest_window == 0 || way.sent.slow_start_window == 0 {
         hide("slow_start_window", "the log does not tell slow start");
@@ -147,7 +149,9 @@ pub(super) fn not_told(
     }
     if source == Source::Intervals {
         if way.stream_bytes == 0 {
-            ["goodput", "throughput"].iter().for_each(|word| hide(word, "a ping carries no data"));
+            ["goodput", "throughput", "retransmissions", "redundant_retransmissions"]
+                .iter()
+                .for_each(|word| hide(word, "a ping carries no data"));
         }
         for word in [
             "declared_lost",

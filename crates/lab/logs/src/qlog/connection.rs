@@ -1,6 +1,7 @@
 //! Events of one connection, as they go to the sink.
 
 use quic::{Side, Space};
+use scenario::signal::Call;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use units::{Duration, Time};
@@ -99,6 +100,9 @@ impl Connection {
     ) -> Result<(), Failure> {
         self.backwards = self.backwards.max(self.last.since(at));
         self.last = self.last.max(at);
+        if let Some(calls) = record.calls.filter(|_| trace.is_ours) {
+            self.calls(sink, calls)?;
+        }
         match kind {
             Kind::Sent => self.packet(sink, trace, record, true)?,
             Kind::Received => self.packet(sink, trace, record, false)?,
@@ -117,6 +121,13 @@ impl Connection {
             Kind::Message if trace.is_ours => self.message(sink, record)?,
             Kind::Message | Kind::Other => {}
         }
+        Ok(())
+    }
+
+    /// Passes on the calls of the controller since the event before.
+    fn calls(&self, sink: &mut dyn Sink, calls: &RawValue) -> Result<(), Failure> {
+        let calls: Vec<Call> = parse(Some(calls))?;
+        calls.iter().for_each(|call| self.emit(sink, &Event::Call(call)));
         Ok(())
     }
 

@@ -48,6 +48,8 @@ pub(super) struct Record<'a> {
     #[serde(borrow)]
     pub(super) ecn: Value<'a>,
     #[serde(borrow)]
+    pub(super) calls: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub(super) time_format: Value<'a>,
 }
 

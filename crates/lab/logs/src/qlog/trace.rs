@@ -54,6 +54,7 @@ pub(super) struct Description {
     pub(super) group: Option<String>,
     pub(super) protocol: Option<Protocol>,
     controller: Option<String>,
+    parameters: Option<String>,
     /// The log has a seed, as ours do.
     pub(super) is_ours: bool,
     /// noq wrote the log.
@@ -137,6 +138,7 @@ impl Description {
                 self.protocol = Some(if is_tcp { Protocol::Tcp } else { Protocol::Quic });
             }
             "algorithm" => self.controller = text(json),
+            "algorithm_parameters" => self.parameters = text(json),
             "seed" => self.is_ours = true,
             "group_id" | "group_ids" | "ODCID" => match serde_json::from_slice::<Vec<&RawValue>>(json) {
                 Ok(groups) => self.groups = groups.iter().map(|group| group.get().to_owned()).collect(),
@@ -163,6 +165,7 @@ impl Description {
             source: Source::Qlog,
             vantage: side.filter(|_| !matches!(self.vantage, Vantage::Network(_))),
             controller: self.controller.clone(),
+            parameters: self.parameters.clone(),
             program: program.map(|program| program.trim().to_owned()),
         }
     }

@@ -73,6 +73,9 @@ pub struct Analysed {
     /// Bytes on the wire, if the packets are encrypted and nothing else is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypted_bytes: Option<u64>,
+    /// Bytes of packets, if the log has no stream frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_bytes: Option<u64>,
     /// True if it has round-trip times of a ping only.
     #[serde(skip)]
     pub is_ping: bool,
@@ -142,6 +145,8 @@ pub(super) fn analysed(label: &str, connection: &Connection, values: &measure::V
         clock_ms: connection.clock.map(|clock| [clock.offset as f64 * 1e-6, clock.bound.as_millis_f64()]),
         encrypted_bytes: Some(connection.record.totals.wire)
             .filter(|_| connection.source == Source::Encrypted),
+        packet_bytes: Some(connection.record.stats.sent_bytes)
+            .filter(|_| connection.source == Source::Qlog && connection.bytes() == 0),
         is_ping: connection.source == Source::Intervals && connection.bytes() == 0,
         is_checked: matches!(connection.seen, Seen::Sender | Seen::Both)
             && connection.source != Source::Intervals

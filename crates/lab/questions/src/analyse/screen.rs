@@ -79,9 +79,10 @@ fn sentence(one: &Analysed) -> String {
 
 /// Returns the bytes of a connection, in words.
 fn amount(one: &Analysed) -> String {
-    match one.encrypted_bytes {
-        Some(wire) => format!("{} of encrypted packets", bytes(wire)),
-        None => bytes(one.bytes),
+    match (one.encrypted_bytes, one.packet_bytes) {
+        (Some(wire), _) => format!("{} of encrypted packets", bytes(wire)),
+        (None, Some(sent)) => format!("{} of packets without frames", bytes(sent)),
+        (None, None) => bytes(one.bytes),
     }
 }
 
@@ -131,7 +132,7 @@ fn table_of_all(several: &[Analysed], all: bool) -> String {
             out,
             "{:<LABEL$} {:>9} {:>8} {:>9} {:>8} {:>7} {:>5}",
             cut(&one.label, LABEL),
-            bytes(one.encrypted_bytes.unwrap_or(one.bytes)),
+            bytes(one.encrypted_bytes.or(one.packet_bytes).unwrap_or(one.bytes)),
             significant(one.seconds),
             cell("goodput"),
             cell("rtt_mean"),

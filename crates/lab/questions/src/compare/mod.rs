@@ -37,6 +37,7 @@ pub(crate) fn link(text: &str) -> Result<toml::Table, crate::Failure> {
 
 pub use self::answer::{Answer, Ranked, Variant};
 pub use self::measured::{Beside, Long};
+pub(crate) use self::question::Named;
 pub use self::question::{Asked, Question, TRANSFERS};
 
 use results::summary::Results;

@@ -59,7 +59,7 @@ impl Kind {
 
 /// A controller as written in the experiment file, and its label in tables.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Named {
+pub(crate) struct Named {
     pub(super) label: String,
     pub(super) algorithm: String,
     pub(super) value: Value,
@@ -438,6 +438,14 @@ pub(super) fn check_labels(controllers: &[Named], against: Option<&Named>) -> Re
 }
 
 impl Named {
+    /// Returns the algorithm with its parameters.
+    pub(crate) fn build(&self, registry: &Registry) -> Result<Algorithm, String> {
+        let entry = registry.get(&self.algorithm).ok_or_else(|| unknown(registry, &self.algorithm))?;
+        let mut parameters = self.value.as_table().cloned().unwrap_or_default();
+        parameters.retain(|key, _| key != "name" && key != "label");
+        entry.read(Value::Table(parameters)).map_err(|e| e.message().to_owned())
+    }
+
     /// Returns the algorithm whose formulas apply: `None` if a parameter differs from its default.
     pub(super) fn formula_name(&self) -> Option<&str> {
         let own = |key: &String| !matches!(key.as_str(), "name" | "label");
@@ -457,7 +465,7 @@ impl Named {
         if wrong.is_empty() { Ok(all) } else { Err(Failure::bad(wrong.join("\n"))) }
     }
 
-    pub(super) fn read(registry: &Registry, text: &str) -> Result<Self, String> {
+    pub(crate) fn read(registry: &Registry, text: &str) -> Result<Self, String> {
         let text = text.trim();
         let mut value: Value = match text.starts_with('{') {
             true => {

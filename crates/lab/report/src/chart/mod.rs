@@ -12,6 +12,7 @@ mod flows;
 mod frame;
 mod hatching;
 mod kinds;
+mod lines;
 mod loops;
 mod nyquist;
 mod over_time;
@@ -32,6 +33,7 @@ mod tests;
 mod ticks;
 
 pub use envelope::Cloud;
+pub use lines::Line;
 use svg::TEXT;
 #[cfg(feature = "figures")]
 pub(super) use svg::TYPEFACE;
@@ -124,6 +126,11 @@ impl<'a> Source<'a> {
 /// Draws clouds with their hulls. `names` are those of the x and y axes.
 pub(super) fn draw_envelopes(title: &str, names: [&str; 2], clouds: &[Cloud]) -> Figure {
     envelope::draw(title, names, clouds)
+}
+
+/// Draws values over an axis as lines. `names` are those of the x and y axes.
+pub(super) fn draw_lines(title: &str, names: [&str; 2], lines: &[Line]) -> Figure {
+    lines::draw(title, names, lines)
 }
 
 /// Draws a chart for paper, in its width and size of text.

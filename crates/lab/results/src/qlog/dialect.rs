@@ -1,5 +1,9 @@
 //! Records in both dialects.
 //!
+//! In both, `calls` beside the data has the calls of the controller since the last event, for
+//! `ackclock replay`: for each its time in nanoseconds of the run, the window after it in bytes, and
+//! its argument ([`scenario::signal`]).
+//!
 //! **qlog 0.3** (draft-ietf-quic-qlog-main-schema-02) has names like `transport:packet_sent`. It is
 //! the newest version that [qvis](https://qvis.quictools.info) loads.
 //!
@@ -26,6 +30,7 @@
 //! - RTTs and ACK delays have all their digits. The drafts ask for no more than a `float32` holds.
 
 use congestion::Cause;
+use scenario::signal::Call;
 use units::Duration;
 
 use super::Dialect;
@@ -34,7 +39,7 @@ use super::json::Json;
 
 impl Dialect {
     /// Writes the record of an event after its time.
-    pub(super) fn event(self, out: &mut Json, record: &Record<'_>) {
+    pub(super) fn event(self, out: &mut Json, record: &Record<'_>, calls: &[Call]) {
         out.put(b",\"name\":\"");
         match (record, self) {
             (Record::Sent(_), Self::V03) => out.put(b"transport:packet_sent\""),
@@ -49,6 +54,10 @@ impl Dialect {
             (Record::State(_), Self::Current) => out.put(b"quic:congestion_state_updated\""),
             (Record::Remark(_), Self::V03) => out.put(b"generic:message\""),
             (Record::Remark(_), Self::Current) => out.put(b"loglevel:info\""),
+        }
+        if !calls.is_empty() {
+            out.put(b",\"calls\":");
+            out.value(calls);
         }
         match record {
             Record::Sent(packet) | Record::Received(packet) => self.packet(out, packet, packet.length),

@@ -165,6 +165,7 @@ mod tests {
             title: "t".to_owned(),
             flow: "f".to_owned(),
             algorithm: "cubic".to_owned(),
+            parameters: String::new(),
             states: &[],
             transport: Transport::Quic,
             seed: 1,

@@ -22,6 +22,8 @@ pub(super) fn header(dialect: Dialect, meta: &Meta, vantage_point: &VantagePoint
     let (vantage_point, protocols) = (json(vantage_point)?, json(&[meta.transport.name()])?);
     let group = (!meta.group.is_empty()).then(|| json(&meta.group)).transpose()?;
     let group = group.as_deref().map(|group| ("group_id", group));
+    let parameters =
+        (!meta.parameters.is_empty()).then_some(("algorithm_parameters", meta.parameters.as_str()));
     Ok(match dialect {
         Dialect::V03 => object(&[
             ("qlog_version", r#""0.3""#),
@@ -36,7 +38,10 @@ pub(super) fn header(dialect: Dialect, meta: &Meta, vantage_point: &VantagePoint
                     ("description", &description),
                     (
                         "configuration",
-                        &object(&[("time_offset", "0.0"), ("algorithm", &algorithm), ("seed", &seed)]),
+                        &object(&with(
+                            parameters,
+                            &[("time_offset", "0.0"), ("algorithm", &algorithm), ("seed", &seed)],
+                        )),
                     ),
                     (
                         "common_fields",
@@ -66,7 +71,7 @@ pub(super) fn header(dialect: Dialect, meta: &Meta, vantage_point: &VantagePoint
                     (
                         "common_fields",
                         &object(&with(
-                            group,
+                            group.into_iter().chain(parameters),
                             &[
                                 ("protocol_types", &protocols),
                                 ("time_format", r#""relative_to_epoch""#),
@@ -89,9 +94,12 @@ fn json(value: &(impl Serialize + ?Sized)) -> io::Result<String> {
     Ok(serde_json::to_string(value)?)
 }
 
-/// Adds a member, if there is one.
-fn with<'a>(member: Option<(&'a str, &'a str)>, members: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-    members.iter().copied().chain(member).collect()
+/// Adds members.
+fn with<'a>(
+    more: impl IntoIterator<Item = (&'a str, &'a str)>,
+    members: &[(&'a str, &'a str)],
+) -> Vec<(&'a str, &'a str)> {
+    members.iter().copied().chain(more).collect()
 }
 
 /// Joins members, whose values are JSON. The order of members stays.

@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
+use serde::Serialize;
 use units::Duration;
 
 /// Nanoseconds per millisecond: six decimals.
@@ -105,8 +106,13 @@ impl Json {
 
     /// Appends a string in quotes.
     pub(super) fn string(&mut self, text: &str) {
+        self.value(text);
+    }
+
+    /// Appends any value without floating-point numbers that are not finite.
+    pub(super) fn value(&mut self, value: &(impl Serialize + ?Sized)) {
         // Writing to memory cannot fail.
-        let _ = serde_json::to_writer(&mut self.bytes, text);
+        let _ = serde_json::to_writer(&mut self.bytes, value);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Header data of a log.
 
+use congestion::Algorithm;
 use serde::Serialize;
 use units::Time;
 
@@ -13,6 +14,8 @@ pub struct Meta {
     /// Label of the flow.
     pub flow: String,
     pub algorithm: String,
+    /// Parameters of the controller, as JSON; empty if they are not known.
+    pub parameters: String,
     /// Names of the controller's states, by number.
     pub states: &'static [&'static str],
     /// Protocol, which determines how acknowledgements are read.
@@ -21,6 +24,14 @@ pub struct Meta {
     pub seed: u64,
     /// Time of the first packet. Times of qlog 0.3 count from here.
     pub start: Time,
+}
+
+impl Meta {
+    /// Returns the parameters of a controller for the header.
+    pub fn parameters(algorithm: &Algorithm) -> String {
+        // Parameters are numbers, words and lists of them.
+        serde_json::to_string(algorithm).unwrap_or_default()
+    }
 }
 
 /// The end of the connection that wrote the log.

@@ -26,6 +26,7 @@
 //! - A packet of a handshake is an `initial`, for TCP too. The reply has the number of the packet
 //!   that it answers.
 
+mod called;
 mod dialect;
 mod estimate;
 mod events;
@@ -47,6 +48,7 @@ use std::io::{self, Write};
 use scenario::trace::{Event, Trace};
 use units::Time;
 
+use self::called::Called;
 pub use self::estimate::{estimate, packets};
 pub use self::file::LogFile;
 pub use self::format::{Dialect, Format};
@@ -90,6 +92,7 @@ pub struct Log {
 enum End {
     Sender(Box<Sender>),
     Receiver(Receiver),
+    Called(Box<Called>),
 }
 
 impl Log {
@@ -113,6 +116,15 @@ impl Log {
         // The peer that sends the data is the server, as in a download.
         let out = Out::begin(format, meta, &VantagePoint { name: &meta.flow, r#type: "server", remarks })?;
         Ok(Self { out, end: End::Sender(Box::new(Sender::new(meta))) })
+    }
+
+    /// Creates the log of a sender of which only the calls of its controller are known.
+    ///
+    /// # Errors
+    /// Fails only on a bug.
+    pub fn for_called(format: Format, meta: &Meta) -> io::Result<Self> {
+        let Self { out, .. } = Self::sender(format, meta, false)?;
+        Ok(Self { out, end: End::Called(Box::new(Called::new(meta))) })
     }
 
     /// Creates the log of a flow's receiver.
@@ -145,6 +157,7 @@ impl Log {
             match &mut self.end {
                 End::Sender(sender) => sender.event(&mut self.out, *time, event),
                 End::Receiver(receiver) => receiver.event(&mut self.out, *time, event),
+                End::Called(called) => called.event(&mut self.out, *time, event),
             }
         }
     }

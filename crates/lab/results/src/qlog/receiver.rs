@@ -51,7 +51,8 @@ impl Receiver {
             | Event::Reduced(_)
             | Event::Recovered
             | Event::Remark(_)
-            | Event::Metrics(_) => {}
+            | Event::Metrics(_)
+            | Event::Call(_) => {}
         }
     }
 

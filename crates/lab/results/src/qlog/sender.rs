@@ -66,11 +66,17 @@ impl Sender {
                 self.change(out, time, State::Recovery, Some(*cause));
             }
             Event::Metrics(metrics) => self.on_metrics(out, time, metrics),
+            Event::Call(call) => out.call(call),
             Event::Opens(packet) => out.entry(time, &Record::Sent(Packet::handshake(packet))),
             Event::Opened(packet) => out.entry(time, &Record::Received(Packet::handshake(packet))),
             // Events of the other end.
             Event::Received { .. } | Event::Acks(_) => {}
         }
+    }
+
+    /// Notes a packet without stream data.
+    pub(super) fn add_sent(&mut self, pn: u64, bytes: u32) {
+        self.sent.add(self.transport, pn, bytes, 0);
     }
 
     fn lost(&mut self, pn: u64, detection: Detection) -> Packet<'static> {

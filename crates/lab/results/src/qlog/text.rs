@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use scenario::signal::Call;
 use units::Time;
 
 use super::events::Record;
@@ -26,6 +27,8 @@ pub(super) struct Out {
     /// The newest time, and where in the pending text a record begins with it. Most times have
     /// several records.
     stamp: Option<(Time, Range<usize>)>,
+    /// Calls of the controller since the last record.
+    calls: Vec<Call>,
 }
 
 impl Out {
@@ -41,12 +44,18 @@ impl Out {
         text.put(b"\x1e");
         text.put(header(format.dialect, meta, vantage_point)?.as_bytes());
         text.put(b"\n");
-        Ok(Self { text, gzip, dialect: format.dialect, start, stamp: None })
+        Ok(Self { text, gzip, dialect: format.dialect, start, stamp: None, calls: Vec::new() })
     }
 
     pub(super) fn entry(&mut self, time: Time, record: &Record<'_>) {
         self.begin_record(time);
-        self.dialect.event(&mut self.text, record);
+        self.dialect.event(&mut self.text, record, &self.calls);
+        self.calls.clear();
+    }
+
+    /// Adds a call of the controller to the next record.
+    pub(super) fn call(&mut self, call: &Call) {
+        self.calls.push(call.clone());
     }
 
     /// Writes the separator and the time.

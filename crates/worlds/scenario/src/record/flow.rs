@@ -11,6 +11,7 @@ use units::{Duration, Time};
 
 use super::totals::{FlowInWindow, MediaTotals, ObjectTotals, Totals};
 use crate::application::Application;
+use crate::signal::Journal;
 use crate::topology::Scenario;
 use crate::trace::{Ack, Event, Handshake, Inner, Metrics, Trace};
 use crate::window::Window;
@@ -78,6 +79,8 @@ pub struct Record {
     pub made: u64,
     /// Counts of an on-off source.
     pub objects: Option<ObjectTotals>,
+    /// Calls of the controller, if recorded.
+    pub journal: Option<Journal>,
     /// Memory of events that have been handed over, for reuse.
     pub(crate) spare: Vec<Inner>,
 }
@@ -106,6 +109,7 @@ impl Record {
             made: 0,
             objects,
             trace: scenario.trace.then(Vec::new),
+            journal: None,
             far_trace: scenario.trace.then(Vec::new),
             spare: Vec::new(),
             owd: None,
@@ -115,6 +119,12 @@ impl Record {
             window: scenario.window(),
             others: scenario.other_windows().map(|window| (window, inside.clone())).collect(),
         }
+    }
+
+    /// Sets the journal of its controllers.
+    #[must_use]
+    pub fn with_journal(self, journal: Option<Journal>) -> Self {
+        Self { journal, ..self }
     }
 
     /// Returns the message for a connection that ended too early. `flow` is the name of the flow.
@@ -160,6 +170,7 @@ impl Record {
     #[inline]
     fn log(&mut self, now: Time, event: impl FnOnce() -> Event) {
         if let Some(trace) = &mut self.trace {
+            take_calls(self.journal.as_ref(), trace);
             push(trace, now, event);
         }
     }
@@ -438,9 +449,17 @@ impl Record {
     pub fn on_metrics(&mut self, now: Time, metrics: impl FnOnce(Inner) -> Metrics) {
         if let Some(trace) = &mut self.trace {
             let spare = &mut self.spare;
+            take_calls(self.journal.as_ref(), trace);
             push(trace, now, || Event::Metrics(metrics(spare.pop().unwrap_or_default())));
         }
     }
+}
+
+/// Adds the controller's calls since the last event.
+#[cold]
+fn take_calls(journal: Option<&Journal>, trace: &mut Trace) {
+    let calls = journal.map(Journal::take).unwrap_or_default();
+    trace.extend(calls.into_iter().map(|call| (Time(call.0), Event::Call(call))));
 }
 
 #[cold]

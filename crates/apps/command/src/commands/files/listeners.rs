@@ -131,6 +131,7 @@ impl Qlog {
             title: "ackclock".to_owned(),
             flow: flow.clone(),
             algorithm: algorithm.name().to_owned(),
+            parameters: Meta::parameters(algorithm),
             states: algorithm.states(),
             transport: Transport::Quic,
             seed: 0,

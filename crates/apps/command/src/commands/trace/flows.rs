@@ -131,6 +131,7 @@ impl Flows {
                 title: "TCP of this host".to_owned(),
                 flow: file_name.clone(),
                 algorithm: algorithm.clone(),
+                parameters: String::new(),
                 states: &[],
                 transport: Transport::Tcp,
                 seed: 0,

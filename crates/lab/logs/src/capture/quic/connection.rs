@@ -238,6 +238,7 @@ impl Connection {
             source,
             vantage: None,
             controller: None,
+            parameters: None,
             program: None,
         };
         let mut view = View::open(about, file, sink);

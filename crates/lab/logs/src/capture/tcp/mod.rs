@@ -102,6 +102,7 @@ fn open(
         source: Source::Capture,
         vantage: None,
         controller: None,
+        parameters: None,
         program: None,
     };
     let from_syn = segment.syn && from == Side::Client;

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use congestion::PathInfo;
 use recovery::{AckEffects, IdleTimer, Paced, Reassembly, Sender, Stats};
 use scenario::guest::Snapshot;
+use scenario::signal::Journal;
 use scenario::{
     Back, FlowConfig, FlowSample, FlowSnapshot, Record, Route, Scenario, Source, Transport, trace_datagrams,
 };
@@ -136,6 +137,10 @@ impl Flow {
             seed: scenario.seed.wrapping_add(u64::from(id)),
         };
         let source = Source::new(id, &config, scenario);
+        let journal = scenario.trace.then(Journal::default);
+        if let Some(journal) = &journal {
+            config.algorithm = journal.watch(&config.algorithm);
+        }
         let delay = scenario.delay(config.route);
         let delay_back = back.map_or(Duration::ZERO, |back| scenario.delay(back.route));
         let forward = (config.rtt / 2).min(config.rtt - delay_back).max(delay);
@@ -179,7 +184,7 @@ impl Flow {
             ),
             written: 0,
             skip_behind,
-            record: Record::new(&config.application, scenario),
+            record: Record::new(&config.application, scenario).with_journal(journal),
             setup: Box::new(setup),
         }
     }
