@@ -1,5 +1,5 @@
-//! Reads the input as qlog, flent or iperf3, and replays it. Nothing panics, events of a connection come in the
-//! order of time, and ranges of ACKs ascend.
+//! Reads the input as qlog, flent or iperf3, and replays it. Nothing panics, events of a connection
+//! come in the order of time, and ranges of ACKs ascend.
 #![no_main]
 
 use congestion::{Entry, Registry};

@@ -37,6 +37,8 @@ fn help_of_every_command() {
         "bench",
         "compare",
         "conform",
+        "analyse",
+        "replay",
         "completions",
         "man",
     ] {

@@ -95,8 +95,7 @@ fn compare(name: &str, world: Place) -> usize {
             assert_eq!(told.or(of_run(word)), of_run(word), "{name}, {stem}: {word}");
         }
         // A log does not tell when a run without an end ended, so its rates are of another time.
-        // On the stack a packet with two ranges is logged as one, so that bytes are missed.
-        let ends = of_run("completion").is_some() && !stem.contains("stack");
+        let ends = of_run("completion").is_some();
         let rates = ["goodput", "throughput"].into_iter().filter(|_| ends).map(|word| (word, 1e-6));
         let times = ["rtt_mean", "rtt_p95", "owd_mean"].into_iter().map(|word| (word, 1e-3));
         for (word, tolerance) in times.chain(rates) {

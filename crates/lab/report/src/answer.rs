@@ -77,8 +77,10 @@ pub(super) fn draw(heading: &str, answer: &[Block], sections: &[Section<'_>]) ->
                     @for chart in part.charts.iter().take(most) { (section::picture(part, chart)) }
                 }
             }
-            h3 { "All tables and charts" }
-            ul { @for part in sections { li { a href=(part.page()) { (title(heading, part)) } } } }
+            @if !sections.is_empty() {
+                h3 { "All tables and charts" }
+                ul { @for part in sections { li { a href=(part.page()) { (title(heading, part)) } } } }
+            }
         }
     }
 }

@@ -143,7 +143,7 @@ impl Collector {
             }
             (Event::Reduced(cause), _) => self.decide(at, format!("window reduced: {}", cause.words())),
             (Event::Recovered, _) => self.decide(at, "recovery ends".to_owned()),
-            (Event::Metrics(_) | Event::Call(_) | Event::Remark(_), _) => {}
+            (Event::Metrics(_) | Event::Call(_) | Event::More(_) | Event::Remark(_), _) => {}
         }
     }
 

@@ -20,6 +20,9 @@ pub enum Event {
         /// Stream bytes.
         len: u32,
     },
+    /// Further stream data of the next packet that is sent or received, behind the data that the
+    /// packet itself lists: offset and bytes of each piece.
+    More(Box<[(u64, u32)]>),
     /// ACK received at the sender's end.
     Acked(Ack),
     /// Packet declared lost.

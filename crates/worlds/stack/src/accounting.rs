@@ -18,8 +18,8 @@ use crate::stream_chunks::Chunk;
 
 /// Kind of a datagram from the sending endpoint.
 enum Kind {
-    /// Stream data, or other frames that count as in flight.
-    Data(SentPacket),
+    /// Stream data, or other frames that count as in flight. Pieces of the stream after the first.
+    Data(SentPacket, Vec<(u64, u32)>),
     /// A handshake packet, with its packet number.
     Handshake(u64),
     /// Nothing but ACK frames.
@@ -141,8 +141,8 @@ impl Accounting {
             None => self.kind(wire, events),
         };
         match kind {
-            Kind::Data(packet) => {
-                record.on_sent(now, packet);
+            Kind::Data(packet, more) => {
+                record.on_sent_in_pieces(now, packet, &more);
                 self.count_repeats(now, events, record);
                 false
             }
@@ -174,7 +174,7 @@ impl Accounting {
         }
         match kind {
             DatagramKind::Handshake => Kind::Handshake(pn),
-            _ => Kind::Data(SentPacket { pn, bytes, wire, offset: 0, len: 0 }),
+            _ => Kind::Data(SentPacket { pn, bytes, wire, offset: 0, len: 0 }, Vec::new()),
         }
     }
 
@@ -189,9 +189,10 @@ impl Accounting {
             }
             let is_first = matches!(kind, Kind::Bare) && *in_flight;
             if is_first || !chunks.is_empty() {
-                let (offset, len) = joined(chunks);
+                let ((offset, first), more) = pieces(chunks);
+                let len = first + more.iter().map(|piece| piece.1).sum::<u32>();
                 let bytes = u32::try_from(*bytes).unwrap_or(u32::MAX);
-                kind = Kind::Data(SentPacket { pn: *number, bytes, wire, offset, len });
+                kind = Kind::Data(SentPacket { pn: *number, bytes, wire, offset, len }, more);
             }
         }
         kind
@@ -259,8 +260,11 @@ impl Accounting {
             end = end.max(last);
         }
         if let Some((pn, bytes)) = packet {
-            let (offset, len) = joined(chunks);
+            let ((offset, len), more) = pieces(chunks);
             let (bytes, marked) = (u32::try_from(bytes).unwrap_or(u32::MAX), ecn == Ecn::Ce);
+            if !more.is_empty() {
+                record.on_packet(now, || Event::More(more.into()));
+            }
             record.on_packet(now, || Event::Received { pn, bytes, offset, len, marked });
         }
         let contiguous = self.arrived.contiguous();
@@ -395,9 +399,17 @@ fn handshake(number: u64, bytes: u64) -> Handshake {
     Handshake { number, bytes: u32::try_from(bytes).unwrap_or(u32::MAX) }
 }
 
-/// Returns the offset of the first chunk, and the total length of all.
-fn joined(chunks: &[Chunk]) -> (u64, u32) {
-    let offset = chunks.first().map_or(0, |chunk| chunk.0);
-    let len: u64 = chunks.iter().map(|chunk| chunk.1).sum();
-    (offset, u32::try_from(len).unwrap_or(u32::MAX))
+/// Returns the pieces of the stream in a packet: the first, and those after it. Chunks that follow
+/// each other are one piece.
+fn pieces(chunks: &[Chunk]) -> ((u64, u32), Vec<(u64, u32)>) {
+    let mut all: Vec<(u64, u32)> = Vec::new();
+    for &(offset, len) in chunks {
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        match all.last_mut() {
+            Some(last) if last.0 + u64::from(last.1) == offset => last.1 = last.1.saturating_add(len),
+            _ => all.push((offset, len)),
+        }
+    }
+    let more = if all.is_empty() { Vec::new() } else { all.split_off(1) };
+    (all.first().copied().unwrap_or_default(), more)
 }

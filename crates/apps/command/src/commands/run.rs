@@ -87,7 +87,7 @@ pub(crate) struct RunArgs {
     out: PathBuf,
     /// Write a qlog file for each end of every flow (JSON-SEQ).
     ///
-    /// The files take about 700 bytes for each packet of each run.
+    /// The files take about 960 bytes for each packet of each run.
     ///
     /// FORMAT is `0.3` (for qvis) or `current` (the newest drafts, for Cloudflare's qlog crate).
     /// `gzip`, alone or after a comma, compresses the files to about a tenth.

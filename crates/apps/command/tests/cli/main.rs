@@ -5,6 +5,7 @@ mod figures;
 mod folders;
 mod gate;
 mod limits;
+mod replay;
 mod stability;
 
 use std::fs;

@@ -111,7 +111,7 @@ pub(super) fn not_told(
         hide("ce_marks", "the log does not tell ECN codepoints");
     }
     if way.stream_bytes == 0 && way.packets > 0 && source == Source::Qlog {
-        ["goodput", "throughput", "retransmissions", "redundant_retransmissions"]
+        ["goodput", "throughput", "retransmissions"]
             .iter()
             .for_each(|word| hide(word, "the log has no stream frames"));
     }
@@ -149,7 +149,7 @@ pub(super) fn not_told(
     }
     if source == Source::Intervals {
         if way.stream_bytes == 0 {
-            ["goodput", "throughput", "retransmissions", "redundant_retransmissions"]
+            ["goodput", "throughput", "retransmissions"]
                 .iter()
                 .for_each(|word| hide(word, "a ping carries no data"));
         }

@@ -59,15 +59,19 @@ pub(super) fn verdict(answer: &Answer) -> String {
 
 fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     let [logged, replayed] = answer.mean_windows.map(kilo);
-    let mut rows = vec![
-        ("ACKs", answer.acks.to_string()),
+    let mut rows = vec![("ACKs", answer.acks.to_string())];
+    if answer.differing == 0 {
+        rows.push(("mean window", format!("{logged} kB")));
+        return rows;
+    }
+    rows.extend([
         ("ACKs with another window", answer.differing.to_string()),
         ("mean window, logged", format!("{logged} kB")),
         ("mean window, replayed", format!("{replayed} kB")),
         ("distance, median", percent(answer.median_distance)),
         ("distance, 95th percentile", percent(answer.p95_distance)),
         ("distance, largest", percent(answer.largest_distance)),
-    ];
+    ]);
     if let Some(Windows { seconds, logged, replayed }) = answer.first_difference {
         let [logged, replayed] = [logged, replayed].map(|window| kilo(window as f64));
         let windows = format!("at {seconds:.3} s: {logged} kB logged, {replayed} kB replayed");
@@ -80,7 +84,7 @@ fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
 pub(super) fn table(answer: &Answer) -> Block {
     Block::Table {
         caption: "Windows".to_owned(),
-        head: vec![String::new(), String::new()],
+        head: vec![String::new(), "value".to_owned()],
         rows: rows(answer).into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect(),
     }
 }

@@ -121,7 +121,15 @@ impl Dialect {
         out.put(b"}");
         match &packet.frame {
             None => {}
-            Some(Frame::Stream { offset, length }) => self.stream(out, *offset, *length),
+            Some(Frame::Stream { offset, length, more }) => {
+                out.put(b",\"frames\":[");
+                self.stream(out, *offset, *length);
+                for &(offset, length) in *more {
+                    out.put(b",");
+                    self.stream(out, offset, length);
+                }
+                out.put(b"]");
+            }
             Some(Frame::Ack { delay, ranges, cumulative }) => self.ack(out, *delay, ranges, *cumulative),
         }
         if packet.marked && self == Self::V03 {
@@ -135,7 +143,7 @@ impl Dialect {
     }
 
     fn stream(self, out: &mut Json, offset: u64, length: u32) {
-        out.put(b",\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":");
+        out.put(b"{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":");
         out.whole(offset);
         match self {
             Self::V03 => out.put(b",\"length\":"),
@@ -143,8 +151,8 @@ impl Dialect {
         }
         out.whole(length.into());
         match self {
-            Self::V03 => out.put(b"}]"),
-            Self::Current => out.put(b"}}]"),
+            Self::V03 => out.put(b"}"),
+            Self::Current => out.put(b"}}"),
         }
     }
 

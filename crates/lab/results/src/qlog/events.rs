@@ -59,7 +59,7 @@ impl<'a> Packet<'a> {
 }
 
 pub(super) enum Frame<'a> {
-    Stream { offset: u64, length: u32 },
+    Stream { offset: u64, length: u32, more: &'a [(u64, u32)] },
     Ack { delay: Option<Duration>, ranges: &'a [(u64, u64)], cumulative: Option<u64> },
 }
 

@@ -66,6 +66,6 @@ impl Format {
     /// flows whose receiver acknowledges every second packet write this much. Both dialects take
     /// the same.
     pub fn bytes_per_packet(self) -> Bytes {
-        Bytes(if self.gzip { 70 } else { 700 })
+        Bytes(if self.gzip { 100 } else { 960 })
     }
 }

@@ -19,11 +19,13 @@ pub(super) struct Receiver {
     arrived: Vec<u64>,
     /// Transmissions as ranges.
     ranges: Vec<(u64, u64)>,
+    /// Further stream data of the next packet.
+    more: Box<[(u64, u32)]>,
 }
 
 impl Receiver {
     pub(super) fn new(transport: Transport) -> Self {
-        Self { transport, arrived: Vec::new(), ranges: Vec::new() }
+        Self { transport, arrived: Vec::new(), ranges: Vec::new(), more: Box::default() }
     }
 
     pub(super) fn event(&mut self, out: &mut Out, time: Time, event: &Event) {
@@ -32,11 +34,13 @@ impl Receiver {
                 if self.transport == Transport::Tcp {
                     self.arrived.push(*pn);
                 }
-                let frame = Frame::Stream { offset: *offset, length: *len };
+                let more = std::mem::take(&mut self.more);
+                let frame = Frame::Stream { offset: *offset, length: *len, more: &more };
                 let mut packet = Packet::with_frame(frame, *pn, Some(*bytes));
                 packet.marked = *marked;
                 out.entry(time, &Record::Received(packet));
             }
+            Event::More(pieces) => self.more.clone_from(pieces),
             Event::Acks(ack) => {
                 let frame = self.frame(ack);
                 out.entry(time, &Record::Sent(Packet::with_frame(frame, ack.number, None)));

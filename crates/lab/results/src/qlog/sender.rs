@@ -16,6 +16,8 @@ pub(super) struct Sender {
     transport: Transport,
     states: &'static [&'static str],
     sent: Sent,
+    /// Further stream data of the next packet.
+    more: Box<[(u64, u32)]>,
     /// Packets that an ACK covers for the first time.
     news: Vec<(u64, u64)>,
     metrics: Known,
@@ -30,6 +32,7 @@ impl Sender {
             transport: meta.transport,
             states: meta.states,
             sent: Sent::default(),
+            more: Box::default(),
             news: Vec::new(),
             metrics: Known::new(),
             state: None,
@@ -40,8 +43,11 @@ impl Sender {
     pub(super) fn event(&mut self, out: &mut Out, time: Time, event: &Event) {
         match event {
             Event::Sent { pn, bytes, offset, len } => {
-                self.sent.add(self.transport, *pn, *bytes, offset.saturating_add(u64::from(*len)));
-                let frame = Frame::Stream { offset: *offset, length: *len };
+                let more = std::mem::take(&mut self.more);
+                let ends = more.iter().copied().chain([(*offset, *len)]);
+                let end = ends.map(|(offset, len)| offset.saturating_add(len.into())).max().unwrap_or(0);
+                self.sent.add(self.transport, *pn, *bytes, end);
+                let frame = Frame::Stream { offset: *offset, length: *len, more: &more };
                 out.entry(time, &Record::Sent(Packet::with_frame(frame, *pn, Some(*bytes))));
             }
             Event::Acked(ack) => self.on_ack(out, time, ack),
@@ -67,6 +73,7 @@ impl Sender {
             }
             Event::Metrics(metrics) => self.on_metrics(out, time, metrics),
             Event::Call(call) => out.call(call),
+            Event::More(pieces) => self.more.clone_from(pieces),
             Event::Opens(packet) => out.entry(time, &Record::Sent(Packet::handshake(packet))),
             Event::Opened(packet) => out.entry(time, &Record::Received(Packet::handshake(packet))),
             // Events of the other end.

@@ -178,13 +178,26 @@ impl Record {
     /// Notes that a packet is sent.
     #[inline]
     pub fn on_sent(&mut self, now: Time, packet: SentPacket) {
+        self.on_sent_in_pieces(now, packet, &[]);
+    }
+
+    /// Notes that a packet is sent that holds several pieces of the stream. Its payload is the sum
+    /// of all, `more` are those after the first.
+    #[inline]
+    pub fn on_sent_in_pieces(&mut self, now: Time, packet: SentPacket, more: &[(u64, u32)]) {
         let SentPacket { pn, bytes, wire, offset, len } = packet;
+        if !more.is_empty() {
+            self.log(now, || Event::More(more.into()));
+        }
         self.count(now, |totals| {
             totals.packets += 1;
             totals.sent += u64::from(len);
             totals.wire += u64::from(wire);
         });
-        self.log(now, || Event::Sent { pn, bytes, offset, len });
+        self.log(now, || {
+            let rest: u32 = more.iter().map(|piece| piece.1).sum();
+            Event::Sent { pn, bytes, offset, len: len - rest }
+        });
     }
 
     /// Notes that an Initial or a SYN of `size` bytes on the wire is sent.

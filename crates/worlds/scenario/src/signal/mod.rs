@@ -48,15 +48,27 @@ pub struct Path {
     pub seed: u64,
 }
 
-/// [`Sent`].
+/// [`Sent`], written as an array of its fields: there is one for each packet.
 #[allow(missing_docs, reason = "the fields are those of the interface")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64, u64, bool)", into = "(u64, u64, u64, bool)")]
 pub struct SentSignal {
     pub pn: u64,
     pub bytes: u64,
     pub bytes_in_flight: u64,
-    #[serde(default, skip_serializing_if = "is_default")]
     pub app_limited: bool,
+}
+
+impl From<(u64, u64, u64, bool)> for SentSignal {
+    fn from((pn, bytes, bytes_in_flight, app_limited): (u64, u64, u64, bool)) -> Self {
+        Self { pn, bytes, bytes_in_flight, app_limited }
+    }
+}
+
+impl From<SentSignal> for (u64, u64, u64, bool) {
+    fn from(sent: SentSignal) -> Self {
+        (sent.pn, sent.bytes, sent.bytes_in_flight, sent.app_limited)
+    }
 }
 
 /// [`Ack`]. Absent values are zero, false or unknown.
