@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use recovery::Reassembly;
 use units::{Duration, Time};
 
+use crate::event::Piece;
+
 /// Largest number of packets of one way.
 const MOST: usize = 1_500_000;
 
@@ -28,6 +30,8 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     entries: Vec<Entry>,
+    /// Further data of packets with several pieces, by the place of their entry.
+    more: BTreeMap<usize, Vec<Piece>>,
     /// There were more packets than it keeps.
     pub(super) is_cut: bool,
 }
@@ -39,6 +43,25 @@ impl Table {
         } else {
             self.is_cut = true;
         }
+    }
+
+    /// Adds a packet whose entry has the first of these pieces.
+    pub(super) fn add_pieces(&mut self, entry: Entry, pieces: &[Piece]) {
+        if let [_, more @ ..] = pieces
+            && !more.is_empty()
+            && self.entries.len() < MOST
+        {
+            self.more.insert(self.entries.len(), more.to_vec());
+        }
+        self.add(entry);
+    }
+
+    /// Returns all data of the packet at this place: stream, first byte and end.
+    fn data(&self, place: usize) -> impl Iterator<Item = (u32, u64, u64)> {
+        let first = self.entries.get(place).map(|e| (e.stream, e.offset, u64::from(e.len)));
+        let more = self.more.get(&place).into_iter().flatten();
+        let all = first.into_iter().chain(more.map(|piece| (piece.stream as u32, piece.offset, piece.len)));
+        all.map(|(stream, offset, len)| (stream, offset, offset.saturating_add(len)))
     }
 
     pub(super) fn entries(&self) -> &[Entry] {
@@ -130,17 +153,18 @@ pub(super) fn fates(sent: &Table, received: &Table, clock: Clock) -> Vec<Fate> {
 /// Returns the departures of retransmissions whose whole data had arrived before.
 pub(super) fn redundant(sent: &Table, received: &Table, clock: Clock) -> Vec<Time> {
     let mut streams: BTreeMap<u32, Reassembly> = BTreeMap::new();
-    let mut arrivals = received.entries().iter().peekable();
+    let mut arrivals = received.entries().iter().enumerate().peekable();
     let mut all = Vec::new();
-    for repeat in sent.entries().iter().filter(|entry| entry.is_repeat && entry.len > 0) {
+    let repeats = sent.entries().iter().enumerate().filter(|(_, entry)| entry.is_repeat && entry.len > 0);
+    for (place, repeat) in repeats {
         let left = clock.at_receiver(repeat.at);
-        while let Some(Entry { stream, offset, len, .. }) =
-            arrivals.next_if(|entry| entry.at.0.cast_signed() <= left)
-        {
-            streams.entry(*stream).or_default().insert(*offset, offset.saturating_add(u64::from(*len)));
+        while let Some((arrived, _)) = arrivals.next_if(|(_, entry)| entry.at.0.cast_signed() <= left) {
+            for (stream, from, to) in received.data(arrived) {
+                streams.entry(stream).or_default().insert(from, to);
+            }
         }
-        let end = repeat.offset.saturating_add(u64::from(repeat.len));
-        if streams.get(&repeat.stream).is_some_and(|stream| stream.holds(repeat.offset, end)) {
+        let has = |(stream, from, to)| streams.get(&stream).is_some_and(|known| known.holds(from, to));
+        if sent.data(place).all(has) {
             all.push(repeat.at);
         }
     }

@@ -211,7 +211,9 @@ impl Way {
         let key = if self.by_offset { offset } else { number };
         let stream = packet.pieces.first().map_or(0, |piece| piece.stream as u32);
         let is_repeat = departed.repeats;
-        self.departures.add(Entry { key, at: now, stream, offset, len, is_repeat, is_bare: false });
+        let first = if packet.pieces.len() > 1 { packet.pieces[0].len as u32 } else { len };
+        let entry = Entry { key, at: now, stream, offset, len: first, is_repeat, is_bare: false };
+        self.departures.add_pieces(entry, packet.pieces);
         self.sent.stats.sent += 1;
         self.sent.stats.sent_bytes += u64::from(packet.bytes);
         if departed.repeats {
