@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -148,6 +149,56 @@ fn check_fixed_window(folder: &Path, summary: &serde_json::Value, rows: &[serde_
     let runs = fs::read_to_string(folder.join("runs.csv")).unwrap();
     let line = runs.lines().nth(2).unwrap();
     assert!(line.contains(",valid,") || line.contains("invalid: "), "{line}");
+}
+
+const QUIC: &str = r#"
+title = "QUIC"
+source = "test"
+duration = "3 s"
+[link]
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = "0.5 BDP"
+loss = "1 %"
+[[flow]]
+controller = "cubic"
+transfer = "1 MB"
+handshake = true
+"#;
+
+/// The secrets beside a capture decrypt it. Bytes and retransmissions are those of the endpoints,
+/// whatever the load of the machine.
+#[test]
+fn a_capture_is_read_with_its_secrets() {
+    let Some(_turn) = turn("a_capture_is_read_with_its_secrets") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let output = run(dir.path(), QUIC, &["--pcap"]);
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}", stderr(&output));
+    let folder = results(dir.path()).join("pcap");
+    let of_kind = |kind: &str| {
+        let mut files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        files.find(|path| path.extension().is_some_and(|own| own == kind)).unwrap()
+    };
+    let (capture, keys) = (of_kind("pcapng"), of_kind("keys"));
+    assert_eq!(fs::metadata(&keys).unwrap().permissions().mode() & 0o777, 0o600);
+    let out = dir.path().join("analysed");
+    let analysed = Command::new(env!("CARGO_BIN_EXE_ackclock"))
+        .args(["analyse", "--json", "--keys"])
+        .args([&keys, &capture])
+        .arg("--out")
+        .arg(out)
+        .output()
+        .unwrap();
+    let answer: serde_json::Value = serde_json::from_slice(&analysed.stdout).expect(&stderr(&analysed));
+    let connection = &answer["connections"][0];
+    assert_eq!(connection["bytes"], 1_000_000, "{connection}");
+    let metrics = connection["metrics"].as_array().unwrap();
+    let value = |word: &str| metrics.iter().find(|metric| metric["metric"] == word).unwrap()["value"].clone();
+    let runs = fs::read_to_string(folder.with_file_name("runs.csv")).unwrap();
+    let cells: Vec<Vec<&str>> = runs.lines().map(|line| line.split(',').collect()).collect();
+    let column = cells[0].iter().position(|name| *name == "retransmissions").unwrap();
+    let wire = cells.iter().find(|row| row[1].contains("(wire)")).unwrap();
+    assert_eq!(value("retransmissions").as_f64(), wire[column].parse().ok(), "{runs}");
 }
 
 const MIXED: &str = r#"

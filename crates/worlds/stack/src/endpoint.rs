@@ -42,6 +42,10 @@ pub(crate) trait Endpoint: Send {
     fn transmit(&mut self, now: Time, buffers: &mut BufferPool) -> Option<Outgoing>;
     /// Replaces the buffer's content by the events since the last call.
     fn take_events(&mut self, buffer: &mut Vec<TapEvent>);
+    /// Takes the TLS secrets since the last call, as lines of an SSLKEYLOGFILE.
+    fn take_secrets(&mut self) -> Vec<String> {
+        Vec::new()
+    }
     /// Reports whether a growing stream or messages can be offered.
     fn accepts(&self) -> bool {
         true

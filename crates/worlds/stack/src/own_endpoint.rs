@@ -34,6 +34,8 @@ pub(crate) struct OwnEndpoint {
     /// Length of a stream that is offered all at once.
     whole: Option<u64>,
     sends_messages: bool,
+    /// TLS secrets since they were last taken.
+    secrets: Vec<String>,
     /// The growing stream.
     stream: Option<StreamId>,
     /// Whether it may have a datagram to send. It may after it received one, was called, or its
@@ -71,6 +73,7 @@ impl OwnEndpoint {
             connection: None,
             taps: (spec.tracing, spec.compares),
             whole: spec.whole,
+            secrets: Vec::new(),
             sends_messages: matches!(spec.flow.application, Application::Media(_)),
             stream: None,
             ready: true,
@@ -154,6 +157,7 @@ impl Endpoint for OwnEndpoint {
                     let connection = self.endpoint.connection_mut(handle);
                     connection.into_iter().for_each(|it| while it.receive_datagram().is_some() {});
                 }
+                Event::Secret(line) => self.secrets.push(line),
                 Event::Ended(why) if self.connection == Some(handle) => {
                     self.is_idle_closed |= why == Ended::Idle;
                     self.ended.get_or_insert_with(|| why.to_string());
@@ -173,6 +177,10 @@ impl Endpoint for OwnEndpoint {
             return None;
         };
         Some(Outgoing { bytes: buffers.take(transmit.len), ecn: transmit.ecn, to: transmit.to })
+    }
+
+    fn take_secrets(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.secrets)
     }
 
     fn take_events(&mut self, buffer: &mut Vec<TapEvent>) {

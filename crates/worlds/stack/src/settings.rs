@@ -58,7 +58,9 @@ pub(crate) fn client(
             ClientCrypto::Tls(config.map_err(Refusal::Tls)?)
         }
     };
-    let config = EndpointConfig { connection: sending(flow, profile), ..EndpointConfig::default() };
+    // The secrets of a client decrypt both directions.
+    let config =
+        EndpointConfig { connection: sending(flow, profile), key_log: true, ..EndpointConfig::default() };
     let settings = EndpointSettings { config, connection: sender(flow, profile, seed), crypto: None };
     Ok((settings, Some(crypto)))
 }

@@ -6,6 +6,7 @@ pub mod endpoints;
 mod feasibility;
 #[cfg(feature = "kernel")]
 mod kernel;
+mod keys;
 mod log;
 pub mod processes;
 pub mod udp;

@@ -103,7 +103,12 @@ impl World for Processes {
         watch: &Watch,
         _: Option<&mut dyn Recorder>,
     ) -> Result<Option<Ran>, String> {
-        let options = processes::Options { pcap: pcap.map(Path::to_owned), ..processes::Options::default() };
+        // The stack's own logs, for those who ask for logs and captures.
+        let qlog = pcap.filter(|_| scenario.trace).map(|pcap| pcap.with_extension("qlog"));
+        // An earlier try may have left some.
+        qlog.iter().for_each(|qlog| drop(std::fs::remove_dir_all(qlog)));
+        let pcap = pcap.map(Path::to_owned);
+        let options = processes::Options { pcap, qlog, ..processes::Options::default() };
         match processes::run_with(scenario, &self.0, None, &options, watch) {
             Ok(processes::Measured { outcome, invalid_reasons, .. }) => {
                 Ok(Some(Ran { outcome, invalid_reasons }))

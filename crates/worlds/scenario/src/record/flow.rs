@@ -79,6 +79,8 @@ pub struct Record {
     pub made: u64,
     /// Counts of an on-off source.
     pub objects: Option<ObjectTotals>,
+    /// TLS secrets of its connections, as lines of an SSLKEYLOGFILE.
+    pub secrets: Vec<String>,
     /// Calls of the controller, if recorded.
     pub journal: Option<Journal>,
     /// Memory of events that have been handed over, for reuse.
@@ -109,6 +111,7 @@ impl Record {
             made: 0,
             objects,
             trace: scenario.trace.then(Vec::new),
+            secrets: Vec::new(),
             journal: None,
             far_trace: scenario.trace.then(Vec::new),
             spare: Vec::new(),

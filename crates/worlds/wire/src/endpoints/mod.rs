@@ -111,6 +111,7 @@ pub fn run(
     let mut tracer = tracer::Tracer::start(scenario.trace && feasible.flows.iter().any(Option::is_some));
     let planned = lead(scenario, feasible);
     let (there, back) = feasible.links(scenario, planned);
+    let keys = pcap.as_deref().map(crate::keys::beside);
     let log = crate::emu::capture::log::Files { csv: None, pcap, keep: true };
     let rig = Rig::start(&Config { there, back, overhead: feasible.overhead, seed: scenario.seed, log })?;
     if let Some(segments) = feasible.window {
@@ -151,6 +152,10 @@ pub fn run(
     }
     let mut invalid_reasons = report.audit.invalid_reasons();
     let (outcome, owd_error) = log::outcome(scenario, &report, &mut seen, origin);
+    if let Some(keys) = &keys {
+        let secrets: Vec<String> = outcome.flows.iter().flat_map(|flow| flow.secrets.clone()).collect();
+        crate::keys::write(keys, secrets.join("\n").as_bytes())?;
+    }
     invalid_reasons.extend(traffic_reasons(scenario, &outcome, &seen));
     if crate::feasibility::is_timed(scenario) && shifted > LATE_START {
         invalid_reasons.push(format!("the run began {shifted} late, so the link changed too early"));

@@ -196,8 +196,14 @@ impl FlowFolder {
         names.into_iter().filter_map(open).map(|(file, name)| (name, file)).take(MAX_QLOGS)
     }
 
-    /// Returns the secrets that both ends have logged. A log that cannot be read counts as empty.
+    /// Returns the secrets that both ends have logged.
     pub(crate) fn key_log(&self) -> KeyLog {
+        KeyLog::parse(&String::from_utf8_lossy(&self.secrets()))
+    }
+
+    /// Returns what both ends have logged for SSLKEYLOGFILE. A log that cannot be read counts as
+    /// empty.
+    pub(crate) fn secrets(&self) -> Vec<u8> {
         let mut text = Vec::new();
         for side in [Side::Client, Side::Server] {
             if let Ok(file) = self.open(format!("{side}/keys")) {
@@ -205,7 +211,7 @@ impl FlowFolder {
                 text.push(b'\n');
             }
         }
-        KeyLog::parse(&String::from_utf8_lossy(&text))
+        text
     }
 
     fn open(&self, path: impl AsRef<OsStr>) -> std::io::Result<File> {

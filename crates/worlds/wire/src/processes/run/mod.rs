@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use crate::emu::capture::log::Files;
 use crate::emu::privilege::Way;
 use crate::emu::{Config, Identity, Report, Rig};
+use crate::keys;
 use scenario::{FlowConfig, Outcome, Record, Scenario, Watch};
 use units::Time;
 
@@ -160,6 +161,10 @@ pub fn run_with(
     check_capture(&report, options.pcap.is_none().then(|| folder.path()))?;
     if let Some(to) = &options.qlog {
         folders.iter().enumerate().try_for_each(|(number, folder)| folder.keep_qlog(number, to))?;
+    }
+    if let Some(pcap) = &options.pcap {
+        let secrets: Vec<Vec<u8>> = folders.iter().map(FlowFolder::secrets).collect();
+        keys::write(&keys::beside(pcap), &secrets.concat())?;
     }
     let opened =
         if options.pcap.is_some() { regular::open_through_links(&pcap) } else { regular::open(&pcap) };
