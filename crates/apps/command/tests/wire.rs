@@ -189,7 +189,8 @@ fn a_capture_is_read_with_its_secrets() {
         .arg(out)
         .output()
         .unwrap();
-    let answer: serde_json::Value = serde_json::from_slice(&analysed.stdout).expect(&stderr(&analysed));
+    let answer: serde_json::Value =
+        serde_json::from_slice(&analysed.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(&analysed)));
     let connection = &answer["connections"][0];
     assert_eq!(connection["bytes"], 1_000_000, "{connection}");
     let metrics = connection["metrics"].as_array().unwrap();

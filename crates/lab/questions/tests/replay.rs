@@ -64,7 +64,7 @@ fn own_logs(world: Place, dialect: Dialect, more: &str) -> usize {
     let mut exact = 0;
     for entry in Registry::default().iter() {
         let out = tempfile::tempdir().unwrap();
-        let Ok(logs) = senders(&file(entry.name, more), out.path(), world.clone(), dialect) else { continue };
+        let Ok(logs) = senders(&file(entry.name, more), out.path(), world, dialect) else { continue };
         for log in logs {
             let all = replay(&log, None);
             let [one] = all.as_slice() else { panic!("{}: {} connections", entry.name, all.len()) };
