@@ -280,6 +280,10 @@ pub trait Sink {
     /// Receives an event. `at` is in the log's clock: nanoseconds since 1970 if the log has the time
     /// of day, otherwise since the log's zero.
     fn event(&mut self, connection: usize, at: Time, event: &Event<'_>);
+    /// Reports whether it uses the calls of controllers. Otherwise they are not read.
+    fn takes_calls(&self) -> bool {
+        false
+    }
     /// Reports whether reading should stop, because of Ctrl-C. Asked at least once per megabyte.
     fn is_stopped(&self) -> bool {
         false

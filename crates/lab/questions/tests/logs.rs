@@ -243,3 +243,25 @@ fn all_of_the_thesis() {
         println!("{}: {sim} flows on sim, {stack} on sim and stack", source.name);
     }
 }
+
+/// The log of a tracer has windows and losses, but no packets.
+#[test]
+fn a_log_without_packets_has_windows() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("traced.sqlog");
+    let records = [
+        r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"server"},"configuration":{"algorithm":"cubic","seed":0},"common_fields":{"protocol_type":["TCP"],"time_format":"relative"}}}"#,
+        r#"{"time":0.0,"name":"recovery:metrics_updated","data":{"congestion_window":20000,"bytes_in_flight":9000,"smoothed_rtt":40.0}}"#,
+        r#"{"time":10.0,"name":"recovery:packet_lost","data":{"trigger":"reordering_threshold"}}"#,
+        r#"{"time":20.0,"name":"recovery:congestion_state_updated","cause":"loss","data":{"new":"recovery"}}"#,
+        r#"{"time":20.0,"name":"recovery:metrics_updated","data":{"congestion_window":14000}}"#,
+    ];
+    std::fs::write(&log, records.map(|record| format!("\u{1e}{record}\n")).concat()).unwrap();
+    let one = all_of(vec![log], dir.path()).remove(0);
+    assert_eq!(value(&one, "declared_lost"), Some(1.0));
+    assert_eq!((value(&one, "reductions"), value(&one, "least_window")), (Some(1.0), Some(14.0)));
+    for word in ["goodput", "retransmissions", "rtt_mean"] {
+        assert_eq!(value(&one, word), None, "{word}");
+    }
+    assert!(!one.is_checked);
+}

@@ -215,6 +215,10 @@ fn build(
         _ => std::mem::replace(&mut way.sent, way.told_rtt.clone()),
     };
     count_losses(&mut record, &way, losses, losses_are_inferred);
+    // The log of a tracer has windows and RTTs without packets.
+    if record.started == Time::NEVER && way.windows > 0 {
+        record.started = start;
+    }
     choose_rtt(&mut record, &way, is_own);
     match &far_way {
         Some(far) => at_both_ends(&mut record, &mut way, far, (clock, window, span.1), &mut unknown),

@@ -209,9 +209,6 @@ impl Sink for Accounts {
     }
 
     fn event(&mut self, connection: usize, at: Time, event: &Event<'_>) {
-        if matches!(event, Event::Call(_)) {
-            return;
-        }
         if let Event::Interval(interval) = event {
             // The log begins with its first interval.
             self.since_start(connection, Time(at.0.saturating_sub(interval.length.0)));

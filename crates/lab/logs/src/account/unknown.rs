@@ -115,6 +115,13 @@ pub(super) fn not_told(
             .iter()
             .for_each(|word| hide(word, "the log has no stream frames"));
     }
+    if way.packets == 0 && way.windows > 0 && source == Source::Qlog {
+        let words = ["goodput", "throughput", "retransmissions", "wire_throughput", "ack_loss", "acks_sent"];
+        words.iter().for_each(|word| hide(word, "the log has no packets"));
+        if way.told_samples == 0 {
+            RTT.iter().for_each(|word| hide(word, "the log has smoothed RTTs only"));
+        }
+    }
     if way.largest_window == 0 || way.sent.slow_start_window == 0 {
         hide("slow_start_window", "the log does not tell slow start");
     }

@@ -100,7 +100,7 @@ impl Connection {
     ) -> Result<(), Failure> {
         self.backwards = self.backwards.max(self.last.since(at));
         self.last = self.last.max(at);
-        if let Some(calls) = record.calls.filter(|_| trace.is_ours) {
+        if let Some(calls) = record.calls.filter(|_| trace.is_ours && sink.takes_calls()) {
             self.calls(sink, calls)?;
         }
         match kind {

@@ -100,6 +100,10 @@ impl Sink for Replays {
         self.points.len() - 1
     }
 
+    fn takes_calls(&self) -> bool {
+        true
+    }
+
     fn event(&mut self, connection: usize, at: Time, event: &Event<'_>) {
         if let Some(point) = self.points.get_mut(connection) {
             point.event(at, event, self.wanted.as_ref());

@@ -149,6 +149,7 @@ pub(super) fn analysed(label: &str, connection: &Connection, values: &measure::V
             .filter(|_| connection.source == Source::Qlog && connection.bytes() == 0),
         is_ping: connection.source == Source::Intervals && connection.bytes() == 0,
         is_checked: matches!(connection.seen, Seen::Sender | Seen::Both)
+            && connection.record.stats.sent > 0
             && connection.source != Source::Intervals
             && connection.source != Source::Encrypted,
         problems: connection

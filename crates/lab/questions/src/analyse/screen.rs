@@ -57,6 +57,10 @@ fn sentence(one: &Analysed) -> String {
     {
         return format!("Ping for {} s: mean RTT {} ms.", significant(one.seconds), significant(rtt));
     }
+    if one.packet_bytes == Some(0) {
+        let (protocol, seen, seconds) = (one.protocol, one.seen, significant(one.seconds));
+        return format!("{protocol} connection{controller}, logged {seen} without packets, for {seconds} s.");
+    }
     let mut text = format!(
         "{} connection{controller}, logged {}: {} from the {} in {} s",
         one.protocol,
@@ -199,7 +203,7 @@ fn problems(answer: &Answer, all: bool) -> String {
 pub(super) fn nothing_found(answer: &Answer) -> &'static str {
     match answer.connections.iter().any(|one| one.is_checked) {
         true => "No problem found: ten checks of the sender's log.",
-        false => "The problem list needs a log of the sender.",
+        false => "The problem list needs the packets of a sender's log.",
     }
 }
 

@@ -79,6 +79,10 @@ impl Sink for Watched<'_> {
         self.replays.event(connection, at, event);
     }
 
+    fn takes_calls(&self) -> bool {
+        true
+    }
+
     fn is_stopped(&self) -> bool {
         self.watch.stop.load(Ordering::Relaxed)
     }
