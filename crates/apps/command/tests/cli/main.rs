@@ -624,19 +624,19 @@ fn qlogs_are_announced() {
         (done.status.code(), text(&done.stderr))
     };
     // 2 s of 10 Mbit/s, four times, in packets of 1294 bytes.
-    assert_eq!(run(&["--qlog"]), (Some(0), "ackclock: --qlog will write about 5.5 MB\n".to_owned()));
+    assert_eq!(run(&["--qlog"]), (Some(0), "ackclock: --qlog will write about 7.5 MB\n".to_owned()));
     let written: usize = tree(&out).iter().filter(|f| f.0.ends_with(".sqlog")).map(|f| f.1.len()).sum();
     assert!((3_500_000..8_000_000).contains(&written), "{written}");
     fs::remove_dir_all(&out).unwrap();
 
     let (code, refusal) = run(&["--qlog", "--set", "link.rate=40Gbit/s"]);
     assert_eq!(code, Some(2));
-    let words = "--qlog would take about 22 GB of disk, more than the limit of 10 GB; allow it with --max-disk 22GB, or compress the files to about a tenth with --qlog=gzip";
+    let words = "--qlog would take about 30 GB of disk, more than the limit of 10 GB; allow it with --max-disk 30GB, or compress the files to about a tenth with --qlog=gzip";
     assert!(refusal.contains(words), "{refusal}");
     assert!(!out.exists());
     let (code, refusal) = run(&["--qlog=gzip", "--max-disk", "100kB"]);
     assert!(code == Some(2) && refusal.contains("of disk, more than the limit of 100 kB"), "{refusal}");
-    assert_eq!(run(&["--qlog=gzip", "--max-disk", "600 kB"]).0, Some(0));
+    assert_eq!(run(&["--qlog=gzip", "--max-disk", "900 kB"]).0, Some(0));
     for (flags, why) in [
         (&["--qlog=0.4"][..], "unknown qlog format `0.4`; known: 0.3, current, gzip"),
         (&["--qlog", "--max-disk", "5"][..], "has no unit"),
