@@ -28,8 +28,8 @@ pub use flow::{FlowConfig, Rebind, Transport};
 pub use guest::{Guest, Guests};
 pub use outcome::{Outcome, ProbeRecord, UdpRecord, Watch, WindowOutcome};
 pub use record::{
-    Delivery, FlowInWindow, Histogram, Mean, MediaTotals, ObjectTotals, QueueDelay, Record, SentPacket,
-    TimerMeans, Totals,
+    Delivery, FlowInWindow, Histogram, Mean, MediaTotals, ObjectTotals, QueueDelay, Record, Secrets,
+    SentPacket, TimerMeans, Totals,
 };
 pub use recorder::{End, Recorder};
 pub use route::{Back, Route};

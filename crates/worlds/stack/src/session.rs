@@ -269,7 +269,7 @@ impl Session {
     /// Records the events of the sender's loss recovery and of its controller.
     fn record_sender_events(&mut self, now: Time, record: &mut Record) {
         self.client.take_events(&mut self.events);
-        record.secrets.append(&mut self.client.take_secrets());
+        record.secrets.0.append(&mut self.client.take_secrets());
         let client = self.client.as_ref();
         self.accounting.on_sender_events(now, &mut self.events, client, &mut self.application, record);
     }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::fmt;
 
 use congestion::{Cause, Control, Detection};
 use link::QueueTime;
@@ -28,6 +29,17 @@ pub struct SentPacket {
     pub offset: u64,
     /// Payload, in bytes.
     pub len: u32,
+}
+
+/// TLS secrets, as lines of an SSLKEYLOGFILE. They are random, and nobody should read them by
+/// accident, so that debugging output has only their number.
+#[derive(Clone, Default)]
+pub struct Secrets(pub Vec<String>);
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secrets({})", self.0.len())
+    }
 }
 
 /// Record of one flow.
@@ -79,8 +91,8 @@ pub struct Record {
     pub made: u64,
     /// Counts of an on-off source.
     pub objects: Option<ObjectTotals>,
-    /// TLS secrets of its connections, as lines of an SSLKEYLOGFILE.
-    pub secrets: Vec<String>,
+    /// TLS secrets of its connections.
+    pub secrets: Secrets,
     /// Calls of the controller, if recorded.
     pub journal: Option<Journal>,
     /// Memory of events that have been handed over, for reuse.
@@ -111,7 +123,7 @@ impl Record {
             made: 0,
             objects,
             trace: scenario.trace.then(Vec::new),
-            secrets: Vec::new(),
+            secrets: Secrets::default(),
             journal: None,
             far_trace: scenario.trace.then(Vec::new),
             spare: Vec::new(),

@@ -7,7 +7,7 @@ mod queue_delay;
 mod timers;
 mod totals;
 
-pub use flow::{Record, SentPacket};
+pub use flow::{Record, Secrets, SentPacket};
 pub use histogram::Histogram;
 pub use mean::Mean;
 pub use queue_delay::QueueDelay;

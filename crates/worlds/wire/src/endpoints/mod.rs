@@ -153,7 +153,7 @@ pub fn run(
     let mut invalid_reasons = report.audit.invalid_reasons();
     let (outcome, owd_error) = log::outcome(scenario, &report, &mut seen, origin);
     if let Some(keys) = &keys {
-        let secrets: Vec<String> = outcome.flows.iter().flat_map(|flow| flow.secrets.clone()).collect();
+        let secrets: Vec<String> = outcome.flows.iter().flat_map(|flow| flow.secrets.0.clone()).collect();
         crate::keys::write(keys, secrets.join("\n").as_bytes())?;
     }
     invalid_reasons.extend(traffic_reasons(scenario, &outcome, &seen));
