@@ -36,9 +36,9 @@ impl Sink for Check {
 fuzz_target!(|text: &[u8]| {
     let _ = (qlog::looks_like(text), flent::looks_like(text), iperf3::looks_like(text));
     let _ = qlog::read(text, "fuzz", &mut Check::default());
-    let registry = Registry::default();
-    let bbr = registry.get("bbr3").map(Entry::algorithm);
-    let _ = qlog::read(text, "fuzz", &mut Replays::new(&registry, bbr));
+    let bbr = Registry::default().get("bbr3").map(Entry::algorithm);
+    let unknown = Box::new(|_: &str, _: Option<&str>| Err(String::new()));
+    let _ = qlog::read(text, "fuzz", &mut Replays::new(bbr, unknown));
     let _ = flent::read(text, "fuzz", &mut Check::default());
     let _ = iperf3::read(text, "fuzz", &mut Check::default());
 });

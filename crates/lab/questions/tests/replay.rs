@@ -54,7 +54,12 @@ fn senders(text: &str, out: &Path, world: Place, dialect: Dialect) -> Result<Vec
 fn replay(log: &Path, controller: Option<&str>) -> Vec<Replayed> {
     let registry = Registry::default();
     let wanted = controller.and_then(|name| registry.get(name)).map(Entry::algorithm);
-    let mut replays = Replays::new(&registry, wanted);
+    let own = registry.clone();
+    let read = move |name: &str, json: Option<&str>| {
+        let mut json = serde_json::Deserializer::from_str(json.ok_or("no parameters")?);
+        own.get(name).ok_or("no such controller")?.read(&mut json).map_err(|e| e.to_string())
+    };
+    let mut replays = Replays::new(wanted, Box::new(read));
     logs::read(log, None, &mut replays).unwrap();
     replays.finish()
 }

@@ -124,11 +124,23 @@ fn what_cannot_be_replayed_is_said() {
         "iperf3.json",
         "{\"start\":{\"version\":\"iperf 3.12\"},\"intervals\":[],\"end\":{}}".to_owned(),
     );
+    let huge = changed("huge.sqlog", records.replace("\"beta\":0.7", "\"beta\":99.0"));
+    let windows = |record: &&str| !record.contains("metrics_updated");
+    let without = records.split('\u{1e}').skip(1).filter(windows).map(|record| {
+        let mut record: Value = serde_json::from_str(record).unwrap();
+        record.as_object_mut().unwrap().remove("calls");
+        format!("\u{1e}{record}\n")
+    });
+    let wire = changed("wire.sqlog", without.collect());
     let missing = dir.path().join("missing.sqlog");
-    let cases: [(&Path, &[&str], &str); 8] = [
+    let cases: [(&Path, &[&str], &str); 11] = [
         (&receiver, &[], "it is the receiver's log, which has no ACKs of the data; give the sender's"),
         (&unknown, &[], "the log's controller `mine` is none of this program; name one with --controller"),
-        (&damaged, &[], "is none that a sender makes"),
+        (
+            &damaged,
+            &[],
+            "does not follow from those before: the log is damaged; write it again with `run --qlog`",
+        ),
         (&parameters, &[], "the log's parameters of cubic do not fit"),
         (&iperf, &["--controller", "cubic"], "iperf3.json: "),
         (&missing, &[], "missing.sqlog: No such file or directory"),
@@ -137,11 +149,15 @@ fn what_cannot_be_replayed_is_said() {
             &["--controller", "cubik"],
             "--controller: unknown algorithm `cubik`; did you mean \"cubic\"?",
         ),
+        (&sender, &["--controller", "{ name = \"cubic\", betta = 1 }"], "--controller: betta: "),
+        // Values that crash a controller are refused, from the argument and from the log.
         (
             &sender,
-            &["--controller", "{ name = \"cubic\", betta = 1 }"],
-            "--controller: unknown field `betta`",
+            &["--controller", "{ name = \"cubic\", beta = 99.0 }"],
+            "--controller: beta: `99.0` is out of range; allowed: above 0, below 1",
         ),
+        (&huge, &[], "the log's parameters of cubic do not fit: beta: `99.0` is out of range"),
+        (&wire, &["--controller", "cubic"], "the log has ACKs but no congestion window; give the qlog of"),
     ];
     for (log, more, why) in cases {
         let (status, said) = replay(dir.path(), log, more);

@@ -31,6 +31,8 @@ pub(super) struct Calls {
     has_packets: bool,
     has_receive_times: bool,
     sanity: Sanity,
+    /// Windows after the last ACK, with its time.
+    pending: Option<(Time, Moment)>,
     damaged: Option<Time>,
 }
 
@@ -48,6 +50,7 @@ impl Calls {
             has_packets: false,
             has_receive_times: false,
             sanity: Sanity::default(),
+            pending: None,
             damaged: None,
         }
     }
@@ -76,13 +79,27 @@ impl Calls {
         let Call(now, logged, signal) = call;
         let now = Time(*now);
         if let Signal::Begins(path) = signal {
+            self.finish(windows);
             return self.begin(now, *path);
+        }
+        // A reduction that the controller asked for belongs to its ACK.
+        let asked = matches!(signal, Signal::Congestion(event) if event.cause == Cause::Delay);
+        if !asked || self.pending.is_some_and(|pending| pending.0 != now) {
+            self.finish(windows);
         }
         self.run_timers(now);
         self.apply(now, signal);
         let Some(controller) = &self.controller else { return };
-        if matches!(signal, Signal::Ack(_)) {
-            windows.add(Moment { at, logged: *logged, replayed: controller.control().cwnd });
+        if matches!(signal, Signal::Ack(_)) || asked && self.pending.is_some() {
+            let moment = Moment { at, logged: *logged, replayed: controller.control().cwnd };
+            self.pending = Some((now, moment));
+        }
+    }
+
+    /// Compares the windows after the last ACK.
+    pub(super) fn finish(&mut self, windows: &mut Windows) {
+        if let Some((_, moment)) = self.pending.take() {
+            windows.add(moment);
         }
     }
 

@@ -11,7 +11,9 @@ mod signals;
 #[cfg(test)]
 mod tests;
 
-use congestion::{Algorithm, Registry};
+use std::fmt;
+
+use congestion::Algorithm;
 use quic::Side;
 use units::Time;
 
@@ -20,13 +22,21 @@ pub use self::distance::{Distance, Moment, Windows};
 use self::signals::Signals;
 use crate::event::{About, Event, Protocol, Sink, Source};
 
+/// Reads the controller of a log from its name and its parameters as JSON, if the log has them.
+pub type ReadController = Box<dyn Fn(&str, Option<&str>) -> Result<Algorithm, String>>;
+
 /// Replays of the connections of one log.
-#[derive(Debug)]
 pub struct Replays {
-    registry: Registry,
+    read: ReadController,
     /// Controller to replay. `None`: that of the log.
     wanted: Option<Algorithm>,
     points: Vec<Point>,
+}
+
+impl fmt::Debug for Replays {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Replays").field("points", &self.points).finish_non_exhaustive()
+    }
 }
 
 /// Connection with the controller that follows its log.
@@ -62,6 +72,8 @@ pub struct Replayed {
     pub is_same: bool,
     /// The log has the calls of its controller, so that nothing was derived.
     pub has_calls: bool,
+    /// The controller needs counts of CE marks, and the log tells only reductions for them.
+    pub lacks_marks: bool,
     /// Windows of the log and of the replay.
     pub windows: Windows,
     /// Reason why the connection cannot be replayed.
@@ -69,9 +81,10 @@ pub struct Replayed {
 }
 
 impl Replays {
-    /// Creates replays of this controller, or of that which a log names.
-    pub fn new(registry: &Registry, wanted: Option<Algorithm>) -> Self {
-        Self { registry: registry.clone(), wanted, points: Vec::new() }
+    /// Creates replays of this controller, or of that which a log names. `read` must refuse
+    /// parameters that no experiment may have: a log may be made up.
+    pub fn new(wanted: Option<Algorithm>, read: ReadController) -> Self {
+        Self { read, wanted, points: Vec::new() }
     }
 
     /// Ends all replays.
@@ -81,20 +94,12 @@ impl Replays {
     }
 }
 
-/// Returns the controller of a log.
-fn logged(about: &About, registry: &Registry) -> Result<Algorithm, String> {
-    let Some(name) = &about.controller else { return Err("the log names no controller".to_owned()) };
-    let Some(entry) = registry.get(name) else {
-        return Err(format!("the log's controller `{name}` is none of this program"));
-    };
-    let Some(parameters) = &about.parameters else { return Ok(entry.algorithm()) };
-    let mut json = serde_json::Deserializer::from_str(parameters);
-    entry.read(&mut json).map_err(|e| format!("the log's parameters of {name} do not fit: {e}"))
-}
-
 impl Sink for Replays {
     fn open(&mut self, about: About) -> usize {
-        let logged = logged(&about, &self.registry);
+        let logged = match &about.controller {
+            Some(name) => (self.read)(name, about.parameters.as_deref()),
+            None => Err("the log names no controller".to_owned()),
+        };
         let (driver, windows) = (Driver::Waiting, Windows::default());
         self.points.push(Point { about, logged, driver, sent: [0; 2], windows });
         self.points.len() - 1
@@ -160,15 +165,28 @@ impl Point {
             _ => refusal(&about, sent),
         };
         let has_calls = matches!(driver, Driver::Calls(_));
+        let nothing = match &driver {
+            Driver::Waiting => "the log has no ACK of data that it sent",
+            Driver::Calls(_) => "its calls lack the creation of the controller, or every ACK",
+            Driver::Signals(signals) => signals.nothing(),
+        };
+        let mut lacks_marks = false;
         let lacks = match driver {
             Driver::Waiting => None,
-            Driver::Calls(calls) => {
-                let why = |at: Time| format!("the call at {:.6} s is none that a sender makes", seconds(at));
+            Driver::Calls(mut calls) => {
+                calls.finish(&mut windows);
+                let why = |at: Time| {
+                    let at = seconds(at);
+                    format!(
+                        "the call at {at:.6} s does not follow from those before: the log is damaged; write it again with `run --qlog`"
+                    )
+                };
                 refusal = refusal.or(calls.damaged().map(why));
                 calls.lacks()
             }
             Driver::Signals(mut signals) => {
                 signals.finish(&mut windows);
+                lacks_marks = signals.lacks_marks();
                 signals.lacks()
             }
         };
@@ -176,9 +194,9 @@ impl Point {
         let lacks = lacks.map(|what| format!("{name} needs {what}, which the log does not have"));
         refusal = refusal.or(lacks);
         if windows.acks() == 0 {
-            refusal.get_or_insert("the log has no ACK of data that it sent".to_owned());
+            refusal.get_or_insert(nothing.to_owned());
         }
-        Replayed { about, sent, controller, is_same, has_calls, windows, refusal }
+        Replayed { about, sent, controller, is_same, has_calls, lacks_marks, windows, refusal }
     }
 }
 

@@ -10,8 +10,8 @@ const BYTES: u64 = 1 << 44;
 const NUMBER: u64 = 1 << 62;
 const RATE: u64 = 1 << 44;
 const TIME: u64 = 1 << 60;
-/// Longest RTT, idle period and timeout, in nanoseconds: some three hours.
-const LONGEST: u64 = 1 << 43;
+/// Longest RTT, idle period and timeout, in nanoseconds: some 39 hours.
+const LONGEST: u64 = 1 << 47;
 /// Largest number of packets in flight.
 const PACKETS: usize = 1 << 20;
 

@@ -41,6 +41,7 @@ pub(super) struct Signals {
     by_end: BTreeMap<(u64, u64), Space>,
     rtt: RttEstimate,
     logged: Option<u64>,
+    has_acks: bool,
     open: Option<Open>,
 }
 
@@ -78,6 +79,7 @@ impl Signals {
             by_end: BTreeMap::new(),
             rtt: RttEstimate { latest: None, min: Duration::MAX, smoothed: Duration::ZERO },
             logged: None,
+            has_acks: false,
             open: None,
         }
     }
@@ -86,6 +88,21 @@ impl Signals {
     pub(super) fn lacks(&self) -> Option<&'static str> {
         let needs = self.feed.as_ref()?.controller().needs();
         (needs.receive_times || needs.every_receive_time).then_some("the receive time of packets")
+    }
+
+    /// Reports whether the controller needs counts of CE marks, which the log does not have.
+    pub(super) fn lacks_marks(&self) -> bool {
+        self.feed.as_ref().is_some_and(|feed| feed.controller().needs().mark_counts)
+    }
+
+    /// Returns the reason why no window could be compared.
+    pub(super) fn nothing(&self) -> &'static str {
+        match self.has_acks {
+            true => {
+                "the log has ACKs but no congestion window; give the qlog of the program that sent the data"
+            }
+            false => "the log has no ACK of data that it sent",
+        }
     }
 
     pub(super) fn on_event(&mut self, at: Time, event: &Event<'_>, windows: &mut Windows) {
@@ -267,6 +284,7 @@ impl Signals {
             }
             return feed.end_of_losses(open.at);
         }
+        self.has_acks = true;
         feed.end_of_ack(open.at, open.delay, u64::from(open.marked));
         if let Some(logged) = self.logged {
             let replayed = feed.control().cwnd;

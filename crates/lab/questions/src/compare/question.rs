@@ -62,7 +62,7 @@ impl Kind {
 pub(crate) struct Named {
     pub(super) label: String,
     pub(super) algorithm: String,
-    pub(super) value: Value,
+    pub(crate) value: Value,
 }
 
 /// Seeds of a batch of runs.
@@ -438,14 +438,6 @@ pub(super) fn check_labels(controllers: &[Named], against: Option<&Named>) -> Re
 }
 
 impl Named {
-    /// Returns the algorithm with its parameters.
-    pub(crate) fn build(&self, registry: &Registry) -> Result<Algorithm, String> {
-        let entry = registry.get(&self.algorithm).ok_or_else(|| unknown(registry, &self.algorithm))?;
-        let mut parameters = self.value.as_table().cloned().unwrap_or_default();
-        parameters.retain(|key, _| key != "name" && key != "label");
-        entry.read(Value::Table(parameters)).map_err(|e| e.message().to_owned())
-    }
-
     /// Returns the algorithm whose formulas apply: `None` if a parameter differs from its default.
     pub(super) fn formula_name(&self) -> Option<&str> {
         let own = |key: &String| !matches!(key.as_str(), "name" | "label");

@@ -24,6 +24,8 @@ pub struct Answer {
     pub is_same: bool,
     /// Signals were derived from packets, because the log has no calls of its controller.
     pub is_derived: bool,
+    /// The controller needs counts of CE marks, and the log has only reductions for them.
+    pub lacks_marks: bool,
     /// Number of ACKs, and of those after which the windows differ.
     pub acks: u64,
     /// ACKs after which the windows differ.
@@ -81,6 +83,7 @@ impl Answer {
             logged_controller: replayed.about.controller.as_deref().map(|name| printable(name).into_owned()),
             is_same: replayed.is_same,
             is_derived: !replayed.has_calls,
+            lacks_marks: replayed.lacks_marks,
             acks: replayed.windows.acks(),
             differing: replayed.windows.differing(),
             median_distance: part(|distance| distance.median),

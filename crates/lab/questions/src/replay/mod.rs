@@ -4,6 +4,7 @@
 //! logged one: how it reads the same ACKs and losses, not what it would have achieved.
 
 mod answer;
+mod controller;
 mod screen;
 
 use std::path::PathBuf;
@@ -17,7 +18,6 @@ use scenario::Watch;
 use units::Time;
 
 pub use self::answer::{Answer, Windows};
-use crate::compare::Named;
 use crate::{Content, Cost, Failure, Lab, Page};
 
 /// Bytes of qlog that are replayed in a second.
@@ -38,13 +38,14 @@ impl Question {
     fn algorithm(&self) -> Result<Option<Algorithm>, Failure> {
         let Some(text) = &self.controller else { return Ok(None) };
         let wrong = |why: String| Failure::Field("controller", format!(": {why}"));
-        let named = Named::read(&self.registry, text).map_err(wrong)?;
-        named.build(&self.registry).map(Some).map_err(wrong)
+        controller::of_argument(&self.registry, text).map(Some).map_err(wrong)
     }
 
     /// Returns the connection with most data, and the number of others.
     fn read(&self, watch: &Watch) -> Result<(Replayed, usize), Failure> {
-        let replays = Replays::new(&self.registry, self.algorithm()?);
+        let registry = self.registry.clone();
+        let read = Box::new(move |name: &str, json: Option<&str>| controller::of_log(&registry, name, json));
+        let replays = Replays::new(self.algorithm()?, read);
         let mut watched = Watched { replays, watch };
         logs::read(&self.file, None, &mut watched).map_err(|e| Failure::bad(e.to_string()))?;
         if watch.stop.load(Ordering::Relaxed) {

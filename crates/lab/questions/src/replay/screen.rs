@@ -46,6 +46,9 @@ pub(super) fn verdict(answer: &Answer) -> String {
     let logged = answer.logged_controller.as_deref().unwrap_or("an unnamed controller");
     let through = match answer.is_same {
         true => format!("{controller} replayed through its own log"),
+        false if logged == controller => {
+            format!("{controller} with other parameters replayed through the log of {logged}")
+        }
         false => format!("{controller} replayed through the ACKs and losses of {logged}"),
     };
     if *differing == 0 {
@@ -109,11 +112,17 @@ pub(super) fn notes(answer: &Answer) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if answer.others > 0 {
+    if answer.lacks_marks {
         notes.push(format!(
-            "{} other connections of the log have less data and are not replayed.",
-            answer.others
+            "{controller} needs counts of CE marks. The log tells only reductions for them, and each counts as one mark."
         ));
+    }
+    match answer.others {
+        0 => {}
+        1 => notes.push("Another connection of the log has less data and is not replayed.".to_owned()),
+        others => {
+            notes.push(format!("{others} other connections of the log have less data and are not replayed."));
+        }
     }
     notes
 }

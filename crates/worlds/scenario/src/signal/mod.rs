@@ -141,20 +141,34 @@ pub struct LostSignal {
     pub bytes_in_flight: u64,
 }
 
-/// [`LostPacket`].
+/// [`LostPacket`], written as an array of its fields: a timeout can declare 60 000 packets lost.
 #[allow(missing_docs, reason = "the fields are those of the interface")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "LostFields", into = "LostFields")]
 pub struct LostPacketSignal {
     pub pn: u64,
     pub bytes: u64,
     pub sent: u64,
     pub detection: Detection,
-    #[serde(default, skip_serializing_if = "is_default")]
     pub tx_in_flight: u64,
-    #[serde(default, skip_serializing_if = "is_default")]
     pub lost_at_send: u64,
-    #[serde(default, skip_serializing_if = "is_default")]
     pub app_limited: bool,
+}
+
+/// Fields of a lost packet.
+type LostFields = (u64, u64, u64, Detection, u64, u64, bool);
+
+impl From<LostFields> for LostPacketSignal {
+    fn from((pn, bytes, sent, detection, tx_in_flight, lost_at_send, app_limited): LostFields) -> Self {
+        Self { pn, bytes, sent, detection, tx_in_flight, lost_at_send, app_limited }
+    }
+}
+
+impl From<LostPacketSignal> for LostFields {
+    fn from(lost: LostPacketSignal) -> Self {
+        let LostPacketSignal { pn, bytes, sent, detection, tx_in_flight, lost_at_send, app_limited } = lost;
+        (pn, bytes, sent, detection, tx_in_flight, lost_at_send, app_limited)
+    }
 }
 
 /// [`Congestion`].
