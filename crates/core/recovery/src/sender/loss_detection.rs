@@ -35,6 +35,9 @@ pub(crate) struct Reordering {
     round_end: u64,
 }
 
+/// Time threshold after the first raise from one RTT or less: that of RFC 9002 section 6.1.2.
+const LEAST_RAISED: f64 = 1.125;
+
 /// RFC 8985 section 6.2: DUPACKs that end the wait, and recoveries for which a widened window
 /// persists.
 const RACK_DUP_THRESHOLD: usize = 3;
@@ -73,7 +76,9 @@ impl Reordering {
             let rtt = rtt.smoothed().max(rtt.latest());
             self.factor = self.factor.max(fixed);
             while self.factor < most && rtt.mul_f64(self.factor) < age {
-                self.factor = (2.0 * self.factor - 1.0).min(most);
+                // The part beyond an RTT doubles. Without one it begins with that of RFC 9002.
+                let doubled = if self.factor > 1.0 { 2.0 * self.factor - 1.0 } else { LEAST_RAISED };
+                self.factor = doubled.min(most);
             }
         }
     }
@@ -224,6 +229,22 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The part beyond an RTT doubles until it would have been enough, from any threshold.
+    #[test]
+    fn late_packets_raise_the_time_threshold() {
+        let mut rtt = Rtt::new(Duration::from_millis(100), None);
+        rtt.sample(Time::ZERO, Duration::from_millis(100), Duration::ZERO);
+        for (fixed, age, raised) in
+            [(1.125, 120, 1.25), (1.125, 160, 2.0), (1.0, 120, 1.25), (0.5, 120, 1.25), (1.0, 900, 2.0)]
+        {
+            let time_threshold = TimeThreshold::Factor(fixed);
+            let config = Config { time_threshold, max_time_threshold: Some(2.0), ..Config::quic() };
+            let mut reordering = Reordering::default();
+            reordering.raise_thresholds(&config, 1, Duration::from_millis(age), &rtt);
+            assert_eq!(reordering.factor, raised, "{fixed}, {age} ms");
+        }
+    }
 
     /// A packet that is merely later than a timeout is not out of order: in recovery there is no
     /// wait.
