@@ -119,8 +119,9 @@ impl Sink for Replays {
 impl Point {
     fn event(&mut self, at: Time, event: &Event<'_>, wanted: Option<&Algorithm>) {
         if let Event::Packet(packet) = event {
-            let bytes: u64 = packet.pieces.iter().map(|piece| piece.len).sum();
-            self.sent[packet.from as usize] += bytes;
+            let bytes = packet.pieces.iter().fold(0_u64, |sum, piece| sum.saturating_add(piece.len));
+            let sent = &mut self.sent[packet.from as usize];
+            *sent = sent.saturating_add(bytes);
         }
         let begins = matches!(event, Event::Call(_)) || self.is_own_data(event);
         if matches!(self.driver, Driver::Waiting) && begins {

@@ -9,7 +9,9 @@ const DATAGRAM: u64 = 65_535;
 const BYTES: u64 = 1 << 44;
 const NUMBER: u64 = 1 << 62;
 const RATE: u64 = 1 << 44;
-const TIME: u64 = 1 << 60;
+const TIME: u64 = 1 << 54;
+/// Largest time of the peer, whose clock may count from 1970.
+const PEER_TIME: u64 = 1 << 61;
 /// Longest RTT, idle period and timeout, in nanoseconds: some 39 hours.
 const LONGEST: u64 = 1 << 47;
 /// Largest number of packets in flight.
@@ -73,7 +75,7 @@ impl Sanity {
             if known.is_none_or(|(bytes, sent)| bytes != packet.1 || packet.2 > sent.min(now)) {
                 return false;
             }
-            if packet.3.is_some_and(|at| at.unsigned_abs() >= TIME) {
+            if packet.3.is_some_and(|at| at.unsigned_abs() >= PEER_TIME) {
                 return false;
             }
             acked += packet.1;

@@ -18,7 +18,9 @@ const MOST_TIMERS: usize = 10_000;
 const DATAGRAM: u64 = 1200;
 /// Limits of what is taken for a datagram size, and for a time.
 const DATAGRAMS: (u64, u64) = (100, 65_527);
-const LATEST: Time = Time(1 << 61);
+const LATEST: Time = Time(1 << 54);
+/// Longest RTT that is believed, some 39 hours.
+const LONGEST: Duration = Duration(1 << 47);
 
 /// Controller that follows the packets, ACKs and losses of a log.
 ///
@@ -196,7 +198,8 @@ impl Signals {
                 newest = Some(packet);
             }
         }
-        let sample = newest.map(|packet| now - packet.sent).filter(|rtt| *rtt > Duration::ZERO);
+        let sample =
+            newest.map(|packet| (now - packet.sent).min(LONGEST)).filter(|rtt| *rtt > Duration::ZERO);
         let delay = ack.delay.unwrap_or(Duration::ZERO).min(Duration::from_secs(10));
         let open = self.open.get_or_insert_with(|| Open::new(now));
         (open.is_ack, open.delay) = (true, delay);
@@ -239,9 +242,9 @@ impl Signals {
 
     fn on_metrics(&mut self, metrics: &Metrics<'_>) {
         self.logged = metrics.cwnd.or(self.logged);
-        self.rtt.smoothed = metrics.smoothed_rtt.unwrap_or(self.rtt.smoothed);
+        self.rtt.smoothed = metrics.smoothed_rtt.unwrap_or(self.rtt.smoothed).min(LONGEST);
         if let (Some(open), Some(latest)) = (&mut self.open, metrics.latest_rtt) {
-            open.sample = open.sample.map(|_| latest);
+            open.sample = open.sample.map(|_| latest.min(LONGEST));
         }
     }
 

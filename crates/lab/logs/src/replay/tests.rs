@@ -111,3 +111,26 @@ fn distances() {
     is(distance.largest, 0.1);
     assert_eq!((windows.acks(), windows.differing()), (101, 100));
 }
+
+/// Damaged logs of any program are replayed, or refused. No controller panics.
+#[test]
+fn damaged_logs() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs");
+    let files =
+        ["ackclock-sender.sqlog", "ackclock-tcp-sender.sqlog", "aioquic-server.qlog", "noq-server.qlog"];
+    let more = ["quic-go-server.sqlog", "ngtcp2-server.sqlog"];
+    let texts: Vec<Vec<u8>> =
+        files.iter().chain(&more).map(|file| std::fs::read(folder.join(file)).unwrap()).collect();
+    let registry = Registry::default();
+    let entries: Vec<&Entry> = registry.iter().collect();
+    let (mut turn, mut replayed) = (0, 0);
+    damaged("replays", &texts, |text| {
+        let wanted = entries[turn % entries.len()].algorithm();
+        turn += 1;
+        let unknown = Box::new(|_: &str, _: Option<&str>| Err(String::new()));
+        let mut replays = super::Replays::new(Some(wanted), unknown);
+        let _ = crate::qlog::read(text, "damaged", &mut replays);
+        replayed += replays.finish().iter().filter(|one| one.windows.acks() > 0).count();
+    });
+    assert!(replayed > 500, "{replayed}");
+}

@@ -53,7 +53,7 @@ impl Question {
         }
         let mut all = watched.replays.finish();
         let others = all.len().saturating_sub(1);
-        all.sort_by_key(|one| std::cmp::Reverse(one.sent.iter().sum::<u64>()));
+        all.sort_by_key(|one| std::cmp::Reverse(one.sent[0].saturating_add(one.sent[1])));
         let file = self.file.display();
         let Some(one) = all.into_iter().next() else {
             return Err(Failure::bad(format!("{file}: it has no connection")));

@@ -1,5 +1,6 @@
 //! Controllers of a process.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::io::Write;
 use std::process::{Child, Command};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use ackclock_kernel::{Agent, Grid, Inner, Lifetime, loaded, on_clock};
 use congestion::{Algorithm, Registry};
+use scenario::Variables;
 
 use crate::sockets::{available, can_load, connect, own_name, transfer, wait_until};
 
@@ -44,13 +46,22 @@ fn it_decides_and_leaves_nothing() {
     assert!(!available().contains(&name));
 }
 
-/// Each connection has the variables of its own controller, from the first record of the run on.
+/// Each connection has the variables of its own controller, from the first record of the run on. A
+/// late machine may answer no record of a connection, so that a try says nothing.
 #[test]
 fn variables_of_each_connection() {
     if !can_load() {
         return;
     }
-    let (name, grid) = (own_name("v"), Grid::default());
+    let columns = (0..5).map(|_| sampled()).find(|columns| columns.len() == 2);
+    let Some(columns) = columns else { panic!("a connection without variables in five tries") };
+    let first = |number| columns[&number]["bw"].iter().position(|bw| bw > 0.0).unwrap();
+    assert!(first(0) < first(1), "the second connection sends after the first");
+}
+
+/// Samples the variables of two connections, one after the other.
+fn sampled() -> BTreeMap<u32, Variables> {
+    let (name, grid) = (own_name("s"), Grid::default());
     let agent = Agent::register(algorithm("bbr1"), &name).unwrap();
     let (stop, mut inner) = (AtomicBool::new(false), Inner::new(&grid));
     thread::scope(|scope| {
@@ -63,10 +74,7 @@ fn variables_of_each_connection() {
         stop.store(true, Ordering::Relaxed);
         running.join().unwrap().unwrap()
     });
-    let columns = inner.take();
-    assert_eq!(columns.keys().collect::<Vec<_>>(), [&0, &1]);
-    let first = |number| columns[&number]["bw"].iter().position(|bw| bw > 0.0).unwrap();
-    assert!(first(0) < first(1), "the second connection sends after the first");
+    inner.take()
 }
 
 /// A connection whose records nobody answers for 200 ms goes on as Reno.

@@ -38,7 +38,9 @@ fn registers(algorithm: &Algorithm, last: &str) {
     let events = events.take().unwrap();
     let count = |kind| events.iter().filter(|event| event.kind == kind).count();
     assert_eq!((count(kind::OPEN), events[0].kind), (1, kind::OPEN));
-    assert!(count(kind::ACK) > 10 && events.iter().all(|event| event.cwnd > 0), "{}", count(kind::ACK));
+    // ACKs that change the mode have a kind of their own: on a fast loopback nearly all do.
+    let acks = count(kind::ACK) + count(kind::MODE);
+    assert!(acks > 10 && events.iter().all(|event| event.cwnd > 0), "{acks}");
     assert_eq!(native.lost_events(), 0);
     drop(native);
     assert!(!available().contains(&name));
@@ -163,7 +165,8 @@ fn controllers_that_change_under_way() {
         assert_eq!(reader.join().unwrap(), 16 << 20);
         let events = events.take().unwrap();
         let count = |kind| events.iter().filter(|event| event.kind == kind).count();
-        assert!(count(kind::OPEN) == 2 && count(kind::CLOSE) >= 1 && count(kind::ACK) > 2, "{events:?}");
+        let acks = count(kind::ACK) + count(kind::MODE);
+        assert!(count(kind::OPEN) == 2 && count(kind::CLOSE) >= 1 && acks > 2, "{events:?}");
     }
 }
 
