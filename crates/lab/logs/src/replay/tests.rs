@@ -58,6 +58,21 @@ fn computed_rates_are_those_of_the_sender() {
     }
 }
 
+/// A controller that asks for reductions reaches the window of the log with its own, too: they
+/// belong to the ACK at which it asks.
+#[test]
+fn asked_reductions_belong_to_their_ack() {
+    for name in ["pert", "cdg", "quic-dc", "vegas"] {
+        let algorithm = Registry::default().get(name).unwrap().algorithm();
+        let (mut replay, mut windows) = (Calls::new(algorithm, false), Windows::default());
+        let calls = calls(name, Transport::default(), 10);
+        calls.iter().for_each(|call| replay.on_call(Time(call.0), call, &mut windows));
+        replay.finish(&mut windows);
+        assert!(windows.acks() > 500, "{name}");
+        assert_eq!(windows.first_difference(), None, "{name}");
+    }
+}
+
 /// Calls survive being written and read.
 #[test]
 fn calls_as_json() {
