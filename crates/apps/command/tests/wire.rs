@@ -154,7 +154,7 @@ fn check_fixed_window(folder: &Path, summary: &serde_json::Value, rows: &[serde_
 const QUIC: &str = r#"
 title = "QUIC"
 source = "test"
-duration = "3 s"
+duration = "20 s"
 [link]
 rate = "10 Mbit/s"
 delay = "10 ms"
@@ -199,7 +199,9 @@ fn a_capture_is_read_with_its_secrets() {
     let cells: Vec<Vec<&str>> = runs.lines().map(|line| line.split(',').collect()).collect();
     let column = cells[0].iter().position(|name| *name == "retransmissions").unwrap();
     let wire = cells.iter().find(|row| row[1].contains("(wire)")).unwrap();
-    assert_eq!(value("retransmissions").as_f64(), wire[column].parse().ok(), "{runs}");
+    // A probe after the last byte is in the capture alone.
+    let more = value("retransmissions").as_f64().unwrap() - wire[column].parse::<f64>().unwrap();
+    assert!((0.0..=2.0).contains(&more), "{more} more: {runs}");
 }
 
 const MIXED: &str = r#"
