@@ -99,6 +99,8 @@ fn signals_are_derived_from_packets() {
     fs::write(&plain, without.collect::<String>()).unwrap();
     let answer = json(dir.path(), &plain, &[]);
     assert_eq!((&answer["differing"], &answer["is_derived"]), (&0.into(), &true.into()), "{answer}");
+    let (_, said) = replay(dir.path(), &plain, &[]);
+    assert!(said.contains("Our new-reno replayed through") && said.contains("Open loop"), "{said}");
     let (status, said) = replay(dir.path(), &plain, &["--controller", "dccc"]);
     let why = "dccc needs the receive time of packets, which the log does not have";
     assert!(status == 2 && said.contains(why), "{said}");

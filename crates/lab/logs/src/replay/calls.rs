@@ -133,7 +133,7 @@ impl Calls {
             Signal::Sent(sent) => {
                 let sent = sent.sent(now);
                 self.next_pn = sent.pn + 1;
-                if self.needs.rate_samples {
+                if self.needs.rate_samples && !self.is_same {
                     self.rates.on_sent(&sent);
                 }
                 controller.on_sent(&sent);

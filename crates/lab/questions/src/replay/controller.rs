@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use congestion::{Algorithm, Registry};
-use experiment::controllers::unknown;
 use experiment::file::Experiment;
 use toml::{Table, Value};
 
@@ -51,7 +50,7 @@ fn parse(registry: &Registry, controller: Value) -> Result<Algorithm, String> {
     })?;
     let case = experiment.cases().first().cloned();
     let flows = case.map(|case| experiment.scenario(&case, 0).flows).unwrap_or_default();
-    flows.into_iter().next().map(|flow| flow.algorithm).ok_or_else(|| unknown(registry, ""))
+    flows.into_iter().next().map(|flow| flow.algorithm).ok_or_else(|| "no controller".to_owned())
 }
 
 fn own((key, value): (&str, &str)) -> (String, Value) {

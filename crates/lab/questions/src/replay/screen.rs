@@ -45,6 +45,10 @@ pub(super) fn verdict(answer: &Answer) -> String {
     let Answer { controller, acks, differing, .. } = answer;
     let logged = answer.logged_controller.as_deref().unwrap_or("an unnamed controller");
     let through = match answer.is_same {
+        true if answer.is_derived => {
+            // Another program's controller of this name need not be ours.
+            format!("Our {controller} replayed through the ACKs and losses of the log's {logged}")
+        }
         true => format!("{controller} replayed through its own log"),
         false if logged == controller => {
             format!("{controller} with other parameters replayed through the log of {logged}")
@@ -96,7 +100,7 @@ pub(super) fn table(answer: &Answer) -> Block {
 pub(super) fn notes(answer: &Answer) -> Vec<String> {
     let Answer { controller, .. } = answer;
     let mut notes = Vec::new();
-    if !answer.is_same {
+    if !answer.is_same || answer.is_derived {
         notes.push(format!(
             "Open loop: the log decides what is sent, acknowledged and lost. The window of {controller} changes neither the queue nor the losses. The replay tells how it reads these signals, not what it would achieve. For that, run it on a like network."
         ));
