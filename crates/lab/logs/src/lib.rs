@@ -13,6 +13,7 @@ pub mod qlog;
 pub mod replay;
 #[cfg(test)]
 mod tests;
+mod thin;
 mod whole;
 
 pub use error::{At, Error};

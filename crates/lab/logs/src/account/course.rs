@@ -4,6 +4,8 @@ use super::table::Clock;
 use scenario::{FlowSample, FlowSampler, FlowSeries};
 use units::{Duration, Rate, Time};
 
+use crate::thin::keep_last;
+
 /// Largest number of moments that are kept.
 const MOST: usize = 1 << 14;
 /// First distance between two moments.
@@ -54,13 +56,7 @@ impl Course {
             self.distance = self.distance * 2;
             let distance = self.distance;
             // Of each interval the last values stay.
-            self.moments.dedup_by(|next, kept| {
-                let is_same = place(next.at, distance) == place(kept.at, distance);
-                if is_same {
-                    *kept = *next;
-                }
-                is_same
-            });
+            keep_last(&mut self.moments, |moment| place(moment.at, distance));
         }
     }
 

@@ -2,6 +2,8 @@
 
 use units::{Duration, Time};
 
+use crate::thin::keep_last;
+
 /// Largest number of moments that are kept.
 const MOST: usize = 1 << 12;
 /// First distance between two moments.
@@ -84,13 +86,7 @@ impl Windows {
         while self.moments.len() > MOST {
             self.spacing = self.spacing * 2;
             let spacing = self.spacing;
-            self.moments.dedup_by(|next, kept| {
-                let is_same = place(next.at, spacing) == place(kept.at, spacing);
-                if is_same {
-                    *kept = *next;
-                }
-                is_same
-            });
+            keep_last(&mut self.moments, |moment| place(moment.at, spacing));
         }
     }
 
