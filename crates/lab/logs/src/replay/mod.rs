@@ -22,6 +22,9 @@ pub use self::distance::{Distance, Moment, Windows};
 use self::signals::Signals;
 use crate::event::{About, Event, Protocol, Sink, Source};
 
+/// Largest number of connections that are replayed. Later ones are left out.
+const MOST_POINTS: usize = 4096;
+
 /// Reads the controller of a log from its name and its parameters as JSON, if the log has them.
 pub type ReadController = Box<dyn Fn(&str, Option<&str>) -> Result<Algorithm, String>>;
 
@@ -96,6 +99,9 @@ impl Replays {
 
 impl Sink for Replays {
     fn open(&mut self, about: About) -> usize {
+        if self.points.len() == MOST_POINTS {
+            return MOST_POINTS;
+        }
         let logged = match &about.controller {
             Some(name) => (self.read)(name, about.parameters.as_deref()),
             None => Err("the log names no controller".to_owned()),

@@ -149,3 +149,17 @@ fn damaged_logs() {
     });
     assert!(replayed > 500, "{replayed}");
 }
+
+/// A log of very many connections is replayed in bounded memory.
+#[test]
+fn the_number_of_connections_is_bounded() {
+    let unknown = Box::new(|_: &str, _: Option<&str>| Err(String::new()));
+    let mut replays = super::Replays::new(None, unknown);
+    for number in 0..20_000 {
+        let text = format!(
+            "\u{1e}{{\"qlog_version\":\"0.3\",\"trace\":{{\"vantage_point\":{{\"type\":\"server\"}}}}}}\n\u{1e}{{\"time\":{number},\"name\":\"recovery:metrics_updated\",\"data\":{{\"congestion_window\":1}}}}\n"
+        );
+        let _ = crate::qlog::read(std::io::Cursor::new(text), "flood", &mut replays);
+    }
+    assert_eq!(replays.finish().len(), super::MOST_POINTS);
+}
