@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::rc::Rc;
 
 use libbpf_rs::btf::Btf;
@@ -90,12 +91,22 @@ impl Probe {
         Ok(())
     }
 
-    /// Returns the number of records that found the ring buffer full.
+    /// Returns the number of records that are missing: the ring buffer was full, or an interrupt
+    /// brought a packet while a program ran on that processor. The kernel counts the latter for all
+    /// connections, so this is an upper bound.
     pub fn lost_records(&self) -> u64 {
         let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
         let value = map.and_then(|map| map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten());
-        value.and_then(|value| value.first_chunk().copied()).map_or(0, u64::from_ne_bytes)
+        let full = value.and_then(|value| value.first_chunk().copied()).map_or(0, u64::from_ne_bytes);
+        full + self.object.progs().map(|program| skipped(program.as_fd().as_raw_fd())).sum::<u64>()
     }
+}
+
+/// Returns how often the kernel has not run a program because it was running on that processor.
+fn skipped(program: RawFd) -> u64 {
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{program}")).unwrap_or_default();
+    let count = info.lines().find_map(|line| line.strip_prefix("recursion_misses:"));
+    count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
 
 fn map(object: &Object, name: &str) -> Result<MapHandle, Error> {
