@@ -9,6 +9,7 @@ extern crate self as ackclock_congestion;
 pub mod algorithms;
 pub mod catalogue;
 pub mod components;
+mod dynamic;
 pub mod interface;
 pub mod registry;
 #[cfg(any(test, feature = "testing"))]
@@ -17,6 +18,7 @@ pub mod testing;
 mod tests;
 
 pub use catalogue::{Family, Lineage};
+pub use dynamic::{Parameter, Value};
 pub use interface::{
     Ack, AckedPacket, Cause, CloneController, Congestion, Control, Controller, Detection, Idle, Lost,
     LostPacket, Needs, ParamDoc, Parameters, PathInfo, Range, RateSample, STATE, Sent, Variable,

@@ -25,6 +25,7 @@ use crate::algorithms::media::{c4, dccc, gcc, gcc_simplified, nada, nada_2013, s
 use crate::algorithms::reno::{
     bic, dctcp, hstcp, htcp, hybla, illinois, new_reno, scalable, tahoe, tcp_reno, westwood,
 };
+use crate::dynamic::{Parameter, Value, Values};
 use crate::{Controller, ParamDoc, Parameters, PathInfo, Variable, algorithm};
 
 /// A registry entry: an algorithm and its default parameters.
@@ -62,31 +63,46 @@ impl Entry {
     }
 
     /// Creates the entry of an algorithm that is known at run time only, such as one of another
-    /// language. It has no parameters. Its texts are never freed.
+    /// language. Its texts are never freed.
     ///
     /// ```
     /// use std::sync::Arc;
     ///
     /// use ackclock_congestion::algorithms::fixed_window::FixedWindow;
-    /// use ackclock_congestion::{Controller, Entry, PathInfo, Registry};
+    /// use ackclock_congestion::{Boxed, Entry, Parameter, PathInfo, Registry, Value};
     ///
-    /// let build = |path: PathInfo| -> Box<dyn Controller> { Box::new(FixedWindow::packets(10, path)) };
-    /// let mine = Entry::dynamic("mine", "Ten packets.", Vec::new(), Arc::new(build));
+    /// let window = Parameter {
+    ///     name: "window".to_owned(),
+    ///     doc: "Window, packets.".to_owned(),
+    ///     range: None,
+    ///     default: Value::Whole(10),
+    /// };
+    /// let build = |path: PathInfo, values: &[Value]| -> Boxed {
+    ///     let [Value::Whole(packets)] = values else { unreachable!("one whole parameter") };
+    ///     Box::new(FixedWindow::packets(*packets as u64, path))
+    /// };
+    /// let mine = Entry::dynamic("mine", "A window.", &[window], Vec::new(), Arc::new(build));
     /// let registry = Registry::default().with(mine);
     /// let mine = registry.get("mine").expect("just added").algorithm();
     /// assert_eq!(mine.build(PathInfo::default()).control().cwnd, 12_000);
     /// ```
-    pub fn dynamic(name: &str, doc: &str, variables: Vec<Variable>, build: Build) -> Self {
+    pub fn dynamic(
+        name: &str,
+        doc: &str,
+        parameters: &[Parameter],
+        variables: Vec<Variable>,
+        build: Build,
+    ) -> Self {
         let name: &'static str = Box::leak(name.into());
         Self {
             name,
             doc: Box::leak(doc.into()),
-            params: &[],
+            params: Vec::leak(parameters.iter().map(Parameter::described).collect()),
             states: &[],
             variables: Vec::leak(variables),
-            default: Arc::new(Dynamic { name, build }),
+            default: Arc::new(Dynamic { values: Values::new(parameters), build }),
             #[cfg(feature = "serde")]
-            read: serialized::nothing,
+            read: serialized::read_dynamic,
         }
     }
 
@@ -258,38 +274,39 @@ impl<P: Parameters> Stored for P {
     }
 }
 
-/// Function that creates a controller for a path.
-pub type Build = Arc<dyn Fn(PathInfo) -> Box<dyn Controller> + Send + Sync>;
+/// Function that creates a controller for a path with these parameters, in their order.
+pub type Build = Arc<dyn Fn(PathInfo, &[Value]) -> Box<dyn Controller> + Send + Sync>;
 
 /// An algorithm of [`Entry::dynamic`].
 #[derive(Clone)]
 struct Dynamic {
-    name: &'static str,
+    values: Values,
     build: Build,
 }
 
 impl fmt::Debug for Dynamic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
+        self.values.fmt(f)
     }
 }
 
 impl Stored for Dynamic {
     fn build(&self, path: PathInfo) -> Box<dyn Controller> {
-        (self.build)(path)
+        (self.build)(path, &self.values.values)
     }
     fn copy(&self) -> Box<dyn Stored> {
         Box::new(self.clone())
     }
     fn equals(&self, other: &dyn Stored) -> bool {
-        other.as_any().downcast_ref::<Self>().is_some_and(|other| Arc::ptr_eq(&self.build, &other.build))
+        let same = |other: &Self| Arc::ptr_eq(&self.build, &other.build) && self.values == other.values;
+        other.as_any().downcast_ref().is_some_and(same)
     }
     fn as_any(&self) -> &dyn Any {
         self
     }
     #[cfg(feature = "serde")]
     fn as_serialize(&self) -> &dyn erased_serde::Serialize {
-        &serialized::NoParameters {}
+        &self.values
     }
 }
 
@@ -341,9 +358,10 @@ mod serialized {
 
     use erased_serde::Error;
     use serde::Deserializer;
+    use serde::de::DeserializeSeed;
     use serde::ser::{Serialize, Serializer};
 
-    use super::{Algorithm, Entry, Stored};
+    use super::{Algorithm, Dynamic, Entry, Stored};
     use crate::Parameters;
 
     pub(super) type Read =
@@ -356,17 +374,16 @@ mod serialized {
         Ok(Box::new(P::deserialize(from)?))
     }
 
-    /// The parameters of an algorithm without any.
-    #[derive(serde::Serialize, serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub(super) struct NoParameters {}
-
-    /// Reads an algorithm without parameters.
-    pub(super) fn nothing(
+    /// Reads the parameters of an algorithm of [`Entry::dynamic`].
+    pub(super) fn read_dynamic(
         entry: &Entry,
         from: &mut dyn erased_serde::Deserializer<'_>,
     ) -> Result<Box<dyn Stored>, Error> {
-        serde::Deserialize::deserialize(from).map(|NoParameters {}| entry.default.copy())
+        let Some(default) = entry.default.as_any().downcast_ref::<Dynamic>() else {
+            return Err(serde::de::Error::custom("not an algorithm that is known at run time only"));
+        };
+        let values = default.values.clone().deserialize(from)?;
+        Ok(Box::new(Dynamic { values, build: default.build.clone() }))
     }
 
     impl Entry {

@@ -318,9 +318,10 @@ fn controllers_of_a_program() {
 
     let out = tempfile::tempdir().unwrap();
     let goodput = |packets: u64| {
-        let build =
-            move |path: PathInfo| -> Box<dyn Controller> { Box::new(FixedWindow::packets(packets, path)) };
-        let mine = Entry::dynamic("mine", "A window of a test.", Vec::new(), Arc::new(build));
+        let build = move |path: PathInfo, _: &[_]| -> Box<dyn Controller> {
+            Box::new(FixedWindow::packets(packets, path))
+        };
+        let mine = Entry::dynamic("mine", "A window of a test.", &[], Vec::new(), Arc::new(build));
         let text = FILE.replace("\"cubic\"", "\"mine\"");
         let registry = Registry::default().with(mine);
         let file = Experiment::parse_with(&registry, "own/x", Path::new("x.toml"), &text).unwrap();

@@ -12,6 +12,8 @@
 
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use proptest::prelude::*;
@@ -104,29 +106,83 @@ pub fn check_with(entry: &Entry, exempt: Exemptions) {
 /// # Panics
 /// Panics if the controller breaks a rule, as [`check`] does.
 pub fn check_algorithm(algorithm: &Algorithm, exempt: Exemptions) {
-    let quic = if exempt.bind(Rule::TwoPackets) { 2 * MDS } else { MDS };
-    for (causes, min) in [(QUIC, quic), (TCP, MDS)] {
-        run(algorithm, causes, |script| check_window(algorithm, script, min, exempt));
-        run(algorithm, causes, |script| check_determinism(algorithm, script));
-        run(algorithm, causes, |script| check_path_change(algorithm, script));
+    if let Some(failure) = verdicts(algorithm, exempt).find_map(|verdict| verdict.failure) {
+        panic!("{failure}");
     }
-    run(algorithm, QUIC, |script| check_single_reduction(algorithm, script, exempt));
-    run(algorithm, QUIC, |script| check_timers(algorithm, script));
-    run(algorithm, QUIC, |script| check_needs(algorithm, script));
+}
+
+/// Verdict on a group of rules.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Description of the rules.
+    pub rules: &'static str,
+    /// The broken rule with the shortest script found that breaks it; `None` if all hold.
+    pub failure: Option<String>,
+}
+
+/// Checks the rules of behaviour, group by group, for an algorithm with any parameters.
+pub fn verdicts(algorithm: &Algorithm, exempt: Exemptions) -> impl Iterator<Item = Verdict> {
+    let quic = if exempt.bind(Rule::TwoPackets) { 2 * MDS } else { MDS };
+    let all: Vec<(&'static str, &'static [Cause], Check<'_>)> = vec![
+        (
+            "window over QUIC: smallest, growth, events, undo",
+            QUIC,
+            Box::new(move |script| check_window(algorithm, script, quic, exempt)),
+        ),
+        (
+            "window over TCP: smallest, growth, events, undo",
+            TCP,
+            Box::new(move |script| check_window(algorithm, script, MDS, exempt)),
+        ),
+        (
+            "same outputs for the same inputs, copies too, over QUIC",
+            QUIC,
+            Box::new(|script| check_determinism(algorithm, script)),
+        ),
+        (
+            "same outputs for the same inputs, copies too, over TCP",
+            TCP,
+            Box::new(|script| check_determinism(algorithm, script)),
+        ),
+        (
+            "a change of the datagram size, over QUIC",
+            QUIC,
+            Box::new(|script| check_path_change(algorithm, script)),
+        ),
+        (
+            "a change of the datagram size, over TCP",
+            TCP,
+            Box::new(|script| check_path_change(algorithm, script)),
+        ),
+        (
+            "one reduction for the losses of one window",
+            QUIC,
+            Box::new(move |script| check_single_reduction(algorithm, script, exempt)),
+        ),
+        ("timers", QUIC, Box::new(|script| check_timers(algorithm, script))),
+        ("needs", QUIC, Box::new(|script| check_needs(algorithm, script))),
+    ];
+    all.into_iter().map(|(rules, causes, check)| Verdict { rules, failure: run(algorithm, causes, check) })
 }
 
 type Script = [(u64, Step)];
+type Check<'a> = Box<dyn Fn(&Script) -> Result<(), TestCaseError> + 'a>;
 
-fn run(algorithm: &Algorithm, causes: &'static [Cause], rule: impl Fn(&Script) -> Result<(), TestCaseError>) {
+/// Runs random scripts. Returns the rule that the shortest failing one breaks.
+fn run(
+    algorithm: &Algorithm,
+    causes: &'static [Cause],
+    rule: impl Fn(&Script) -> Result<(), TestCaseError>,
+) -> Option<String> {
     // A fixed seed: a failing rule fails again with the same script.
     let config = Config { cases: SCRIPTS, failure_persistence: None, ..Config::default() };
     let rng = proptest::test_runner::TestRng::deterministic_rng(config.rng_algorithm);
     match TestRunner::new_with_rng(config, rng).run(&steps(causes), |script| rule(&script)) {
-        Ok(()) => {}
+        Ok(()) => None,
         Err(TestError::Fail(reason, script)) => {
-            panic!("{algorithm:?}: {reason}; shortest failing script: {script:?}")
+            Some(format!("{algorithm:?}: {reason}; shortest failing script: {script:?}"))
         }
-        Err(TestError::Abort(reason)) => panic!("{algorithm:?}: {reason}"),
+        Err(TestError::Abort(reason)) => Some(format!("{algorithm:?}: {reason}")),
     }
 }
 

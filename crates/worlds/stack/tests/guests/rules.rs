@@ -204,8 +204,8 @@ impl Controller for Failing {
 /// A controller that fails ends the run on every stack, and the outcome says why.
 #[test]
 fn a_failing_controller_ends_the_run() {
-    let build = |_: PathInfo| -> Box<dyn Controller> { Box::new(Failing { acks: 0 }) };
-    let entry = Entry::dynamic("failing", "A controller of a test.", Vec::new(), Arc::new(build));
+    let build = |_: PathInfo, _: &[_]| -> Box<dyn Controller> { Box::new(Failing { acks: 0 }) };
+    let entry = Entry::dynamic("failing", "A controller of a test.", &[], Vec::new(), Arc::new(build));
     let mut scenario = transfer("cubic");
     scenario.flows[0].algorithm = entry.algorithm();
     for stack in [Stack::Ackclock, Stack::Noq, Stack::Quinn] {
