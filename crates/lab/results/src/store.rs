@@ -320,6 +320,15 @@ pub fn tracks(dir: &Path, columns: &[&str]) -> io::Result<Vec<Track>> {
     })
 }
 
+/// Reads `runs.csv` as a table, with the keys of the experiment, units and descriptions.
+///
+/// # Errors
+/// Fails if a file cannot be read. Sums are not checked.
+pub fn runs(dir: &Path) -> io::Result<columns::Table> {
+    let about = named("columns.json", || io::read_to_string(open_regular(&dir.join("columns.json"))?))?;
+    named("runs.csv", || text::runs(open_regular(&dir.join("runs.csv"))?, &about))
+}
+
 /// Reads every run, in the order of `runs.csv`.
 ///
 /// # Errors

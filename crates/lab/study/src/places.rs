@@ -19,6 +19,12 @@ impl Places {
         self
     }
 
+    /// Puts another world around each.
+    #[must_use]
+    pub fn wrapped(self, wrap: impl Fn(Arc<dyn World>) -> Arc<dyn World>) -> Self {
+        Self(self.0.into_iter().map(|(name, world)| (name, wrap(world))).collect())
+    }
+
     /// Returns the world of this name; `None` if this program has none.
     pub fn get(&self, name: Place) -> Option<&dyn World> {
         self.0.iter().find(|(other, _)| *other == name).map(|(_, world)| &**world)

@@ -227,6 +227,14 @@ impl Experiment {
         self.cases.retain(|case| keep(&case.variant));
     }
 
+    /// Returns the experiment of one run: a case by its index, and one of its repetitions. Returns
+    /// `None` for an unknown case.
+    pub fn only(&self, case: usize, repetition: u32) -> Option<Self> {
+        let case = self.cases.get(case)?.clone();
+        let seed = self.seed.wrapping_add(u64::from(repetition));
+        Some(Self { cases: vec![case], repetitions: 1, others: None, seed, ..self.clone() })
+    }
+
     /// Returns the experiment file of a single run, with every default written out.
     ///
     /// # Errors Fails for a value that TOML cannot hold.

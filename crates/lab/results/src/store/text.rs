@@ -1,10 +1,11 @@
 //! The table of runs as CSV, and `columns.json`, which describes the columns of all tables because
 //! CSV has no place for units.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::tables::{AUDIT, KEYS, SEED};
 use crate::columns::{Column, Named, Table};
@@ -90,17 +91,47 @@ pub(super) fn measured(csv: impl io::Read) -> io::Result<Vec<RunRow>> {
     csv.into_records().map(|record| of_run(record?)).collect()
 }
 
+/// Reads the table of runs that [`csv`] wrote. `about` is `columns.json`.
+pub(super) fn runs(csv: impl io::Read, about: &str) -> io::Result<Table> {
+    let about: BTreeMap<&str, Vec<About<'_>>> = serde_json::from_str(about)?;
+    let about = about.get("runs.csv").ok_or_else(|| io::Error::other("columns.json: no runs.csv"))?;
+    let mut csv = csv::Reader::from_reader(csv);
+    let records: Vec<csv::StringRecord> = csv.records().collect::<Result<_, _>>()?;
+    if csv.headers()?.len() != about.len() {
+        return Err(io::Error::other("columns.json has other columns"));
+    }
+    let column = |(at, about): (usize, &About<'_>)| {
+        let cells = || records.iter().map(|record| record.get(at).unwrap_or_default());
+        let number = |cell: &str| if cell.is_empty() { Some(f64::NAN) } else { cell.parse().ok() };
+        let is_text = at < KEYS.len() || about.name == AUDIT && !about.key;
+        let numbers: Option<Vec<f64>> = cells().map(number).collect();
+        let column = match numbers.filter(|_| !is_text) {
+            Some(_) if ["repetition", SEED].contains(&&*about.name) && !about.key => {
+                Column::Count(cells().map(|cell| cell.parse().ok()).collect())
+            }
+            Some(numbers) => Column::Real(numbers),
+            None => Column::Text(cells().map(|cell| unprotected(cell).into()).collect()),
+        };
+        Named { is_key: about.key, ..Named::new(&about.name, &about.unit, &about.description, column) }
+    };
+    Ok(about.iter().enumerate().map(column).collect())
+}
+
+/// Description of a column in `columns.json`.
+#[derive(Serialize, Deserialize)]
+struct About<'a> {
+    name: Cow<'a, str>,
+    unit: Cow<'a, str>,
+    description: Cow<'a, str>,
+    key: bool,
+}
+
 /// Returns every column of every table with unit and description, by file and in order.
 pub(super) fn columns(tables: &[(&str, &Table)]) -> io::Result<String> {
-    #[derive(Serialize)]
-    struct About<'a> {
-        name: &'a str,
-        unit: &'a str,
-        description: &'a str,
-        key: bool,
-    }
     fn about(c: &Named) -> About<'_> {
-        About { name: &c.name, unit: &c.unit, description: &c.description, key: c.is_key }
+        let [name, unit, description] =
+            [&c.name, &c.unit, &c.description].map(|text| Cow::from(text.as_str()));
+        About { name, unit, description, key: c.is_key }
     }
     let all: BTreeMap<&str, Vec<About<'_>>> =
         tables.iter().map(|(file, table)| (*file, table.iter().map(about).collect())).collect();
@@ -138,7 +169,13 @@ mod tests {
         };
         let runs =
             [run("queue = 1 BDP", 0, 1.5), run("=a", 1, -2.0), run("'=a", 2, 0.0), run("''@'", 3, 0.0)];
-        let csv = csv(&runs_table(&runs)).unwrap();
+        let table = runs_table(&runs);
+        let csv = csv(&table).unwrap();
+        let back = super::runs(&csv[..], &columns(&[("runs.csv", &table)]).unwrap()).unwrap();
+        let shown = |table: &Table| table.iter().map(|c| format!("{c:?}")).collect::<Vec<_>>();
+        // Repetitions have another type, and the seed is beyond that of its cells.
+        assert_eq!(shown(&back)[4..], shown(&table)[4..]);
+        assert_eq!(shown(&back)[..2], shown(&table)[..2]);
         assert_eq!(format!("{:?}", measured(&csv[..]).unwrap()), format!("{runs:?}"));
         let text = String::from_utf8(csv).unwrap();
         assert!(measured(text.replace("seed", "sad").as_bytes()).is_err());
