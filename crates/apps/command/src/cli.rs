@@ -6,6 +6,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::analyse::{self, AnalyseArgs};
+use crate::commands::ask::Answered;
 use crate::commands::bench::{self, BenchArgs};
 use crate::commands::compare::{self, CompareArgs};
 use crate::commands::conform::{self, ConformArgs};
@@ -29,6 +30,7 @@ use crate::commands::stability::StabilityArgs;
 use crate::commands::trace::{self, TraceArgs};
 use crate::commands::{algorithms, ledger, list, networks, plan, report, run, schema, shell, stability};
 use crate::interrupt;
+use crate::session::Session;
 use crate::status::{Error, HOLDS, complain, print};
 
 /// Version and commit, as in `0.1.0 (0123456789ab)`. The commit identifies the program behind a
@@ -238,6 +240,26 @@ enum Command {
     ///
     /// The unit is packets through the bottleneck per CPU second.
     Bench(BenchArgs),
+}
+
+/// Answers the question that the arguments name, without printing.
+pub(crate) fn ask(
+    args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    session: &Session<'_>,
+) -> Result<Answered, Error> {
+    let cli = Cli::try_parse_from(args).map_err(|why| {
+        let text = why.to_string();
+        Error::bad(text.strip_prefix("error: ").unwrap_or(&text).split("\n\n").next().unwrap_or_default())
+    })?;
+    match &cli.command {
+        Command::Compare(args) => compare::compare(args, session),
+        Command::Analyse(args) => analyse::analyse(args, session),
+        Command::Replay(args) => replay::replay(args, session),
+        Command::Conform(args) => conform::conform(args, session),
+        Command::Diff(args) => diff::diff(args),
+        Command::Stability(args) => stability::stability(args),
+        _ => Err(Error::bad("the command asks no question")),
+    }
 }
 
 /// Runs the command that the arguments name. Returns the exit status.

@@ -8,12 +8,19 @@ mod interrupt;
 mod output;
 mod places;
 mod progress;
+mod session;
 mod status;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use congestion::{Entry, Registry};
+use study::Program;
+
+pub use crate::commands::ask::Answered;
+pub use crate::session::Session;
+pub use crate::status::Error;
 
 /// Runs the whole command with these controllers in addition to those of Ackclock. A controller of
 /// the same name is replaced.
@@ -48,4 +55,27 @@ pub fn main_with(controllers: impl IntoIterator<Item = Entry>) -> ExitCode {
 /// ```
 pub fn main_from(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
     cli::main(args)
+}
+
+/// Answers the question that these arguments name, such as those of `compare`, without printing. The
+/// first argument is the name of the program. Results and page are written as by the command.
+///
+/// # Errors
+/// Bad input, a study that failed, or a stop by the session's watch.
+pub fn ask(
+    args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    session: &Session<'_>,
+) -> Result<Answered, Error> {
+    cli::ask(args, session)
+}
+
+/// Returns the program that results come from: `extended` adds what the commit does not identify, such
+/// as sources of controllers.
+pub fn program(extended: Option<&str>) -> Program {
+    places::program(extended)
+}
+
+/// Names the file that holds this program, where that is not the process' own: a library.
+pub fn set_file(path: PathBuf) {
+    places::set_file(path);
 }

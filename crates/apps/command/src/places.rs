@@ -18,7 +18,7 @@ const COMMIT: &str = env!("ACKCLOCK_COMMIT");
 
 /// Returns the options for simulations that are stored in this folder.
 pub(crate) fn simulate(out: PathBuf) -> Options {
-    Options::simulate(out, places(), program())
+    Options::simulate(out, places(), program(None))
 }
 
 /// Returns every place of this build.
@@ -119,15 +119,31 @@ pub(crate) fn find(name: Place) -> Result<(), String> {
     }
 }
 
-fn program() -> Program {
-    Program { version: env!("CARGO_PKG_VERSION").to_owned(), commit: COMMIT.to_owned(), digest: digest() }
+static FILE: OnceLock<PathBuf> = OnceLock::new();
+
+/// Names the file that holds this program. The first name counts.
+pub(crate) fn set_file(path: PathBuf) {
+    let _ = FILE.set(path);
+}
+
+/// Reports whether this program is a library of another one.
+pub(crate) fn is_library() -> bool {
+    FILE.get().is_some()
+}
+
+/// Returns the program that results come from, with what else identifies it.
+pub(crate) fn program(extended: Option<&str>) -> Program {
+    let digests = digest().into_iter().chain(extended.map(str::to_owned));
+    let digest = digests.reduce(|all, more| results::store::digest(format!("{all}\n{more}").as_bytes()));
+    Program { version: env!("CARGO_PKG_VERSION").to_owned(), commit: COMMIT.to_owned(), digest }
 }
 
 /// Returns the digest of this program, if its commit does not identify it.
 fn digest() -> Option<String> {
     static DIGEST: OnceLock<Option<String>> = OnceLock::new();
     let is_said = COMMIT.chars().all(|c| c.is_ascii_hexdigit()) && !controllers::are_extended();
-    let read = || Some(results::store::digest(&std::fs::read(std::env::current_exe().ok()?).ok()?));
+    let file = || FILE.get().cloned().or_else(|| std::env::current_exe().ok());
+    let read = || Some(results::store::digest(&std::fs::read(file()?).ok()?));
     if is_said { None } else { DIGEST.get_or_init(read).clone() }
 }
 

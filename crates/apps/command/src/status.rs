@@ -1,5 +1,6 @@
 //! Exit statuses, errors and output of the commands.
 
+use std::fmt;
 use std::io::{IsTerminal, Write};
 
 use experiment::diagnostic::Diagnostic;
@@ -21,17 +22,34 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// Smallest width of a text in columns, even if the screen is narrower.
 const NARROWEST: usize = 60;
 
-/// Error that ends a command, with its exit status.
-pub(crate) struct Error {
-    pub(crate) message: String,
-    pub(crate) status: u8,
+/// Error that ends a command.
+#[derive(Clone, Debug)]
+pub struct Error {
+    /// All of it, as the command prints it.
+    pub message: String,
+    /// Problems of files and arguments that the message describes.
+    pub problems: Vec<Diagnostic>,
+    /// Exit status of the command.
+    pub status: u8,
 }
 
 impl Error {
     pub(crate) fn bad(message: impl ToString) -> Self {
-        Self { message: message.to_string(), status: BAD }
+        Self { message: message.to_string(), problems: Vec::new(), status: BAD }
+    }
+
+    pub(crate) fn interrupted(message: impl ToString) -> Self {
+        Self { status: INTERRUPTED, ..Self::bad(message) }
     }
 }
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
 
 impl From<String> for Error {
     fn from(message: String) -> Self {
@@ -41,7 +59,8 @@ impl From<String> for Error {
 
 impl From<Diagnostics> for Error {
     fn from(problems: Diagnostics) -> Self {
-        Self::bad(problems.shown(columns(&std::io::stderr()), true))
+        let message = problems.shown(columns(&std::io::stderr()), true);
+        Self { problems: problems.all().to_vec(), ..Self::bad(message) }
     }
 }
 
@@ -57,12 +76,13 @@ impl From<questions::Failure> for Error {
             questions::Failure::Bad(message) => Self::bad(message),
             questions::Failure::Field(field, wrong) => Self::bad(format!("{}{wrong}", flag(field))),
             questions::Failure::Fields(problems) => {
-                let shown = |problem: &Diagnostic| {
-                    let mut problem = problem.clone();
+                let flagged = |mut problem: Diagnostic| {
                     problem.file = flag(&problem.file);
-                    problem.shown(usize::MAX, false)
+                    problem
                 };
-                Self::bad(problems.iter().map(shown).collect::<Vec<_>>().join("\n"))
+                let problems: Vec<Diagnostic> = problems.into_iter().map(flagged).collect();
+                let shown: Vec<String> = problems.iter().map(|p| p.shown(usize::MAX, false)).collect();
+                Self { problems, ..Self::bad(shown.join("\n")) }
             }
             questions::Failure::File(problems) => problems.into(),
             questions::Failure::Study(failure) => failure.into(),
@@ -85,17 +105,16 @@ impl From<Failure> for Error {
                 path.display()
             )),
             Failure::World(sentence) => Self::bad(sentence),
-            Failure::Interrupted(kept) => Self {
-                message: match kept {
-                    0 => "interrupted; no finished run is kept".to_owned(),
-                    1 => "interrupted; one finished run is kept, and the same command continues from there"
-                        .to_owned(),
-                    n => format!(
+            Failure::Interrupted(kept) => Self::interrupted(match kept {
+                0 => "interrupted; no finished run is kept".to_owned(),
+                1 => "interrupted; one finished run is kept, and the same command continues from there"
+                    .to_owned(),
+                n => {
+                    format!(
                         "interrupted; {n} finished runs are kept, and the same command continues from there"
-                    ),
-                },
-                status: INTERRUPTED,
-            },
+                    )
+                }
+            }),
         }
     }
 }

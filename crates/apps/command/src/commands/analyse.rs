@@ -6,8 +6,9 @@ use clap::Args;
 use questions::analyse::Question;
 use units::Duration;
 
-use crate::commands::ask::{View, ask};
-use crate::status::{Error, HOLDS};
+use crate::commands::ask::{Answered, View, ask};
+use crate::session::Session;
+use crate::status::Error;
 
 #[derive(Debug, Args)]
 pub(crate) struct AnalyseArgs {
@@ -44,6 +45,12 @@ pub(crate) struct AnalyseArgs {
 
 /// Reads the logs. Returns the exit status.
 pub(crate) fn run(args: &AnalyseArgs) -> Result<u8, Error> {
+    let answered = Session::of_command(|session| analyse(args, session))?;
+    Ok(answered.print(&View { json: args.json, verbose: args.verbose }))
+}
+
+/// Reads the logs.
+pub(crate) fn analyse(args: &AnalyseArgs, session: &Session<'_>) -> Result<Answered, Error> {
     let (from, to) = (args.from.unwrap_or(Duration::ZERO), args.to.unwrap_or(Duration::MAX));
     if from >= to {
         return Err(Error::bad("--to: it is not after --from"));
@@ -55,6 +62,5 @@ pub(crate) fn run(args: &AnalyseArgs) -> Result<u8, Error> {
         named: None,
         compare: args.compare,
     };
-    ask("analyse", &question, &args.out, &View { json: args.json, verbose: args.verbose })?;
-    Ok(HOLDS)
+    Ok(ask("analyse", &question, &args.out, session)?.1)
 }

@@ -9,11 +9,11 @@ use questions::compare::{Asked, FIRST_PAIRS, MOST_PAIRS, Question};
 use units::{Duration, Percent};
 
 use crate::commands::arguments::repetitions;
-use crate::commands::ask::{View, answer, ask};
+use crate::commands::ask::{Answered, View, answer, ask};
 use crate::commands::worlds::{backends, stacks, worlds};
-use crate::controllers::controllers;
 use crate::places;
-use crate::status::{Error, HOLDS, print};
+use crate::session::Session;
+use crate::status::Error;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -122,6 +122,12 @@ fn margin(text: &str) -> Result<f64, String> {
 
 /// Runs the comparison. Returns the exit status.
 pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
+    let answered = Session::of_command(|session| compare(args, session))?;
+    Ok(answered.print(&View { json: args.json, verbose: false }))
+}
+
+/// Runs the comparison.
+pub(crate) fn compare(args: &CompareArgs, session: &Session<'_>) -> Result<Answered, Error> {
     let stacks = backends(args.on, &args.stacks)?;
     if args.on == Place::WIRE {
         places::prepare_wire()?;
@@ -140,15 +146,14 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
         },
         margin: args.margin,
         stacks,
-        registry: controllers().clone(),
+        registry: session.registry.clone(),
     };
-    let view = View { json: args.json, verbose: false };
     if let Some(set) = Set::new(&asked, args.decide, args.map.as_ref())? {
-        match args.markdown {
-            true => print(&set.markdown(&answer("compare", &set, &args.out)?)),
-            false => drop(ask("compare", &set, &args.out, &view)?),
+        if !args.markdown {
+            return Ok(ask("compare", &set, &args.out, session)?.1);
         }
-        return Ok(HOLDS);
+        let answer = answer("compare", &set, &args.out, session)?;
+        return Ok(Answered { text: set.markdown(&answer), ..Answered::default() });
     }
     for (given, flag) in [(args.decide, "decide"), (args.map.is_some(), "map"), (args.markdown, "markdown")] {
         if given {
@@ -156,8 +161,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
             return Err(Error::bad(format!("--{flag}: {} is a single network; {right}", args.link)));
         }
     }
-    ask("compare", &Question::new(&asked)?, &args.out, &view)?;
-    Ok(HOLDS)
+    Ok(ask("compare", &Question::new(&asked)?, &args.out, session)?.1)
 }
 
 #[cfg(test)]

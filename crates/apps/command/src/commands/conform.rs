@@ -12,11 +12,10 @@ use questions::analyse;
 use questions::conform::{Answer, Asked, Baseline, Log, Question};
 
 use crate::commands::arguments::repetitions;
-use crate::commands::ask::{View, ask, page_dir};
+use crate::commands::ask::{Answered, View, ask, page_dir};
 use crate::commands::worlds::{backends, is_manifest, stacks, worlds};
-use crate::controllers::controllers;
-use crate::interrupt;
 use crate::places;
+use crate::session::Session;
 use crate::status::{Error, HOLDS, MISS};
 
 #[derive(Debug, Args)]
@@ -113,9 +112,15 @@ fn doc(world: Place) -> &'static str {
 
 /// Runs the check. Returns the exit status.
 pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
+    let answered = Session::of_command(|session| conform(args, session))?;
+    Ok(answered.print(&View { json: args.json, verbose: args.verbose }))
+}
+
+/// Runs the check.
+pub(crate) fn conform(args: &ConformArgs, session: &Session<'_>) -> Result<Answered, Error> {
     let (mut question, on) = match (&args.stack, &args.link) {
-        (Some(stack), _) => of_stack(args, stack)?,
-        (None, link) => (of_log(args, link.as_deref().unwrap_or_default())?, Place::LOG),
+        (Some(stack), _) => of_stack(args, stack, session)?,
+        (None, link) => (of_log(args, link.as_deref().unwrap_or_default(), session)?, Place::LOG),
     };
     if on == Place::WIRE || args.kernel {
         places::prepare_wire()?;
@@ -133,16 +138,15 @@ pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
         }
         question.baseline = Some(baseline(&file)?);
     }
-    let answer = ask("conform", &question, &args.out, &View { json: args.json, verbose: args.verbose })?;
+    let (answer, answered) = ask("conform", &question, &args.out, session)?;
     keep(&answer, &kept)?;
-    Ok(if passes(args, &answer) { HOLDS } else { MISS })
+    Ok(Answered { status: if passes(args, &answer) { HOLDS } else { MISS }, ..answered })
 }
 
 /// Asks about a log. The stack's name is that of the program that wrote it.
-fn of_log(args: &ConformArgs, link: &str) -> Result<Question, Error> {
+fn of_log(args: &ConformArgs, link: &str, session: &Session<'_>) -> Result<Question, Error> {
     let logs = analyse::Question { files: args.log.clone(), keys: args.keys.clone(), ..Default::default() };
-    let watch = interrupt::watch()?;
-    let log = Log::read(&logs, link, &watch)?;
+    let log = Log::read(&logs, link, session.watch)?;
     let asked = Asked {
         stack: String::new(),
         place: Place::LOG,
@@ -150,13 +154,13 @@ fn of_log(args: &ConformArgs, link: &str) -> Result<Question, Error> {
         kernel: false,
         quick: false,
         repeat: args.repeat,
-        registry: controllers().clone(),
+        registry: session.registry.clone(),
     };
     Ok(Question::of_log(&asked, log)?)
 }
 
 /// Asks about a stack, and names the world that it runs in.
-fn of_stack(args: &ConformArgs, stack: &str) -> Result<(Question, Place), Error> {
+fn of_stack(args: &ConformArgs, stack: &str, session: &Session<'_>) -> Result<(Question, Place), Error> {
     // The stack is an option of other commands, and an argument of this one.
     let named = |error: Error| Error {
         message: error.message.strip_prefix("--stack ").unwrap_or(&error.message).to_owned(),
@@ -174,7 +178,7 @@ fn of_stack(args: &ConformArgs, stack: &str) -> Result<(Question, Place), Error>
         kernel: args.kernel,
         quick: args.quick,
         repeat: args.repeat,
-        registry: controllers().clone(),
+        registry: session.registry.clone(),
     })?;
     Ok((question, on))
 }

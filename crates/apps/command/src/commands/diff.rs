@@ -7,8 +7,9 @@ use clap::Args;
 use questions::Question as _;
 use questions::diff::{Measured, Question, Rule, Set};
 
+use crate::commands::ask::{Answered, View};
 use crate::commands::folders;
-use crate::status::{Error, HOLDS, MISS, print};
+use crate::status::{Error, HOLDS, MISS};
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
@@ -36,8 +37,13 @@ pub(crate) struct DiffArgs {
     verbose: bool,
 }
 
-/// Compares the results. The exit status is 1 if a rule is broken or could not be checked.
+/// Compares the results and prints the answer. Returns the exit status.
 pub(crate) fn run(args: &DiffArgs) -> Result<u8, Error> {
+    Ok(diff(args)?.print(&View { json: false, verbose: args.verbose }))
+}
+
+/// Compares the results. The exit status is 1 if a rule is broken or could not be checked.
+pub(crate) fn diff(args: &DiffArgs) -> Result<Answered, Error> {
     let question =
         Question { before: set(&args.before)?, after: set(&args.after)?, rules: args.rules.clone() };
     let answer = question.comparison();
@@ -46,15 +52,16 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8, Error> {
         let now = format!("{metric} is {value:.*} {}", metric.decimals(value), metric.unit());
         return Err(Error::bad(format!("`{rule}` accepts every change: before, {}", now.trim_end())));
     }
-    print(&match args.markdown {
-        true => question.markdown(&answer, args.verbose),
-        false => question.text(&answer, args.verbose),
-    });
     if let Some(file) = &args.junit {
         std::fs::write(file, answer.junit())
             .map_err(|e| Error::bad(format!("cannot write {}: {e}", file.display())))?;
     }
-    Ok(if answer.passes() { HOLDS } else { MISS })
+    let [text, details] = [false, true].map(|all| match args.markdown {
+        true => question.markdown(&answer, all),
+        false => question.text(&answer, all),
+    });
+    let json = serde_json::to_string_pretty(&answer).map_err(Error::bad)? + "\n";
+    Ok(Answered { text, details, json, page: None, status: if answer.passes() { HOLDS } else { MISS } })
 }
 
 fn set(folder: &Path) -> Result<Set, Error> {

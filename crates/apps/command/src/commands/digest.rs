@@ -9,7 +9,7 @@ use sim::Simulator;
 use crate::commands::sources;
 use crate::interrupt;
 use crate::progress::waiting;
-use crate::status::{Error, HOLDS, INTERRUPTED, print};
+use crate::status::{Error, HOLDS, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct DigestArgs {
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &DigestArgs) -> Result<u8, Error> {
             .map(Option::transpose)
             .collect()
     });
-    let stopped = || Error { message: "interrupted".to_owned(), status: INTERRUPTED };
+    let stopped = || Error::interrupted("interrupted");
     for digest in digests?.ok_or_else(stopped)? {
         print(&(serde_json::to_string(&digest).map_err(Error::bad)? + "\n"));
     }

@@ -3,7 +3,7 @@
 pub(crate) mod algorithms;
 pub(crate) mod analyse;
 mod arguments;
-mod ask;
+pub(crate) mod ask;
 pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod conform;
@@ -45,7 +45,7 @@ mod sources;
 pub(crate) mod stability;
 #[cfg(kernel)]
 pub(crate) mod trace;
-mod worlds;
+pub(crate) mod worlds;
 
 #[cfg(not(kernel))]
 pub(crate) use self::missing::{kernel, kernel as trace};

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use questions::replay::Question;
 
-use crate::commands::ask::{View, ask};
-use crate::controllers::controllers;
-use crate::status::{Error, HOLDS};
+use crate::commands::ask::{Answered, View, ask};
+use crate::session::Session;
+use crate::status::Error;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
@@ -33,11 +33,16 @@ pub(crate) struct ReplayArgs {
 
 /// Replays the log. Returns the exit status.
 pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Error> {
+    let answered = Session::of_command(|session| replay(args, session))?;
+    Ok(answered.print(&View { json: args.json, verbose: args.verbose }))
+}
+
+/// Replays the log.
+pub(crate) fn replay(args: &ReplayArgs, session: &Session<'_>) -> Result<Answered, Error> {
     let question = Question {
         file: args.log.clone(),
         controller: args.controller.clone(),
-        registry: controllers().clone(),
+        registry: session.registry.clone(),
     };
-    ask("replay", &question, &args.out, &View { json: args.json, verbose: args.verbose })?;
-    Ok(HOLDS)
+    Ok(ask("replay", &question, &args.out, session)?.1)
 }

@@ -5,7 +5,7 @@ use experiment::file::Experiment;
 use experiment::library::{Library, Source};
 
 use crate::controllers::controllers;
-use crate::status::{BAD, Error};
+use crate::status::Error;
 
 /// Largest number of mistakes that are shown.
 const SHOWN: usize = 10;
@@ -45,5 +45,5 @@ fn together(wrong: &[Error]) -> Error {
     if messages.len() > SHOWN {
         message += &format!("\nand {} more", messages.len() - SHOWN);
     }
-    Error { message, status: BAD }
+    Error { problems: wrong.iter().flat_map(|error| error.problems.clone()).collect(), ..Error::bad(message) }
 }

@@ -9,7 +9,7 @@ use scenario::Watch;
 use study::Silent;
 use units::{Duration, Rate};
 
-use crate::commands::ask::{View, show};
+use crate::commands::ask::{Answered, View, show};
 use crate::commands::folders::slug;
 use crate::features;
 use crate::places;
@@ -92,6 +92,11 @@ pub(crate) struct StabilityArgs {
 
 /// Runs the analysis, prints the result and writes the page.
 pub(crate) fn run(args: &StabilityArgs) -> Result<u8, Error> {
+    Ok(stability(args)?.print(&View { json: args.json, verbose: false }))
+}
+
+/// Runs the analysis and writes the page.
+pub(crate) fn stability(args: &StabilityArgs) -> Result<Answered, Error> {
     if args.network.is_some() && !cfg!(feature = "networks") {
         return Err(Error::bad(features::missing("analysis of networks", "networks")));
     }
@@ -99,7 +104,7 @@ pub(crate) fn run(args: &StabilityArgs) -> Result<u8, Error> {
     let (options, watch) = (places::simulate(PathBuf::new()), Watch::default());
     let lab = Lab { options: &options, progress: &Silent, watch: &watch };
     let answer = waiting("stability", || question.answer(&lab))?;
-    show(&question, &answer, &View { json: args.json, verbose: false }, |folder| {
+    show(&question, &answer, |folder| {
         let names = folder.iter().map(|name| slug(std::slice::from_ref(name)));
         args.out
             .clone()

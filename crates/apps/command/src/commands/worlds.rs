@@ -72,7 +72,7 @@ fn stack_names(worlds: &[Place]) -> BTreeSet<&'static str> {
 ///
 /// # Errors
 /// A stack that is not available in this world, or not installed on this machine.
-pub(super) fn backends(on: Place, named: &[String]) -> Result<Vec<Place>, Error> {
+pub(crate) fn backends(on: Place, named: &[String]) -> Result<Vec<Place>, Error> {
     if on == Place::SIM && !named.is_empty() {
         return Err(Error::bad("--stack: requires --on stack, --on wire or --on kernel"));
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::measure::Figure;
+use crate::places;
 use crate::status::{Error, HOLDS, print};
 
 /// A case measured with both builds.
@@ -16,6 +17,9 @@ struct Pair {
 
 /// Compares this build with another, and prints a line for each case.
 pub(super) fn run(other: &Path, rounds: u32, cases: &[&str]) -> Result<u8, Error> {
+    if places::is_library() {
+        return Err(Error::bad("--against: this program is a library; use `ackclock` built by cargo"));
+    }
     let this = std::env::current_exe().map_err(Error::bad)?;
     print("CPU time of this build over that of the other: median of the rounds (minimum to maximum)\n");
     for case in cases {

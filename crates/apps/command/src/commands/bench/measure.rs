@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::cases::{Case, Work};
 use super::instructions::Counter;
 use crate::places;
-use crate::status::{Error, INTERRUPTED};
+use crate::status::Error;
 use study::{Options, Silent};
 
 /// Result of a case.
@@ -33,7 +33,7 @@ pub(super) fn measure(case: &Case, tries: u32, watch: &Watch) -> Result<Figure, 
     for _ in 0..tries {
         let measured = once(case, watch);
         if watch.stop.load(Ordering::Relaxed) {
-            return Err(Error { message: "interrupted".to_owned(), status: INTERRUPTED });
+            return Err(Error::interrupted("interrupted"));
         }
         let figure = measured?;
         if best.as_ref().is_none_or(|b| figure.cpu_seconds < b.cpu_seconds) {
