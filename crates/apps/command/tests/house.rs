@@ -15,7 +15,7 @@ const FLOORS: [&str; 4] = ["core", "worlds", "lab", "apps"];
 /// Package of the repository's own tasks. It lies beside `crates` and may use all of them.
 const TASKS: &str = "xtask";
 /// Layers from the lowest. A crate uses crates of lower layers only.
-const LAYERS: [&[&str]; 10] = [
+const LAYERS: [&[&str]; 11] = [
     &["units"],
     &["congestion", "link"],
     &["recovery"],
@@ -25,6 +25,7 @@ const LAYERS: [&[&str]; 10] = [
     &["report", "study"],
     &["questions"],
     &["ackclock"],
+    &["python"],
     &[TASKS],
 ];
 /// Smallest number of crates, so that no test looks at none of them.
@@ -37,9 +38,9 @@ const MOST_OF_A_CONTROLLER: usize = 260;
 
 /// Largest number of lines of code of each crate, without tests, comments and blank lines. A number
 /// only grows with a new part of the product, and then with the reason in the commit.
-const CODE_BUDGET: [(&str, usize); 21] = [
+const CODE_BUDGET: [(&str, usize); 22] = [
     ("units", 585),
-    ("congestion", 14_174),
+    ("congestion", 14_379),
     ("link", 3_413),
     ("recovery", 5_388),
     ("quic", 10_160),
@@ -47,17 +48,18 @@ const CODE_BUDGET: [(&str, usize); 21] = [
     ("scenario", 2_710),
     ("sim", 3_004),
     ("stack", 3_258),
-    ("kernel", 1_898),
+    ("kernel", 1_900),
     ("wire", 8_003),
-    ("experiment", 8_414),
-    ("results", 5_562),
+    ("experiment", 8_419),
+    ("results", 5_593),
     ("logs", 7_725),
-    ("study", 1_173),
+    ("study", 1_177),
     ("questions", 7_070),
     ("stability", 1_529),
     ("report", 7_458),
     ("transfer", 2_699),
-    ("ackclock", 5_640),
+    ("ackclock", 5_800),
+    ("python", 1_730),
     (TASKS, 463),
 ];
 

@@ -1,0 +1,50 @@
+#![doc = include_str!("../README.md")]
+
+mod answer;
+mod call;
+mod controller;
+mod error;
+mod experiment;
+mod list;
+mod results;
+mod session;
+mod table;
+mod twice;
+
+use pyo3::prelude::*;
+
+/// The extension module. The package `ackclock` documents what it offers.
+#[pymodule]
+mod _ackclock {
+    #[pymodule_export]
+    use crate::answer::{Answer, ask, command, inline, plain};
+    #[pymodule_export]
+    use crate::controller::conformance::conformance;
+    #[pymodule_export]
+    use crate::controller::entry::Class;
+    #[pymodule_export]
+    use crate::controller::object::Controller;
+    #[pymodule_export]
+    use crate::controller::report::Report;
+    #[pymodule_export]
+    use crate::controller::signals::{
+        Ack, AckedPacket, Congestion, Idle, Lost, LostPacket, PathInfo, RateSample, Sent,
+    };
+    #[pymodule_export]
+    use crate::experiment::{Experiment, resolve};
+    #[pymodule_export]
+    use crate::list::{controllers, experiments, metrics, networks, schema};
+    #[pymodule_export]
+    use crate::results::{Results, stored};
+    #[pymodule_export]
+    use crate::table::Table;
+
+    use pyo3::types::PyModuleMethods;
+
+    use super::{Bound, PyModule, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,70 @@
+"""A congestion-control laboratory for QUIC and TCP.
+
+>>> import ackclock as ac
+>>> run = ac.Experiment({
+...     "title": "CUBIC beside BBR", "duration": "10 s", "series": "100 ms",
+...     "link": {"rate": "20 Mbit/s", "delay": "20 ms", "queue": "1 BDP"},
+...     "flow": [{"controller": "cubic"}, {"controller": "bbr3"}],
+... }).simulate()
+>>> 15 < run.metrics["total_goodput"] < 20
+True
+"""
+
+from __future__ import annotations
+
+import json as _json
+from typing import Any as _Any
+
+from . import _ackclock
+from ._ackclock import __version__
+from .answers import Answer, analyse, compare, conform, diff, replay
+from .controllers import (
+    Ack,
+    AckedPacket,
+    Conformance,
+    Congestion,
+    Controller,
+    Idle,
+    Lost,
+    LostPacket,
+    PathInfo,
+    Range,
+    RateSample,
+    Report,
+    Sent,
+    Used,
+    conformance,
+    use,
+)
+from .errors import AckclockError, ExperimentError, NotDeterministicWarning, Problem
+from .experiment import Experiment, controllers, experiments, metrics, networks
+from .results import Results, Run, read
+from .tables import Table
+
+__all__ = [
+    "AckclockError", "Ack", "AckedPacket", "Answer", "Conformance", "Congestion", "Controller",
+    "Experiment", "ExperimentError", "Idle", "Lost", "LostPacket", "NotDeterministicWarning",
+    "PathInfo", "Problem", "Range", "RateSample", "Report", "Results", "Run", "Sent", "Table", "Used",
+    "__version__", "analyse", "compare", "conform", "conformance", "controllers", "diff",
+    "experiments", "metrics", "networks", "read", "replay", "schema", "use",
+]  # fmt: skip
+
+
+def schema() -> dict[str, _Any]:
+    """Return the JSON Schema of experiments, which lists every key."""
+    loaded: dict[str, _Any] = _json.loads(_ackclock.schema())
+    return loaded
+
+
+def __getattr__(name: str) -> _Any:
+    # What needs other packages, or is used by few, is imported when it is used.
+    if name in ("gym", "sweeps"):
+        import importlib
+
+        return importlib.import_module(f".{name}", __name__)
+    if name in ("sweep", "RayExecutor"):
+        from . import sweeps
+
+        return getattr(sweeps, name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

@@ -1,0 +1,7 @@
+"""The command: ``python -m ackclock``."""
+
+import sys
+
+from ._command import main
+
+sys.exit(main())

@@ -1,0 +1,325 @@
+"""Experiments: files, or dicts with the same keys."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from . import _ackclock
+from .controllers import Controller, Used, registered
+from .errors import ExperimentError, NotDeterministicWarning
+from .identity import identity
+from .progress import Progress, Shown
+from .results import Results, Run
+from .tables import Table
+
+World = Literal["sim", "stack", "wire", "kernel"]
+
+#: Identities of controllers whose first case has been run twice.
+_tried: set[str] = set()
+
+
+class Classes:
+    """Classes of controllers, collected from values that name them."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, type[Controller]] = {}
+
+    def named(self, value: Any) -> Any:
+        """Return values with names in place of classes, which are collected."""
+        if isinstance(value, type) and issubclass(value, Controller):
+            return self._name(value)
+        if isinstance(value, Used):
+            parameters = {key.replace("_", "-"): item for key, item in value.parameters.items()}
+            return {"name": self.named(value.controller), **parameters}
+        if isinstance(value, Mapping):
+            return {str(key): self.named(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.named(item) for item in value]
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
+        # Numbers of other libraries, such as numpy.
+        return value.item() if hasattr(value, "item") and not isinstance(value, type) else value
+
+    def _name(self, controller: type[Controller]) -> str:
+        name = registered(controller).name
+        if self.by_name.setdefault(name, controller) is not controller:
+            message = f"two controllers have the name {name}; set the attribute `name` of one"
+            raise ValueError(message)
+        return name
+
+    def registered(self) -> list[_ackclock.Class]:
+        """Return the classes as entries of the registry."""
+        return [registered(controller) for controller in self.by_name.values()]
+
+    def identity(self) -> str | None:
+        """Return what identifies the classes: a new word each time if that cannot be known."""
+        if not self.by_name:
+            return None
+        return identity(self.by_name.values()) or f"unknown {uuid.uuid4().hex}"
+
+
+class Experiment:
+    """An experiment without mistakes.
+
+    Args:
+        source: the name of a shipped experiment, the path of a file, the text of a file, or a dict
+            with the same keys. In a dict, classes of controllers may stand for their names.
+        name: name of the results; by default that of the file, or of the title of a dict.
+
+    Raises:
+        ExperimentError: mistakes, all of them in its ``problems``.
+
+    >>> import ackclock as ac
+    >>> study = ac.Experiment({
+    ...     "title": "How much buffer does CUBIC need?", "duration": "5 s",
+    ...     "link": {"rate": "10 Mbit/s", "delay": "10 ms", "queue": "1 BDP"},
+    ...     "flow": [{"controller": "cubic"}],
+    ...     "vary": {"link.queue": ["0.2 BDP", "1 BDP"]},
+    ... })
+    >>> study.plan()["row"]
+    ['0.2 BDP', '1 BDP']
+    """
+
+    def __init__(
+        self, source: str | os.PathLike[str] | Mapping[str, Any], *, name: str | None = None
+    ) -> None:
+        self._classes = Classes()
+        self._controllers: tuple[str, ...] = ()
+        self._changes: tuple[tuple[str, Any], ...] = ()
+        self._content: str | dict[str, Any]
+        if isinstance(source, Mapping):
+            self._content = self._classes.named(source)
+            self._file = "experiment"
+            self._name = name or _slug(str(source.get("title", "experiment")))
+        elif isinstance(source, str) and "\n" in source:
+            self._content, self._file, self._name = source, "experiment.toml", name or "experiment"
+        else:
+            found = _ackclock.resolve(os.fspath(source))
+            if len(found) > 1:
+                names = ", ".join(name for name, _, _ in found[:8])
+                message = f"{source} names {len(found)} experiments: {names}; name one of them"
+                raise ExperimentError(message)
+            self._name, file, self._content = found[0]
+            self._name, self._file = name or self._name, str(file)
+        self._inner = self._read()
+
+    def _read(self) -> _ackclock.Experiment:
+        return _ackclock.Experiment(
+            self._name,
+            self._file,
+            self._content,
+            list(self._changes),
+            list(self._controllers),
+            self._classes.registered(),
+            self._classes.identity(),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        del state["_inner"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._inner = self._read()
+
+    def _copy(self) -> Experiment:
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._classes = Classes()
+        copy._classes.by_name.update(self._classes.by_name)
+        return copy
+
+    def set(self, key: str | Mapping[str, Any], value: Any = None, /) -> Experiment:
+        """Return the experiment with other values, as with ``--set``.
+
+        Numbers and statements of the source are left out then, because they are about other values.
+
+        Args:
+            key: a key like ``link.rate``, or a dict of keys and values.
+            value: its value, as in a file: "20 Mbit/s".
+        """
+        changes = key if isinstance(key, Mapping) else {key: value}
+        copy = self._copy()
+        named = tuple((key, copy._classes.named(value)) for key, value in changes.items())
+        copy._changes = (*self._changes, *named)
+        copy._inner = copy._read()
+        return copy
+
+    def with_controllers(self, *controllers: str | type[Controller]) -> Experiment:
+        """Return the experiment with these controllers in place of those that it varies.
+
+        The claims of the source are then judged for each of them.
+        """
+        copy = self._copy()
+        copy._controllers = tuple(copy._classes.named(controller) for controller in controllers)
+        copy._inner = copy._read()
+        return copy
+
+    @property
+    def name(self) -> str:
+        """Name of its results."""
+        return self._inner.name
+
+    @property
+    def title(self) -> str:
+        """Title of its table."""
+        return self._inner.title
+
+    @property
+    def cases(self) -> list[tuple[str, str]]:
+        """Variant and row of each case. A case is a combination of varied values."""
+        return self._inner.cases
+
+    def to_toml(self) -> str:
+        """Return it as a file for the command."""
+        return self._inner.toml
+
+    def plan(self) -> Table:
+        """Return its runs, in the order of their numbers."""
+        return Table(self._inner.plan())
+
+    def simulate(
+        self, case: int | str = 0, repetition: int = 0, *, on: World = "sim", progress: bool | Progress | None = None
+    ) -> Run:
+        """Make one run, and keep it in memory.
+
+        Args:
+            case: number of the case, or the label of its row.
+            repetition: repetition, from 0, which sets the seed.
+            on: ``sim``, the simulator, or another world of ``ackclock run --on``.
+            progress: whether to show the progress; by default where somebody sees it.
+        """
+        one = self._inner.only(self._case(case), repetition)
+        with tempfile.TemporaryDirectory(prefix="ackclock-") as folder, Shown(progress) as shown:
+            path, _, _ = one.run(_settings(folder, on=on), 1, shown)
+            return Run(path)
+
+    def _case(self, case: int | str) -> int:
+        if isinstance(case, int):
+            return case
+        rows = [row for _, row in self.cases]
+        if rows.count(case) != 1:
+            message = f"{rows.count(case)} cases have the row {case!r}; rows: {', '.join(rows[:20])}"
+            raise ExperimentError(message)
+        return rows.index(case)
+
+    def run(
+        self,
+        out: str | os.PathLike[str] = "results",
+        *,
+        on: World = "sim",
+        stacks: Sequence[str] = (),
+        fresh: bool = False,
+        qlog: str | None = None,
+        pcap: bool = False,
+        jobs: int | None = None,
+        progress: bool | Progress | None = None,
+    ) -> Results:
+        """Make all runs, and store the results as the command does.
+
+        Runs that exist are not made again. After an interruption the same call goes on from there.
+
+        Args:
+            out: folder of the results.
+            on: world of the runs: ``sim``, ``stack``, ``wire`` or ``kernel``.
+            stacks: QUIC implementations on the stack and the wire.
+            fresh: whether to make runs again that exist.
+            qlog: format of a log of every flow: "0.3", or "0.3,gzip"; see ``ackclock run --qlog``.
+            pcap: whether to capture the traffic on the wire.
+            jobs: number of threads; by default all processors.
+            progress: whether to show the progress, or a function that gets it.
+        """
+        self._check_determinism()
+        settings = _settings(out, on=on, stacks=stacks, fresh=fresh, qlog=qlog, pcap=pcap)
+        with Shown(progress) as shown:
+            folder, done, all_runs = self._inner.run(settings, jobs, shown)
+        if folder is None:
+            message = f"{self.name}: {done} of {all_runs} runs are done"
+            raise ExperimentError(message)
+        return Results(folder)
+
+    def run_part(
+        self, out: str | os.PathLike[str], part: int, parts: int, *, jobs: int | None = 1
+    ) -> tuple[int, int]:
+        """Make a part of the runs: those whose number modulo ``parts`` is ``part``, from 0.
+
+        Returns:
+            The number of runs that are done, and of all. The part that is done last completes the
+            results.
+        """
+        settings = _settings(out, shard=f"{part + 1}/{parts}")
+        _, done, all_runs = self._inner.run(settings, jobs, None)
+        return done, all_runs
+
+    def _check_determinism(self) -> None:
+        """Run the first case twice if a controller is new here, and warn if the two differ."""
+        for controller in self._classes.by_name.values():
+            known = identity([controller]) or f"{id(controller)}"
+            if known in _tried:
+                continue
+            _tried.add(known)
+            difference = self._inner.differs()
+            if difference is not None:
+                names = ", ".join(self._classes.by_name)
+                message = f"{names}: {difference}; a controller may use `path.seed` alone for random numbers"
+                warnings.warn(message, NotDeterministicWarning, stacklevel=3)
+            return
+
+    def __repr__(self) -> str:
+        return f"<ackclock.Experiment {self.name}: {self.title!r}, {len(self.cases)} cases>"
+
+
+def _settings(
+    out: str | os.PathLike[str],
+    *,
+    on: str = "sim",
+    stacks: Iterable[str] = (),
+    fresh: bool = False,
+    qlog: str | None = None,
+    pcap: bool = False,
+    shard: str | None = None,
+) -> dict[str, Any]:
+    """Return the settings of a study as the extension module takes them."""
+    return {
+        "out": Path(out),
+        "on": on,
+        "stacks": list(stacks),
+        "fresh": fresh,
+        "qlog": qlog,
+        "pcap": pcap,
+        "shard": shard,
+        "runs": None,
+    }
+
+
+def _slug(title: str) -> str:
+    """Return a name for results."""
+    words = "".join(char if char.isalnum() else " " for char in title.lower()).split()
+    return "-".join(words)[:60] or "experiment"
+
+
+def experiments(prefix: str = "") -> list[str]:
+    """Return the names of the shipped experiments that begin with this."""
+    return [name for name in _ackclock.experiments() if name.startswith(prefix)]
+
+
+def networks() -> list[str]:
+    """Return the names of the shipped networks, for ``link`` and ``network``."""
+    return _ackclock.networks()
+
+
+def controllers() -> Table:
+    """Return the names and descriptions of the shipped controllers."""
+    return Table(_ackclock.controllers())
+
+
+def metrics() -> Table:
+    """Return the metrics with their units and descriptions."""
+    return Table(_ackclock.metrics())
