@@ -28,8 +28,22 @@ from ._ackclock import (
 )
 
 __all__ = [
-    "Ack", "AckedPacket", "Congestion", "Conformance", "Controller", "Idle", "Lost", "LostPacket",
-    "PathInfo", "Range", "RateSample", "Report", "Sent", "Used", "conformance", "use",
+    "Ack",
+    "AckedPacket",
+    "Conformance",
+    "Congestion",
+    "Controller",
+    "Idle",
+    "Lost",
+    "LostPacket",
+    "PathInfo",
+    "Range",
+    "RateSample",
+    "Report",
+    "Sent",
+    "Used",
+    "conformance",
+    "use",
 ]  # fmt: skip
 
 Need = Literal["packets", "rate_samples", "receive_times", "every_receive_time", "mark_counts"]
@@ -196,13 +210,17 @@ def _register(controller: type[Controller]) -> _ackclock.Class:
         raise TypeError(message)
     name = _name(controller)
     if name.lower() in _ackclock.controllers().column("name"):
-        message = f"{name}: a shipped controller has this name; set another, as in name = 'my-{name}'"
+        message = (
+            f"{name}: a shipped controller has this name; set another, as in name = 'my-{name}'"
+        )
         raise ValueError(message)
-    methods = {name for name in _METHODS if getattr(controller, name) is not getattr(Controller, name)}
+    methods = {
+        name for name in _METHODS if getattr(controller, name) is not getattr(Controller, name)
+    }
     if not methods:
         message = f"{name} overrides none of {', '.join(_METHODS)}"
         raise TypeError(message)
-    needs = set(controller.needs)
+    needs: set[str] = set(controller.needs)
     if not needs <= _NEEDS:
         wrong = ", ".join(sorted(needs - _NEEDS))
         message = f"{name}.needs: unknown: {wrong}; known: {', '.join(sorted(_NEEDS))}"
@@ -216,9 +234,7 @@ def _register(controller: type[Controller]) -> _ackclock.Class:
     doc = (inspect.getdoc(controller) or "").split("\n")[0] or "A class of Python."
     parameters = list(_parameters(controller))
     variables = list(controller.variables.items())
-    return _ackclock.Class(
-        controller, name, doc, methods, parameters, variables, interval, needs
-    )
+    return _ackclock.Class(controller, name, doc, methods, parameters, variables, interval, needs)
 
 
 def _parameters(controller: type[Controller]) -> Iterable[tuple[str, str, Any, Any]]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from . import _ackclock
 from .controllers import Controller, Used, registered
-from .errors import ExperimentError, NotDeterministicWarning
+from .errors import AckclockError, ExperimentError, NotDeterministicWarning
 from .identity import identity
 from .progress import Progress, Shown
 from .results import Results, Run
@@ -186,7 +186,12 @@ class Experiment:
         return Table(self._inner.plan())
 
     def simulate(
-        self, case: int | str = 0, repetition: int = 0, *, on: World = "sim", progress: bool | Progress | None = None
+        self,
+        case: int | str = 0,
+        repetition: int = 0,
+        *,
+        on: World = "sim",
+        progress: bool | Progress | None = None,
     ) -> Run:
         """Make one run, and keep it in memory.
 
@@ -198,15 +203,16 @@ class Experiment:
         """
         one = self._inner.only(self._case(case), repetition)
         with tempfile.TemporaryDirectory(prefix="ackclock-") as folder, Shown(progress) as shown:
-            path, _, _ = one.run(_settings(folder, on=on), 1, shown)
-            return Run(path)
+            return Run(_complete(one.run(_settings(folder, on=on), 1, shown)))
 
     def _case(self, case: int | str) -> int:
         if isinstance(case, int):
             return case
         rows = [row for _, row in self.cases]
         if rows.count(case) != 1:
-            message = f"{rows.count(case)} cases have the row {case!r}; rows: {', '.join(rows[:20])}"
+            message = (
+                f"{rows.count(case)} cases have the row {case!r}; rows: {', '.join(rows[:20])}"
+            )
             raise ExperimentError(message)
         return rows.index(case)
 
@@ -239,11 +245,7 @@ class Experiment:
         self._check_determinism()
         settings = _settings(out, on=on, stacks=stacks, fresh=fresh, qlog=qlog, pcap=pcap)
         with Shown(progress) as shown:
-            folder, done, all_runs = self._inner.run(settings, jobs, shown)
-        if folder is None:
-            message = f"{self.name}: {done} of {all_runs} runs are done"
-            raise ExperimentError(message)
-        return Results(folder)
+            return Results(_complete(self._inner.run(settings, jobs, shown)))
 
     def run_part(
         self, out: str | os.PathLike[str], part: int, parts: int, *, jobs: int | None = 1
@@ -268,12 +270,22 @@ class Experiment:
             difference = self._inner.differs()
             if difference is not None:
                 names = ", ".join(self._classes.by_name)
-                message = f"{names}: {difference}; a controller may use `path.seed` alone for random numbers"
+                right = "a controller's only source of randomness is `path.seed`"
+                message = f"{names}: {difference}; {right}"
                 warnings.warn(message, NotDeterministicWarning, stacklevel=3)
             return
 
     def __repr__(self) -> str:
         return f"<ackclock.Experiment {self.name}: {self.title!r}, {len(self.cases)} cases>"
+
+
+def _complete(studied: tuple[Path | None, int, int]) -> Path:
+    """Return the folder of a study that is complete."""
+    folder, done, runs = studied
+    if folder is None:
+        message = f"{done} of {runs} runs are done"
+        raise AckclockError(message)
+    return folder
 
 
 def _settings(

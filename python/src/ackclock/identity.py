@@ -17,11 +17,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-_LIBRARY = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")]
 _INSTALLED = [Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")]
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 #: Attributes of a class that no method can depend on.
-_IGNORED = {"__dict__", "__doc__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__"}
+_IGNORED = {
+    "__dict__",
+    "__doc__",
+    "__weakref__",
+    "__module__",
+    "__firstlineno__",
+    "__static_attributes__",
+}
 
 
 class _UnknownError(Exception):
@@ -141,7 +147,7 @@ class _Digest:
             view = memoryview(value)
         except TypeError:
             state = getattr(value, "__dict__", None)
-            if state is None or type(value).__reduce_ex__ is not object.__reduce_ex__:
+            if state is None or _reduces_itself(type(value)):
                 message = f"{type(value).__name__} {value!r:.80}"
                 raise _UnknownError(message) from None
             self.add(type(value))
@@ -149,6 +155,12 @@ class _Digest:
         else:
             self._put(view.format, view.shape)
             self._sha.update(view.tobytes())
+
+
+def _reduces_itself(given: type) -> bool:
+    """Report whether objects of a class have state outside of their attributes."""
+    own = (base for base in given.__mro__ if base is not object)
+    return any("__reduce__" in vars(base) or "__reduce_ex__" in vars(base) for base in own)
 
 
 def _names(code: types.CodeType) -> set[str]:

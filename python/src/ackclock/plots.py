@@ -40,12 +40,16 @@ def _title(table: Table, column: str) -> str:
     return f"{words} [{unit}]" if unit else words
 
 
-def thinned(times: Sequence[float], values: Sequence[float | None], most: int) -> Iterator[tuple[float, float]]:
+def thinned(
+    times: Sequence[float], values: Sequence[float | None], most: int
+) -> Iterator[tuple[float, float]]:
     """Yield few points of a line: the least and the greatest of each part of the time.
 
-    A line that has no more points than ``most`` stays as it is. Points without a value are left out.
+    A line of at most ``most`` points stays as it is. Points without a value are left out.
     """
-    points = [(t, v) for t, v in zip(times, values, strict=True) if v is not None and math.isfinite(v)]
+    points = [
+        (t, v) for t, v in zip(times, values, strict=True) if v is not None and math.isfinite(v)
+    ]
     if len(points) <= most:
         yield from points
         return
@@ -54,8 +58,8 @@ def thinned(times: Sequence[float], values: Sequence[float | None], most: int) -
     for time, value in points:
         part = int((time - first) / (last - first) * (most // 2 - 1)) if last > first else 0
         parts.setdefault(part, []).append((time, value))
-    for part in parts.values():
-        ends = {min(part, key=lambda p: p[1]), max(part, key=lambda p: p[1])}
+    for own in parts.values():
+        ends = {min(own, key=lambda point: point[1]), max(own, key=lambda point: point[1])}
         yield from sorted(ends)
 
 
@@ -89,7 +93,8 @@ def of_series(table: Table, columns: Sequence[str]) -> altair.VConcatChart:
                 alt.Color("flow:N", title="flow"),
             )
         )
-    return alt.vconcat(*charts)
+    chart: altair.VConcatChart = alt.vconcat(*charts)
+    return chart
 
 
 def of_runs(table: Table, y: str, x: str | None, color: str | None) -> altair.LayerChart:
@@ -114,7 +119,9 @@ def of_runs(table: Table, y: str, x: str | None, color: str | None) -> altair.La
         bounds = {"low": mean - deviation, "high": mean + deviation}
         rows.append({"x": at, "kind": str(kind), "y": mean, **bounds})
     if len(rows) > _MOST:
-        message = f"{len(rows)} points are too many for a chart; name `x` and `color`, or draw a frame"
+        message = (
+            f"{len(rows)} points are too many for a chart; name `x` and `color`, or draw a frame"
+        )
         raise AckclockError(message)
     is_number = all(isinstance(row["x"], (int, float)) for row in rows)
     horizontal = alt.X("x:Q" if is_number else "x:N", title=_title(table, x), sort=None)
@@ -122,7 +129,8 @@ def of_runs(table: Table, y: str, x: str | None, color: str | None) -> altair.La
         horizontal, color=alt.Color("kind:N", title=color)
     )
     mark = base.mark_line(point=True) if is_number else base.mark_point(filled=True, size=60)
-    return alt.layer(
+    chart: altair.LayerChart = alt.layer(
         base.mark_rule().encode(alt.Y("low:Q", title=_title(table, y)), alt.Y2("high:Q")),
         mark.encode(alt.Y("y:Q", title=_title(table, y))),
     )
+    return chart

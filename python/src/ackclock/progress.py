@@ -21,6 +21,7 @@ class Line:
         self._width = 0
 
     def __call__(self, name: str, share: float, done: int, runs: int) -> None:
+        """Show the progress."""
         passed = time.monotonic() - self._began
         if runs == 0 or passed < _QUIET:
             return
@@ -38,8 +39,8 @@ class Line:
 class Shown:
     """The progress that a call shows, as a context.
 
-    True is a line, False is nothing, and None is a line where somebody sees it: on a terminal and in
-    a notebook.
+    True is a line, False is nothing, and None is a line where somebody sees it: on a terminal and
+    in a notebook.
     """
 
     def __init__(self, wanted: bool | Progress | None) -> None:

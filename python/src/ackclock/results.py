@@ -43,7 +43,7 @@ class Results:
 
     @functools.cached_property
     def summary(self) -> Table:
-        """The table of the report: means over the repetitions, ``_sd`` deviations, published values."""
+        """The table of the report: means, deviations (``_sd``) and published values."""
         return Table(self._inner.table("summary"))
 
     @functools.cached_property
@@ -116,9 +116,18 @@ class Run(Results):
         # The folder is about to be removed.
         for table in ("summary", "runs", "flows", "series", "rtt_cdf"):
             getattr(self, table)
-        units = set(self.runs.columns) - {"variant", "row", "repetition", "seed", "audit", *self.runs.keys}
+        units = set(self.runs.columns) - {
+            "variant",
+            "row",
+            "repetition",
+            "seed",
+            "audit",
+            *self.runs.keys,
+        }
         values = {name: self.runs[name][0] for name in self.runs.columns if name in units}
-        self.metrics: dict[str, float] = {name: value for name, value in values.items() if value is not None}
+        self.metrics: dict[str, float] = {
+            name: value for name, value in values.items() if value is not None
+        }
 
     @property
     def path(self) -> Path:
@@ -141,7 +150,9 @@ class Run(Results):
         Args:
             columns: names of columns; by default the window, the smoothed RTT and the goodput.
         """
-        return plots.of_series(self.series, columns or ("cwnd_bytes", "smoothed_rtt_ms", "goodput_mbit_s"))
+        return plots.of_series(
+            self.series, columns or ("cwnd_bytes", "smoothed_rtt_ms", "goodput_mbit_s")
+        )
 
     def __repr__(self) -> str:
         return f"<ackclock.Run of {self.name}>"

@@ -80,18 +80,19 @@ class Table:
 
     def to_polars(self) -> polars.DataFrame:
         """Return a frame of polars, which must be installed."""
-        return _library("polars").DataFrame(self)
+        frame: polars.DataFrame = _library("polars").DataFrame(self)
+        return frame
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a frame of pandas, which must be installed, with pyarrow before pandas 3."""
-        pandas = _library("pandas")
-        if hasattr(pandas.DataFrame, "from_arrow"):
-            return pandas.DataFrame.from_arrow(self)
-        return self.to_pyarrow().to_pandas()
+        read = getattr(_library("pandas").DataFrame, "from_arrow", None)
+        frame: pandas.DataFrame = read(self) if read else self.to_pyarrow().to_pandas()
+        return frame
 
     def to_pyarrow(self) -> pyarrow.Table:
         """Return a table of pyarrow, which must be installed."""
-        return _library("pyarrow").table(self)
+        table: pyarrow.Table = _library("pyarrow").table(self)
+        return table
 
     def __repr__(self) -> str:
         return f"<ackclock.Table: {len(self)} rows, columns {', '.join(self.columns)}>"
@@ -105,7 +106,8 @@ class Table:
             if number == _SHOWN:
                 body.append(f"<tr><td>and {len(self) - _SHOWN} more rows</td></tr>")
                 break
-            body.append("".join(["<tr>", *(f"<td>{_cell(value)}</td>" for value in row.values()), "</tr>"]))
+            cells = "".join(f"<td>{_cell(value)}</td>" for value in row.values())
+            body.append(f"<tr>{cells}</tr>")
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 

@@ -77,9 +77,9 @@ impl Results {
     }
 
     /// The screen of the command: the first one, or all details.
-    fn text(&self, all: bool) -> String {
+    fn text(&self, details: bool) -> String {
         let summary = &self.stored.summary;
-        match all {
+        match details {
             true => brief::text(summary, &mut brief::Notes::new(), WIDTH),
             false => first::text(&summary.experiment, &[summary], WIDTH),
         }
