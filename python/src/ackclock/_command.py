@@ -9,7 +9,7 @@ from . import _ackclock
 
 def main() -> int:
     """Run the command that the arguments of the process name. Return the exit status."""
-    return _ackclock.command(["ackclock", *sys.argv[1:]], str(_ackclock.__file__))
+    return _ackclock.command(["ackclock", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import _ackclock
+from . import _ackclock, _toml
 from .controllers import Controller, Used
 from .experiment import Classes
 from .progress import Progress, Shown
+from .results import Results
 
 Named = str | type[Controller] | Used
 
@@ -35,6 +36,12 @@ class Answer:
         self.data: Any = json.loads(inner.json) if inner.json else None
         self.page = Path(inner.page) if inner.page else None
         self.passes = inner.status == 0
+
+    @property
+    def results(self) -> list[Results]:
+        """The stored results behind the answer, with all their tables."""
+        stored = self.data.get("results", []) if isinstance(self.data, dict) else []
+        return [Results(entry["path"]) for entry in stored]
 
     @property
     def details(self) -> str:
@@ -100,7 +107,7 @@ def _ask(
 def _word(controller: Named, classes: Classes) -> str:
     """Return a controller as the command takes it: a name, or a table in TOML."""
     named = classes.named(controller)
-    return named if isinstance(named, str) else _ackclock.inline(named)
+    return named if isinstance(named, str) else _toml.inline(named)
 
 
 def compare(

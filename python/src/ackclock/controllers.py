@@ -108,6 +108,9 @@ class Controller(_ackclock.Controller):
     #: ``ack.packets``. ``rate_samples``: ``ack.rate`` and ``ack.delivery_rate``. The others:
     #: ``received`` of acknowledged packets, and ``ack.ce``.
     needs: ClassVar[Iterable[Need]] = ()
+    #: Whether the controller shapes its window inside a recovery period by itself. Over TCP the
+    #: sender then does not spread the reduction, as with Linux' modules that have `cong_control`.
+    shapes_recovery: ClassVar[bool] = False
 
     def on_ack(self, ack: Ack) -> Literal["delay"] | None:
         """Receive an ACK that newly acknowledges something, after the losses that it revealed.
@@ -234,7 +237,10 @@ def _register(controller: type[Controller]) -> _ackclock.Class:
     doc = (inspect.getdoc(controller) or "").split("\n")[0] or "A class of Python."
     parameters = list(_parameters(controller))
     variables = list(controller.variables.items())
-    return _ackclock.Class(controller, name, doc, methods, parameters, variables, interval, needs)
+    shapes = controller.shapes_recovery
+    return _ackclock.Class(
+        controller, name, doc, methods, parameters, variables, interval, needs, shapes
+    )
 
 
 def _parameters(controller: type[Controller]) -> Iterable[tuple[str, str, Any, Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from . import _ackclock
+from . import _ackclock, _toml
 from .controllers import Controller, Used, registered
 from .errors import AckclockError, ExperimentError, NotDeterministicWarning
 from .identity import identity
@@ -38,13 +38,10 @@ class Classes:
             parameters = {key.replace("_", "-"): item for key, item in value.parameters.items()}
             return {"name": self.named(value.controller), **parameters}
         if isinstance(value, Mapping):
-            return {str(key): self.named(item) for key, item in value.items()}
+            return {key: self.named(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.named(item) for item in value]
-        if isinstance(value, os.PathLike):
-            return os.fspath(value)
-        # Numbers of other libraries, such as numpy.
-        return value.item() if hasattr(value, "item") and not isinstance(value, type) else value
+        return value
 
     def _name(self, controller: type[Controller]) -> str:
         name = registered(controller).name
@@ -91,21 +88,21 @@ class Experiment:
     ) -> None:
         self._classes = Classes()
         self._controllers: tuple[str, ...] = ()
-        self._changes: tuple[tuple[str, Any], ...] = ()
-        self._content: str | dict[str, Any]
+        self._changes: tuple[tuple[str, str], ...] = ()
+        self._has_lines = not isinstance(source, Mapping)
         if isinstance(source, Mapping):
-            self._content = self._classes.named(source)
+            self._text = _toml.text(self._classes.named(source))
             self._file = "experiment"
             self._name = name or _slug(str(source.get("title", "experiment")))
         elif isinstance(source, str) and "\n" in source:
-            self._content, self._file, self._name = source, "experiment.toml", name or "experiment"
+            self._text, self._file, self._name = source, "experiment.toml", name or "experiment"
         else:
             found = _ackclock.resolve(os.fspath(source))
             if len(found) > 1:
                 names = ", ".join(name for name, _, _ in found[:8])
                 message = f"{source} names {len(found)} experiments: {names}; name one of them"
                 raise ExperimentError(message)
-            self._name, file, self._content = found[0]
+            self._name, file, self._text = found[0]
             self._name, self._file = name or self._name, str(file)
         self._inner = self._read()
 
@@ -113,7 +110,8 @@ class Experiment:
         return _ackclock.Experiment(
             self._name,
             self._file,
-            self._content,
+            self._text,
+            self._has_lines,
             list(self._changes),
             list(self._controllers),
             self._classes.registered(),
@@ -147,18 +145,22 @@ class Experiment:
         """
         changes = key if isinstance(key, Mapping) else {key: value}
         copy = self._copy()
-        named = tuple((key, copy._classes.named(value)) for key, value in changes.items())
-        copy._changes = (*self._changes, *named)
+        for key, value in changes.items():
+            named = copy._classes.named(value)
+            # A text is read as with --set: as TOML, or else as it is.
+            word = named if isinstance(named, str) else _toml.inline(named)
+            copy._changes = (*copy._changes, (key, word))
         copy._inner = copy._read()
         return copy
 
-    def with_controllers(self, *controllers: str | type[Controller]) -> Experiment:
+    def with_controllers(self, *controllers: str | type[Controller] | Used) -> Experiment:
         """Return the experiment with these controllers in place of those that it varies.
 
         The claims of the source are then judged for each of them.
         """
         copy = self._copy()
-        copy._controllers = tuple(copy._classes.named(controller) for controller in controllers)
+        named = (copy._classes.named(controller) for controller in controllers)
+        copy._controllers = tuple(n if isinstance(n, str) else _toml.inline(n) for n in named)
         copy._inner = copy._read()
         return copy
 
@@ -178,7 +180,7 @@ class Experiment:
         return self._inner.cases
 
     def to_toml(self) -> str:
-        """Return it as a file for the command."""
+        """Return it as a file for the command, without comments. Paths are relative to its file."""
         return self._inner.toml
 
     def plan(self) -> Table:

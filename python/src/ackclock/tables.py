@@ -59,7 +59,8 @@ class Table:
     @property
     def keys(self) -> list[str]:
         """Columns that are keys of the experiment, which vary or were set."""
-        return list(self._inner.metadata("role"))
+        roles = self._inner.metadata("role")
+        return [name for name in self.columns if name in roles]
 
     def __len__(self) -> int:
         return len(self._inner)

@@ -1,6 +1,5 @@
 //! Questions, and the command.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use ackclock::Answered;
@@ -53,16 +52,8 @@ pub(crate) fn plain(text: &str) -> String {
     error::plain(text)
 }
 
-/// Returns a dict as a table of TOML in one line.
+/// Runs the command. Returns its exit status.
 #[pyfunction]
-pub(crate) fn inline(values: &Bound<'_, PyAny>) -> PyResult<String> {
-    let table: toml::Table = pythonize::depythonize(values)?;
-    Ok(toml::Value::Table(table).to_string())
-}
-
-/// Runs the command. Returns its exit status. `file` is that of this module.
-#[pyfunction]
-pub(crate) fn command(py: Python<'_>, arguments: Vec<String>, file: PathBuf) -> u8 {
-    ackclock::set_file(file);
+pub(crate) fn command(py: Python<'_>, arguments: Vec<String>) -> u8 {
     py.detach(|| ackclock::main_from(arguments))
 }

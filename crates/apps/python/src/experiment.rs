@@ -50,34 +50,28 @@ struct Settings {
 
 #[pymethods]
 impl Experiment {
-    /// Reads an experiment: the text of a file or values with the same keys. `changes` replace keys,
-    /// and `controllers` those of the flows.
+    /// Reads the text of an experiment. `changes` replace keys, and `controllers` those of the flows.
+    /// Lines of a text that nobody has seen are not told.
     #[new]
     fn new(
         py: Python<'_>,
         name: &str,
         file: PathBuf,
-        content: &Bound<'_, PyAny>,
-        changes: Vec<(String, Bound<'_, PyAny>)>,
+        text: &str,
+        has_lines: bool,
+        changes: Vec<(String, String)>,
         controllers: Vec<String>,
         classes: Vec<Py<Class>>,
         identity: Option<String>,
     ) -> PyResult<Self> {
         let classes = Classes::new(&classes, identity);
-        let is_text = content.is_instance_of::<pyo3::types::PyString>();
-        let text = if is_text { content.extract()? } else { text_of(py, content)? };
-        let parsed = File::parse_with(&classes.registry, name, &file, &text);
-        // Lines of a text that nobody has seen help nobody.
-        let parsed = parsed.map_err(|all| if is_text { all } else { all.without_lines() });
+        let parsed = File::parse_with(&classes.registry, name, &file, text);
+        let parsed = parsed.map_err(|all| if has_lines { all } else { all.without_lines() });
         let mut file = parsed.map_err(|all| error::diagnostics(py, &all))?;
         if !controllers.is_empty() {
             file = file.with_controllers(&controllers).map_err(|why| error::diagnostics(py, &why.into()))?;
         }
         if !changes.is_empty() {
-            let changes: Vec<_> = changes
-                .into_iter()
-                .map(|(key, value)| Ok((key, value_of(py, &value)?)))
-                .collect::<PyResult<_>>()?;
             file = file.with_overrides(&changes, false).map_err(|why| error::diagnostics(py, &why.into()))?;
         }
         Ok(Self { file, classes })
@@ -96,7 +90,7 @@ impl Experiment {
     /// The file as it was written, with changes.
     #[getter]
     fn toml(&self) -> String {
-        self.file.as_written().to_string()
+        self.file.to_text()
     }
 
     /// Variant and row of each case.
@@ -192,20 +186,4 @@ fn options(session: &ackclock::Session<'_>, settings: &Settings) -> Result<Optio
         (None, None) => Selection::All,
     };
     Ok(Options { fresh: *fresh, qlog, pcap: *pcap, runs, ..options })
-}
-
-/// Returns the text of an experiment that is given as values.
-fn text_of(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<String> {
-    let table: toml::Table = pythonize::depythonize(values)?;
-    toml::to_string(&table).map_err(|why| error::other(py, why))
-}
-
-/// Returns a value as `--set` takes it. Texts are read as there: TOML, or else text.
-fn value_of(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    if let Ok(text) = value.extract() {
-        return Ok(text);
-    }
-    let value: toml::Value = pythonize::depythonize(value)?;
-    let text = toml::Value::to_string(&value);
-    if text.is_empty() { Err(error::other(py, "an empty value")) } else { Ok(text) }
 }

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _ackclock {
     #[pymodule_export]
-    use crate::answer::{Answer, ask, command, inline, plain};
+    use crate::answer::{Answer, ask, command, plain};
     #[pymodule_export]
     use crate::controller::conformance::conformance;
     #[pymodule_export]
@@ -39,12 +39,16 @@ mod _ackclock {
     #[pymodule_export]
     use crate::table::Table;
 
-    use pyo3::types::PyModuleMethods;
+    use pyo3::types::{PyAnyMethods, PyModuleMethods};
 
     use super::{Bound, PyModule, PyResult};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // Results of a changed program are not those of its commit: this file is the program.
+        if let Ok(file) = module.getattr("__spec__").and_then(|spec| spec.getattr("origin")?.extract()) {
+            ackclock::set_file(file);
+        }
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -288,6 +288,10 @@ impl Contract for Bridge {
         self.shape.needs
     }
 
+    fn shapes_recovery(&self) -> bool {
+        self.shape.shapes_recovery
+    }
+
     fn control(&self) -> Control {
         self.control
     }

@@ -43,10 +43,12 @@ impl Class {
         variables: Vec<(String, String)>,
         interval: Option<&str>,
         needs: BTreeSet<String>,
+        shapes_recovery: bool,
     ) -> PyResult<Self> {
-        let interval = interval.map(str::parse::<Duration>).transpose().map_err(PyValueError::new_err)?;
+        let wrong = |why| PyValueError::new_err(format!("{name}.interval: {why}"));
+        let interval = interval.map(str::parse::<Duration>).transpose().map_err(wrong)?;
         if interval.is_some_and(|interval| interval == Duration::ZERO) {
-            return Err(PyValueError::new_err("interval: must be longer than 0 s"));
+            return Err(wrong("must be longer than 0 s".to_owned()));
         }
         let variable = |(name, unit): (String, String)| Variable {
             name: Box::leak(name.into()),
@@ -65,6 +67,7 @@ impl Class {
             variables: variables.clone(),
             packets: needs.contains("packets"),
             rate_samples,
+            shapes_recovery,
             needs: Needs {
                 receive_times: needs.contains("receive_times"),
                 every_receive_time: needs.contains("every_receive_time"),

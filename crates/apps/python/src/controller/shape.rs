@@ -18,6 +18,7 @@ pub(crate) struct Shape {
     pub(crate) interval: Option<Duration>,
     pub(crate) packets: bool,
     pub(crate) rate_samples: bool,
+    pub(crate) shapes_recovery: bool,
     pub(crate) needs: Needs,
 }
 

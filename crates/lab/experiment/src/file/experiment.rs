@@ -216,6 +216,12 @@ impl Experiment {
         self.for_here(&self.document)
     }
 
+    /// Returns the file as it was written, without comments and with changes. Keys keep their order,
+    /// and paths are relative to the file.
+    pub fn to_text(&self) -> String {
+        self.document.to_text()
+    }
+
     fn for_here(&self, document: &Node) -> toml::Table {
         let mut value = document.to_toml();
         trace::from_here(&self.file, &mut value);

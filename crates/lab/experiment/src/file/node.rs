@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -56,6 +57,18 @@ pub(crate) enum Value {
     Table(Vec<Entry>),
     /// A removed element of a list, kept so that later elements keep their numbers.
     Gone,
+}
+
+/// Writes the value without origins.
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match &self.value {
+            Value::Leaf(leaf) => leaf.serialize(to),
+            Value::Array(list) => to.collect_seq(list.iter().filter(|node| !node.is_gone())),
+            Value::Gone => to.collect_seq(<[(); 0]>::default()),
+            Value::Table(entries) => to.collect_map(entries.iter().map(|entry| (&entry.key, &entry.node))),
+        }
+    }
 }
 
 /// A key with its value.
@@ -273,6 +286,12 @@ impl Node {
             leaf => Value::Leaf(leaf),
         };
         Self { at: at.clone(), value }
+    }
+
+    /// Returns a document as a file, with keys in their order.
+    pub(crate) fn to_text(&self) -> String {
+        // A document that was parsed has no value that TOML lacks.
+        toml::to_string(self).unwrap_or_default()
     }
 
     /// Returns the value without origins.
