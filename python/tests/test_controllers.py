@@ -350,8 +350,8 @@ def test_classes_that_are_no_controllers(small: Dict) -> None:
         use({**handler, "needs": ("money",)})
     with pytest.raises(TypeError, match="gain needs a default"):
         use({**handler, "__init__": lambda self, path, gain: None})
+    two = [type("Odd", (ac.Controller,), handler) for _ in range(2)]
     with pytest.raises(ValueError, match="two controllers have the name Odd"):
-        two = [type("Odd", (ac.Controller,), handler) for _ in range(2)]
         ac.Experiment({**small, "flow": [{"controller": one} for one in two]})
 
 

@@ -82,7 +82,7 @@ def test_changes(small: Dict) -> None:
     assert study.simulate().metrics["goodput"] < 10 < faster.simulate().metrics["goodput"]
     assert len(faster.plan()) == 2
     assert faster.plan()["duration_s"] == [3.0, 3.0]
-    with pytest.raises(ac.ExperimentError, match="link.quue"):
+    with pytest.raises(ac.ExperimentError, match=r"link\.quue"):
         study.set("link.quue", "1 BDP")
     with pytest.raises(ac.ExperimentError):
         study.set("duration", {"x": 1})
@@ -135,9 +135,9 @@ def test_results(small: Dict, tmp_path: Path) -> None:
     assert study.run(tmp_path).path == results.path
     assert digests(results.path) == before
     (results.path / "runs.csv").write_text("damaged")
-    with pytest.raises(OSError, match="runs.csv"):
+    with pytest.raises(OSError, match=r"runs\.csv"):
         ac.read(results.path)
-    with pytest.raises(OSError, match="no such|No such"):
+    with pytest.raises(OSError, match=r"no such|No such"):
         ac.read(tmp_path / "none")
 
 
