@@ -140,7 +140,7 @@ impl Results {
         };
         vec![
             text("claim", claims.iter().map(|claim| claim.says.clone()).collect()),
-            text("verdict", claims.iter().map(|claim| verdict(claim)).collect()),
+            text("verdict", claims.iter().map(verdict).collect()),
             text("reason", claims.iter().map(|claim| claim.reason.clone().unwrap_or_default()).collect()),
         ]
     }

@@ -1,6 +1,6 @@
 //! Tables that any Arrow library of Python reads without a copy, by the Arrow PyCapsule interface.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -10,7 +10,7 @@ use arrow_array::{
     Array, ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Metadata, Schema};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
@@ -104,7 +104,7 @@ fn array(named: Named) -> (Field, ArrayRef) {
     let metadata = [("unit", unit), ("description", description), ("role", role.to_owned())];
     let metadata = metadata.into_iter().filter(|(_, text)| !text.is_empty());
     let field = Field::new(name, array.data_type().clone(), true);
-    let metadata: HashMap<String, String> = metadata.map(|(key, text)| (key.to_owned(), text)).collect();
+    let metadata: Metadata = metadata.collect();
     (field.with_metadata(metadata), array)
 }
 

@@ -33,7 +33,6 @@ pub(crate) struct Class {
 #[pymethods]
 impl Class {
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "the package alone calls it")]
     fn new(
         class: Py<PyAny>,
         name: &str,

@@ -1,0 +1,67 @@
+"""The notebooks run, and their pages in the book show what they print.
+
+BLESS=1 writes the pages anew, and the charts if vl-convert-python is installed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+nbclient = pytest.importorskip("nbclient")
+nbformat = pytest.importorskip("nbformat")
+for needed in ("ipykernel", "altair", "polars"):
+    pytest.importorskip(needed)
+
+HERE = Path(__file__).resolve().parents[1] / "notebooks"
+BOOK = Path(__file__).resolve().parents[2] / "docs" / "src" / "notebooks"
+NOTEBOOKS = sorted(HERE.glob("*.ipynb"))
+
+
+def page(notebook: Any, name: str) -> tuple[str, list[dict[str, Any]]]:
+    """Return a notebook as Markdown, and its charts."""
+    parts, charts = [], []
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            parts.append(cell.source)
+            continue
+        parts.append(f"```python\n{cell.source}\n```")
+        for output in cell.outputs:
+            data = output.get("data", {})
+            chart = next((data[kind] for kind in data if "vegalite" in kind), None)
+            if chart is not None:
+                charts.append(chart)
+                parts.append(f"![chart]({name}-{len(charts)}.svg)")
+                continue
+            text = output.get("text") or data.get("text/plain", "")
+            parts.append("```text\n" + text.strip("\n").replace(os.getcwd(), ".") + "\n```")
+    parts.append(f"The notebook: `python/notebooks/{name}.ipynb`.")
+    return re.sub(r"[ \t]+\n", "\n", "\n\n".join(parts)) + "\n", charts
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if path.stem == "learning":
+        pytest.importorskip("gymnasium")
+    monkeypatch.chdir(tmp_path)
+    notebook = nbformat.read(path, as_version=4)
+    nbclient.NotebookClient(notebook, timeout=900, resources={"metadata": {"path": tmp_path}}).execute()
+    text, charts = page(notebook, path.stem)
+    for chart in charts:
+        assert len(json.dumps(chart)) < 1_000_000
+    file = BOOK / f"{path.stem}.md"
+    if os.environ.get("BLESS"):
+        BOOK.mkdir(exist_ok=True)
+        file.write_text(text)
+        if importlib.util.find_spec("vl_convert"):
+            import vl_convert
+
+            for number, chart in enumerate(charts, 1):
+                (BOOK / f"{path.stem}-{number}.svg").write_text(vl_convert.vegalite_to_svg(chart))
+    assert file.read_text() == text
