@@ -23,6 +23,7 @@ use pyo3::prelude::*;
 mod _ackclock {
     #[pymodule_export]
     use crate::answer::{Answer, ask, command, plain};
+    #[cfg(feature = "conformance")]
     #[pymodule_export]
     use crate::controller::conformance::conformance;
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Controllers that are classes of Python.
 
 mod bridge;
+#[cfg(feature = "conformance")]
 pub(crate) mod conformance;
 pub(crate) mod entry;
 pub(crate) mod host;
