@@ -5,11 +5,11 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use rayon::ThreadPool;
+use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuildError};
 use scenario::Watch;
 use study::{Progress, State};
 
@@ -78,12 +78,10 @@ impl<'py> Manner<'py> {
         host: &Arc<Host>,
         work: impl FnOnce(&Call) -> R + Send,
     ) -> PyResult<R> {
-        let jobs = self.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get));
-        let of_threads = Arc::clone(host);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.clamp(1, MOST_JOBS));
-        let pool = pool.start_handler(move |_| of_threads.enter()).build();
-        let pool = Arc::new(pool.map_err(|why| error::other(py, why))?);
-        let call = Call { pool, watch: Watch::default(), shown: Shown::default() };
+        let threads = Mutex::new(Vec::new());
+        let jobs = self.jobs;
+        let pool = py.detach(|| pool(jobs, host, &threads)).map_err(|why| error::other(py, why))?;
+        let call = Call { pool: Arc::new(pool), watch: Watch::default(), shown: Shown::default() };
         let result = thread::scope(|scope| {
             let (done, over) = channel::<()>();
             let call = &call;
@@ -94,6 +92,12 @@ impl<'py> Manner<'py> {
             });
             let interrupt = self.attend(py, host, call, over);
             (py.detach(|| worker.join()), interrupt)
+        });
+        // No thread of this call is left when the interpreter ends.
+        py.detach(|| {
+            drop(call);
+            let threads = threads.into_inner().unwrap_or_else(PoisonError::into_inner);
+            threads.into_iter().for_each(|thread| drop(thread.join()));
         });
         match (result, host.take_fault()) {
             ((_, Some(interrupt)), _) => Err(interrupt),
@@ -126,6 +130,27 @@ impl<'py> Manner<'py> {
         }
         interrupt
     }
+}
+
+/// Creates the threads of a call. Each has a state of the interpreter for its whole life, because
+/// one for each call of Python takes 30 us.
+fn pool(
+    jobs: Option<usize>,
+    host: &Arc<Host>,
+    threads: &Mutex<Vec<JoinHandle<()>>>,
+) -> Result<ThreadPool, ThreadPoolBuildError> {
+    let jobs = jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get));
+    let start = |thread: ThreadBuilder| {
+        let host = Arc::clone(host);
+        let run = move || {
+            host.enter();
+            Python::attach(|py| py.detach(|| thread.run()));
+        };
+        let thread = thread::Builder::new().spawn(run)?;
+        threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        Ok(())
+    };
+    rayon::ThreadPoolBuilder::new().num_threads(jobs.clamp(1, MOST_JOBS)).spawn_handler(start).build()
 }
 
 /// Returns the message of a panic.
