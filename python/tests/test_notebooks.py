@@ -43,7 +43,7 @@ def page(notebook: Any, name: str) -> tuple[str, list[dict[str, Any]]]:
                 parts.append(f"![chart]({name}-{len(charts)}.svg)")
                 continue
             text = output.get("text") or data.get("text/plain", "")
-            parts.append("```text\n" + text.strip("\n").replace(os.getcwd(), ".") + "\n```")
+            parts.append("```text\n" + text.strip("\n").replace(str(Path.cwd()), ".") + "\n```")
     parts.append(f"The notebook: `python/notebooks/{name}.ipynb`.")
     return re.sub(r"[ \t]+\n", "\n", "\n\n".join(parts)) + "\n", charts
 
@@ -57,7 +57,9 @@ def test_notebook(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     # Charts as specifications, not as pages.
     renderer = "import altair; _ = altair.renderers.enable('json')"
     notebook.cells.insert(0, nbformat.v4.new_code_cell(renderer))
-    nbclient.NotebookClient(notebook, timeout=900, resources={"metadata": {"path": tmp_path}}).execute()
+    nbclient.NotebookClient(
+        notebook, timeout=900, resources={"metadata": {"path": tmp_path}}
+    ).execute()
     notebook.cells.pop(0)
     text, charts = page(notebook, path.stem)
     for chart in charts:

@@ -17,7 +17,18 @@ PARTS = {
     "Results": ["Results", "Run", "read", "Table"],
     "Questions": ["compare", "conform", "diff", "analyse", "replay", "Answer"],
     "Controllers": ["Controller", "use", "Used", "Range", "conformance", "Conformance"],
-    "Signals": ["PathInfo", "Ack", "AckedPacket", "RateSample", "Report", "Sent", "Lost", "LostPacket", "Congestion", "Idle"],
+    "Signals": [
+        "PathInfo",
+        "Ack",
+        "AckedPacket",
+        "RateSample",
+        "Report",
+        "Sent",
+        "Lost",
+        "LostPacket",
+        "Congestion",
+        "Idle",
+    ],
     "Sweeps": ["sweep", "RayExecutor"],
     "Errors": ["AckclockError", "ExperimentError", "Problem", "NotDeterministicWarning"],
 }
@@ -54,7 +65,13 @@ def prose(text: str) -> list[str]:
         elif item and not in_code:
             lines.append(f"* `{item[1]}`: {item[2]}")
         else:
-            lines.append(line if in_code else line.strip() if not line.startswith("        ") else "  " + line.strip())
+            lines.append(
+                line
+                if in_code
+                else line.strip()
+                if not line.startswith("        ")
+                else "  " + line.strip()
+            )
     return lines + (["```"] if in_code else [])
 
 
@@ -75,7 +92,13 @@ def members(given: Any) -> list[tuple[str, Any]]:
 
 
 def test_reference() -> None:
-    lines = ["# Python", "", "All names of the package `ackclock`, from its docstrings. Times are seconds, sizes", "bytes, rates bit/s, unless a name says otherwise.", ""]
+    lines = [
+        "# Python",
+        "",
+        "All names of the package `ackclock`, from its docstrings. Times are seconds, sizes",
+        "bytes, rates bit/s, unless a name says otherwise.",
+        "",
+    ]
     for part, names in PARTS.items():
         lines += [f"## {part}", ""]
         for name in names:
@@ -85,7 +108,12 @@ def test_reference() -> None:
                 lines += fields(given)
             elif inspect.isclass(given) and not issubclass(given, (Exception, dict)):
                 for member, function in members(given):
-                    summary = (inspect.getdoc(function) or "").replace("``", "`").split("\n\n")[0].replace("\n", " ")
+                    summary = (
+                        (inspect.getdoc(function) or "")
+                        .replace("``", "`")
+                        .split("\n\n")[0]
+                        .replace("\n", " ")
+                    )
                     lines.append(f"* `{name}.{member}`: {summary}")
                 lines.append("")
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import AckclockError
@@ -63,8 +63,10 @@ def thinned(
         yield from sorted(ends)
 
 
-def of_series(table: Table, columns: Sequence[str]) -> altair.VConcatChart:
-    """Draw columns over time, one below the other."""
+def of_series(
+    table: Table, columns: Sequence[str], names: Mapping[int, str]
+) -> altair.VConcatChart:
+    """Draw columns over time, one below the other. The legend has the names of the flows."""
     alt = _altair()
     if not len(table):
         message = "no time series: set `series`, as in study.set('series', '100 ms')"
@@ -82,7 +84,7 @@ def of_series(table: Table, columns: Sequence[str]) -> altair.VConcatChart:
         for flow in kinds:
             own = [i for i, f in enumerate(flows) if f == flow]
             line = thinned([times[i] for i in own], [values[i] for i in own], most)
-            rows += [{"time": time, "value": value, "flow": str(flow)} for time, value in line]
+            rows += [{"time": time, "value": value, "flow": names[flow]} for time, value in line]
         last = column == columns[-1]
         charts.append(
             alt.Chart(alt.Data(values=rows), width=_WIDTH, height=_HEIGHT)
@@ -90,7 +92,7 @@ def of_series(table: Table, columns: Sequence[str]) -> altair.VConcatChart:
             .encode(
                 alt.X("time:Q", title="time [s]" if last else None),
                 alt.Y("value:Q", title=_title(table, column)),
-                alt.Color("flow:N", title="flow"),
+                alt.Color("flow:N", title=None, sort=None),
             )
         )
     chart: altair.VConcatChart = alt.vconcat(*charts)

@@ -150,9 +150,12 @@ class Run(Results):
         Args:
             columns: names of columns; by default the window, the smoothed RTT and the goodput.
         """
-        return plots.of_series(
-            self.series, columns or ("cwnd_bytes", "smoothed_rtt_ms", "goodput_mbit_s")
-        )
+        labels = self.flows["label"]
+        names = {
+            flow: f"{flow} {label}" for flow, label in zip(self.flows["flow"], labels, strict=True)
+        }
+        shown = columns or ("cwnd_bytes", "smoothed_rtt_ms", "goodput_mbit_s")
+        return plots.of_series(self.series, shown, names)
 
     def __repr__(self) -> str:
         return f"<ackclock.Run of {self.name}>"
