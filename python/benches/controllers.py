@@ -2,7 +2,7 @@
 
     python benches/controllers.py [ROUNDS]
 
-Prints the least of all rounds: time per call of Python beyond the run in Rust, and the ratio of runs.
+Prints the least of all rounds: time per call of Python beyond the run in Rust, and the ratio.
 """
 
 from __future__ import annotations
