@@ -13,6 +13,7 @@ True
 from __future__ import annotations
 
 import json as _json
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _ackclock
@@ -40,6 +41,10 @@ from .errors import AckclockError, ExperimentError, NotDeterministicWarning, Pro
 from .experiment import Experiment, controllers, experiments, metrics, networks
 from .results import Results, Run, read
 from .tables import Table
+
+if _TYPE_CHECKING:
+    from .sweeps import RayExecutor as RayExecutor
+    from .sweeps import sweep as sweep
 
 __all__ = [
     "Ack",

@@ -254,6 +254,8 @@ def _parameters(controller: type[Controller]) -> Iterable[tuple[str, str, Any, A
     except NameError as why:
         message = f"{controller.__name__}.__init__: its annotations cannot be read: {why}"
         raise TypeError(message) from why
+    # A class that travels by value leaves behind the names that only annotations use.
+    init.__annotations__ = hints
     for parameter in listed:
         where = f"{controller.__name__}.__init__: {parameter.name}"
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):

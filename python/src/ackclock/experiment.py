@@ -20,6 +20,9 @@ from .tables import Table
 
 World = Literal["sim", "stack", "wire", "kernel"]
 
+#: Beginning of an identity that nobody else has.
+_UNKNOWN = "unknown "
+
 #: Identities of controllers whose first case has been run twice.
 _tried: set[str] = set()
 
@@ -58,7 +61,7 @@ class Classes:
         """Return what identifies the classes: a new word each time if that cannot be known."""
         if not self.by_name:
             return None
-        return identity(self.by_name.values()) or f"unknown {uuid.uuid4().hex}"
+        return identity(self.by_name.values()) or f"{_UNKNOWN}{uuid.uuid4().hex}"
 
 
 class Experiment:
@@ -106,7 +109,8 @@ class Experiment:
             self._name, self._file = name or self._name, str(file)
         self._inner = self._read()
 
-    def _read(self) -> _ackclock.Experiment:
+    def _read(self, known: str | None = None) -> _ackclock.Experiment:
+        self._identity = known or self._classes.identity()
         return _ackclock.Experiment(
             self._name,
             self._file,
@@ -115,7 +119,7 @@ class Experiment:
             list(self._changes),
             list(self._controllers),
             self._classes.registered(),
-            self._classes.identity(),
+            self._identity,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -126,6 +130,19 @@ class Experiment:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._inner = self._read()
+
+    def _agree(self, identity: str | None, where: str) -> None:
+        """Take the identity that the controllers have elsewhere, unless they are others here."""
+        if identity == self._identity:
+            return
+        unknown = any(str(word).startswith(_UNKNOWN) for word in (identity, self._identity))
+        if not unknown:
+            names = ", ".join(self._classes.by_name)
+            message = (
+                f"{names}: the source of a controller, of what it uses, or Python differs {where}"
+            )
+            raise AckclockError(message)
+        self._inner = self._read(identity)
 
     def _copy(self) -> Experiment:
         copy = object.__new__(type(self))
@@ -262,6 +279,14 @@ class Experiment:
         _, done, all_runs = self._inner.run(settings, jobs, None)
         return done, all_runs
 
+    def _found(self, out: str | os.PathLike[str]) -> tuple[Path | None, int, int]:
+        """Look for runs without making any, and complete the results if none is missing.
+
+        Returns:
+            The folder of complete results, the number of runs that are there, and of all.
+        """
+        return self._inner.run(_settings(out, runs=()), None, None)
+
     def _check_determinism(self) -> None:
         """Run the first case twice if a controller is new here, and warn if the two differ."""
         for controller in self._classes.by_name.values():
@@ -299,6 +324,7 @@ def _settings(
     qlog: str | None = None,
     pcap: bool = False,
     shard: str | None = None,
+    runs: Iterable[int] | None = None,
 ) -> dict[str, Any]:
     """Return the settings of a study as the extension module takes them."""
     return {
@@ -309,7 +335,7 @@ def _settings(
         "qlog": qlog,
         "pcap": pcap,
         "shard": shard,
-        "runs": None,
+        "runs": None if runs is None else set(runs),
     }
 
 

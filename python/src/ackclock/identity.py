@@ -107,12 +107,13 @@ class _Digest:
                 self.add(function.__globals__[name])
 
     def _class(self, given: type) -> None:
-        if _is_of_library(given.__module__) or given.__module__.split(".")[0] == "ackclock":
+        if _is_of_library(given.__module__):
             self._installed(given.__module__, given.__qualname__)
             return
         self._put("class", given.__qualname__)
         self.add(given.__bases__)
-        for name, value in given.__dict__.items():
+        # Classes that travel by value have another order.
+        for name, value in sorted(given.__dict__.items()):
             if name not in _IGNORED and not isinstance(value, types.GetSetDescriptorType):
                 self._put("attribute", name)
                 self.add(value)
@@ -176,8 +177,12 @@ def _is_elsewhere(value: object, module: types.ModuleType) -> bool:
 
 
 def _is_of_library(name: str) -> bool:
-    """Report whether a module belongs to the standard library or to an installed package."""
-    if name.split(".")[0] in sys.stdlib_module_names and name != "__main__":
+    """Report whether a module belongs to the standard library, an installed package or this one."""
+    package = name.split(".")[0]
+    if package in ("__main__", "__mp_main__"):
+        # On a worker, its file is that of another program.
+        return False
+    if package == "ackclock" or package in sys.stdlib_module_names:
         return True
     file = getattr(sys.modules.get(name), "__file__", None)
     if file is None:
