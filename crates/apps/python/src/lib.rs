@@ -8,6 +8,7 @@
 mod answer;
 mod call;
 mod controller;
+mod env;
 mod error;
 mod experiment;
 mod list;
@@ -36,6 +37,10 @@ mod _ackclock {
     use crate::controller::signals::{
         Ack, AckedPacket, Congestion, Idle, Lost, LostPacket, PathInfo, RateSample, Sent,
     };
+    #[pymodule_export]
+    use crate::env::Episodes;
+    #[pymodule_export]
+    use crate::env::view::View;
     #[pymodule_export]
     use crate::experiment::{Experiment, resolve};
     #[pymodule_export]

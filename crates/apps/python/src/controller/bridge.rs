@@ -14,7 +14,7 @@ use units::Time;
 
 use crate::controller::host::Host;
 use crate::controller::object::Controller;
-use crate::controller::report::Sums;
+use crate::controller::report::{Sums, next_report};
 use crate::controller::shape::Shape;
 use crate::controller::signals;
 
@@ -65,6 +65,7 @@ pub(crate) struct Bridge {
     sums: Sums,
     /// Time of the next report.
     report_at: Time,
+    has_sent: bool,
     control: Control,
     failed: bool,
 }
@@ -108,6 +109,7 @@ impl Bridge {
             host: Arc::clone(host),
             sums: Sums::default(),
             report_at: shape.interval.map_or(Time::NEVER, |interval| Time::ZERO + interval),
+            has_sent: false,
             control: Control::window(0),
             failed: false,
         };
@@ -172,6 +174,16 @@ impl Bridge {
         })
     }
 
+    /// Begins the first report of a flow, which may have started late.
+    fn begin_reports(&mut self, now: Time) {
+        self.has_sent = true;
+        self.sums.take(now);
+        if let Some(interval) = self.shape.interval {
+            self.report_at = next_report(now, interval);
+            Python::attach(|py| self.read(py));
+        }
+    }
+
     fn has_reports(&self) -> bool {
         self.methods.on_round.is_some() || self.methods.on_interval.is_some()
     }
@@ -204,7 +216,8 @@ impl CloneController for Bridge {
         });
         match copied {
             Ok(copy) => {
-                Box::new(Self { sums: self.sums, report_at: self.report_at, failed: self.failed, ..copy })
+                let Self { sums, report_at, has_sent, control, failed, .. } = *self;
+                Box::new(Self { sums, report_at, has_sent, control, failed, ..copy })
             }
             Err(why) => failed(&self.host, why),
         }
@@ -214,6 +227,9 @@ impl CloneController for Bridge {
 impl Contract for Bridge {
     fn on_sent(&mut self, sent: &Sent) {
         if self.has_reports() {
+            if !self.has_sent {
+                self.begin_reports(sent.now);
+            }
             self.sums.add_sent(sent);
         }
         self.tell::<_, signals::Sent>(|methods| &methods.on_sent, sent);
@@ -259,7 +275,7 @@ impl Contract for Bridge {
 
     fn on_timer(&mut self, now: Time) {
         let report = (now >= self.report_at).then(|| {
-            self.report_at = self.shape.interval.map_or(Time::NEVER, |interval| now + interval);
+            self.report_at = self.shape.interval.map_or(Time::NEVER, |interval| next_report(now, interval));
             self.sums.take(now)
         });
         self.call(|py, bridge| {

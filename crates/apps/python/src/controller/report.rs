@@ -37,6 +37,18 @@ pub(crate) struct Report {
     pub(crate) app_limited: bool,
 }
 
+impl Report {
+    /// Returns the acknowledged bit/s.
+    pub(crate) fn throughput(&self) -> f64 {
+        if self.duration > 0.0 { 8.0 * self.acked as f64 / self.duration } else { 0.0 }
+    }
+}
+
+/// Returns the end of the interval after this time. Intervals begin at the start of the run.
+pub(crate) fn next_report(now: Time, interval: Duration) -> Time {
+    Time(now.0 - now.0 % interval.0) + interval
+}
+
 /// Sums of a report that is not over.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sums {
