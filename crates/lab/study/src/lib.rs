@@ -94,7 +94,7 @@ fn attempt(
     let progress = Tracker::new(name, (simulated.len() + measured.len(), total), shown, watch);
     let done = progress.during(|| {
         let mut done = simulate(&simulated, &progress)?;
-        done.extend(measure(&measured, &progress)?);
+        done.extend(measure(&measured, options, &progress)?);
         Ok(done)
     });
     let mut done = done.map_err(|failure| {
@@ -181,9 +181,10 @@ fn push<T>(list: &Mutex<Vec<T>>, item: Option<T>) {
 
 /// Makes the measurements one after the other, after all simulations: next to those no run in real
 /// time would be valid.
-fn measure(jobs: &[Todo<'_>], progress: &Tracker<'_>) -> Result<Complete, Failure> {
+fn measure(jobs: &[Todo<'_>], options: &Options, progress: &Tracker<'_>) -> Result<Complete, Failure> {
     let mut complete = Vec::new();
-    let missing: Vec<bool> = jobs.iter().map(|todo| !todo.plan.has(todo.number)).collect();
+    let is_missing = |todo: &Todo<'_>| options.runs.has(todo.number) && !todo.plan.has(todo.number);
+    let missing: Vec<bool> = jobs.iter().map(is_missing).collect();
     if !jobs.is_empty() {
         let left = || jobs.iter().zip(&missing).filter(|(_, missing)| **missing);
         let time = Duration(left().map(|(todo, _)| todo.work.time).sum());
@@ -195,7 +196,7 @@ fn measure(jobs: &[Todo<'_>], progress: &Tracker<'_>) -> Result<Complete, Failur
             progress.shown.measuring(&format!("{variant} {row} run {}", job.repetition));
         }
         let done = plan.run(progress).measure(*number, job)?;
-        complete.extend(plan.over(*number, Some(done)).transpose()?.map(|study| (*at, study)));
+        complete.extend(plan.over(*number, done).transpose()?.map(|study| (*at, study)));
     }
     Ok(complete)
 }

@@ -48,10 +48,11 @@ impl Run<'_> {
     }
 
     /// Makes the run with this number in real time, unless it exists already. Only its last try is
-    /// recorded.
-    pub(crate) fn measure(&self, number: usize, job: &Job<'_>) -> Result<Done, Failure> {
+    /// recorded. Returns `None` if it belongs to another part.
+    pub(crate) fn measure(&self, number: usize, job: &Job<'_>) -> Result<Option<Done>, Failure> {
         let scenario = job.scenario(self.exp, self.options);
-        if let Some(known) = self.runs.load(number) {
+        let known = self.runs.load(number);
+        if known.is_some() || !self.options.runs.has(number) {
             return Ok(self.progress.run(work(&scenario), |_| known));
         }
         self.progress.check_stop()?;
@@ -72,7 +73,7 @@ impl Run<'_> {
         let done = self.done(job, &scenario, &ran.outcome, (world, recorded));
         let done = Done { audit, exchanges, ..done };
         self.runs.keep(number, &done).map_err(|e| self.store(e))?;
-        Ok(done)
+        Ok(Some(done))
     }
 
     fn done(

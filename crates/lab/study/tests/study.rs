@@ -310,6 +310,33 @@ fn two_at_once_compute_anew() {
     assert_eq!(left.len(), 1, "{left:?}");
 }
 
+/// A part makes its own measurements only.
+#[test]
+fn measurements_in_parts() {
+    let (out, runs) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU32::new(1)));
+    let (watch, settings) = (Arc::new(Watch::default()), Arc::new(Mutex::new(Some("a"))));
+    let world = Stopping { runs: Arc::clone(&runs), watch: Arc::clone(&watch), settings };
+    let options = options(out.path(), "a");
+    let places = options.places.clone().with(HERE, world);
+    let text = FILE.replace("repetitions = 2", "repetitions = 4");
+    let exp = parsed(&text);
+    let part = |shard: &str| {
+        let options = Options {
+            runs: Selection::Shard(shard.parse().unwrap()),
+            world: HERE,
+            backends: vec![HERE],
+            places: places.clone(),
+            ..options.clone()
+        };
+        let before = runs.load(Ordering::Relaxed);
+        let study = experiment(&exp, &options, &Silent, &watch).unwrap();
+        (runs.load(Ordering::Relaxed) - before, matches!(study, Study::Complete(..)))
+    };
+    // Four simulations, and four measurements beside them.
+    assert_eq!(part("1/2"), (2, false));
+    assert_eq!(part("2/2"), (2, true));
+}
+
 /// A program may have controllers that are known at run time only. Each file is read with its own.
 #[test]
 fn controllers_of_a_program() {
