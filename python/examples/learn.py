@@ -114,7 +114,7 @@ def classic(controller: Any, seeds: range) -> float:
 
 def main() -> None:
     """Learn, choose a window, judge both."""
-    generations = int(sys.argv[1]) if len(sys.argv) > 1 else 30
+    generations = int(sys.argv[1]) if len(sys.argv) > 1 else 40
     began = time.process_time()
     weights = learn(generations)
     print(f"weights {np.round(weights, 3).tolist()}, {time.process_time() - began:.0f} CPU-s")
