@@ -38,7 +38,7 @@ mod _ackclock {
         Ack, AckedPacket, Congestion, Idle, Lost, LostPacket, PathInfo, RateSample, Sent,
     };
     #[pymodule_export]
-    use crate::env::Episodes;
+    use crate::env::episodes::Episodes;
     #[pymodule_export]
     use crate::env::view::View;
     #[pymodule_export]

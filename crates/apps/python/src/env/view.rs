@@ -6,7 +6,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
 use crate::controller::report::Report;
-use crate::env::bytes;
 
 /// Names of the ratios that an agent sees of an interval, with their smallest and largest values.
 pub(crate) const FEATURES: [(&str, f32, f32); 7] = [
@@ -197,4 +196,18 @@ impl View {
 /// Returns a share, or 0 of nothing.
 fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// Returns numbers as bytes that Python may change.
+pub(crate) fn bytes<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    numbers: &[T],
+    as_bytes: impl Fn(T) -> [u8; N],
+) -> PyResult<Bound<'py, PyByteArray>> {
+    PyByteArray::new_with(py, numbers.len() * N, |out| {
+        for (place, number) in out.as_chunks_mut().0.iter_mut().zip(numbers) {
+            *place = as_bytes(*number);
+        }
+        Ok(())
+    })
 }
