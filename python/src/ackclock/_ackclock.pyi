@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, final
+
+from typing_extensions import disjoint_base
 
 from .progress import Progress
 
 __version__: str
 
+@final
 class Table:
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -18,6 +21,7 @@ class Table:
     def column(self, name: str) -> list[Any]: ...
     def address(self, name: str) -> int: ...
 
+@final
 class PathInfo:
     """Properties of a path that are known before the first packet."""
 
@@ -31,6 +35,7 @@ class PathInfo:
     @property
     def seed(self) -> int: ...
 
+@final
 class AckedPacket:
     """A newly acknowledged packet."""
 
@@ -45,6 +50,7 @@ class AckedPacket:
     @property
     def before_reduction(self) -> bool: ...
 
+@final
 class RateSample:
     """A delivery-rate sample (draft-ietf-ccwg-bbr section 4.1)."""
 
@@ -63,6 +69,7 @@ class RateSample:
     @property
     def lost(self) -> int: ...
 
+@final
 class Ack:
     """An ACK, after the sender has processed it. Bytes, seconds, bit/s."""
 
@@ -109,6 +116,7 @@ class Ack:
     @property
     def packets(self) -> list[AckedPacket] | None: ...
 
+@final
 class Sent:
     """A packet that was sent."""
 
@@ -123,6 +131,7 @@ class Sent:
     @property
     def app_limited(self) -> bool: ...
 
+@final
 class LostPacket:
     """A packet declared lost."""
 
@@ -135,6 +144,7 @@ class LostPacket:
     @property
     def app_limited(self) -> bool: ...
 
+@final
 class Lost:
     """A batch of lost packets."""
 
@@ -151,6 +161,7 @@ class Lost:
     @property
     def bytes_in_flight(self) -> int: ...
 
+@final
 class Congestion:
     """A congestion event."""
 
@@ -165,6 +176,7 @@ class Congestion:
     @property
     def smoothed_rtt(self) -> float: ...
 
+@final
 class Idle:
     """The end of an idle time."""
 
@@ -175,6 +187,7 @@ class Idle:
     @property
     def rto(self) -> float: ...
 
+@final
 class Report:
     """Sums of the signals of a round trip or an interval. Bytes, seconds, bit/s."""
 
@@ -209,6 +222,7 @@ class Report:
     @property
     def app_limited(self) -> bool: ...
 
+@disjoint_base
 class Controller:
     # A float is accepted where an int is read.
     cwnd: float
@@ -219,6 +233,7 @@ class Controller:
 
     def __new__(cls, path: PathInfo | None = None, *args: Any, **parameters: Any) -> Controller: ...
 
+@final
 class Class:
     def __new__(
         cls,
@@ -235,6 +250,7 @@ class Class:
     @property
     def name(self) -> str: ...
 
+@final
 class Experiment:
     def __new__(
         cls,
@@ -265,6 +281,7 @@ class Experiment:
 # Number of an episode, its experiment and case, changes of keys, and the seed.
 _Start: TypeAlias = tuple[int, Experiment, int, list[tuple[str, str]], int]
 
+@final
 class Episodes:
     def __new__(
         cls,
@@ -283,6 +300,7 @@ class Episodes:
     def is_running(self, number: int) -> bool: ...
     def metrics(self, number: int) -> dict[str, float] | None: ...
 
+@final
 class View:
     def __new__(cls, action: str, history: int, mds: int) -> View: ...
     @staticmethod
@@ -295,6 +313,7 @@ class View:
     def pacing_rate(self) -> float | None: ...
     def __deepcopy__(self, memo: Any) -> View: ...
 
+@final
 class Results:
     def __new__(cls, path: Path) -> Results: ...
     @property
@@ -309,6 +328,7 @@ class Results:
     def text(self, details: bool) -> str: ...
     def report(self, folder: Path) -> Path: ...
 
+@final
 class Answer:
     @property
     def text(self) -> str: ...
