@@ -85,8 +85,9 @@ def test_compare_over_networks(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_questions(arguments: Any, keywords: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ac.AckclockError, match=message):
+    with pytest.raises(ac.ExperimentError, match=message) as raised:
         ac.compare(*arguments, **keywords, out=tmp_path)
+    assert raised.value.problems
 
 
 def test_logs(small: dict[str, Any], tmp_path: Path) -> None:
@@ -114,6 +115,7 @@ def test_diff(small: dict[str, Any], tmp_path: Path) -> None:
     answer = ac.diff(tmp_path / "a", tmp_path / "b", fail_if="goodput -3 %")
     assert not answer.passes
     assert ac.diff(tmp_path / "a", tmp_path / "a", fail_if="goodput -3 %").passes
+    assert ac.diff(before, before, fail_if="goodput -3 %").passes
     assert before.name in answer.details
     with pytest.raises(ac.AckclockError, match="no such folder"):
         ac.diff(tmp_path / "a" / "none", tmp_path / "b")

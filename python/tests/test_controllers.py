@@ -408,3 +408,108 @@ def test_copies_and_pickles() -> None:
     )
     again = pickle.loads(pickle.dumps(study.set("link.rate", "2 Mbit/s")))
     assert again.simulate().metrics["goodput"] > 1.5
+
+
+def test_each_new_controller_of_a_study_is_run_twice(small: Dict, tmp_path: Any) -> None:
+    class Second(Lottery):
+        pass
+
+    study = ac.Experiment({**small, "vary": {"flow.controller": ["cubic", Second]}})
+    with pytest.warns(ac.NotDeterministicWarning, match="Second"):
+        study.run(tmp_path)
+
+    class Third(Lottery):
+        pass
+
+    link = "rate=5 Mbit/s rtt=20 ms"
+    with pytest.warns(ac.NotDeterministicWarning, match="Third"):
+        ac.compare("cubic", Third, link=link, time="6 s", repeat=1, out=tmp_path)
+
+
+def test_outputs_that_a_class_hides(small: Dict) -> None:
+    class Hidden(ac.Controller):
+        cwnd = 120_000  # type: ignore[assignment]
+
+        def on_ack(self, ack: ac.Ack) -> None:
+            pass
+
+    with pytest.raises(TypeError, match=r"Hidden\.cwnd is an attribute of the class"):
+        ac.Experiment({**small, "flow": [{"controller": Hidden}]})
+
+
+def test_a_window_that_would_fill_the_memory(small: Dict) -> None:
+    class Doubling(ac.Controller):
+        def on_ack(self, ack: ac.Ack) -> None:
+            self.cwnd *= 2
+
+    with pytest.raises(ValueError, match="cwnd"):
+        ac.Experiment({**small, "flow": [{"controller": Doubling}]}).simulate()
+
+
+def test_runs_inside_a_controller_are_refused(small: Dict) -> None:
+    class Nested(ac.Controller):
+        def on_ack(self, ack: ac.Ack) -> None:
+            ac.Experiment(small).simulate()
+
+    with pytest.raises(ac.AckclockError, match="a controller cannot start runs of its own"):
+        ac.Experiment({**small, "flow": [{"controller": Nested}]}).simulate()
+
+
+def test_a_base_may_be_initialised(small: Dict) -> None:
+    class Polite(ac.Controller):
+        def __init__(self, path: ac.PathInfo, packets: int = 7) -> None:
+            super().__init__(path)
+            self.cwnd = packets * path.max_datagram_size
+
+        def on_ack(self, ack: ac.Ack) -> None:
+            pass
+
+    assert (
+        ac.Experiment({**small, "flow": [{"controller": Polite}]}).simulate().metrics["goodput"] > 1
+    )
+
+
+def test_a_class_that_is_defined_again_takes_the_place(small: Dict) -> None:
+    def define(packets: int) -> type[ac.Controller]:
+        class Again(ac.Controller):
+            def on_ack(self, ack: ac.Ack) -> None:
+                self.cwnd = packets * 1200
+
+        return Again
+
+    study = ac.Experiment({**small, "flow": [{"controller": define(2)}]})
+    more = study.set("flow.controller", define(4))
+    assert more.simulate().metrics["goodput"] > 1.5 * study.simulate().metrics["goodput"]
+
+
+@pytest.mark.parametrize("name", ["flow", "cwnd_bytes", "Odd Name", "a\0b", ""])
+def test_variables_with_names_that_are_taken(name: str, small: Dict) -> None:
+    shown = type(
+        "Shown", (ac.Controller,), {"on_ack": lambda self, ack: None, "variables": {name: ""}}
+    )
+    with pytest.raises(ValueError, match="variables"):
+        ac.Experiment({**small, "flow": [{"controller": shown}]})
+
+
+def test_classes_are_freed() -> None:
+    import gc
+    import weakref
+
+    def use() -> weakref.ref[type]:
+        class Big(ac.Controller):
+            def on_ack(self, ack: ac.Ack) -> None:
+                pass
+
+        ac.Experiment(
+            {
+                "title": "t",
+                "duration": "1 s",
+                "link": {"rate": "1 Mbit/s", "delay": "1 ms", "queue": "20 BDP"},
+                "flow": [{"controller": Big}],
+            }
+        ).simulate()
+        return weakref.ref(Big)
+
+    known = use()
+    gc.collect()
+    assert known() is None

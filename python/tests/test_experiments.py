@@ -190,7 +190,15 @@ def test_other_worlds(small: Dict) -> None:
         tcp.simulate(on="stack")
 
 
+@pytest.mark.parametrize("name", ["/abs", "../x", "..", "a/../b", "a\\b", "", "a//b"])
+def test_names_that_leave_the_folder(name: str, small: Dict) -> None:
+    with pytest.raises(ac.ExperimentError, match="name"):
+        ac.Experiment({**small, "title": ""} if not name else small, name=name or " ")
+
+
 def test_plain_numbers_of_numpy(small: Dict) -> None:
     numpy = pytest.importorskip("numpy")
     study = ac.Experiment({**small, "repetitions": numpy.int64(2), "seed": numpy.int32(7)})
     assert study.plan()["seed"] == [7, 8]
+    used = [ac.use("cubic", beta=b, label=str(b)) for b in numpy.linspace(0.5, 0.75, 2)]
+    assert len(ac.Experiment({**small, "vary": {"flow.controller": used}}).cases) == 2

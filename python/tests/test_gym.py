@@ -353,3 +353,23 @@ def test_stable_baselines():
     model.learn(128)
     mine = gym.policy(lambda seen: model.predict(seen, deterministic=True)[0])
     assert experiment(mine, 1).simulate().metrics["goodput of agent"] > 0
+
+
+def test_a_refused_action_leaves_the_episode() -> None:
+    env = gym.make("dumbbell", duration="1 s")
+    env.reset(seed=1)
+    same = gym.make("dumbbell", duration="1 s")
+    same.reset(seed=1)
+    for wrong in (np.array([np.nan]), np.array([1.0, 2.0]), np.array([np.inf])):
+        with pytest.raises(ValueError, match=r"action"):
+            env.step(wrong)
+    action = np.array([0.5], np.float32)
+    assert np.array_equal(env.step(action)[0], same.step(action)[0])
+
+
+def test_episodes_that_end_before_an_agent_can_act() -> None:
+    with pytest.raises(ac.ExperimentError, match="within its first interval"):
+        gym.make("dumbbell", transfer="2 kB", interval="500 ms").reset(seed=1)
+    envs = gym.VectorEnv("dumbbell", num_envs=2, transfer="2 kB", interval="500 ms")
+    with pytest.raises(ac.ExperimentError, match="within its first interval"):
+        envs.reset(seed=1)

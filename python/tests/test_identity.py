@@ -131,3 +131,141 @@ def test_results_are_used_again(small: dict[str, Any], tmp_path: Path) -> None:
     counting.run(tmp_path)
     # The list is a part of the identity, and has changed.
     assert counting.run(tmp_path).path != first.path
+
+
+def test_a_study_takes_controllers_as_they_are_when_it_runs(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    class Mine(ac.Controller):
+        packets = 2
+
+        def on_ack(self, ack: ac.Ack) -> None:
+            self.cwnd = self.packets * 1200
+
+    study = ac.Experiment({**small, "flow": [{"controller": Mine}]})
+    two = study.run(tmp_path).runs["goodput"]
+    Mine.packets = 4
+    four = study.run(tmp_path).runs["goodput"]
+    assert four[0] > 1.5 * two[0]
+    assert four == [study.simulate().metrics["goodput"]]
+    Mine.packets = 2
+    assert (
+        ac.Experiment({**small, "flow": [{"controller": Mine}]}).run(tmp_path).runs["goodput"]
+        == two
+    )
+
+
+def test_a_changed_class_is_called_as_it_is_now(small: dict[str, Any]) -> None:
+    class Mine(ac.Controller):
+        interval = "500 ms"
+        calls = 0
+
+        def on_interval(self, report: ac.Report) -> None:
+            type(self).calls += 1
+
+    study = ac.Experiment({**small, "flow": [{"controller": Mine}]})
+    study.simulate()
+    slow, Mine.calls, Mine.interval = Mine.calls, 0, "10 ms"
+    study.simulate()
+    assert Mine.calls > 20 * slow
+
+
+def _same(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """Report whether two sources of a class `Mine` have one identity that is known."""
+    found = [identity([source["Mine"]]) for source in (first, second)]
+    return found[0] is not None and found[0] == found[1]
+
+
+def made(body: str, before: str = "") -> dict[str, Any]:
+    source = f"import ackclock as ac\nimport collections, enum, functools, os, re\n{before}\nclass Mine(ac.Controller):\n    def on_ack(self, ack):\n        {body}\n"
+    namespace: dict[str, Any] = {"__name__": "made_up"}
+    exec(source, namespace)
+    return namespace
+
+
+@pytest.mark.parametrize(
+    ("body", "one", "other"),
+    [
+        ("self.cwnd = T.b", "T = collections.namedtuple('T', 'a b')(1, 2)", "T = collections.namedtuple('T', 'b a')(1, 2)"),
+        ("self.cwnd = D[3]", "D = collections.defaultdict(int)", "D = collections.defaultdict(list)"),
+        ("self.cwnd = get(1)", "get = {1: 2}.get", "get = {1: 3}.get"),
+        ("self.cwnd = join('ab')", "join = 'x'.join", "join = 'y'.join"),
+        ("self.cwnd = P('1')", "P = functools.partial(int, base=3)", "P = functools.partial(int, base=4)"),
+        ("self.cwnd = bool(R.match('a'))", "R = re.compile('a')", "R = re.compile('b')"),
+        ("self.cwnd = E.A.value", "class E(enum.Enum):\n    A = 1", "class E(enum.Enum):\n    A = 2"),
+        ("self.cwnd = f.x", "def f(): pass\nf.x = 1", "def f(): pass\nf.x = 2"),
+        ("self.cwnd = C()[0]", "class C(dict):\n    def __missing__(self, k): return 1", "class C(dict):\n    def __missing__(self, k): return 2"),
+        ("self.cwnd = A.f()", "class A:\n    @staticmethod\n    def f(x=1): return x", "class A:\n    @classmethod\n    def f(x=1): return x"),
+    ],
+)  # fmt: skip
+def test_values_that_look_alike(body: str, one: str, other: str) -> None:
+    assert not _same(made(body, one), made(body, other))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.cwnd = int(open('/tmp/x').read())",
+        "self.cwnd = int(os.environ['X'])",
+        "self.cwnd = globals()['X']",
+        "self.cwnd = eval('X')",
+    ],
+)
+def test_what_is_read_outside_has_no_identity(body: str) -> None:
+    assert identity([made(body)["Mine"]]) is None
+
+
+def test_where_a_line_is_in_a_try() -> None:
+    one = made(
+        "try:\n            x = ack.now\n            self.cwnd = 5\n        except Exception: pass"
+    )
+    other = made(
+        "try:\n            x = ack.now\n        except Exception: pass\n        else:\n            self.cwnd = 5"
+    )
+    assert not _same(one, other)
+
+
+def test_a_module_that_a_method_imports(load: Any) -> None:
+    inside = (
+        SOURCE.replace("from helper_of_a_test import factor\n", "")
+        .replace(
+            "    def on_ack(self, ack):",
+            "    def on_ack(self, ack):\n        from helper_of_a_test import factor",
+        )
+        .replace("import ackclock as ac", "import ackclock as ac\nimport helper_of_a_test")
+    )
+    first = load(inside)
+    assert first is not None
+    assert load(inside, HELPER.replace("return 1 + inner()", "return 3 + inner()")) != first
+
+
+def test_values_of_a_module(load: Any) -> None:
+    whole = SOURCE.replace(
+        "from helper_of_a_test import factor", "import helper_of_a_test"
+    ).replace("factor()", "helper_of_a_test.factor()")
+    helper = HELPER + "TABLE = {'x': 1}\n"
+    first = load(whole, helper)
+    assert first is not None
+    sys.modules["helper_of_a_test"].TABLE["x"] = 2
+    assert identity([sys.modules["class_of_a_test"].Mine]) != first
+
+
+def test_attributes_with_the_name_of_a_global() -> None:
+    """A notebook has many globals. Attributes of objects are not among them."""
+    one = made("self.rate = ack.acked", "rate = 3")
+    assert _same(one, made("self.rate = ack.acked", "rate = object()"))
+
+
+def test_results_that_are_not_used_again_are_told(small: dict[str, Any], tmp_path: Path) -> None:
+    handle = (i for i in range(10**9))
+
+    class Odd(ac.Controller):
+        def on_round(self, report: ac.Report) -> None:
+            self.cwnd = 12_000 + 0 * next(handle)
+
+    study = ac.Experiment({**small, "flow": [{"controller": Odd}]})
+    with pytest.warns(ac.NotReusedWarning, match="Odd are not used again"):
+        first = study.run(tmp_path)
+    with pytest.warns(ac.NotReusedWarning):
+        again = ac.Experiment({**small, "flow": [{"controller": Odd}]}).run(tmp_path)
+    assert again.path != first.path

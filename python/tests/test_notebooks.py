@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ nbformat = pytest.importorskip("nbformat")
 for needed in ("ipykernel", "altair", "polars"):
     pytest.importorskip(needed)
 
+WRAP: Any = {"break_long_words": False, "break_on_hyphens": False}
 HERE = Path(__file__).resolve().parents[1] / "notebooks"
 BOOK = Path(__file__).resolve().parents[2] / "docs" / "src" / "notebooks"
 NOTEBOOKS = sorted(HERE.glob("*.ipynb"))
@@ -29,7 +31,8 @@ def page(notebook: Any, name: str) -> tuple[str, list[dict[str, Any]]]:
     parts, charts = [], []
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            parts.append(cell.source)
+            paragraphs = (textwrap.fill(p, 100, **WRAP) for p in cell.source.split("\n\n"))
+            parts.append("\n\n".join(paragraphs))
             continue
         parts.append(f"```python\n{cell.source}\n```")
         for output in cell.outputs:

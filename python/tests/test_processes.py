@@ -42,6 +42,12 @@ class CONTROLLER(ac.Controller):
     def on_interval(self, report):
         self.cwnd = 100_000
 """,
+    "late": """
+import ackclock as ac
+class CONTROLLER(ac.Controller):
+    def on_ack(self, ack):
+        self.cwnd = 2400
+""",
     "busy": """
 import ackclock as ac
 class CONTROLLER(ac.Controller):

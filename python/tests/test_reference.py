@@ -30,7 +30,13 @@ PARTS = {
         "Idle",
     ],
     "Sweeps": ["sweep", "RayExecutor"],
-    "Errors": ["AckclockError", "ExperimentError", "Problem", "NotDeterministicWarning"],
+    "Errors": [
+        "AckclockError",
+        "ExperimentError",
+        "Problem",
+        "NotDeterministicWarning",
+        "NotReusedWarning",
+    ],
 }
 #: Documented elsewhere, or no object.
 ELSEWHERE = {"__version__", "gym"}

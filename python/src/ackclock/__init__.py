@@ -37,7 +37,13 @@ from .controllers import (
     conformance,
     use,
 )
-from .errors import AckclockError, ExperimentError, NotDeterministicWarning, Problem
+from .errors import (
+    AckclockError,
+    ExperimentError,
+    NotDeterministicWarning,
+    NotReusedWarning,
+    Problem,
+)
 from .experiment import Experiment, controllers, experiments, metrics, networks
 from .results import Results, Run, read
 from .tables import Table
@@ -60,6 +66,7 @@ __all__ = [
     "Lost",
     "LostPacket",
     "NotDeterministicWarning",
+    "NotReusedWarning",
     "PathInfo",
     "Problem",
     "Range",

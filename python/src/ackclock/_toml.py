@@ -34,11 +34,15 @@ def inline(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
+    # Subclasses have texts of their own, such as np.float64(0.1).
     if isinstance(value, str):
         # A string of JSON is one of TOML, but for the character DEL.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, (int, float)):
-        return repr(value)
+        text = json.dumps(str.__str__(value), ensure_ascii=False)
+        return text.replace("\x7f", "\\u007f")
+    if isinstance(value, float):
+        return float.__repr__(value)
+    if isinstance(value, int):
+        return int.__repr__(value)
     if isinstance(value, Mapping):
         return (
             "{ " + ", ".join(f"{_key(key)} = {inline(item)}" for key, item in value.items()) + " }"

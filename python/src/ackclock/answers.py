@@ -15,7 +15,7 @@ from typing import Any
 
 from . import _ackclock, _toml
 from .controllers import Controller, Used
-from .experiment import Classes
+from .experiment import Classes, check_determinism
 from .progress import Progress, Shown
 from .results import Results
 
@@ -97,6 +97,7 @@ def _ask(
 ) -> Answer:
     classes = classes or Classes()
     words = [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in positional]
+    check_determinism(classes)
     with Shown(progress) as shown:
         arguments = [command, *flags, "--", *words]
         return Answer(

@@ -52,6 +52,33 @@ _METHODS = (
     "on_ack", "on_round", "on_interval", "on_sent", "on_lost", "on_congestion", "on_spurious",
     "on_idle", "on_timer", "on_path_change",
 )  # fmt: skip
+#: Columns of every table of time series.
+_COLUMNS = frozenset(
+    [
+        "variant",
+        "row",
+        "repetition",
+        "flow",
+        "time_s",
+        "cwnd_bytes",
+        "bytes_in_flight",
+        "pacing_rate_mbit_s",
+        "smoothed_rtt_ms",
+        "latest_rtt_ms",
+        "goodput_mbit_s",
+        "media_mbit_s",
+        "owd_ms",
+        "datagram_bytes",
+        "lost_packets",
+        "repeated_packets",
+        "ce_packets",
+        "queue_bytes",
+        "drops",
+        "ping_ms",
+        "udp_mbit_s",
+        "state",
+    ]
+)
 _NEEDS = frozenset(typing.get_args(Need))
 
 
@@ -111,6 +138,9 @@ class Controller(_ackclock.Controller):
     #: Whether the controller shapes its window inside a recovery period by itself. Over TCP the
     #: sender then does not spread the reduction, as with Linux' modules that have `cong_control`.
     shapes_recovery: ClassVar[bool] = False
+
+    def __init__(self, path: PathInfo | None = None) -> None:
+        """Begin with the initial window of the path. A subclass need not call it."""
 
     def on_ack(self, ack: Ack) -> Literal["delay"] | None:
         """Receive an ACK that newly acknowledges something, after the losses that it revealed.
@@ -192,14 +222,22 @@ def use(controller: type[Controller] | str, /, **parameters: Any) -> Used:
     return Used(controller, parameters)
 
 
-_classes: weakref.WeakKeyDictionary[type, _ackclock.Class] = weakref.WeakKeyDictionary()
+#: Entries that are in use, each with the properties of the class that it was made of.
+_classes: weakref.WeakKeyDictionary[type, tuple[object, weakref.ref[_ackclock.Class]]]
+_classes = weakref.WeakKeyDictionary()
+
+#: Outputs, which a class must not hide with attributes of its own.
+_OUTPUTS = ("cwnd", "pacing_rate", "ssthresh", "send_quantum", "wake")
 
 
 def registered(controller: type[Controller]) -> _ackclock.Class:
-    """Return the class as an entry of the registry."""
-    known = _classes.get(controller)
-    if known is None or known.name != _name(controller):
-        known = _classes[controller] = _register(controller)
+    """Return the class as it is now, as an entry of the registry."""
+    described = _described(controller)
+    before, entry = _classes.get(controller, (None, None))
+    known = entry() if entry is not None and before == described else None
+    if known is None:
+        known = _ackclock.Class(controller, *described)
+        _classes[controller] = (described, weakref.ref(known))
     return known
 
 
@@ -207,7 +245,8 @@ def _name(controller: type[Controller]) -> str:
     return controller.__dict__.get("name") or controller.__name__
 
 
-def _register(controller: type[Controller]) -> _ackclock.Class:
+def _described(controller: type[Controller]) -> tuple[Any, ...]:
+    """Return the properties of a class that decide how it is called."""
     if not (isinstance(controller, type) and issubclass(controller, Controller)):
         message = f"{controller!r} is no subclass of ackclock.Controller"
         raise TypeError(message)
@@ -220,6 +259,17 @@ def _register(controller: type[Controller]) -> _ackclock.Class:
     methods = {
         name for name in _METHODS if getattr(controller, name) is not getattr(Controller, name)
     }
+    own = [
+        base
+        for base in controller.__mro__
+        if issubclass(base, Controller) and base is not Controller
+    ]
+    for output in _OUTPUTS:
+        if any(output in vars(base) for base in own):
+            message = (
+                f"{name}.{output} is an attribute of the class; set `self.{output}` in __init__"
+            )
+            raise TypeError(message)
     if not methods:
         message = f"{name} overrides none of {', '.join(_METHODS)}"
         raise TypeError(message)
@@ -237,10 +287,12 @@ def _register(controller: type[Controller]) -> _ackclock.Class:
     doc = (inspect.getdoc(controller) or "").split("\n")[0] or "A class of Python."
     parameters = list(_parameters(controller))
     variables = list(controller.variables.items())
+    for variable, _ in variables:
+        if variable in _COLUMNS or not variable.isidentifier() or not variable.islower():
+            message = f"{name}.variables: {variable!r} is taken or no name in lower case; rename it"
+            raise ValueError(message)
     shapes = controller.shapes_recovery
-    return _ackclock.Class(
-        controller, name, doc, methods, parameters, variables, interval, needs, shapes
-    )
+    return name, doc, methods, parameters, variables, interval, needs, shapes
 
 
 def _parameters(controller: type[Controller]) -> Iterable[tuple[str, str, Any, Any]]:

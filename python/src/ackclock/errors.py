@@ -35,5 +35,9 @@ class ExperimentError(AckclockError, ValueError):
         return str(self.args[0])
 
 
+class NotReusedWarning(UserWarning):
+    """Results that are not used again, because it is not known what decides them."""
+
+
 class NotDeterministicWarning(UserWarning):
     """A controller whose runs with the same seed differ."""

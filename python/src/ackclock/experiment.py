@@ -12,8 +12,13 @@ from typing import Any, Literal
 
 from . import _ackclock, _toml
 from .controllers import Controller, Used, registered
-from .errors import AckclockError, ExperimentError, NotDeterministicWarning
-from .identity import identity
+from .errors import (
+    AckclockError,
+    ExperimentError,
+    NotDeterministicWarning,
+    NotReusedWarning,
+)
+from .identity import identified, identity
 from .progress import Progress, Shown
 from .results import Results, Run
 from .tables import Table
@@ -107,10 +112,12 @@ class Experiment:
                 raise ExperimentError(message)
             self._name, file, self._text = found[0]
             self._name, self._file = name or self._name, str(file)
+        _check_name(self._name)
         self._inner = self._read()
 
     def _read(self, known: str | None = None) -> _ackclock.Experiment:
         self._identity = known or self._classes.identity()
+        self._entries = self._classes.registered()
         return _ackclock.Experiment(
             self._name,
             self._file,
@@ -118,18 +125,25 @@ class Experiment:
             self._has_lines,
             list(self._changes),
             list(self._controllers),
-            self._classes.registered(),
+            self._entries,
             self._identity,
         )
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        del state["_inner"]
+        del state["_inner"], state["_entries"]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._inner = self._read()
+
+    def _refresh(self) -> None:
+        """Take the controllers as they are now. A class may have changed since it was named."""
+        now = self._classes.identity()
+        entries = self._classes.registered()
+        if entries != self._entries or not _is_same(now, self._identity):
+            self._inner = self._read(now)
 
     def _agree(self, identity: str | None, where: str) -> None:
         """Take the identity that the controllers have elsewhere, unless they are others here."""
@@ -162,11 +176,13 @@ class Experiment:
         """
         changes = key if isinstance(key, Mapping) else {key: value}
         copy = self._copy()
+        new = Classes()
         for key, value in changes.items():
-            named = copy._classes.named(value)
+            named = new.named(value)
             # A text is read as with --set: as TOML, or else as it is.
             word = named if isinstance(named, str) else _toml.inline(named)
             copy._changes = (*copy._changes, (key, word))
+        copy._classes.by_name.update(new.by_name)
         copy._inner = copy._read()
         return copy
 
@@ -176,8 +192,11 @@ class Experiment:
         The claims of the source are then judged for each of them.
         """
         copy = self._copy()
-        named = (copy._classes.named(controller) for controller in controllers)
+        new = Classes()
+        named = [new.named(controller) for controller in controllers]
         copy._controllers = tuple(n if isinstance(n, str) else _toml.inline(n) for n in named)
+        # A class that was defined again takes the place of the one before.
+        copy._classes.by_name.update(new.by_name)
         copy._inner = copy._read()
         return copy
 
@@ -220,6 +239,7 @@ class Experiment:
             on: ``sim``, the simulator, or another world of ``ackclock run --on``.
             progress: whether to show the progress; by default where somebody sees it.
         """
+        self._refresh()
         one = self._inner.only(self._case(case), repetition)
         with tempfile.TemporaryDirectory(prefix="ackclock-") as folder, Shown(progress) as shown:
             return Run(_complete(one.run(_settings(folder, on=on), 1, shown)))
@@ -261,6 +281,7 @@ class Experiment:
             jobs: number of threads; by default all processors.
             progress: whether to show the progress, or a function that gets it.
         """
+        self._refresh()
         self._check_determinism()
         settings = _settings(out, on=on, stacks=stacks, fresh=fresh, qlog=qlog, pcap=pcap)
         with Shown(progress) as shown:
@@ -275,6 +296,7 @@ class Experiment:
             The number of runs that are done, and of all. The part that is done last completes the
             results.
         """
+        self._refresh()
         settings = _settings(out, shard=f"{part + 1}/{parts}")
         _, done, all_runs = self._inner.run(settings, jobs, None)
         return done, all_runs
@@ -285,22 +307,28 @@ class Experiment:
         Returns:
             The folder of complete results, the number of runs that are there, and of all.
         """
+        self._refresh()
         return self._inner.run(_settings(out, runs=()), None, None)
 
     def _check_determinism(self) -> None:
-        """Run the first case twice if a controller is new here, and warn if the two differ."""
-        for controller in self._classes.by_name.values():
-            known = identity([controller]) or f"{id(controller)}"
-            if known in _tried:
+        """Run a case of each controller twice if it is new here, and warn if the two differ.
+
+        Warn also if results of a controller cannot be used again.
+        """
+        for name, controller in self._classes.by_name.items():
+            known, unknown = identified([controller])
+            if known is None:
+                message = f"results of {name} are not used again: {unknown} cannot be identified"
+                warnings.warn(message, NotReusedWarning, stacklevel=3)
+            key = known or f"{id(controller)}"
+            if key in _tried:
                 continue
-            _tried.add(known)
-            difference = self._inner.differs()
+            _tried.add(key)
+            difference = self._inner.differs(name)
             if difference is not None:
-                names = ", ".join(self._classes.by_name)
                 right = "a controller's only source of randomness is `path.seed`"
-                message = f"{names}: {difference}; {right}"
+                message = f"{name}: {difference}; {right}"
                 warnings.warn(message, NotDeterministicWarning, stacklevel=3)
-            return
 
     def __repr__(self) -> str:
         return f"<ackclock.Experiment {self.name}: {self.title!r}, {len(self.cases)} cases>"
@@ -313,6 +341,29 @@ def _complete(studied: tuple[Path | None, int, int]) -> Path:
         message = f"{done} of {runs} runs are done"
         raise AckclockError(message)
     return folder
+
+
+def _is_same(now: str | None, before: str | None) -> bool:
+    """Report whether an identity holds. One that nobody else has stays."""
+    return now == before or str(before).startswith(_UNKNOWN)
+
+
+def _check_name(name: str) -> None:
+    """Refuse names that are no folders below that of the results."""
+    parts = name.split("/")
+    is_plain = all(part.strip(" .") and part.isprintable() and "\\" not in part for part in parts)
+    if not is_plain:
+        message = f"name: {name!r} is no name for results; write words, like 'buffers/cubic'"
+        raise ExperimentError(message)
+
+
+def check_determinism(classes: Classes) -> None:
+    """Check the controllers of a question like those of a study."""
+    if classes.by_name:
+        flows = [{"controller": controller} for controller in classes.by_name.values()]
+        link = {"rate": "10 Mbit/s", "delay": "10 ms", "queue": "1 BDP"}
+        study = Experiment({"title": "trial", "duration": "10 s", "link": link, "flow": flows})
+        study._check_determinism()
 
 
 def _settings(

@@ -26,6 +26,12 @@ class Results:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._inner = _ackclock.Results(Path(path))
 
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+    def __reduce__(self) -> tuple[type[Results], tuple[Path]]:
+        return type(self), (self.path,)
+
     @property
     def path(self) -> Path:
         """The results folder."""

@@ -1,7 +1,5 @@
 //! Questions, and the command.
 
-use std::sync::Arc;
-
 use ackclock::Answered;
 use pyo3::prelude::*;
 
@@ -39,9 +37,9 @@ pub(crate) fn ask(
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Answer> {
     let classes = Classes::new(&classes, identity);
-    let host = Arc::new(Host::default());
+    let host = Host::of_call();
     let arguments: Vec<String> = std::iter::once("ackclock".to_owned()).chain(arguments).collect();
-    let answered = Manner::new(jobs, progress)
+    let answered = Manner::new(classes.jobs(jobs), progress)
         .call(py, &host, |call| classes.during(call, |session| ackclock::ask(arguments, session)))?;
     answered.map(Answer::from).map_err(|why| error::failed(py, &why))
 }

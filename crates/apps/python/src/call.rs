@@ -78,6 +78,9 @@ impl<'py> Manner<'py> {
         host: &Arc<Host>,
         work: impl FnOnce(&Call) -> R + Send,
     ) -> PyResult<R> {
+        if Host::is_inside_a_call() {
+            return Err(error::other(py, "a controller cannot start runs of its own; run them before"));
+        }
         let threads = Mutex::new(Vec::new());
         let jobs = self.jobs;
         let pool = py.detach(|| pool(jobs, host, &threads)).map_err(|why| error::other(py, why))?;

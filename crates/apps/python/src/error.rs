@@ -42,7 +42,10 @@ pub(crate) fn diagnostics(py: Python<'_>, all: &Diagnostics) -> PyErr {
 pub(crate) fn failed(py: Python<'_>, error: &Error) -> PyErr {
     match error.status {
         INTERRUPTED => PyKeyboardInterrupt::new_err(error.message.clone()),
-        _ if error.problems.is_empty() => other(py, plain(&error.message)),
+        _ if error.problems.is_empty() => {
+            let message = plain(&error.message);
+            mistakes(py, &message, &[Diagnostic::new("", &*message, "")])
+        }
         _ => mistakes(py, &plain(&error.message), &error.problems),
     }
 }

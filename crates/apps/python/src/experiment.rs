@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use ::experiment::file::Experiment as File;
 use ::experiment::library::Library;
@@ -50,8 +49,8 @@ struct Settings {
 
 #[pymethods]
 impl Experiment {
-    /// Reads the text of an experiment. `changes` replace keys, and `controllers` those of the flows.
-    /// Lines of a text that nobody has seen are not told.
+    /// Reads the text of an experiment. `changes` replace keys, and `controllers` those of the
+    /// flows. Lines of a text that nobody has seen are not told.
     #[new]
     fn new(
         py: Python<'_>,
@@ -144,8 +143,8 @@ impl Experiment {
         Ok(Self { file, classes: self.classes.clone() })
     }
 
-    /// Runs it, or a part of it. Returns its folder once all runs are there, the number of runs that
-    /// are there, and that of all.
+    /// Runs it, or a part of it. Returns its folder once all runs are there, the number of runs
+    /// that are there, and that of all.
     fn run(
         &self,
         py: Python<'_>,
@@ -153,8 +152,8 @@ impl Experiment {
         jobs: Option<usize>,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<(Option<PathBuf>, usize, usize)> {
-        let host = Arc::new(Host::default());
-        let studied = Manner::new(jobs, progress).call(py, &host, |call| {
+        let host = Host::of_call();
+        let studied = Manner::new(self.classes.jobs(jobs), progress).call(py, &host, |call| {
             self.classes.during(call, |session| {
                 let options = options(session, &settings)?;
                 Ok(study::experiment(&self.file, &options, session.progress, session.watch)?)
@@ -167,11 +166,13 @@ impl Experiment {
         }
     }
 
-    /// Runs the first case twice, at most its first 30 s. Returns how the two differ.
-    fn differs(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        let host = Arc::new(Host::default());
-        Manner::new(Some(1), None)
-            .call(py, &host, |call| Python::attach(|_| crate::twice::difference(&self.file, &call.watch)))
+    /// Runs the first case with a controller twice, at most its first 30 s. Returns how the two
+    /// differ.
+    fn differs(&self, py: Python<'_>, controller: &str) -> PyResult<Option<String>> {
+        let host = Host::of_call();
+        Manner::new(Some(1), None).call(py, &host, |call| {
+            Python::attach(|_| crate::twice::difference(&self.file, controller, &call.watch))
+        })
     }
 }
 

@@ -31,11 +31,15 @@ impl Classes {
         Self { registry, identity, are_any: !classes.is_empty(), are_called_often }
     }
 
+    /// Returns the number of threads for runs with them. Classes that are called for each packet
+    /// would only wait for one another.
+    pub(crate) fn jobs(&self, asked: Option<usize>) -> Option<usize> {
+        asked.or(self.are_called_often.then_some(1))
+    }
+
     /// Works with a session of this call.
     pub(crate) fn during<R>(&self, call: &Call, work: impl FnOnce(&Session<'_>) -> R) -> R {
-        let hosting = |world: Arc<dyn World>| -> Arc<dyn World> {
-            Arc::new(Hosting::new(world, self.are_called_often))
-        };
+        let hosting = |world: Arc<dyn World>| -> Arc<dyn World> { Arc::new(Hosting::new(world)) };
         let places = |places: Places| if self.are_any { places.wrapped(hosting) } else { places };
         work(&Session {
             registry: self.registry.clone(),

@@ -8,11 +8,13 @@ use units::Duration;
 /// Longest part of a case that is run twice.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Runs the beginning of the first case twice. Returns how the two differ. A run that does not end
-/// tells nothing.
-pub(crate) fn difference(experiment: &Experiment, watch: &Watch) -> Option<String> {
-    let case = experiment.cases().into_iter().next()?;
-    let scenario = experiment.scenario(&case, 0);
+/// Runs the beginning of the first case with a controller twice. Returns how the two differ. A run
+/// that does not end tells nothing.
+pub(crate) fn difference(experiment: &Experiment, controller: &str, watch: &Watch) -> Option<String> {
+    let cases = experiment.cases();
+    let mut scenarios = cases.iter().map(|case| experiment.scenario(case, 0));
+    let scenario =
+        scenarios.find(|scenario| scenario.flows.iter().any(|flow| flow.algorithm.name() == controller))?;
     let scenario = Scenario { duration: scenario.duration.min(LONGEST), ..scenario };
     let [first, second] = [(); 2].map(|()| sim::run(&scenario, watch));
     let (first, second) = (first?, second?);

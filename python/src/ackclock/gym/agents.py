@@ -99,6 +99,7 @@ def parallel_env(
                 self._random = seeding.np_random(seed)[0]
             start, begun = self._core.begin(0, self._random, options)
             observations, rows = self._core.advance([start])
+            self._core.check_begun(rows, [0])
             present = self._present(rows[0])
             self.agents = present
             infos = {name: info | begun for name, info in self._infos(rows[0], present).items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import gymnasium
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _ackclock
 from ..errors import ExperimentError
 from ..experiment import Experiment
-from .interval import COLUMNS, Interval, Numbers
+from .interval import COLUMNS, RUNNING, Interval, Numbers
 from .networks import Base, Drawn, Networks, Source
 
 if TYPE_CHECKING:
@@ -140,10 +140,26 @@ class Core:
 
     def advance(self, starts: Sequence[_Start], actions: Any = None) -> tuple[Floats, Numbers]:
         """Play an interval. Return observations and rows by episode and agent."""
-        given = None if actions is None else np.asarray(actions, "<f4").tobytes()
+        given = None
+        if actions is not None:
+            array = np.asarray(actions, "<f4")
+            if not np.isfinite(array).all():
+                message = "action: it has a number that is not finite; give numbers from -1 to 1"
+                raise ValueError(message)
+            given = array.tobytes()
         seen, rows = self._episodes.advance(starts or None, given)
         observations = np.frombuffer(seen, "<f4").reshape(*self._shape, -1)
         return observations, np.frombuffer(rows, "<f8").reshape(*self._shape, len(COLUMNS))
+
+    def check_begun(self, rows: Numbers, numbers: Iterable[int]) -> None:
+        """Refuse episodes that are over before an agent can act."""
+        for number in numbers:
+            if not (rows[number, :, -1] == RUNNING).any():
+                message = (
+                    "the flow of the agent ends within its first interval, or takes no part in the "
+                    "run; use a shorter interval, a longer transfer or an earlier start"
+                )
+                raise ExperimentError(message)
 
     def is_running(self, number: int = 0) -> bool:
         """Report whether an episode goes on."""

@@ -60,7 +60,8 @@ class CongestionEnv(gymnasium.Env[Floats, Floats]):
         super().reset(seed=seed)
         start, info = self._core.begin(0, self.np_random, options)
         observations, rows = self._core.advance([start])
-        self._ended = bool(rows[0, 0, -1] != RUNNING)
+        self._core.check_begun(rows, [0])
+        self._ended = False
         return observations[0, 0], {**_described(rows), **info}
 
     def step(self, action: Floats) -> tuple[Floats, float, bool, bool, dict[str, Any]]:

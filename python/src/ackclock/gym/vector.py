@@ -107,7 +107,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, NDArray[Any]]):
                 self._randoms[number] = seeding.np_random(one)[0]
         starts, begun = self._begin(range(self.num_envs), options)
         observations, rows = self._core.advance(starts)
-        self._ended = rows[:, 0, -1] != RUNNING
+        self._core.check_begun(rows, range(self.num_envs))
+        self._ended = np.zeros(self.num_envs, np.bool_)
         return observations[:, 0], self._described(rows[:, 0]) | begun
 
     def step(
@@ -117,6 +118,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, NDArray[Any]]):
         restarted = self._ended
         starts, begun = self._begin(np.flatnonzero(restarted), None)
         observations, rows = self._core.advance(starts, actions)
+        self._core.check_begun(rows, np.flatnonzero(restarted))
         rows = rows[:, 0]
         rewards = np.where(restarted, 0.0, self._reward(Interval(rows)))
         self._ended = rows[:, -1] != RUNNING

@@ -1,7 +1,5 @@
 //! The conformance suite of controllers.
 
-use std::sync::Arc;
-
 use congestion::testing::conformance::{Exemptions, verdicts};
 use pyo3::prelude::*;
 
@@ -17,7 +15,7 @@ pub(crate) fn conformance(
     class: &Bound<'_, Class>,
 ) -> PyResult<Vec<(&'static str, Option<String>)>> {
     let class = class.get();
-    let host = Arc::new(Host::default());
+    let host = Host::of_call();
     let algorithm = class.entry.algorithm();
     Manner::new(Some(1), None).call(py, &host, |_| {
         let mut all = Vec::new();

@@ -24,7 +24,7 @@ enum Default {
 }
 
 /// A class that experiments may name.
-#[pyclass(frozen, module = "ackclock._ackclock")]
+#[pyclass(frozen, weakref, module = "ackclock._ackclock")]
 pub(crate) struct Class {
     pub(crate) entry: Entry,
     pub(crate) shape: Arc<Shape>,

@@ -10,6 +10,8 @@ use pyo3::prelude::*;
 /// State of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Host {
+    /// The host is that of a call, not that of a thread that no call has.
+    is_active: bool,
     stop: AtomicBool,
     fault: Mutex<Option<PyErr>>,
     /// Threads with controllers, by the numbers that Python has for them.
@@ -21,9 +23,19 @@ thread_local! {
 }
 
 impl Host {
+    /// Creates the host of a call.
+    pub(crate) fn of_call() -> Arc<Self> {
+        Arc::new(Self { is_active: true, ..Self::default() })
+    }
+
     /// Returns the host of the call that this thread works for.
     pub(crate) fn of_thread() -> Arc<Self> {
         HOST.with_borrow(Arc::clone)
+    }
+
+    /// Reports whether this thread works for a call, so that a controller is calling.
+    pub(crate) fn is_inside_a_call() -> bool {
+        HOST.with_borrow(|host| host.is_active)
     }
 
     /// Makes this the host of the current thread.

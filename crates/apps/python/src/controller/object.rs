@@ -8,8 +8,8 @@ use units::{Rate, Time};
 
 use crate::controller::signals::PathInfo;
 
-/// Largest window in bytes. The conformance suite has the same.
-const MOST: f64 = (1_u64 << 50) as f64;
+/// Largest window in bytes. The packets of a larger one would fill the memory.
+const MOST: f64 = (1_u64 << 30) as f64;
 /// Nanoseconds of a second.
 const NANOSECONDS: f64 = 1e9;
 
@@ -38,7 +38,7 @@ impl Number {
     fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
         let value: f64 = given.extract()?;
         if !(0.0..=MOST).contains(&value) {
-            return Err(PyValueError::new_err(format!("{name}: {given} is not from 0 to 2^50 bytes")));
+            return Err(PyValueError::new_err(format!("{name}: {given} is not from 0 to 2^30 bytes")));
         }
         let is_whole = given.is_exact_instance_of::<pyo3::types::PyInt>();
         Ok(Self { value, is_whole })

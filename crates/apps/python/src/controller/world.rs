@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use pyo3::prelude::*;
 use scenario::{Ran, Recorder, Scenario, Watch, World};
 
 use crate::controller::host::Host;
@@ -11,13 +10,11 @@ use crate::controller::host::Host;
 /// A world whose runs may have controllers of Python.
 pub(crate) struct Hosting {
     inner: Arc<dyn World>,
-    /// Keep the interpreter's lock during a run: Python is called for each packet.
-    holds: bool,
 }
 
 impl Hosting {
-    pub(crate) fn new(inner: Arc<dyn World>, holds: bool) -> Self {
-        Self { inner, holds }
+    pub(crate) fn new(inner: Arc<dyn World>) -> Self {
+        Self { inner }
     }
 }
 
@@ -39,10 +36,7 @@ impl World for Hosting {
         recorder: Option<&mut dyn Recorder>,
     ) -> Result<Option<Ran>, String> {
         let host = Host::of_thread();
-        let ran = match self.holds && !self.inner.is_real_time() {
-            true => Python::attach(|_| self.inner.run(scenario, pcap, watch, recorder)),
-            false => self.inner.run(scenario, pcap, watch, recorder),
-        };
+        let ran = self.inner.run(scenario, pcap, watch, recorder);
         if host.has_fault() || host.is_over() { Ok(None) } else { ran }
     }
 

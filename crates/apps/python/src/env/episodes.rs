@@ -77,6 +77,12 @@ impl Episodes {
     ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
         let Settings { flows, history, acts, .. } = &*self.settings;
         let (seats, size) = (flows.len(), flows.len() * acts.size());
+        // A refused action leaves the episodes as they are.
+        let known = self.all.get_mut().unwrap_or_else(PoisonError::into_inner).len();
+        if actions.is_some_and(|actions| actions.len() != known * size) {
+            let right = known * size / size_of::<f32>();
+            return Err(PyValueError::new_err(format!("actions: {right} numbers are needed")));
+        }
         let mut all = mem::take(self.all.get_mut().unwrap_or_else(PoisonError::into_inner));
         let count = all.len();
         let mut observations = vec![0.0_f32; count * seats * history * FEATURES.len()];
@@ -117,10 +123,6 @@ impl Episodes {
         observations: &mut [f32],
         rows: &mut [f64],
     ) -> PyResult<()> {
-        if actions.is_some_and(|actions| actions.len() != all.len() * size) {
-            let right = all.len() * size / size_of::<f32>();
-            return Err(PyValueError::new_err(format!("actions: {right} numbers are needed")));
-        }
         let mut begins: Vec<Option<Start>> = all.iter().map(|_| None).collect();
         for (number, experiment, case, changes, seed) in starts {
             let begin = begins.get_mut(number);

@@ -216,8 +216,8 @@ impl Experiment {
         self.for_here(&self.document)
     }
 
-    /// Returns the file as it was written, without comments and with changes. Keys keep their order,
-    /// and paths are relative to the file.
+    /// Returns the file as it was written, without comments and with changes. Keys keep their
+    /// order, and paths are relative to the file.
     pub fn to_text(&self) -> String {
         self.document.to_text()
     }
