@@ -112,7 +112,8 @@ impl<'py> Manner<'py> {
         }
     }
 
-    /// Waits for the end. Returns the exception of a signal or of the progress, which stops the work.
+    /// Waits for the end. Returns the exception of a signal or of the progress, which stops the
+    /// work.
     fn attend(&self, py: Python<'_>, host: &Host, call: &Call, over: Receiver<()>) -> Option<PyErr> {
         let over = Mutex::new(over);
         let is_over =
