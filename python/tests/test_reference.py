@@ -83,7 +83,8 @@ def prose(text: str) -> list[str]:
 
 def fields(given: Any) -> list[str]:
     """Return the attributes of a signal."""
-    names = [name for name, value in vars(given).items() if inspect.isgetsetdescriptor(value)]
+    # Their order in the class is not fixed.
+    names = sorted(name for name, value in vars(given).items() if inspect.isgetsetdescriptor(value))
     return [", ".join(f"`{name}`" for name in names), ""]
 
 
