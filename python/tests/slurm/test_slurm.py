@@ -24,7 +24,7 @@ import ackclock as ac
 class Killer(ac.Controller):
     def on_round(self, report):
         marker = pathlib.Path("killed")
-        if "SLURM_JOB_ID" in os.environ and not marker.exists():
+        if not marker.exists():
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         self.cwnd += 1200
