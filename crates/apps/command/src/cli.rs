@@ -257,7 +257,6 @@ pub(crate) fn ask(
         Command::Replay(args) => replay::replay(args, session),
         Command::Conform(args) => conform::conform(args, session),
         Command::Diff(args) => diff::diff(args),
-        Command::Stability(args) => stability::stability(args),
         _ => Err(Error::bad("the command asks no question")),
     }
 }
