@@ -12,13 +12,12 @@ True
 
 from __future__ import annotations
 
-import json as _json
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from . import _ackclock
 from ._ackclock import __version__
 from .answers import Answer, analyse, compare, conform, diff, replay
+from .catalogue import controllers, experiments, metrics, networks, schema
 from .controllers import (
     Ack,
     AckedPacket,
@@ -44,7 +43,7 @@ from .errors import (
     NotReusedWarning,
     Problem,
 )
-from .experiment import Experiment, controllers, experiments, metrics, networks
+from .experiment import Experiment
 from .results import Results, Run, read
 from .tables import Table
 
@@ -92,12 +91,6 @@ __all__ = [
     "schema",
     "use",
 ]  # fmt: skip
-
-
-def schema() -> dict[str, _Any]:
-    """Return the JSON Schema of experiments, which lists every key."""
-    loaded: dict[str, _Any] = _json.loads(_ackclock.schema())
-    return loaded
 
 
 def __getattr__(name: str) -> _Any:

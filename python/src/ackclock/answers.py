@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from . import _ackclock, _toml
+from .classes import Classes
 from .controllers import Controller, Used
-from .experiment import Classes, check_determinism
+from .experiment import check_determinism
 from .progress import Progress, Shown
 from .results import Results
 

@@ -52,33 +52,8 @@ _METHODS = (
     "on_ack", "on_round", "on_interval", "on_sent", "on_lost", "on_congestion", "on_spurious",
     "on_idle", "on_timer", "on_path_change",
 )  # fmt: skip
-#: Columns of every table of time series.
-_COLUMNS = frozenset(
-    [
-        "variant",
-        "row",
-        "repetition",
-        "flow",
-        "time_s",
-        "cwnd_bytes",
-        "bytes_in_flight",
-        "pacing_rate_mbit_s",
-        "smoothed_rtt_ms",
-        "latest_rtt_ms",
-        "goodput_mbit_s",
-        "media_mbit_s",
-        "owd_ms",
-        "datagram_bytes",
-        "lost_packets",
-        "repeated_packets",
-        "ce_packets",
-        "queue_bytes",
-        "drops",
-        "ping_ms",
-        "udp_mbit_s",
-        "state",
-    ]
-)
+#: Columns of time series whose names no variable may take.
+_COLUMNS = frozenset(_ackclock.series_columns())
 _NEEDS = frozenset(typing.get_args(Need))
 
 

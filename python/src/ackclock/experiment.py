@@ -4,69 +4,29 @@ from __future__ import annotations
 
 import os
 import tempfile
-import uuid
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from . import _ackclock, _toml
-from .controllers import Controller, Used, registered
+from .classes import UNKNOWN, Classes
+from .controllers import Controller, Used
 from .errors import (
     AckclockError,
     ExperimentError,
     NotDeterministicWarning,
     NotReusedWarning,
 )
-from .identity import identified, identity
+from .identity import identified
 from .progress import Progress, Shown
 from .results import Results, Run
 from .tables import Table
 
 World = Literal["sim", "stack", "wire", "kernel"]
 
-#: Beginning of an identity that nobody else has.
-_UNKNOWN = "unknown "
-
 #: Identities of controllers whose first case has been run twice.
 _tried: set[str] = set()
-
-
-class Classes:
-    """Classes of controllers, collected from values that name them."""
-
-    def __init__(self) -> None:
-        self.by_name: dict[str, type[Controller]] = {}
-
-    def named(self, value: Any) -> Any:
-        """Return values with names in place of classes, which are collected."""
-        if isinstance(value, type) and issubclass(value, Controller):
-            return self._name(value)
-        if isinstance(value, Used):
-            parameters = {key.replace("_", "-"): item for key, item in value.parameters.items()}
-            return {"name": self.named(value.controller), **parameters}
-        if isinstance(value, Mapping):
-            return {key: self.named(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [self.named(item) for item in value]
-        return value
-
-    def _name(self, controller: type[Controller]) -> str:
-        name = registered(controller).name
-        if self.by_name.setdefault(name, controller) is not controller:
-            message = f"two controllers have the name {name}; set the attribute `name` of one"
-            raise ValueError(message)
-        return name
-
-    def registered(self) -> list[_ackclock.Class]:
-        """Return the classes as entries of the registry."""
-        return [registered(controller) for controller in self.by_name.values()]
-
-    def identity(self) -> str | None:
-        """Return what identifies the classes: a new word each time if that cannot be known."""
-        if not self.by_name:
-            return None
-        return identity(self.by_name.values()) or f"{_UNKNOWN}{uuid.uuid4().hex}"
 
 
 class Experiment:
@@ -149,7 +109,7 @@ class Experiment:
         """Take the identity that the controllers have elsewhere, unless they are others here."""
         if identity == self._identity:
             return
-        unknown = any(str(word).startswith(_UNKNOWN) for word in (identity, self._identity))
+        unknown = any(str(word).startswith(UNKNOWN) for word in (identity, self._identity))
         if not unknown:
             names = ", ".join(self._classes.by_name)
             message = (
@@ -345,7 +305,7 @@ def _complete(studied: tuple[Path | None, int, int]) -> Path:
 
 def _is_same(now: str | None, before: str | None) -> bool:
     """Report whether an identity holds. One that nobody else has stays."""
-    return now == before or str(before).startswith(_UNKNOWN)
+    return now == before or str(before).startswith(UNKNOWN)
 
 
 def _check_name(name: str) -> None:
@@ -394,23 +354,3 @@ def _slug(title: str) -> str:
     """Return a name for results."""
     words = "".join(char if char.isalnum() else " " for char in title.lower()).split()
     return "-".join(words)[:60] or "experiment"
-
-
-def experiments(prefix: str = "") -> list[str]:
-    """Return the names of the shipped experiments that begin with this."""
-    return [name for name in _ackclock.experiments() if name.startswith(prefix)]
-
-
-def networks() -> list[str]:
-    """Return the names of the shipped networks, for ``link`` and ``network``."""
-    return _ackclock.networks()
-
-
-def controllers() -> Table:
-    """Return the names and descriptions of the shipped controllers."""
-    return Table(_ackclock.controllers())
-
-
-def metrics() -> Table:
-    """Return the metrics with their units and descriptions."""
-    return Table(_ackclock.metrics())

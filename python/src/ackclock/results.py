@@ -94,7 +94,7 @@ class Results:
         """Draw a metric over a key of the experiment, with means and deviations.
 
         Args:
-            y: a metric, or columns of time series: then see `Run.plot`.
+            y: a metric.
             x: the key; by default the first that varies.
             color: the key that separates lines or bars; by default the second.
         """

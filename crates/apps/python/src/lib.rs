@@ -44,7 +44,7 @@ mod _ackclock {
     #[pymodule_export]
     use crate::experiment::{Experiment, resolve};
     #[pymodule_export]
-    use crate::list::{controllers, experiments, metrics, networks, schema};
+    use crate::list::{controllers, experiments, metrics, networks, schema, series_columns};
     #[pymodule_export]
     use crate::results::{Results, stored};
     #[pymodule_export]

@@ -53,6 +53,12 @@ pub(crate) fn metrics() -> PyResult<Table> {
     ])
 }
 
+/// Returns the columns of time series that no variable of a controller may take.
+#[pyfunction]
+pub(crate) fn series_columns() -> Vec<&'static str> {
+    results::store::series_columns().collect()
+}
+
 /// Returns the JSON Schema of experiment files.
 #[pyfunction]
 pub(crate) fn schema() -> String {

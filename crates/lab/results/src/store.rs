@@ -35,6 +35,7 @@ use self::rows::{cdfs, flow_rows};
 pub use self::runs::{Done, Runs};
 use self::series::ChartSelection;
 pub(crate) use self::sums::hex;
+pub use self::tables::series_columns;
 use self::tables::{ControllerInfo, Keys, Samples, Tables};
 use self::unfinished::{Unfinished, remove_abandoned};
 use crate::columns;

@@ -33,12 +33,12 @@ class Interval:
 
     @property
     def now(self) -> Numbers:
-        """Time of its end, seconds."""
+        """Time of the end, seconds."""
         return self._column("now")
 
     @property
     def duration(self) -> Numbers:
-        """Its length, seconds."""
+        """Length, seconds."""
         return self._column("duration")
 
     @property

@@ -20,10 +20,10 @@ def power(interval: Interval) -> Numbers:
     """Return power: throughput over delay, as shares of what the link and the empty path have.
 
     ``(throughput / link rate) / (mean RTT / base RTT)``, 0 to about 1, without unit. The maximum is
-    a full link with an empty queue. Source of power: L. Kleinrock, "Power and deterministic rules
-    of thumb for probabilistic problems in computer communications", ICC 1979. The division by the
-    properties of the path makes networks comparable. It uses what the simulator knows; `orca` uses
-    what a sender knows.
+    a full link with an empty queue. Power is due to L. Kleinrock, "Power and deterministic rules of
+    thumb for probabilistic problems in computer communications", ICC 1979, which was not read here.
+    The division by the properties of the path makes networks comparable. It uses what the simulator
+    knows; `orca` uses the RTT that a sender knows.
     """
     share = interval.throughput / np.maximum(interval.link_rate, 1.0)
     return share * interval.base_rtt / interval.mean_rtt
@@ -67,7 +67,8 @@ def vivace(
 
     The sending rate ``x`` is Mbit/s, the RTT gradient seconds per second, and ``L`` the share of
     losses. A falling RTT counts in favour, as in the paper's formula. Source: M. Dong et al., "PCC
-    Vivace: Online-Learning Congestion Control", NSDI 2018, section 4.
+    Vivace: Online-Learning Congestion Control", NSDI 2018, section 4. The constants were compared
+    with public implementations, not with the paper.
 
     Args:
         interval: the interval.

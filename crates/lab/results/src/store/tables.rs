@@ -48,6 +48,12 @@ const SERIES: [(&str, &str, &str); 16] = [
     ("udp_mbit_s", "Mbit/s", "UDP bytes received in the interval before the sample"),
 ];
 
+/// Returns the names of all columns of time series but controllers' variables, which take no other.
+pub fn series_columns() -> impl Iterator<Item = &'static str> {
+    let others = KEYS.into_iter().chain(["repetition", "flow", "time_s", states::COLUMN]);
+    others.chain(SERIES.into_iter().map(|(name, _, _)| name))
+}
+
 /// The tables of a folder, with the keys in each.
 pub(super) struct Tables {
     pub(super) runs: Table,

@@ -1,0 +1,51 @@
+"""Classes of controllers that an experiment or a question names."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from . import _ackclock
+from .controllers import Controller, Used, registered
+from .identity import identity
+
+#: Beginning of an identity that nobody else has.
+UNKNOWN = "unknown "
+
+
+class Classes:
+    """Classes of controllers, collected from values that name them."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, type[Controller]] = {}
+
+    def named(self, value: Any) -> Any:
+        """Return values with names in place of classes, which are collected."""
+        if isinstance(value, type) and issubclass(value, Controller):
+            return self._name(value)
+        if isinstance(value, Used):
+            parameters = {key.replace("_", "-"): item for key, item in value.parameters.items()}
+            return {"name": self.named(value.controller), **parameters}
+        if isinstance(value, Mapping):
+            return {key: self.named(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.named(item) for item in value]
+        return value
+
+    def _name(self, controller: type[Controller]) -> str:
+        name = registered(controller).name
+        if self.by_name.setdefault(name, controller) is not controller:
+            message = f"two controllers have the name {name}; set the attribute `name` of one"
+            raise ValueError(message)
+        return name
+
+    def registered(self) -> list[_ackclock.Class]:
+        """Return the classes as entries of the registry."""
+        return [registered(controller) for controller in self.by_name.values()]
+
+    def identity(self) -> str | None:
+        """Return what identifies the classes: a new word each time if that cannot be known."""
+        if not self.by_name:
+            return None
+        return identity(self.by_name.values()) or f"{UNKNOWN}{uuid.uuid4().hex}"
