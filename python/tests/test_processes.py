@@ -23,12 +23,21 @@ import ackclock as ac
 study = ac.Experiment({
     "title": "long", "duration": "10000 s",
     "link": {"rate": "100 Mbit/s", "delay": "10 ms", "queue": "1 BDP"},
-    "flow": [{"controller": CONTROLLER}],
+    "flow": [{"controller": CONTROLLER}, *globals().get("OTHERS", [])],
 })
 """
 
 CONTROLLERS = {
     "rust": "CONTROLLER = 'cubic'",
+    # Python is not called before the interrupt.
+    "late": """
+import ackclock as ac
+CONTROLLER = "cubic"
+class Late(ac.Controller):
+    def on_ack(self, ack):
+        self.cwnd = 2400
+OTHERS = [{"controller": Late, "start": "9000 s"}]
+""",
     "ack": """
 import ackclock as ac
 class CONTROLLER(ac.Controller):
@@ -41,12 +50,6 @@ class CONTROLLER(ac.Controller):
     interval = "10 ms"
     def on_interval(self, report):
         self.cwnd = 100_000
-""",
-    "late": """
-import ackclock as ac
-class CONTROLLER(ac.Controller):
-    def on_ack(self, ack):
-        self.cwnd = 2400
 """,
     "busy": """
 import ackclock as ac

@@ -118,15 +118,15 @@ def test_control_c_ends_a_long_step(number):
     begun = []
 
     def interrupt():
-        begun.append(time.monotonic())
+        begun.append(time.process_time())
         os.kill(os.getpid(), signal.SIGINT)
 
     timer = threading.Timer(0.5, interrupt)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         vector.reset(seed=1)
-    # A debug build on a busy machine is not the measure.
-    assert time.monotonic() - begun[0] < 10
+    # CPU time of two threads, because the machine may be busy.
+    assert time.process_time() - begun[0] < 0.5
 
 
 def test_the_lock_is_free_meanwhile():
