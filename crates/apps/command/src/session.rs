@@ -66,7 +66,7 @@ impl Session<'_> {
         if [Place::WIRE, Place::KERNEL].contains(&world) {
             places::prepare_wire()?;
         }
-        // Of the user's own stacks, places know the manifests that were read.
+        // The places include the user's own stacks, whose manifests `backends` has read.
         Ok(Options { world, backends, ..self.options(out) })
     }
 }

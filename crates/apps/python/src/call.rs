@@ -122,7 +122,7 @@ impl<'py> Manner<'py> {
         while !py.detach(is_over) {
             let tell = || self.progress.as_ref().map_or(Ok(()), |progress| call.shown.tell(progress));
             if interrupt.is_some() {
-                // Its failure leaves the work to end by itself.
+                // If this fails, the work ends by itself.
                 let _ = host.interrupt(py);
             } else if let Err(why) = py.check_signals().and_then(|()| tell()) {
                 interrupt = Some(why);

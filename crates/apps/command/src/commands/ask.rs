@@ -25,7 +25,7 @@ pub struct Answered {
     pub text: String,
     /// The same with all details.
     pub details: String,
-    /// Its numbers as JSON.
+    /// Numbers of the answer as JSON.
     pub json: String,
     /// The page or the tables that were written: what they are, and their paths.
     pub page: Option<(&'static str, String)>,

@@ -97,10 +97,9 @@ impl Controller {
 
     #[setter]
     fn set_pacing_rate(&mut self, value: Option<f64>) -> PyResult<()> {
-        if value.is_some_and(|value| !(1.0..=1e15).contains(&value)) {
-            let shown = value.unwrap_or_default();
+        if let Some(value) = value.filter(|value| !(1.0..=1e15).contains(value)) {
             return Err(PyValueError::new_err(format!(
-                "pacing_rate: {shown} is not from 1 to 1e15 bit/s, and not None"
+                "pacing_rate: {value} is not from 1 to 1e15 bit/s, and not None"
             )));
         }
         self.pacing_rate = value;
@@ -125,10 +124,10 @@ impl Controller {
 
     #[setter]
     fn set_wake(&mut self, value: Option<f64>) -> PyResult<()> {
-        if value.is_some_and(|value| !(0.0..=1e9).contains(&value)) {
-            return Err(PyValueError::new_err(
-                "wake: not a time in seconds since the start of the run, and not None",
-            ));
+        if let Some(value) = value.filter(|value| !(0.0..=1e9).contains(value)) {
+            return Err(PyValueError::new_err(format!(
+                "wake: {value} is not from 0 to 1e9 seconds since the start of the run, and not None"
+            )));
         }
         self.wake = value;
         Ok(())

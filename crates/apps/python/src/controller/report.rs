@@ -10,9 +10,9 @@ use crate::controller::signals::{secs, smallest};
 #[pyclass(frozen, get_all, module = "ackclock._ackclock")]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Report {
-    /// Time of its end, seconds.
+    /// Time of the end, seconds.
     pub(crate) now: f64,
-    /// Its length, seconds.
+    /// Length, seconds.
     pub(crate) duration: f64,
     /// Bytes sent, acknowledged and declared lost.
     pub(crate) sent: u64,

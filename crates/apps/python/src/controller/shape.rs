@@ -27,7 +27,8 @@ impl Shape {
         self.methods.contains(method)
     }
 
-    /// Reports whether Python is called for packets, so that the interpreter's lock is kept.
+    /// Reports whether Python is called for packets. Several such runs would wait for one
+    /// another's lock.
     pub(crate) fn is_called_often(&self) -> bool {
         ["on_ack", "on_sent"].iter().any(|method| self.has(method))
     }

@@ -48,11 +48,11 @@ pub(crate) const COLUMNS: [&str; 24] = [
 /// State of an agent, the last column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// Its flow has not begun, or its end has been told.
+    /// The agent's flow has not begun, or its end has been told.
     #[default]
     Away = 0,
     Running = 1,
-    /// Its transfer is complete, or it has stopped.
+    /// The transfer is complete, or the flow has stopped.
     Complete = 2,
     /// The time of the run is over.
     Over = 3,

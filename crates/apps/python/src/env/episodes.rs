@@ -156,7 +156,7 @@ impl Episodes {
                 py.detach(|| parts.iter_mut().for_each(|part| part.play(&watch)));
             }
             if let Some(fault) = self.host.take_fault() {
-                // It has stopped all controllers of this host.
+                // A fault has stopped all controllers of this host.
                 (self.host, self.pool) = (Arc::default(), None);
                 return Err(fault);
             }
@@ -195,9 +195,9 @@ impl Episodes {
 struct Part<'a> {
     episode: &'a mut Episode,
     begin: Option<Start>,
-    /// It begins, and goes on until there is an agent.
+    /// The episode begins, and goes on until there is an agent.
     is_new: bool,
-    /// Its observations and rows.
+    /// Observations and rows of the episode.
     outputs: (&'a mut [f32], &'a mut [f64]),
     /// Whether the interval is over.
     done: Result<bool, Refused>,
