@@ -30,6 +30,8 @@ Floats: TypeAlias = NDArray[np.float32]
 #: ``interval_ratio``: length of the interval over the smallest RTT. Each is clipped to the bounds
 #: of the observation space. Intervals before the first are zeros.
 FEATURES = tuple(name for name, _, _ in _ackclock.View.features())
+#: Types of actions and observations, and of rows.
+_FLOAT, _DOUBLE = np.dtype("<f4"), np.dtype("<f8")
 
 
 def observation_space(history: int) -> gymnasium.Space[Floats]:
@@ -121,7 +123,9 @@ class Core:
     ) -> None:
         self.source = Source(base, networks)
         self._base, self._case = base, case
-        self._shape = (count, len(flows))
+        shape = (count, len(flows))
+        self._observed = (*shape, history * len(FEATURES))
+        self._described = (*shape, len(COLUMNS))
         self._episodes = _ackclock.Episodes(
             seconds(interval), list(flows), action, history, count, jobs
         )
@@ -142,14 +146,12 @@ class Core:
         """Play an interval. Return observations and rows by episode and agent."""
         given = None
         if actions is not None:
-            array = np.asarray(actions, "<f4")
-            if not np.isfinite(array).all():
-                message = "action: it has a number that is not finite; give numbers from -1 to 1"
-                raise ValueError(message)
-            given = array.tobytes()
+            given = np.asarray(actions, _FLOAT).tobytes()
         seen, rows = self._episodes.advance(starts or None, given)
-        observations = np.frombuffer(seen, "<f4").reshape(*self._shape, -1)
-        return observations, np.frombuffer(rows, "<f8").reshape(*self._shape, len(COLUMNS))
+        return (
+            np.ndarray(self._observed, _FLOAT, seen),
+            np.ndarray(self._described, _DOUBLE, rows),
+        )
 
     def check_begun(self, rows: Numbers, numbers: Iterable[int]) -> None:
         """Refuse episodes that are over before an agent can act."""

@@ -20,7 +20,9 @@ AWAY, RUNNING, COMPLETE, OVER = range(4)
 
 
 class Interval:
-    """The last interval of one or several agents. Each attribute is an array of the same shape.
+    """The last interval of one or several agents.
+
+    Each attribute is a number for one agent, and an array for several, or for several environments.
 
     A sender knows all but ``queue``, ``drops``, ``delivered``, ``link_rate`` and ``base_rtt``.
     """
@@ -29,7 +31,8 @@ class Interval:
         self._rows = rows
 
     def _column(self, name: str) -> Numbers:
-        return self._rows[..., _AT[name]]
+        column: Numbers = self._rows.T[_AT[name]]
+        return column
 
     @property
     def now(self) -> Numbers:

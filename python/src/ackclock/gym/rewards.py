@@ -1,7 +1,7 @@
 """Rewards of the literature. Each is a function of an `Interval`.
 
-A reward of your own is a function as well: it takes an `Interval`, whose attributes are arrays, and
-returns an array of the same shape.
+A reward of your own is a function as well: it takes an `Interval`, whose attributes are numbers or
+arrays, and returns a number or an array of the same shape. Functions of numpy serve both.
 """
 
 from __future__ import annotations

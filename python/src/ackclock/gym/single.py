@@ -76,8 +76,9 @@ class CongestionEnv(gymnasium.Env[Floats, Floats]):
             message = "the episode is over; call reset"
             raise gymnasium.error.ResetNeeded(message)
         observations, rows = self._core.advance([], action)
-        reward = float(self._reward(Interval(rows[0]))[0])
-        state = rows[0, 0, -1]
+        row = rows[0, 0]
+        reward = float(self._reward(Interval(row)))
+        state = row[-1]
         info = _described(rows)
         self._ended = bool(state != RUNNING)
         if self._ended and not self._core.is_running():

@@ -83,6 +83,11 @@ impl Episodes {
             let right = known * size / size_of::<f32>();
             return Err(PyValueError::new_err(format!("actions: {right} numbers are needed")));
         }
+        let is_wrong = |number: &[u8; 4]| !f32::from_le_bytes(*number).is_finite();
+        if actions.is_some_and(|actions| actions.as_chunks().0.iter().any(is_wrong)) {
+            let message = "action: it has a number that is not finite; give numbers from -1 to 1";
+            return Err(PyValueError::new_err(message));
+        }
         let mut all = mem::take(self.all.get_mut().unwrap_or_else(PoisonError::into_inner));
         let count = all.len();
         let mut observations = vec![0.0_f32; count * seats * history * FEATURES.len()];
