@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import collections
+import copy
+import datetime
 import importlib
 import sys
 import types
@@ -269,3 +272,132 @@ def test_results_that_are_not_used_again_are_told(small: dict[str, Any], tmp_pat
     with pytest.warns(ac.NotReusedWarning):
         again = ac.Experiment({**small, "flow": [{"controller": Odd}]}).run(tmp_path)
     assert again.path != first.path
+
+
+class Rate(float):
+    """A number with a name."""
+
+
+class Whole(int):
+    """A whole number with a name."""
+
+
+class Slotted:
+    __slots__ = ("value",)
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+
+class Inherits(Slotted):
+    """Its state is in a slot of its base class."""
+
+
+def using(value: Any) -> str | None:
+    """Return the identity of a controller that uses a value."""
+
+    class Uses(ac.Controller):
+        def on_ack(self, ack: ac.Ack) -> None:
+            self.cwnd = 10_000 * len(str(value))
+
+    return identity([Uses])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Rate(0.5), Rate(0.9)),
+        (Whole(1), Whole(2)),
+        (type("Text", (str,), {})("a"), type("Text", (str,), {})("b")),
+        (Inherits(0.5), Inherits(0.9)),
+        (collections.deque([1], maxlen=1), collections.deque([1], maxlen=2)),
+        (collections.Counter("a"), collections.Counter("b")),
+        (types.SimpleNamespace(a=1), types.SimpleNamespace(a=2)),
+        (datetime.timedelta(1), datetime.timedelta(2)),
+    ],
+    ids=str,
+)
+def test_the_whole_state_of_a_value_counts(one: Any, other: Any) -> None:
+    assert using(one) is not None
+    assert using(one) == using(copy.deepcopy(one))
+    assert using(one) != using(other)
+
+
+def test_objects_in_arrays_count() -> None:
+    numpy = pytest.importorskip("numpy")
+    first, second = (numpy.array([Rate(value)], dtype=object) for value in (0.5, 0.9))
+    assert None is not using(first) != using(second)
+    assert using(first) == using(numpy.array([Rate(0.5)], dtype=object))
+
+
+def test_state_that_python_does_not_see_is_unknown() -> None:
+    # An iterator of C has a position, and nothing tells it.
+    assert using(iter([1, 2])) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "body"),
+    [
+        ("from os import environ", "environ['X']"),
+        ("from os import getenv as ge", "ge('X')"),
+        ("op = open", "op('x')"),
+        ("import functools; op = functools.partial(open, 'x')", "op()"),
+        ("import subprocess", "subprocess.run(['x'])"),
+        ("import linecache", "linecache.getline('x', 1)"),
+        ("import configparser", "configparser.ConfigParser().read('x')"),
+        ("import sqlite3", "sqlite3.connect('x')"),
+        ("import sys", "sys.argv"),
+        ("import builtins", "getattr(builtins, 'open')('x')"),
+    ],
+)
+def test_what_reads_the_outside_is_unknown(first: str, body: str, load: Any) -> None:
+    read = SOURCE.replace("self.cwnd = 10_000", f"self.read = {body}\n        self.cwnd = 10_000")
+    assert load(SOURCE.replace("import math", f"{first}\nimport math")) is not None
+    assert load(read.replace("import math", f"{first}\nimport math")) is None
+    inside = read.replace("self.read = ", f"{first}\n        self.read = ")
+    assert load(inside) is None
+
+
+def test_a_module_with_the_name_of_a_standard_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def load(beta: str) -> str | None:
+        (tmp_path / "sched.py").write_text(SOURCE.replace("BETA = 0.5", f"BETA = {beta}"))
+        (tmp_path / "helper_of_a_test.py").write_text(HELPER)
+        for name in ("sched", "helper_of_a_test"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+        return identity([importlib.import_module("sched").Mine])
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    first = load("0.5")
+    assert None is not first != load("0.9")
+    assert load("0.5") == first
+    sys.modules.pop("sched", None)
+
+
+def test_an_annotation_that_makes_a_fraction_counts() -> None:
+    def made(kind: str) -> str | None:
+        code = f"class Mine(ac.Controller):\n def __init__(self, path, n: {kind} = 7): pass\n on_ack = id"
+        names: dict[str, Any] = {"ac": ac, "__name__": __name__}
+        exec(code, names)
+        return identity([names["Mine"]])
+
+    assert None is not made("int") != made("float")
+
+
+def test_a_state_that_changes_is_told(small: dict[str, Any], tmp_path: Path) -> None:
+    class Counts(ac.Controller):
+        made = 0
+
+        def __init__(self, path: ac.PathInfo) -> None:
+            type(self).made += 1
+
+        def on_ack(self, ack: ac.Ack) -> None:
+            self.cwnd = 10_000
+
+    study = ac.Experiment({**small, "flow": [{"controller": Counts}]})
+    with pytest.warns(ac.NotReusedWarning, match="Counts: a class attribute or a global changed"):
+        study.run(tmp_path)

@@ -19,6 +19,14 @@ class Classes:
 
     def __init__(self) -> None:
         self.by_name: dict[str, type[Controller]] = {}
+        #: Parameters of each use of a class, by its name.
+        self.uses: dict[str, list[dict[str, Any]]] = {}
+
+    def update(self, other: Classes) -> None:
+        """Take the classes of another collection. A class with a known name replaces that one."""
+        self.by_name.update(other.by_name)
+        for name, uses in other.uses.items():
+            self.uses[name] = [*self.uses.get(name, []), *uses]
 
     def named(self, value: Any) -> Any:
         """Return values with names in place of classes, which are collected."""
@@ -26,7 +34,10 @@ class Classes:
             return self._name(value)
         if isinstance(value, Used):
             parameters = {key.replace("_", "-"): item for key, item in value.parameters.items()}
-            return {"name": self.named(value.controller), **parameters}
+            name = self.named(value.controller)
+            if name in self.by_name:
+                self.uses.setdefault(name, []).append(parameters)
+            return {"name": name, **parameters}
         if isinstance(value, Mapping):
             return {key: self.named(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):

@@ -55,6 +55,8 @@ class Experiment:
         self, source: str | os.PathLike[str] | Mapping[str, Any], *, name: str | None = None
     ) -> None:
         self._classes = Classes()
+        #: A study of it is complete.
+        self._is_done = False
         self._controllers: tuple[str, ...] = ()
         self._changes: tuple[tuple[str, str], ...] = ()
         self._has_lines = not isinstance(source, Mapping)
@@ -102,7 +104,12 @@ class Experiment:
         """Take the controllers as they are now. A class may have changed since it was named."""
         now = self._classes.identity()
         entries = self._classes.registered()
-        if entries != self._entries or not _is_same(now, self._identity):
+        is_same = now == self._identity
+        if not self._is_done and str(self._identity).startswith(UNKNOWN):
+            # The study goes on, as after an interrupt.
+            is_same = True
+        if entries != self._entries or not is_same:
+            self._is_done = False
             self._inner = self._read(now)
 
     def _agree(self, identity: str | None, where: str) -> None:
@@ -113,7 +120,8 @@ class Experiment:
         if not unknown:
             names = ", ".join(self._classes.by_name)
             message = (
-                f"{names}: the source of a controller, of what it uses, or Python differs {where}"
+                f"{names}: a controller, what it uses, or Python differs {where}. Its source may "
+                "be another one, or a class attribute or a global changes during a run"
             )
             raise AckclockError(message)
         self._inner = self._read(identity)
@@ -122,7 +130,7 @@ class Experiment:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy._classes = Classes()
-        copy._classes.by_name.update(self._classes.by_name)
+        copy._classes.update(self._classes)
         return copy
 
     def set(self, key: str | Mapping[str, Any], value: Any = None, /) -> Experiment:
@@ -142,7 +150,7 @@ class Experiment:
             # A text is read as with --set: as TOML, or else as it is.
             word = named if isinstance(named, str) else _toml.inline(named)
             copy._changes = (*copy._changes, (key, word))
-        copy._classes.by_name.update(new.by_name)
+        copy._classes.update(new)
         copy._inner = copy._read()
         return copy
 
@@ -156,7 +164,7 @@ class Experiment:
         named = [new.named(controller) for controller in controllers]
         copy._controllers = tuple(n if isinstance(n, str) else _toml.inline(n) for n in named)
         # A class that was defined again takes the place of the one before.
-        copy._classes.by_name.update(new.by_name)
+        copy._classes.update(new)
         copy._inner = copy._read()
         return copy
 
@@ -202,7 +210,7 @@ class Experiment:
         self._refresh()
         one = self._inner.only(self._case(case), repetition)
         with tempfile.TemporaryDirectory(prefix="ackclock-") as folder, Shown(progress) as shown:
-            return Run(_complete(one.run(_settings(folder, on=on), 1, shown)))
+            return Run(_folder(one.run(_settings(folder, on=on), 1, shown)))
 
     def _case(self, case: int | str) -> int:
         if isinstance(case, int):
@@ -245,7 +253,18 @@ class Experiment:
         self._check_determinism()
         settings = _settings(out, on=on, stacks=stacks, fresh=fresh, qlog=qlog, pcap=pcap)
         with Shown(progress) as shown:
-            return Results(_complete(self._inner.run(settings, jobs, shown)))
+            results = Results(_folder(self._inner.run(settings, jobs, shown)))
+        self._complete()
+        return results
+
+    def _complete(self) -> None:
+        """Note that a study is complete. Warn if its controllers are not what they were."""
+        self._is_done = True
+        changed = self._classes.identity() != self._identity
+        if changed and not str(self._identity).startswith(UNKNOWN):
+            names = ", ".join(self._classes.by_name)
+            message = f"{names}: a class attribute or a global changed during the runs"
+            warnings.warn(f"{message}; results are not used again", NotReusedWarning, stacklevel=3)
 
     def run_part(
         self, out: str | os.PathLike[str], part: int, parts: int, *, jobs: int | None = 1
@@ -280,7 +299,8 @@ class Experiment:
             if known is None:
                 message = f"results of {name} are not used again: {unknown} cannot be identified"
                 warnings.warn(message, NotReusedWarning, stacklevel=3)
-            key = known or f"{id(controller)}"
+            uses = sorted(map(repr, self._classes.uses.get(name, [])))
+            key = f"{known or id(controller)} {uses}"
             if key in _tried:
                 continue
             _tried.add(key)
@@ -294,18 +314,13 @@ class Experiment:
         return f"<ackclock.Experiment {self.name}: {self.title!r}, {len(self.cases)} cases>"
 
 
-def _complete(studied: tuple[Path | None, int, int]) -> Path:
+def _folder(studied: tuple[Path | None, int, int]) -> Path:
     """Return the folder of a study that is complete."""
     folder, done, runs = studied
     if folder is None:
         message = f"{done} of {runs} runs are done"
         raise AckclockError(message)
     return folder
-
-
-def _is_same(now: str | None, before: str | None) -> bool:
-    """Report whether an identity holds. One that nobody else has stays."""
-    return now == before or str(before).startswith(UNKNOWN)
 
 
 def _check_name(name: str) -> None:
@@ -320,7 +335,11 @@ def _check_name(name: str) -> None:
 def check_determinism(classes: Classes) -> None:
     """Check the controllers of a question like those of a study."""
     if classes.by_name:
-        flows = [{"controller": controller} for controller in classes.by_name.values()]
+        flows = [
+            {"controller": Used(controller, {"label": f"{name} {number}", **parameters})}
+            for name, controller in classes.by_name.items()
+            for number, parameters in enumerate(classes.uses.get(name) or [{}])
+        ]
         link = {"rate": "10 Mbit/s", "delay": "10 ms", "queue": "1 BDP"}
         study = Experiment({"title": "trial", "duration": "10 s", "link": link, "flow": flows})
         study._check_determinism()

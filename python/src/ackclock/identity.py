@@ -8,25 +8,45 @@ of modules. Where something cannot be known, there is no digest, and results are
 from __future__ import annotations
 
 import collections
-import dis
+import datetime
 import enum
 import fractions
 import functools
 import hashlib
-import importlib.metadata
+import logging
 import re
+import struct
 import sys
-import sysconfig
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path, PurePath
 from typing import Any
 
-_INSTALLED = [Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")]
+from .controllers import Controller, parameters_of
+from .outside import UnknownError, is_of_library, names_in, refuse_names, refuse_outside, version_of
+
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range)
+#: Classes of values that others extend, with what their objects have.
+_BASES: dict[type, Callable[[Any], object]] = {
+    int: int.__repr__, float: float.__repr__, complex: complex.__repr__,
+    str: str.__str__, bytes: bytes.__repr__,
+    tuple: lambda value: list(tuple.__iter__(value)),
+    list: lambda value: list(list.__iter__(value)),
+    dict: lambda value: dict(dict.items(value)),
+    set: frozenset, frozenset: frozenset,
+    collections.deque: lambda value: (value.maxlen, list(value)),
+}  # fmt: skip
+#: Classes of the standard library with a state of their own, which their items and these
+#: attributes tell.
+_CONTAINERS = (collections.OrderedDict, collections.Counter, collections.defaultdict)
 #: Values whose text is all of them.
-_SHOWN = (Decimal, fractions.Fraction, PurePath, type(re.compile("")))
+_SHOWN = (
+    Decimal, fractions.Fraction, PurePath, type(re.compile("")),
+    datetime.timedelta, datetime.date, datetime.time, datetime.timezone,
+)  # fmt: skip
+#: Bytes of a pointer.
+_WORD = struct.calcsize("P")
 #: Attributes of a class that no method can depend on, or that others say as well.
 _IGNORED = {
     "__dict__",
@@ -45,32 +65,8 @@ _IGNORED = {
     "__abstractmethods__",
     "_abc_impl",
     "__slots__",
+    "__slotnames__",
 }
-#: Names of functions that read what is not in the code.
-_OUTSIDE = {
-    "open",
-    "load",
-    "loadtxt",
-    "genfromtxt",
-    "fromfile",
-    "memmap",
-    "read_text",
-    "read_bytes",
-    "read_csv",
-    "read_parquet",
-    "environ",
-    "getenv",
-    "globals",
-    "vars",
-    "eval",
-    "exec",
-    "import_module",
-    "__import__",
-}
-
-
-class _UnknownError(Exception):
-    """Something whose identity cannot be known."""
 
 
 class _Digest:
@@ -81,24 +77,25 @@ class _Digest:
     def text(self) -> str:
         return self._sha.hexdigest()
 
-    def _put(self, *words: object) -> None:
+    def put(self, *words: object) -> None:
         self._sha.update(repr(words).encode("utf-8", "surrogatepass"))
 
     def add(self, value: Any) -> None:
         """Add an object and all that it depends on."""
         kind = type(value)
         if kind in _PLAIN:
-            self._put("plain", kind.__name__, value)
+            self.put("plain", kind.__name__, value)
             return
         if id(value) in self._seen:
-            self._put("seen", self._seen[id(value)][0])
+            self.put("seen", self._seen[id(value)][0])
             return
         self._seen[id(value)] = (len(self._seen), value)
-        if kind in (tuple, list, collections.deque):
-            self._put(kind.__name__, len(value))
+        refuse_outside(value)
+        if kind in (tuple, list):
+            self.put(kind.__name__, len(value))
             self._all(value)
         elif kind is dict:
-            self._put("dict", len(value))
+            self.put("dict", len(value))
             self._all(part for item in value.items() for part in item)
         elif kind in (set, frozenset):
             self._set(value)
@@ -111,10 +108,10 @@ class _Digest:
         elif isinstance(value, type):
             self._class(value)
         elif isinstance(value, _SHOWN):
-            self._put("shown", kind.__module__, kind.__qualname__, repr(value))
+            self.put("shown", kind.__module__, kind.__qualname__, repr(value))
         elif isinstance(value, enum.Enum):
-            self._put("member", value.name)
-            self.add(kind)
+            self.put("member", value.name)
+            self._all((kind, {k: v for k, v in vars(value).items() if not k.startswith("__")}))
         else:
             self._wrapper(value)
 
@@ -127,33 +124,33 @@ class _Digest:
         for value in values:
             if type(value) not in (*_PLAIN, tuple):
                 message = f"the order of a set with {value!r:.60}"
-                raise _UnknownError(message)
+                raise UnknownError(message)
             texts.append(repr(value))
-        self._put("set", sorted(texts))
+        self.put("set", sorted(texts))
 
     def _wrapper(self, value: Any) -> None:
         """Add what wraps a function, or a method of an object."""
         if isinstance(value, (staticmethod, classmethod)):
-            self._put(type(value).__name__)
+            self.put(type(value).__name__)
             self.add(value.__func__)
         elif isinstance(value, property):
-            self._put("property")
+            self.put("property")
             self._all((value.fget, value.fset, value.fdel))
         elif isinstance(value, functools.cached_property):
-            self._put("cached property")
+            self.put("cached property")
             self.add(value.func)
         elif isinstance(value, functools.partial):
-            self._put("partial")
+            self.put("partial")
             self._all((value.func, value.args, value.keywords))
         elif isinstance(value, types.MethodType):
-            self._put("method")
+            self.put("method")
             self._all((value.__self__, value.__func__))
         elif hasattr(value, "cache_parameters") and hasattr(value, "__wrapped__"):
-            self._put("cache")
+            self.put("cache")
             self.add(value.__wrapped__)
         elif hasattr(value, "__qualname__") and not isinstance(value, type) and callable(value):
             # A function that is not written in Python, perhaps of an object.
-            self._put("builtin", getattr(value, "__module__", None), value.__qualname__)
+            self.put("builtin", getattr(value, "__module__", None), value.__qualname__)
             owner = getattr(value, "__self__", None)
             if owner is not None and not isinstance(owner, types.ModuleType):
                 self.add(owner)
@@ -161,16 +158,16 @@ class _Digest:
             self._object(value)
 
     def _code(self, code: types.CodeType) -> None:
-        self._put("code", code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars)
-        self._put(code.co_argcount, code.co_kwonlyargcount, code.co_flags)
-        self._put(getattr(code, "co_exceptiontable", b""))
+        self.put("code", code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars)
+        self.put(code.co_argcount, code.co_kwonlyargcount, code.co_flags)
+        self.put(getattr(code, "co_exceptiontable", b""))
         self._all(code.co_consts)
 
     def _function(self, function: types.FunctionType) -> None:
-        if _is_of_library(function.__module__):
+        if is_of_library(function.__module__):
             self._installed(function.__module__, function.__qualname__)
             return
-        self._put("function", function.__qualname__)
+        self.put("function", function.__qualname__)
         self._all((function.__code__, function.__defaults__, function.__kwdefaults__))
         attributes = {k: v for k, v in function.__dict__.items() if not k.startswith("__")}
         self.add(attributes)
@@ -178,139 +175,117 @@ class _Digest:
             try:
                 self.add(cell.cell_contents)
             except ValueError:
-                self._put("empty cell")
-        used, imported, attributes_used = _names(function.__code__)
-        outside = sorted((used | attributes_used) & _OUTSIDE)
-        if outside:
-            message = f"what {function.__qualname__} reads with `{outside[0]}`"
-            raise _UnknownError(message)
+                self.put("empty cell")
+        used, imported, attributes_used = names_in(function.__code__)
+        refuse_names(used | attributes_used, function.__qualname__)
         for name in sorted(used & function.__globals__.keys()):
-            self._put("global", name)
+            self.put("global", name)
             self.add(function.__globals__[name])
         for name in sorted(imported):
             if name not in sys.modules:
                 message = f"the module {name}, which {function.__qualname__} imports"
-                raise _UnknownError(message)
-            self._put("imported", name)
+                raise UnknownError(message)
+            self.put("imported", name)
             self.add(sys.modules[name])
 
     def _class(self, given: type) -> None:
-        if _is_of_library(given.__module__):
+        if is_of_library(given.__module__):
             self._installed(given.__module__, given.__qualname__)
             return
-        self._put("class", given.__qualname__)
+        self.put("class", given.__qualname__)
         self._all((type(given), given.__bases__))
         # Classes that travel by value have another order.
         for name, value in sorted(given.__dict__.items()):
-            if name not in _IGNORED and not isinstance(value, types.GetSetDescriptorType):
-                self._put("attribute", name)
+            is_slot = isinstance(value, (types.GetSetDescriptorType, types.MemberDescriptorType))
+            if name not in _IGNORED and not is_slot:
+                self.put("attribute", name)
                 self.add(value)
 
     def _module(self, module: types.ModuleType) -> None:
-        if _is_of_library(module.__name__):
+        if is_of_library(module.__name__):
             self._installed(module.__name__, "")
             return
         file = getattr(module, "__file__", None)
         if file is None or not file.endswith(".py"):
             message = f"the source of the module {module.__name__}"
-            raise _UnknownError(message)
-        self._put("module", module.__name__, hashlib.sha256(Path(file).read_bytes()).hexdigest())
+            raise UnknownError(message)
+        self.put("module", module.__name__, hashlib.sha256(Path(file).read_bytes()).hexdigest())
         # Its source is not all: values may have changed since it was imported.
         for name, value in sorted(vars(module).items()):
-            if not (name.startswith("__") and name.endswith("__")):
-                self._put("name", name)
+            if name.isidentifier() and not (name.startswith("__") and name.endswith("__")):
+                self.put("name", name)
                 self.add(value)
 
     def _installed(self, module: str, name: str) -> None:
         """Add a name of the standard library or of an installed package, with its version."""
-        self._put("installed", module, name, _version(module.split(".")[0]))
+        self.put("installed", module, name, version_of(module.split(".")[0]))
 
     def _object(self, value: Any) -> None:
-        """Add an array, or an object by its class and attributes."""
+        """Add an array, or an object by its class and all of its state."""
         kind = type(value)
-        self._put("object", kind.__qualname__)
-        is_array = kind.__module__ in ("numpy", "array", "builtins")
-        if is_array and not isinstance(value, (tuple, list, dict, set)):
-            try:
-                view = memoryview(value)
-            except (TypeError, ValueError):
-                message = f"{kind.__name__} {value!r:.80}"
-                raise _UnknownError(message) from None
-            self._put(view.format, view.shape)
-            self._sha.update(view.tobytes())
+        self.put("object", kind.__qualname__)
+        if kind.__module__ in ("numpy", "array", "builtins") and not isinstance(
+            value, tuple(_BASES)
+        ):
+            self._array(value)
             return
-        state = getattr(value, "__dict__", None)
-        if state is None or _reduces_itself(kind):
-            message = f"the state of {kind.__name__} {value!r:.80}"
-            raise _UnknownError(message)
+        if isinstance(value, logging.Logger):
+            # What is logged decides no result.
+            return
         self.add(kind)
-        self.add(dict(state))
-        if isinstance(value, dict):
-            self.add(dict(value))
-        elif isinstance(value, (tuple, list)):
-            self.add(list(value))
+        self._all((slot, state) for slot, state in _state(value))
+        for base, content in _BASES.items():
+            if isinstance(value, base):
+                self.put("base", base.__name__)
+                self.add(content(value))
+
+    def _array(self, value: Any) -> None:
+        """Add the elements of an array."""
+        try:
+            view = memoryview(value)
+        except (TypeError, ValueError):
+            message = f"{type(value).__name__} {value!r:.80}"
+            raise UnknownError(message) from None
+        self.put(view.format, view.shape)
+        if view.format.endswith("O"):
+            # The bytes of objects are their addresses.
+            self.add(value.tolist())
+        else:
+            self._sha.update(view.tobytes())
 
 
-def _reduces_itself(given: type) -> bool:
-    """Report whether objects of a class have state outside of their attributes."""
-    own = (base for base in given.__mro__ if base not in (object, dict, list, tuple))
-    return any("__reduce__" in vars(base) or "__reduce_ex__" in vars(base) for base in own)
+def _state(value: Any) -> Iterable[tuple[str, Any]]:
+    """Yield the attributes of an object, in its dict and in slots.
+
+    Raises:
+        UnknownError: the object has more than these, as those of classes in C.
+    """
+    kind = type(value)
+    if isinstance(value, collections.defaultdict):
+        yield "default_factory", value.default_factory
+    known = (object, types.SimpleNamespace, *_BASES, *_CONTAINERS, *_SHOWN)
+    for base in kind.__mro__:
+        if base in known:
+            continue
+        slots = [
+            slot for slot in vars(base).values() if isinstance(slot, types.MemberDescriptorType)
+        ]
+        words = len(slots) + sum(name in vars(base) for name in ("__dict__", "__weakref__"))
+        before = base.__base__.__basicsize__ if base.__base__ is not None else 0
+        if base.__basicsize__ - before > words * _WORD or _reduces_itself(base):
+            message = f"the state of {kind.__name__} {value!r:.80}"
+            raise UnknownError(message)
+        for slot in slots:
+            try:
+                yield f"{base.__qualname__}.{slot.__name__}", slot.__get__(value, kind)
+            except AttributeError:
+                yield f"{base.__qualname__}.{slot.__name__}", "not set"
+    yield "attributes", dict(getattr(value, "__dict__", {}))
 
 
-def _names(code: types.CodeType) -> tuple[set[str], set[str], set[str]]:
-    """Return the global names of a function and of those inside it, its imports, its attributes."""
-    used: set[str] = set()
-    imported: set[str] = set()
-    attributes: set[str] = set()
-    for instruction in dis.get_instructions(code):
-        name = instruction.argval
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            used.add(name)
-        elif instruction.opname == "IMPORT_NAME":
-            imported.add(name)
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(name, str):
-            attributes.add(name)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            inner = _names(constant)
-            used, imported, attributes = used | inner[0], imported | inner[1], attributes | inner[2]
-    return used, imported, attributes
-
-
-def _is_of_library(name: str) -> bool:
-    """Report whether a module belongs to the standard library, an installed package or this one."""
-    package = name.split(".")[0]
-    if package in ("__main__", "__mp_main__"):
-        # On a worker, its file is that of another program.
-        return False
-    if package == "ackclock" or package in sys.stdlib_module_names:
-        return True
-    file = getattr(sys.modules.get(name), "__file__", None)
-    if file is None:
-        return False
-    path = Path(file).resolve()
-    return any(path.is_relative_to(folder) for folder in _INSTALLED)
-
-
-@functools.cache
-def _version(package: str) -> str:
-    """Return what identifies a package: the digests of its files, where they are listed."""
-    if package in sys.stdlib_module_names:
-        return sys.version
-    if package == "ackclock":
-        # A manifest says which program made the results.
-        return ""
-    try:
-        distribution = importlib.metadata.distribution(package)
-    except importlib.metadata.PackageNotFoundError:
-        file = getattr(sys.modules.get(package), "__file__", None)
-        if file is None:
-            message = f"the version of {package}"
-            raise _UnknownError(message) from None
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
-    record = distribution.read_text("RECORD") or ""
-    listed = sorted(line for line in record.splitlines() if ".py," in line or ".so," in line)
-    return hashlib.sha256("\n".join([distribution.version, *listed]).encode()).hexdigest()
+def _reduces_itself(base: type) -> bool:
+    """Report whether a class says how its objects are stored, as if they had other state."""
+    return "__reduce__" in vars(base) or "__reduce_ex__" in vars(base)
 
 
 def identified(classes: Iterable[type]) -> tuple[str | None, str]:
@@ -319,7 +294,10 @@ def identified(classes: Iterable[type]) -> tuple[str | None, str]:
     try:
         for given in classes:
             digest.add(given)
-    except _UnknownError as why:
+            if issubclass(given, Controller):
+                # The annotation of a parameter decides whether it is a fraction.
+                digest.put("parameters", list(parameters_of(given)))
+    except UnknownError as why:
         return None, str(why)
     except Exception as why:
         # An object may do anything when it is looked at.

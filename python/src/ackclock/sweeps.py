@@ -83,7 +83,10 @@ def sweep(
             )
             raise AckclockError(message)
     # Damaged runs are made again here.
-    return study.run(out, progress=progress) if folder is None else Results(folder)
+    if folder is None:
+        return study.run(out, progress=progress)
+    study._complete()
+    return Results(folder)
 
 
 class _Work:
