@@ -49,6 +49,21 @@ def test_compare_has_the_screen_of_the_command(tmp_path: Path) -> None:
     assert {result["experiment"] for result in answer.data["results"]}
 
 
+def test_charts_are_those_of_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = {"link": LINK, "time": "8 s", "out": "here"}
+    monkeypatch.chdir(tmp_path)
+    first = ac.compare("cubic", "new-reno", **out)  # type: ignore[arg-type]
+    second = ac.compare("bbr3", "vegas", **out)  # type: ignore[arg-type]
+    assert first.page == second.page
+    monkeypatch.chdir("/")
+    for answer, names in ((first, ("cubic", "new-reno")), (second, ("bbr3", "vegas"))):
+        shown = answer._repr_html_().split("</pre>", 1)[1]
+        assert {
+            name for name in ("cubic", "new-reno", "bbr3", "vegas") if f">{name}<" in shown
+        } == set(names)
+        assert all(result.summary for result in answer.results)
+
+
 def test_compare_with_classes(tmp_path: Path) -> None:
     class Half(ac.Controller):
         def __init__(self, path: ac.PathInfo, packets: int = 4) -> None:

@@ -93,6 +93,12 @@ def test_charts_of_results(tmp_path: Any) -> None:
     assert len(rows) == 6
     assert {row["kind"] for row in rows} == {"cubic", "bbr3"}
     assert all(row["low"] <= row["y"] <= row["high"] for row in rows)
+    with pytest.raises(
+        ac.AckclockError, match=r"other key that varies: link\.queue: \[0\.5, 1\.0, 2\.0\]"
+    ):
+        results.plot("goodput", "flow.controller", color="row")
+    drawn = results.plot("goodput", "flow.controller", color="row", where={"link.queue": 1.0})
+    assert str(drawn.to_dict()).count("'kind': 'bbr3'") == 1
     with pytest.raises(ac.AckclockError, match="no column goodputt"):
         results.plot("goodputt")
     with pytest.raises(ac.AckclockError, match="series"):

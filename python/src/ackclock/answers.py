@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from .controllers import Controller, Used
 from .experiment import check_determinism
 from .progress import Progress, Shown
 from .results import Results
+
+#: Charts of an answer that a notebook shows.
+_CHARTS = 2
 
 Named = str | type[Controller] | Used
 
@@ -35,14 +39,17 @@ class Answer:
     def __init__(self, inner: _ackclock.Answer) -> None:
         self._inner = inner
         self.data: Any = json.loads(inner.json) if inner.json else None
-        self.page = Path(inner.page) if inner.page else None
+        self.page = Path(inner.page).absolute() if inner.page else None
         self.passes = inner.status == 0
+        stored = self.data.get("results", []) if isinstance(self.data, dict) else []
+        self._stored = [Path(entry["path"]).absolute() for entry in stored]
+        # The next question may write its page to the same place.
+        self._charts = _charts(self.page)
 
     @property
     def results(self) -> list[Results]:
         """The stored results behind the answer, with all their tables."""
-        stored = self.data.get("results", []) if isinstance(self.data, dict) else []
-        return [Results(entry["path"]) for entry in stored]
+        return [Results(path) for path in self._stored]
 
     @property
     def details(self) -> str:
@@ -56,18 +63,20 @@ class Answer:
 
     def _repr_html_(self) -> str:
         shown = f"<pre>{html.escape(str(self))}</pre>"
-        for chart in self._charts():
+        for chart in self._charts:
             shown += f"<div style='max-width: 60em'>{chart}</div>"
         if self.page:
             shown += f"<p>page: <code>{html.escape(str(self.page))}</code></p>"
         return shown
 
-    def _charts(self) -> list[str]:
-        """Return the first charts of the page."""
-        if self.page is None or not self.page.is_file():
-            return []
-        files = sorted(self.page.parent.glob("*.svg"), key=lambda file: file.stat().st_mtime_ns)
-        return [_inline(file.read_text(encoding="utf-8")) for file in files[:2]]
+
+def _charts(page: Path | None) -> list[str]:
+    """Return the first charts of a page."""
+    if page is None or not page.is_file():
+        return []
+    names = re.findall(r'href="([^"/]+\.svg)"', page.read_text(encoding="utf-8"))
+    files = [page.parent / name for name in dict.fromkeys(names)][:_CHARTS]
+    return [_inline(file.read_text(encoding="utf-8")) for file in files if file.is_file()]
 
 
 def _inline(svg: str) -> str:

@@ -99,20 +99,29 @@ def of_series(
     return chart
 
 
-def of_runs(table: Table, y: str, x: str | None, color: str | None) -> altair.LayerChart:
+def of_runs(
+    table: Table, y: str, x: str | None, color: str | None, where: Mapping[str, Any]
+) -> altair.LayerChart:
     """Draw a metric over a key, with the mean and the deviation of its repetitions."""
     alt = _altair()
     keys = table.keys
-    for name in (y, x, color):
+    for name in (y, x, color, *where):
         if name is not None and name not in table.columns:
             message = f"no column {name}; columns: {', '.join(table.columns)}"
             raise AckclockError(message)
     numeric = [key for key in keys if any(isinstance(value, (int, float)) for value in table[key])]
     x = x or next(iter([*numeric, *keys]), "row")
     color = color or next((key for key in keys if key != x), "row")
+    drawn = [all(row[key] == value for key, value in where.items()) for row in table.rows()]
+    others = [key for key in keys if key not in (x, color, *where) and len(set(table[key])) > 1]
+    if others or not any(drawn):
+        names = others or list(where)
+        there = "; ".join(f"{name}: {sorted(set(table[name]), key=str)}" for name in names)
+        message = f"where: name one value of each other key that varies: {there}"
+        raise AckclockError(message)
     groups: dict[tuple[Any, Any], list[float]] = {}
-    for at, kind, value in zip(table[x], table[color], table[y], strict=True):
-        if value is not None:
+    for at, kind, value, is_drawn in zip(table[x], table[color], table[y], drawn, strict=True):
+        if is_drawn and value is not None:
             groups.setdefault((at, kind), []).append(value)
     rows = []
     for (at, kind), values in groups.items():

@@ -6,6 +6,7 @@ import functools
 import html
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,12 @@ class Results:
         return loaded
 
     def plot(
-        self, y: str = "goodput", x: str | None = None, *, color: str | None = None
+        self,
+        y: str = "goodput",
+        x: str | None = None,
+        *,
+        color: str | None = None,
+        where: Mapping[str, Any] | None = None,
     ) -> altair.Chart | altair.LayerChart:
         """Draw a metric over a key of the experiment, with means and deviations.
 
@@ -97,8 +103,9 @@ class Results:
             y: a metric.
             x: the key; by default the first that varies.
             color: the key that separates lines or bars; by default the second.
+            where: values of all other keys that vary, as in ``{"link.loss": 0.0}``.
         """
-        return plots.of_runs(self.runs, y, x, color)
+        return plots.of_runs(self.runs, y, x, color, where or {})
 
     def __str__(self) -> str:
         return self._inner.text(False)

@@ -67,7 +67,18 @@ class Table:
 
     def __getitem__(self, column: str) -> list[Any]:
         """Values of a column; None where there is no value."""
+        if column not in self.columns:
+            message = f"no column {column!r}; columns: {', '.join(self.columns)}"
+            raise KeyError(message)
         return self._inner.column(column)
+
+    def __contains__(self, column: object) -> bool:
+        """Whether there is a column with this name."""
+        return column in self.columns
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the columns."""
+        return iter(self.columns)
 
     def rows(self) -> Iterator[dict[str, Value]]:
         """Yield each row as a dict."""
