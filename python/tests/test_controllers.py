@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 import random
 import traceback
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -513,3 +515,125 @@ def test_classes_are_freed() -> None:
     known = use()
     gc.collect()
     assert known() is None
+
+
+class Window(ac.Controller):
+    """A constant window."""
+
+    def on_ack(self, ack: ac.Ack) -> None:
+        self.cwnd = 10_000
+
+
+def test_a_mixin_must_not_hide_an_output() -> None:
+    class Defaults:
+        cwnd = 50_000
+
+    class Mixed(Defaults, Window):
+        pass
+
+    with pytest.raises(TypeError, match=r"Mixed\.cwnd is an attribute of the class"):
+        ac.conformance(Mixed)
+
+
+def test_the_first_parameter_is_the_path() -> None:
+    class Mode(Window):
+        def __init__(self, mode: str = "aimd") -> None:
+            pass
+
+    @dataclasses.dataclass(eq=False)
+    class Fields(Window):
+        beta: float = 0.5
+
+    @dataclasses.dataclass(eq=False)
+    class Right(Window):
+        path: ac.PathInfo
+        beta: float = 0.5
+
+    for wrong in (Mode, Fields):
+        with pytest.raises(TypeError, match="the first parameter is the path"):
+            ac.conformance(wrong)
+    assert "Right" in str(ac.conformance(Right))
+
+
+@pytest.mark.parametrize("word", ["name", "label"])
+def test_words_of_experiments_are_no_parameters(word: str) -> None:
+    made = type("Mine", (Window,), {})
+    names: dict[str, Any] = {}
+    exec(f"def __init__(self, path, {word}='x'): pass", names)
+    made.__init__ = names["__init__"]  # type: ignore[misc]
+    with pytest.raises(TypeError, match=f"{word} is a word of experiments"):
+        ac.conformance(made)
+    with pytest.raises(TypeError, match="the controller has its name"):
+        ac.use("cubic", name="bbr3")
+
+
+def test_a_misspelt_method_is_told() -> None:
+    class Mine(Window):
+        def on_loss(self, event: ac.Lost) -> None:
+            """Never."""
+
+        def on_rtt(self, rtt: float) -> None:
+            """Help other methods."""
+
+    with pytest.raises(TypeError, match=r"on_loss would never be called; did you mean on_lost\?"):
+        ac.conformance(Mine)
+    del Mine.on_loss
+    assert ac.conformance(Mine).rules
+
+
+def test_copies_keep_signals_and_slots() -> None:
+    class Keeps(Window):
+        __slots__ = ("last", "path")
+
+        def __init__(self, path: ac.PathInfo) -> None:
+            self.path = path
+
+        def on_ack(self, ack: ac.Ack) -> None:
+            self.last = ack
+            self.cwnd = 10 * self.path.max_datagram_size
+
+    kept = Keeps(ac.PathInfo())
+    assert copy.deepcopy(kept).path is kept.path
+    assert ac.conformance(Keeps).rules
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"variables": ["gain"]}, "variables: write names with units"),
+        ({"name": 5}, "name: 5 is no text"),
+        ({"needs": "packet"}, "needs: unknown: packet;"),
+    ],
+)
+def test_attributes_of_a_wrong_kind(attributes: Dict, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        ac.conformance(type("Mine", (Window,), attributes))
+    for wrong in ("cubic", ac.use("cubic"), Window(ac.PathInfo())):
+        with pytest.raises(TypeError, match="is no subclass"):
+            ac.conformance(wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="give a class of"):
+        ac.use(ac.use("cubic"))  # type: ignore[arg-type]
+
+
+class Throws(ac.Controller):
+    """Throws a coin in one mode."""
+
+    def __init__(self, path: ac.PathInfo, mode: str = "constant") -> None:
+        self.mode = mode
+
+    def on_ack(self, ack: ac.Ack) -> None:
+        self.cwnd = random.randrange(5_000, 50_000) if self.mode == "random" else 10_000
+
+
+def test_each_use_is_run_twice(small: Dict, tmp_path: Path) -> None:
+    plain, wild = ac.use(Throws), ac.use(Throws, mode="random")
+    ac.compare(plain, "cubic", quick=True, out=tmp_path, link="rate=2 Mbit/s rtt=20 ms")
+    with pytest.warns(ac.NotDeterministicWarning, match="Throws"):
+        ac.Experiment({**small, "flow": [{"controller": wild}]}).run(tmp_path)
+    Throws.__doc__ = "Another one."
+    Throws.unused = 1  # type: ignore[attr-defined]
+    flows = [{"controller": ac.use(Throws, label="a")}, {"controller": wild}]
+    with pytest.warns(ac.NotDeterministicWarning, match="Throws"):
+        ac.Experiment({**small, "flow": flows}).run(tmp_path)
+    with pytest.warns(ac.NotDeterministicWarning, match="Throws"):
+        ac.compare(ac.use(Throws, mode="random", label="b"), "cubic", quick=True, out=tmp_path)

@@ -6,7 +6,9 @@ losses, opens recovery periods and paces; the controller answers with a window a
 
 from __future__ import annotations
 
+import difflib
 import inspect
+import types
 import typing
 import weakref
 from collections.abc import Iterable, Mapping
@@ -154,13 +156,18 @@ class Controller(_ackclock.Controller):
     def on_path_change(self, path: PathInfo) -> None:
         """Learn that the size of datagrams changed. Window and estimates keep their bytes."""
 
-    def __getstate__(self) -> tuple[dict[str, Any], tuple[Any, ...]]:
+    def __getstate__(self) -> tuple[dict[str, Any], dict[str, Any], tuple[Any, ...]]:
+        members = (item for base in type(self).__mro__ for item in vars(base).items())
+        names = [name for name, kind in members if isinstance(kind, types.MemberDescriptorType)]
+        slots = {name: getattr(self, name) for name in names if hasattr(self, name)}
         output = (self.cwnd, self.pacing_rate, self.ssthresh, self.send_quantum, self.wake)
-        return dict(self.__dict__), output
+        return dict(self.__dict__), slots, output
 
-    def __setstate__(self, state: tuple[dict[str, Any], tuple[Any, ...]]) -> None:
-        attributes, output = state
+    def __setstate__(self, state: tuple[dict[str, Any], dict[str, Any], tuple[Any, ...]]) -> None:
+        attributes, slots, output = state
         self.__dict__.update(attributes)
+        for name, value in slots.items():
+            setattr(self, name, value)
         self.cwnd, self.pacing_rate, self.ssthresh, self.send_quantum, self.wake = output
 
 
@@ -194,6 +201,14 @@ def use(controller: type[Controller] | str, /, **parameters: Any) -> Used:
         controller: a class, or the name of a shipped controller.
         parameters: its parameters, with the underscores of Python; ``label`` names it in tables.
     """
+    if not (isinstance(controller, str) or _is_controller(controller)):
+        message = (
+            f"{controller!r}: give a class of ackclock.Controller, or the name of a controller"
+        )
+        raise TypeError(message)
+    if "name" in parameters:
+        message = "use: the controller has its name; write label=... for another in tables"
+        raise TypeError(message)
     return Used(controller, parameters)
 
 
@@ -216,16 +231,23 @@ def registered(controller: type[Controller]) -> _ackclock.Class:
     return known
 
 
+def _is_controller(given: Any) -> bool:
+    return isinstance(given, type) and issubclass(given, Controller)
+
+
 def _name(controller: type[Controller]) -> str:
     return controller.__dict__.get("name") or controller.__name__
 
 
 def _described(controller: type[Controller]) -> tuple[Any, ...]:
     """Return the properties of a class that decide how it is called."""
-    if not (isinstance(controller, type) and issubclass(controller, Controller)):
-        message = f"{controller!r} is no subclass of ackclock.Controller"
+    if not _is_controller(controller):
+        message = f"{controller!r} is no subclass of ackclock.Controller; give the class"
         raise TypeError(message)
     name = _name(controller)
+    if not isinstance(name, str):
+        message = f"{controller.__name__}.name: {name!r} is no text"
+        raise TypeError(message)
     if name.lower() in _ackclock.controllers().column("name"):
         message = (
             f"{name}: a shipped controller has this name; set another, as in name = 'my-{name}'"
@@ -234,21 +256,23 @@ def _described(controller: type[Controller]) -> tuple[Any, ...]:
     methods = {
         name for name in _METHODS if getattr(controller, name) is not getattr(Controller, name)
     }
-    own = [
-        base
-        for base in controller.__mro__
-        if issubclass(base, Controller) and base is not Controller
-    ]
+    # Mixins before the base class as well.
+    own = controller.__mro__[: controller.__mro__.index(Controller)]
     for output in _OUTPUTS:
         if any(output in vars(base) for base in own):
             message = (
                 f"{name}.{output} is an attribute of the class; set `self.{output}` in __init__"
             )
             raise TypeError(message)
+    written = {key for base in own for key in vars(base) if key.startswith("on_")}
+    for wrong in sorted(written - set(_METHODS)):
+        for right in difflib.get_close_matches(wrong, _METHODS, 1, 0.75):
+            message = f"{name}.{wrong} would never be called; did you mean {right}?"
+            raise TypeError(message)
     if not methods:
         message = f"{name} overrides none of {', '.join(_METHODS)}"
         raise TypeError(message)
-    needs: set[str] = set(controller.needs)
+    needs = {controller.needs} if isinstance(controller.needs, str) else set(controller.needs)
     if not needs <= _NEEDS:
         wrong = ", ".join(sorted(needs - _NEEDS))
         message = f"{name}.needs: unknown: {wrong}; known: {', '.join(sorted(_NEEDS))}"
@@ -260,7 +284,10 @@ def _described(controller: type[Controller]) -> tuple[Any, ...]:
     if isinstance(interval, (int, float)):
         interval = f"{interval} s"
     doc = (inspect.getdoc(controller) or "").split("\n")[0] or "A class of Python."
-    parameters = list(_parameters(controller))
+    parameters = list(parameters_of(controller))
+    if not isinstance(controller.variables, Mapping):
+        message = f"{name}.variables: write names with units, as in {{'gain': '', 'rtt': 'ms'}}"
+        raise TypeError(message)
     variables = list(controller.variables.items())
     for variable, _ in variables:
         if variable in _COLUMNS or not variable.isidentifier() or not variable.islower():
@@ -270,12 +297,27 @@ def _described(controller: type[Controller]) -> tuple[Any, ...]:
     return name, doc, methods, parameters, variables, interval, needs, shapes
 
 
-def _parameters(controller: type[Controller]) -> Iterable[tuple[str, str, Any, Any]]:
+def parameters_of(controller: type[Controller]) -> Iterable[tuple[str, str, Any, Any]]:
     """Yield name, description, range and default of each parameter."""
     init = controller.__init__
     if init is Controller.__init__ or init is object.__init__:
         return
-    listed = list(inspect.signature(init).parameters.values())[2:]
+    signature = list(inspect.signature(init).parameters.values())[1:]
+    first, listed = next(iter(signature), None), signature[1:]
+    many = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    takes_path = first is not None and (
+        first.kind is first.VAR_POSITIONAL
+        or (
+            (first.kind is not first.KEYWORD_ONLY and first.kind not in many)
+            and (first.default is first.empty or first.default is None)
+        )
+    )
+    if not takes_path:
+        message = (
+            f"{controller.__name__}.__init__: the first parameter is the path; write "
+            f"`def __init__(self, path, ...)`, or `path` as the first field of a dataclass"
+        )
+        raise TypeError(message)
     try:
         hints = typing.get_type_hints(init, include_extras=True)
     except NameError as why:
@@ -285,6 +327,9 @@ def _parameters(controller: type[Controller]) -> Iterable[tuple[str, str, Any, A
     init.__annotations__ = hints
     for parameter in listed:
         where = f"{controller.__name__}.__init__: {parameter.name}"
+        if parameter.name in ("name", "label"):
+            message = f"{where} is a word of experiments; choose another name"
+            raise TypeError(message)
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
         default = parameter.default
@@ -336,4 +381,5 @@ def conformance(controller: type[Controller]) -> Conformance:
     Raises:
         Exception: the controller's own exception, if one of its methods raises it.
     """
-    return Conformance(_name(controller), dict(_ackclock.conformance(registered(controller))))
+    entry = registered(controller)
+    return Conformance(entry.name, dict(_ackclock.conformance(entry)))

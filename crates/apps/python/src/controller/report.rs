@@ -4,7 +4,7 @@ use congestion::{Ack, Congestion, Sent};
 use pyo3::prelude::*;
 use units::{Duration, Time};
 
-use crate::controller::signals::{secs, smallest};
+use crate::controller::signals::{copied, secs, smallest};
 
 /// Signals of a round trip or an interval.
 #[pyclass(frozen, get_all, module = "ackclock._ackclock")]
@@ -36,6 +36,8 @@ pub(crate) struct Report {
     /// The application limited the sender at the last ACK.
     pub(crate) app_limited: bool,
 }
+
+copied!(Report);
 
 impl Report {
     /// Returns the acknowledged bit/s.

@@ -32,7 +32,26 @@ impl PathInfo {
     fn new(max_datagram_size: u64, paced: bool, seed: u64) -> Self {
         Self { max_datagram_size, paced, seed }
     }
+
+    fn __deepcopy__(this: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        this
+    }
 }
+
+/// Lets a copy of a controller keep the signals that it has, which never change.
+macro_rules! copied {
+    ($($signal:ty),*) => {$(
+        #[pymethods]
+        impl $signal {
+            fn __deepcopy__(this: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+                this
+            }
+        }
+    )*};
+}
+
+copied!(AckedPacket, RateSample, Ack, Sent, LostPacket, Lost, Congestion, Idle);
+pub(crate) use copied;
 
 impl From<congestion::PathInfo> for PathInfo {
     fn from(path: congestion::PathInfo) -> Self {
