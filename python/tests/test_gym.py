@@ -183,7 +183,7 @@ def test_mistakes_say_what_to_write():
     with pytest.raises(ac.ExperimentError, match=r"is not a key|unknown|cannot be set"):
         gym.make(networks={"link.rat": ("1 Mbit/s", "2 Mbit/s")})
     with pytest.raises(ValueError, match="no flow 7"):
-        gym.make(agent=7).reset()
+        gym.make(experiment("cubic", 1), agent=7).reset()
     with pytest.raises(ValueError, match='not "window"'):
         gym.make(action="windows")
     with pytest.raises(ValueError, match="unit"):
@@ -192,15 +192,15 @@ def test_mistakes_say_what_to_write():
     env.reset(seed=1)
     with pytest.raises(ValueError, match="finite"):
         env.step(np.array([np.nan], np.float32))
-    with pytest.raises(ValueError, match="1 numbers"):
+    with pytest.raises(ValueError, match="shape"):
         env.step(np.zeros(2, np.float32))
 
 
 def test_networks():
     env = gym.make(duration="1 s", networks=["lte", {"link.rate": ("1000 kbit/s", "4 Mbit/s")}])
     seen = [env.reset(seed=seed)[1] for seed in range(40)]
-    rates = [info["link_rate"] for info in seen if info["network"]]
-    assert {info["link_rate"] for info in seen if not info["network"]} == {18e6}
+    rates = [info["link_rate"] for info in seen if "link.rate" in info["network"]]
+    assert {info["link_rate"] for info in seen if info["network"] == {"network": "lte"}} == {18e6}
     assert 8 <= len(rates) <= 32
     assert all(1e6 <= rate <= 4e6 for rate in rates)
     # Half of them lie below the geometric mean.
@@ -373,3 +373,51 @@ def test_episodes_that_end_before_an_agent_can_act() -> None:
     envs = gym.VectorEnv("dumbbell", num_envs=2, transfer="2 kB", interval="500 ms")
     with pytest.raises(ac.ExperimentError, match="within its first interval"):
         envs.reset(seed=1)
+
+
+def test_what_is_no_action_is_refused():
+    env = gym.make(duration="1 s")
+    env.reset(seed=1)
+    vector = gym.VectorEnv(num_envs=3, action="both", duration="1 s")
+    vector.reset(seed=1)
+    for one, wrong in [
+        (env, None), (env, [0.0, 0.0]), (env, [[0.0]] * 2),
+        (vector, None), (vector, np.zeros((2, 3))), (vector, np.zeros(6)), (vector, [0.0]),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match="action"):
+            one.step(wrong)
+    # The episodes are as they were.
+    assert not env.step([0.1])[3]
+    assert not vector.step(np.zeros((3, 2)))[3].any()
+
+
+def test_the_time_of_a_flow_is_over():
+    env = gym.make(experiment("cubic", 1, stop="500 ms"))
+    *_, ended, _ = played(env, lookahead, 3)
+    assert ended == [False, True]
+
+
+def test_metrics_after_the_last_agent():
+    env = gym.make(transfer="100 kB", duration="3 s")
+    _, rows, ended, info = played(env, lookahead, 3)
+    assert ended == [True, False]
+    assert rows[-1][2]["now"] < 3
+    assert "metrics" not in info
+    metrics = env.metrics()
+    assert metrics == env.metrics()
+    # CUBIC went on to the end.
+    assert metrics["goodput of cubic"] > 10
+
+
+@pytest.mark.parametrize("agents", [{"agent": 1}, {"agent": 7}])
+def test_agents_of_the_dumbbell_are_its_first_flows(agents):
+    with pytest.raises(ac.ExperimentError, match="first flows"):
+        gym.make(**agents)
+    with pytest.raises(ac.ExperimentError, match="first flows"):
+        gym.VectorEnv(num_envs=1, **agents)
+
+
+def test_the_network_that_was_drawn_has_a_name():
+    env = gym.make(networks=["lte", "policer"], duration="1 s")
+    names = {env.reset(seed=seed)[1]["network"]["network"] for seed in range(8)}
+    assert names == {"lte", "policer"}

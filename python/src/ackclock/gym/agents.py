@@ -61,7 +61,7 @@ def parallel_env(
     is_dumbbell = isinstance(source, str) and source == "dumbbell"
     base = experiment(
         source,
-        agents=len(numbers),
+        agents=numbers,
         competitors=competitors if is_dumbbell else (competitors or None),
         duration=duration,
         transfer=transfer,
@@ -98,7 +98,7 @@ def parallel_env(
             if seed is not None:
                 self._random = seeding.np_random(seed)[0]
             start, begun = self._core.begin(0, self._random, options)
-            observations, rows = self._core.advance([start])
+            observations, rows = self._core.start([start])
             self._core.check_begun(rows, [0])
             present = self._present(rows[0])
             self.agents = present
@@ -115,17 +115,19 @@ def parallel_env(
             dict[str, dict[str, Any]],
         ]:
             """Play an interval. An agent without an action keeps its window and rate."""
-            observations, rows = self._core.advance([], self._actions(actions))
+            observations, rows = self._core.act(self._actions(actions))
             while not (rows[0, :, -1] == RUNNING).any() and self._core.is_running():
                 # An environment without agents is over, so it waits for the next one.
-                later, coming = self._core.advance([], self._actions({}))
+                later, coming = self._core.act(self._actions({}))
                 is_new = (rows[0, :, -1] == AWAY)[:, np.newaxis]
                 observations[0] = np.where(is_new, later[0], observations[0])
                 rows[0] = np.where(is_new, coming[0], rows[0])
             states = dict(zip(self.possible_agents, rows[0, :, -1].tolist(), strict=True))
             present = self._present(rows[0])
-            earned = reward(Interval(rows[0, rows[0, :, -1] != AWAY])).tolist()
-            rewards = dict(zip(present, earned, strict=True))
+            earned = np.broadcast_to(
+                reward(Interval(rows[0, rows[0, :, -1] != AWAY])), len(present)
+            )
+            rewards = dict(zip(present, earned.tolist(), strict=True))
             # An agent that has just come has not acted.
             rewards = {name: rewards[name] if name in self.agents else 0.0 for name in present}
             terminated = {name: states[name] == COMPLETE for name in present}
@@ -138,7 +140,7 @@ def parallel_env(
             return self._by_name(observations[0], present), rewards, terminated, truncated, infos
 
         def metrics(self) -> dict[str, float]:
-            """Return the metrics of the run, once it is over."""
+            """Return the metrics of the run, once its agents are over."""
             return self._core.metrics()
 
         def render(self) -> None:
@@ -149,8 +151,16 @@ def parallel_env(
 
         def _actions(self, actions: Mapping[str, Any]) -> Any:
             none = np.zeros(2 if action == "both" else 1, np.float32)
-            given = (np.asarray(actions.get(name, none)) for name in self.possible_agents)
-            return np.stack([one.ravel() for one in given])
+            unknown = sorted(set(actions) - set(self.possible_agents))
+            if unknown:
+                message = f"actions: no agent {unknown[0]}; agents: {self.possible_agents}"
+                raise ValueError(message)
+            given = {name: np.ravel(actions.get(name, none)) for name in self.possible_agents}
+            for name, one in given.items():
+                if one.shape != none.shape:
+                    message = f"action of {name}: its shape is {one.shape}, not {none.shape}"
+                    raise ValueError(message)
+            return np.stack(list(given.values()))
 
         def _present(self, rows: Numbers) -> list[str]:
             pairs = zip(self.possible_agents, rows[:, -1].tolist(), strict=True)

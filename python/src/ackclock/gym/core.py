@@ -56,14 +56,17 @@ def seconds(interval: float | str) -> str:
 def experiment(
     source: str | Mapping[str, Any] | Experiment,
     *,
-    agents: int = 1,
+    agents: Sequence[int] = (0,),
     competitors: Sequence[Any] | None,
     controller: Any = None,
     duration: str | None,
     transfer: str | None = None,
     starts: Sequence[str] | None = None,
 ) -> Base:
-    """Return the experiment of an environment. The agents' flows are its first."""
+    """Return the experiment of an environment. The agents' flows of the dumbbell are its first."""
+    if len(set(agents)) != len(agents):
+        message = f"agents: a flow has one agent; {list(agents)} names one twice"
+        raise ExperimentError(message)
     if not (isinstance(source, str) and source == "dumbbell"):
         given = {"competitors": competitors, "controller": controller, "transfer": transfer}
         wrong = [name for name, value in {**given, "starts": starts}.items() if value is not None]
@@ -75,12 +78,18 @@ def experiment(
             return Base(Experiment(content), content)
         made = source if isinstance(source, Experiment) else Experiment(source)
         return Base(made if duration is None else made.set("duration", duration))
-    if starts is not None and len(starts) != agents:
-        message = f"starts: {len(starts)} times for {agents} agents"
+    if list(agents) != list(range(len(agents))):
+        message = (
+            f"agents: the first flows of the dumbbell have agents, not {list(agents)}; give an "
+            "experiment for others"
+        )
+        raise ExperimentError(message)
+    if starts is not None and len(starts) != len(agents):
+        message = f"starts: {len(starts)} times for {len(agents)} agents"
         raise ExperimentError(message)
     flows: list[dict[str, Any]] = []
-    for number in range(agents):
-        label = "agent" if agents == 1 else f"agent {number}"
+    for number in agents:
+        label = "agent" if len(agents) == 1 else f"agent {number}"
         flow = {"controller": "cubic" if controller is None else controller, "label": label}
         flow |= {"transfer": transfer} if transfer is not None else {}
         flows.append(flow | ({"start": starts[number]} if starts is not None else {}))
@@ -125,6 +134,10 @@ class Core:
         self._base, self._case = base, case
         shape = (count, len(flows))
         self._observed = (*shape, history * len(FEATURES))
+        size = 2 if action == "both" else 1
+        #: Shapes of actions: one agent's, one for each environment, one for each agent.
+        alone: list[tuple[int, ...]] = [(size,), *([()] if size == 1 else [])]
+        self._acted = [*(alone if shape == (1, 1) else []), (count * len(flows), size)]
         self._described = (*shape, len(COLUMNS))
         self._episodes = _ackclock.Episodes(
             seconds(interval), list(flows), action, history, count, jobs
@@ -142,11 +155,22 @@ class Core:
         start = (number, drawn.experiment._inner, self._case, list(drawn.changes), seed)
         return start, {"seed": seed, "network": drawn.describe()}
 
-    def advance(self, starts: Sequence[_Start], actions: Any = None) -> tuple[Floats, Numbers]:
-        """Play an interval. Return observations and rows by episode and agent."""
-        given = None
-        if actions is not None:
-            given = np.asarray(actions, _FLOAT).tobytes()
+    def start(self, starts: Sequence[_Start]) -> tuple[Floats, Numbers]:
+        """Begin episodes. Return observations and rows by episode and agent."""
+        return self._advance(starts, None)
+
+    def act(self, actions: Any, starts: Sequence[_Start] = ()) -> tuple[Floats, Numbers]:
+        """Play an interval with these actions; some episodes begin instead."""
+        if actions is None:
+            message = "action: None is no action; give numbers from -1 to 1"
+            raise ValueError(message)
+        array = np.asarray(actions, _FLOAT)
+        if array.shape not in self._acted:
+            message = f"action: its shape is {array.shape}, not {self._acted[0]}"
+            raise ValueError(message)
+        return self._advance(starts, array.tobytes())
+
+    def _advance(self, starts: Sequence[_Start], given: bytes | None) -> tuple[Floats, Numbers]:
         seen, rows = self._episodes.advance(starts or None, given)
         return (
             np.ndarray(self._observed, _FLOAT, seen),
@@ -171,7 +195,7 @@ class Core:
         """Return the metrics of an episode that is over."""
         metrics = self._episodes.metrics(number)
         if metrics is None:
-            message = "the metrics are those of an episode that is over"
+            message = "metrics: an agent's episode is not over"
             raise RuntimeError(message)
         return metrics
 

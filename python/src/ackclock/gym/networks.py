@@ -19,7 +19,7 @@ Networks: TypeAlias = "str | Mapping[str, Any] | Experiment | Sequence[Any] | No
 #: Multiples of the smallest unit, for ranges whose ends have different units.
 _UNITS = {
     "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
-    "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0,
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0,
     "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9,
 }  # fmt: skip
 
@@ -53,14 +53,16 @@ class Drawn:
     Attributes:
         experiment: the experiment.
         changes: keys with other values.
+        name: name of a shipped network.
     """
 
     experiment: Experiment
     changes: tuple[tuple[str, str], ...] = ()
+    name: str | None = None
 
     def describe(self) -> dict[str, str]:
-        """Return what was drawn."""
-        return dict(self.changes)
+        """Return what was drawn: values of keys, or the name of a network."""
+        return {"network": self.name} if self.name is not None else dict(self.changes)
 
 
 class Source:
@@ -85,9 +87,9 @@ class Source:
         if network is None:
             return Drawn(self._base.experiment)
         if isinstance(network, Experiment):
-            return Drawn(network)
+            return Drawn(network, name=network.name)
         if isinstance(network, str):
-            return Drawn(self._base.over(network))
+            return Drawn(self._base.over(network), name=network)
         if isinstance(network, Mapping):
             return _Ranges(self._base.experiment, network)
         message = f"networks: {network!r} is no name, no dict of ranges and no Experiment"

@@ -19,11 +19,13 @@ Reward: TypeAlias = Callable[[Interval], Numbers]
 def power(interval: Interval) -> Numbers:
     """Return power: throughput over delay, as shares of what the link and the empty path have.
 
-    ``(throughput / link rate) / (mean RTT / base RTT)``, 0 to about 1, without unit. The maximum is
-    a full link with an empty queue. Power is due to L. Kleinrock, "Power and deterministic rules of
-    thumb for probabilistic problems in computer communications", ICC 1979, which was not read here.
-    The division by the properties of the path makes networks comparable. It uses what the simulator
-    knows; `orca` uses the RTT that a sender knows.
+    ``(throughput / link rate) / (mean RTT / base RTT)``, without unit. On a link of constant rate a
+    full link with an empty queue has 1. A link that is faster at times has more.
+
+    Power is due to L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems
+    in computer communications", ICC 1979, which was not read here. The division by the properties
+    of the path makes networks comparable. It uses what the simulator knows; `orca` uses the RTT
+    that a sender knows.
     """
     share = interval.throughput / np.maximum(interval.link_rate, 1.0)
     return share * interval.base_rtt / interval.mean_rtt

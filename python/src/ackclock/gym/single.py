@@ -37,6 +37,7 @@ class CongestionEnv(gymnasium.Env[Floats, Floats]):
     ) -> None:
         base = experiment(
             source,
+            agents=[agent],
             competitors=competitors,
             controller=controller,
             duration=duration,
@@ -59,7 +60,7 @@ class CongestionEnv(gymnasium.Env[Floats, Floats]):
         """
         super().reset(seed=seed)
         start, info = self._core.begin(0, self.np_random, options)
-        observations, rows = self._core.advance([start])
+        observations, rows = self._core.start([start])
         self._core.check_begun(rows, [0])
         self._ended = False
         return observations[0, 0], {**_described(rows), **info}
@@ -69,13 +70,13 @@ class CongestionEnv(gymnasium.Env[Floats, Floats]):
 
         Returns:
             The observation, the reward, whether the transfer is complete (``terminated``), whether
-            the time is over (``truncated``), and the interval in physical units. The last one of a
-            run has its ``metrics``.
+            the time is over (``truncated``), and the interval in physical units. The last one has
+            the ``metrics`` of a run that is over. While other flows go on, see `metrics`.
         """
         if self._ended:
             message = "the episode is over; call reset"
             raise gymnasium.error.ResetNeeded(message)
-        observations, rows = self._core.advance([], action)
+        observations, rows = self._core.act(action)
         row = rows[0, 0]
         reward = float(self._reward(Interval(row)))
         state = row[-1]
@@ -87,7 +88,7 @@ class CongestionEnv(gymnasium.Env[Floats, Floats]):
         return observations[0, 0], reward, terminated, self._ended and not terminated, info
 
     def metrics(self) -> dict[str, float]:
-        """Return the metrics of the run, once all its flows are over."""
+        """Return the metrics of the run, once its agent is over. Other flows end theirs first."""
         return self._core.metrics()
 
 
@@ -115,9 +116,10 @@ def make(
     """Return an environment for `gymnasium` with one agent.
 
     An action multiplies: 2 to its power, -1 to 1, times the window, the rate, or both. It acts from
-    the beginning of the next interval on (a nanosecond after the report). The window stays above 2
-    packets, and below 8 times what the path has delivered in a round trip. A chosen rate is paced
-    exactly; with ``rate``, the window is 2 x rate x RTT.
+    the beginning of the next interval on (a nanosecond after the report). The window is at least 2
+    packets. It is at most 8 times what the path has delivered in a round trip, or 100 packets if
+    that is more. A chosen rate is paced exactly; with ``rate``, the window is 2 x rate x RTT, or an
+    initial window.
 
     Args:
         source: ``dumbbell``: a link of 20 Mbit/s, 20 ms RTT and a queue of a BDP. Or a shipped

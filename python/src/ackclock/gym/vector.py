@@ -67,6 +67,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, NDArray[Any]]):
     ) -> None:
         base = experiment(
             source,
+            agents=[agent],
             competitors=competitors,
             controller=controller,
             duration=duration,
@@ -106,7 +107,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, NDArray[Any]]):
             if one is not None or self._randoms[number] is None:
                 self._randoms[number] = seeding.np_random(one)[0]
         starts, begun = self._begin(range(self.num_envs), options)
-        observations, rows = self._core.advance(starts)
+        observations, rows = self._core.start(starts)
         self._core.check_begun(rows, range(self.num_envs))
         self._ended = np.zeros(self.num_envs, np.bool_)
         return observations[:, 0], self._described(rows[:, 0]) | begun
@@ -115,9 +116,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, NDArray[Any]]):
         self, actions: Floats
     ) -> tuple[Floats, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """Play an interval in each environment. Episodes that have ended begin anew instead."""
+        if not self._ended[0] and not self._core.is_running(0):
+            message = "the last step failed; call reset"
+            raise gymnasium.error.ResetNeeded(message)
         restarted = self._ended
         starts, begun = self._begin(np.flatnonzero(restarted), None)
-        observations, rows = self._core.advance(starts, actions)
+        observations, rows = self._core.act(actions, starts)
         self._core.check_begun(rows, np.flatnonzero(restarted))
         rows = rows[:, 0]
         rewards = np.where(restarted, 0.0, self._reward(Interval(rows)))
@@ -158,7 +162,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, NDArray[Any]]):
         return info | {f"_{name}": mask for name in COLUMNS[:-1]}
 
     def metrics(self, number: int) -> dict[str, float]:
-        """Return the metrics of an environment's run, once it is over."""
+        """Return the metrics of a run, once its agent is over. Other flows end theirs first."""
         return self._core.metrics(number)
 
 

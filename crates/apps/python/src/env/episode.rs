@@ -52,9 +52,9 @@ enum State {
     #[default]
     Away = 0,
     Running = 1,
-    /// The transfer is complete, or the flow has stopped.
+    /// The transfer is complete.
     Complete = 2,
-    /// The time of the run is over.
+    /// The time of the run, or that of the flow, is over.
     Over = 3,
 }
 
@@ -204,16 +204,32 @@ impl Episode {
             };
             view.add(&report);
             observation.copy_from_slice(view.rows());
+            // A flow that stops has a time of its own, which is over.
             seat.state = match (flow.sample.running, is_over) {
-                (false, _) => State::Complete,
-                (true, true) => State::Over,
+                (false, _) if config.transfer.is_some() => State::Complete,
                 (true, false) => State::Running,
+                _ => State::Over,
             };
             let path =
                 [snapshot.backlog as f64, snapshot.drops as f64, flow.sample.delivered as f64, link_rate];
             row.copy_from_slice(&row_of(&report, view, flow, path, config, seat.state));
         }
         if is_over {
+            self.outcome = self.simulation.take().map(Simulation::finish);
+        }
+    }
+
+    /// Reports whether the run goes on without any agent.
+    pub(crate) fn is_left(&self) -> bool {
+        let mut states = self.seats.iter().map(|seat| seat.state);
+        let is_over = states.clone().any(|state| [State::Complete, State::Over].contains(&state));
+        self.is_running() && is_over && !states.any(|state| state == State::Running)
+    }
+
+    /// Runs on for at most this long, without pauses. Ends a run that is over.
+    pub(crate) fn play_on(&mut self, most: Duration, watch: &Watch) {
+        self.goal = Time::NEVER;
+        if self.advance(most, watch) {
             self.outcome = self.simulation.take().map(Simulation::finish);
         }
     }

@@ -113,9 +113,22 @@ impl Episodes {
         all.get(number).is_some_and(Episode::is_running)
     }
 
-    /// Metrics of an episode that is over.
-    fn metrics(&mut self, number: usize) -> Option<BTreeMap<String, f64>> {
-        self.all.get_mut().unwrap_or_else(PoisonError::into_inner).get(number)?.metrics()
+    /// Metrics of an episode whose agents are over. Plays all other flows to their end.
+    fn metrics(&mut self, py: Python<'_>, number: usize) -> PyResult<Option<BTreeMap<String, f64>>> {
+        let watch = Watch::default();
+        let all = self.all.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(episode) = all.get_mut(number) else { return Ok(None) };
+        self.host.enter();
+        while episode.is_left() {
+            py.detach(|| episode.play_on(LOOK, &watch));
+            if let Some(fault) = self.host.take_fault() {
+                episode.clear();
+                self.host = Arc::default();
+                return Err(fault);
+            }
+            py.check_signals()?;
+        }
+        Ok(episode.metrics())
     }
 }
 
