@@ -23,6 +23,16 @@ SHIPPED = [
 ]  # fmt: skip
 
 
+class Index:
+    """A whole number of another library, as numpy has them."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+
 def command(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run the command in a process of its own."""
     words = [sys.executable, "-m", "ackclock", *map(str, arguments)]
@@ -102,6 +112,7 @@ def test_cases_and_repetitions(small: Dict) -> None:
     run = study.simulate(3, repetition=1)
     assert run.runs["seed"] == [2]
     assert set(run.runs.keys) == {"link.queue", "link.loss"}
+    assert study.simulate(Index(3)).metrics == study.simulate(3).metrics
     with pytest.raises(IndexError, match="no case 4; there are 4, from 0"):
         study.simulate(4)
     with pytest.raises(ac.ExperimentError, match="0 cases have the row 'x'"):
@@ -173,6 +184,12 @@ def test_every_shipped_experiment_is_read() -> None:
     assert "lte" in ac.networks()
     assert "cubic" in ac.controllers()["name"]
     assert ac.schema()["properties"]["link"]
+
+
+def test_combinations_that_are_left_out_are_told(small: Dict) -> None:
+    study = ac.Experiment({**small, "vary": {"link.rate": ["10 Mbit/s", "100 kbit/s"]}})
+    assert len(study.cases) == 1
+    assert study.note.startswith("1 of 2 combinations is left out; with 100 kbit/s, a queue of")
 
 
 def test_candidates() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, SupportsIndex
 
 from . import _ackclock, _toml
 from .classes import UNKNOWN, Classes
@@ -179,6 +180,11 @@ class Experiment:
         return self._inner.title
 
     @property
+    def note(self) -> str:
+        """Note below its table. It tells combinations that are left out, as no network has them."""
+        return self._inner.note
+
+    @property
     def cases(self) -> list[tuple[str, str]]:
         """Variant and row of each case. A case is a combination of varied values."""
         return self._inner.cases
@@ -193,7 +199,7 @@ class Experiment:
 
     def simulate(
         self,
-        case: int | str = 0,
+        case: SupportsIndex | str = 0,
         repetition: int = 0,
         *,
         on: World = "sim",
@@ -212,9 +218,9 @@ class Experiment:
         with tempfile.TemporaryDirectory(prefix="ackclock-") as folder, Shown(progress) as shown:
             return Run(_folder(one.run(_settings(folder, on=on), 1, shown)))
 
-    def _case(self, case: int | str) -> int:
-        if isinstance(case, int):
-            return case
+    def _case(self, case: SupportsIndex | str) -> int:
+        if not isinstance(case, str):
+            return operator.index(case)
         rows = [row for _, row in self.cases]
         if rows.count(case) != 1:
             message = (

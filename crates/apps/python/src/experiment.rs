@@ -86,6 +86,11 @@ impl Experiment {
         &self.file.title
     }
 
+    #[getter]
+    fn note(&self) -> &str {
+        &self.file.note
+    }
+
     /// The file as it was written, with changes.
     #[getter]
     fn toml(&self) -> String {

@@ -113,8 +113,8 @@ fn with_room(cases: Vec<Case>) -> Result<(Vec<Case>, String), Diagnostic> {
         false => (without.len(), all),
     };
     let verb = if count == 1 { "is" } else { "are" };
-    let (variant, wrong) = (&first.variant, &problem.wrong);
-    Ok((kept, format!("{count} of {all} combinations {verb} left out; with {variant}, {wrong}.")))
+    let (name, wrong) = (if first.variant.is_empty() { &first.row } else { &first.variant }, &problem.wrong);
+    Ok((kept, format!("{count} of {all} combinations {verb} left out; with {name}, {wrong}.")))
 }
 
 /// Refuses two cases with the same name, because results are found by name.

@@ -25,6 +25,14 @@ fn a_corner_of_a_grid_may_have_no_room() {
     let study = parse(&grid("\"0.1 BDP\", \"2 BDP\"")).unwrap();
     assert_eq!(study.cases().len(), 3, "the corner is left out and counted");
     assert!(study.note.starts_with("1 of 4 combinations is left out; with "), "{}", study.note);
+    // Where one key varies, cases have rows alone.
+    let alone = parse(
+        &grid("\"0.1 BDP\"")
+            .replace("[link]", "[link]\nqueue = \"0.1 BDP\"")
+            .replace("\"link.queue\" = [\"0.1 BDP\"]\n", ""),
+    )
+    .unwrap();
+    assert!(alone.note.starts_with("1 of 2 combinations is left out; with 1 Mbit/s, "), "{}", alone.note);
     let nowhere = parse(&grid("\"0.001 BDP\", \"0 packets\"")).unwrap_err().to_string();
     assert!(nowhere.contains("a queue of 1 bytes drops every full packet"), "{nowhere}");
 }
