@@ -102,8 +102,8 @@ def test_reference() -> None:
     lines = [
         "# Python",
         "",
-        "All names of the package `ackclock`, from its docstrings. Times are seconds, sizes",
-        "bytes, rates bit/s, unless a name says otherwise.",
+        "All names of the package `ackclock`, from its docstrings. Signals have seconds, bytes and",
+        "bit/s. Metrics and tables have the units that `metrics()` and `Table.units` tell.",
         "",
     ]
     for part, names in PARTS.items():

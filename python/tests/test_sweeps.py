@@ -470,3 +470,9 @@ def test_ray_is_not_a_dependency(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ImportError, match="pip install ray"):
         sweeps.RayExecutor()
+
+
+@pytest.mark.parametrize("executor", [ProcessPoolExecutor, object(), map])
+def test_what_takes_no_tasks_is_refused(executor: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="has no `submit`; use one like ProcessPoolExecutor"):
+        ac.sweep(STUDY, executor=executor, out=tmp_path)

@@ -93,6 +93,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__() -> list[str]:
+    return sorted([*globals(), "RayExecutor", "gym", "sweep", "sweeps"])
+
+
 def __getattr__(name: str) -> _Any:
     # What needs other packages, or is used by few, is imported when it is used.
     if name in ("gym", "sweeps"):

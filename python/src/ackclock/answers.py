@@ -28,7 +28,7 @@ Named = str | type[Controller] | Used
 
 
 class Answer:
-    """Answer of a question. Printing it shows the screen of the command.
+    """Answer of a question. Printing it shows the screen of the command, without the report's path.
 
     Attributes:
         data: its numbers, as ``--json`` prints them.

@@ -64,6 +64,11 @@ def sweep(
     if parts is not None and parts < 1:
         message = f"parts is {parts}; write 1 or more"
         raise ValueError(message)
+    if executor is not None and (
+        isinstance(executor, type) or not callable(getattr(executor, "submit", None))
+    ):
+        message = f"executor: {executor!r} has no `submit`; use one like ProcessPoolExecutor()"
+        raise TypeError(message)
     if executor is None:
         return study.run(out, progress=progress)
     study._check_determinism()

@@ -95,11 +95,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, NDArray[Any]]):
             seed: seed of the first environment, whose successors count on; or one for each.
             options: ``{"network": ...}`` replaces the networks for these episodes.
         """
-        super().reset(seed=seed if isinstance(seed, int) else None)
-        if seed is None or isinstance(seed, int):
-            given = [None if seed is None else seed + i for i in range(self.num_envs)]
+        if seed is None or isinstance(seed, (int, np.integer)):
+            first = None if seed is None else int(seed)
+            given = [None if first is None else first + i for i in range(self.num_envs)]
         else:
-            given = list(seed)
+            first, given = None, list(seed)
+        super().reset(seed=first)
         if len(given) != self.num_envs:
             message = f"{len(given)} seeds for {self.num_envs} environments"
             raise ValueError(message)
