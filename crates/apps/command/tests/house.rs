@@ -59,7 +59,7 @@ const CODE_BUDGET: [(&str, usize); 22] = [
     ("report", 7_458),
     ("transfer", 2_699),
     ("ackclock", 5_800),
-    ("python", 2_570),
+    ("python", 2_573),
     (TASKS, 463),
 ];
 
