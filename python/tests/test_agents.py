@@ -108,3 +108,15 @@ def test_fairness_can_be_rewarded():
     _, rewards, *_ = env.step({"agent_0": np.array([1.0]), "agent_1": np.array([-1.0])})
     assert rewards["agent_0"] == pytest.approx(rewards["agent_1"])
     assert rewards["agent_0"] <= 0
+
+
+def test_a_reward_of_one_number_is_that_of_each_agent():
+    env = gym.parallel_env(agents=2, reward=lambda interval: 0.5, duration="1 s")
+    env.reset(seed=1)
+    assert env.step({})[1] == {"agent_0": 0.5, "agent_1": 0.5}
+    with pytest.raises(ValueError, match="no agent agent_7"):
+        env.step({"agent_7": [0.0]})
+    with pytest.raises(ValueError, match=r"action of agent_1: its shape is \(2,\)"):
+        env.step({"agent_1": [0.0, 0.0]})
+    with pytest.raises(ac.ExperimentError, match="names one twice"):
+        gym.parallel_env(agents=[0, 0])

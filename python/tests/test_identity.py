@@ -8,6 +8,7 @@ import datetime
 import importlib
 import sys
 import types
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -289,6 +290,16 @@ class Slotted:
         self.value = value
 
 
+class Money(Decimal):
+    """A number of a class that is not the user's."""
+
+
+def named(value: Any, name: int) -> Any:
+    """Return an object with an attribute."""
+    value.name = name
+    return value
+
+
 class Inherits(Slotted):
     """Its state is in a slot of its base class."""
 
@@ -314,8 +325,10 @@ def using(value: Any) -> str | None:
         (collections.Counter("a"), collections.Counter("b")),
         (types.SimpleNamespace(a=1), types.SimpleNamespace(a=2)),
         (datetime.timedelta(1), datetime.timedelta(2)),
+        (Money("1.5"), Money("2.5")),
+        (named(Money("1.5"), 1), named(Money("1.5"), 2)),
     ],
-    ids=str,
+    ids=repr,
 )
 def test_the_whole_state_of_a_value_counts(one: Any, other: Any) -> None:
     assert using(one) is not None
@@ -351,10 +364,10 @@ def test_state_that_python_does_not_see_is_unknown() -> None:
     ],
 )
 def test_what_reads_the_outside_is_unknown(first: str, body: str, load: Any) -> None:
-    read = SOURCE.replace("self.cwnd = 10_000", f"self.read = {body}\n        self.cwnd = 10_000")
+    read = SOURCE.replace("self.cwnd = 10_000", f"self.seen = {body}\n        self.cwnd = 10_000")
     assert load(SOURCE.replace("import math", f"{first}\nimport math")) is not None
     assert load(read.replace("import math", f"{first}\nimport math")) is None
-    inside = read.replace("self.read = ", f"{first}\n        self.read = ")
+    inside = read.replace("self.seen = ", f"{first}\n        self.seen = ")
     assert load(inside) is None
 
 

@@ -98,7 +98,16 @@ def test_charts_of_results(tmp_path: Any) -> None:
     ):
         results.plot("goodput", "flow.controller", color="row")
     drawn = results.plot("goodput", "flow.controller", color="row", where={"link.queue": 1.0})
-    assert str(drawn.to_dict()).count("'kind': 'bbr3'") == 1
+    runs = [row for row in results.runs.rows() if row["link.queue"] == 1.0]
+    for name in ("cubic", "bbr3"):
+        mean = sum(float(run["goodput"] or 0) for run in runs if run["flow.controller"] == name) / 2
+        assert f"'kind': '{name}', 'y': {mean}," in str(drawn.to_dict())
+    with pytest.raises(ac.AckclockError, match=r"link\.queue: \[0\.5, 1\.0, 2\.0\]"):
+        results.plot("goodput", "flow.controller", color="row", where={"link.queue": "1 BDP"})
+    assert "goodput" in results.runs
+    assert list(results.runs) == results.runs.columns
+    with pytest.raises(KeyError, match=r"no column 'goodputt'; columns: .*goodput"):
+        results.runs["goodputt"]
     with pytest.raises(ac.AckclockError, match="no column goodputt"):
         results.plot("goodputt")
     with pytest.raises(ac.AckclockError, match="series"):

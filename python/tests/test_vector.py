@@ -16,6 +16,7 @@ pytest.importorskip("gymnasium")
 import gymnasium
 import numpy as np
 
+import ackclock as ac
 from ackclock import gym
 
 RANGES = {"link.rate": ("3 Mbit/s", "20 Mbit/s"), "link.queue": ("0.5 BDP", "3 BDP")}
@@ -147,3 +148,24 @@ def test_the_lock_is_free_meanwhile():
     other.join()
     inside = [at for at in ticks if began < at < began + took]
     assert took < 0.02 or len(inside) > 5
+
+
+class Fails(ac.Controller):
+    def on_ack(self, ack):
+        if ack.now > 0.5:
+            raise LookupError("as tested")
+
+
+def test_a_step_that_failed_wants_a_reset():
+    vector = gym.VectorEnv(num_envs=2, competitors=[Fails], duration="2 s")
+    vector.reset(seed=np.int64(3))
+    for _ in range(10):
+        vector.step(np.zeros((2, 1), np.float32))
+    wrong = gym.VectorEnv(num_envs=2, competitors=[Fails], duration="2 s", interval="1 s")
+    with pytest.raises(LookupError, match="as tested"):
+        wrong.reset(seed=3)
+    with pytest.raises(LookupError, match="as tested"):
+        [vector.step(np.zeros((2, 1), np.float32)) for _ in range(100)]
+    with pytest.raises(gymnasium.error.ResetNeeded, match="call reset"):
+        vector.step(np.zeros((2, 1), np.float32))
+    assert vector.reset(seed=3)[0].shape == (2, 70)

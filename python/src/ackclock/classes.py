@@ -31,24 +31,27 @@ class Classes:
     def named(self, value: Any) -> Any:
         """Return values with names in place of classes, which are collected."""
         if isinstance(value, type) and issubclass(value, Controller):
-            return self._name(value)
+            return self._use(value, {})
         if isinstance(value, Used):
             parameters = {key.replace("_", "-"): item for key, item in value.parameters.items()}
-            name = self.named(value.controller)
-            if name in self.by_name:
-                self.uses.setdefault(name, []).append(parameters)
-            return {"name": name, **parameters}
+            if isinstance(value.controller, str):
+                return {"name": value.controller, **parameters}
+            return {"name": self._use(value.controller, parameters), **parameters}
         if isinstance(value, Mapping):
             return {key: self.named(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.named(item) for item in value]
         return value
 
-    def _name(self, controller: type[Controller]) -> str:
+    def _use(self, controller: type[Controller], parameters: dict[str, Any]) -> str:
+        """Collect a use of a class. Return its name."""
         name = registered(controller).name
         if self.by_name.setdefault(name, controller) is not controller:
             message = f"two controllers have the name {name}; set the attribute `name` of one"
             raise ValueError(message)
+        uses = self.uses.setdefault(name, [])
+        if parameters not in uses:
+            uses.append(parameters)
         return name
 
     def registered(self) -> list[_ackclock.Class]:

@@ -203,7 +203,7 @@ def use(controller: type[Controller] | str, /, **parameters: Any) -> Used:
     """
     if not (isinstance(controller, str) or _is_controller(controller)):
         message = (
-            f"{controller!r}: give a class of ackclock.Controller, or the name of a controller"
+            f"{controller!r}: give a subclass of ackclock.Controller, or the name of a controller"
         )
         raise TypeError(message)
     if "name" in parameters:
@@ -304,15 +304,11 @@ def parameters_of(controller: type[Controller]) -> Iterable[tuple[str, str, Any,
         return
     signature = list(inspect.signature(init).parameters.values())[1:]
     first, listed = next(iter(signature), None), signature[1:]
-    many = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     takes_path = first is not None and (
-        first.kind is first.VAR_POSITIONAL
-        or (
-            (first.kind is not first.KEYWORD_ONLY and first.kind not in many)
-            and (first.default is first.empty or first.default is None)
-        )
+        first.kind in (first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD)
+        and (first.default is first.empty or first.default is None)
     )
-    if not takes_path:
+    if not takes_path and (first is None or first.kind is not first.VAR_POSITIONAL):
         message = (
             f"{controller.__name__}.__init__: the first parameter is the path; write "
             f"`def __init__(self, path, ...)`, or `path` as the first field of a dataclass"

@@ -305,7 +305,7 @@ class Experiment:
             if known is None:
                 message = f"results of {name} are not used again: {unknown} cannot be identified"
                 warnings.warn(message, NotReusedWarning, stacklevel=3)
-            uses = sorted(map(repr, self._classes.uses.get(name, [])))
+            uses = sorted(map(repr, self._classes.uses[name]))
             key = f"{known or id(controller)} {uses}"
             if key in _tried:
                 continue
@@ -344,7 +344,7 @@ def check_determinism(classes: Classes) -> None:
         flows = [
             {"controller": Used(controller, {"label": f"{name} {number}", **parameters})}
             for name, controller in classes.by_name.items()
-            for number, parameters in enumerate(classes.uses.get(name) or [{}])
+            for number, parameters in enumerate(classes.uses[name])
         ]
         link = {"rate": "10 Mbit/s", "delay": "10 ms", "queue": "1 BDP"}
         study = Experiment({"title": "trial", "duration": "10 s", "link": link, "flow": flows})

@@ -37,8 +37,7 @@ _BASES: dict[type, Callable[[Any], object]] = {
     set: frozenset, frozenset: frozenset,
     collections.deque: lambda value: (value.maxlen, list(value)),
 }  # fmt: skip
-#: Classes of the standard library with a state of their own, which their items and these
-#: attributes tell.
+#: Containers whose items are their state, and for one the factory of its default.
 _CONTAINERS = (collections.OrderedDict, collections.Counter, collections.defaultdict)
 #: Values whose text is all of them.
 _SHOWN = (
@@ -107,7 +106,7 @@ class _Digest:
             self._module(value)
         elif isinstance(value, type):
             self._class(value)
-        elif isinstance(value, _SHOWN):
+        elif isinstance(value, _SHOWN) and is_of_library(kind.__module__):
             self.put("shown", kind.__module__, kind.__qualname__, repr(value))
         elif isinstance(value, enum.Enum):
             self.put("member", value.name)
@@ -238,6 +237,9 @@ class _Digest:
             if isinstance(value, base):
                 self.put("base", base.__name__)
                 self.add(content(value))
+        for shown in _SHOWN:
+            if isinstance(value, shown):
+                self.put("base", shown.__name__, shown.__repr__(value))
 
     def _array(self, value: Any) -> None:
         """Add the elements of an array."""

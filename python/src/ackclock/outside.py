@@ -29,7 +29,7 @@ _READS = re.compile(
     r"open|popen|Popen|load|load_\w+|loadtxt|genfromtxt|fromfile|fromregex|memmap|read|read_\w+|"
     r"readlines?|scan_\w+|environb?|getenv|argv|stdin|input|urlopen|connect|check_output|"
     r"globals|vars|eval|exec|import_module|__import__|__doc__|__annotations__|"
-    r"__dataclass_fields__|get_type_hints"
+    r"__dataclass_fields__|fields|metadata|get_type_hints"
 )
 #: Functions and objects that read what is not in the code, whatever their name is in a module.
 _OUTSIDE = [
@@ -129,7 +129,6 @@ def _is_installed(package: str, path: Path) -> bool:
 @functools.cache
 def version_of(package: str) -> str:
     """Return what identifies a package: the digests of its files, where they are listed."""
-    file = getattr(sys.modules.get(package), "__file__", None)
     if package in sys.stdlib_module_names:
         return sys.version
     if package == "ackclock":
@@ -138,6 +137,7 @@ def version_of(package: str) -> str:
     try:
         distribution = importlib.metadata.distribution(package)
     except importlib.metadata.PackageNotFoundError:
+        file = getattr(sys.modules.get(package), "__file__", None)
         if file is None:
             message = f"the version of {package}"
             raise UnknownError(message) from None

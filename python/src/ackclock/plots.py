@@ -114,7 +114,7 @@ def of_runs(
     color = color or next((key for key in keys if key != x), "row")
     drawn = [all(row[key] == value for key, value in where.items()) for row in table.rows()]
     others = [key for key in keys if key not in (x, color, *where) and len(set(table[key])) > 1]
-    if others or not any(drawn):
+    if others or (where and not any(drawn)):
         names = others or list(where)
         there = "; ".join(f"{name}: {sorted(set(table[name]), key=str)}" for name in names)
         message = f"where: name one value of each other key that varies: {there}"

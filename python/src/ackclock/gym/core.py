@@ -135,9 +135,10 @@ class Core:
         shape = (count, len(flows))
         self._observed = (*shape, history * len(FEATURES))
         size = 2 if action == "both" else 1
-        #: Shapes of actions: one agent's, one for each environment, one for each agent.
-        alone: list[tuple[int, ...]] = [(size,), *([()] if size == 1 else [])]
-        self._acted = [*(alone if shape == (1, 1) else []), (count * len(flows), size)]
+        #: Shapes of actions: a row for each agent. One agent needs no row.
+        self._acted: list[tuple[int, ...]] = [(count * len(flows), size)]
+        if shape == (1, 1):
+            self._acted = [(size,), *self._acted] if size > 1 else [(size,), (), *self._acted]
         self._described = (*shape, len(COLUMNS))
         self._episodes = _ackclock.Episodes(
             seconds(interval), list(flows), action, history, count, jobs

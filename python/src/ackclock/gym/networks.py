@@ -53,7 +53,7 @@ class Drawn:
     Attributes:
         experiment: the experiment.
         changes: keys with other values.
-        name: name of a shipped network.
+        name: name of a shipped network or of another experiment.
     """
 
     experiment: Experiment

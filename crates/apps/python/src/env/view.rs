@@ -106,7 +106,7 @@ impl View {
         if action.len() != self.acts.size() || numbers.iter().any(|number| !number.is_finite()) {
             let length = self.acts.size() / size_of::<f32>();
             return Err(PyValueError::new_err(format!(
-                "action: {numbers:?} is not {length} finite float32 from -1 to 1"
+                "action: {numbers:?} is not {length} finite values of float32; give numbers from -1 to 1"
             )));
         }
         let factor = |at: usize| libm::exp2(f64::from(numbers.get(at).map_or(0.0, |a| a.clamp(-1.0, 1.0))));

@@ -48,7 +48,7 @@ const SERIES: [(&str, &str, &str); 16] = [
     ("udp_mbit_s", "Mbit/s", "UDP bytes received in the interval before the sample"),
 ];
 
-/// Returns the names of all columns of time series but controllers' variables, which take no other.
+/// Returns the names that columns of time series have already. A controller's variable needs another.
 pub fn series_columns() -> impl Iterator<Item = &'static str> {
     let others = KEYS.into_iter().chain(["repetition", "flow", "time_s", states::COLUMN]);
     others.chain(SERIES.into_iter().map(|(name, _, _)| name))
@@ -313,6 +313,15 @@ mod tests {
         };
         assert_eq!(names("time_s"), "vary.time_s");
         assert_eq!(names("link.queue"), "link.queue");
+    }
+
+    #[test]
+    fn the_names_of_series_columns_are_those_of_the_table() {
+        let controllers = ControllerInfo { states: States::default(), variables: &Variables::new() };
+        let all = SERIES.iter().map(|column| column.0).chain([states::COLUMN]);
+        let table = series_table(&all.map(|name| (name.to_owned(), true)).collect(), &controllers);
+        let written: BTreeSet<&str> = table.iter().map(|column| &*column.name).collect();
+        assert_eq!(written, series_columns().collect());
     }
 
     #[test]
